@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_bench.c - access lists and address sets against DPDK's rte_acl, in one process
 //
-//     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15] [--seed 1] [--memory MIB] [--promote-from RULES]
+//     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15] [--seed
+//     1] [--memory MIB] [--promote-from RULES]
 //               [--shelve-from RULES] [--quick] [--json]
 //
-// SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY 4 or 6; PEER, how many rules rte_acl gets where it cannot hold all of
-// them (its own rules and its own packets, made the same way), 0 = it takes no part. Traffic: traffic.c.
+// SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY 4 or 6; PEER, how many rules
+// rte_acl gets where it cannot hold all of them (its own rules and its own packets, made the same
+// way), 0 = it takes no part. Traffic: traffic.c.
 //
-// All engines get the same packets. Rounds are interleaved; a ratio is the median of the rounds' own ratios. Times are of the thread's
-// own. Before anything is timed, the engines' answers are compared with each other, and some with a search
-// from the first rule to the last. rte_acl's build may take --memory MiB more than there is (4,096): a set that needs more is
-// said to be refused.
+// All engines get the same packets. Rounds are interleaved; a ratio is the median of the rounds'
+// own ratios. Times are of the thread's own. Before anything is timed, the engines' answers are
+// compared with each other, and some with a search from the first rule to the last. rte_acl's build
+// may take --memory MiB more than there is (4,096): a set that needs more is said to be refused.
 #include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -41,9 +43,16 @@ static struct {
     size_t memory_mib;
     double change_seconds;
     bool json;
-} opt = {.rounds = 15, .packets = 1u << 18, .traffic = (1u << N_TRAFFIC) - 1, .seed = 1, .memory_mib = 4096, .change_seconds = 1};
+} opt = {.rounds = 15,
+         .packets = 1u << 18,
+         .traffic = (1u << N_TRAFFIC) - 1,
+         .seed = 1,
+         .memory_mib = 4096,
+         .change_seconds = 1};
 
-#define QUICK_SETS "one:4:1,acl:4:1000,acl:4:10000,acl:4:100000,acl:4:1000000:100000,blocklist:4:1000000:100000,blocklist:6:100000:10000"
+#define QUICK_SETS                                                                                 \
+    "one:4:1,acl:4:1000,acl:4:10000,acl:4:100000,acl:4:1000000:100000,blocklist:4:1000000:100000," \
+    "blocklist:6:100000:10000"
 
 static struct packets packets[2][2]; // of the set, of the peer's; IPv4, IPv6
 static struct rules rules, peer_rules;
@@ -67,7 +76,8 @@ static void build(struct engine *e, const struct rules *r)
     if (rc && e != peer)
         fail("one of our own engines refuses the rules");
     if (rc)
-        fprintf(stderr, "acl_bench: rte_acl refuses %s, IPv%u, %zu rules: %s\n", shape_name[r->shape], r->family, r->n, e->note);
+        fprintf(stderr, "acl_bench: rte_acl refuses %s, IPv%u, %zu rules: %s\n",
+                shape_name[r->shape], r->family, r->n, e->note);
 }
 
 static void drop(struct engine *e)
@@ -125,13 +135,18 @@ static void check(const struct wanted *w, const struct packets *p)
                 continue;
             engines[e].run(&engines[e], p, from, BURST);
             for (unsigned i = 0; i < BURST; i++)
-                if (engines[e].answer(&engines[e], i) != (e == ENGINE_SET ? want[i] != 0 : want[i])) {
-                    fprintf(stderr, "acl_bench: %s, IPv%u, %zu rules, packet %u: %s says %u, list says %u\n", shape_name[w->shape], w->family,
-                            w->n, from + i, engines[e].name, engines[e].answer(&engines[e], i), want[i]);
+                if (engines[e].answer(&engines[e], i) !=
+                    (e == ENGINE_SET ? want[i] != 0 : want[i])) {
+                    fprintf(
+                        stderr,
+                        "acl_bench: %s, IPv%u, %zu rules, packet %u: %s says %u, list says %u\n",
+                        shape_name[w->shape], w->family, w->n, from + i, engines[e].name,
+                        engines[e].answer(&engines[e], i), want[i]);
                     exit(1);
                 }
         }
-        for (unsigned i = 0; i < BURST && searched < SEARCHED / N_TRAFFIC; i += 8, searched += rules.n)
+        for (unsigned i = 0; i < BURST && searched < SEARCHED / N_TRAFFIC;
+             i += 8, searched += rules.n)
             if (rules_search(&rules, packet_key(p, from + i)) != want[i])
                 fail("the list's answer is not the first rule that matches");
     }
@@ -152,7 +167,8 @@ static void play(const struct engine *e, const struct packets *p, uint32_t from,
 
 static double cycles_of(const struct engine *e, const struct packets *p, uint32_t from)
 {
-    play(e, p, from % p->n, opt.packets / 2); // what the others have pushed out of the caches comes back
+    play(e, p, from % p->n,
+         opt.packets / 2); // what the others have pushed out of the caches comes back
     double start = now_cpu();
     play(e, p, (from + opt.packets / 2) % p->n, opt.packets);
     return (now_cpu() - start) * (double)rte_get_tsc_hz() / opt.packets;
@@ -163,11 +179,13 @@ static void measure(struct packets *p, struct packets *peer_p, enum pattern_of t
     engine_cache_fresh();
     for (unsigned e = 0; e < N_ENGINES; e++)
         if (engines[e].built)
-            play(&engines[e], e == ENGINE_PEER ? peer_p : p, 0, e == ENGINE_CACHE || e == ENGINE_CHOSEN ? PACKETS : opt.packets / 2);
+            play(&engines[e], e == ENGINE_PEER ? peer_p : p, 0,
+                 e == ENGINE_CACHE || e == ENGINE_CHOSEN ? PACKETS : opt.packets / 2);
     for (unsigned r = 0; r < opt.rounds; r++)
         for (unsigned e = 0; e < N_ENGINES; e++)
             if (engines[e].built)
-                engines[e].cycles[t][r] = cycles_of(&engines[e], e == ENGINE_PEER ? peer_p : p, r * opt.packets);
+                engines[e].cycles[t][r] =
+                    cycles_of(&engines[e], e == ENGINE_PEER ? peer_p : p, r * opt.packets);
 }
 
 static int by_value(const void *a, const void *b)
@@ -192,34 +210,40 @@ static struct spread spread_of(const double *v)
 
 // --- telling ---
 
-static void text(const struct wanted *w, const struct engine *e, enum pattern_of t, const struct spread *c, const struct spread *ratio,
-                 const struct changes *more)
+static void text(const struct wanted *w, const struct engine *e, enum pattern_of t,
+                 const struct spread *c, const struct spread *ratio, const struct changes *more)
 {
-    printf("%-9s IPv%u %8zu  %-9s %-11s %-9s %8.1f M/s %8.1f cycles (%.1f-%.1f)", shape_name[w->shape], w->family, w->n, traffic_name[t], e->name,
-           e->kernel, (double)rte_get_tsc_hz() / c->median / 1e6, c->median, c->min, c->max);
+    printf("%-9s IPv%u %8zu  %-9s %-11s %-9s %8.1f M/s %8.1f cycles (%.1f-%.1f)",
+           shape_name[w->shape], w->family, w->n, traffic_name[t], e->name, e->kernel,
+           (double)rte_get_tsc_hz() / c->median / 1e6, c->median, c->min, c->max);
     if (ratio->median)
         printf("  %6.2f x", ratio->median);
-    printf("  %.1f + %.1f MB, %.0f ms", (double)e->bytes / 1e6, (double)e->writer_bytes / 1e6, e->build_ms);
+    printf("  %.1f + %.1f MB, %.0f ms", (double)e->bytes / 1e6, (double)e->writer_bytes / 1e6,
+           e->build_ms);
     if (more->single_per_s)
         printf(", %.0f changes/s, batched %.0f", more->single_per_s, more->batched_per_s);
     printf("\n");
 }
 
-static void json(const struct wanted *w, const struct engine *e, enum pattern_of t, const struct spread *c, const struct spread *ratio,
-                 const struct changes *more)
+static void json(const struct wanted *w, const struct engine *e, enum pattern_of t,
+                 const struct spread *c, const struct spread *ratio, const struct changes *more)
 {
     double hz = (double)rte_get_tsc_hz() / 1e6;
 
-    printf("%s\n  {\"set\": \"%s\", \"family\": %u, \"rules\": %zu, \"traffic\": \"%s\", \"engine\": \"%s\", \"kernel\": \"%s\", ", comma,
-           shape_name[w->shape], w->family, e == peer ? w->peer_n : w->n, traffic_name[t], e->name, e->kernel);
-    printf("\"mlps\": %.3f, \"mlps_min\": %.3f, \"mlps_max\": %.3f, \"cycles\": %.2f, ", hz / c->median, hz / c->max, hz / c->min, c->median);
+    printf("%s\n  {\"set\": \"%s\", \"family\": %u, \"rules\": %zu, \"traffic\": \"%s\", "
+           "\"engine\": \"%s\", \"kernel\": \"%s\", ",
+           comma, shape_name[w->shape], w->family, e == peer ? w->peer_n : w->n, traffic_name[t],
+           e->name, e->kernel);
+    printf("\"mlps\": %.3f, \"mlps_min\": %.3f, \"mlps_max\": %.3f, \"cycles\": %.2f, ",
+           hz / c->median, hz / c->max, hz / c->min, c->median);
     if (ratio->median)
-        printf("\"ratio\": %.3f, \"ratio_min\": %.3f, \"ratio_max\": %.3f, \"ratio_rules\": %zu, ", ratio->median, ratio->min, ratio->max,
-               w->peer_n);
+        printf("\"ratio\": %.3f, \"ratio_min\": %.3f, \"ratio_max\": %.3f, \"ratio_rules\": %zu, ",
+               ratio->median, ratio->min, ratio->max, w->peer_n);
     else
         printf("\"ratio\": null, ");
-    printf("\"bytes\": %lu, \"writer_bytes\": %lu, \"build_ms\": %.1f, \"updates_per_s\": %.0f, \"updates_batched_per_s\": %.0f}", e->bytes,
-           e->writer_bytes, e->build_ms, more->single_per_s, more->batched_per_s);
+    printf("\"bytes\": %lu, \"writer_bytes\": %lu, \"build_ms\": %.1f, \"updates_per_s\": %.0f, "
+           "\"updates_batched_per_s\": %.0f}",
+           e->bytes, e->writer_bytes, e->build_ms, more->single_per_s, more->batched_per_s);
     comma = ",";
 }
 
@@ -243,8 +267,10 @@ static void tell(const struct wanted *w, enum pattern_of t, const struct changes
 static void refused_tell(const struct wanted *w)
 {
     if (!peer->built && opt.json && w->peer_n)
-        printf("%s\n  {\"set\": \"%s\", \"family\": %u, \"rules\": %zu, \"traffic\": null, \"engine\": \"rte_acl\", \"refused\": \"%s\", "
-               "\"build_ms\": %.1f}", comma, shape_name[w->shape], w->family, w->peer_n, peer->note, peer->build_ms),
+        printf("%s\n  {\"set\": \"%s\", \"family\": %u, \"rules\": %zu, \"traffic\": null, "
+               "\"engine\": \"rte_acl\", \"refused\": \"%s\", "
+               "\"build_ms\": %.1f}",
+               comma, shape_name[w->shape], w->family, w->peer_n, peer->note, peer->build_ms),
             comma = ",";
 }
 
@@ -324,9 +350,12 @@ static void quick(void)
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {{"sets", 1, NULL, 's'}, {"traffic", 1, NULL, 't'}, {"rounds", 1, NULL, 'r'}, {"seed", 1, NULL, 'e'},
-                                          {"memory", 1, NULL, 'm'}, {"promote-from", 1, NULL, 'p'}, {"shelve-from", 1, NULL, 'f'},
-                                          {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
+    static const struct option known[] = {
+        {"sets", 1, NULL, 's'},        {"traffic", 1, NULL, 't'},
+        {"rounds", 1, NULL, 'r'},      {"seed", 1, NULL, 'e'},
+        {"memory", 1, NULL, 'm'},      {"promote-from", 1, NULL, 'p'},
+        {"shelve-from", 1, NULL, 'f'}, {"quick", 0, NULL, 'q'},
+        {"json", 0, NULL, 'j'},        {0}};
     sets_parse(QUICK_SETS);
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 's')
@@ -376,8 +405,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < 4; i++)
         packets_init(&packets[i / 2][i % 2], i % 2 ? 6 : 4);
     if (opt.json)
-        printf("{\"tsc_ghz\": %.3f, \"rounds\": %u, \"burst\": %u, \"seed\": %lu, \"rows\": [", (double)rte_get_tsc_hz() / 1e9, opt.rounds, BURST,
-               opt.seed);
+        printf("{\"tsc_ghz\": %.3f, \"rounds\": %u, \"burst\": %u, \"seed\": %lu, \"rows\": [",
+               (double)rte_get_tsc_hz() / 1e9, opt.rounds, BURST, opt.seed);
     for (unsigned i = 0; i < opt.n_sets; i++)
         set_measure(&opt.set[i]);
     if (opt.json)

@@ -12,7 +12,8 @@
 
 #define BURST 64u
 #define PACKETS (1u << 20)     // pre-generated, read in order
-#define PACKETS_HOT (1u << 17) // of hot flows: a forwarder has just read its packets, they do not come from memory
+#define PACKETS_HOT                                                                                \
+    (1u << 17) // of hot flows: a forwarder has just read its packets, they do not come from memory
 #define ROUNDS_MAX 101u
 
 // --- rules.c: rules that look like somebody's; the same seed makes the same on every machine ---
@@ -25,7 +26,8 @@ struct rules {
     unsigned family; // 4 or 6
     size_t n;
     struct acl_rule *rule;   // sorted by number, 1..n
-    struct acl_prefix *prefix; // of a blocklist and of hosts, the same in the form of address sets; else NULL
+    struct acl_prefix
+        *prefix; // of a blocklist and of hosts, the same in the form of address sets; else NULL
 };
 // Fewer than n where the shape has no more to give.
 void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, uint64_t seed);
@@ -40,7 +42,8 @@ enum pattern_of {
     TRAFFIC_ZIPF,     // 262,144 flows, popularity 1/rank
     TRAFFIC_SCATTER,  // no flow twice, each matches a rule
     TRAFFIC_UNLISTED, // no flow twice, 19 in 20 random
-    TRAFFIC_HOSTILE,  // no flow twice, source, destination and ports of different rules: much agrees, little matches
+    TRAFFIC_HOSTILE,  // no flow twice, source, destination and ports of different rules: much
+                      // agrees, little matches
     N_TRAFFIC
 };
 extern const char *const traffic_name[N_TRAFFIC];
@@ -68,7 +71,8 @@ void packets_make(struct packets *p, const struct rules *r, enum pattern_of t);
 
 static inline const void *packet_key(const struct packets *p, uint32_t i)
 {
-    return p->family == 4 ? (const void *)((const struct acl_key4 *)p->key + i) : (const void *)((const struct acl_key6 *)p->key + i);
+    return p->family == 4 ? (const void *)((const struct acl_key4 *)p->key + i)
+                          : (const void *)((const struct acl_key6 *)p->key + i);
 }
 
 // --- engine.c ---
@@ -77,8 +81,10 @@ struct engine {
     const char *name;
     int (*build)(struct engine *e, const struct rules *r); // 0 or -errno
     void (*free)(struct engine *e);
-    void (*run)(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n); // bursts; answers of the last one stay
-    uint32_t (*answer)(const struct engine *e, unsigned i); // number of the rule, 0 = none; of a blocklist 1 = listed
+    void (*run)(const struct engine *e, const struct packets *p, uint32_t from,
+                uint32_t n); // bursts; answers of the last one stay
+    uint32_t (*answer)(const struct engine *e,
+                       unsigned i); // number of the rule, 0 = none; of a blocklist 1 = listed
     bool (*wanted)(const struct rules *r);
     const char *kernel;
     void *state;
@@ -103,6 +109,7 @@ struct acl *engine_list(void);
 struct changes {
     double single_per_s, batched_per_s; // batches of 1,000; 0 = not measured
 };
-void changes_measure(struct changes *c, const struct rules *r, const struct packets *p, double seconds);
+void changes_measure(struct changes *c, const struct rules *r, const struct packets *p,
+                     double seconds);
 
 #endif

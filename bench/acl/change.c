@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// change.c - members of sets and rules of lists, deleted and added while another thread asks all the time
+// change.c - members of sets and rules of lists, deleted and added while another thread asks all
+// the time
 //
-// A grace period is over when the reader has begun and finished two bursts since; nobody waits for it: memory is given back
-// when it has passed, as forwarders' is.
+// A grace period is over when the reader has begun and finished two bursts since; nobody waits for
+// it: memory is given back when it has passed, as forwarders' is.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -40,7 +41,8 @@ static void *read_on(void *arg)
     CPU_ZERO(&one);
     CPU_SET(0, &one);
     pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-    for (uint32_t from = 0; !atomic_load_explicit(&stop, memory_order_relaxed); from = (from + BURST) % r->p->n) {
+    for (uint32_t from = 0; !atomic_load_explicit(&stop, memory_order_relaxed);
+         from = (from + BURST) % r->p->n) {
         r->e->run(r->e, r->p, from, BURST);
         atomic_fetch_add_explicit(&bursts, 1, memory_order_release); // partner: collect
     }
@@ -63,7 +65,8 @@ static void collect(struct grace *g)
     else if (g->waiting)
         acl_reclaim(engine_list(), g->epoch);
     g->epoch = set ? acl_set_epoch(set) : acl_epoch(engine_list());
-    atomic_thread_fence(memory_order_seq_cst); // what was changed is out before the reader's count is read
+    atomic_thread_fence(
+        memory_order_seq_cst); // what was changed is out before the reader's count is read
     g->seen = atomic_load(&bursts);
     g->waiting = true;
 }
@@ -73,7 +76,8 @@ static bool change_one(const struct rules *r)
     size_t at = bench_random() % r->n;
 
     if (engine_set())
-        return !acl_set_del(engine_set(), &r->prefix[at]) && !acl_set_add(engine_set(), &r->prefix[at]);
+        return !acl_set_del(engine_set(), &r->prefix[at]) &&
+               !acl_set_add(engine_set(), &r->prefix[at]);
     return !acl_del(engine_list(), r->rule[at].number) && !acl_add(engine_list(), &r->rule[at]);
 }
 
@@ -104,7 +108,8 @@ static double batched_per_s(const struct rules *r, double seconds, struct grace 
     while (took < seconds) {
         for (unsigned i = 0; i < BATCH; i++)
             some[i] = r->prefix[bench_random() % r->n];
-        if (acl_set_change(engine_set(), some, BATCH, NULL, 0, &skipped) || acl_set_change(engine_set(), NULL, 0, some, BATCH, &skipped)) {
+        if (acl_set_change(engine_set(), some, BATCH, NULL, 0, &skipped) ||
+            acl_set_change(engine_set(), NULL, 0, some, BATCH, &skipped)) {
             fprintf(stderr, "acl_bench: a batch was refused\n");
             exit(1);
         }
@@ -115,7 +120,8 @@ static double batched_per_s(const struct rules *r, double seconds, struct grace 
     return (double)n / took;
 }
 
-void changes_measure(struct changes *c, const struct rules *r, const struct packets *p, double seconds)
+void changes_measure(struct changes *c, const struct rules *r, const struct packets *p,
+                     double seconds)
 {
     struct reading reading = {&engines[engine_set() ? ENGINE_SET : ENGINE_LIST], p};
     struct grace g = {0};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine.c - our lists, with and without the verdict cache, our address sets, and DPDK's rte_acl behind one interface
+// engine.c - our lists, with and without the verdict cache, our address sets, and DPDK's rte_acl
+// behind one interface
 //
-// rte_acl gets every advantage: only the fields that some rule looks at, transparent huge pages, and of its
-// vector variants the fastest one. What it takes to build is limited, so that the machine survives a set that it cannot hold.
+// rte_acl gets every advantage: only the fields that some rule looks at, transparent huge pages,
+// and of its vector variants the fastest one. What it takes to build is limited, so that the
+// machine survives a set that it cannot hold.
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -29,7 +31,8 @@
 static struct acl *list;
 static struct acl_set *set;
 static struct acl_cache *cache;
-static struct acl_engine *chosen; // as a router makes it: measured against rte_acl, the faster one is kept; asked by way of a verdict cache
+static struct acl_engine *chosen; // as a router makes it: measured against rte_acl, the faster one
+                                  // is kept; asked by way of a verdict cache
 static struct acl_cache *chosen_cache;
 static uint32_t slot[BURST], found_rte[BURST];
 static uint64_t found_set;
@@ -96,7 +99,8 @@ static uint32_t set_answer(const struct engine *e, unsigned i)
 
 static int list_build(struct engine *e, const struct rules *r)
 {
-    struct acl_config cfg = {.set = {set}, .promote_from = promote_from, .shelve_from = shelve_from};
+    struct acl_config cfg = {
+        .set = {set}, .promote_from = promote_from, .shelve_from = shelve_from};
     struct acl_rule blocked;
     struct acl_stats st;
     int rc;
@@ -166,7 +170,8 @@ static void cache_run(const struct engine *e, const struct packets *p, uint32_t 
 
 static int chosen_build(struct engine *e, const struct rules *r)
 {
-    const struct acl_engine_config cfg = {.acl = {.set = {set}, .promote_from = promote_from, .shelve_from = shelve_from}};
+    const struct acl_engine_config cfg = {
+        .acl = {.set = {set}, .promote_from = promote_from, .shelve_from = shelve_from}};
     struct acl_engine_cost cost;
     struct acl_rule blocked;
 
@@ -206,9 +211,11 @@ static void chosen_run(const struct engine *e, const struct packets *p, uint32_t
 
     for (uint32_t i = from; i < from + n; i += BURST)
         if (p->family == 4)
-            acl_cache_classify4(chosen_cache, &asked, (const struct acl_key4 *)p->key + i, slot, BURST);
+            acl_cache_classify4(chosen_cache, &asked, (const struct acl_key4 *)p->key + i, slot,
+                                BURST);
         else
-            acl_cache_classify6(chosen_cache, &asked, (const struct acl_key6 *)p->key + i, slot, BURST);
+            acl_cache_classify6(chosen_cache, &asked, (const struct acl_key6 *)p->key + i, slot,
+                                BURST);
 }
 
 static uint32_t chosen_answer(const struct engine *e, unsigned i)
@@ -235,10 +242,14 @@ static struct shape_of fields_of(const struct rules *r)
     return f;
 }
 
-static void field_add(struct rte_acl_config *c, unsigned *input, uint8_t type, uint8_t size, size_t offset)
+static void field_add(struct rte_acl_config *c, unsigned *input, uint8_t type, uint8_t size,
+                      size_t offset)
 {
-    c->defs[c->num_fields] = (struct rte_acl_field_def){.type = type, .size = size, .field_index = (uint8_t)c->num_fields,
-                                                        .input_index = (uint8_t)*input, .offset = (uint32_t)offset};
+    c->defs[c->num_fields] = (struct rte_acl_field_def){.type = type,
+                                                        .size = size,
+                                                        .field_index = (uint8_t)c->num_fields,
+                                                        .input_index = (uint8_t)*input,
+                                                        .offset = (uint32_t)offset};
     c->num_fields++;
 }
 
@@ -248,12 +259,16 @@ static void fields_add(struct rte_acl_config *c, const struct shape_of *f, unsig
 
     field_add(c, &input, RTE_ACL_FIELD_TYPE_BITMASK, 1, offsetof(struct rte_key, proto));
     for (unsigned w = 0; f->src && w < words; w++)
-        input++, field_add(c, &input, RTE_ACL_FIELD_TYPE_MASK, 4, offsetof(struct rte_key6, src) + 4 * w);
+        input++, field_add(c, &input, RTE_ACL_FIELD_TYPE_MASK, 4,
+                           offsetof(struct rte_key6, src) + 4 * w);
     for (unsigned w = 0; f->dst && w < words; w++)
         input++, field_add(c, &input, RTE_ACL_FIELD_TYPE_MASK, 4,
-                           (family == 4 ? offsetof(struct rte_key, dst_be) : offsetof(struct rte_key6, dst)) + 4 * w);
+                           (family == 4 ? offsetof(struct rte_key, dst_be)
+                                        : offsetof(struct rte_key6, dst)) +
+                               4 * w);
     if (f->ports) {
-        size_t at = family == 4 ? offsetof(struct rte_key, sport_be) : offsetof(struct rte_key6, sport_be);
+        size_t at =
+            family == 4 ? offsetof(struct rte_key, sport_be) : offsetof(struct rte_key6, sport_be);
         input++;
         field_add(c, &input, RTE_ACL_FIELD_TYPE_RANGE, 2, at);
         field_add(c, &input, RTE_ACL_FIELD_TYPE_RANGE, 2, at + 2);
@@ -272,7 +287,8 @@ static unsigned side_put(struct rte_acl_field *field, const struct acl_side *s, 
     return words;
 }
 
-static int rule_put(struct rte_acl_ctx *x, const struct acl_rule *r, const struct shape_of *f, unsigned words, size_t n)
+static int rule_put(struct rte_acl_ctx *x, const struct acl_rule *r, const struct shape_of *f,
+                    unsigned words, size_t n)
 {
     union {
         struct rte_acl_rule rule;
@@ -280,7 +296,8 @@ static int rule_put(struct rte_acl_ctx *x, const struct acl_rule *r, const struc
     } u = {0};
     struct rte_acl_field *field = u.rule.field;
 
-    u.rule.data = (struct rte_acl_rule_data){.category_mask = 1, .priority = (int32_t)(n + 1 - r->number), .userdata = r->number};
+    u.rule.data = (struct rte_acl_rule_data){
+        .category_mask = 1, .priority = (int32_t)(n + 1 - r->number), .userdata = r->number};
     field->value.u8 = r->proto;
     (field++)->mask_range.u8 = r->proto_any ? 0 : 0xff;
     if (f->src)
@@ -334,7 +351,9 @@ static int peer_build(struct engine *e, const struct rules *r)
 {
     struct shape_of f = fields_of(r);
     struct rte_acl_config c = {.num_categories = 1, .max_size = build_limit};
-    struct rte_acl_param prm = {.name = "acl_bench", .socket_id = heap_socket, .rule_size = RTE_ACL_RULE_SZ(r->family == 4 ? 5 : FIELDS),
+    struct rte_acl_param prm = {.name = "acl_bench",
+                                .socket_id = heap_socket,
+                                .rule_size = RTE_ACL_RULE_SZ(r->family == 4 ? 5 : FIELDS),
                                 .max_rule_num = (uint32_t)r->n};
     int rc = 0;
 
@@ -348,7 +367,8 @@ static int peer_build(struct engine *e, const struct rules *r)
     rc = build_limited(e->state, &c);
     e->bytes = heap_used() - before;
     e->writer_bytes = 0;
-    snprintf(e->note, sizeof e->note, "%s", rc == -ERANGE ? "larger than the limit" : strerror(rc < 0 ? -rc : 0));
+    snprintf(e->note, sizeof e->note, "%s",
+             rc == -ERANGE ? "larger than the limit" : strerror(rc < 0 ? -rc : 0));
     return rc;
 }
 
@@ -374,8 +394,11 @@ void peer_choose(const struct packets *p)
     static const struct {
         const char *name;
         enum rte_acl_classify_alg alg;
-    } known[] = {{"avx512x32", RTE_ACL_CLASSIFY_AVX512X32}, {"avx512x16", RTE_ACL_CLASSIFY_AVX512X16}, {"avx2", RTE_ACL_CLASSIFY_AVX2},
-                 {"sse", RTE_ACL_CLASSIFY_SSE}, {"scalar", RTE_ACL_CLASSIFY_SCALAR}};
+    } known[] = {{"avx512x32", RTE_ACL_CLASSIFY_AVX512X32},
+                 {"avx512x16", RTE_ACL_CLASSIFY_AVX512X16},
+                 {"avx2", RTE_ACL_CLASSIFY_AVX2},
+                 {"sse", RTE_ACL_CLASSIFY_SSE},
+                 {"scalar", RTE_ACL_CLASSIFY_SCALAR}};
     double best = 0;
     unsigned at = 0;
 
@@ -427,8 +450,18 @@ static bool has_huge_pages(void)
 void engines_init(const char *program, size_t memory_mib)
 {
     char core[16] = "0", mib[16], simd[48];
-    char *args[] = {(char *)program, has_huge_pages() ? "--in-memory" : "--no-huge", "-m", mib, "--no-pci", "--no-telemetry", "--no-shconf", "-l", core,
-                    simd, "--log-level=critical", NULL};
+    char *args[] = {(char *)program,
+                    has_huge_pages() ? "--in-memory" : "--no-huge",
+                    "-m",
+                    mib,
+                    "--no-pci",
+                    "--no-telemetry",
+                    "--no-shconf",
+                    "-l",
+                    core,
+                    simd,
+                    "--log-level=critical",
+                    NULL};
     cpu_set_t cpus;
 
     snprintf(simd, sizeof simd, "--force-max-simd-bitwidth=%u", cpu_simd_bits());
@@ -441,7 +474,8 @@ void engines_init(const char *program, size_t memory_mib)
     bool ok = rte_eal_init(sizeof args / sizeof *args - 1, args) >= 0;
     sched_setaffinity(0, sizeof cpus, &cpus);
     void *heap = memory_huge(HEAP_BYTES);
-    if (!ok || rte_malloc_heap_create("acl_bench") || rte_malloc_heap_memory_add("acl_bench", heap, HEAP_BYTES, NULL, 0, 2u << 20)) {
+    if (!ok || rte_malloc_heap_create("acl_bench") ||
+        rte_malloc_heap_memory_add("acl_bench", heap, HEAP_BYTES, NULL, 0, 2u << 20)) {
         fprintf(stderr, "acl_bench: cannot start DPDK\n");
         exit(1);
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rules.c - made-up access lists of known kinds
 //
-// acl: a server's list, most rules for hosts and services; fw: a perimeter's, wide on one side; ipc: between hosts. Addresses come
-// from a tree of /16s, /24s and hosts (IPv6: /48s, /64s, interfaces), so that they nest and cluster. The tables
-// are hand-made mixtures. A blocklist is hosts and networks by source alone, most of them in bad neighborhoods; `hosts` is one as
-// rules of their own, whose lengths are more mixed (IPv4: /8 to /32).
+// acl: a server's list, most rules for hosts and services; fw: a perimeter's, wide on one side;
+// ipc: between hosts. Addresses come from a tree of /16s, /24s and hosts (IPv6: /48s, /64s,
+// interfaces), so that they nest and cluster. The tables are hand-made mixtures. A blocklist is
+// hosts and networks by source alone, most of them in bad neighborhoods; `hosts` is one as rules of
+// their own, whose lengths are more mixed (IPv4: /8 to /32).
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,8 @@ static void space_init(struct space *s, unsigned family, size_t n, bool blocklis
     s->net16 = malloc(s->n16 * sizeof *s->net16);
     s->net24 = malloc(s->cap24 * sizeof *s->net24);
     for (size_t i = 0; i < s->n16; i++)
-        s->net16[i] = family == 4 ? (uint64_t)(1 + below(223)) << 56 | (next() & 255) << 48 : top6[below(5)] << 48 | (next() & 0xffff) << 32;
+        s->net16[i] = family == 4 ? (uint64_t)(1 + below(223)) << 56 | (next() & 255) << 48
+                                  : top6[below(5)] << 48 | (next() & 0xffff) << 32;
 }
 
 static void space_fini(struct space *s)
@@ -68,11 +70,13 @@ static struct addr space_pick(struct space *s)
     uint64_t net;
 
     if (s->n24 < s->cap24 && (!s->n24 || unit() < 0.15)) {
-        net = s->net16[below((unsigned)s->n16)] | (s->family == 4 ? (next() & 255) << 40 : next() & UINT32_MAX);
+        net = s->net16[below((unsigned)s->n16)] |
+              (s->family == 4 ? (next() & 255) << 40 : next() & UINT32_MAX);
         s->net24[s->n24++] = net;
     } else {
         double u = unit(), v = unit();
-        net = s->net24[(size_t)((double)s->n24 * (u < v ? u : v))]; // some are more crowded than others
+        net = s->net24[(size_t)((double)s->n24 *
+                                (u < v ? u : v))]; // some are more crowded than others
     }
     if (s->family == 4)
         return (struct addr){net | (next() & 255) << 32, 0};
@@ -105,17 +109,51 @@ struct share {
     uint8_t weight;
 };
 static const struct share shares[N_SHAPES][16] = {
-    [SHAPE_ACL] = {{32, 32, 30}, {24, 32, 14}, {0, 32, 8}, {32, 24, 6}, {24, 24, 10}, {28, 32, 6}, {16, 32, 4}, {27, 27, 5},
-                   {23, 32, 3}, {30, 30, 3}, {20, 24, 4}, {16, 24, 3}, {22, 26, 2}, {29, 32, 2}},
-    [SHAPE_FW] = {{0, 32, 24}, {32, 0, 12}, {0, 24, 10}, {24, 0, 5}, {32, 32, 16}, {24, 32, 10}, {16, 16, 4}, {0, 28, 6},
-                  {28, 0, 2}, {26, 32, 6}, {20, 20, 3}, {8, 24, 2}},
-    [SHAPE_IPC] = {{32, 32, 38}, {24, 24, 10}, {0, 32, 7}, {32, 0, 5}, {27, 27, 6}, {32, 24, 9}, {24, 32, 9}, {0, 24, 3},
-                   {30, 32, 5}, {16, 24, 4}, {25, 28, 4}},
+    [SHAPE_ACL] = {{32, 32, 30},
+                   {24, 32, 14},
+                   {0, 32, 8},
+                   {32, 24, 6},
+                   {24, 24, 10},
+                   {28, 32, 6},
+                   {16, 32, 4},
+                   {27, 27, 5},
+                   {23, 32, 3},
+                   {30, 30, 3},
+                   {20, 24, 4},
+                   {16, 24, 3},
+                   {22, 26, 2},
+                   {29, 32, 2}},
+    [SHAPE_FW] = {{0, 32, 24},
+                  {32, 0, 12},
+                  {0, 24, 10},
+                  {24, 0, 5},
+                  {32, 32, 16},
+                  {24, 32, 10},
+                  {16, 16, 4},
+                  {0, 28, 6},
+                  {28, 0, 2},
+                  {26, 32, 6},
+                  {20, 20, 3},
+                  {8, 24, 2}},
+    [SHAPE_IPC] = {{32, 32, 38},
+                   {24, 24, 10},
+                   {0, 32, 7},
+                   {32, 0, 5},
+                   {27, 27, 6},
+                   {32, 24, 9},
+                   {24, 32, 9},
+                   {0, 24, 3},
+                   {30, 32, 5},
+                   {16, 24, 4},
+                   {25, 28, 4}},
 };
-static const struct share blocked4[16] = {{32, 0, 164}, {24, 0, 18}, {22, 0, 4}, {23, 0, 3}, {20, 0, 2}, {16, 0, 1}, {29, 0, 4}, {28, 0, 4}};
-static const struct share blocked6[16] = {{128, 0, 55}, {64, 0, 25}, {48, 0, 12}, {56, 0, 5}, {32, 0, 3}};
+static const struct share blocked4[16] = {{32, 0, 164}, {24, 0, 18}, {22, 0, 4}, {23, 0, 3},
+                                          {20, 0, 2},   {16, 0, 1},  {29, 0, 4}, {28, 0, 4}};
+static const struct share blocked6[16] = {
+    {128, 0, 55}, {64, 0, 25}, {48, 0, 12}, {56, 0, 5}, {32, 0, 3}};
 #define WIDE 0.0005 // so many of `hosts` are wider than all others
-static const uint16_t service[] = {80, 443, 53, 22, 25, 123, 110, 143, 161, 162, 179, 389, 445, 465, 514, 587, 636, 993, 995, 1433, 1521, 1723,
+static const uint16_t service[] = {80,   443,  53,   22,   25,   123,  110,  143,  161,  162,  179,
+                                   389,  445,  465,  514,  587,  636,  993,  995,  1433, 1521, 1723,
                                    3306, 3389, 5060, 5432, 6379, 8080, 8443, 9200, 27017};
 
 static const struct share *share_pick(const struct share *s)
@@ -138,8 +176,9 @@ static uint16_t service_pick(void) // the first ones are the common ones
 
 static unsigned length_of(unsigned len4, unsigned family)
 {
-    static const uint8_t len6[33] = {[8] = 29, [16] = 32, [20] = 40, [22] = 44, [23] = 46, [24] = 48, [25] = 48, [26] = 52,
-                                     [27] = 56, [28] = 60, [29] = 64, [30] = 64, [32] = 128};
+    static const uint8_t len6[33] = {
+        [8] = 29,  [16] = 32, [20] = 40, [22] = 44, [23] = 46, [24] = 48, [25] = 48,
+        [26] = 52, [27] = 56, [28] = 60, [29] = 64, [30] = 64, [32] = 128};
 
     if (len4 > 9 && unit() < 0.1) // a tail of odd lengths
         len4 -= 1 + below(3);
@@ -185,7 +224,8 @@ struct made {
 static bool is_new(uint64_t *seen, size_t mask, const struct acl_rule *r)
 {
     uint64_t h = hash_bytes(&r->src, sizeof r->src, 1) ^ hash_bytes(&r->dst, sizeof r->dst, 2) ^
-                 hash_mix64((uint64_t)r->sport[0] << 48 | (uint64_t)r->sport[1] << 32 | (uint64_t)r->dport[0] << 16 | r->dport[1]) ^
+                 hash_mix64((uint64_t)r->sport[0] << 48 | (uint64_t)r->sport[1] << 32 |
+                            (uint64_t)r->dport[0] << 16 | r->dport[1]) ^
                  hash_mix64(r->proto + 256u * r->proto_any) * 3;
 
     for (size_t at = h & mask;; at = (at + 1) & mask) {
@@ -205,11 +245,13 @@ static unsigned host_length(unsigned family)
     return family == 4 ? length_of(share_pick(blocked4)->src, 4) : share_pick(blocked6)->src;
 }
 
-static void rule_make(struct acl_rule *r, enum shape shape, unsigned family, struct space *src, struct space *dst)
+static void rule_make(struct acl_rule *r, enum shape shape, unsigned family, struct space *src,
+                      struct space *dst)
 {
     acl_rule_init(r, 0, family == 4 ? ACL_IP4 : ACL_IP6);
     if (shape == SHAPE_BLOCKLIST) {
-        side_set(&r->src, unit() < 0.7 ? space_pick(src) : anywhere(family), share_pick(family == 4 ? blocked4 : blocked6)->src);
+        side_set(&r->src, unit() < 0.7 ? space_pick(src) : anywhere(family),
+                 share_pick(family == 4 ? blocked4 : blocked6)->src);
         return;
     }
     if (shape == SHAPE_HOSTS) {
@@ -256,7 +298,8 @@ void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, ui
         rule_make(&m->rule, shape, family, &src, &dst);
         if (!is_new(seen, slots - 1, &m->rule))
             continue;
-        m->order = -(double)(m->rule.src.len + m->rule.dst.len) + unit() * (family == 4 ? 16 : 64); // the specific ones first, about
+        m->order = -(double)(m->rule.src.len + m->rule.dst.len) +
+                   unit() * (family == 4 ? 16 : 64); // the specific ones first, about
         r->n++;
     }
     qsort(made, r->n, sizeof *made, by_order);
@@ -283,7 +326,8 @@ void rules_free(struct rules *r)
 uint32_t rules_search(const struct rules *r, const void *key)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->family == 4 ? acl_rule_matches4(&r->rule[i], key, NULL) : acl_rule_matches6(&r->rule[i], key, NULL))
+        if (r->family == 4 ? acl_rule_matches4(&r->rule[i], key, NULL)
+                           : acl_rule_matches6(&r->rule[i], key, NULL))
             return r->shape == SHAPE_BLOCKLIST ? 1 : (uint32_t)(i + 1);
     return 0;
 }

@@ -21,12 +21,15 @@ static double unit(void)
 void packets_init(struct packets *p, unsigned family)
 {
     p->family = family;
-    p->key = memory_huge(PACKETS * (family == 4 ? sizeof(struct acl_key4) : sizeof(struct acl_key6)));
-    p->rte = memory_huge(PACKETS * (family == 4 ? sizeof(struct rte_key) : sizeof(struct rte_key6)));
+    p->key =
+        memory_huge(PACKETS * (family == 4 ? sizeof(struct acl_key4) : sizeof(struct acl_key6)));
+    p->rte =
+        memory_huge(PACKETS * (family == 4 ? sizeof(struct rte_key) : sizeof(struct rte_key6)));
     p->ptr = memory_huge(PACKETS * sizeof *p->ptr);
     p->src = memory_huge(PACKETS * (family == 4 ? 4ul : 16ul));
     for (uint32_t i = 0; i < PACKETS; i++)
-        p->ptr[i] = (const uint8_t *)p->rte + i * (family == 4 ? sizeof(struct rte_key) : sizeof(struct rte_key6));
+        p->ptr[i] = (const uint8_t *)p->rte +
+                    i * (family == 4 ? sizeof(struct rte_key) : sizeof(struct rte_key6));
 }
 
 // --- one packet, in IPv6's form; IPv4 addresses are the first four bytes ---
@@ -52,7 +55,9 @@ static void inside(uint8_t *addr, const struct acl_side *s, unsigned family)
         return;
     }
     for (unsigned i = 0; i < (family == 4 ? 4u : 16u); i++) {
-        uint8_t rest = s->len >= 8 * (i + 1) ? 0 : s->len <= 8 * i ? 0xff : 0xff >> (s->len - 8 * i);
+        uint8_t rest = s->len >= 8 * (i + 1) ? 0
+                       : s->len <= 8 * i     ? 0xff
+                                             : 0xff >> (s->len - 8 * i);
         addr[i] = (uint8_t)(s->addr[i] | (any[i] & rest));
     }
 }
@@ -87,7 +92,10 @@ static struct acl_key6 matching(const struct rules *r)
 
 static struct acl_key6 at_random(const struct rules *r)
 {
-    struct acl_key6 k = {.l4 = {.part = ACL_WHOLE, .proto = bench_random() & 1 ? 6 : 17, .sport = (uint16_t)bench_random(), .dport = 443}};
+    struct acl_key6 k = {.l4 = {.part = ACL_WHOLE,
+                                .proto = bench_random() & 1 ? 6 : 17,
+                                .sport = (uint16_t)bench_random(),
+                                .dport = 443}};
 
     anywhere(k.src, r->family);
     anywhere(k.dst, r->family);
@@ -111,13 +119,15 @@ static void packet_store(struct packets *p, uint32_t i, const struct acl_key6 *k
         key->l4 = k->l4;
         memcpy(&key->src_be, k->src, 4);
         memcpy(&key->dst_be, k->dst, 4);
-        ((struct rte_key *)p->rte)[i] = (struct rte_key){k->l4.proto, {0}, key->src_be, key->dst_be, htons(k->l4.sport), htons(k->l4.dport)};
+        ((struct rte_key *)p->rte)[i] = (struct rte_key){
+            k->l4.proto, {0}, key->src_be, key->dst_be, htons(k->l4.sport), htons(k->l4.dport)};
         ((uint32_t *)p->src)[i] = key->src_be;
         return;
     }
     struct rte_key6 *rte = (struct rte_key6 *)p->rte + i;
     ((struct acl_key6 *)p->key)[i] = *k;
-    *rte = (struct rte_key6){.proto = k->l4.proto, .sport_be = htons(k->l4.sport), .dport_be = htons(k->l4.dport)};
+    *rte = (struct rte_key6){
+        .proto = k->l4.proto, .sport_be = htons(k->l4.sport), .dport_be = htons(k->l4.dport)};
     memcpy(rte->src, k->src, 16);
     memcpy(rte->dst, k->dst, 16);
     memcpy((uint8_t(*)[16])p->src + i, k->src, 16);

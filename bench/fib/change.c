@@ -133,7 +133,7 @@ void changes_measure(struct engine *e, const struct table *t, const struct traff
     atomic_store(&reader.stop, true);
     pthread_join(thread, NULL);
     if (refused > 0)
-        fprintf(stderr, "fib_bench: %s refused %u of %u changes: it lost routes\n", e->name, refused,
-                all);
+        fprintf(stderr, "fib_bench: %s refused %u of %u changes: it lost routes\n", e->name,
+                refused, all);
     free(us);
 }

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// each_bench.c - what sixteen full tables cost a burst whose packets take turns among them, and how much of it is memory
+// each_bench.c - what sixteen full tables cost a burst whose packets take turns among them, and how
+// much of it is memory
 //
 //     each_bench [--tables 16] [--rounds 31] [--prefixes FILE]
 //
-// IPv4, a full table with 64 next hops, as often as --tables says, each with next hops of its own; addresses of its prefixes, packet by packet in the
-// next table, bursts of 64. In turns within a round:
+// IPv4, a full table with 64 next hops, as often as --tables says, each with next hops of its own;
+// addresses of its prefixes, packet by packet in the next table, bursts of 64. In turns within a
+// round:
 //
-//   bulk, one, each   poptrie_find4_bulk in one table: the plain case; poptrie_find4_each, all addresses in one table; each in its own
-//   shared            each in its own again, of tables that stand beside each other and have numbers for next hops, as FIBs have (poptrie_fold)
-//   loads             the same with the kernel for CPUs whose gathers are slow. Kernels that this CPU has not are left out
-//   reads             no lookup: the lines that `each` reads first, written down beforehand, read independently of each other: the directories', then the
-//                     blocks'. That is the floor: a lookup reads these lines, in this order, wherever it finds the time
-//   ahead             the same with a prefetch into the second-level cache for all 64 before the first is read
+//   bulk, one, each   poptrie_find4_bulk in one table: the plain case; poptrie_find4_each, all
+//   addresses in one table; each in its own shared            each in its own again, of tables that
+//   stand beside each other and have numbers for next hops, as FIBs have (poptrie_fold) loads the
+//   same with the kernel for CPUs whose gathers are slow. Kernels that this CPU has not are left
+//   out reads             no lookup: the lines that `each` reads first, written down beforehand,
+//   read independently of each other: the directories', then the
+//                     blocks'. That is the floor: a lookup reads these lines, in this order,
+//                     wherever it finds the time
+//   ahead             the same with a prefetch into the second-level cache for all 64 before the
+//   first is read
 //
-// Before each burst 64 frames come from 16 MiB and go through buffers, as they do through a forwarder's caches; what that costs alone is taken off.
-// Prints TSC cycles a lookup: median, least, most.
+// Before each burst 64 frames come from 16 MiB and go through buffers, as they do through a
+// forwarder's caches; what that costs alone is taken off. Prints TSC cycles a lookup: median,
+// least, most.
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +56,8 @@ static void check(bool ok, const char *what)
     exit(1);
 }
 
-// What else a forwarder does to its caches in a burst: frames come from far, and go through its buffers.
+// What else a forwarder does to its caches in a burst: frames come from far, and go through its
+// buffers.
 static void frames_pass(unsigned i)
 {
     static unsigned at;
@@ -180,7 +188,8 @@ static struct row {
 static void tables_make(const char *prefixes)
 {
     struct table t = {0};
-    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul), .net = memory_huge(N_ADDRESSES * 4ul),
+    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul),
+                        .net = memory_huge(N_ADDRESSES * 4ul),
                         .ip6 = memory_huge(N_ADDRESSES * 16ul)};
 
     frame = memory_huge(FRAMES * sizeof *frame);
@@ -188,7 +197,8 @@ static void tables_make(const char *prefixes)
     check(!table_make(&t, "full", 4, prefixes), "no routes in that file");
     table_next_hops(&t, NEXT_HOPS);
     for (unsigned k = 0; k < tables; k++) {
-        shared[k] = poptrie_new(&(struct poptrie_config){.key_bits = 32, .places = TABLES_MAX, .beside = k ? shared[0] : NULL});
+        shared[k] = poptrie_new(&(struct poptrie_config){
+            .key_bits = 32, .places = TABLES_MAX, .beside = k ? shared[0] : NULL});
         check(shared[k] && !poptrie_load(shared[k], t.route, t.n), "no memory for the tables");
         poptrie_fold(shared[k]);
     }
@@ -233,7 +243,8 @@ static void measure(unsigned round)
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {{"prefixes", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"tables", 1, NULL, 't'}, {0}};
+    static const struct option known[] = {
+        {"prefixes", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"tables", 1, NULL, 't'}, {0}};
     const char *prefixes = NULL;
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -259,7 +270,8 @@ int main(int argc, char **argv)
         if (r->kernel && poptrie_set_kernel(r->kernel, 0))
             continue;
         qsort(r->cycles, rounds, sizeof *r->cycles, by_value);
-        printf("%-40s %8.1f %8.1f %8.1f\n", r->name, r->cycles[rounds / 2], r->cycles[0], r->cycles[rounds - 1]);
+        printf("%-40s %8.1f %8.1f %8.1f\n", r->name, r->cycles[rounds / 2], r->cycles[0],
+               r->cycles[rounds - 1]);
     }
     return 0;
 }

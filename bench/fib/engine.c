@@ -37,8 +37,8 @@ static int heap_socket;
 int engines_init(const char *program)
 {
     char core[16] = "0", simd[48];
-    char *args[] = {(char *)program,     "--no-huge",   "-m", "64", "--no-pci",
-                    "--no-telemetry",    "--no-shconf", "-l", core, simd, "--log-level=error", NULL};
+    char *args[] = {(char *)program, "--no-huge", "-m", "64", "--no-pci",          "--no-telemetry",
+                    "--no-shconf",   "-l",        core, simd, "--log-level=error", NULL};
     cpu_set_t set;
     void *heap;
 
@@ -398,8 +398,8 @@ struct engine engines[] = {
     POPTRIE(6, "avx512", POPTRIE_KERNEL_AVX512),
     POPTRIE(6, "avx512-vpopcnt", POPTRIE_KERNEL_AVX512_VPOPCNT),
     {"poptrie", "single", 6, poptrie_build, poptrie_drop, poptrie_run_single},
-    {"rte_fib6", "avx512", 6, fib6_build, fib6_drop, fib6_run, fib6_select, fib6_withdraw, fib6_announce,
-     .variant = RTE_FIB6_LOOKUP_TRIE_VECTOR_AVX512},
+    {"rte_fib6", "avx512", 6, fib6_build, fib6_drop, fib6_run, fib6_select, fib6_withdraw,
+     fib6_announce, .variant = RTE_FIB6_LOOKUP_TRIE_VECTOR_AVX512},
     {"rte_fib6", "scalar", 6, fib6_build, fib6_drop, fib6_run, fib6_select,
      .variant = RTE_FIB6_LOOKUP_TRIE_SCALAR},
     {"rte_fib6", "single", 6, fib6_build, fib6_drop, fib6_run_single, fib6_select,

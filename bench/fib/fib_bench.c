@@ -56,14 +56,15 @@ static double median(const struct engine *e, enum pattern p)
     return quantile(e->mlps[p], opt.rounds, 0.5);
 }
 
-// rte_fib or rte_fib6 with its fastest kernel, in bursts or one address a call; NULL if it takes no part.
+// rte_fib or rte_fib6 with its fastest kernel, in bursts or one address a call; NULL if it takes no
+// part.
 static const struct engine *peer_of(unsigned family, bool single, enum pattern p)
 {
     const struct engine *best = NULL;
 
     for (const struct engine *e = engines; e < engines + n_engines; e++)
-        if (e->runs && e->family == family && strncmp(e->name, "rte_fib", 7) == 0 && is_single(e) == single &&
-            (best == NULL || median(e, p) > median(best, p)))
+        if (e->runs && e->family == family && strncmp(e->name, "rte_fib", 7) == 0 &&
+            is_single(e) == single && (best == NULL || median(e, p) > median(best, p)))
             best = e;
     return best;
 }
@@ -79,8 +80,10 @@ static bool wanted(const struct engine *e)
         return false;
     if (e->slow_build && !opt.all && table.n > 200000) {
         if (!told)
-            fprintf(stderr, "fib_bench: skipping %s, which takes a minute to fill; use --all to include it\n",
-                    e->name);
+            fprintf(
+                stderr,
+                "fib_bench: skipping %s, which takes a minute to fill; use --all to include it\n",
+                e->name);
         told = true;
         return false;
     }
@@ -117,7 +120,8 @@ static void build_all(void)
         if (e->fib == NULL)
             fprintf(stderr, "fib_bench: %s cannot hold this table\n", e->name);
         else if (!e->runs && !e->told)
-            e->told = fprintf(stderr, "fib_bench: %s has no %s lookup on this CPU\n", e->name, e->kernel) > 0;
+            e->told = fprintf(stderr, "fib_bench: %s has no %s lookup on this CPU\n", e->name,
+                              e->kernel) > 0;
     }
 }
 
@@ -240,10 +244,12 @@ static void print_json(const struct engine *e, enum pattern p, unsigned next_hop
            "\"routes\": %zu, \"pattern\": \"%s\", \"next_hops\": %u, \"burst\": %u, ",
            n_rows++ > 0 ? ",\n  " : "", e->name, e->kernel, e->family, table.name, table.n,
            pattern_name[p], next_hops, single ? 1 : burst);
-    printf("\"mlps\": %.2f, \"mlps_min\": %.2f, \"mlps_max\": %.2f, \"peer\": \"%s\", \"ratio\": %.3f, "
+    printf("\"mlps\": %.2f, \"mlps_min\": %.2f, \"mlps_max\": %.2f, \"peer\": \"%s\", \"ratio\": "
+           "%.3f, "
            "\"ratio_single\": %.3f, \"bytes\": %" PRIu64 ", \"build_ms\": %.1f, ",
            median(e, p), quantile(e->mlps[p], opt.rounds, 0), quantile(e->mlps[p], opt.rounds, 1),
-           peer != NULL ? peer->kernel : "", paired_ratio(e, peer, p), ratio_single, e->bytes, e->build_ms);
+           peer != NULL ? peer->kernel : "", paired_ratio(e, peer, p), ratio_single, e->bytes,
+           e->build_ms);
     printf("\"updates_per_s\": %.0f, \"update_p50_us\": %.3f, \"update_p99_us\": %.3f, "
            "\"update_worst_us\": %.1f, \"update_worst_cpu_us\": %.1f}",
            e->changes.per_s, e->changes.p50_us, e->changes.p99_us, e->changes.worst_us,
@@ -287,10 +293,11 @@ static void print_changes(unsigned next_hops)
 
         if (engines[i].fib != NULL && c->per_s > 0 &&
             (i == 0 || engines[i - 1].fib != engines[i].fib))
-            printf("%-9s changes        IPv%u %.0f/s with a reader; p50 %.2f p99 %.2f worst %.1f us, "
-                   "of the writer's own time %.1f us; %u next hops\n",
-                   engines[i].name, engines[i].family, c->per_s, c->p50_us, c->p99_us, c->worst_us,
-                   c->worst_cpu_us, next_hops);
+            printf(
+                "%-9s changes        IPv%u %.0f/s with a reader; p50 %.2f p99 %.2f worst %.1f us, "
+                "of the writer's own time %.1f us; %u next hops\n",
+                engines[i].name, engines[i].family, c->per_s, c->p50_us, c->p99_us, c->worst_us,
+                c->worst_cpu_us, next_hops);
     }
 }
 
@@ -437,8 +444,8 @@ static void parse(int argc, char **argv)
             usage();
         }
     // bursts of a power of two, so that they divide a round
-    if (optind < argc || opt.patterns == 0 || opt.rounds < 1 || opt.rounds > MAX_ROUNDS || burst < 1 ||
-        burst > MAX_BURST || (burst & (burst - 1)) != 0 ||
+    if (optind < argc || opt.patterns == 0 || opt.rounds < 1 || opt.rounds > MAX_ROUNDS ||
+        burst < 1 || burst > MAX_BURST || (burst & (burst - 1)) != 0 ||
         (opt.family != 0 && opt.family != 4 && opt.family != 6))
         usage();
 }

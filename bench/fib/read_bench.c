@@ -3,11 +3,11 @@
 //
 //     read_bench [--rounds 9]
 //
-// Random reads of one word a cache line in 1 to 256 MiB of huge-page memory, in two ways: a burst's worth under way together, as
-// vector lookups read their tables (independent); and each only when the one before has answered
-// (chained). The first is what the model in docs/performance.md calls c: no lookup of a table that does not fit
-// the caches gets below one such read. Sizes take turns within a round. Prints JSON: for each size and way the
-// TSC cycles a read of every round.
+// Random reads of one word a cache line in 1 to 256 MiB of huge-page memory, in two ways: a burst's
+// worth under way together, as vector lookups read their tables (independent); and each only when
+// the one before has answered (chained). The first is what the model in docs/performance.md calls
+// c: no lookup of a table that does not fit the caches gets below one such read. Sizes take turns
+// within a round. Prints JSON: for each size and way the TSC cycles a read of every round.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ static uint64_t random_next(void)
 
 static uint8_t *memory_huge(size_t bytes)
 {
-    uint8_t *p = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *p =
+        mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p == MAP_FAILED) {
         fprintf(stderr, "read_bench: no memory: %zu MiB\n", bytes >> 20);

@@ -65,7 +65,8 @@ static const struct table *file_read(const char *path, unsigned family)
     if (f == NULL)
         return NULL;
     for (unsigned i = 0; i < 2; i++)
-        file[i] = (struct table){.family = 4 + 2 * i, .route = malloc(cap * sizeof(*file[i].route))};
+        file[i] =
+            (struct table){.family = 4 + 2 * i, .route = malloc(cap * sizeof(*file[i].route))};
     while (fgets(line, sizeof(line), f) != NULL) {
         struct table *t = &file[strchr(line, ':') != NULL];
         char *slash = strchr(line, '/');

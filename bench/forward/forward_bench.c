@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
-//     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT | --acl] [--sets] [--quick] [--json]
-//     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE --polls 2000
+//     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT | --acl] [--sets] [--quick]
+//     [--json] valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
+//     --polls 2000
 //
-// --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those with packets for access
-// lists, of which "acl-none" has nothing bound. --sets: each case with every set of lanes and every lookup kernel that this CPU runs,
-// in place of those that are chosen at start. --polls: so many polls a
-// trial instead of a time, and how many packets they were: for counting instructions.
+// --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those
+// with packets for access lists, of which "acl-none" has nothing bound. --sets: each case with
+// every set of lanes and every lookup kernel that this CPU runs, in place of those that are chosen
+// at start. --polls: so many polls a trial instead of a time, and how many packets they were: for
+// counting instructions.
 //
 // The forwarder of the product, its tables written as its managers write them,
 // between ports in memory (port.h): a full table, 64 next hops on four
@@ -52,13 +54,16 @@
 #define NEXT_HOPS 64
 #define LINES (1u << 18)
 #define VLAN 7
-#define ROUTERS 16 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the first one's; 16 more are the first one's own
+#define ROUTERS                                                                                    \
+    16 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share
+       // the first one's; 16 more are the first one's own
 #define POOL_SIZE 8191
 #define SAMPLE_RATE 1000
 #define ROUNDS_MAX 101
 #define TESTS_MAX 160
 
-static uint16_t port_id[PORTS], vport[3 * ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
+static uint16_t port_id[PORTS],
+    vport[3 * ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
 static struct forwarder *forwarder;
 static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
 static bool lists_only, all_sets;
@@ -90,19 +95,48 @@ static struct test tests[TESTS_MAX] = {
     {.name = "harness", .family = 4, .poll = harness_poll},
     {.name = "IPv4 full table, minimal on rte_fib", .family = 4, .poll = peer_poll},
     {.name = "IPv4 full table", .family = 4, .poll = forward_poll},
-    {.name = "IPv4 full table, checksums computed", .family = 4, .poll = forward_poll, .computed = true},
-    {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = 1, .vlan = VLAN},
-    {.name = "IPv4 full table, 16 virtual routers by VLAN", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN},
-    {.name = "IPv4 full table, 16 virtual routers with one table", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN + ROUTERS},
-    {.name = "IPv4 full table, 16 VLANs of one virtual router", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN + 2 * ROUTERS},
+    {.name = "IPv4 full table, checksums computed",
+     .family = 4,
+     .poll = forward_poll,
+     .computed = true},
+    {.name = "IPv4 full table, VLAN to VLAN",
+     .family = 4,
+     .poll = forward_poll,
+     .tagged = 1,
+     .vlan = VLAN},
+    {.name = "IPv4 full table, 16 virtual routers by VLAN",
+     .family = 4,
+     .poll = forward_poll,
+     .tagged = ROUTERS,
+     .vlan = VLAN},
+    {.name = "IPv4 full table, 16 virtual routers with one table",
+     .family = 4,
+     .poll = forward_poll,
+     .tagged = ROUTERS,
+     .vlan = VLAN + ROUTERS},
+    {.name = "IPv4 full table, 16 VLANs of one virtual router",
+     .family = 4,
+     .poll = forward_poll,
+     .tagged = ROUTERS,
+     .vlan = VLAN + 2 * ROUTERS},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
-    {.name = "IPv4 full table, 1 in 1000 sampled", .family = 4, .poll = forward_poll, .sampled = true},
+    {.name = "IPv4 full table, 1 in 1000 sampled",
+     .family = 4,
+     .poll = forward_poll,
+     .sampled = true},
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
     {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
     {.name = "IPv4 full table, acl-none", .family = 4, .poll = forward_poll, .lists = LISTS_NONE},
     {.name = "IPv4 full table, acl-empty", .family = 4, .poll = forward_poll, .lists = LISTS_EMPTY},
-    {.name = "IPv4 full table, acl-empty-out", .family = 4, .poll = forward_poll, .lists = LISTS_EMPTY, .out = true},
-    {.name = "IPv4 full table, acl-blocklist", .family = 4, .poll = forward_poll, .lists = LISTS_BLOCKLIST},
+    {.name = "IPv4 full table, acl-empty-out",
+     .family = 4,
+     .poll = forward_poll,
+     .lists = LISTS_EMPTY,
+     .out = true},
+    {.name = "IPv4 full table, acl-blocklist",
+     .family = 4,
+     .poll = forward_poll,
+     .lists = LISTS_BLOCKLIST},
     {.name = "IPv4 full table, acl-full", .family = 4, .poll = forward_poll, .lists = LISTS_FULL},
 };
 
@@ -167,8 +201,10 @@ static void router_make(const struct table *t4, const struct table *t6)
     char name[16];
 
     be(ROLE_CONTROL);
-    check(!counter_init() && !port_table_init() && !iface_table_init() && !nexthop_table_init() && !vr_table_init() &&
-              !plan_init() && !acl_table_init() && !acl_log_init() && !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE), "no memory for the tables");
+    check(!counter_init() && !port_table_init() && !iface_table_init() && !nexthop_table_init() &&
+              !vr_table_init() && !plan_init() && !acl_table_init() && !acl_log_init() &&
+              !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE),
+          "no memory for the tables");
     check(vr_new("default"), "no memory for the virtual router");
     for (unsigned v = 0; v < 2 * ROUTERS; v++) {
         snprintf(name, sizeof name, "vr%u", v);
@@ -184,8 +220,13 @@ static void router_make(const struct table *t4, const struct table *t6)
     }
     for (unsigned p = 0; p < PORTS; p++)
         iface_get(own[p])->policy.sample = IFACE_SAMPLE_SFLOW;
-    int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 128, .every = SAMPLE_RATE, .seed = 1,
-                                      .sample = IFACE_SAMPLE_SFLOW}, 1024);
+    int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS,
+                                      .port = PORT_NONE,
+                                      .snap = 128,
+                                      .every = SAMPLE_RATE,
+                                      .seed = 1,
+                                      .sample = IFACE_SAMPLE_SFLOW},
+                      1024);
     check(w >= 0, "no memory for samples");
     sampler = (unsigned)w;
     be(ROLE_RIB_MANAGER);
@@ -199,7 +240,8 @@ static void router_make(const struct table *t4, const struct table *t6)
     for (unsigned v = 0; v < ROUTERS; v++) {
         for (unsigned k = 0; k < NEXT_HOPS; k++) {
             tagged[k] = nexthop_new(NEXTHOP_HOLD, vport[v][k % PORTS]);
-            nexthop_set_adjacency(tagged[k], vport[v][k % PORTS], (const uint8_t[6]){2, 0, 0, 2, (uint8_t)v, (uint8_t)k});
+            nexthop_set_adjacency(tagged[k], vport[v][k % PORTS],
+                                  (const uint8_t[6]){2, 0, 0, 2, (uint8_t)v, (uint8_t)k});
         }
         routes_load(t4, (uint16_t)(1 + v), tagged);
     }
@@ -225,11 +267,13 @@ static bool is_forwarded(const struct traffic *a, unsigned i)
     return dst[0] != 169 || dst[1] != 254;
 }
 
-static void line_write(uint8_t *p, const struct test *t, bool is4, const struct traffic *a, unsigned i)
+static void line_write(uint8_t *p, const struct test *t, bool is4, const struct traffic *a,
+                       unsigned i)
 {
     while (!is_forwarded(a, i))
         i = i ? i - 1 : LINES - 1;
-    // Line i is received by one of two ports, whichever polls: both have the MAC of port 0 (see main).
+    // Line i is received by one of two ports, whichever polls: both have the MAC of port 0 (see
+    // main).
     memcpy(p, (uint8_t[12]){2, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, 12);
     p += 12;
     if (t->tagged) {
@@ -237,14 +281,17 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
         p += 4;
     }
     if (is4) {
-        memcpy(p, (uint8_t[22]){8, 0, 0x45, 0, 0, 42, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1}, 18);
+        memcpy(p, (uint8_t[22]){8, 0, 0x45, 0, 0, 42, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1},
+               18);
         memcpy(p + 18, &a->net[t->one_flow ? 0 : i], 4);
         if (t->lists)
             lists_packet(p + 14, p + 22);
         uint16_t sum = checksum(p + 2, 20);
         memcpy(p + 12, &sum, 2);
     } else {
-        memcpy(p, (uint8_t[26]){0x86, 0xdd, 0x60, 0, 0, 0, 0, 6, 59, 64, 0x20, 1, 0xd, 0xb8, [25] = 1}, 26);
+        memcpy(p,
+               (uint8_t[26]){0x86, 0xdd, 0x60, 0, 0, 0, 0, 6, 59, 64, 0x20, 1, 0xd, 0xb8, [25] = 1},
+               26);
         memcpy(p + 26, a->ip6[t->one_flow ? 0 : i], 16);
     }
 }
@@ -258,7 +305,8 @@ static void lines_make(struct test *t, const struct traffic *a)
 
 static struct traffic traffic_new(const struct table *t4, const struct table *t6)
 {
-    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul), .net = memory_huge(N_ADDRESSES * 4ul),
+    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul),
+                        .net = memory_huge(N_ADDRESSES * 4ul),
                         .ip6 = memory_huge(N_ADDRESSES * 16ul)};
 
     traffic_make(t4, PREFIX, &a);
@@ -294,7 +342,8 @@ static void lists_bind(const struct test *t)
 {
     be(ROLE_CONTROL);
     for (unsigned p = 0; p < PORTS; p++) {
-        iface_bind_acl(iface_get(port_get(port_id[p])->untagged), t->out ? 0 : lists_id(t->lists), t->out ? lists_id(t->lists) : 0);
+        iface_bind_acl(iface_get(port_get(port_id[p])->untagged), t->out ? 0 : lists_id(t->lists),
+                       t->out ? lists_id(t->lists) : 0);
         for (unsigned v = 0; v < ROUTERS; v++)
             iface_bind_acl(iface_get(vport[v][p]), 0, t->out ? lists_id(t->lists) : 0);
     }
@@ -317,7 +366,9 @@ static double cycles_per_packet(const struct test *t)
     lists_bind(t);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
-    replay = (struct replay){.line = (const uint8_t (*)[REPLAY_LINE])t->line, .n_lines = LINES, .bytes = 60,
+    replay = (struct replay){.line = (const uint8_t(*)[REPLAY_LINE])t->line,
+                             .n_lines = LINES,
+                             .bytes = 60,
                              .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)
         watch_bit_set(&port_get(port_id[p])->watch_rx, sampler, t->sampled);
@@ -325,14 +376,16 @@ static double cycles_per_packet(const struct test *t)
         (void)t->poll();
     uint64_t sent = replay_sent;
     start = now = cycles_used();
-    for (unsigned done = 0; polls ? done < polls : now - start < end; done += 50, now = cycles_used()) {
+    for (unsigned done = 0; polls ? done < polls : now - start < end;
+         done += 50, now = cycles_used()) {
         for (unsigned i = 0; i < 50; i++)
             packets += t->poll();
         if (t->sampled)
             samples_read();
     }
     if (polls)
-        printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets, polls);
+        printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,
+               polls);
     rcu_quiescent();
     check(replay_sent - sent == packets, "not every packet was forwarded");
     return (now - start) / (double)packets;
@@ -348,7 +401,8 @@ static void report_text(void)
 {
     double ghz = (double)rte_get_tsc_hz() / 1e9;
 
-    printf("%-80s %8s %8s %8s %8s %8s\n", "TSC cycles a packet", "median", "min", "max", "net", "Mpps");
+    printf("%-80s %8s %8s %8s %8s %8s\n", "TSC cycles a packet", "median", "min", "max", "net",
+           "Mpps");
     for (struct test *t = tests; t < tests + n_tests; t++) {
         double v[ROUNDS_MAX], net[ROUNDS_MAX];
         if (t->skip)
@@ -371,8 +425,10 @@ static void report_json(void)
         if (t->skip)
             continue;
         bool peer = t->poll == peer_poll;
-        printf("%s  {\"what\": \"forward 64 B, %s\", \"variant\": \"%s\", \"unit\": \"cycles/packet\", \"values\": [",
-               comma, peer ? "IPv4 full table" : t->name, peer ? "minimal forwarder on rte_fib" : "kamueed");
+        printf("%s  {\"what\": \"forward 64 B, %s\", \"variant\": \"%s\", \"unit\": "
+               "\"cycles/packet\", \"values\": [",
+               comma, peer ? "IPv4 full table" : t->name,
+               peer ? "minimal forwarder on rte_fib" : "kamueed");
         comma = ",\n";
         for (unsigned r = 0; r < rounds; r++)
             printf("%s%.2f", r ? ", " : "", t->cycles[r] - tests[0].cycles[r]);
@@ -381,7 +437,8 @@ static void report_json(void)
     double v[ROUNDS_MAX];
     memcpy(v, tests[0].cycles, sizeof v);
     qsort(v, rounds, sizeof *v, by_value);
-    printf("],\n \"harness_cycles\": %.2f,\n \"notes\": [\"forward: cycles are of the TSC (%.2f GHz), less the harness's %.1f\"]}\n",
+    printf("],\n \"harness_cycles\": %.2f,\n \"notes\": [\"forward: cycles are of the TSC (%.2f "
+           "GHz), less the harness's %.1f\"]}\n",
            v[rounds / 2], (double)rte_get_tsc_hz() / 1e9, v[rounds / 2]);
 }
 
@@ -435,7 +492,8 @@ static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
         struct test *t = &tests[n_tests];
         if (tests[i].poll != forward_poll || tests[i].skip)
             continue;
-        check(n_tests < TESTS_MAX && asprintf(&t->name, "%s, lanes %s, kernel %s", tests[i].name, lanes, poptrie_kernel_name()) > 0,
+        check(n_tests < TESTS_MAX && asprintf(&t->name, "%s, lanes %s, kernel %s", tests[i].name,
+                                              lanes, poptrie_kernel_name()) > 0,
               "too many cases");
         char *name = t->name;
         *t = tests[i];
@@ -480,13 +538,16 @@ int main(int argc, char **argv)
     check(pool, "no memory for packets");
     for (unsigned p = 0; p < PORTS; p++)
         port_id[p] = replay_port_new(p, pool);
-    check(!table_make(&t4, "full", 4, prefixes) && !table_make(&t6, "full", 6, prefixes), "no routes in that file");
+    check(!table_make(&t4, "full", 4, prefixes) && !table_make(&t6, "full", 6, prefixes),
+          "no routes in that file");
     table_next_hops(&t4, NEXT_HOPS);
     table_next_hops(&t6, NEXT_HOPS);
     router_make(&t4, &t6);
     check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
-    // Both receiving ports and their sub-interfaces answer to one MAC, so that either may get any line.
-    memcpy(iface_get(port_get(port_id[1])->untagged)->mac, iface_get(port_get(port_id[0])->untagged)->mac, 6);
+    // Both receiving ports and their sub-interfaces answer to one MAC, so that either may get any
+    // line.
+    memcpy(iface_get(port_get(port_id[1])->untagged)->mac,
+           iface_get(port_get(port_id[0])->untagged)->mac, 6);
     for (unsigned v = 0; v < 3 * ROUTERS; v++)
         memcpy(iface_get(vport[v][1])->mac, iface_get(vport[v][0])->mac, 6);
     struct traffic a = traffic_new(&t4, &t6);

@@ -2,9 +2,9 @@
 // peer.c - the least a program can do and still call itself an IPv4 forwarder
 //
 // A yardstick for forward_bench, measured in the same rounds: DPDK's DIR-24-8
-// (rte_fib, widest vector kernel) in bursts of 64, TTL and checksum, 12 bytes of new header, one array per
-// port. No interfaces, VLANs, martians, MTU, next-hop kinds, counters: what kamueed
-// costs above it is the price of being a router.
+// (rte_fib, widest vector kernel) in bursts of 64, TTL and checksum, 12 bytes of new header, one
+// array per port. No interfaces, VLANs, martians, MTU, next-hop kinds, counters: what kamueed costs
+// above it is the price of being a router.
 #include <rte_ethdev.h>
 #include <rte_fib.h>
 #include <rte_prefetch.h>
@@ -29,7 +29,8 @@ int peer_make(const struct table *t, const uint16_t *ports, unsigned n_next_hops
 
     memcpy(port_id, ports, sizeof port_id);
     for (unsigned k = 0; k < n_next_hops; k++) {
-        memcpy(adjacency[k + 1].mac, (uint8_t[12]){2, 0, 0, 2, 0, (uint8_t)k, 2, 0, 0, 1, 0, (uint8_t)(k % PORTS)}, 12);
+        memcpy(adjacency[k + 1].mac,
+               (uint8_t[12]){2, 0, 0, 2, 0, (uint8_t)k, 2, 0, 0, 1, 0, (uint8_t)(k % PORTS)}, 12);
         adjacency[k + 1].port = k % PORTS;
     }
     fib = rte_fib_create("peer", SOCKET_ID_ANY, &conf);

@@ -25,11 +25,13 @@ static uint16_t replay_rx(void *queue, struct rte_mbuf **pkt, uint16_t n)
     if (rte_pktmbuf_alloc_bulk(*pool, pkt, n))
         return 0;
     for (uint16_t i = 0; i < n; i++) {
-        memcpy(rte_pktmbuf_mtod(pkt[i], void *), replay.line[at++ & (replay.n_lines - 1)], REPLAY_LINE);
+        memcpy(rte_pktmbuf_mtod(pkt[i], void *), replay.line[at++ & (replay.n_lines - 1)],
+               REPLAY_LINE);
         pkt[i]->data_len = replay.bytes;
         pkt[i]->pkt_len = replay.bytes;
         pkt[i]->ol_flags = replay.ol_flags;
-        rte_prefetch0(replay.line[(at + BURST_AHEAD) & (replay.n_lines - 1)]); // a NIC writes into the cache
+        rte_prefetch0(
+            replay.line[(at + BURST_AHEAD) & (replay.n_lines - 1)]); // a NIC writes into the cache
     }
     return n;
 }

@@ -2,23 +2,24 @@
 // path_bench.c - the router's path under the conditions of a paper's experiment
 //
 //     path_bench [OPTIONS] CASE...
-//     path_bench --rounds 5 --simd 256 engine=lpm,table=linx,pattern=random engine=poptrie,table=linx,pattern=random
+//     path_bench --rounds 5 --simd 256 engine=lpm,table=linx,pattern=random
+//     engine=poptrie,table=linx,pattern=random
 //
 // A case is what differs, as key=value,...:
-//     mode     forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup (addresses only)
-//     engine   poptrie dir24_8 lpm
-//     table    linx ntt full (or a part: linx/4) default4 bhole4, or a number of routes  (router.c)
-//     pattern  straight cross random loopback prefix flows ports; flows=N        (traffic.h)
-//     acl      none, or empty: a list without rules for what all ports receive
-//     rss      all ip none: what spreads packets over a port's queues
+//     mode     forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup
+//     (addresses only) engine   poptrie dir24_8 lpm table    linx ntt full (or a part: linx/4)
+//     default4 bhole4, or a number of routes  (router.c) pattern  straight cross random loopback
+//     prefix flows ports; flows=N        (traffic.h) acl      none, or empty: a list without rules
+//     for what all ports receive rss      all ip none: what spreads packets over a port's queues
 //     bytes    of a frame, checksum included; whole=1: its payload is written and read as well
 //     burst    packets a port gives at a time, at most
-//     ports, queues, threads    receiving ports, queues of each, forwarders: queues go to them in turn
-//     pipeline 1: one thread receives, the other forwards and sends, a ring between them
-//     mpps     packets offered to each receiving port; 0: as many as are taken
+//     ports, queues, threads    receiving ports, queues of each, forwarders: queues go to them in
+//     turn pipeline 1: one thread receives, the other forwards and sends, a ring between them mpps
+//     packets offered to each receiving port; 0: as many as are taken
 //
 // All cases take turns within each round. Cycles are of the TSC and of the thread's own
-// CPU time: what others do on the core in the meantime does not count. One JSON object goes to stdout.
+// CPU time: what others do on the core in the meantime does not count. One JSON object goes to
+// stdout.
 #include <getopt.h>
 #include <math.h>
 #include <rte_cycles.h>
@@ -96,7 +97,8 @@ static const char *prefixes, *simd = "512"; // bits of a vector at most, 64 = no
 static bool small_pages;
 static int core[CPU_SETSIZE], port_id[SOURCE_PORTS];
 static unsigned n_cores;
-static const unsigned rx_order[SOURCE_PORTS] = {0, 3, 1, 2}; // as in the papers: in by 0 and 3, out by 1 and 2
+static const unsigned rx_order[SOURCE_PORTS] = {
+    0, 3, 1, 2}; // as in the papers: in by 0 and 3, out by 1 and 2
 static uint8_t (*lines[SOURCE_PORTS])[SOURCE_LINE];
 static uint32_t *addresses; // the lines' destinations, for mode=lookup
 static uint64_t n_addresses;
@@ -187,7 +189,8 @@ static inline unsigned take(struct worker *w)
     }
 }
 
-// Until the time has come, or there were so many packets. A function of its own: callgrind counts what is in it.
+// Until the time has come, or there were so many packets. A function of its own: callgrind counts
+// what is in it.
 __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, uint64_t packets);
 __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, uint64_t packets)
 {
@@ -215,7 +218,8 @@ static void drain(struct worker *w)
     if (!w->c->pipeline)
         return;
     if (!w->index) {
-        atomic_fetch_sub(&receiving, 1); // partner: the load below; what was received is in the ring
+        atomic_fetch_sub(&receiving,
+                         1); // partner: the load below; what was received is in the ring
         return;
     }
     while (atomic_load(&receiving) || !rte_ring_empty(pipe_ring))
@@ -228,11 +232,14 @@ static void work(void *arg)
 
     w->forwarder = forwarder_new(w->index);
     atomic_fetch_add(&ready, 1);
-    while (w->forwarder && !atomic_load(&measure_until)) // main sets both times, this one last, and may need this core
+    while (
+        w->forwarder &&
+        !atomic_load(&measure_until)) // main sets both times, this one last, and may need this core
         sched_yield();
     if (!w->forwarder)
         return;
-    for (uint64_t until = atomic_load(&warm_until), n = 0; rte_rdtsc() < until && (!count || n < count / 4); w->received += n)
+    for (uint64_t until = atomic_load(&warm_until), n = 0;
+         rte_rdtsc() < until && (!count || n < count / 4); w->received += n)
         n = take(w);
     double began = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     w->packets = path_measured(w, atomic_load(&measure_until), count);
@@ -244,7 +251,8 @@ static void work(void *arg)
     forwarder_free(w->forwarder);
 }
 
-static void source_set(const struct path_case *c, struct source *s, uint32_t first, uint32_t n, unsigned port)
+static void source_set(const struct path_case *c, struct source *s, uint32_t first, uint32_t n,
+                       unsigned port)
 {
     s->line = n ? (const uint8_t(*)[SOURCE_LINE])lines[port] + first : NULL;
     s->n_lines = n;
@@ -275,11 +283,13 @@ static void sinks_clear(const struct path_case *c)
 {
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         for (unsigned q = 0; q < SOURCE_QUEUES; q++)
-            sink[p][q] = (struct sink){.stamped = c->mpps > 0, .whole = c->whole, .delay_min = UINT64_MAX};
+            sink[p][q] =
+                (struct sink){.stamped = c->mpps > 0, .whole = c->whole, .delay_min = UINT64_MAX};
 }
 
-// Receive queue k of all goes to thread k in turn; transmit queue i of each port is thread i's. Behind
-// the pipeline's ring stands one forwarder, which finds the ring where port 0 has its last queue.
+// Receive queue k of all goes to thread k in turn; transmit queue i of each port is thread i's.
+// Behind the pipeline's ring stands one forwarder, which finds the ring where port 0 has its last
+// queue.
 static void plans_make(const struct path_case *c)
 {
     for (unsigned i = 0; i < c->threads; i++) {
@@ -291,7 +301,8 @@ static void plans_make(const struct path_case *c)
     }
     for (unsigned k = 0; k < c->ports * c->queues; k++) {
         struct plan *plan = &workers[c->pipeline ? 0 : k % c->threads].plan;
-        plan->rx[plan->n_rx++] = (struct plan_rx){(uint16_t)port_id[rx_order[k % c->ports]], (uint16_t)(k / c->ports)};
+        plan->rx[plan->n_rx++] =
+            (struct plan_rx){(uint16_t)port_id[rx_order[k % c->ports]], (uint16_t)(k / c->ports)};
     }
     if (c->pipeline) {
         workers[1].plan.rx[0] = (struct plan_rx){(uint16_t)port_id[0], SOURCE_QUEUES - 1};
@@ -312,8 +323,9 @@ static void threads_run(const struct path_case *c)
     atomic_store(&receiving, c->pipeline ? 1 : 0);
     for (unsigned i = 0; i < c->threads; i++) {
         snprintf(name, sizeof name, "forwarder-%u", i);
-        check(!thread_start(&workers[i].thread, ROLE_FORWARDER, THREAD_SLOT_FORWARDER + i, name, core[n_cores - 1 - i], work,
-                            &workers[i]), "no thread on that core", NULL);
+        check(!thread_start(&workers[i].thread, ROLE_FORWARDER, THREAD_SLOT_FORWARDER + i, name,
+                            core[n_cores - 1 - i], work, &workers[i]),
+              "no thread on that core", NULL);
     }
     while (atomic_load(&ready) < c->threads)
         sched_yield();
@@ -394,7 +406,8 @@ static void trial_run(const struct path_case *c, struct trial *t)
     delays_sum(t);
     if (c->mode == RX || c->mode == LOOKUP)
         t->sent = t->received;
-    check(t->received == t->sent + t->dropped, "not every packet was forwarded or counted as dropped", c->text);
+    check(t->received == t->sent + t->dropped,
+          "not every packet was forwarded or counted as dropped", c->text);
 }
 
 // --- cases and options ---
@@ -414,8 +427,9 @@ static void case_set(struct path_case *c, const char *key, const char *value)
     const struct {
         const char *key;
         unsigned *to;
-    } numbers[] = {{"bytes", &c->traffic.bytes}, {"flows", &c->traffic.flows}, {"burst", &c->burst}, {"ports", &c->ports},
-                   {"queues", &c->queues}, {"threads", &c->threads}};
+    } numbers[] = {{"bytes", &c->traffic.bytes}, {"flows", &c->traffic.flows},
+                   {"burst", &c->burst},         {"ports", &c->ports},
+                   {"queues", &c->queues},       {"threads", &c->threads}};
 
     for (unsigned i = 0; i < RTE_DIM(numbers); i++)
         if (!strcmp(key, numbers[i].key)) {
@@ -448,9 +462,15 @@ static void case_read(struct path_case *c, const char *text)
 {
     char copy[512], *rest = copy;
 
-    *c = (struct path_case){.text = text, .table = "full", .engine = "poptrie", .burst = BURST, .ports = 2, .queues = 1,
+    *c = (struct path_case){.text = text,
+                            .table = "full",
+                            .engine = "poptrie",
+                            .burst = BURST,
+                            .ports = 2,
+                            .queues = 1,
                             .threads = 1};
-    c->traffic = (struct traffic_of){.pattern = TRAFFIC_PREFIX, .rss = TRAFFIC_RSS_ALL, .flows = 1, .bytes = 64};
+    c->traffic = (struct traffic_of){
+        .pattern = TRAFFIC_PREFIX, .rss = TRAFFIC_RSS_ALL, .flows = 1, .bytes = 64};
     snprintf(copy, sizeof copy, "%s", text);
     for (char *word; (word = strsep(&rest, ",")) != NULL;) {
         char *value = strchr(word, '=');
@@ -460,10 +480,13 @@ static void case_read(struct path_case *c, const char *text)
     }
     check(c->threads >= 1 && c->threads <= n_cores && c->threads < FORWARDER_MAX,
           "threads: each needs a core of its own, and there are not so many", text);
-    check(c->ports >= 1 && c->ports <= SOURCE_PORTS && c->queues >= 1 && c->queues < SOURCE_QUEUES &&
-              c->burst >= 1 && c->burst <= BURST && c->traffic.bytes >= 64 && c->traffic.bytes <= 1518 &&
-              c->traffic.flows >= 1 && c->traffic.flows <= TRAFFIC_LINES && (!c->pipeline || c->threads == 2),
-          "1-4 ports, 1-31 queues, bursts of 1-64, frames of 64-1518 bytes, 1-131072 flows, a pipeline of 2 threads", text);
+    check(c->ports >= 1 && c->ports <= SOURCE_PORTS && c->queues >= 1 &&
+              c->queues < SOURCE_QUEUES && c->burst >= 1 && c->burst <= BURST &&
+              c->traffic.bytes >= 64 && c->traffic.bytes <= 1518 && c->traffic.flows >= 1 &&
+              c->traffic.flows <= TRAFFIC_LINES && (!c->pipeline || c->threads == 2),
+          "1-4 ports, 1-31 queues, bursts of 1-64, frames of 64-1518 bytes, 1-131072 flows, a "
+          "pipeline of 2 threads",
+          text);
     check(router_fib_mib(c->table, c->engine) >= 0, "no such table or engine", text);
 }
 
@@ -479,9 +502,13 @@ static void cores_read(void)
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'},
-                                          {"prefixes", 1, NULL, 'p'}, {"packets", 1, NULL, 'n'},
-                                          {"simd", 1, NULL, 'v'}, {"small-pages", 0, NULL, 'S'}, {0}};
+    static const struct option known[] = {{"rounds", 1, NULL, 'r'},
+                                          {"ms", 1, NULL, 'm'},
+                                          {"prefixes", 1, NULL, 'p'},
+                                          {"packets", 1, NULL, 'n'},
+                                          {"simd", 1, NULL, 'v'},
+                                          {"small-pages", 0, NULL, 'S'},
+                                          {0}};
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 'r')
@@ -499,8 +526,10 @@ static void options_read(int argc, char **argv)
         else
             exit(2);
     }
-    check(rounds >= 1 && rounds <= ROUNDS_MAX && trial_ms >= 1, "--rounds is 1 to 101, --ms 1 or more", NULL);
-    check(optind < argc && (unsigned)(argc - optind) <= CASES_MAX, "name 1 to 256 cases: key=value,...", NULL);
+    check(rounds >= 1 && rounds <= ROUNDS_MAX && trial_ms >= 1,
+          "--rounds is 1 to 101, --ms 1 or more", NULL);
+    check(optind < argc && (unsigned)(argc - optind) <= CASES_MAX,
+          "name 1 to 256 cases: key=value,...", NULL);
     router_prefixes(prefixes);
     for (; optind < argc; optind++)
         case_read(&cases[n_cases++], argv[optind]);
@@ -514,7 +543,8 @@ static unsigned memory_mib(void)
     for (unsigned i = 0; i < n_cases; i++) {
         bool known = false;
         for (unsigned k = 0; k < i; k++)
-            known |= !strcmp(cases[k].table, cases[i].table) && !strcmp(cases[k].engine, cases[i].engine);
+            known |= !strcmp(cases[k].table, cases[i].table) &&
+                     !strcmp(cases[k].engine, cases[i].engine);
         unsigned needed = (unsigned)router_fib_mib(cases[i].table, cases[i].engine);
         mib += known ? 0 : needed + needed / 2;
     }
@@ -536,7 +566,8 @@ static void router_start(void)
     rcu_init();
     rcu_thread_register();
     check(!eal_init(&cfg, err, sizeof err), err, NULL);
-    pool = packet_pool_new("packets", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
+    pool =
+        packet_pool_new("packets", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
     pipe_ring = rte_ring_create("pipe", PIPE_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
     check(pool && pipe_ring, "no memory for packets", NULL);
     for (unsigned p = 0; p < SOURCE_PORTS; p++) {
@@ -546,7 +577,8 @@ static void router_start(void)
     addresses = memory_huge((TRAFFIC_LINES + BURST) * sizeof *addresses);
     check(!router_init(port_id), "no memory for the tables", NULL);
     for (unsigned i = 0; i < n_cases; i++)
-        check((cases[i].fib = router_fib_get(cases[i].table, cases[i].engine)), "the table does not fit into", cases[i].text);
+        check((cases[i].fib = router_fib_get(cases[i].table, cases[i].engine)),
+              "the table does not fit into", cases[i].text);
     rcu_offline();
 }
 
@@ -556,8 +588,10 @@ static void fibs_print(void)
 {
     for (unsigned i = 0; i < router_n_fibs; i++) {
         const struct router_fib *f = &router_fib[i];
-        printf("%s\n  {\"table\": \"%s\", \"engine\": \"%s\", \"routes\": %zu, \"load_ms\": %.1f, \"bytes\": %llu}", i ? "," : "",
-               f->table, f->engine, f->routes->n, f->load_ms, (unsigned long long)f->bytes);
+        printf("%s\n  {\"table\": \"%s\", \"engine\": \"%s\", \"routes\": %zu, \"load_ms\": %.1f, "
+               "\"bytes\": %llu}",
+               i ? "," : "", f->table, f->engine, f->routes->n, f->load_ms,
+               (unsigned long long)f->bytes);
     }
 }
 
@@ -570,7 +604,8 @@ static void stages_print(const struct trial *t)
     for (unsigned k = 0; k < STAGE_N; k++) {
         if (!t->stage[k].packets)
             continue;
-        printf("%s\"%s\": %.2f", comma, stage_name[k], (double)t->stage[k].cycles / (double)t->stage[k].packets);
+        printf("%s\"%s\": %.2f", comma, stage_name[k],
+               (double)t->stage[k].cycles / (double)t->stage[k].packets);
         comma = ", ";
     }
     printf("}}");
@@ -578,22 +613,26 @@ static void stages_print(const struct trial *t)
 
 static void trial_print(const struct trial *t)
 {
-    printf("{\"packets\": %llu, \"cycles\": %.0f, \"seconds\": %.6f, \"received\": %llu, \"sent\": %llu, \"dropped\": %llu, "
+    printf("{\"packets\": %llu, \"cycles\": %.0f, \"seconds\": %.6f, \"received\": %llu, \"sent\": "
+           "%llu, \"dropped\": %llu, "
            "\"offered\": %llu, \"lost\": %llu, \"delay_us\": [%.3f, %.3f, %.3f]",
-           (unsigned long long)t->packets, t->cycles, t->seconds, (unsigned long long)t->received, (unsigned long long)t->sent,
-           (unsigned long long)t->dropped, (unsigned long long)t->offered, (unsigned long long)t->lost, t->delay_us[0],
+           (unsigned long long)t->packets, t->cycles, t->seconds, (unsigned long long)t->received,
+           (unsigned long long)t->sent, (unsigned long long)t->dropped,
+           (unsigned long long)t->offered, (unsigned long long)t->lost, t->delay_us[0],
            t->delay_us[1], t->delay_us[2]);
     stages_print(t);
 }
 
 static void answer_print(void)
 {
-    printf("{\"tsc_ghz\": %.6f, \"cores\": %u, \"huge\": %s, \"kernel\": \"%s\", \"fibs\": [", (double)rte_get_tsc_hz() / 1e9,
-           n_cores, eal_has_hugepages() ? "true" : "false", fib_kernel_name());
+    printf("{\"tsc_ghz\": %.6f, \"cores\": %u, \"huge\": %s, \"kernel\": \"%s\", \"fibs\": [",
+           (double)rte_get_tsc_hz() / 1e9, n_cores, eal_has_hugepages() ? "true" : "false",
+           fib_kernel_name());
     fibs_print();
     printf("],\n \"cases\": [");
     for (unsigned i = 0; i < n_cases; i++) {
-        printf("%s\n  {\"case\": \"%s\", \"threads\": %u, \"trials\": [", i ? "," : "", cases[i].text, cases[i].threads);
+        printf("%s\n  {\"case\": \"%s\", \"threads\": %u, \"trials\": [", i ? "," : "",
+               cases[i].text, cases[i].threads);
         for (unsigned r = 0; r < rounds; r++) {
             printf("%s", r ? ", " : "");
             trial_print(&cases[i].trial[r]);

@@ -137,7 +137,8 @@ static void add_longer(struct table *t, size_t n)
 static void out_by(struct table *t, unsigned n_hops)
 {
     for (size_t i = 0; i < t->n; i++)
-        t->route[i].value = n_hops == 2 ? 1 + i % 2 : i % n_hops; // value: next hop k is on port k % 4
+        t->route[i].value =
+            n_hops == 2 ? 1 + i % 2 : i % n_hops; // value: next hop k is on port k % 4
 }
 
 static void table_default4(struct table *t, bool blackhole)
@@ -314,8 +315,9 @@ void router_lists(bool bound)
 int router_init(const int *port_id)
 {
     be(ROLE_CONTROL);
-    if (counter_init() || port_table_init() || iface_table_init() || nexthop_table_init() || vr_table_init() ||
-        plan_init() || acl_table_init() || acl_log_init() || exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE) || !vr_new("default"))
+    if (counter_init() || port_table_init() || iface_table_init() || nexthop_table_init() ||
+        vr_table_init() || plan_init() || acl_table_init() || acl_log_init() ||
+        exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE) || !vr_new("default"))
         return -ENOMEM;
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         iface_id[p] = iface_make(p, (uint16_t)port_id[p]);

@@ -28,9 +28,11 @@ extern unsigned router_n_fibs;
 
 // The table "full" is read from this file; made up without one.
 void router_prefixes(const char *path);
-// MiB of DPDK's memory that a FIB of this table and engine (fib_engine_name) needs; -1: there is no such table or engine.
+// MiB of DPDK's memory that a FIB of this table and engine (fib_engine_name) needs; -1: there is no
+// such table or engine.
 int router_fib_mib(const char *table, const char *engine);
-// The tables, ports port_id[0..4) with an interface each (all with MAC 02:00:00:01:00:00); 0 or -errno.
+// The tables, ports port_id[0..4) with an interface each (all with MAC 02:00:00:01:00:00); 0 or
+// -errno.
 int router_init(const int *port_id);
 // Found or made; NULL: it does not fit.
 const struct router_fib *router_fib_get(const char *table, const char *engine);

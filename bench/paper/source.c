@@ -15,7 +15,8 @@
 
 struct source source[SOURCE_PORTS][SOURCE_QUEUES];
 struct sink sink[SOURCE_PORTS][SOURCE_QUEUES];
-static void *rx_queue[SOURCE_PORTS][RTE_MAX_QUEUES_PER_PORT], *tx_queue[SOURCE_PORTS][RTE_MAX_QUEUES_PER_PORT];
+static void *rx_queue[SOURCE_PORTS][RTE_MAX_QUEUES_PER_PORT],
+    *tx_queue[SOURCE_PORTS][RTE_MAX_QUEUES_PER_PORT];
 static const uint8_t payload[2048];
 
 // What has arrived since we looked last joins those that wait, or is lost.
@@ -68,7 +69,8 @@ static uint16_t source_rx(void *queue, struct rte_mbuf **pkt, uint16_t n)
         frame_write(s, pkt[i]);
     if (s->apart > 0) {
         for (uint16_t i = 0; i < n; i++)
-            memcpy(rte_pktmbuf_mtod_offset(pkt[i], void *, SOURCE_STAMP), &s->arrived[(s->first + i) % SOURCE_DEPTH], 8);
+            memcpy(rte_pktmbuf_mtod_offset(pkt[i], void *, SOURCE_STAMP),
+                   &s->arrived[(s->first + i) % SOURCE_DEPTH], 8);
         s->first = (s->first + n) % SOURCE_DEPTH;
         s->waiting -= n;
     }

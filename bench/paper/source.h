@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SOURCE_LINE 64u // bytes of a frame that are written: Ethernet, IPv4, UDP, and where the time of arrival goes
+#define SOURCE_LINE                                                                                \
+    64u // bytes of a frame that are written: Ethernet, IPv4, UDP, and where the time of arrival
+        // goes
 #define SOURCE_STAMP 48u // its offset in the frame
 #define SOURCE_PORTS 4u
 #define SOURCE_QUEUES 32u // of each port: one for each forwarder

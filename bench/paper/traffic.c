@@ -13,8 +13,8 @@
 #define UDP_PORT 9u
 #define RETA 128u // entries of a NIC's table from hash to queue
 
-const char *const traffic_pattern_name[TRAFFIC_PATTERNS] = {"straight", "cross", "random", "loopback", "prefix", "flows",
-                                                            "ports"};
+const char *const traffic_pattern_name[TRAFFIC_PATTERNS] = {
+    "straight", "cross", "random", "loopback", "prefix", "flows", "ports"};
 const char *const traffic_rss_name[TRAFFIC_RSS_N] = {"none", "ip", "all"};
 
 struct flow { // host order
@@ -84,9 +84,10 @@ static struct flow flow_of(const struct traffic_of *t, const struct table *route
 
 static unsigned queue_of(const struct traffic_of *t, struct flow f, unsigned n_queues)
 {
-    static uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
-                              0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
-                              0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
+    static uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
+                              0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
+                              0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
+                              0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
     uint32_t word[3] = {SOURCE_ADDRESS, f.dst, (uint32_t)f.from_port << 16 | UDP_PORT};
 
     if (t->rss == TRAFFIC_RSS_NONE || n_queues == 1)
@@ -96,7 +97,8 @@ static unsigned queue_of(const struct traffic_of *t, struct flow f, unsigned n_q
 
 static void line_write(uint8_t *p, struct flow f, unsigned bytes)
 {
-    uint16_t ip_len = htons((uint16_t)(bytes - 4 - 14)), udp_len = htons((uint16_t)(bytes - 4 - 34));
+    uint16_t ip_len = htons((uint16_t)(bytes - 4 - 14)),
+             udp_len = htons((uint16_t)(bytes - 4 - 34));
     uint16_t from = htons(f.from_port), to = htons(UDP_PORT);
     uint32_t src = htonl(SOURCE_ADDRESS), dst = htonl(f.dst);
 
@@ -113,8 +115,9 @@ static void line_write(uint8_t *p, struct flow f, unsigned bytes)
     memcpy(p + 38, &udp_len, 2);
 }
 
-void traffic_lines(const struct traffic_of *t, const struct table *routes, unsigned port, unsigned n_queues,
-                   uint8_t (*line)[SOURCE_LINE], uint32_t *first_of, uint32_t *n_of)
+void traffic_lines(const struct traffic_of *t, const struct table *routes, unsigned port,
+                   unsigned n_queues, uint8_t (*line)[SOURCE_LINE], uint32_t *first_of,
+                   uint32_t *n_of)
 {
     struct flow *flow = malloc(TRAFFIC_LINES * sizeof *flow);
     unsigned n_flows = t->pattern == TRAFFIC_FLOWS ? t->flows : TRAFFIC_LINES;

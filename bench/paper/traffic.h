@@ -23,7 +23,8 @@ enum traffic_pattern {
 };
 extern const char *const traffic_pattern_name[TRAFFIC_PATTERNS];
 
-// What the NIC hashes (Toeplitz, the key that all drivers use): nothing, the addresses, the UDP ports too.
+// What the NIC hashes (Toeplitz, the key that all drivers use): nothing, the addresses, the UDP
+// ports too.
 enum traffic_rss { TRAFFIC_RSS_NONE, TRAFFIC_RSS_IP, TRAFFIC_RSS_ALL, TRAFFIC_RSS_N };
 extern const char *const traffic_rss_name[TRAFFIC_RSS_N];
 
@@ -33,8 +34,10 @@ struct traffic_of {
     unsigned flows, bytes; // bytes of a frame, checksum included
 };
 
-// Writes TRAFFIC_LINES header lines for `port`, those of queue q behind each other: n_of[q] from line[first_of[q]] on.
-void traffic_lines(const struct traffic_of *t, const struct table *routes, unsigned port, unsigned n_queues,
-                   uint8_t (*line)[SOURCE_LINE], uint32_t *first_of, uint32_t *n_of);
+// Writes TRAFFIC_LINES header lines for `port`, those of queue q behind each other: n_of[q] from
+// line[first_of[q]] on.
+void traffic_lines(const struct traffic_of *t, const struct table *routes, unsigned port,
+                   unsigned n_queues, uint8_t (*line)[SOURCE_LINE], uint32_t *first_of,
+                   uint32_t *n_of);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // publish_bench.c - forwarding while the routes change
 //
-//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N] [--window 300] [--quick] [--aside] [--json]
+//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N] [--window
+//     300] [--quick] [--aside] [--json]
 //
 // kamueed's own forwarder thread on the last core, on four ports in memory
 // (paper/source.h), a full table, random addresses of its prefixes. A manager on
@@ -15,16 +16,19 @@
 // the flood reached, in queues as deep as a NIC's (is a packet lost?). A grace period is
 // timed from the commit until what it unlinked may be used again.
 //
-// --window: milliseconds of each turn. Short ones and many rounds are for small differences on a machine whose speed drifts.
+// --window: milliseconds of each turn. Short ones and many rounds are for small differences on a
+// machine whose speed drifts.
 //
-// --aside: each rate also changes an equal table that no packet is looked up in; a manager works as long without changing any; and one asks for as many
-// grace periods and changes nothing: what of the cost is lines that move between the caches, what is there being another
-// core at work, and what are the grace periods?
+// --aside: each rate also changes an equal table that no packet is looked up in; a manager works as
+// long without changing any; and one asks for as many grace periods and changes nothing: what of
+// the cost is lines that move between the caches, what is there being another core at work, and
+// what are the grace periods?
 //
-// Before each round nothing runs but a loop on each of the two cores that looks at the time: how long it was kept
-// from its core, in all and by more than a millisecond at once, is what the machine takes from everybody, forwarder
-// and manager too. A grace period ends when both have run: where more than a hundredth of the time lies
-// in such gaps, p99 is over a millisecond whatever the program does.
+// Before each round nothing runs but a loop on each of the two cores that looks at the time: how
+// long it was kept from its core, in all and by more than a millisecond at once, is what the
+// machine takes from everybody, forwarder and manager too. A grace period ends when both have run:
+// where more than a hundredth of the time lies in such gaps, p99 is over a millisecond whatever the
+// program does.
 #include <getopt.h>
 #include <math.h>
 #include <rte_cycles.h>
@@ -59,11 +63,18 @@
 #define GRACES_MAX (1u << 18) // timed in one window
 
 enum load { FLOOD, PART, LOADS };
-enum writer { CHANGES, ASIDE, SPINS, GRACES, WRITERS }; // the forwarder's table; one like it; none, and computes for as long; none
+enum writer {
+    CHANGES,
+    ASIDE,
+    SPINS,
+    GRACES,
+    WRITERS
+}; // the forwarder's table; one like it; none, and computes for as long; none
 static const char *const writer_name[WRITERS] = {"", "aside", "spins", "graces"};
 
 struct window { // what was measured in one
-    double mpps, cycles;       // by the clock on the wall; TSC cycles of the forwarder's CPU time for each packet
+    double mpps,
+        cycles; // by the clock on the wall; TSC cycles of the forwarder's CPU time for each packet
     double changes_per_s;
     double us_p50, us_p99, us_max; // grace periods
     uint64_t offered, lost, dropped;
@@ -79,7 +90,8 @@ struct probe { // one grace period that is being timed
     uint64_t begun_ns;
 };
 
-static unsigned rate[RATES_MAX] = {0, 10000, 100000}, n_rates = 3; // changes a second; the first is 0
+static unsigned rate[RATES_MAX] = {0, 10000, 100000},
+                n_rates = 3; // changes a second; the first is 0
 static enum writer writer[RATES_MAX];
 static unsigned rounds = 11, window_ms = 300, load_percent = 80;
 static const char *prefixes;
@@ -144,8 +156,8 @@ static bool is_default(const struct prefix *p)
     return p->len < 8;
 }
 
-// A change or two of a random prefix; how many. A prefix that is withdrawn is announced again at once, so that the table
-// stays what it is; its packets have a shorter prefix to follow meanwhile.
+// A change or two of a random prefix; how many. A prefix that is withdrawn is announced again at
+// once, so that the table stays what it is; its packets have a shorter prefix to follow meanwhile.
 static unsigned change(struct fib *to, unsigned left)
 {
     uint64_t x = hash_mix64(bench_random());
@@ -169,7 +181,8 @@ static unsigned change(struct fib *to, unsigned left)
 // As long as `n` changes take, in registers alone.
 static unsigned spin(unsigned n)
 {
-    for (uint64_t end = rte_rdtsc() + n * rte_get_tsc_hz() / 1000000 * CHANGE_NS / 1000; rte_rdtsc() < end;)
+    for (uint64_t end = rte_rdtsc() + n * rte_get_tsc_hz() / 1000000 * CHANGE_NS / 1000;
+         rte_rdtsc() < end;)
         rte_pause();
     return n;
 }
@@ -183,10 +196,13 @@ static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns
 
     for (; (now = now_ns()) < end_ns; clock_nanosleep(CLOCK_MONOTONIC, 0, &tick, NULL)) {
         uint64_t due = (now - begun_ns) * per_s / 1000000000u, before = done;
-        // A manager that was held up catches up in batches of a millisecond, as after a burst on its socket.
+        // A manager that was held up catches up in batches of a millisecond, as after a burst on
+        // its socket.
         due = RTE_MIN(due, done + per_s / 1000 + 2);
         while (done < due)
-            done += to ? change(to, (unsigned)(due - done)) : how == SPINS ? spin((unsigned)(due - done)) : (unsigned)(due - done);
+            done += to             ? change(to, (unsigned)(due - done))
+                    : how == SPINS ? spin((unsigned)(due - done))
+                                   : (unsigned)(due - done);
         if (done > before && how != SPINS)
             commit(to);
     }
@@ -205,7 +221,8 @@ static void gaps_watch(struct gaps *g)
         if (now - last > GAP_LONG_NS)
             kept_long += now - last;
     }
-    *g = (struct gaps){(double)kept * 100 / (double)(now - begun), (double)kept_long * 100 / (double)(now - begun)};
+    *g = (struct gaps){(double)kept * 100 / (double)(now - begun),
+                       (double)kept_long * 100 / (double)(now - begun)};
 }
 
 static void gaps_watch_there(void *arg)
@@ -233,7 +250,8 @@ static void forwarder_start(double mpps)
     }
     forwarder_slot[0].stop = 0;
     rcu_publish(&forwarder_slot[0].plan, &plan);
-    check(!thread_start(&forwarder, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "forwarder", forwarder_core(), forwarder_main, NULL),
+    check(!thread_start(&forwarder, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "forwarder",
+                        forwarder_core(), forwarder_main, NULL),
           "no forwarder on the last core");
 }
 
@@ -332,7 +350,8 @@ static void gaps_measure(unsigned round)
 {
     struct thread *there;
 
-    check(!thread_start(&there, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "gaps", forwarder_core(), gaps_watch_there, &gaps[1][round]),
+    check(!thread_start(&there, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "gaps", forwarder_core(),
+                        gaps_watch_there, &gaps[1][round]),
           "no thread on the last core");
     gaps_watch(&gaps[0][round]);
     thread_join(there);
@@ -344,7 +363,8 @@ static void round_run(unsigned round)
     for (unsigned load = 0; load < LOADS; load++) {
         forwarder_start(load == FLOOD ? 0 : median_mpps(round) * load_percent / 100);
         for (unsigned i = 0; i < n_rates; i++)
-            measure(&result[load][(i + round) % n_rates][round], rate[(i + round) % n_rates], writer[(i + round) % n_rates]);
+            measure(&result[load][(i + round) % n_rates][round], rate[(i + round) % n_rates],
+                    writer[(i + round) % n_rates]);
         forwarder_stop();
     }
 }
@@ -411,7 +431,8 @@ static void dpdk_start(void)
     rcu_thread_register();
     rcu_offline();
     check(!eal_init(&cfg, err, sizeof err), err);
-    pool = packet_pool_new("source", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
+    pool =
+        packet_pool_new("source", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
     check(pool, "no memory for packets");
 }
 
@@ -446,8 +467,8 @@ static double gaps_quantile(const struct gaps *g, size_t field, double share)
 
 static void report_text(void)
 {
-    printf("%-6s %-6s %9s %9s %8s %8s %8s %8s %8s %10s %8s\n", "load", "writer", "changes/s", "reached", "Mpps", "cycles", "p50 us", "p99 us", "max us",
-           "lost", "dropped");
+    printf("%-6s %-6s %9s %9s %8s %8s %8s %8s %8s %10s %8s\n", "load", "writer", "changes/s",
+           "reached", "Mpps", "cycles", "p50 us", "p99 us", "max us", "lost", "dropped");
     for (unsigned l = 0; l < LOADS; l++)
         for (unsigned i = 0; i < n_rates; i++) {
             const struct window *w = result[l][i];
@@ -460,15 +481,21 @@ static void report_text(void)
             }
             char text[16];
             snprintf(text, sizeof text, "%u %%", load_percent);
-            printf("%-6s %-6s %9u %9.0f %8.2f %8.1f %8.0f %8.0f %8.0f %10lu %8lu\n", l ? text : "flood", writer_name[writer[i]], rate[i],
-                   median(w, offsetof(struct window, changes_per_s)), median(w, offsetof(struct window, mpps)),
-                   median(w, offsetof(struct window, cycles)), median(w, offsetof(struct window, us_p50)),
+            printf("%-6s %-6s %9u %9.0f %8.2f %8.1f %8.0f %8.0f %8.0f %10lu %8lu\n",
+                   l ? text : "flood", writer_name[writer[i]], rate[i],
+                   median(w, offsetof(struct window, changes_per_s)),
+                   median(w, offsetof(struct window, mpps)),
+                   median(w, offsetof(struct window, cycles)),
+                   median(w, offsetof(struct window, us_p50)),
                    median(w, offsetof(struct window, us_p99)), most, n_lost, n_dropped);
         }
     for (unsigned c = 0; c < 2; c++)
-        printf("a loop alone on the %s's core is off the core for %.1f %% of the time, median (p90 %.1f), for more than 1 ms at a time %.2f %% (%.2f)\n",
-               c ? "forwarder" : "manager", gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.5),
-               gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.9), gaps_quantile(gaps[c], offsetof(struct gaps, kept_long), 0.5),
+        printf("a loop alone on the %s's core is off the core for %.1f %% of the time, median (p90 "
+               "%.1f), for more than 1 ms at a time %.2f %% (%.2f)\n",
+               c ? "forwarder" : "manager",
+               gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.5),
+               gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.9),
+               gaps_quantile(gaps[c], offsetof(struct gaps, kept_long), 0.5),
                gaps_quantile(gaps[c], offsetof(struct gaps, kept_long), 0.9));
     printf("packets unaccounted for: %lu\n", unaccounted);
 }
@@ -502,17 +529,20 @@ static void print_counts(const char *name, const struct window *w, size_t field)
 
 static void report_json(void)
 {
-    printf("{\"routes\": %zu, \"load_percent\": %u, \"unaccounted\": %lu", router->routes->n, load_percent, unaccounted);
+    printf("{\"routes\": %zu, \"load_percent\": %u, \"unaccounted\": %lu", router->routes->n,
+           load_percent, unaccounted);
     for (unsigned c = 0; c < 2; c++) {
-        print_each(c ? "kept_forwarder" : "kept_manager", gaps[c], sizeof *gaps[c], offsetof(struct gaps, kept));
-        print_each(c ? "kept_long_forwarder" : "kept_long_manager", gaps[c], sizeof *gaps[c], offsetof(struct gaps, kept_long));
+        print_each(c ? "kept_forwarder" : "kept_manager", gaps[c], sizeof *gaps[c],
+                   offsetof(struct gaps, kept));
+        print_each(c ? "kept_long_forwarder" : "kept_long_manager", gaps[c], sizeof *gaps[c],
+                   offsetof(struct gaps, kept_long));
     }
     printf(", \"rows\": [");
     for (unsigned l = 0; l < LOADS; l++)
         for (unsigned i = 0; i < n_rates; i++) {
             const struct window *w = result[l][i];
-            printf("%s\n  {\"load\": \"%s\", \"writer\": \"%s\", \"changes_per_s\": %u", l + i ? "," : "", l ? "part" : "flood",
-                   writer_name[writer[i]], rate[i]);
+            printf("%s\n  {\"load\": \"%s\", \"writer\": \"%s\", \"changes_per_s\": %u",
+                   l + i ? "," : "", l ? "part" : "flood", writer_name[writer[i]], rate[i]);
             print_values("reached", w, offsetof(struct window, changes_per_s));
             print_values("mpps", w, offsetof(struct window, mpps));
             print_values("cycles", w, offsetof(struct window, cycles));
@@ -538,9 +568,10 @@ static void rates_read(char *text)
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {{"prefixes", 1, NULL, 'p'}, {"rates", 1, NULL, 'c'}, {"load", 1, NULL, 'l'},
-                                          {"rounds", 1, NULL, 'r'}, {"window", 1, NULL, 'w'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'},
-                                          {"aside", 0, NULL, 'a'}, {0}};
+    static const struct option known[] = {
+        {"prefixes", 1, NULL, 'p'}, {"rates", 1, NULL, 'c'},  {"load", 1, NULL, 'l'},
+        {"rounds", 1, NULL, 'r'},   {"window", 1, NULL, 'w'}, {"quick", 0, NULL, 'q'},
+        {"json", 0, NULL, 'j'},     {"aside", 0, NULL, 'a'},  {0}};
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 'p')

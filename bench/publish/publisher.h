@@ -8,14 +8,14 @@
 //
 //     name      a reader pays                            the writer pays
 //     qsbr      a load and a comparison a burst          until every reader has been quiescent
-//     memb      two stores a section                     the same, and two or more membarrier() calls
-//     signal    two stores a section                     the same, and a signal to each reader
-//     mb        two stores and three barriers a section  until every reader has left its section
-//     bp        as memb, one pointer further             as memb
-//     global    a mutex of all readers                   the mutex
-//     thread    a mutex of its own                       the mutex of each reader, one after the other
-//     rwlock    two atomic additions on one line         until all readers are out at once
-//     none      nothing                                  nothing: it protects nothing, and shows what the others cost
+//     memb      two stores a section                     the same, and two or more membarrier()
+//     calls signal    two stores a section                     the same, and a signal to each
+//     reader mb        two stores and three barriers a section  until every reader has left its
+//     section bp        as memb, one pointer further             as memb global    a mutex of all
+//     readers                   the mutex thread    a mutex of its own                       the
+//     mutex of each reader, one after the other rwlock    two atomic additions on one line until
+//     all readers are out at once none      nothing                                  nothing: it
+//     protects nothing, and shows what the others cost
 //
 // Everything is always_inline and the structs are constants, so a loop made for
 // one of them (READER) has no indirect call in it.
@@ -46,7 +46,8 @@ struct publisher {
 
 INLINE void store(void **root, void *next)
 {
-    __atomic_store_n(root, next, __ATOMIC_RELEASE); // partner: the reader's consume load of the root
+    __atomic_store_n(root, next,
+                     __ATOMIC_RELEASE); // partner: the reader's consume load of the root
 }
 
 INLINE void nothing(void)
@@ -59,19 +60,35 @@ INLINE void nothing_of(unsigned reader)
 
 // --- liburcu ---
 
-#define URCU(flavour)                                                                                \
-    INLINE void flavour##_begin(unsigned reader) { urcu_##flavour##_register_thread(); }             \
-    INLINE void flavour##_end(unsigned reader) { urcu_##flavour##_unregister_thread(); }             \
-    INLINE void flavour##_read_lock(unsigned reader) { urcu_##flavour##_read_lock(); }               \
-    INLINE void flavour##_read_unlock(unsigned reader) { urcu_##flavour##_read_unlock(); }           \
-    INLINE void flavour##_quiescent(void) { urcu_##flavour##_quiescent_state(); }                    \
-    INLINE void flavour##_publish(void **root, void *next, unsigned n_readers)                       \
-    {                                                                                                \
-        store(root, next);                                                                           \
-        urcu_##flavour##_synchronize_rcu();                                                          \
-    }                                                                                                \
+#define URCU(flavour)                                                                              \
+    INLINE void flavour##_begin(unsigned reader)                                                   \
+    {                                                                                              \
+        urcu_##flavour##_register_thread();                                                        \
+    }                                                                                              \
+    INLINE void flavour##_end(unsigned reader)                                                     \
+    {                                                                                              \
+        urcu_##flavour##_unregister_thread();                                                      \
+    }                                                                                              \
+    INLINE void flavour##_read_lock(unsigned reader)                                               \
+    {                                                                                              \
+        urcu_##flavour##_read_lock();                                                              \
+    }                                                                                              \
+    INLINE void flavour##_read_unlock(unsigned reader)                                             \
+    {                                                                                              \
+        urcu_##flavour##_read_unlock();                                                            \
+    }                                                                                              \
+    INLINE void flavour##_quiescent(void)                                                          \
+    {                                                                                              \
+        urcu_##flavour##_quiescent_state();                                                        \
+    }                                                                                              \
+    INLINE void flavour##_publish(void **root, void *next, unsigned n_readers)                     \
+    {                                                                                              \
+        store(root, next);                                                                         \
+        urcu_##flavour##_synchronize_rcu();                                                        \
+    }                                                                                              \
     static const struct publisher publisher_##flavour __attribute__((unused))
-#define URCU_FUNCTIONS(f) .begin = f##_begin, .end = f##_end, .read_lock = f##_read_lock,            \
+#define URCU_FUNCTIONS(f)                                                                          \
+    .begin = f##_begin, .end = f##_end, .read_lock = f##_read_lock,                                \
     .read_unlock = f##_read_unlock, .quiescent = f##_quiescent, .publish = f##_publish
 
 URCU(qsbr) = {.name = "qsbr", .paper = "QSBR", URCU_FUNCTIONS(qsbr)};
@@ -115,7 +132,8 @@ INLINE void thread_read_unlock(unsigned reader)
     pthread_mutex_unlock(&publisher_slot[reader].mutex);
 }
 
-// Readers that are stopped one by one: whoever is passed has left the section in which it could have loaded the old pointer.
+// Readers that are stopped one by one: whoever is passed has left the section in which it could
+// have loaded the old pointer.
 INLINE void thread_publish(void **root, void *next, unsigned n_readers)
 {
     store(root, next);
@@ -147,14 +165,20 @@ INLINE void none_publish(void **root, void *next, unsigned n_readers)
     store(root, next);
 }
 
-#define LOCK_FUNCTIONS(l) .begin = nothing_of, .end = nothing_of, .read_lock = l##_read_lock,        \
+#define LOCK_FUNCTIONS(l)                                                                          \
+    .begin = nothing_of, .end = nothing_of, .read_lock = l##_read_lock,                            \
     .read_unlock = l##_read_unlock, .quiescent = nothing, .publish = l##_publish
 #define LOCK static const struct publisher __attribute__((unused))
 LOCK publisher_global = {.name = "global", .paper = "global mutex", LOCK_FUNCTIONS(global)};
 LOCK publisher_thread = {.name = "thread", .paper = "per-thread mutex", LOCK_FUNCTIONS(thread)};
 LOCK publisher_rwlock = {.name = "rwlock", LOCK_FUNCTIONS(rwlock)};
-LOCK publisher_none = {.name = "none", .begin = nothing_of, .end = nothing_of, .read_lock = nothing_of,
-                       .read_unlock = nothing_of, .quiescent = nothing, .publish = none_publish};
+LOCK publisher_none = {.name = "none",
+                       .begin = nothing_of,
+                       .end = nothing_of,
+                       .read_lock = nothing_of,
+                       .read_unlock = nothing_of,
+                       .quiescent = nothing,
+                       .publish = none_publish};
 
 // X(word of the constant): all that protect. `none` is for who says so.
 #define PUBLISHERS(X) X(qsbr) X(memb) X(signal) X(mb) X(bp) X(global) X(thread) X(rwlock)

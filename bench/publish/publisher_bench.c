@@ -89,12 +89,15 @@ static void rewrite(uint8_t *p, uint32_t next_hop)
 
     memcpy(p, ether[next_hop], 12);
     memcpy(&sum, p + 24, 2);
-    sum = (uint16_t)(sum + 1 + (sum >= 0xfffe)); // RFC 1624: the TTL's half of its word is the first, one lower
+    sum =
+        (uint16_t)(sum + 1 +
+                   (sum >= 0xfffe)); // RFC 1624: the TTL's half of its word is the first, one lower
     p[22]--;
     memcpy(p + 24, &sum, 2);
 }
 
-INLINE void look_up(struct publisher p, bool each, unsigned index, const uint32_t *dst, uint32_t *next_hop)
+INLINE void look_up(struct publisher p, bool each, unsigned index, const uint32_t *dst,
+                    uint32_t *next_hop)
 {
     for (unsigned i = 0; i < BURST; i += each ? 1 : BURST) {
         p.read_lock(index);
@@ -115,8 +118,8 @@ INLINE void read_with(struct publisher p, bool each, struct reader *r)
 
     p.begin(r->index);
     n_ready++;
-    for (unsigned at = r->index * (LINES / READERS_MAX); !atomic_load_explicit(&stop, memory_order_relaxed);
-         at = (at + BURST) % LINES) {
+    for (unsigned at = r->index * (LINES / READERS_MAX);
+         !atomic_load_explicit(&stop, memory_order_relaxed); at = (at + BURST) % LINES) {
         receive(buffer, at);
         for (unsigned i = 0; i < BURST; i++)
             memcpy(&dst[i], buffer[i] + 30, 4);
@@ -130,12 +133,15 @@ INLINE void read_with(struct publisher p, bool each, struct reader *r)
     p.end(r->index);
 }
 
-#define READER(p)                                                                                    \
-    static void read_##p(struct reader *r)                                                           \
-    {                                                                                                \
-        r->section ? read_with(publisher_##p, false, r) : read_with(publisher_##p, true, r);         \
-    }                                                                                                \
-    static void publish_##p(void **at, void *next, unsigned n) { publisher_##p.publish(at, next, n); }
+#define READER(p)                                                                                  \
+    static void read_##p(struct reader *r)                                                         \
+    {                                                                                              \
+        r->section ? read_with(publisher_##p, false, r) : read_with(publisher_##p, true, r);       \
+    }                                                                                              \
+    static void publish_##p(void **at, void *next, unsigned n)                                     \
+    {                                                                                              \
+        publisher_##p.publish(at, next, n);                                                        \
+    }
 READER(none)
 PUBLISHERS(READER)
 
@@ -252,7 +258,8 @@ static void measure(const struct way *w, unsigned section, unsigned n, unsigned 
 static void packets_make(void)
 {
     struct table t = {0};
-    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul), .net = memory_huge(N_ADDRESSES * 4ul)};
+    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul),
+                        .net = memory_huge(N_ADDRESSES * 4ul)};
     struct poptrie_config cfg = {.key_bits = 32};
     struct poptrie *trie = poptrie_new(&cfg);
 
@@ -269,14 +276,16 @@ static void packets_make(void)
     line = memory_huge((size_t)LINES * LINE);
     for (unsigned i = 0; i < LINES; i++) {
         uint8_t *p = line[i];
-        memcpy(p, (uint8_t[30]){2, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 8, 0, 0x45, 0, 0, 42, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1},
+        memcpy(p, (uint8_t[30]){2, 0, 0,  1, 0, 0,    2, 0,  0,  3, 0, 0,   8, 0, 0x45,
+                                0, 0, 42, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1},
                30);
         memcpy(p + 30, &a.net[i], 4);
         uint16_t sum = checksum(p + 14, 20);
         memcpy(p + 24, &sum, 2);
     }
     for (unsigned i = 0; i <= NEXT_HOPS; i++)
-        memcpy(ether[i], (uint8_t[12]){2, 0, 0, 2, 0, (uint8_t)i, 2, 0, 0, 1, 0, (uint8_t)(i % 4)}, 12);
+        memcpy(ether[i], (uint8_t[12]){2, 0, 0, 2, 0, (uint8_t)i, 2, 0, 0, 1, 0, (uint8_t)(i % 4)},
+               12);
     version[0].trie = version[1].trie = trie;
     root = &version[0];
 }
@@ -287,7 +296,8 @@ static void trials_make(void)
     for (unsigned n = 0; trials && n < readers_max; n++)
         for (unsigned w = 0; w < N_WAYS; w++)
             for (unsigned s = 0; s < SECTIONS; s++) {
-                trials[n][w][s].us = memory_huge(PUBLICATIONS_MAX * sizeof(float)); // taken when touched
+                trials[n][w][s].us =
+                    memory_huge(PUBLICATIONS_MAX * sizeof(float)); // taken when touched
             }
 }
 
@@ -317,7 +327,9 @@ static double percentile(const struct trial *t, double share) // t->us is sorted
     return t->n_us ? (double)t->us[(unsigned)((t->n_us - 1) * share)] : NAN;
 }
 
-static const char *number(double v, char *text, size_t n) // JSON knows no NaN: a reader that never ran, a writer that never published
+static const char *
+number(double v, char *text,
+       size_t n) // JSON knows no NaN: a reader that never ran, a writer that never published
 {
     snprintf(text, n, isfinite(v) ? "%.3f" : "null", v);
     return text;
@@ -339,24 +351,33 @@ static void report(const struct way *w, unsigned section, unsigned n, bool is_fi
 
     qsort(t->us, t->n_us, sizeof *t->us, by_us);
     if (!json) {
-        printf("%-8s %-7s %7u %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %8u\n", w->publisher->name, section_name[section], n, median(t->mpps),
-               median(t->published_mpps), median(t->ns), percentile(t, 0.5), percentile(t, 0.99), percentile(t, 1), t->n_us);
+        printf("%-8s %-7s %7u %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %8u\n", w->publisher->name,
+               section_name[section], n, median(t->mpps), median(t->published_mpps), median(t->ns),
+               percentile(t, 0.5), percentile(t, 0.99), percentile(t, 1), t->n_us);
         return;
     }
-    printf("%s  {\"publisher\": \"%s\", \"paper\": \"%s\", \"section\": \"%s\", \"readers\": %u", is_first ? "" : ",\n", w->publisher->name,
+    printf("%s  {\"publisher\": \"%s\", \"paper\": \"%s\", \"section\": \"%s\", \"readers\": %u",
+           is_first ? "" : ",\n", w->publisher->name,
            w->publisher->paper ? w->publisher->paper : "", section_name[section], n);
     print_values("mpps", t->mpps);
     print_values("published_mpps", t->published_mpps);
     print_values("cpu_ns", t->ns);
     char p50[32], p99[32], max[32];
-    printf(", \"publication_us\": {\"p50\": %s, \"p99\": %s, \"max\": %s, \"n\": %u}}", number(percentile(t, 0.5), p50, sizeof p50),
-           number(percentile(t, 0.99), p99, sizeof p99), number(percentile(t, 1), max, sizeof max), t->n_us);
+    printf(", \"publication_us\": {\"p50\": %s, \"p99\": %s, \"max\": %s, \"n\": %u}}",
+           number(percentile(t, 0.5), p50, sizeof p50),
+           number(percentile(t, 0.99), p99, sizeof p99), number(percentile(t, 1), max, sizeof max),
+           t->n_us);
 }
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {{"prefixes", 1, NULL, 'p'}, {"readers", 1, NULL, 'n'}, {"rounds", 1, NULL, 'r'},
-                                          {"only", 1, NULL, 'o'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
+    static const struct option known[] = {{"prefixes", 1, NULL, 'p'},
+                                          {"readers", 1, NULL, 'n'},
+                                          {"rounds", 1, NULL, 'r'},
+                                          {"only", 1, NULL, 'o'},
+                                          {"quick", 0, NULL, 'q'},
+                                          {"json", 0, NULL, 'j'},
+                                          {0}};
 
     readers_max = n_cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -376,12 +397,14 @@ static void options_read(int argc, char **argv)
             exit(2);
     }
     if (readers_max < 1 || readers_max > READERS_MAX || rounds < 1 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "publisher_bench: expected --readers 1 to %u, --rounds 1 to %u\n", READERS_MAX, ROUNDS_MAX);
+        fprintf(stderr, "publisher_bench: expected --readers 1 to %u, --rounds 1 to %u\n",
+                READERS_MAX, ROUNDS_MAX);
         exit(2);
     }
 }
 
-static void each_trial(unsigned round, void (*what)(const struct way *w, unsigned section, unsigned n, unsigned round))
+static void each_trial(unsigned round, void (*what)(const struct way *w, unsigned section,
+                                                    unsigned n, unsigned round))
 {
     for (unsigned n = 1; n <= readers_max; n++)
         for (unsigned s = 0; s < SECTIONS; s++)
@@ -408,10 +431,11 @@ int main(int argc, char **argv)
     for (unsigned r = 0; r < rounds; r++)
         each_trial(r, measure);
     if (json)
-        printf("{\"cores\": %u, \"rounds\": %u, \"publish_every_us\": %u, \"rows\": [\n", n_cores, rounds, PUBLISH_EVERY_US);
+        printf("{\"cores\": %u, \"rounds\": %u, \"publish_every_us\": %u, \"rows\": [\n", n_cores,
+               rounds, PUBLISH_EVERY_US);
     else
-        printf("%-8s %-7s %7s %9s %9s %9s %9s %9s %9s %8s\n", "", "section", "readers", "Mpps", "published", "CPU ns", "p50 us", "p99 us",
-               "max us", "n");
+        printf("%-8s %-7s %7s %9s %9s %9s %9s %9s %9s %8s\n", "", "section", "readers", "Mpps",
+               "published", "CPU ns", "p50 us", "p99 us", "max us", "n");
     each_trial(0, report_next);
     if (json)
         printf("\n]}\n");

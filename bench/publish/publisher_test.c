@@ -117,7 +117,8 @@ static void torture(void *(*reader)(void *), void (*publish)(void *next, unsigne
         usleep(10);
     struct timespec begun;
     clock_gettime(CLOCK_MONOTONIC, &begun);
-    // With fewer cores than threads a publication may take a time slice: what fits into two seconds is enough.
+    // With fewer cores than threads a publication may take a time slice: what fits into two seconds
+    // is enough.
     for (unsigned i = 1; i <= PUBLICATIONS && !ms_passed(&begun, 2000); i++) {
         publish(&version[i], READERS);
         version[i - 1].word = POISON;
@@ -129,25 +130,28 @@ static void torture(void *(*reader)(void *), void (*publish)(void *next, unsigne
 
 // --- the publishers ---
 
-#define TEST(p)                                                                                      \
-    static void *stay_##p(void *arg)                                                                 \
-    {                                                                                                \
-        stay_with(publisher_##p);                                                                    \
-        return NULL;                                                                                 \
-    }                                                                                                \
-    static void *read_##p(void *arg)                                                                 \
-    {                                                                                                \
-        read_with(publisher_##p, (unsigned)(uintptr_t)arg);                                          \
-        return NULL;                                                                                 \
-    }                                                                                                \
-    static void publish_##p(void *next, unsigned n) { publisher_##p.publish(&root, next, n); }       \
-    static void p##_protects_its_readers(void **state)                                               \
-    {                                                                                                \
-        seen_poison = false;                                                                         \
-        for (unsigned i = 0; i < HELD_ROUNDS; i++)                                                   \
-            held_round(stay_##p, publish_##p);                                                       \
-        torture(read_##p, publish_##p);                                                              \
-        assert_false(seen_poison);                                                                   \
+#define TEST(p)                                                                                    \
+    static void *stay_##p(void *arg)                                                               \
+    {                                                                                              \
+        stay_with(publisher_##p);                                                                  \
+        return NULL;                                                                               \
+    }                                                                                              \
+    static void *read_##p(void *arg)                                                               \
+    {                                                                                              \
+        read_with(publisher_##p, (unsigned)(uintptr_t)arg);                                        \
+        return NULL;                                                                               \
+    }                                                                                              \
+    static void publish_##p(void *next, unsigned n)                                                \
+    {                                                                                              \
+        publisher_##p.publish(&root, next, n);                                                     \
+    }                                                                                              \
+    static void p##_protects_its_readers(void **state)                                             \
+    {                                                                                              \
+        seen_poison = false;                                                                       \
+        for (unsigned i = 0; i < HELD_ROUNDS; i++)                                                 \
+            held_round(stay_##p, publish_##p);                                                     \
+        torture(read_##p, publish_##p);                                                            \
+        assert_false(seen_poison);                                                                 \
     }
 PUBLISHERS(TEST)
 

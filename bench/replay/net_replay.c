@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // net_replay.c - a DPDK device that is its own traffic generator and receiver
 //
-// Receive hands out packets copied from a table, transmit counts, looks at and frees them: any DPDK program forwards
-// on one core at its full rate, with no other core, cable or NIC. Load it with LD_PRELOAD (or EAL's -d, which refuses files
-// below directories that everybody may write to) and name ports by devargs:
+// Receive hands out packets copied from a table, transmit counts, looks at and frees them: any DPDK
+// program forwards on one core at its full rate, with no other core, cable or NIC. Load it with
+// LD_PRELOAD (or EAL's -d, which refuses files below directories that everybody may write to) and
+// name ports by devargs:
 //
-//     LD_PRELOAD=librte_net_replay.so dpdk-testpmd … --vdev net_replay0,routes=/tmp/p.txt,dst=prefix --vdev net_replay1 …
+//     LD_PRELOAD=librte_net_replay.so dpdk-testpmd … --vdev
+//     net_replay0,routes=/tmp/p.txt,dst=prefix --vdev net_replay1 …
 //
 //     traffic
 //     family=4|6|46     IPv4, IPv6, or each packet one of them at random [4]
 //     dst=uniform       random addresses; those with a route, when routes is given [uniform]
 //        =prefix        a prefix of routes, uniformly, and a random host of it
 //        =flow          one destination, source and port for all packets
-//     routes=FILE       lines "PREFIX [NEXTHOP]"; without NEXTHOP prefix i of a family has next hop i % hops
-//     hops=N            next hops [64]
-//     size=N            bytes of a frame on the wire, FCS included [64]
-//     vlan=A[-B]        tagged, each packet one of these at random; virtual router k is that of VLAN A + k
-//     entries=N         packets of the table, rounded up to a power of two [524288]
-//     seed=N            other random numbers [1]
-//     rate=N            packets/s offered to each queue, evenly; what finds no free descriptor is missed. 0: flood [0]
-//     device
-//     ports=N index=I   the program's ports, and which of them this is [1 0]
-//     ring=0|1          1: packets cycle through all receive descriptors and are freed late, as a NIC does; their buffers
-//                       are then as cold as a NIC's. 0: the last freed is the next received, always in L1 [0]
-//     verify=0|1|2      1: TTL, checksums, source MAC, length, payload; 2: next hop, port, VLAN as well [0]
-//     checksum_good=0|1 offer to mark received checksums as good [1]
-//     fast_free=0|1     offer MBUF_FAST_FREE; without it each buffer is freed with all checks [1]
-//     mac=MAC           the port's own [02:4b:52:02:00:INDEX]
-//     page=FILE         counters and orders for a runner (page.h); best on tmpfs
-//     held=0|1          1: no traffic until the runner says so in the page [0]
+//     routes=FILE       lines "PREFIX [NEXTHOP]"; without NEXTHOP prefix i of a family has next hop
+//     i % hops hops=N            next hops [64] size=N            bytes of a frame on the wire, FCS
+//     included [64] vlan=A[-B]        tagged, each packet one of these at random; virtual router k
+//     is that of VLAN A + k entries=N         packets of the table, rounded up to a power of two
+//     [524288] seed=N            other random numbers [1] rate=N            packets/s offered to
+//     each queue, evenly; what finds no free descriptor is missed. 0: flood [0] device ports=N
+//     index=I   the program's ports, and which of them this is [1 0] ring=0|1          1: packets
+//     cycle through all receive descriptors and are freed late, as a NIC does; their buffers
+//                       are then as cold as a NIC's. 0: the last freed is the next received, always
+//                       in L1 [0]
+//     verify=0|1|2      1: TTL, checksums, source MAC, length, payload; 2: next hop, port, VLAN as
+//     well [0] checksum_good=0|1 offer to mark received checksums as good [1] fast_free=0|1 offer
+//     MBUF_FAST_FREE; without it each buffer is freed with all checks [1] mac=MAC           the
+//     port's own [02:4b:52:02:00:INDEX] page=FILE         counters and orders for a runner
+//     (page.h); best on tmpfs held=0|1          1: no traffic until the runner says so in the page
+//     [0]
 //
-// Not like a NIC: no PCIe, no descriptors written by a device, headers in L1 rather than in the last-level cache, payload
-// never touched. So the rate is the program's with a perfect NIC: compare programs, not machines.
+// Not like a NIC: no PCIe, no descriptors written by a device, headers in L1 rather than in the
+// last-level cache, payload never touched. So the rate is the program's with a perfect NIC: compare
+// programs, not machines.
 #include <errno.h>
 #include <ethdev_driver.h>
 #include <ethdev_vdev.h>
@@ -78,14 +80,16 @@ struct device {
 
 // --- receive ---
 
-// How many packets the offered rate has for the queue now. Those that no descriptor was free for are missed.
+// How many packets the offered rate has for the queue now. Those that no descriptor was free for
+// are missed.
 static uint16_t paced(struct queue *q, uint64_t rate, uint16_t n)
 {
     uint64_t now = rte_rdtsc();
 
     if (q->pace.rate != rate)
         q->pace = (struct pace){.rate = rate, .since_tsc = now};
-    uint64_t come = (uint64_t)((double)(now - q->pace.since_tsc) * (double)rate / (double)q->device->page->tsc_hz);
+    uint64_t come = (uint64_t)((double)(now - q->pace.since_tsc) * (double)rate /
+                               (double)q->device->page->tsc_hz);
     uint64_t waiting = come - q->pace.gone;
     if (waiting > q->n_slots) {
         q->rx->missed += waiting - q->n_slots;
@@ -127,10 +131,12 @@ static __rte_noinline void clear_rest(struct rte_mbuf **pkt, uint16_t n, unsigne
 {
     for (uint16_t i = 0; i < n; i++)
         if (pkt[i]->data_len > stride)
-            memset(rte_pktmbuf_mtod_offset(pkt[i], uint8_t *, stride), 0, pkt[i]->data_len - stride);
+            memset(rte_pktmbuf_mtod_offset(pkt[i], uint8_t *, stride), 0,
+                   pkt[i]->data_len - stride);
 }
 
-static __rte_always_inline void put_packet(struct rte_mbuf *m, const uint64_t *image, const uint8_t *line, const bool two)
+static __rte_always_inline void put_packet(struct rte_mbuf *m, const uint64_t *image,
+                                           const uint8_t *line, const bool two)
 {
     uint8_t *to = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
 
@@ -140,8 +146,8 @@ static __rte_always_inline void put_packet(struct rte_mbuf *m, const uint64_t *i
         memcpy(to + LINE, line + LINE, LINE);
 }
 
-static __rte_always_inline uint16_t receive(struct queue *q, struct rte_mbuf **pkt, uint16_t n, const bool ring, const bool two,
-                                            const bool mixed)
+static __rte_always_inline uint16_t receive(struct queue *q, struct rte_mbuf **pkt, uint16_t n,
+                                            const bool ring, const bool two, const bool mixed)
 {
     const struct page *page = q->device->page;
     const struct traffic *t = &q->device->traffic;
@@ -193,8 +199,9 @@ RECEIVE(rx_ring_2_mixed, true, true, true)
 
 static eth_rx_burst_t choose_receive(const struct device *d)
 {
-    static const eth_rx_burst_t all[2][2][2] = {{{rx_hot_1, rx_hot_1_mixed}, {rx_hot_2, rx_hot_2_mixed}},
-                                                {{rx_ring_1, rx_ring_1_mixed}, {rx_ring_2, rx_ring_2_mixed}}};
+    static const eth_rx_burst_t all[2][2][2] = {
+        {{rx_hot_1, rx_hot_1_mixed}, {rx_hot_2, rx_hot_2_mixed}},
+        {{rx_ring_1, rx_ring_1_mixed}, {rx_ring_2, rx_ring_2_mixed}}};
 
     return all[d->option.ring][d->traffic.stride > LINE][d->option.families == 46];
 }
@@ -208,7 +215,8 @@ static uint32_t receive_count(void *queue)
         return 0;
     if (!page->rate || page->rate != q->pace.rate)
         return q->n_slots;
-    double come = (double)(rte_rdtsc() - q->pace.since_tsc) * (double)page->rate / (double)page->tsc_hz;
+    double come =
+        (double)(rte_rdtsc() - q->pace.since_tsc) * (double)page->rate / (double)page->tsc_hz;
     uint64_t waiting = (uint64_t)come - q->pace.gone;
     return (uint32_t)RTE_MIN(waiting, q->n_slots);
 }
@@ -227,7 +235,8 @@ static __rte_always_inline void free_sent(const struct queue *q, struct rte_mbuf
 static void put_ring(struct queue *q, struct rte_mbuf **pkt, uint16_t n)
 {
     while (q->n_waiting && q->n_waiting + n + FREE_AT_ONCE > q->n_slots) {
-        uint32_t first = q->next >= q->n_waiting ? q->next - q->n_waiting : q->next + q->n_slots - q->n_waiting;
+        uint32_t first =
+            q->next >= q->n_waiting ? q->next - q->n_waiting : q->next + q->n_slots - q->n_waiting;
         uint32_t some = RTE_MIN(RTE_MIN(FREE_AT_ONCE, q->n_waiting), q->n_slots - first);
         free_sent(q, q->slot + first, some);
         q->n_waiting -= some;
@@ -245,7 +254,8 @@ static __rte_noinline void verify(struct queue *q, struct rte_mbuf **pkt, uint16
         verify_frame(&q->device->option, q->device->routes, pkt[i], q->tx);
 }
 
-static __rte_always_inline uint16_t transmit(struct queue *q, struct rte_mbuf **pkt, uint16_t n, const bool ring)
+static __rte_always_inline uint16_t transmit(struct queue *q, struct rte_mbuf **pkt, uint16_t n,
+                                             const bool ring)
 {
     uint64_t bytes = 0;
 
@@ -291,7 +301,8 @@ static struct queue *queue_new(struct rte_eth_dev *dev, uint16_t id, uint16_t de
     q->rx = &d->page->rx[id];
     q->tx = &d->page->tx[id];
     if (d->option.ring)
-        q->slot = rte_zmalloc("net_replay ring", descriptors * sizeof *q->slot, RTE_CACHE_LINE_SIZE);
+        q->slot =
+            rte_zmalloc("net_replay ring", descriptors * sizeof *q->slot, RTE_CACHE_LINE_SIZE);
     if (d->option.ring && !q->slot) {
         rte_free(q);
         return NULL;
@@ -325,19 +336,24 @@ static void make_image(struct queue *q, uint64_t offloads, unsigned family_of_li
     m.port = d->port;
     m.pkt_len = d->traffic.length[v];
     m.data_len = d->traffic.length[v];
-    m.packet_type = RTE_PTYPE_L2_ETHER | RTE_PTYPE_L4_UDP | (v ? RTE_PTYPE_L3_IPV6 : RTE_PTYPE_L3_IPV4);
+    m.packet_type =
+        RTE_PTYPE_L2_ETHER | RTE_PTYPE_L4_UDP | (v ? RTE_PTYPE_L3_IPV6 : RTE_PTYPE_L3_IPV4);
     if (d->option.vlan_low)
         m.packet_type = RTE_PTYPE_L2_ETHER_VLAN | (m.packet_type & ~RTE_PTYPE_L2_MASK);
     if (!v && offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM)
         m.ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
     if (offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
         m.ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-    _Static_assert(offsetof(struct rte_mbuf, rx_descriptor_fields1) - offsetof(struct rte_mbuf, rearm_data) == 16, "one image");
+    _Static_assert(offsetof(struct rte_mbuf, rx_descriptor_fields1) -
+                           offsetof(struct rte_mbuf, rearm_data) ==
+                       16,
+                   "one image");
     memcpy(q->mbuf_image[family_of_line], &m.rearm_data, sizeof q->mbuf_image[0]);
 }
 
-static int rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t descriptors, unsigned socket,
-                          const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
+static int rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t descriptors,
+                          unsigned socket, const struct rte_eth_rxconf *conf,
+                          struct rte_mempool *pool)
 {
     struct device *d = dev->data->dev_private;
     uint64_t offloads = conf->offloads | dev->data->dev_conf.rxmode.offloads;
@@ -345,8 +361,10 @@ static int rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t descrip
 
     if (!q)
         return -ENOMEM;
-    if (rte_pktmbuf_data_room_size(pool) < RTE_PKTMBUF_HEADROOM + RTE_MAX(d->traffic.length[1], 2 * LINE)) {
-        SAY("port %u: buffers of %u bytes are too small\n", d->port, rte_pktmbuf_data_room_size(pool));
+    if (rte_pktmbuf_data_room_size(pool) <
+        RTE_PKTMBUF_HEADROOM + RTE_MAX(d->traffic.length[1], 2 * LINE)) {
+        SAY("port %u: buffers of %u bytes are too small\n", d->port,
+            rte_pktmbuf_data_room_size(pool));
         queue_free(q);
         return -EINVAL;
     }
@@ -363,14 +381,15 @@ static int rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t descrip
     return 0;
 }
 
-static int tx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t descriptors, unsigned socket,
-                          const struct rte_eth_txconf *conf)
+static int tx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t descriptors,
+                          unsigned socket, const struct rte_eth_txconf *conf)
 {
     struct queue *q = queue_new(dev, id, descriptors);
 
     if (!q)
         return -ENOMEM;
-    q->fast_free = (conf->offloads | dev->data->dev_conf.txmode.offloads) & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+    q->fast_free =
+        (conf->offloads | dev->data->dev_conf.txmode.offloads) & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
     dev->data->tx_queues[id] = q;
     return 0;
 }
@@ -431,7 +450,8 @@ static int stop(struct rte_eth_dev *dev)
 static int device_info(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
     const struct option *o = &((struct device *)dev->data->dev_private)->option;
-    const struct rte_eth_desc_lim limits = {.nb_max = DESCRIPTORS_MAX, .nb_min = 2 * FREE_AT_ONCE, .nb_align = 1};
+    const struct rte_eth_desc_lim limits = {
+        .nb_max = DESCRIPTORS_MAX, .nb_min = 2 * FREE_AT_ONCE, .nb_align = 1};
 
     info->max_rx_pktlen = 9728;
     info->max_mtu = 9700;
@@ -547,7 +567,8 @@ static struct page *page_new(const char *path)
             close(fd);
         return NULL;
     }
-    p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+    p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE,
+             fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
     return p == MAP_FAILED ? NULL : p;
@@ -582,7 +603,8 @@ static int probe(struct rte_vdev_device *vdev)
     *mac = o.mac;
     dev->data->mac_addrs = mac;
     dev->data->promiscuous = 1;
-    dev->data->dev_link = (struct rte_eth_link){.link_speed = RTE_ETH_SPEED_NUM_100G, .link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
+    dev->data->dev_link = (struct rte_eth_link){.link_speed = RTE_ETH_SPEED_NUM_100G,
+                                                .link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
                                                 .link_autoneg = RTE_ETH_LINK_FIXED};
     dev->dev_ops = &operations;
     rte_eth_dev_probing_finish(dev);

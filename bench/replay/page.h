@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // page.h - a replay port's counters and orders, in a file that the runner maps too
 //
-// Each queue's counters are written by the core that polls it and read by anybody at any time: 64-bit stores that
-// never go backwards. Orders are written by the runner and read once a call. bench/replay/page.py has the same layout.
+// Each queue's counters are written by the core that polls it and read by anybody at any time:
+// 64-bit stores that never go backwards. Orders are written by the runner and read once a call.
+// bench/replay/page.py has the same layout.
 #ifndef REPLAY_PAGE_H
 #define REPLAY_PAGE_H
 
@@ -26,13 +27,15 @@ enum fault {
 
 struct page_rx {
     uint64_t packets, bytes, calls, empty; // empty: calls that gave nothing
-    uint64_t no_buffer, missed;            // packets: the pool was empty; no free descriptor at the offered rate
+    uint64_t no_buffer,
+        missed; // packets: the pool was empty; no free descriptor at the offered rate
     uint64_t pad[2];
 } __attribute__((aligned(64)));
 
 struct page_tx {
     uint64_t packets, bytes, calls;
-    uint64_t verified, foreign; // foreign: of those looked at, what we did not make (ARP, ICMP of the program's own)
+    uint64_t verified, foreign; // foreign: of those looked at, what we did not make (ARP, ICMP of
+                                // the program's own)
     uint64_t fault[N_FAULTS];
     uint64_t pad[3];
 } __attribute__((aligned(64)));

@@ -61,8 +61,9 @@ struct route_table {
     struct route_family ip4, ip6;
 };
 
-// Reads "PREFIX [HOP]" lines; without HOP, prefix i of a family goes to next hop i % hops. A prefix given twice keeps
-// its first next hop. The table is shared by all ports of the process that name the same file. NULL after a message.
+// Reads "PREFIX [HOP]" lines; without HOP, prefix i of a family goes to next hop i % hops. A prefix
+// given twice keeps its first next hop. The table is shared by all ports of the process that name
+// the same file. NULL after a message.
 struct route_table *route_table_get(const char *path, unsigned hops);
 void route_table_put(struct route_table *t);
 
@@ -90,7 +91,8 @@ uint32_t traffic_pseudo_header(const uint8_t *ip, bool is_ip6, unsigned udp_byte
 
 // --- verify.c ---
 
-void verify_frame(const struct option *o, const struct route_table *routes, const struct rte_mbuf *m, struct page_tx *count);
+void verify_frame(const struct option *o, const struct route_table *routes,
+                  const struct rte_mbuf *m, struct page_tx *count);
 
 #define SAY(...) fprintf(stderr, "net_replay: " __VA_ARGS__)
 

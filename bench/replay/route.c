@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // route.c - the routes file, and the longest match by a trie of single bits
 //
-// Nothing of the router under test is used here: a mistake of its lookup cannot hide in ours. Slow and simple; only
-// making traffic and verifying it walk the trie.
+// Nothing of the router under test is used here: a mistake of its lookup cannot hide in ours. Slow
+// and simple; only making traffic and verifying it walk the trie.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +97,8 @@ static bool add_line(struct route_table *t, char *line, unsigned hops)
         return false;
     *slash = 0;
     int n = sscanf(slash + 1, "%u %u", &len, &hop);
-    if (inet_pton(is_ip6 ? AF_INET6 : AF_INET, line, p.address) != 1 || n < 1 || len > (is_ip6 ? 128 : 32))
+    if (inet_pton(is_ip6 ? AF_INET6 : AF_INET, line, p.address) != 1 || n < 1 ||
+        len > (is_ip6 ? 128 : 32))
         return false;
     if (n < 2)
         hop = f->n % hops;
@@ -120,7 +121,9 @@ static int read_file(struct route_table *t, const char *path, unsigned hops)
     }
     for (unsigned number = 1; !r && fgets(line, sizeof line, file); number++)
         if (line[0] != '#' && line[0] != '\n' && !add_line(t, line, hops)) {
-            SAY("routes=%s: line %u: expected PREFIX/LENGTH, or PREFIX/LENGTH HOP with HOP below %u\n", path, number, hops);
+            SAY("routes=%s: line %u: expected PREFIX/LENGTH, or PREFIX/LENGTH HOP with HOP below "
+                "%u\n",
+                path, number, hops);
             r = -EINVAL;
         }
     fclose(file);

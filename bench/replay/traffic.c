@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // traffic.c - the packets of a port, made once
 //
-// UDP over IPv4 or IPv6, checksums right. Addresses are of the benchmarking networks (RFC 2544, RFC 5180), whose third
-// byte tells the virtual router k = VLAN - lowest VLAN the packet is for: verification needs to know it afterwards.
+// UDP over IPv4 or IPv6, checksums right. Addresses are of the benchmarking networks (RFC 2544, RFC
+// 5180), whose third byte tells the virtual router k = VLAN - lowest VLAN the packet is for:
+// verification needs to know it afterwards.
 //
 //     source       198.18.k.x       2001:2:0:k::x
 //     destination  as the pattern says, but never there, loopback, link-local, multicast or 0/8
 //
-// A line holds what a program may look at, headers and some payload; what is behind is not written while rates are
-// measured and zero while frames are verified, and the checksum counts it as zero.
+// A line holds what a program may look at, headers and some payload; what is behind is not written
+// while rates are measured and zero while frames are verified, and the checksum counts it as zero.
 #include <errno.h>
 #include <rte_byteorder.h>
 #include <string.h>
@@ -66,8 +67,10 @@ static void put16(uint8_t *p, unsigned v)
 static bool may_be_routed(const uint8_t *a, bool is_ip6)
 {
     if (is_ip6)
-        return a[0] >> 5 == 1 && memcmp(a, "\x20\x01\x00\x02\x00\x00", 6); // global unicast, not our own
-    return a[0] && a[0] != 127 && a[0] < 224 && !(a[0] == 169 && a[1] == 254) && !(a[0] == 198 && (a[1] & 0xfe) == 18);
+        return a[0] >> 5 == 1 &&
+               memcmp(a, "\x20\x01\x00\x02\x00\x00", 6); // global unicast, not our own
+    return a[0] && a[0] != 127 && a[0] < 224 && !(a[0] == 169 && a[1] == 254) &&
+           !(a[0] == 198 && (a[1] & 0xfe) == 18);
 }
 
 static void random_host(const struct route_prefix *p, uint8_t *address)
@@ -82,7 +85,8 @@ static void random_host(const struct route_prefix *p, uint8_t *address)
 static int draw(const struct option *o, const struct route_table *t, bool is_ip6, uint8_t *address)
 {
     const struct route_family *f = !t ? NULL : is_ip6 ? &t->ip6 : &t->ip4;
-    bool of_prefixes = f && f->n && (o->pattern != PATTERN_UNIFORM || is_ip6); // IPv6 is too empty to meet a route
+    bool of_prefixes =
+        f && f->n && (o->pattern != PATTERN_UNIFORM || is_ip6); // IPv6 is too empty to meet a route
 
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t x[2] = {random64(), random64()};
@@ -91,10 +95,12 @@ static int draw(const struct option *o, const struct route_table *t, bool is_ip6
             random_host(&f->prefix[random_below(f->n)], address);
         else if (is_ip6)
             address[0] = (uint8_t)(0x20 | (address[0] & 0x1f));
-        if (may_be_routed(address, is_ip6) && (!f || of_prefixes || route_find(f, address, is_ip6 ? 128 : 32) != HOP_NONE))
+        if (may_be_routed(address, is_ip6) &&
+            (!f || of_prefixes || route_find(f, address, is_ip6 ? 128 : 32) != HOP_NONE))
             return 0;
     }
-    SAY("routes=%s: %u random IPv%u addresses, and no route to any\n", o->routes, TRIES, is_ip6 ? 6 : 4);
+    SAY("routes=%s: %u random IPv%u addresses, and no route to any\n", o->routes, TRIES,
+        is_ip6 ? 6 : 4);
     return -ENOENT;
 }
 
@@ -130,12 +136,14 @@ static void put_ip6(uint8_t *ip, unsigned bytes, unsigned vr, uint64_t r, const 
 }
 
 // A frame of `length` bytes into a line of `stride`; `r` makes source and ports.
-static void put_frame(const struct option *o, uint8_t *line, unsigned stride, unsigned length, bool is_ip6, const uint8_t *to,
-                      uint64_t r)
+static void put_frame(const struct option *o, uint8_t *line, unsigned stride, unsigned length,
+                      bool is_ip6, const uint8_t *to, uint64_t r)
 {
-    unsigned vr = o->vlan_low ? (unsigned)random_below(o->vlan_high - o->vlan_low + 1) : 0, l2 = o->vlan_low ? 18 : 14;
+    unsigned vr = o->vlan_low ? (unsigned)random_below(o->vlan_high - o->vlan_low + 1) : 0,
+             l2 = o->vlan_low ? 18 : 14;
     uint8_t frame[2 * LINE] = {0}, *ip = frame + l2, *udp = ip + (is_ip6 ? 40 : 20);
-    unsigned udp_bytes = length - (unsigned)(udp - frame), in_line = RTE_MIN(length, stride) - (unsigned)(udp - frame);
+    unsigned udp_bytes = length - (unsigned)(udp - frame),
+             in_line = RTE_MIN(length, stride) - (unsigned)(udp - frame);
 
     memcpy(frame, &o->mac, 6);
     memcpy(frame + 6, (uint8_t[]){0x02, 0x4b, 0x52, 0x01, 0, (uint8_t)o->index}, 6);
@@ -150,7 +158,8 @@ static void put_frame(const struct option *o, uint8_t *line, unsigned stride, un
     put16(udp + 4, udp_bytes);
     for (unsigned i = 8; i < in_line; i++)
         udp[i] = (uint8_t)(r >> i % 8 * 8);
-    uint16_t sum = (uint16_t)~traffic_sum(udp, in_line, traffic_pseudo_header(ip, is_ip6, udp_bytes));
+    uint16_t sum =
+        (uint16_t)~traffic_sum(udp, in_line, traffic_pseudo_header(ip, is_ip6, udp_bytes));
     put16(udp + 6, sum ? sum : 0xffff); // 0 would mean none
     memcpy(line, frame, stride);
 }

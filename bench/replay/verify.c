@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // verify.c - what a forwarded frame must look like
 //
-// The next hop is looked up in our own trie (route.c). Next hop i has MAC 02:4b:52:00:I:I and is behind port i % ports.
-// Virtual router k forwards by the same prefixes to next hop (i + k) % hops: to follow another's table is seen.
-// A frame counts once for each kind of fault. Whose source is not ours is foreign: the program may send packets of its own.
-// So one whose source was spoilt is missed where the runner counts, as lost.
+// The next hop is looked up in our own trie (route.c). Next hop i has MAC 02:4b:52:00:I:I and is
+// behind port i % ports. Virtual router k forwards by the same prefixes to next hop (i + k) % hops:
+// to follow another's table is seen. A frame counts once for each kind of fault. Whose source is
+// not ours is foreign: the program may send packets of its own. So one whose source was spoilt is
+// missed where the runner counts, as lost.
 #include <string.h>
 
 #include "replay.h"
@@ -25,7 +26,8 @@ struct frame {
 
 static bool source_is_ours(const struct frame *f)
 {
-    return f->is_ip6 ? !memcmp(f->ip + 8, "\x20\x01\x00\x02\0\0\0", 7) : f->ip[12] == 198 && f->ip[13] == 18;
+    return f->is_ip6 ? !memcmp(f->ip + 8, "\x20\x01\x00\x02\0\0\0", 7)
+                     : f->ip[12] == 198 && f->ip[13] == 18;
 }
 
 // False: it is none that came from us.
@@ -47,7 +49,8 @@ static bool parse(const struct rte_mbuf *m, struct frame *f)
     f->ip = f->mac + l2;
     f->ip_bytes = m->data_len - l2;
     least = f->is_ip6 ? 48 : 28;
-    return (f->is_ip6 || type == 0x0800) && f->ip_bytes >= least && f->ip[0] >> 4 == (f->is_ip6 ? 6 : 4) && source_is_ours(f);
+    return (f->is_ip6 || type == 0x0800) && f->ip_bytes >= least &&
+           f->ip[0] >> 4 == (f->is_ip6 ? 6 : 4) && source_is_ours(f);
 }
 
 static bool payload_is_whole(const struct frame *f, unsigned ip_length)
@@ -55,13 +58,17 @@ static bool payload_is_whole(const struct frame *f, unsigned ip_length)
     unsigned header = f->is_ip6 ? 40 : 20, bytes = ip_length - header;
     const uint8_t *udp = f->ip + header;
 
-    return get16(udp + 4) == bytes && traffic_sum(udp, bytes, traffic_pseudo_header(f->ip, f->is_ip6, bytes)) == 0xffff;
+    return get16(udp + 4) == bytes &&
+           traffic_sum(udp, bytes, traffic_pseudo_header(f->ip, f->is_ip6, bytes)) == 0xffff;
 }
 
-static void verify_path(const struct option *o, const struct route_table *t, const struct frame *f, uint64_t *fault)
+static void verify_path(const struct option *o, const struct route_table *t, const struct frame *f,
+                        uint64_t *fault)
 {
-    unsigned vr = o->vlan_low ? f->ip[f->is_ip6 ? 15 : 14] : 0; // traffic.c put it into the source address
-    uint16_t hop = f->is_ip6 ? route_find(&t->ip6, f->ip + 24, 128) : route_find(&t->ip4, f->ip + 16, 32);
+    unsigned vr =
+        o->vlan_low ? f->ip[f->is_ip6 ? 15 : 14] : 0; // traffic.c put it into the source address
+    uint16_t hop =
+        f->is_ip6 ? route_find(&t->ip6, f->ip + 24, 128) : route_find(&t->ip4, f->ip + 16, 32);
 
     if (hop != HOP_NONE)
         hop = (uint16_t)((hop + vr) % o->hops);
@@ -71,7 +78,8 @@ static void verify_path(const struct option *o, const struct route_table *t, con
     fault[FAULT_VLAN] += f->vlan != (o->vlan_low ? o->vlan_low + vr : 0);
 }
 
-void verify_frame(const struct option *o, const struct route_table *routes, const struct rte_mbuf *m, struct page_tx *count)
+void verify_frame(const struct option *o, const struct route_table *routes,
+                  const struct rte_mbuf *m, struct page_tx *count)
 {
     uint64_t *fault = count->fault;
     struct frame f;

@@ -29,7 +29,8 @@ struct forwarded {
 
 static int write_routes(void **state)
 {
-    static const char text[] = "# comment\n10.0.0.0/8\n10.1.0.0/16\n10.1.2.0/24\n11.0.0.0/8 7\n10.1.2.0/24 0\n2400::/12\n2400:1::/32\n";
+    static const char text[] = "# comment\n10.0.0.0/8\n10.1.0.0/16\n10.1.2.0/24\n11.0.0.0/8 "
+                               "7\n10.1.2.0/24 0\n2400::/12\n2400:1::/32\n";
     int fd = mkstemp(routes_path);
 
     return fd < 0 || write(fd, text, sizeof text - 1) < 0 || close(fd);
@@ -57,7 +58,8 @@ static void forward(struct forwarded *f, const char *devargs, uint64_t i)
     char all[512];
 
     memset(f, 0, sizeof *f);
-    snprintf(all, sizeof all, "routes=%s,hops=%d,ports=%d,entries=64,verify=2,%s", routes_path, HOPS, PORTS, devargs);
+    snprintf(all, sizeof all, "routes=%s,hops=%d,ports=%d,entries=64,verify=2,%s", routes_path,
+             HOPS, PORTS, devargs);
     assert_int_equal(option_parse(&f->option, all), 0);
     f->option.mac = (struct rte_ether_addr){{0x02, 0, 0, 0, 0, 9}};
     f->routes = route_table_get(routes_path, HOPS);
@@ -66,8 +68,10 @@ static void forward(struct forwarded *f, const char *devargs, uint64_t i)
     memcpy(f->bytes, f->traffic.line + i * f->traffic.stride, f->traffic.stride);
     f->l2 = f->option.vlan_low ? 18 : 14;
     f->is_ip6 = ip_of(f)[0] >> 4 == 6;
-    unsigned vr = f->option.vlan_low ? (unsigned)(f->bytes[14] << 8 | f->bytes[15]) - f->option.vlan_low : 0;
-    unsigned hop = f->is_ip6 ? route_find(&f->routes->ip6, ip_of(f) + 24, 128) : route_find(&f->routes->ip4, ip_of(f) + 16, 32);
+    unsigned vr =
+        f->option.vlan_low ? (unsigned)(f->bytes[14] << 8 | f->bytes[15]) - f->option.vlan_low : 0;
+    unsigned hop = f->is_ip6 ? route_find(&f->routes->ip6, ip_of(f) + 24, 128)
+                             : route_find(&f->routes->ip4, ip_of(f) + 16, 32);
     hop = (hop + vr) % HOPS;
     memcpy(f->bytes, (uint8_t[]){0x02, 0x4b, 0x52, 0, 0, (uint8_t)hop}, 6);
     memcpy(f->bytes + 6, &f->option.mac, 6);
@@ -101,9 +105,14 @@ static void expect(struct forwarded *f, enum fault kind)
 
 static void what_a_router_forwards_rightly_has_no_fault(void **state)
 {
-    static const char *const kinds[] = {"family=4,dst=prefix", "family=6,dst=prefix",           "family=46,dst=prefix",
-                                        "family=4,dst=flow",   "family=4,dst=prefix,size=200",  "family=4,dst=uniform",
-                                        "family=46,dst=prefix,vlan=100-115", "family=6,dst=prefix,vlan=4094"};
+    static const char *const kinds[] = {"family=4,dst=prefix",
+                                        "family=6,dst=prefix",
+                                        "family=46,dst=prefix",
+                                        "family=4,dst=flow",
+                                        "family=4,dst=prefix,size=200",
+                                        "family=4,dst=uniform",
+                                        "family=46,dst=prefix,vlan=100-115",
+                                        "family=6,dst=prefix,vlan=4094"};
     struct forwarded f;
 
     for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -202,7 +211,11 @@ static void longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_ho
     const struct {
         uint8_t address[4];
         uint16_t hop;
-    } all[] = {{{10, 2, 0, 1}, 0}, {{10, 1, 9, 1}, 1}, {{10, 1, 2, 3}, 2}, {{11, 0, 0, 1}, 7}, {{12, 0, 0, 1}, HOP_NONE}};
+    } all[] = {{{10, 2, 0, 1}, 0},
+               {{10, 1, 9, 1}, 1},
+               {{10, 1, 2, 3}, 2},
+               {{11, 0, 0, 1}, 7},
+               {{12, 0, 0, 1}, HOP_NONE}};
 
     assert_non_null(t);
     assert_int_equal(t->ip4.n, 5);
@@ -216,8 +229,10 @@ static void longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_ho
 
 static void devargs_that_make_no_sense_are_refused(void **state)
 {
-    static const char *const wrong[] = {"size=63",   "size=64x",     "ring=2",    "family=5", "dst=zipf",  "vlan=0",   "vlan=10-9",
-                                        "vlan=1-999", "index=1,ports=1", "dst=prefix", "verify=2", "unknown=1", "seed=-1", "mac=xx"};
+    static const char *const wrong[] = {"size=63",         "size=64x",   "ring=2",    "family=5",
+                                        "dst=zipf",        "vlan=0",     "vlan=10-9", "vlan=1-999",
+                                        "index=1,ports=1", "dst=prefix", "verify=2",  "unknown=1",
+                                        "seed=-1",         "mac=xx"};
     struct option o = {0};
 
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)

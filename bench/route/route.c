@@ -11,7 +11,8 @@ int route_parse_hop(const char *text, struct route_hop *hop)
     char address[IP_TEXT_MAX];
 
     memset(hop, 0, sizeof(*hop));
-    if (!device || (size_t)(device - text) >= sizeof(address) || strlen(device + 1) >= sizeof(hop->device))
+    if (!device || (size_t)(device - text) >= sizeof(address) ||
+        strlen(device + 1) >= sizeof(hop->device))
         return -EINVAL;
     memcpy(address, text, (size_t)(device - text));
     address[device - text] = 0;
@@ -19,8 +20,8 @@ int route_parse_hop(const char *text, struct route_hop *hop)
     return ip_parse(address, &hop->gateway);
 }
 
-struct nlmsghdr *route_message(void *buf, const struct prefix *p, const struct route_hop *hop, uint16_t type,
-                               uint16_t flags, uint32_t sequence)
+struct nlmsghdr *route_message(void *buf, const struct prefix *p, const struct route_hop *hop,
+                               uint16_t type, uint16_t flags, uint32_t sequence)
 {
     size_t bytes = p->family == IP4 ? 4 : 16;
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);

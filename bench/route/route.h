@@ -23,8 +23,9 @@ struct route_hop {
 // "ADDRESS%DEVICE"; 0 or -EINVAL. ifindex is left 0.
 int route_parse_hop(const char *text, struct route_hop *hop);
 
-// Writes the message at `buf`. `type` is RTM_NEWROUTE or RTM_DELROUTE (`hop` unused); NLM_F_REQUEST is implied.
-struct nlmsghdr *route_message(void *buf, const struct prefix *p, const struct route_hop *hop, uint16_t type,
-                               uint16_t flags, uint32_t sequence);
+// Writes the message at `buf`. `type` is RTM_NEWROUTE or RTM_DELROUTE (`hop` unused); NLM_F_REQUEST
+// is implied.
+struct nlmsghdr *route_message(void *buf, const struct prefix *p, const struct route_hop *hop,
+                               uint16_t type, uint16_t flags, uint32_t sequence);
 
 #endif

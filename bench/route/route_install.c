@@ -60,7 +60,8 @@ static volatile sig_atomic_t stopping;
 
 static void die(const char *what, const char *name)
 {
-    fprintf(stderr, "route_install: %s%s%s: %s\n", what, name ? " " : "", name ? name : "", strerror(errno));
+    fprintf(stderr, "route_install: %s%s%s: %s\n", what, name ? " " : "", name ? name : "",
+            strerror(errno));
     exit(1);
 }
 
@@ -173,7 +174,8 @@ static void flush(void)
     out_messages = 0;
 }
 
-static void put_route(const struct table *t, size_t i, unsigned hop_shift, uint16_t type, uint16_t flags)
+static void put_route(const struct table *t, size_t i, unsigned hop_shift, uint16_t type,
+                      uint16_t flags)
 {
     const struct route_hop *hop = t->n_hops ? &t->hop[(i + hop_shift) % t->n_hops] : NULL;
 
@@ -208,7 +210,8 @@ static double install(const struct table *t, uint16_t type, uint16_t flags)
     return (double)(clock_now_ns() - begun) / NS_PER_SECOND;
 }
 
-// Withdraws a random prefix, and announces it again with the next change; ends with nothing withdrawn.
+// Withdraws a random prefix, and announces it again with the next change; ends with nothing
+// withdrawn.
 static uint64_t flap(void)
 {
     uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), n = 0;
@@ -267,7 +270,8 @@ static void count(uint64_t n[2])
 
             if (bytes < 0)
                 die("netlink receive", NULL);
-            more = mnl_cb_run(in, (size_t)bytes, sequence, mnl_socket_get_portid(nl), count_route, n);
+            more =
+                mnl_cb_run(in, (size_t)bytes, sequence, mnl_socket_get_portid(nl), count_route, n);
         }
         if (more < 0)
             die("netlink dump", NULL);
@@ -301,15 +305,18 @@ static void listen_only(void)
         else if (errno != EINTR)
             die("netlink receive", NULL);
     }
-    printf("{\"mode\": \"listen\", \"messages\": %" PRIu64 ", \"overruns\": %" PRIu64 "}\n", messages, overruns);
+    printf("{\"mode\": \"listen\", \"messages\": %" PRIu64 ", \"overruns\": %" PRIu64 "}\n",
+           messages, overruns);
 }
 
 static void print_result(size_t n4, size_t n6, double s4, double s6)
 {
     double s = s4 + s6;
 
-    printf("{\"mode\": \"%s\", \"routes4\": %zu, \"routes6\": %zu, \"seconds4\": %.6f, \"seconds6\": %.6f, "
-           "\"seconds\": %.6f, \"per_second\": %.0f, \"errors\": %" PRIu64 ", \"first_error\": \"%s\", "
+    printf("{\"mode\": \"%s\", \"routes4\": %zu, \"routes6\": %zu, \"seconds4\": %.6f, "
+           "\"seconds6\": %.6f, "
+           "\"seconds\": %.6f, \"per_second\": %.0f, \"errors\": %" PRIu64
+           ", \"first_error\": \"%s\", "
            "\"end_ns\": %" PRIu64 "}\n",
            mode, n4, n6, s4, s6, s, s > 0 ? (double)(n4 + n6) / s : 0.0, n_errors,
            first_error ? strerror(first_error) : "", clock_now_ns());
@@ -397,7 +404,8 @@ int main(int argc, char **argv)
         die("receive buffer (needs root)", NULL);
     if (!strcmp(mode, "count")) {
         count(n);
-        printf("{\"mode\": \"count\", \"routes4\": %" PRIu64 ", \"routes6\": %" PRIu64 "}\n", n[0], n[1]);
+        printf("{\"mode\": \"count\", \"routes4\": %" PRIu64 ", \"routes6\": %" PRIu64 "}\n", n[0],
+               n[1]);
     } else if (!strcmp(mode, "listen")) {
         listen_only();
     } else {

@@ -82,8 +82,8 @@ static void move_route(const struct link *l, struct change *c)
 {
     static uint32_t sequence;
     char buf[256];
-    struct nlmsghdr *h = route_message(buf, &prefix, &l->hop, RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
-                                       ++sequence);
+    struct nlmsghdr *h = route_message(buf, &prefix, &l->hop, RTM_NEWROUTE,
+                                       NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, ++sequence);
     ssize_t n;
 
     c->sent_ns = real_ns();
@@ -110,7 +110,8 @@ static uint64_t arrival(struct msghdr *m)
     return real_ns();
 }
 
-// Reads what has come on one link; the arrival of its first load packet at or after `since_ns`, or 0.
+// Reads what has come on one link; the arrival of its first load packet at or after `since_ns`, or
+// 0.
 static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
 {
     uint64_t first = 0;
@@ -119,7 +120,10 @@ static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
         uint8_t frame[256];
         char control[128];
         struct iovec v = {frame, sizeof(frame)};
-        struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+        struct msghdr m = {.msg_iov = &v,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
+                           .msg_controllen = sizeof(control)};
         ssize_t bytes = recvmsg(l->fd, &m, MSG_DONTWAIT);
         uint64_t seq, at;
 
@@ -152,7 +156,8 @@ static void send_packet(void)
 // Sleeps until the next packet is due, or until one arrives.
 static void wait_for(uint64_t next_ns)
 {
-    struct pollfd p[LINKS] = {{.fd = link_of[0].fd, .events = POLLIN}, {.fd = link_of[1].fd, .events = POLLIN}};
+    struct pollfd p[LINKS] = {{.fd = link_of[0].fd, .events = POLLIN},
+                              {.fd = link_of[1].fd, .events = POLLIN}};
     uint64_t now = real_ns();
     struct timespec t = {0, now < next_ns ? (long)(next_ns - now) : 0};
 
@@ -181,7 +186,8 @@ static void step(void)
     wait_for(next_send_ns);
 }
 
-// Until a random moment before the next packet, so that changes keep no step with packets. Short, so it spins.
+// Until a random moment before the next packet, so that changes keep no step with packets. Short,
+// so it spins.
 static void fall_out_of_step(void)
 {
     uint64_t now, until;
@@ -193,7 +199,8 @@ static void fall_out_of_step(void)
         ;
 }
 
-// Sends and reads for a while, without looking at the clock of arrivals; packets on the link that should be silent.
+// Sends and reads for a while, without looking at the clock of arrivals; packets on the link that
+// should be silent.
 static uint64_t run_for(uint64_t ns, unsigned silent)
 {
     uint64_t end = real_ns() + ns, n = 0, other = 0;
@@ -268,8 +275,9 @@ static void print_result(unsigned n)
 
     for (unsigned i = 0; i < n; i++)
         missed += !changes[i].followed_ns;
-    printf("{\"changes\": %u, \"missed\": %u, \"strays\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"lost\": %" PRId64 ", ", n,
-           missed, n_strays, counted.sent, (int64_t)(counted.sent - counted.received));
+    printf("{\"changes\": %u, \"missed\": %u, \"strays\": %" PRIu64 ", \"sent\": %" PRIu64
+           ", \"lost\": %" PRId64 ", ",
+           n, missed, n_strays, counted.sent, (int64_t)(counted.sent - counted.received));
     print_values("from_send_us", n, false);
     printf(", ");
     print_values("from_ack_us", n, true);
@@ -280,10 +288,12 @@ static void print_result(unsigned n)
 
 static void usage(void)
 {
-    fprintf(stderr,
-            "usage: route_latency --router NS --send NS%%DEV --to ROUTER-MAC --source A --prefix P\n"
-            "                     --via GATEWAY%%ROUTER-DEVICE --receive NS%%DEV    (twice, in the same order)\n"
-            "                     [--changes N] [--interval-us N] [--gap-ms N] [--cpu N]\n");
+    fprintf(
+        stderr,
+        "usage: route_latency --router NS --send NS%%DEV --to ROUTER-MAC --source A --prefix P\n"
+        "                     --via GATEWAY%%ROUTER-DEVICE --receive NS%%DEV    (twice, in the "
+        "same order)\n"
+        "                     [--changes N] [--interval-us N] [--gap-ms N] [--cpu N]\n");
     exit(2);
 }
 
@@ -298,9 +308,10 @@ static void add_via(const char *text)
 static void read_options(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"router", 1, 0, 'R'}, {"send", 1, 0, 's'},    {"to", 1, 0, 't'},          {"source", 1, 0, 'a'},
-        {"prefix", 1, 0, 'p'}, {"via", 1, 0, 'v'},     {"receive", 1, 0, 'r'},     {"changes", 1, 0, 'n'},
-        {"gap-ms", 1, 0, 'g'}, {"interval-us", 1, 0, 'i'}, {"cpu", 1, 0, 'c'},     {0, 0, 0, 0}};
+        {"router", 1, 0, 'R'},      {"send", 1, 0, 's'},    {"to", 1, 0, 't'},
+        {"source", 1, 0, 'a'},      {"prefix", 1, 0, 'p'},  {"via", 1, 0, 'v'},
+        {"receive", 1, 0, 'r'},     {"changes", 1, 0, 'n'}, {"gap-ms", 1, 0, 'g'},
+        {"interval-us", 1, 0, 'i'}, {"cpu", 1, 0, 'c'},     {0, 0, 0, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -322,8 +333,8 @@ static void read_options(int argc, char **argv)
         default: usage();
         }
     }
-    if (!router || !from.device[0] || !load.src || !prefix.family || n_via != LINKS || n_receive != LINKS || !n_changes ||
-        interval_us < 10 || gap_ms < 2)
+    if (!router || !from.device[0] || !load.src || !prefix.family || n_via != LINKS ||
+        n_receive != LINKS || !n_changes || interval_us < 10 || gap_ms < 2)
         usage();
     memcpy(&load.dst, prefix.b, 4);
     ((uint8_t *)&load.dst)[3] |= 1;

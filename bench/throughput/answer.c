@@ -25,10 +25,12 @@ static void turn_ether(uint8_t *frame, const uint8_t mac[6])
 
 static bool answer_arp(uint8_t *frame, const uint8_t mac[6], const struct ip_addr *own)
 {
-    static const uint8_t request[8] = {0, 1, 8, 0, 6, 4, 0, 1}; // Ethernet, IPv4, their lengths, request
+    static const uint8_t request[8] = {0, 1, 8, 0,
+                                       6, 4, 0, 1}; // Ethernet, IPv4, their lengths, request
     uint8_t *arp = frame + ETHER, *sender = arp + 8, *target = arp + 18;
 
-    if (own->family != IP4 || memcmp(arp, request, sizeof(request)) || memcmp(target + 6, &own->ip4, 4))
+    if (own->family != IP4 || memcmp(arp, request, sizeof(request)) ||
+        memcmp(target + 6, &own->ip4, 4))
         return false;
     arp[7] = 2; // reply
     memcpy(target, sender, 10);
@@ -43,7 +45,8 @@ static bool answer_solicitation(uint8_t *frame, const uint8_t mac[6], const stru
     uint8_t *ip = frame + ETHER, *icmp = ip + IP6_BYTES;
     uint16_t sum;
 
-    if (own->family != IP6 || ip[6] != IPPROTO_ICMPV6 || (ip[4] << 8 | ip[5]) != SOLICITATION_BYTES || icmp[0] != SOLICITATION ||
+    if (own->family != IP6 || ip[6] != IPPROTO_ICMPV6 ||
+        (ip[4] << 8 | ip[5]) != SOLICITATION_BYTES || icmp[0] != SOLICITATION ||
         icmp[24] != OPTION_SOURCE || memcmp(icmp + 8, own->b, 16))
         return false;
     memcpy(ip + 24, ip + 8, 16);
@@ -54,7 +57,9 @@ static bool answer_solicitation(uint8_t *frame, const uint8_t mac[6], const stru
     icmp[24] = OPTION_TARGET;
     memcpy(icmp + 26, mac, 6);
     memset(icmp + 2, 0, 2);
-    sum = checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, SOLICITATION_BYTES, IPPROTO_ICMPV6), icmp, SOLICITATION_BYTES));
+    sum = checksum_finish(
+        checksum_add(checksum_pseudo6(ip + 8, ip + 24, SOLICITATION_BYTES, IPPROTO_ICMPV6), icmp,
+                     SOLICITATION_BYTES));
     memcpy(icmp + 2, &sum, 2);
     turn_ether(frame, mac);
     return true;

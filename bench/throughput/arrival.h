@@ -39,7 +39,8 @@ static inline uint64_t arrival_number(const struct arrival *a, uint32_t low)
 {
     return a->next + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)a->next);
 }
-bool arrival_note(struct arrival *a, uint64_t number); // is it the first of this number, and in time?
+bool arrival_note(struct arrival *a,
+                  uint64_t number); // is it the first of this number, and in time?
 // Packets 0 to sent - 1 were sent, and no more come: what is missing in the window is lost.
 void arrival_end(struct arrival *a, uint64_t sent);
 

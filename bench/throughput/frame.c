@@ -112,7 +112,8 @@ static uint8_t *begin_ether(const struct stream *s, struct head *h, unsigned typ
     return h->byte + ETHER;
 }
 
-// Ports and the part of the mark that does not change; returns their sum and the protocol's (pseudo header).
+// Ports and the part of the mark that does not change; returns their sum and the protocol's (pseudo
+// header).
 static uint64_t begin_udp(uint8_t *udp, uint16_t trial)
 {
     static const uint8_t protocol[2] = {0, IPPROTO_UDP};
@@ -166,12 +167,14 @@ static uint32_t next_of(uint32_t *at, uint32_t n)
     return now;
 }
 
-// Of n destinations, which is the next one? Those of a queue are queue, queue + queues, ... With fewer than queues all serve each.
+// Of n destinations, which is the next one? Those of a queue are queue, queue + queues, ... With
+// fewer than queues all serve each.
 static uint32_t next_destination(const struct stream *s, uint32_t *at, uint32_t n)
 {
     if (s->queues < 2 || n < s->queues)
         return next_of(&at[s->queue], n);
-    return next_of(&at[s->queue], (n - s->queue + s->queues - 1) / s->queues) * s->queues + s->queue;
+    return next_of(&at[s->queue], (n - s->queue + s->queues - 1) / s->queues) * s->queues +
+           s->queue;
 }
 
 // `sum`: of everything the checksum covers but length and what is written here.
@@ -182,14 +185,16 @@ static void write_udp(uint8_t *udp, uint64_t sum, unsigned bytes, uint64_t numbe
 
     memcpy(udp + UDP_BYTES + offsetof(struct mark, number), &low, 4);
     memcpy(udp + UDP_BYTES + offsetof(struct mark, tsc), &tsc, 8);
-    sum += low + (tsc & 0xffffffff) + (tsc >> 32) + 2ull * length; // the length is in the pseudo header too
+    sum += low + (tsc & 0xffffffff) + (tsc >> 32) +
+           2ull * length; // the length is in the pseudo header too
     check = checksum_finish(fold(sum));
     memcpy(udp + 4, &length, 2);
     check = check ? check : 0xffff; // 0 would say that there is none (RFC 768)
     memcpy(udp + 6, &check, 2);
 }
 
-static uint16_t write4(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_t number, uint64_t tsc)
+static uint16_t write4(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_t number,
+                       uint64_t tsc)
 {
     uint8_t *ip = frame + ETHER;
     uint32_t dst = s->dst4[next_destination(s, s->at_dst4, s->n_dst4)];
@@ -200,11 +205,13 @@ static uint16_t write4(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_
     memcpy(ip + 2, &total, 2);
     memcpy(ip + 10, &check, 2);
     memcpy(ip + 16, &dst, 4);
-    write_udp(ip + IP4_BYTES, (uint64_t)s->head4.udp_sum + dst, bytes - ETHER - IP4_BYTES, number, tsc);
+    write_udp(ip + IP4_BYTES, (uint64_t)s->head4.udp_sum + dst, bytes - ETHER - IP4_BYTES, number,
+              tsc);
     return bytes;
 }
 
-static uint16_t write6(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_t number, uint64_t tsc)
+static uint16_t write6(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_t number,
+                       uint64_t tsc)
 {
     const uint8_t *dst = s->dst6[next_destination(s, s->at_dst6, s->n_dst6)];
     uint8_t *ip = frame + ETHER;
@@ -220,7 +227,8 @@ static uint16_t write6(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_
     return bytes;
 }
 
-uint16_t stream_write(struct stream *s, const struct frame_plan *plan, uint8_t *frame, uint64_t number, uint64_t tsc)
+uint16_t stream_write(struct stream *s, const struct frame_plan *plan, uint8_t *frame,
+                      uint64_t number, uint64_t tsc)
 {
     uint16_t bytes = plan->bytes[next_of(&s->at_size, plan->n_sizes)];
     uint32_t step = next_of(&s->at_mix, FRAME_MIX);
@@ -240,15 +248,17 @@ static bool udp_is_right(uint64_t addresses, const uint8_t *udp, size_t bytes)
     memcpy(&length, udp + 4, 2);
     if (ntohs(length) != bytes)
         return false;
-    return checksum_finish(fold(addresses + length + checksum_add(0, protocol, 2) + sum_words(udp, bytes))) == 0;
+    return checksum_finish(fold(addresses + length + checksum_add(0, protocol, 2) +
+                                sum_words(udp, bytes))) == 0;
 }
 
 static bool ip4_is_right(const uint8_t *ip, size_t bytes)
 {
     size_t total = (size_t)ip[2] << 8 | ip[3];
 
-    return ip[0] == 0x45 && total <= bytes && total >= IP4_BYTES + UDP_BYTES + sizeof(struct mark) &&
-           !checksum(ip, IP4_BYTES) && udp_is_right(word32(ip + 12) + word32(ip + 16), ip + IP4_BYTES, total - IP4_BYTES);
+    return ip[0] == 0x45 && total <= bytes &&
+           total >= IP4_BYTES + UDP_BYTES + sizeof(struct mark) && !checksum(ip, IP4_BYTES) &&
+           udp_is_right(word32(ip + 12) + word32(ip + 16), ip + IP4_BYTES, total - IP4_BYTES);
 }
 
 static bool ip6_is_right(const uint8_t *ip, size_t bytes)
@@ -270,7 +280,8 @@ enum frame_is frame_read(const uint8_t *frame, size_t bytes, struct mark *mark)
     memcpy(mark, frame + at, sizeof(*mark));
     if (mark->magic != MAGIC)
         return FRAME_FOREIGN;
-    if (is4 ? ip4_is_right(frame + ETHER, bytes - ETHER) : ip6_is_right(frame + ETHER, bytes - ETHER))
+    if (is4 ? ip4_is_right(frame + ETHER, bytes - ETHER)
+            : ip6_is_right(frame + ETHER, bytes - ETHER))
         return FRAME_GOOD;
     return FRAME_CORRUPT;
 }

@@ -4,12 +4,14 @@
 // A UDP datagram to the discard port (RFC 863) whose payload
 // begins with a mark of 18 bytes, which just fits a 64-byte IPv4 frame:
 //
-//     magic 4 · trial 2 · number 4 · time stamp 8      host order: it comes back to the same machine
+//     magic 4 · trial 2 · number 4 · time stamp 8      host order: it comes back to the same
+//     machine
 //
 // The rest is zero. The UDP checksum is always there and verified, so a byte changed anywhere
 // behind the Ethernet header is noticed; the IPv4 header checksum is verified too. IPv6's header is
-// 20 bytes longer: a 64-byte frame becomes one of 84 (RFC 8219's frames grow alike). Sizes count the frame check
-// sequence (4 bytes, never in memory) where a `size` is meant, and do not where `bytes` is.
+// 20 bytes longer: a 64-byte frame becomes one of 84 (RFC 8219's frames grow alike). Sizes count
+// the frame check sequence (4 bytes, never in memory) where a `size` is meant, and do not where
+// `bytes` is.
 #ifndef BENCH_THROUGHPUT_FRAME_H
 #define BENCH_THROUGHPUT_FRAME_H
 
@@ -41,8 +43,9 @@ struct head { // ready but for destination, lengths, mark and checksums
 
 #define QUEUES_MAX 16
 
-// What is sent in one direction. Sizes, families and destinations each go round on their own. A destination belongs to one of
-// `queues` for good, as a NIC deals out flows: the next frames have destinations of `queue`.
+// What is sent in one direction. Sizes, families and destinations each go round on their own. A
+// destination belongs to one of `queues` for good, as a NIC deals out flows: the next frames have
+// destinations of `queue`.
 struct stream {
     uint8_t dst_mac[6], src_mac[6];
     struct ip_addr src[2]; // IPv4, IPv6
@@ -66,8 +69,10 @@ struct frame_plan { // of a trial
 int stream_read_destinations(struct stream *s, const char *file);
 // Takes over MACs and sources, and starts all rounds anew.
 void stream_begin(struct stream *s, uint16_t trial);
-// Writes the next frame and returns its bytes. What follows FRAME_HEAD bytes in the buffer must be zero.
-uint16_t stream_write(struct stream *s, const struct frame_plan *plan, uint8_t *frame, uint64_t number, uint64_t tsc);
+// Writes the next frame and returns its bytes. What follows FRAME_HEAD bytes in the buffer must be
+// zero.
+uint16_t stream_write(struct stream *s, const struct frame_plan *plan, uint8_t *frame,
+                      uint64_t number, uint64_t tsc);
 
 enum frame_is { FRAME_FOREIGN, FRAME_CORRUPT, FRAME_GOOD };
 enum frame_is frame_read(const uint8_t *frame, size_t bytes, struct mark *mark);

@@ -19,7 +19,8 @@ struct histogram {
     uint64_t count[HISTOGRAM_STEPS];
 };
 
-// Below 2^(STEP_BITS + 1) a step is one value wide; then each power of two has half as many steps again.
+// Below 2^(STEP_BITS + 1) a step is one value wide; then each power of two has half as many steps
+// again.
 static inline uint32_t histogram_step(uint64_t value)
 {
     unsigned shift;
@@ -46,7 +47,8 @@ static inline void histogram_note(struct histogram *h, uint64_t value)
 void histogram_clear(struct histogram *h);
 // The largest value of a step.
 uint64_t histogram_value(uint32_t step);
-// The value that `percent` of all values do not exceed, at most 0.1 % too large and never too small; 0 of no values.
+// The value that `percent` of all values do not exceed, at most 0.1 % too large and never too
+// small; 0 of no values.
 uint64_t histogram_percentile(const struct histogram *h, double percent);
 
 #endif

@@ -2,21 +2,25 @@
 // tester.c - the tester of RFC 2544: sends into a device under test and receives behind it
 //
 // Two DPDK ports and one thread, which spins. Ports are whatever DPDK drives: memif, vhost
-// (net_virtio_user), af_packet, a NIC. It stays connected from trial to trial: lines of words come on
-// standard input, lines of JSON go out. The first is {"ready": …}; then
+// (net_virtio_user), af_packet, a NIC. It stays connected from trial to trial: lines of words come
+// on standard input, lines of JSON go out. The first is {"ready": …}; then
 //
 //     port N to=MAC source=ADDRESS source=ADDRESS6 destinations=FILE
-//         what port N sends: the device's MAC, our addresses, destinations one a line; answers {"port": …}
-//     trial rate=PPS seconds=S [then_rate=PPS then_seconds=S] [count=N] [from=0|1|both] [sizes=64,1518,…]
+//         what port N sends: the device's MAC, our addresses, destinations one a line; answers
+//         {"port": …}
+//     trial rate=PPS seconds=S [then_rate=PPS then_seconds=S] [count=N] [from=0|1|both]
+//     [sizes=64,1518,…]
 //           [percent6=P] [burst=32] [slice_ms=1000] [wait_ms=200] [live=1] [histogram=1]
-//         rates for each direction, sizes with FCS, in turn; answers the result (trial.c:print_result),
-//         with live=1 a line {"live": …} a second before it
+//         rates for each direction, sizes with FCS, in turn; answers the result
+//         (trial.c:print_result), with live=1 a line {"live": …} a second before it
 //
-// What is wrong with a line is answered as {"error": "…"}; the end of standard input ends the program.
+// What is wrong with a line is answered as {"error": "…"}; the end of standard input ends the
+// program.
 //
 //     tester EAL-OPTIONS -- [--frame-max 1518] [--link-wait SECONDS] [--queues 1]
 //
-// --queues: each port sends by so many, in which the device's receive queues are; a destination always by the same.
+// --queues: each port sends by so many, in which the device's receive queues are; a destination
+// always by the same.
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -70,7 +74,8 @@ static void zero(struct rte_mempool *pool, void *arg, void *buffer, unsigned i)
 static struct rte_mempool *make_pool(const char *name)
 {
     unsigned room = RTE_PKTMBUF_HEADROOM + RTE_MAX(2048u, frame_max + 64u);
-    struct rte_mempool *pool = rte_pktmbuf_pool_create(name, BUFFERS, 256, 0, (uint16_t)room, SOCKET_ID_ANY);
+    struct rte_mempool *pool =
+        rte_pktmbuf_pool_create(name, BUFFERS, 256, 0, (uint16_t)room, SOCKET_ID_ANY);
 
     if (!pool)
         die("no memory for packets: give DPDK more (-m MEGABYTES)");
@@ -90,7 +95,8 @@ static void open_port(uint16_t p, struct rte_mempool *pool)
     struct rte_eth_conf conf = {0};
     uint16_t rx = DESCRIPTORS, tx = DESCRIPTORS;
 
-    if (rte_eth_dev_configure(p, 1, (uint16_t)queues, &conf) || rte_eth_dev_adjust_nb_rx_tx_desc(p, &rx, &tx) ||
+    if (rte_eth_dev_configure(p, 1, (uint16_t)queues, &conf) ||
+        rte_eth_dev_adjust_nb_rx_tx_desc(p, &rx, &tx) ||
         rte_eth_rx_queue_setup(p, 0, rx, SOCKET_ID_ANY, NULL, pool))
         die("cannot set up a queue of a port");
     for (uint16_t q = 0; q < queues; q++)
@@ -160,7 +166,8 @@ static void say_ready(void)
 
     for (unsigned i = 0; i < DIRECTIONS; i++)
         text_format_mac(trial.direction[i].stream.src_mac, mac[i]);
-    printf("{\"ready\": true, \"tsc_hz\": %" PRIu64 ", \"macs\": [\"%s\", \"%s\"]}\n", rte_get_tsc_hz(), mac[0], mac[1]);
+    printf("{\"ready\": true, \"tsc_hz\": %" PRIu64 ", \"macs\": [\"%s\", \"%s\"]}\n",
+           rte_get_tsc_hz(), mac[0], mac[1]);
 }
 
 // --- words of a line: name=value ---
@@ -182,7 +189,9 @@ static bool take_port_word(struct stream *s, const char *name, const char *value
     if (!strcmp(name, "source"))
         return take_source(s, value);
     if (!strcmp(name, "destinations"))
-        return !stream_read_destinations(s, value) || refuse("destinations=%s cannot be read, or has a line that is not an address", value);
+        return !stream_read_destinations(s, value) ||
+               refuse("destinations=%s cannot be read, or has a line that is not an address",
+                      value);
     return refuse("unknown port parameter %s", name);
 }
 
@@ -193,8 +202,10 @@ static bool take_sizes(struct frame_plan *plan, const char *text)
         char *end;
         unsigned long size = strtoul(text, &end, 10);
 
-        if (end == text || (*end && *end != ',') || size < FRAME_SIZE_MIN || size > frame_max || plan->n_sizes == FRAME_SIZES_MAX)
-            return refuse("sizes: expected up to %u sizes of %u to %u bytes, separated by commas", FRAME_SIZES_MAX, FRAME_SIZE_MIN, frame_max);
+        if (end == text || (*end && *end != ',') || size < FRAME_SIZE_MIN || size > frame_max ||
+            plan->n_sizes == FRAME_SIZES_MAX)
+            return refuse("sizes: expected up to %u sizes of %u to %u bytes, separated by commas",
+                          FRAME_SIZES_MAX, FRAME_SIZE_MIN, frame_max);
         plan->bytes[plan->n_sizes++] = (uint16_t)(size - FRAME_FCS);
         text = *end ? end + 1 : end;
     }
@@ -218,11 +229,16 @@ static bool take_trial_word(struct trial_spec *spec, const char *name, const cha
         double *real;
         unsigned *whole;
         bool *yes;
-    } word[] = {{"rate", &spec->rate, NULL, NULL},           {"seconds", &spec->seconds, NULL, NULL},
-                {"then_rate", &spec->then_rate, NULL, NULL}, {"then_seconds", &spec->then_seconds, NULL, NULL},
-                {"burst", NULL, &spec->burst, NULL},         {"slice_ms", NULL, &spec->slice_ms, NULL},
-                {"wait_ms", NULL, &spec->wait_ms, NULL},     {"percent6", NULL, &spec->plan.percent6, NULL},
-                {"live", NULL, NULL, &spec->live},           {"histogram", NULL, NULL, &spec->histogram}};
+    } word[] = {{"rate", &spec->rate, NULL, NULL},
+                {"seconds", &spec->seconds, NULL, NULL},
+                {"then_rate", &spec->then_rate, NULL, NULL},
+                {"then_seconds", &spec->then_seconds, NULL, NULL},
+                {"burst", NULL, &spec->burst, NULL},
+                {"slice_ms", NULL, &spec->slice_ms, NULL},
+                {"wait_ms", NULL, &spec->wait_ms, NULL},
+                {"percent6", NULL, &spec->plan.percent6, NULL},
+                {"live", NULL, NULL, &spec->live},
+                {"histogram", NULL, NULL, &spec->histogram}};
 
     if (!strcmp(name, "sizes"))
         return take_sizes(&spec->plan, value);
@@ -250,8 +266,10 @@ static bool can_run(const struct trial_spec *spec)
 {
     if (spec->seconds <= 0 || spec->rate < 0 || spec->then_rate < 0)
         return refuse("a trial needs seconds, and rates of 0 or more");
-    if (spec->burst < 1 || spec->burst > TRIAL_BURST_MAX || spec->slice_ms < 1 || spec->plan.percent6 > 100)
-        return refuse("expected burst 1 to %u, slice_ms 1 or more, percent6 0 to 100", TRIAL_BURST_MAX);
+    if (spec->burst < 1 || spec->burst > TRIAL_BURST_MAX || spec->slice_ms < 1 ||
+        spec->plan.percent6 > 100)
+        return refuse("expected burst 1 to %u, slice_ms 1 or more, percent6 0 to 100",
+                      TRIAL_BURST_MAX);
     for (unsigned i = 0; i < DIRECTIONS; i++) {
         const struct stream *s = &trial.direction[i].stream;
 
@@ -277,11 +295,12 @@ static void port_line(char *rest)
 
         if (value)
             *value++ = 0;
-        good = value ? take_port_word(&trial.direction[n].stream, word, value) : refuse("%s: expected name=value", word);
+        good = value ? take_port_word(&trial.direction[n].stream, word, value)
+                     : refuse("%s: expected name=value", word);
     }
     if (good)
-        printf("{\"port\": %u, \"destinations4\": %u, \"destinations6\": %u}\n", n, trial.direction[n].stream.n_dst4,
-               trial.direction[n].stream.n_dst6);
+        printf("{\"port\": %u, \"destinations4\": %u, \"destinations6\": %u}\n", n,
+               trial.direction[n].stream.n_dst4, trial.direction[n].stream.n_dst6);
 }
 
 static void trial_line(char *rest)
@@ -297,7 +316,8 @@ static void trial_line(char *rest)
 
         if (value)
             *value++ = 0;
-        good = value ? take_trial_word(&spec, word, value) : refuse("%s: expected name=value", word);
+        good =
+            value ? take_trial_word(&spec, word, value) : refuse("%s: expected name=value", word);
     }
     if (good && can_run(&spec))
         trial_run(&trial, &spec);
@@ -305,7 +325,8 @@ static void trial_line(char *rest)
 
 static void read_options(int argc, char **argv)
 {
-    static const struct option options[] = {{"frame-max", 1, 0, 'f'}, {"link-wait", 1, 0, 'w'}, {"queues", 1, 0, 'q'}, {0, 0, 0, 0}};
+    static const struct option options[] = {
+        {"frame-max", 1, 0, 'f'}, {"link-wait", 1, 0, 'w'}, {"queues", 1, 0, 'q'}, {0, 0, 0, 0}};
     int c;
 
     optind = 1;
@@ -346,7 +367,7 @@ int main(int argc, char **argv)
             refuse("expected port or trial");
         fflush(stdout);
     }
-    // No port is closed: memif (DPDK 22.11) frees what DPDK's interrupt thread may be using for the peer that
-    // disconnects. The kernel closes sockets, memory and devices.
+    // No port is closed: memif (DPDK 22.11) frees what DPDK's interrupt thread may be using for the
+    // peer that disconnects. The kernel closes sockets, memory and devices.
     _exit(0);
 }

@@ -2,8 +2,8 @@
 // tester_test.c - does the tester count what really happened?
 //
 // Histogram and arrival against naive models on random input; whole trials over two
-// ports of net_ring that are cross-connected, with faults planted between them: so many packets taken away,
-// doubled, swapped, changed, and just those are reported.
+// ports of net_ring that are cross-connected, with faults planted between them: so many packets
+// taken away, doubled, swapped, changed, and just those are reported.
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -57,9 +57,12 @@ static void percentiles_are_those_of_the_sorted_values_within_a_thousandth(void 
         }
         qsort(value, VALUES, sizeof(*value), by_size);
         for (unsigned i = 0; i < sizeof(percent) / sizeof(*percent); i++) {
-            // In whole numbers, as the percents have at most two decimals: the rank is ceil(VALUES * percent / 100).
-            unsigned hundredths = (unsigned)(percent[i] * 100 + 0.5), rank = (VALUES * hundredths + 9999) / 10000;
-            uint64_t exact = value[rank ? rank - 1 : 0], found = histogram_percentile(&h, percent[i]);
+            // In whole numbers, as the percents have at most two decimals: the rank is ceil(VALUES
+            // * percent / 100).
+            unsigned hundredths = (unsigned)(percent[i] * 100 + 0.5),
+                     rank = (VALUES * hundredths + 9999) / 10000;
+            uint64_t exact = value[rank ? rank - 1 : 0],
+                     found = histogram_percentile(&h, percent[i]);
 
             assert_true(found >= exact);
             assert_true(found - exact <= exact / 1000);
@@ -99,7 +102,11 @@ static void every_lost_doubled_and_late_packet_is_counted_once(void **state)
     static uint8_t came[SENT];
     static uint64_t first[SENT / PER_SLICE], refused[SENT / PER_SLICE], lost[SENT / PER_SLICE];
     static uint32_t order[2 * SENT];
-    struct slices s = {.first = first, .refused = refused, .lost = lost, .n = SENT / PER_SLICE, .cap = SENT / PER_SLICE};
+    struct slices s = {.first = first,
+                       .refused = refused,
+                       .lost = lost,
+                       .n = SENT / PER_SLICE,
+                       .cap = SENT / PER_SLICE};
     uint64_t received = 0, duplicated = 0, reordered = 0, missing = 0, highest = 0;
     uint32_t n = 0;
 
@@ -206,7 +213,8 @@ static void a_frame_with_any_bit_changed_is_not_taken_for_good(void **state)
         assert_int_equal(mark.trial, 7);
         assert_int_equal(mark.number, 41 + i);
         assert_int_equal(frame_read(frame, bytes - 1u, &mark) == FRAME_GOOD, false);
-        // Ethernet addresses, TTL with checksum (IPv4), class and flow label (IPv6) may be changed by a router.
+        // Ethernet addresses, TTL with checksum (IPv4), class and flow label (IPv6) may be changed
+        // by a router.
         for (unsigned bit = 8 * 34; bit < 8u * bytes; bit++) {
             frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
             assert_int_not_equal(frame_read(frame, bytes, &mark), FRAME_GOOD);
@@ -264,12 +272,14 @@ static void each_destination_keeps_to_its_queue(void **state)
 // --- answers ---
 
 static const uint8_t our_mac[6] = {2, 0, 0, 0, 0, 9}, their_mac[6] = {2, 0, 0, 0, 0, 1};
-static const struct ip_addr ours[2] = {{.family = IP4, .b = {198, 18, 0, 2}}, {.family = IP6, .b = {0x20, 1, 0, 2, [15] = 2}}};
+static const struct ip_addr ours[2] = {{.family = IP4, .b = {198, 18, 0, 2}},
+                                       {.family = IP6, .b = {0x20, 1, 0, 2, [15] = 2}}};
 
 static void a_request_for_our_address_becomes_its_reply(void **state)
 {
-    uint8_t frame[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6,           0,   1,  8, 0, 6, 4, 0, 1, 2, 0, 0, 0,
-                         0,    1,    198,  18,   0,    1,    0, 0, 0, 0, 0, 0, 198, 18, 0, 2};
+    uint8_t frame[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0,   1,  8, 6,
+                         0,    1,    8,    0,    6,    4,    0, 1, 2, 0, 0,   0,  0, 1,
+                         198,  18,   0,    1,    0,    0,    0, 0, 0, 0, 198, 18, 0, 2};
     uint8_t other[60];
 
     memcpy(other, frame, sizeof(other));
@@ -289,7 +299,8 @@ static void a_request_for_our_address_becomes_its_reply(void **state)
 
 static void a_solicitation_for_our_address_becomes_its_advertisement(void **state)
 {
-    uint8_t frame[86] = {0x33, 0x33, 0xff, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, [19] = 32, [20] = 58, [21] = 255};
+    uint8_t frame[86] = {0x33, 0x33, 0xff, 0,    0,    2,    2,         0,         0,
+                         0,    0,    1,    0x86, 0xdd, 0x60, [19] = 32, [20] = 58, [21] = 255};
     uint8_t *ip = frame + 14, *icmp = ip + 40;
 
     memcpy(ip + 8, (uint8_t[16]){0x20, 1, 0, 2, [15] = 1}, 16);
@@ -304,7 +315,8 @@ static void a_solicitation_for_our_address_becomes_its_advertisement(void **stat
     assert_int_equal(icmp[0], 136);
     assert_int_equal(icmp[4], 0x60);
     assert_memory_equal(icmp + 24, ((uint8_t[8]){2, 1, 2, 0, 0, 0, 0, 9}), 8);
-    assert_int_equal(checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, 32, 58), icmp, 32)), 0);
+    assert_int_equal(
+        checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, 32, 58), icmp, 32)), 0);
     assert_false(answer(frame, sizeof(frame), our_mac, ours));
 }
 
@@ -321,7 +333,8 @@ static struct {
 static struct rte_mempool *copies;
 
 // Between the two ports: on what port 1 receives.
-static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint16_t n, uint16_t max, void *arg)
+static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint16_t n,
+                      uint16_t max, void *arg)
 {
     uint16_t out = 0;
 
@@ -338,7 +351,8 @@ static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint
             continue;
         }
         if (plant.corrupt && k % plant.corrupt == 0) {
-            rte_pktmbuf_mtod(m, uint8_t *)[48 + k % 12] ^= 0x40; // number or time stamp; IPv6: destination or UDP
+            rte_pktmbuf_mtod(m, uint8_t *)[48 + k % 12] ^=
+                0x40; // number or time stamp; IPv6: destination or UDP
             plant.n_corrupt++;
         }
         pkt[out++] = m;
@@ -359,7 +373,12 @@ static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint
 static void run_counted(struct trial_spec *spec)
 {
     memset(&plant.n_drop, 0, 5 * sizeof(uint64_t));
-    *spec = (struct trial_spec){.seconds = 60, .count = PACKETS, .burst = 32, .slice_ms = 1, .wait_ms = 20, .from = {true, false},
+    *spec = (struct trial_spec){.seconds = 60,
+                                .count = PACKETS,
+                                .burst = 32,
+                                .slice_ms = 1,
+                                .wait_ms = 20,
+                                .from = {true, false},
                                 .plan = {.bytes = {60, 590, 1514}, .n_sizes = 3, .percent6 = 25}};
     trial_run(&trial, spec);
 }
@@ -373,7 +392,9 @@ static void a_clean_wire_loses_nothing(void **state)
     run_counted(&spec);
     assert_int_equal(d->sent, PACKETS);
     assert_int_equal(d->arrival.received, PACKETS);
-    assert_int_equal(d->arrival.lost + d->arrival.duplicated + d->arrival.reordered + d->corrupted + d->foreign + d->refused, 0);
+    assert_int_equal(d->arrival.lost + d->arrival.duplicated + d->arrival.reordered + d->corrupted +
+                         d->foreign + d->refused,
+                     0);
     assert_int_equal(d->latency.n + d->unseen, PACKETS);
     assert_true(d->jitter.n < PACKETS);
 }
@@ -418,8 +439,15 @@ static void packets_under_way_while_the_tester_is_away_have_no_latency(void **st
 
 static void the_clock_offers_what_was_asked_or_says_what_it_skipped(void **state)
 {
-    struct trial_spec spec = {.rate = 100000, .seconds = 0.2, .then_rate = 50000, .then_seconds = 0.1, .burst = 4, .slice_ms = 10, .wait_ms = 20,
-                              .from = {true, false}, .plan = {.bytes = {60}, .n_sizes = 1}};
+    struct trial_spec spec = {.rate = 100000,
+                              .seconds = 0.2,
+                              .then_rate = 50000,
+                              .then_seconds = 0.1,
+                              .burst = 4,
+                              .slice_ms = 10,
+                              .wait_ms = 20,
+                              .from = {true, false},
+                              .plan = {.bytes = {60}, .n_sizes = 1}};
     const struct direction *d = &trial.direction[0];
 
     memset(&plant, 0, sizeof(plant));
@@ -427,7 +455,8 @@ static void the_clock_offers_what_was_asked_or_says_what_it_skipped(void **state
     // 20,000 and 5,000; the last few of a phase are due when the thread is away.
     uint64_t due = d->sent + d->refused + d->skipped;
     assert_true(due <= 25002);
-    assert_true((double)due >= 25000.0 - 100000.0 * ((double)trial.away / (double)rte_get_tsc_hz()) * 2 - 4);
+    assert_true((double)due >=
+                25000.0 - 100000.0 * ((double)trial.away / (double)rte_get_tsc_hz()) * 2 - 4);
     assert_int_equal(d->arrival.lost, 0);
 }
 
@@ -440,7 +469,8 @@ static void only_frames_of_this_trial_count(void **state)
 
     memset(&plant, 0, sizeof(plant));
     run_counted(&spec); // its successor must not count a frame of it …
-    old->data_len = stream_write(&trial.direction[0].stream, &plan, rte_pktmbuf_mtod(old, uint8_t *), 5, 0);
+    old->data_len =
+        stream_write(&trial.direction[0].stream, &plan, rte_pktmbuf_mtod(old, uint8_t *), 5, 0);
     old->pkt_len = old->data_len;
     other->data_len = 60; // … nor one that is no test frame
     other->pkt_len = 60;
@@ -457,12 +487,14 @@ static void only_frames_of_this_trial_count(void **state)
 
 // --- the wire ---
 
-static uint16_t make_port(const char *name, struct rte_ring *rx, struct rte_ring *tx, struct rte_mempool *pool)
+static uint16_t make_port(const char *name, struct rte_ring *rx, struct rte_ring *tx,
+                          struct rte_mempool *pool)
 {
     struct rte_eth_conf conf = {0};
     int id = rte_eth_from_rings(name, &rx, 1, &tx, 1, 0);
 
-    if (id < 0 || rte_eth_dev_configure((uint16_t)id, 1, 1, &conf) || rte_eth_rx_queue_setup((uint16_t)id, 0, 64, 0, NULL, pool) ||
+    if (id < 0 || rte_eth_dev_configure((uint16_t)id, 1, 1, &conf) ||
+        rte_eth_rx_queue_setup((uint16_t)id, 0, 64, 0, NULL, pool) ||
         rte_eth_tx_queue_setup((uint16_t)id, 0, 64, 0, NULL) || rte_eth_dev_start((uint16_t)id))
         exit(1);
     return (uint16_t)id;
@@ -477,7 +509,8 @@ static void zero(struct rte_mempool *pool, void *arg, void *buffer, unsigned i)
 
 static int make_wire(void **state)
 {
-    struct rte_ring *there = rte_ring_create("there", 1024, 0, 0), *back = rte_ring_create("back", 1024, 0, 0);
+    struct rte_ring *there = rte_ring_create("there", 1024, 0, 0),
+                    *back = rte_ring_create("back", 1024, 0, 0);
 
     trial.pool = rte_pktmbuf_pool_create("send", 4095, 0, 0, 2048, 0);
     copies = rte_pktmbuf_pool_create("copies", 1023, 0, 0, 2048, 0);
@@ -502,8 +535,9 @@ static int make_wire(void **state)
 int main(void)
 {
     char prefix[40];
-    char *eal[] = {"tester_test", "--no-huge", "-m", "128", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error",
-                   "--file-prefix", prefix, NULL};
+    char *eal[] = {
+        "tester_test",    "--no-huge",   "-m",          "128",           "--no-shconf", "--no-pci",
+        "--no-telemetry", "--log-level", "lib.*:error", "--file-prefix", prefix,        NULL};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_are_those_of_the_sorted_values_within_a_thousandth),
         cmocka_unit_test(steps_follow_each_other_without_gap_or_overlap),

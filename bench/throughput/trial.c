@@ -133,7 +133,8 @@ static void note_latency(struct direction *d, uint64_t number, uint64_t latency)
 {
     histogram_note(&d->latency, latency);
     if (number == d->number_before + 1)
-        histogram_note(&d->jitter, latency > d->latency_before ? latency - d->latency_before : d->latency_before - latency);
+        histogram_note(&d->jitter, latency > d->latency_before ? latency - d->latency_before
+                                                               : d->latency_before - latency);
     d->latency_before = latency;
     d->number_before = number;
 }
@@ -142,7 +143,8 @@ static void note_latency(struct direction *d, uint64_t number, uint64_t latency)
 static bool take(const struct trial *t, struct direction *d, const struct rte_mbuf *m, uint64_t now)
 {
     struct mark mark;
-    enum frame_is is = frame_read(rte_pktmbuf_mtod(m, const uint8_t *), rte_pktmbuf_data_len(m), &mark);
+    enum frame_is is =
+        frame_read(rte_pktmbuf_mtod(m, const uint8_t *), rte_pktmbuf_data_len(m), &mark);
     uint64_t number;
 
     if (is == FRAME_FOREIGN || mark.trial != d->stream.trial) {
@@ -170,7 +172,8 @@ static void answer_burst(struct trial *t, unsigned p, struct rte_mbuf **m, uint1
     const struct stream *own = &t->direction[p].stream;
 
     for (uint16_t i = 0; i < n; i++) {
-        if (!answer(rte_pktmbuf_mtod(m[i], uint8_t *), rte_pktmbuf_data_len(m[i]), own->src_mac, own->src))
+        if (!answer(rte_pktmbuf_mtod(m[i], uint8_t *), rte_pktmbuf_data_len(m[i]), own->src_mac,
+                    own->src))
             continue;
         rte_mbuf_refcnt_update(m[i], 1);
         if (!rte_eth_tx_burst(t->port[p], 0, &m[i], 1))
@@ -257,7 +260,8 @@ static void print_live(struct trial *t, uint64_t now)
         received += d->arrival.received;
         lost += d->arrival.lost;
     }
-    printf("{\"live\": %.3f, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n",
+    printf("{\"live\": %.3f, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64
+           "}\n",
            ns_of(now - t->begun) / 1e9, sent, received, lost);
     fflush(stdout);
 }
@@ -285,16 +289,19 @@ static void print_histogram(const char *name, const struct histogram *h, bool al
 
     printf(", \"%s\": {\"n\": %" PRIu64, name, h->n);
     if (h->n) {
-        printf(", \"min\": %.0f, \"mean\": %.0f, \"max\": %.0f", ns_of(h->min), ns_of(h->sum) / (double)h->n, ns_of(h->max));
+        printf(", \"min\": %.0f, \"mean\": %.0f, \"max\": %.0f", ns_of(h->min),
+               ns_of(h->sum) / (double)h->n, ns_of(h->max));
         for (unsigned i = 0; i < RTE_DIM(point); i++)
-            printf(", \"%s\": %.0f", point[i].name, ns_of(histogram_percentile(h, point[i].percent)));
+            printf(", \"%s\": %.0f", point[i].name,
+                   ns_of(histogram_percentile(h, point[i].percent)));
         if (all)
             print_all_steps(h);
     }
     printf("}");
 }
 
-// [[beginning of the slice in seconds, packets sent in it that never came, packets refused in it], …]
+// [[beginning of the slice in seconds, packets sent in it that never came, packets refused in it],
+// …]
 static void print_lost_at(const struct slices *s, unsigned slice_ms)
 {
     const char *separator = "";
@@ -303,7 +310,8 @@ static void print_lost_at(const struct slices *s, unsigned slice_ms)
     for (uint32_t i = 0; i < s->n; i++) {
         if (!s->lost[i] && !s->refused[i])
             continue;
-        printf("%s[%.3f, %" PRIu64 ", %" PRIu64 "]", separator, i * slice_ms / 1e3, s->lost[i], s->refused[i]);
+        printf("%s[%.3f, %" PRIu64 ", %" PRIu64 "]", separator, i * slice_ms / 1e3, s->lost[i],
+               s->refused[i]);
         separator = ", ";
     }
     printf("]");
@@ -315,14 +323,16 @@ static void print_direction(const struct trial *t, unsigned from, const struct t
     const struct arrival *a = &d->arrival;
     double seconds = ns_of(t->sending) / 1e9;
 
-    printf("{\"from\": %u, \"offered_pps\": %.1f, \"received_pps\": %.1f, \"sent\": %" PRIu64 ", \"received\": %" PRIu64
-           ", \"lost\": %" PRIu64 ", \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ", \"late\": %" PRIu64,
-           from, (double)d->sent / seconds, (double)a->received / seconds, d->sent, a->received, a->lost, a->duplicated,
-           a->reordered, a->late);
-    printf(", \"unseen\": %" PRIu64 ", \"corrupted\": %" PRIu64 ", \"foreign\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"skipped\": %" PRIu64
-           ", \"received_bytes\": %" PRIu64 ", \"quiet_ms\": %.3f, \"last_at\": %.3f",
-           d->unseen, d->corrupted, d->foreign, d->refused, d->skipped, d->received_bytes, ns_of(d->quiet) / 1e6,
-           d->came_at ? ns_of(d->came_at - t->begun) / 1e9 : 0.0);
+    printf("{\"from\": %u, \"offered_pps\": %.1f, \"received_pps\": %.1f, \"sent\": %" PRIu64
+           ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"duplicated\": %" PRIu64
+           ", \"reordered\": %" PRIu64 ", \"late\": %" PRIu64,
+           from, (double)d->sent / seconds, (double)a->received / seconds, d->sent, a->received,
+           a->lost, a->duplicated, a->reordered, a->late);
+    printf(", \"unseen\": %" PRIu64 ", \"corrupted\": %" PRIu64 ", \"foreign\": %" PRIu64
+           ", \"refused\": %" PRIu64 ", \"skipped\": %" PRIu64 ", \"received_bytes\": %" PRIu64
+           ", \"quiet_ms\": %.3f, \"last_at\": %.3f",
+           d->unseen, d->corrupted, d->foreign, d->refused, d->skipped, d->received_bytes,
+           ns_of(d->quiet) / 1e6, d->came_at ? ns_of(d->came_at - t->begun) / 1e9 : 0.0);
     print_lost_at(&d->slices, spec->slice_ms);
     print_histogram("latency_ns", &d->latency, spec->histogram);
     print_histogram("jitter_ns", &d->jitter, spec->histogram);
@@ -333,8 +343,9 @@ static void print_result(const struct trial *t, const struct trial_spec *spec)
 {
     const char *separator = "";
 
-    printf("{\"trial\": %u, \"intended_pps\": %.1f, \"seconds\": %.6f, \"away_us\": %.1f, \"directions\": [", t->number,
-           spec->rate, ns_of(t->sending) / 1e9, ns_of(t->away) / 1e3);
+    printf("{\"trial\": %u, \"intended_pps\": %.1f, \"seconds\": %.6f, \"away_us\": %.1f, "
+           "\"directions\": [",
+           t->number, spec->rate, ns_of(t->sending) / 1e9, ns_of(t->away) / 1e3);
     for (unsigned from = 0; from < DIRECTIONS; from++) {
         if (!spec->from[from])
             continue;
@@ -377,7 +388,8 @@ static void reconnect(struct trial *t, uint64_t now)
 }
 
 // Sends for `duration` cycles from `elapsed` on; returns the time then.
-static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t elapsed, uint64_t duration)
+static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t elapsed,
+                      uint64_t duration)
 {
     uint64_t end = elapsed + duration, slice = rte_get_tsc_hz() / 1000 * spec->slice_ms;
     bool more = true;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trial.h - one trial: send at a rate, receive, say what became of it
 //
-// One thread polls both ports. A token clock paces: packet k of a direction is due at begin + k / rate, and
-// is sent when the loop next comes by. If more than `burst` packets are due at
-// once (the thread was away), those beyond are skipped, not made up for, so the
-// device under test never sees a burst larger than asked. Every packet is
-// either sent, refused by the port (its ring was full: with memif and vhost that ring is
-// the receive queue of the device under test), or skipped; the offered load is what was sent. A refused packet is
-// not sent again and takes no number.
+// One thread polls both ports. A token clock paces: packet k of a direction is due at begin + k /
+// rate, and is sent when the loop next comes by. If more than `burst` packets are due at once (the
+// thread was away), those beyond are skipped, not made up for, so the device under test never sees
+// a burst larger than asked. Every packet is either sent, refused by the port (its ring was full:
+// with memif and vhost that ring is the receive queue of the device under test), or skipped; the
+// offered load is what was sent. A refused packet is not sent again and takes no number.
 //
 // Latency is from just before a burst is written to just after the burst in
-// which it came was read. Of a packet that was under way while the thread was away for more than 50 us nothing is known,
-// and it is counted as unseen instead: the tester must not measure itself. Jitter is the difference to the packet before it, in absolute value (RFC 3393,
-// for pairs with consecutive numbers).
+// which it came was read. Of a packet that was under way while the thread was away for more than 50
+// us nothing is known, and it is counted as unseen instead: the tester must not measure itself.
+// Jitter is the difference to the packet before it, in absolute value (RFC 3393, for pairs with
+// consecutive numbers).
 #ifndef BENCH_THROUGHPUT_TRIAL_H
 #define BENCH_THROUGHPUT_TRIAL_H
 
@@ -62,12 +62,14 @@ struct trial {
     struct rte_mempool *pool; // zeroed buffers to send
     uint16_t number;
     struct direction direction[DIRECTIONS];
-    uint64_t begun, seconds_at, link_at; // TSC: of the beginning, the next live line, the next look at the links
+    uint64_t begun, seconds_at,
+        link_at; // TSC: of the beginning, the next live line, the next look at the links
     uint64_t sending, away;     // cycles: of sending; longest time between two polls
     uint64_t polled_at, back_at; // TSC of the last poll, and of the first after an absence
 };
 
-// Runs the trial and prints its result, one line of JSON. Never fails: what goes wrong is in the numbers.
+// Runs the trial and prints its result, one line of JSON. Never fails: what goes wrong is in the
+// numbers.
 void trial_run(struct trial *t, const struct trial_spec *spec);
 
 #endif

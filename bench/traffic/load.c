@@ -84,10 +84,12 @@ void load_print(const struct load_count *c, double send_seconds, double target)
 {
     int64_t lost = (int64_t)(c->sent - c->received);
 
-    printf("{\"target_pps\": %.0f, \"offered_pps\": %.0f, \"received_pps\": %.0f, \"sent\": %" PRIu64
-           ", \"received\": %" PRIu64 ", \"lost\": %" PRId64 ", \"reordered\": %" PRIu64 ", \"seconds\": %.6f}\n",
-           target, (double)c->sent / send_seconds, (double)c->received / send_seconds, c->sent, c->received,
-           lost, c->reordered, send_seconds);
+    printf(
+        "{\"target_pps\": %.0f, \"offered_pps\": %.0f, \"received_pps\": %.0f, \"sent\": %" PRIu64
+        ", \"received\": %" PRIu64 ", \"lost\": %" PRId64 ", \"reordered\": %" PRIu64
+        ", \"seconds\": %.6f}\n",
+        target, (double)c->sent / send_seconds, (double)c->received / send_seconds, c->sent,
+        c->received, lost, c->reordered, send_seconds);
 }
 
 void load_parse_mac(const char *text, uint8_t mac[6])

@@ -35,8 +35,8 @@ void load_write(const struct load_packet *l, uint8_t *frame, uint64_t seq);
 bool load_read(const uint8_t *frame, size_t bytes, uint64_t *seq);
 void load_receive(struct load_count *c, uint64_t seq);
 
-// {"sent": …, "received": …, "lost": …, …} on stdout. `send_seconds`: how long sending took; `target`: packets/s
-// asked for, 0 = as fast as possible.
+// {"sent": …, "received": …, "lost": …, …} on stdout. `send_seconds`: how long sending took;
+// `target`: packets/s asked for, 0 = as fast as possible.
 void load_print(const struct load_count *c, double send_seconds, double target);
 
 // "02:…" and "192.0.2.1" of a command line; end the program with a sentence when they are wrong.

@@ -25,7 +25,8 @@ void netns_parse(const char *text, struct netns_place *p)
 {
     const char *device = strchr(text, '%');
 
-    if (!device || device == text || !device[1] || (size_t)(device - text) >= sizeof(p->namespace) ||
+    if (!device || device == text || !device[1] ||
+        (size_t)(device - text) >= sizeof(p->namespace) ||
         strlen(device + 1) >= sizeof(p->device)) {
         fprintf(stderr, "'%s': expected NAMESPACE%%DEVICE\n", text);
         exit(2);
@@ -49,7 +50,8 @@ void netns_enter(const char *name)
 
 int netns_packet_socket(const struct netns_place *p, int protocol_host, int *ifindex)
 {
-    struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons((uint16_t)protocol_host)};
+    struct sockaddr_ll at = {.sll_family = AF_PACKET,
+                             .sll_protocol = htons((uint16_t)protocol_host)};
     int fd;
 
     netns_enter(p->namespace);

@@ -18,8 +18,10 @@ struct netns_place {
 void netns_parse(const char *text, struct netns_place *p);
 // These end the program with a sentence when they fail.
 void netns_enter(const char *name);                        // a name of `ip netns`
-int netns_packet_socket(const struct netns_place *p, int protocol_host, int *ifindex); // AF_PACKET, bound; 0 = send only
-void netns_mac(int fd, const struct netns_place *p, uint8_t mac[6]); // fd: any socket of its namespace
+int netns_packet_socket(const struct netns_place *p, int protocol_host,
+                        int *ifindex); // AF_PACKET, bound; 0 = send only
+void netns_mac(int fd, const struct netns_place *p,
+               uint8_t mac[6]); // fd: any socket of its namespace
 void netns_pin(int cpu); // the calling thread; -1 = leave it
 
 #endif

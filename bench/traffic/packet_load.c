@@ -66,7 +66,8 @@ static void ring_open(struct ring *r, int fd)
     if (setsockopt(fd, SOL_PACKET_LEVEL, PACKET_VERSION, &version, sizeof(version)) ||
         setsockopt(fd, SOL_PACKET_LEVEL, PACKET_RX_RING, &q, sizeof(q)))
         die("receive ring");
-    r->map = mmap(NULL, (size_t)RING_BLOCK * RING_BLOCKS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    r->map = mmap(NULL, (size_t)RING_BLOCK * RING_BLOCKS, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_POPULATE, fd, 0);
     if (r->map == MAP_FAILED)
         die("mapping the receive ring");
     r->at = 0;
@@ -114,7 +115,8 @@ static unsigned send_burst(int fd, uint64_t seq, unsigned n)
     for (unsigned i = 0; i < n; i++)
         load_write(&load, frames[i], seq + i);
     sent = sendmmsg(fd, message, n, MSG_DONTWAIT);
-    // A full device queue or socket buffer is backpressure, not loss: the packet counts when it has gone.
+    // A full device queue or socket buffer is backpressure, not loss: the packet counts when it has
+    // gone.
     if (sent < 0 && errno != EAGAIN && errno != ENOBUFS)
         die("sending");
     return sent < 0 ? 0 : (unsigned)sent;
@@ -141,7 +143,8 @@ static void rest(uint64_t ns)
 static void run(int out, struct ring *in)
 {
     struct load_count c = {0};
-    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), now = begun, last, sending;
+    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), now = begun,
+             last, sending;
 
     while (now < end) {
         unsigned n = due(now - begun, c.sent);
@@ -165,10 +168,17 @@ static void run(int out, struct ring *in)
 
 static void read_options(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"send", 1, 0, 's'},   {"receive", 1, 0, 'r'}, {"to", 1, 0, 't'},    {"source", 1, 0, 'a'},
-        {"destination", 1, 0, 'b'}, {"destinations", 1, 0, 'n'}, {"bytes", 1, 0, 'l'}, {"rate", 1, 0, 'p'},
-        {"seconds", 1, 0, 'd'}, {"cpu", 1, 0, 'c'},    {0, 0, 0, 0}};
+    static const struct option options[] = {{"send", 1, 0, 's'},
+                                            {"receive", 1, 0, 'r'},
+                                            {"to", 1, 0, 't'},
+                                            {"source", 1, 0, 'a'},
+                                            {"destination", 1, 0, 'b'},
+                                            {"destinations", 1, 0, 'n'},
+                                            {"bytes", 1, 0, 'l'},
+                                            {"rate", 1, 0, 'p'},
+                                            {"seconds", 1, 0, 'd'},
+                                            {"cpu", 1, 0, 'c'},
+                                            {0, 0, 0, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -188,8 +198,10 @@ static void read_options(int argc, char **argv)
     }
     if (!from.device[0] || !to.device[0] || !load.src || !load.dst || !load.n_destinations ||
         load.bytes < LOAD_FRAME_MIN || load.bytes > LOAD_FRAME_MAX) {
-        fprintf(stderr, "usage: packet_load --send NS%%DEV --receive NS%%DEV --to ROUTER-MAC --source A --destination B\n"
-                        "                   [--destinations N] [--bytes 64..1518] [--rate PPS] [--seconds S] [--cpu N]\n");
+        fprintf(stderr, "usage: packet_load --send NS%%DEV --receive NS%%DEV --to ROUTER-MAC "
+                        "--source A --destination B\n"
+                        "                   [--destinations N] [--bytes 64..1518] [--rate PPS] "
+                        "[--seconds S] [--cpu N]\n");
         exit(2);
     }
 }

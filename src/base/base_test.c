@@ -31,8 +31,9 @@ static void prefix_text_survives_parse_and_format(void **state)
 
 static void prefix_parse_refuses_what_is_no_prefix(void **state)
 {
-    static const char *const text[] = {"", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0.1/8", "::/129",
-                                       "10.0.0/8", "10.0.0.0/8x", "x", "2001:db8::1/32"};
+    static const char *const text[] = {"",           "10.0.0.0/33",   "10.0.0.0/-1", "10.0.0.0/",
+                                       "10.0.0.1/8", "::/129",        "10.0.0/8",    "10.0.0.0/8x",
+                                       "x",          "2001:db8::1/32"};
     struct prefix p;
     for (unsigned i = 0; i < sizeof text / sizeof *text; i++)
         assert_int_equal(prefix_parse(text[i], &p, false), -EINVAL);
@@ -154,13 +155,15 @@ static void must(bool is)
 
 static void none_is_allowed(void)
 {
-    must(cpu_runs(CPU_SCALAR) && !cpu_runs(CPU_AVX2) && !cpu_runs(CPU_AVX512) && !cpu_runs(CPU_AVX512_VPOPCNT) && !cpu_runs_vaes());
+    must(cpu_runs(CPU_SCALAR) && !cpu_runs(CPU_AVX2) && !cpu_runs(CPU_AVX512) &&
+         !cpu_runs(CPU_AVX512_VPOPCNT) && !cpu_runs_vaes());
     must(cpu_simd_bits() == 128);
 }
 
 static void avx2_is_allowed(void)
 {
-    must(cpu_runs(CPU_SCALAR) && !cpu_runs(CPU_AVX512) && !cpu_runs(CPU_AVX512_VPOPCNT) && !cpu_runs_vaes() && cpu_simd_bits() == 256);
+    must(cpu_runs(CPU_SCALAR) && !cpu_runs(CPU_AVX512) && !cpu_runs(CPU_AVX512_VPOPCNT) &&
+         !cpu_runs_vaes() && cpu_simd_bits() == 256);
 #if defined(__x86_64__)
     must(cpu_runs(CPU_AVX2) == (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")));
 #endif
@@ -175,7 +178,8 @@ static void all_are_allowed(void)
 {
     must(cpu_simd_bits() == 512);
 #if defined(__x86_64__)
-    must(cpu_runs(CPU_AVX512) || !__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512cd"));
+    must(cpu_runs(CPU_AVX512) || !__builtin_cpu_supports("avx512f") ||
+         !__builtin_cpu_supports("avx512cd"));
 #endif
 }
 

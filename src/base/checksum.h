@@ -40,7 +40,8 @@ static inline uint16_t checksum(const void *p, size_t n)
     return checksum_finish(checksum_add(0, p, n));
 }
 
-// Checksum after one 16-bit word changed from `from` to `to`: HC' = ~(~HC + ~m + m'), RFC 1624 eq. 3.
+// Checksum after one 16-bit word changed from `from` to `to`: HC' = ~(~HC + ~m + m'), RFC 1624
+// eq. 3.
 static inline uint16_t checksum_replace(uint16_t sum, uint16_t from, uint16_t to)
 {
     return checksum_finish((uint32_t)(uint16_t)~sum + (uint16_t)~from + to);

@@ -8,8 +8,10 @@
 
 #include "base/log.h"
 
-static const char *const word_of[] = {
-    [CPU_SCALAR] = "none", [CPU_AVX2] = "avx2", [CPU_AVX512] = "avx512", [CPU_AVX512_VPOPCNT] = "all"};
+static const char *const word_of[] = {[CPU_SCALAR] = "none",
+                                      [CPU_AVX2] = "avx2",
+                                      [CPU_AVX512] = "avx512",
+                                      [CPU_AVX512_VPOPCNT] = "all"};
 
 int cpu_simd_of(const char *word)
 {
@@ -42,7 +44,8 @@ static int limit(void)
 
 unsigned cpu_simd_bits(void)
 {
-    static const unsigned bits[] = {[CPU_SCALAR] = 128, [CPU_AVX2] = 256, [CPU_AVX512] = 512, [CPU_AVX512_VPOPCNT] = 512};
+    static const unsigned bits[] = {
+        [CPU_SCALAR] = 128, [CPU_AVX2] = 256, [CPU_AVX512] = 512, [CPU_AVX512_VPOPCNT] = 512};
 
     return bits[limit()];
 }
@@ -53,8 +56,9 @@ unsigned cpu_simd_bits(void)
 static bool cpu_has(enum cpu_simd set)
 {
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                  __builtin_cpu_supports("avx512cd");
 
     switch (set) {
     case CPU_SCALAR:
@@ -73,7 +77,8 @@ bool cpu_runs_vaes(void) // clang 14's __builtin_cpu_supports does not know it
 {
     unsigned a, b, c = 0, d;
 
-    return limit() > CPU_AVX512 && cpu_has(CPU_AVX512) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_VAES;
+    return limit() > CPU_AVX512 && cpu_has(CPU_AVX512) && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+           c & bit_VAES;
 }
 #else
 static bool cpu_has(enum cpu_simd set)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cpu.h - which vector instructions this process uses
 //
-// What the CPU has, less what the environment forbids: KAMUEE_SIMD=none, avx2, avx512 or all. Every choice of a kernel asks here, DPDK's
-// limit (--force-max-simd-bitwidth) follows it, and so a machine that has them all can run as one that does not: tests and benchmarks do,
-// and whoever wants to know what a CPU's wide vectors are worth. Any thread; the answers never change.
+// What the CPU has, less what the environment forbids: KAMUEE_SIMD=none, avx2, avx512 or all. Every
+// choice of a kernel asks here, DPDK's limit (--force-max-simd-bitwidth) follows it, and so a
+// machine that has them all can run as one that does not: tests and benchmarks do, and whoever
+// wants to know what a CPU's wide vectors are worth. Any thread; the answers never change.
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 
@@ -20,7 +21,8 @@ enum cpu_simd {
 bool cpu_runs(enum cpu_simd set);
 // CPU_AVX512 and VAES.
 bool cpu_runs_vaes(void);
-// Width of the widest vector that KAMUEE_SIMD allows, in bits, whatever the CPU has: 128, 256 or 512.
+// Width of the widest vector that KAMUEE_SIMD allows, in bits, whatever the CPU has: 128, 256 or
+// 512.
 unsigned cpu_simd_bits(void);
 // The set that a word of KAMUEE_SIMD allows at most; -1: no such word.
 int cpu_simd_of(const char *word);

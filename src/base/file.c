@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file.c - files: where they may lie; read, and written so that a crash leaves the old one or the new one
+// file.c - files: where they may lie; read, and written so that a crash leaves the old one or the
+// new one
 #include "base/file.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 #include "base/log.h"
 
-// --- where files may lie --------------------------------------------------------------------------
+// --- where files may lie -------------------------------------------------------------------------
 
 #define DIRS_MAX 32
 
@@ -64,7 +65,8 @@ bool file_allowed_new(enum file_use use, const char *path)
     char real[PATH_MAX], *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
     struct text t = {0};
     struct stat st;
-    bool ok = *path == '/' && slash && slash[1] && strcmp(slash, "/..") && (lstat(path, &st) || !S_ISLNK(st.st_mode));
+    bool ok = *path == '/' && slash && slash[1] && strcmp(slash, "/..") &&
+              (lstat(path, &st) || !S_ISLNK(st.st_mode));
 
     if (ok) {
         *slash = 0;
@@ -86,7 +88,7 @@ const char *file_places(enum file_use use, char *buf, size_t n)
     return buf;
 }
 
-// --- reading --------------------------------------------------------------------------------------
+// --- reading -------------------------------------------------------------------------------------
 
 // Not a pipe or a device, which would let the reader wait for ever, or never end.
 int file_open(const char *path, uint64_t max, struct stat *st)
@@ -128,7 +130,9 @@ void file_why(int e, char *why, size_t n)
     char places[512];
 
     if (e == -EXDEV)
-        snprintf(why, n, "files can be read only from %s: move the file there, or start kamueed with --file-dir DIR",
+        snprintf(why, n,
+                 "files can be read only from %s: move the file there, or start kamueed with "
+                 "--file-dir DIR",
                  file_places(FILE_READ, places, sizeof places));
     else
         snprintf(why, n, "cannot be read: %s", e == -EINVAL ? "not a regular file" : strerror(-e));
@@ -144,14 +148,15 @@ int file_read(const char *path, struct text *t)
 
     if (fd < 0)
         return fd;
-    while ((n = read(fd, buf, sizeof buf)) > 0 && (all += (size_t)n) <= FILE_MAX) // it may grow meanwhile
+    while ((n = read(fd, buf, sizeof buf)) > 0 &&
+           (all += (size_t)n) <= FILE_MAX) // it may grow meanwhile
         text_append(t, buf, (size_t)n);
     int r = n < 0 ? -errno : n ? -EFBIG : 0;
     close(fd);
     return r;
 }
 
-// --- writing --------------------------------------------------------------------------------------
+// --- writing -------------------------------------------------------------------------------------
 
 static int write_all(int fd, const char *p, size_t n)
 {
@@ -168,7 +173,8 @@ static int write_all(int fd, const char *p, size_t n)
     return 0;
 }
 
-// 0640: a configuration may name devices, not secrets, but its neighbors in /etc are not public either.
+// 0640: a configuration may name devices, not secrets, but its neighbors in /etc are not public
+// either.
 static void keep_mode(int fd, const char *path)
 {
     struct stat s;
@@ -190,7 +196,8 @@ static char *new_name(const char *path)
 int file_prepare(const char *path, const struct text *t)
 {
     char *tmp = new_name(path);
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640); // no pipe that waits for a reader
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                  0640); // no pipe that waits for a reader
     int r = fd < 0 ? -errno : 0;
 
     if (!r) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gather.c - see gather.h
 //
-// A list of CPU models would be wrong for the next one, and for those whose gathers a microcode update has made slow. What is measured
-// differs by a factor of two or so either way; the least of many trials is not moved by interrupts. They go on for about a
-// millisecond: some CPUs run everything at a quarter of their speed for the first 0.1 to 0.2 ms in which 512-bit registers are used (Ice Lake:
-// loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), in which the two cannot be told from each other.
+// A list of CPU models would be wrong for the next one, and for those whose gathers a microcode
+// update has made slow. What is measured differs by a factor of two or so either way; the least of
+// many trials is not moved by interrupts. They go on for about a millisecond: some CPUs run
+// everything at a quarter of their speed for the first 0.1 to 0.2 ms in which 512-bit registers are
+// used (Ice Lake: loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), in which the two
+// cannot be told from each other.
 #include "base/gather.h"
 
 #include "base/cpu.h"
@@ -27,14 +29,16 @@ static AVX512 __attribute__((noinline)) uint64_t by_gathers(void)
     uint64_t begun = __builtin_ia32_rdtsc();
 
     for (unsigned i = 0; i < WORDS * TIMES; i += 8)
-        sum = _mm512_add_epi64(sum, _mm512_i64gather_epi64(_mm512_loadu_si512(at + i % WORDS), NULL, 1));
+        sum = _mm512_add_epi64(sum,
+                               _mm512_i64gather_epi64(_mm512_loadu_si512(at + i % WORDS), NULL, 1));
     __asm__ volatile("" ::"v"(sum));
     return __builtin_ia32_rdtsc() - begun;
 }
 
 static AVX512 inline __attribute__((always_inline)) __m256d load_four(const double *const *p)
 {
-    __m128d low = _mm_loadh_pd(_mm_load_sd(p[0]), p[1]), high = _mm_loadh_pd(_mm_load_sd(p[2]), p[3]);
+    __m128d low = _mm_loadh_pd(_mm_load_sd(p[0]), p[1]),
+            high = _mm_loadh_pd(_mm_load_sd(p[2]), p[3]);
 
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
 }
@@ -45,7 +49,8 @@ static AVX512 __attribute__((noinline)) uint64_t by_loads(void)
     uint64_t begun = __builtin_ia32_rdtsc();
 
     for (unsigned i = 0; i < WORDS * TIMES; i += 8) {
-        __m512d v = _mm512_insertf64x4(_mm512_castpd256_pd512(load_four(at + i % WORDS)), load_four(at + i % WORDS + 4), 1);
+        __m512d v = _mm512_insertf64x4(_mm512_castpd256_pd512(load_four(at + i % WORDS)),
+                                       load_four(at + i % WORDS + 4), 1);
         sum = _mm512_add_epi64(sum, _mm512_castpd_si512(v));
     }
     __asm__ volatile("" ::"v"(sum));

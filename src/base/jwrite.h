@@ -34,7 +34,8 @@ void jwrite_bool(struct jwrite *j, const char *key, bool value);
 void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6]);
 void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a);
 void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p);
-void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns); // RFC 3339, UTC, milliseconds
+void jwrite_time(struct jwrite *j, const char *key,
+                 uint64_t wall_ns); // RFC 3339, UTC, milliseconds
 void jwrite_raw(struct jwrite *j, const char *key, const char *value); // JSON already
 
 #endif

@@ -57,7 +57,8 @@ static void write_stderr(enum log_level level, const char *text)
     } else {
         clock_gettime(CLOCK_REALTIME, &t);
         localtime_r(&t.tv_sec, &tm);
-        n = snprintf(line, sizeof line, "%02d:%02d:%02d.%03ld %s %s\n", tm.tm_hour, tm.tm_min, tm.tm_sec, t.tv_nsec / 1000000, names[level], text);
+        n = snprintf(line, sizeof line, "%02d:%02d:%02d.%03ld %s %s\n", tm.tm_hour, tm.tm_min,
+                     tm.tm_sec, t.tv_nsec / 1000000, names[level], text);
     }
     if (write(STDERR_FILENO, line, (size_t)n) < 0)
         return; // nowhere left to say it
@@ -99,7 +100,8 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
     n = n < 0 ? 0 : n < (int)sizeof text - 32 ? n : (int)sizeof text - 33;
     text[n] = '\0';
     for (int i = 0; i < n; i++)
-        text[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]; // an event is one line
+        text[i] =
+            (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]; // an event is one line
     if (suppressed)
         snprintf(text + n, sizeof text - (size_t)n, " suppressed=%u", suppressed);
     if (!sink_now || !sink_now(level, text))

@@ -13,7 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum log_level {
+    LOG_LEVEL_ERROR = 3,
+    LOG_LEVEL_WARNING = 4,
+    LOG_LEVEL_NOTICE = 5,
+    LOG_LEVEL_INFO = 6,
+    LOG_LEVEL_DEBUG = 7
+};
 
 #define LOG_SITE_PER_S 20
 
@@ -28,7 +34,8 @@ enum log_level log_get_level(void);
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Where lines go instead of stderr: `text` without time, level and line end. False: it could not, stderr gets the line.
+// Where lines go instead of stderr: `text` without time, level and line end. False: it could not,
+// stderr gets the line.
 typedef bool log_sink_fn(enum log_level level, const char *text);
 void log_set_sink(log_sink_fn *sink); // NULL: stderr alone; before other threads log
 
@@ -43,8 +50,9 @@ void log_set_sink(log_sink_fn *sink); // NULL: stderr alone; before other thread
 #define log_info(...) log_at(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_at(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-// What stands behind "key=" of what others have written: as it is, or in quotes when it is empty or has blanks, quotes or '=' in it.
-// A quote in it becomes ', a control character a blank: nobody can add a field or a line. Cut at LOG_VALUE_MAX - 3 bytes.
+// What stands behind "key=" of what others have written: as it is, or in quotes when it is empty or
+// has blanks, quotes or '=' in it. A quote in it becomes ', a control character a blank: nobody can
+// add a field or a line. Cut at LOG_VALUE_MAX - 3 bytes.
 #define LOG_VALUE_MAX 256
 const char *log_value(const char *s, char buf[LOG_VALUE_MAX]);
 #define LOG_VALUE(s) log_value(s, (char[LOG_VALUE_MAX]){""})

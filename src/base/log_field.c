@@ -18,7 +18,8 @@ static size_t key_length(const char *s)
 
     if (*s < 'a' || *s > 'z')
         return 0;
-    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= '0' && s[n] <= '9') || s[n] == '_' || s[n] == '-')
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= '0' && s[n] <= '9') || s[n] == '_' ||
+           s[n] == '-')
         n++;
     return s[n] == '=' ? n : 0;
 }
@@ -32,7 +33,8 @@ static const char *read_value(const char *s, struct log_piece *v)
         *v = (struct log_piece){s, strcspn(s, " ")};
         return s + v->n;
     }
-    for (end = s + 1; *end && !(*end == '"' && (!end[1] || (end[1] == ' ' && key_length(end + 2)))); end++)
+    for (end = s + 1; *end && !(*end == '"' && (!end[1] || (end[1] == ' ' && key_length(end + 2))));
+         end++)
         ; // a quote within is none: behind the closing one the line ends, or the next pair begins
     *v = (struct log_piece){s + 1, (size_t)(end - s - 1)};
     return *end ? end + 1 : end;

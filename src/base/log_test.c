@@ -26,7 +26,8 @@ static void a_line_is_read_as_module_what_and_pairs(void **state)
 {
     struct log_fields f;
 
-    log_fields_read("config: changed: by=uid lines=3 rx-offloads=0x1 comment=\"a \"b\" = c\" confirm=0", &f);
+    log_fields_read(
+        "config: changed: by=uid lines=3 rx-offloads=0x1 comment=\"a \"b\" = c\" confirm=0", &f);
     assert_piece(&f.module, "config");
     assert_piece(&f.what, "changed");
     assert_int_equal(f.n, 5);
@@ -40,8 +41,13 @@ static void a_line_is_read_as_module_what_and_pairs(void **state)
 
 static void what_others_wrote_is_one_value(void **state)
 {
-    static const char *const row[][2] = {{"alice", "alice"}, {"uid 0", "\"uid 0\""}, {"", "\"\""}, {"a\nb\x01", "\"a b \""},
-                                         {"x\" by=\"root", "\"x' by='root\""}, {"a=b", "\"a=b\""}, {"tab\there", "\"tab here\""}};
+    static const char *const row[][2] = {{"alice", "alice"},
+                                         {"uid 0", "\"uid 0\""},
+                                         {"", "\"\""},
+                                         {"a\nb\x01", "\"a b \""},
+                                         {"x\" by=\"root", "\"x' by='root\""},
+                                         {"a=b", "\"a=b\""},
+                                         {"tab\there", "\"tab here\""}};
     char longer[2 * LOG_VALUE_MAX], line[3 * LOG_VALUE_MAX];
     struct log_fields f;
 
@@ -63,7 +69,8 @@ static void odd_lines_are_read_as_far_as_they_go(void **state)
 {
     struct log_fields f;
 
-    log_fields_read("rib: audit: FIB differed from the kernel, repaired: vr=0 fib_divergence=2", &f);
+    log_fields_read("rib: audit: FIB differed from the kernel, repaired: vr=0 fib_divergence=2",
+                    &f);
     assert_piece(&f.what, "audit: FIB differed from the kernel, repaired");
     assert_int_equal(f.n, 2);
     assert_non_null(f.id);
@@ -100,7 +107,8 @@ static void message_ids_are_128_bits_and_each_is_one_line_s(void **state)
     for (unsigned i = 0; i < log_ids_n; i++) {
         assert_int_equal(strlen(log_ids[i].id), 32);
         for (unsigned k = 0; k < 32; k++)
-            assert_true(isdigit((unsigned char)log_ids[i].id[k]) || (log_ids[i].id[k] >= 'a' && log_ids[i].id[k] <= 'f'));
+            assert_true(isdigit((unsigned char)log_ids[i].id[k]) ||
+                        (log_ids[i].id[k] >= 'a' && log_ids[i].id[k] <= 'f'));
         for (unsigned k = 0; k < i; k++) {
             assert_string_not_equal(log_ids[i].id, log_ids[k].id);
             assert_string_not_equal(log_ids[i].text, log_ids[k].text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// work.h - work that may take seconds, told: what is begun, when it looks long, and how long it took, when it was
+// work.h - work that may take seconds, told: what is begun, when it looks long, and how long it
+// took, when it was
 //
 //     work_begin(&w, n * ns_each, "acl_manager: building: acl=%s rules=%zu", name, n);
 //     …
@@ -9,11 +10,11 @@
 //
 //     work_at(&w, i, n);                // i of n are done
 //
-// A watchdog lives on stations: each counts once and must lie behind the last, and there are no more than n. A loop that gets
-// nowhere reaches none, and ends as a hang.
+// A watchdog lives on stations: each counts once and must lie behind the last, and there are no
+// more than n. A loop that gets nowhere reaches none, and ends as a hang.
 //
-// Each is a line of the log (base/log.h), and the status that systemd shows. What takes less than WORK_LONG_NS nobody hears of.
-// Any thread; a struct work is its user's own.
+// Each is a line of the log (base/log.h), and the status that systemd shows. What takes less than
+// WORK_LONG_NS nobody hears of. Any thread; a struct work is its user's own.
 #ifndef BASE_WORK_H
 #define BASE_WORK_H
 
@@ -31,7 +32,8 @@ struct work {
 };
 
 // expected_ns: what it takes, about; 0 = nobody knows.
-void work_begin(struct work *w, uint64_t expected_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void work_begin(struct work *w, uint64_t expected_ns, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void work_end(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // A station: `done` of `of` pieces. `w` may be all zero.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // aside.c - long work leaves the control loop
 //
-// Each lane has a worker thread and one stack, on which its turns run one after the other. aside() gives the worker a job and
-// switches from the turn's stack back to whoever resumed it, the loop; the worker's eventfd tells the loop that the job is
-// done, and the loop switches to the stack again. Only the job queue and `done` are shared with the worker, under `lock`.
+// Each lane has a worker thread and one stack, on which its turns run one after the other. aside()
+// gives the worker a job and switches from the turn's stack back to whoever resumed it, the loop;
+// the worker's eventfd tells the loop that the job is done, and the loop switches to the stack
+// again. Only the job queue and `done` are shared with the worker, under `lock`.
 #include "core/aside.h"
 
 #include <errno.h>
@@ -95,7 +96,8 @@ static void leaving(struct stack *from, const struct stack *to)
 static void arrived(const struct stack *at, struct stack *from)
 {
 #ifdef __SANITIZE_ADDRESS__
-    __sanitizer_finish_switch_fiber(at->fake, from ? &from->bottom : NULL, from ? &from->size : NULL);
+    __sanitizer_finish_switch_fiber(at->fake, from ? &from->bottom : NULL,
+                                    from ? &from->size : NULL);
 #endif
 }
 
@@ -132,15 +134,18 @@ static void go_on(struct lane *l)
 
 static int make_stack(struct lane *l)
 {
-    l->memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (l->memory == MAP_FAILED || mprotect(l->memory, GUARD_BYTES, PROT_NONE) || getcontext(&l->turn))
+    l->memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (l->memory == MAP_FAILED || mprotect(l->memory, GUARD_BYTES, PROT_NONE) ||
+        getcontext(&l->turn))
         return -errno;
     l->turn.uc_stack.ss_sp = l->memory + GUARD_BYTES;
     l->turn.uc_stack.ss_size = STACK_BYTES;
     makecontext(&l->turn, turns, 0);
     l->turn_stack = (struct stack){.bottom = l->memory + GUARD_BYTES, .size = STACK_BYTES};
 #ifdef __SANITIZE_ADDRESS__
-    __lsan_register_root_region(l->memory + GUARD_BYTES, STACK_BYTES); // what a turn that stands still holds has not leaked
+    __lsan_register_root_region(l->memory + GUARD_BYTES,
+                                STACK_BYTES); // what a turn that stands still holds has not leaked
 #endif
 #ifdef __SANITIZE_THREAD__
     l->turn_stack.fiber = __tsan_create_fiber(0);
@@ -206,7 +211,8 @@ static void give(struct lane *l, void (*fn)(void *arg), void *arg, bool awaited)
 
     bug_on(!j);
     *j = (struct job){.work = fn, .arg = arg, .awaited = awaited};
-    if (!pthread_getaffinity_np(pthread_self(), sizeof mine, &mine)) // never on the core of a forwarder
+    if (!pthread_getaffinity_np(pthread_self(), sizeof mine,
+                                &mine)) // never on the core of a forwarder
         pthread_setaffinity_np(l->worker, sizeof mine, &mine);
     pthread_mutex_lock(&l->lock);
     *l->last = j;

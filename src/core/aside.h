@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // aside.h - long work leaves the control loop
 //
-// The control thread serves every client, so nothing on it may take long. Reading, checking, comparing and printing a
-// configuration of 60,000 rules takes seconds. So a request that may need that has a turn:
+// The control thread serves every client, so nothing on it may take long. Reading, checking,
+// comparing and printing a configuration of 60,000 rules takes seconds. So a request that may need
+// that has a turn:
 //
-//     code                        runs on                                                     may touch
-//     a turn, aside_turn()        the control thread, on a stack of its own                   what control may
-//     work, aside()               a worker thread; the turn stands still, the loop goes on    its argument, and what never changes
-//     all other code of control   the control thread                                          what control may
+//     code                        runs on                                                     may
+//     touch a turn, aside_turn()        the control thread, on a stack of its own what control may
+//     work, aside()               a worker thread; the turn stands still, the loop goes on    its
+//     argument, and what never changes all other code of control   the control thread what control
+//     may
 //
-// A turn reads like any function: it looks up what it needs, has it worked on by aside(), and goes on with what came of it.
+// A turn reads like any function: it looks up what it needs, has it worked on by aside(), and goes
+// on with what came of it.
 //
 // Rules:
-//   - In a lane one turn follows the other, in the order in which they came. Whatever changes the configuration or a candidate has its
-//     turn in ASIDE_CHANGE, so both stay as they are while such a turn stands still. A turn in ASIDE_READ holds a
-//     reference (snapshot_ref) to what it reads aside, since changes go on meanwhile.
+//   - In a lane one turn follows the other, in the order in which they came. Whatever changes the
+//   configuration or a candidate has its
+//     turn in ASIDE_CHANGE, so both stay as they are while such a turn stands still. A turn in
+//     ASIDE_READ holds a reference (snapshot_ref) to what it reads aside, since changes go on
+//     meanwhile.
 //   - While a turn stands still its client may leave and its listener close (http_gone).
-//   - Trees of one libyang context may be worked on by several threads, each tree by one, or by any number that only read it.
+//   - Trees of one libyang context may be worked on by several threads, each tree by one, or by any
+//   number that only read it.
 //
-// Where aside_start() was not called, in tests and before the loop runs, turns and work run at once, where they are called. Control role.
+// Where aside_start() was not called, in tests and before the loop runs, turns and work run at
+// once, where they are called. Control role.
 #ifndef CORE_ASIDE_H
 #define CORE_ASIDE_H
 
@@ -47,13 +54,15 @@ void aside_stop(void);
 int aside_turn(enum aside_lane lane, const struct turn *t);
 
 bool aside_stopped(void); // the process ends: a turn that has far to go gives up
-bool aside_busy(enum aside_lane lane); // one of its turns stands still, perhaps in the middle of a change
+bool aside_busy(
+    enum aside_lane lane); // one of its turns stands still, perhaps in the middle of a change
 
 // Within a turn: returns when `work` is done. Elsewhere a plain call.
 void aside(void (*work)(void *arg), void *arg);
 // For what nobody waits for, such as freeing a tree.
 void aside_later(void (*work)(void *arg), void *arg);
-// Within a turn, between two pieces of what only control may do: lets the loop serve others if the turn has held it for ASIDE_SLICE_NS.
+// Within a turn, between two pieces of what only control may do: lets the loop serve others if the
+// turn has held it for ASIDE_SLICE_NS.
 void aside_pause(void);
 
 #endif

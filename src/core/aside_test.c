@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// aside_test.c - turns come in order and stand still while work is done; the loop does not; stopping leaves nothing undone
+// aside_test.c - turns come in order and stand still while work is done; the loop does not;
+// stopping leaves nothing undone
 #include "core/aside.h"
 
 #include <errno.h>
@@ -107,7 +108,9 @@ static void work_is_another_threads_and_the_turn_is_controls(void **state)
 
 static void turns_of_a_lane_come_in_order(void **state)
 {
-    assert_int_equal(turn(ASIDE_CHANGE, held, "a") | turn(ASIDE_CHANGE, held, "b") | turn(ASIDE_CHANGE, quick, "c"), 0);
+    assert_int_equal(turn(ASIDE_CHANGE, held, "a") | turn(ASIDE_CHANGE, held, "b") |
+                         turn(ASIDE_CHANGE, quick, "c"),
+                     0);
     sem_wait(&begun);
     for (unsigned i = 0; i < 20; i++)
         event_base_loop(loop, EVLOOP_NONBLOCK);
@@ -227,7 +230,8 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 
 static void pauses(void *ctx)
 {
-    for (uint64_t until_ns = clock_now_ns() + 10 * ASIDE_SLICE_NS; clock_now_ns() < until_ns; usleep(1000))
+    for (uint64_t until_ns = clock_now_ns() + 10 * ASIDE_SLICE_NS; clock_now_ns() < until_ns;
+         usleep(1000))
         aside_pause();
     say(ctx);
 }
@@ -271,7 +275,9 @@ static void many_turns_lose_nothing(void **state)
     unsigned asked = 0;
 
     while (ended < 2000) {
-        for (; asked < 2000 && !aside_turn(asked & 1, &(struct turn){adds, dropped, &sum[asked & 1]}); asked++)
+        for (;
+             asked < 2000 && !aside_turn(asked & 1, &(struct turn){adds, dropped, &sum[asked & 1]});
+             asked++)
             ;
         event_base_loop(loop, EVLOOP_ONCE);
     }
@@ -284,13 +290,16 @@ int main(void)
 {
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(work_is_another_threads_and_the_turn_is_controls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(work_is_another_threads_and_the_turn_is_controls, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(turns_of_a_lane_come_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lanes_do_not_wait_for_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_turn_may_begin_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_many_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stopping_ends_what_has_begun_and_drops_the_rest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_done_before_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stopping_ends_what_has_begun_and_drops_the_rest, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_done_before_the_end, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_done_aside_pauses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_turns_lose_nothing, set_up, tear_down),
         cmocka_unit_test(without_a_start_all_is_done_at_once),

@@ -30,7 +30,8 @@ static FILE *log_stream;
 static char complaint[256];
 static bool complaint_is_error; // else a warning
 
-// One write of DPDK's log: a line or a part of one. Several threads may log; a torn complaint is harmless.
+// One write of DPDK's log: a line or a part of one. Several threads may log; a torn complaint is
+// harmless.
 static ssize_t log_write(void *cookie, const char *buf, size_t n)
 {
     size_t len = n;
@@ -46,7 +47,9 @@ static ssize_t log_write(void *cookie, const char *buf, size_t n)
         complaint_is_error = is_error;
     }
     // Its errors are our warnings: whoever asked for what failed says how bad that is.
-    log_at(is_error ? LOG_LEVEL_WARNING : level <= (int)RTE_LOG_NOTICE ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+    log_at(is_error                       ? LOG_LEVEL_WARNING
+           : level <= (int)RTE_LOG_NOTICE ? LOG_LEVEL_INFO
+                                          : LOG_LEVEL_DEBUG,
            "dpdk: %.*s", (int)len, buf);
     return (ssize_t)n;
 }
@@ -120,8 +123,9 @@ static void park(void *parked)
         pause();
 }
 
-// Keeps DPDK's interrupt thread in a callback until the process ends: DPDK does not stop it, and it may still look at the handles of ports that
-// were closed a moment ago while rte_eal_cleanup unmaps them. Not in an alarm's: the cleanup waits for those.
+// Keeps DPDK's interrupt thread in a callback until the process ends: DPDK does not stop it, and it
+// may still look at the handles of ports that were closed a moment ago while rte_eal_cleanup unmaps
+// them. Not in an alarm's: the cleanup waits for those.
 static void interrupts_stop(void)
 {
     static sem_t parked; // the thread's as long as there is one
@@ -132,7 +136,8 @@ static void interrupts_stop(void)
     sem_init(&parked, 0, 0);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
-    bool waits = fd >= 0 && h && !rte_intr_fd_set(h, fd) && !rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) &&
+    bool waits = fd >= 0 && h && !rte_intr_fd_set(h, fd) &&
+                 !rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) &&
                  !rte_intr_callback_register(h, park, &parked);
     rte_intr_instance_free(h); // it has a copy
     if (!waits)

@@ -24,7 +24,8 @@ void eal_fini(void);
 bool eal_has_hugepages(void);
 unsigned eal_memory_mib(void);
 
-// The first error DPDK logged since eal_complaint_clear(), the first warning where there was none, or "": often the only reason a driver gives.
+// The first error DPDK logged since eal_complaint_clear(), the first warning where there was none,
+// or "": often the only reason a driver gives.
 const char *eal_complaint(void);
 void eal_complaint_clear(void);
 

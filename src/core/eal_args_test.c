@@ -14,8 +14,12 @@ static char err[200];
 
 static const struct eal_machine small = {
     .ram_mib = 2048, .has_pci = false, .simd_bits = 512, .log_level = 5, .cpus = "0,1"};
-static const struct eal_machine big = {
-    .ram_mib = 65536, .huge_free_mib = 4096, .has_pci = true, .simd_bits = 512, .log_level = 5, .cpus = "0,1,2,3"};
+static const struct eal_machine big = {.ram_mib = 65536,
+                                       .huge_free_mib = 4096,
+                                       .has_pci = true,
+                                       .simd_bits = 512,
+                                       .log_level = 5,
+                                       .cpus = "0,1,2,3"};
 
 static bool has(const char *arg)
 {
@@ -74,7 +78,8 @@ static void impossible_memory_is_refused_with_the_remedy(void **state)
 {
     assert_int_equal(choose(&(struct eal_config){.name = "k", .memory_mib = 16}, &small), -EINVAL);
     assert_non_null(strstr(err, "set memory"));
-    assert_int_equal(choose(&(struct eal_config){.name = "k", .memory_mib = 9999}, &small), -ENOMEM);
+    assert_int_equal(choose(&(struct eal_config){.name = "k", .memory_mib = 9999}, &small),
+                     -ENOMEM);
     assert_non_null(strstr(err, "set memory"));
 }
 

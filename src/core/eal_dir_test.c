@@ -52,7 +52,8 @@ static pid_t another(const char *name)
 
 static void what_the_dead_left_goes_and_all_else_stays(void **state)
 {
-    static const char *const stay[] = {"kamuee-full", "another-program", "kamuee-lives", "kamuee-mine"};
+    static const char *const stay[] = {"kamuee-full", "another-program", "kamuee-lives",
+                                       "kamuee-mine"};
     FILE *f;
     int fd;
 
@@ -100,7 +101,8 @@ static int clear(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_the_dead_left_goes_and_all_else_stays)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_dead_left_goes_and_all_else_stays)};
 
     return cmocka_run_group_tests(tests, make, clear);
 }

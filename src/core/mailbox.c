@@ -203,7 +203,8 @@ static struct waiting *waiting_new(void (*fn)(void *arg), void *arg, void (*drop
     return w;
 }
 
-// A process that stood still (a machine suspended, a debugger) has not waited, so patience is counted in slices.
+// A process that stood still (a machine suspended, a debugger) has not waited, so patience is
+// counted in slices.
 static void wait_slice(struct waiting *w, int ms)
 {
     struct timespec until;
@@ -219,7 +220,8 @@ static void wait_slice(struct waiting *w, int ms)
         r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
 }
 
-int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg), int timeout_ms)
+int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
+                 int timeout_ms)
 {
     struct waiting *w = waiting_new(fn, arg, drop);
     int r;

@@ -19,16 +19,18 @@ struct event_base;
 // Opens the calling role's box on its event loop (once per manager thread). 0 or -errno.
 int mailbox_open(struct event_base *loop);
 void mailbox_close(void);
-// Of the calling role: readable when its loop has a call to run. For who sleeps elsewhere than in that loop.
+// Of the calling role: readable when its loop has a call to run. For who sleeps elsewhere than in
+// that loop.
 int mailbox_fd(void);
 
 // Any thread: run fn(arg) on `role`'s loop. 0, -EAGAIN (box full), -ENOTCONN (role has no box).
 int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg);
 
 // Control only, for short work, or aside: post and wait for the answer, at most `timeout_ms`.
-// 0 or the error of mailbox_post: arg is the caller's again. -ETIMEDOUT: the call still runs, and after it drop(arg) on the
-// same thread (NULL: arg stays valid forever).
-int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg), int timeout_ms);
+// 0 or the error of mailbox_post: arg is the caller's again. -ETIMEDOUT: the call still runs, and
+// after it drop(arg) on the same thread (NULL: arg stays valid forever).
+int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg),
+                 int timeout_ms);
 
 uint64_t mailbox_refused(enum thread_role role);
 

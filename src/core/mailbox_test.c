@@ -93,7 +93,8 @@ static void full_box_refuses_and_counts(void **state)
 
     assert_int_equal(mailbox_post(ROLE_RIB_MANAGER, wait_until_let_go, NULL), 0);
     n_run = n_disorder = 0;
-    while (n < 2 * MAILBOX_CALLS && !mailbox_post(ROLE_RIB_MANAGER, expect_number, (void *)(uintptr_t)n))
+    while (n < 2 * MAILBOX_CALLS &&
+           !mailbox_post(ROLE_RIB_MANAGER, expect_number, (void *)(uintptr_t)n))
         n++;
     assert_in_range(n, MAILBOX_CALLS - 1, MAILBOX_CALLS);
     assert_int_equal(mailbox_post(ROLE_RIB_MANAGER, nothing, NULL), -EAGAIN);
@@ -140,8 +141,10 @@ static struct owned *own(void)
 static void call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it(void **state)
 {
     n_dropped_early = 0;
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30), -ETIMEDOUT); // while it runs
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 30), -ETIMEDOUT);          // while it waits in the box
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30),
+                     -ETIMEDOUT); // while it runs
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 30),
+                     -ETIMEDOUT); // while it waits in the box
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 30), -ETIMEDOUT);
     assert_int_equal(n_owned, 2);
     sem_post(&let_go);
@@ -224,8 +227,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_run_once_in_order_on_the_owners_thread, start_owner,
                                         stop_owner),
         cmocka_unit_test_setup_teardown(full_box_refuses_and_counts, start_owner, stop_owner),
-        cmocka_unit_test_setup_teardown(call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it, start_owner, stop_owner),
-        cmocka_unit_test_setup_teardown(closing_runs_and_drops_what_timed_out, start_owner, stop_owner),
+        cmocka_unit_test_setup_teardown(
+            call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it, start_owner,
+            stop_owner),
+        cmocka_unit_test_setup_teardown(closing_runs_and_drops_what_timed_out, start_owner,
+                                        stop_owner),
         cmocka_unit_test_setup_teardown(call_in_time_stays_the_callers, start_owner, stop_owner),
         cmocka_unit_test_setup_teardown(who_stood_still_has_not_waited, start_owner, stop_owner),
         cmocka_unit_test(role_without_a_box_is_not_connected),

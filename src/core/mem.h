@@ -21,7 +21,8 @@ void mem_unmap(void *p, size_t bytes);
 
 #define MEM_NODES_MAX 8
 unsigned mem_nodes(void);         // of this machine, 1 .. MEM_NODES_MAX
-void mem_nodes_set(unsigned n);   // for tests: as if it had so many, core c on node c % n; before anything is mapped
+void mem_nodes_set(
+    unsigned n); // for tests: as if it had so many, core c on node c % n; before anything is mapped
 unsigned mem_node_of_thread(void); // of the core that the calling thread runs on
 int mem_node_of_core(int core);    // -1: not known
 

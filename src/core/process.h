@@ -11,8 +11,8 @@
 uint64_t process_resident(void); // bytes in memory, 0 when /proc does not say
 uint64_t process_uptime(void);   // seconds since its start
 
-// Named regions (core/mem.h). Several tables may each have one of a name (a FIB per virtual router and family): they are
-// added up to one.
+// Named regions (core/mem.h). Several tables may each have one of a name (a FIB per virtual router
+// and family): they are added up to one.
 struct process_regions {
     VEC(struct mem_region) item;
 };

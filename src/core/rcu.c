@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rcu.c - quiescent states: who still may hold what was unlinked
 //
-// Grace periods are numbered. A reader announces the number of the newest one whenever it holds nothing, and 0 while it is offline; a
-// grace period is over when no reader announces an older number. One thread, the reclaimer, runs the callbacks
-// of rcu_retire() in the order in which they were given. What comes within
-// GATHER_US shares a grace period.
+// Grace periods are numbered. A reader announces the number of the newest one whenever it holds
+// nothing, and 0 while it is offline; a grace period is over when no reader announces an older
+// number. One thread, the reclaimer, runs the callbacks of rcu_retire() in the order in which they
+// were given. What comes within GATHER_US shares a grace period.
 //
-// Whoever waits looks at the readers again and again, after SPIN_NS with sleeps between: a reader wakes nobody. liburcu's QSBR, which was here
-// before, sleeps until the last reader wakes it: a system call, and an interrupt of another core, by a forwarder
-// in every third grace period (docs/measurements.md).
+// Whoever waits looks at the readers again and again, after SPIN_NS with sleeps between: a reader
+// wakes nobody. liburcu's QSBR, which was here before, sleeps until the last reader wakes it: a
+// system call, and an interrupt of another core, by a forwarder in every third grace period
+// (docs/measurements.md).
 //
-// Ordering. R1: what a reader has read before it announces a number (release) is read before the waiter sees that (acquire).
-// R2: a reader that has seen a period's number (acquire) sees what was unlinked before the number was drawn. R3: a reader that comes
-// online does so before it reads, and a waiter unlinks before it looks at the readers (a full fence each): one
-// sees the other.
+// Ordering. R1: what a reader has read before it announces a number (release) is read before the
+// waiter sees that (acquire). R2: a reader that has seen a period's number (acquire) sees what was
+// unlinked before the number was drawn. R3: a reader that comes online does so before it reads, and
+// a waiter unlinks before it looks at the readers (a full fence each): one sees the other.
 #include "core/rcu.h"
 
 #include <errno.h>
@@ -31,7 +32,8 @@
 #define LOOK_NS 20000
 
 struct reader {
-    _Alignas(64) _Atomic uint64_t seen; // newest period that had begun when it held nothing; 0: offline
+    _Alignas(
+        64) _Atomic uint64_t seen; // newest period that had begun when it held nothing; 0: offline
     bool registered;
     struct reader *next;
 };
@@ -51,7 +53,8 @@ _Static_assert(_Alignof(struct retired) <= _Alignof(struct rcu_retired), "is ali
 
 static pthread_t reclaimer;
 static bool running;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows; held for a few instructions
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; // of what follows; held for a few instructions
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER, called = PTHREAD_COND_INITIALIZER;
 static struct retired *first, **last = &first;
 static uint64_t n_retired, n_called; // callbacks since the start
@@ -204,7 +207,8 @@ void rcu_offline(void)
 void rcu_online(void)
 {
     bug_on(!me.registered);
-    atomic_store_explicit(&me.seen, atomic_load_explicit(&period, memory_order_acquire), memory_order_relaxed);
+    atomic_store_explicit(&me.seen, atomic_load_explicit(&period, memory_order_acquire),
+                          memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst); // R3
 }
 
@@ -218,7 +222,8 @@ void rcu_retire(struct rcu_retired *retired, void (*fn)(struct rcu_retired *r))
     *last = r;
     last = &r->next;
     n_retired++;
-    pthread_cond_signal(&more); // a system call only when the reclaimer sleeps because it has nothing
+    pthread_cond_signal(
+        &more); // a system call only when the reclaimer sleeps because it has nothing
     pthread_mutex_unlock(&lock);
 }
 

@@ -27,12 +27,14 @@ void rcu_quiescent(void); // while online: holds no RCU pointer now
 void rcu_offline(void);   // for how long it likes, until rcu_online()
 void rcu_online(void);
 
-// Full ordering of the pointer's content before the pointer itself (release); partner: rcu_load (consume).
+// Full ordering of the pointer's content before the pointer itself (release); partner: rcu_load
+// (consume).
 #define rcu_publish(pp, p) __atomic_store_n((pp), (p), __ATOMIC_RELEASE)
 #define rcu_load(pp) __atomic_load_n((pp), __ATOMIC_CONSUME)
 
 // --- writers ---
-void rcu_retire(struct rcu_retired *r, void (*fn)(struct rcu_retired *r)); // fn after a grace period
+void rcu_retire(struct rcu_retired *r,
+                void (*fn)(struct rcu_retired *r)); // fn after a grace period
 void rcu_synchronize(void); // waits one grace period; the caller may be a registered, online reader
 void rcu_barrier(void);     // waits until all retired so far have had their callback
 

@@ -43,7 +43,8 @@ static void thing_dies(struct rcu_retired *r)
     n_freed++;
 }
 
-// The same with nothing but being online to protect it; offline in between, as a forwarder is that sleeps.
+// The same with nothing but being online to protect it; offline in between, as a forwarder is that
+// sleeps.
 static void read_thing_now_and_then(void *arg)
 {
     while (!stop) {
@@ -118,7 +119,8 @@ static void synchronize_waits_for_an_online_reader(void **state)
     struct thread *t;
 
     held = let_go = false;
-    assert_int_equal(thread_start(&t, ROLE_RIB_MANAGER, 1, "holder", -1, hold_for_a_while, NULL), 0);
+    assert_int_equal(thread_start(&t, ROLE_RIB_MANAGER, 1, "holder", -1, hold_for_a_while, NULL),
+                     0);
     while (!held)
         usleep(100);
     rcu_synchronize();

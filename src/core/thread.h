@@ -16,7 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum thread_role { ROLE_NONE, ROLE_CONTROL, ROLE_RIB_MANAGER, ROLE_TAP_MANAGER, ROLE_ACL_MANAGER, ROLE_FORWARDER };
+enum thread_role {
+    ROLE_NONE,
+    ROLE_CONTROL,
+    ROLE_RIB_MANAGER,
+    ROLE_TAP_MANAGER,
+    ROLE_ACL_MANAGER,
+    ROLE_FORWARDER
+};
 
 #define FORWARDER_MAX 32
 #define THREAD_SLOT_CONTROL 0
@@ -28,9 +35,9 @@ enum thread_role { ROLE_NONE, ROLE_CONTROL, ROLE_RIB_MANAGER, ROLE_TAP_MANAGER, 
 
 struct thread;
 
-// Starts `fn(arg)` on a new thread: named, with its role and slot set, registered with RCU, pinned to
-// `cpu` (or to the set of slow cores when cpu < 0). Forwarders are also registered with DPDK, so that mempool caches
-// work. 0 or -errno (-EINVAL: no such core).
+// Starts `fn(arg)` on a new thread: named, with its role and slot set, registered with RCU, pinned
+// to `cpu` (or to the set of slow cores when cpu < 0). Forwarders are also registered with DPDK, so
+// that mempool caches work. 0 or -errno (-EINVAL: no such core).
 int thread_start(struct thread **t, enum thread_role role, unsigned slot, const char *name, int cpu,
                  void (*fn)(void *arg), void *arg);
 void thread_join(struct thread *t); // waits for the end and frees
@@ -38,13 +45,15 @@ int thread_cpu(const struct thread *t);
 // Nanoseconds of CPU the thread has used, for `show thread`.
 uint64_t thread_cpu_time_ns(const struct thread *t);
 const char *thread_name(const struct thread *t);
-// The thread that has the slot (control included, once adopted), or NULL. Control role: it starts and joins all of them.
+// The thread that has the slot (control included, once adopted), or NULL. Control role: it starts
+// and joins all of them.
 const struct thread *thread_of_slot(unsigned slot);
 
 // Makes the calling thread the one with `role`: main() for control, and tests.
 void thread_adopt(enum thread_role role, unsigned slot);
 
-// Cores that forwarders do not own: where managers may run. Called by control, moves running managers.
+// Cores that forwarders do not own: where managers may run. Called by control, moves running
+// managers.
 void thread_set_slow_cores(const int *cpu, unsigned n);
 bool thread_core_exists(int cpu);
 

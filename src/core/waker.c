@@ -25,7 +25,8 @@ void waker_write(struct waker *w)
 {
     static const uint64_t one = 1;
 
-    // Of several givers one makes the call. It fails only when the counter is full: then the sleeper is awake.
+    // Of several givers one makes the call. It fails only when the counter is full: then the
+    // sleeper is awake.
     if (__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && write(w->fd, &one, sizeof one) < 0)
         return;
 }
@@ -34,8 +35,8 @@ void waker_done(struct waker *w)
 {
     uint64_t n;
 
-    // Nobody took it back, so nobody wrote: nothing to read. Who took it back and has not written yet wakes
-    // the next sleep for nothing, and that one reads it.
+    // Nobody took it back, so nobody wrote: nothing to read. Who took it back and has not written
+    // yet wakes the next sleep for nothing, and that one reads it.
     if (!__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && read(w->fd, &n, sizeof n) < 0)
         return;
 }

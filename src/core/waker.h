@@ -35,8 +35,8 @@ static inline void waker_prepare(struct waker *w)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); // partner: waker_wake
 }
 void waker_done(struct waker *w);
-// Makes another file that ended a sleep unreadable: reads `bytes` of it, 8 of an eventfd, 4 of a UIO device; 0: it is an edge
-// (waker_edge_new). False: there was nothing to read.
+// Makes another file that ended a sleep unreadable: reads `bytes` of it, 8 of an eventfd, 4 of a
+// UIO device; 0: it is an edge (waker_edge_new). False: there was nothing to read.
 bool waker_file_empty(int fd, unsigned bytes);
 
 // --- any thread ---
@@ -48,8 +48,8 @@ static inline void waker_wake(struct waker *w)
         waker_write(w);
 }
 
-// A file that becomes readable each time another one does, though nobody empties that one: an epoll set with it,
-// edge-triggered. -1 with errno; close() ends it.
+// A file that becomes readable each time another one does, though nobody empties that one: an epoll
+// set with it, edge-triggered. -1 with errno; close() ends it.
 int waker_edge_new(int fd);
 
 #endif

@@ -79,8 +79,10 @@ static void no_wake_up_is_lost_between_two_threads(void **state)
     while (given < HANDED && !__atomic_load_n(&lost, __ATOMIC_RELAXED)) {
         __atomic_store_n(&given, given + 1, __ATOMIC_RELAXED);
         waker_wake(&waker);
-        // The next one only when this one was taken: each may find the sleeper on its way into sleep.
-        while (given % 2 && __atomic_load_n(&taken, __ATOMIC_RELAXED) != given && !__atomic_load_n(&lost, __ATOMIC_RELAXED))
+        // The next one only when this one was taken: each may find the sleeper on its way into
+        // sleep.
+        while (given % 2 && __atomic_load_n(&taken, __ATOMIC_RELAXED) != given &&
+               !__atomic_load_n(&lost, __ATOMIC_RELAXED))
             ;
     }
     pthread_join(thread, NULL);

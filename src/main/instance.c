@@ -38,12 +38,13 @@ static int make_run_dir(const char *dir, char *err, size_t err_size)
 
     if (mkdir(dir, 0755) && errno != EEXIST) {
         int e = errno;
-        snprintf(err, err_size, "run directory %s: %s: create it, or use another with --run-dir", dir,
-                 strerror(e));
+        snprintf(err, err_size, "run directory %s: %s: create it, or use another with --run-dir",
+                 dir, strerror(e));
         return -e;
     }
     if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-        snprintf(err, err_size, "run directory %s: not a directory: use another with --run-dir", dir);
+        snprintf(err, err_size, "run directory %s: not a directory: use another with --run-dir",
+                 dir);
         return -ENOTDIR;
     }
     return 0;
@@ -56,7 +57,8 @@ static int owner_of(int fd)
     return pread(fd, text, sizeof text - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-// A process that has ended, or is about to: its first thread is a zombie while others still clean up.
+// A process that has ended, or is about to: its first thread is a zombie while others still clean
+// up.
 static bool is_ending(int pid)
 {
     char path[32], state = 'Z';
@@ -73,7 +75,8 @@ static bool is_ending(int pid)
 static bool lock_take(int fd)
 {
     for (unsigned ms = 0; flock(fd, LOCK_EX | LOCK_NB); ms += LOCK_STEP_MS) {
-        if (errno != EWOULDBLOCK || ms >= (is_ending(owner_of(fd)) ? LOCK_WAIT_ENDING_MS : LOCK_WAIT_MS))
+        if (errno != EWOULDBLOCK ||
+            ms >= (is_ending(owner_of(fd)) ? LOCK_WAIT_ENDING_MS : LOCK_WAIT_MS))
             return false;
         usleep(LOCK_STEP_MS * 1000);
     }
@@ -91,15 +94,16 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
     int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || fchmod(fd, 0600)) { // it may be older than this
         r = -errno;
-        snprintf(err, err_size, "%s: %s: check that this user may write there (--run-dir)", lock_path,
-                 strerror(-r));
+        snprintf(err, err_size, "%s: %s: check that this user may write there (--run-dir)",
+                 lock_path, strerror(-r));
         if (fd >= 0)
             close(fd);
         return r;
     }
     if (!lock_take(fd)) {
         snprintf(err, err_size,
-                 "another kamueed is running here (pid %d): stop it, or start this one with its own --run-dir (now %s)",
+                 "another kamueed is running here (pid %d): stop it, or start this one with its "
+                 "own --run-dir (now %s)",
                  owner_of(fd), run_dir);
         close(fd);
         return -EBUSY;
@@ -134,7 +138,8 @@ static uint64_t capabilities(void)
     return caps;
 }
 
-#define DESCRIPTORS_MIN 256 // the start takes about 60, each port and TAP, virtual router and client a few
+#define DESCRIPTORS_MIN                                                                            \
+    256 // the start takes about 60, each port and TAP, virtual router and client a few
 
 static int check_descriptors(char *err, size_t err_size)
 {
@@ -146,8 +151,11 @@ static int check_descriptors(char *err, size_t err_size)
     setrlimit(RLIMIT_NOFILE, &n);
     if (n.rlim_max >= DESCRIPTORS_MIN)
         return 0;
-    snprintf(err, err_size, "the limit of open files is %lu (RLIMIT_NOFILE), but at least %u are needed: run 'ulimit -Hn 65536' before the "
-                            "start, or set LimitNOFILE=65536 in the unit", (unsigned long)n.rlim_max, DESCRIPTORS_MIN);
+    snprintf(err, err_size,
+             "the limit of open files is %lu (RLIMIT_NOFILE), but at least %u are needed: run "
+             "'ulimit -Hn 65536' before the "
+             "start, or set LimitNOFILE=65536 in the unit",
+             (unsigned long)n.rlim_max, DESCRIPTORS_MIN);
     return -EMFILE;
 }
 
@@ -161,7 +169,9 @@ int instance_check_machine(char *err, size_t err_size)
 
     for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!(have >> needed[i].bit & 1)) {
-            snprintf(err, err_size, "no permission (%s is missing): start as root, or with the systemd unit, which grants it",
+            snprintf(err, err_size,
+                     "no permission (%s is missing): start as root, or with the systemd unit, "
+                     "which grants it",
                      needed[i].name);
             return -EPERM;
         }

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-// Takes RUN_DIR/kamueed.lock for the life of the process: made if missing, taken over when its owner is gone.
-// 0, -EBUSY (another kamueed runs) or -errno, with a sentence.
+// Takes RUN_DIR/kamueed.lock for the life of the process: made if missing, taken over when its
+// owner is gone. 0, -EBUSY (another kamueed runs) or -errno, with a sentence.
 int instance_lock(const char *run_dir, char *err, size_t err_size);
 void instance_unlock(void);
 

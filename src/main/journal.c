@@ -74,13 +74,15 @@ static bool to_journal(enum log_level level, const char *text)
     return sd_journal_sendv(e.field, e.n) >= 0;
 }
 
-// $JOURNAL_STREAM has device and inode of what systemd gave us as stderr: it may have been led elsewhere since.
+// $JOURNAL_STREAM has device and inode of what systemd gave us as stderr: it may have been led
+// elsewhere since.
 void journal_start(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
     unsigned long dev, ino;
     struct stat s;
 
-    if (stream && sscanf(stream, "%lu:%lu", &dev, &ino) == 2 && !fstat(STDERR_FILENO, &s) && s.st_dev == dev && s.st_ino == ino)
+    if (stream && sscanf(stream, "%lu:%lu", &dev, &ino) == 2 && !fstat(STDERR_FILENO, &s) &&
+        s.st_dev == dev && s.st_ino == ino)
         log_set_sink(to_journal);
 }

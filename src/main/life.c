@@ -6,8 +6,9 @@
 // forwarder has polled. A part that hangs so ends in a restart by systemd
 // rather than in a router that only looks alive.
 //
-// Control itself may be at work for longer than the watchdog waits, e.g. with a commit of thousands of interfaces. It is fed then
-// at the stations of that work (base/work.h), by the same rules; at the start and the end systemd's patience is extended so.
+// Control itself may be at work for longer than the watchdog waits, e.g. with a commit of thousands
+// of interfaces. It is fed then at the stations of that work (base/work.h), by the same rules; at
+// the start and the end systemd's patience is extended so.
 #include "main/life.h"
 
 #include <errno.h>
@@ -59,7 +60,8 @@ static void reload_now(void *ctx)
 
 static void not_reloaded(void *ctx)
 {
-    log_error("main: configuration not reloaded, the old one stays: kamueed stops, or has too many changes to make; try again");
+    log_error("main: configuration not reloaded, the old one stays: kamueed stops, or has too many "
+              "changes to make; try again");
     sd_notify(0, "READY=1");
 }
 
@@ -93,7 +95,8 @@ static bool forwarder_lives(unsigned i)
 {
     if (!__atomic_load_n(&forwarder_slot[i].running, __ATOMIC_RELAXED))
         return true;
-    uint64_t now = __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER + i)->polls, __ATOMIC_RELAXED);
+    uint64_t now =
+        __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER + i)->polls, __ATOMIC_RELAXED);
     bool lives = now != polls[i];
     polls[i] = now;
     return lives;

@@ -44,8 +44,10 @@
 #include "table/port.h"
 #include "table/vr.h"
 
-// Buffers for injected frames and ICMP errors: 20 MB, or 10 where memory is short. Frames larger than one buffer are chained.
-#define EXCHANGE_BUFFERS(memory_mib) ((memory_mib) >= 512 ? 32767 : (memory_mib) >= 256 ? 16383 : (memory_mib) >= 128 ? 8191 : 4095)
+// Buffers for injected frames and ICMP errors: 20 MB, or 10 where memory is short. Frames larger
+// than one buffer are chained.
+#define EXCHANGE_BUFFERS(memory_mib)                                                               \
+    ((memory_mib) >= 512 ? 32767 : (memory_mib) >= 256 ? 16383 : (memory_mib) >= 128 ? 8191 : 4095)
 #define EXCHANGE_DATA_ROOM (2048 + RTE_PKTMBUF_HEADROOM)
 
 static int start_rcu(const struct start *s, char *err, size_t n)
@@ -66,19 +68,21 @@ static int start_eal(const struct start *s, char *err, size_t n)
 {
     char name[32];
 
-    // The same for each start, so that a killed one leaves nothing behind that the next does not use; the lock
-    // of the run directory keeps two from having it.
+    // The same for each start, so that a killed one leaves nothing behind that the next does not
+    // use; the lock of the run directory keeps two from having it.
     char path[PATH_MAX];
     const char *dir = realpath(s->run_dir, path) ? path : s->run_dir;
     snprintf(name, sizeof name, "%016lx", hash_bytes(dir, strlen(dir), 0));
-    return eal_init(&(struct eal_config){.name = name, .memory_mib = s->memory_mib, .no_huge = s->no_huge},
-                    err, n);
+    return eal_init(
+        &(struct eal_config){.name = name, .memory_mib = s->memory_mib, .no_huge = s->no_huge}, err,
+        n);
 }
 
 static int start_tables(const struct start *s, char *err, size_t n)
 {
-    int (*const init[])(void) = {counter_init, port_table_init, iface_table_init, multicast_init, nexthop_table_init,
-                                 vr_table_init, plan_init,       acl_table_init,   acl_log_init};
+    int (*const init[])(void) = {counter_init,   port_table_init,    iface_table_init,
+                                 multicast_init, nexthop_table_init, vr_table_init,
+                                 plan_init,      acl_table_init,     acl_log_init};
 
     for (unsigned i = 0; i < sizeof init / sizeof *init; i++) {
         int r = init[i]();

@@ -12,24 +12,25 @@
 
 static const char help[] =
     "kamueed " KAMUEE_VERSION " - the router's data plane\n"
-                              "\n"
-                              "usage: kamueed [options]\n"
-                              "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
-                              "  --run-dir DIR      lock file and API socket (/run/kamuee)\n"
-                              "  --state-dir DIR    committed configurations ($STATE_DIRECTORY, RUN-DIR/state if one is given, /var/lib/kamuee)\n"
-                              "  --file-dir DIR     also allow the configuration to name files here; may be repeated\n"
-                              "  --device-dir DIR   also allow sockets and captures of devices here; may be repeated\n"
-                              "  --from-file        start with the configuration file, even if later commits exist\n"
-                              "  --memory MIB       DPDK memory, overrides 'set memory'\n"
-                              "  --no-huge          do not use huge pages, overrides 'set huge-pages'\n"
-                              "  --log-level LEVEL  error, warning, notice, info or debug, overrides 'set log-level'\n"
-                              "  --check            validate the configuration and exit\n"
-                              "  --version          print the version and exit\n"
-                              "  --help             print this and exit\n"
-                              "\n"
-                              "signals: TERM and INT stop cleanly; HUP reads the configuration again\n"
-                              "exit codes: 0 stopped cleanly, 1 a module did not start, 2 usage error,\n"
-                              "  3 invalid configuration, 4 already running, 5 the host lacks something needed\n";
+    "\n"
+    "usage: kamueed [options]\n"
+    "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
+    "  --run-dir DIR      lock file and API socket (/run/kamuee)\n"
+    "  --state-dir DIR    committed configurations ($STATE_DIRECTORY, RUN-DIR/state if one is "
+    "given, /var/lib/kamuee)\n"
+    "  --file-dir DIR     also allow the configuration to name files here; may be repeated\n"
+    "  --device-dir DIR   also allow sockets and captures of devices here; may be repeated\n"
+    "  --from-file        start with the configuration file, even if later commits exist\n"
+    "  --memory MIB       DPDK memory, overrides 'set memory'\n"
+    "  --no-huge          do not use huge pages, overrides 'set huge-pages'\n"
+    "  --log-level LEVEL  error, warning, notice, info or debug, overrides 'set log-level'\n"
+    "  --check            validate the configuration and exit\n"
+    "  --version          print the version and exit\n"
+    "  --help             print this and exit\n"
+    "\n"
+    "signals: TERM and INT stop cleanly; HUP reads the configuration again\n"
+    "exit codes: 0 stopped cleanly, 1 a module did not start, 2 usage error,\n"
+    "  3 invalid configuration, 4 already running, 5 the host lacks something needed\n";
 
 static int level_parse(const char *s)
 {
@@ -70,12 +71,19 @@ static bool dir_add(const char *dir[OPTION_DIRS_MAX], const char *more)
 bool options_parse(int argc, char **argv, struct options *o, int *code)
 {
     static const struct option longopts[] = {
-        {"config", required_argument, NULL, 'c'},    {"run-dir", required_argument, NULL, 'r'},
-        {"memory", required_argument, NULL, 'm'},    {"no-huge", no_argument, NULL, 'n'},
-        {"log-level", required_argument, NULL, 'l'}, {"check", no_argument, NULL, 'k'},
-        {"state-dir", required_argument, NULL, 's'}, {"from-file", no_argument, NULL, 'f'},
-        {"file-dir", required_argument, NULL, 'F'},  {"device-dir", required_argument, NULL, 'D'},
-        {"memory-nodes", required_argument, NULL, 'N'}, {"version", no_argument, NULL, 'v'},         {"help", no_argument, NULL, 'h'},
+        {"config", required_argument, NULL, 'c'},
+        {"run-dir", required_argument, NULL, 'r'},
+        {"memory", required_argument, NULL, 'm'},
+        {"no-huge", no_argument, NULL, 'n'},
+        {"log-level", required_argument, NULL, 'l'},
+        {"check", no_argument, NULL, 'k'},
+        {"state-dir", required_argument, NULL, 's'},
+        {"from-file", no_argument, NULL, 'f'},
+        {"file-dir", required_argument, NULL, 'F'},
+        {"device-dir", required_argument, NULL, 'D'},
+        {"memory-nodes", required_argument, NULL, 'N'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
         {0},
     };
     uint64_t number;
@@ -102,7 +110,8 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         case 'F':
         case 'D':
             if (!dir_add(c == 'F' ? o->file_dir : o->device_dir, optarg))
-                return wrong(code, c == 'F' ? "--file-dir" : "--device-dir", optarg, "the absolute path of a directory, at most 15 of them");
+                return wrong(code, c == 'F' ? "--file-dir" : "--device-dir", optarg,
+                             "the absolute path of a directory, at most 15 of them");
             break;
         case 'm':
             if (text_parse_u64(optarg, 64, 1048576, &number))

@@ -52,7 +52,8 @@ static void values_are_taken_and_checked(void **state)
     assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
     assert_true(parse("--file-dir", "/srv/lists"));
     assert_string_equal(o.file_dir[0], "/srv/lists");
-    assert_true(parse("--device-dir", "/run/vpp") && !o.file_dir[0] && o.device_dir[0] && !o.device_dir[1]);
+    assert_true(parse("--device-dir", "/run/vpp") && !o.file_dir[0] && o.device_dir[0] &&
+                !o.device_dir[1]);
     assert_false(parse("--file-dir", "lists"));
     assert_int_equal(code, EXIT_USAGE);
     assert_true(parse("--config", "x.conf"));

@@ -21,7 +21,8 @@ static unsigned l3_at(const struct frame *f)
 {
     unsigned at = 14;
 
-    while (at <= 22 && f->n >= at + 4 && (get16(f->b + at - 2) == 0x8100 || get16(f->b + at - 2) == 0x88a8))
+    while (at <= 22 && f->n >= at + 4 &&
+           (get16(f->b + at - 2) == 0x8100 || get16(f->b + at - 2) == 0x88a8))
         at += 4;
     return f->n >= at + 20 ? at : 0;
 }
@@ -38,7 +39,8 @@ static bool is6(const struct frame *f, unsigned at)
 
 static uint8_t odd_byte(struct random *r)
 {
-    static const uint8_t odd[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 40, 64, 127, 128, 129, 224, 239, 240, 254, 255};
+    static const uint8_t odd[] = {0,  1,   2,   3,   4,   7,   8,   15,  16, 40,
+                                  64, 127, 128, 129, 224, 239, 240, 254, 255};
 
     return random_below(r, 3) ? odd[random_below(r, sizeof odd)] : (uint8_t)random_next(r);
 }
@@ -72,7 +74,8 @@ static void bits(struct random *r, struct frame *f)
 
 static void field(struct random *r, struct frame *f)
 {
-    static const uint8_t at4[] = {0, 1, 2, 3, 6, 7, 8, 9, 12, 13, 15, 16, 17, 19, 20, 21, 22, 23, 28};
+    static const uint8_t at4[] = {0,  1,  2,  3,  6,  7,  8,  9,  12, 13,
+                                  15, 16, 17, 19, 20, 21, 22, 23, 28};
     static const uint8_t at6[] = {0, 1, 4, 5, 6, 7, 8, 9, 23, 24, 25, 38, 39, 40, 41, 42, 43, 48};
     unsigned at = l3_at(f);
     unsigned i = is6(f, at) ? at6[random_below(r, sizeof at6)] : at4[random_below(r, sizeof at4)];
@@ -95,9 +98,13 @@ static void length(struct random *r, struct frame *f)
         memset(f->b + f->n, 0, n);
         f->n += n;
     } else if (is4(f, at)) {
-        put16(f->b + at + 2, how == 2 ? f->n - at : how == 3 ? random_next(r) : f->n - at + near - 4);
+        put16(f->b + at + 2, how == 2   ? f->n - at
+                             : how == 3 ? random_next(r)
+                                        : f->n - at + near - 4);
     } else if (is6(f, at)) {
-        put16(f->b + at + 4, how == 2 ? f->n - at - 40 : how == 3 ? random_next(r) : f->n - at - 44 + near);
+        put16(f->b + at + 4, how == 2   ? f->n - at - 40
+                             : how == 3 ? random_next(r)
+                                        : f->n - at - 44 + near);
     }
 }
 
@@ -110,11 +117,14 @@ static void address(struct random *r, struct frame *f)
     if (is4(f, at)) {
         uint8_t *a = f->b + at + 12 + 4 * end;
         a[0] = first[random_below(r, sizeof first)];
-        a[1] = a[0] == 10 ? (uint8_t)random_below(r, 20) : a[0] == 169 ? 254 : (uint8_t)random_below(r, 2);
+        a[1] = a[0] == 10    ? (uint8_t)random_below(r, 20)
+               : a[0] == 169 ? 254
+                             : (uint8_t)random_below(r, 2);
         a[2] = (uint8_t)random_below(r, 2);
         a[3] = (uint8_t)random_next(r);
     } else if (is6(f, at) && random_below(r, 2)) {
-        f->b[at + 8 + 16 * end + 5] = (uint8_t)random_below(r, 20); // another of the router's prefixes
+        f->b[at + 8 + 16 * end + 5] =
+            (uint8_t)random_below(r, 20); // another of the router's prefixes
     } else if (is6(f, at) && from->n >= 54) {
         memcpy(f->b + at + 8 + 16 * end, from->b + 38, 16);
     }
@@ -122,7 +132,8 @@ static void address(struct random *r, struct frame *f)
 
 static void tags(struct random *r, struct frame *f)
 {
-    static const uint16_t type[] = {0x8100, 0x8100, 0x88a8, 0x9100}, id[] = {0, 10, 20, 30, 11, 4095};
+    static const uint16_t type[] = {0x8100, 0x8100, 0x88a8, 0x9100},
+                          id[] = {0, 10, 20, 30, 11, 4095};
     uint8_t tag[4];
 
     if (f->n < 18)
@@ -177,7 +188,8 @@ static void extension6(struct random *r, struct frame *f)
 static void splice(struct random *r, struct frame *f)
 {
     const struct seed *s = seed_get(random_below(r, 200));
-    unsigned at = random_below(r, RTE_MIN(f->n, 60u)), from = random_below(r, 2) ? at : random_below(r, 60);
+    unsigned at = random_below(r, RTE_MIN(f->n, 60u)),
+             from = random_below(r, 2) ? at : random_below(r, 60);
 
     if (from >= s->n)
         return;
@@ -187,7 +199,8 @@ static void splice(struct random *r, struct frame *f)
 
 static void ether_type(struct random *r, struct frame *f)
 {
-    static const uint16_t type[] = {0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8, 0x88cc, 0x8809, 0x8847, 0x0600, 100};
+    static const uint16_t type[] = {0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8,
+                                    0x88cc, 0x8809, 0x8847, 0x0600, 100};
     unsigned at = l3_at(f);
 
     if (at)
@@ -207,7 +220,8 @@ static void mac(struct random *r, struct frame *f)
 void mutate(struct random *r, struct frame *f, unsigned times)
 {
     static void (*const change[])(struct random *, struct frame *) = {
-        bits, field, field, field, length, address, address, tags, options4, extension6, extension6, splice, ether_type, mac};
+        bits, field,    field,      field,      length, address,    address,
+        tags, options4, extension6, extension6, splice, ether_type, mac};
 
     for (; times; times--)
         change[random_below(r, sizeof change / sizeof *change)](r, f);

@@ -2,13 +2,16 @@
 // packet_fuzz.c - any bytes as bursts of frames, through the whole forwarder
 //
 // Input: 4 bytes that choose the state of the router's switches, then frames: 6 bytes before each
-//     0  bits 0-1 port, 2 tag stripped by the port, 3 checksum found good, 4 given the router's MAC, 5 given a right IPv4
+//     0  bits 0-1 port, 2 tag stripped by the port, 3 checksum found good, 4 given the router's
+//     MAC, 5 given a right IPv4
 //        checksum (chance would seldom find these), 6 the burst ends here, 7 big segments
-//     1  size of the segments / 8        2  tag        3  what lies behind the data        4-5  its length, high byte first
-// What is shorter than its length is taken as it is. After each burst the ledger must be at 0 with nothing inside the router
-// and no buffer missing; sanitizers watch the rest, and mbufs are poisoned outside their data (harness.h).
-// libFuzzer's own mutations take turns with those of mutate.h, which know where the headers are.
-// packet_storm --seeds DIR writes the inputs to start from.
+//     1  size of the segments / 8        2  tag        3  what lies behind the data        4-5  its
+//     length, high byte first
+// What is shorter than its length is taken as it is. After each burst the ledger must be at 0 with
+// nothing inside the router and no buffer missing; sanitizers watch the rest, and mbufs are
+// poisoned outside their data (harness.h). libFuzzer's own mutations take turns with those of
+// mutate.h, which know where the headers are. packet_storm --seeds DIR writes the inputs to start
+// from.
 #include <stdlib.h>
 
 #include "mutate.h"
@@ -26,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned int seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
-// The tables hang on mapped memory, where the leak checker does not look; missing buffers are found below.
+// The tables hang on mapped memory, where the leak checker does not look; missing buffers are found
+// below.
 const char *__asan_default_options(void)
 {
     return "detect_leaks=0";
@@ -66,8 +70,14 @@ static void send_one(const uint8_t *head, const uint8_t *bytes, unsigned n)
         memcpy(f.b, iface_get(port_get(from)->untagged ? port_get(from)->untagged : 1)->mac, 6);
     if (head[0] & 32 && n >= 34)
         ip4_fix_checksum(&f);
-    fuzz_send(&(struct fuzz_arrival){.port = from, .stripped = head[0] & 4, .sum_good = head[0] & 8, .tag = head[2],
-                                     .segment = head[0] & 128 ? 2048 : (uint16_t)(head[1] * 8u + 14), .behind = head[3]}, &f);
+    fuzz_send(
+        &(struct fuzz_arrival){.port = from,
+                               .stripped = head[0] & 4,
+                               .sum_good = head[0] & 8,
+                               .tag = head[2],
+                               .segment = head[0] & 128 ? 2048 : (uint16_t)(head[1] * 8u + 14),
+                               .behind = head[3]},
+        &f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

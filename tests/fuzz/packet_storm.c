@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // packet_storm.c - very many mutated frames through the whole forwarder
 //
-//     packet_storm [FRAMES [SEED]]    2 x 10^5 by default; 10^8 is what a release passes under sanitizers (make fuzz)
-//     packet_storm --seeds DIR        writes the inputs that packet_fuzz starts from
+//     packet_storm [FRAMES [SEED]]    2 x 10^5 by default; 10^8 is what a release passes under
+//     sanitizers (make fuzz) packet_storm --seeds DIR        writes the inputs that packet_fuzz
+//     starts from
 //
-// libFuzzer looks for new paths, some hundred inputs a second; this one looks for rare coincidences, some hundred thousand
-// frames a second: bursts of frames of all kinds together, each a seed (seeds.h) changed a few times (mutate.h). After each
-// burst the ledger must be at 0, with no buffer missing. Now and then a burst comes twice, with other bytes behind the
-// frames' data: the outcome must be the same, for no decision may hang on what is not part of the frame.
+// libFuzzer looks for new paths, some hundred inputs a second; this one looks for rare
+// coincidences, some hundred thousand frames a second: bursts of frames of all kinds together, each
+// a seed (seeds.h) changed a few times (mutate.h). After each burst the ledger must be at 0, with
+// no buffer missing. Now and then a burst comes twice, with other bytes behind the frames' data:
+// the outcome must be the same, for no decision may hang on what is not part of the frame.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -102,8 +104,8 @@ static void burst_twice(struct random *r, uint32_t state)
     for (unsigned k = 0; k < sizeof o[0] / sizeof *was; k++)
         if (first[k] - was[k] != second[k] - first[k]) {
             fprintf(stderr, "packet_storm: the same burst had two outcomes: %s: %lu and %lu\n",
-                    k < OUTCOME_DROP ? "tx, inject or punt" : drop_info[k - OUTCOME_DROP].name, first[k] - was[k],
-                    second[k] - first[k]);
+                    k < OUTCOME_DROP ? "tx, inject or punt" : drop_info[k - OUTCOME_DROP].name,
+                    first[k] - was[k], second[k] - first[k]);
             abort();
         }
 }
@@ -137,8 +139,8 @@ static void storm(uint64_t frames, uint64_t seed)
         }
     }
     double s = now_s() - begun;
-    printf("%lu frames in %.0f s, %.0f/s: tx %lu, punt %lu, inject %lu, drops %lu, ledger %ld\n", l.rx, s, (double)l.rx / s, l.tx,
-           l.punt, l.inject, l.drops, l.imbalance);
+    printf("%lu frames in %.0f s, %.0f/s: tx %lu, punt %lu, inject %lu, drops %lu, ledger %ld\n",
+           l.rx, s, (double)l.rx / s, l.tx, l.punt, l.inject, l.drops, l.imbalance);
     for (unsigned k = 1; k < DROP_N; k++)
         if (counter_sum_drop(k))
             printf("  %-20s %lu\n", drop_info[k].name, counter_sum_drop(k));
@@ -150,10 +152,12 @@ static int write_seeds(const char *dir)
 
     for (unsigned i = 0; i < n_seeds; i++) {
         const struct seed *s = seed_get(i);
-        uint8_t head[10] = {15, 0, 0, (uint8_t)(i % 3), (uint8_t)(s->port | 128), 255, 10, 0x45, (uint8_t)(s->n >> 8), (uint8_t)s->n};
+        uint8_t head[10] = {15,  0,  0,    (uint8_t)(i % 3),     (uint8_t)(s->port | 128),
+                            255, 10, 0x45, (uint8_t)(s->n >> 8), (uint8_t)s->n};
         snprintf(path, sizeof path, "%s/seed-%03u", dir, i);
         FILE *out = fopen(path, "wb");
-        if (!out || fwrite(head, sizeof head, 1, out) != 1 || fwrite(s->b, s->n, 1, out) != 1 || fclose(out)) {
+        if (!out || fwrite(head, sizeof head, 1, out) != 1 || fwrite(s->b, s->n, 1, out) != 1 ||
+            fclose(out)) {
             perror(path);
             return 1;
         }
@@ -169,7 +173,8 @@ int main(int argc, char **argv)
     n_seeds = seeds_make();
     if (argc == 3 && !strcmp(argv[1], "--seeds"))
         return write_seeds(argv[2]);
-    storm(argc > 1 ? strtoull(argv[1], NULL, 10) : 200000, argc > 2 ? strtoull(argv[2], NULL, 0) : 20260101);
+    storm(argc > 1 ? strtoull(argv[1], NULL, 10) : 200000,
+          argc > 2 ? strtoull(argv[2], NULL, 0) : 20260101);
     rig_teardown(NULL);
     return rig_group_teardown(NULL);
 }

@@ -33,12 +33,15 @@ void fuzz_router(void)
     rig_route(VR_DEFAULT, "198.51.100.0/25", twice);
     rig_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "10.14.0.0/16",
-              nexthop_alias_new(&(struct nexthop_alias){.target = member[0], .n = 2, .other = {(uint16_t)member[1], (uint16_t)group}}));
+              nexthop_alias_new(&(struct nexthop_alias){
+                  .target = member[0], .n = 2, .other = {(uint16_t)member[1], (uint16_t)group}}));
     for (unsigned k = 0; k < 4; k++) { // for redirects
         struct ip_addr a = {.family = k & 1 ? IP6 : IP4, .b = {10, 12, 0, 1}};
         nexthop_set_address(member[k], &a);
     }
-    rig_route(VR_DEFAULT, "0.0.0.0/0", nexthop_alias_new(&(struct nexthop_alias){.target = group, .is_default = true, .n = 1, .other = {(uint16_t)member[1]}}));
+    rig_route(VR_DEFAULT, "0.0.0.0/0",
+              nexthop_alias_new(&(struct nexthop_alias){
+                  .target = group, .is_default = true, .n = 1, .other = {(uint16_t)member[1]}}));
     rig_route(VR_DEFAULT, "::/0", group);
     rig_role(ROLE_CONTROL);
     int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .snap = 128}, 64);
@@ -56,15 +59,20 @@ static void watches_switch(uint32_t state)
     watch_bit_set(&watch_punt, watch, state & 8);
 }
 
-// Reverse-path check of either family, each mode, each interface that is up; redirects; directed broadcast.
+// Reverse-path check of either family, each mode, each interface that is up; redirects; directed
+// broadcast.
 static void policy_switch(uint32_t state)
 {
     for (uint16_t i = 1; i <= 5; i++, state = state >> 4 | state << 28) {
         uint8_t mode = (uint8_t)(state & 3);
-        iface_get(i)->policy.urpf[0] = iface_get(i)->policy.urpf[1] = mode | (state & 4 ? URPF_ALLOW_DEFAULT : 0);
-        iface_set_flags(iface_get(i), IFACE_FEATURES, (mode && state & 8 ? IFACE_URPF4 | IFACE_URPF6 : state & 4 ? IFACE_REDIRECT : 0u) |
-                                                          (state & 32 ? IFACE_ACL_IN : 0u) | (state & 64 ? IFACE_ACL_OUT : 0u) |
-                                                          (state & 128 ? IFACE_OFFLOAD : 0u));
+        iface_get(i)->policy.urpf[0] = iface_get(i)->policy.urpf[1] =
+            mode | (state & 4 ? URPF_ALLOW_DEFAULT : 0);
+        iface_set_flags(iface_get(i), IFACE_FEATURES,
+                        (mode && state & 8 ? IFACE_URPF4 | IFACE_URPF6
+                         : state & 4       ? IFACE_REDIRECT
+                                           : 0u) |
+                            (state & 32 ? IFACE_ACL_IN : 0u) | (state & 64 ? IFACE_ACL_OUT : 0u) |
+                            (state & 128 ? IFACE_OFFLOAD : 0u));
         iface_get(i)->policy.directed_broadcast = state & 8;
     }
 }
@@ -84,17 +92,21 @@ void fuzz_send(const struct fuzz_arrival *a, const struct frame *f)
     rig_send_mbuf(a->port, 0, m);
 }
 
-// Members of the group come and go; the odd interface goes down; options are dropped, ignored, processed; reverse-path checks;
-// somebody watches; each set of lanes.
+// Members of the group come and go; the odd interface goes down; options are dropped, ignored,
+// processed; reverse-path checks; somebody watches; each set of lanes.
 void fuzz_switch(uint32_t state)
 {
-    const struct lanes *lanes = lanes_of(!(state & 1) ? "scalar" : state & 1 << 29 ? "avx2" : state & 1 << 28 ? "avx512" : "avx512-loads");
+    const struct lanes *lanes = lanes_of(!(state & 1)      ? "scalar"
+                                         : state & 1 << 29 ? "avx2"
+                                         : state & 1 << 28 ? "avx512"
+                                                           : "avx512-loads");
 
     rig_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(member[0], state & 2 ? NEXTHOP_HOLD : NEXTHOP_FAILED);
     if (state & 12)
         nexthop_set_adjacency(member[0], 2, neighbor_mac(11));
-    (void)nexthop_group_set(group, member, (uint32_t[]){1, 2, 3, 1}, state >> 4 & 3 ? 4 : state >> 6 & 3);
+    (void)nexthop_group_set(group, member, (uint32_t[]){1, 2, 3, 1},
+                            state >> 4 & 3 ? 4 : state >> 6 & 3);
     rig_role(ROLE_CONTROL);
     plan_ip4_options = (uint8_t)((state >> 8 & 3) % 3);
     iface_set_flags(iface_get(6), IFACE_UP, state >> 10 & 1 ? IFACE_UP : 0);
@@ -102,7 +114,9 @@ void fuzz_switch(uint32_t state)
     watches_switch(state >> 12 & 1 ? state >> 13 & 15 : 0);
     policy_switch(state >> 17 & 1 ? state * 2654435761u : 0);
     rig_forwarder(0)->lanes = lanes ? lanes : lanes_of("scalar");
-    rig_reach = rig_forwarder(0)->lanes == lanes_of("avx512") ? 22 : 64; // gathers are not seen by what looks for stray loads
+    rig_reach = rig_forwarder(0)->lanes == lanes_of("avx512")
+                    ? 22
+                    : 64; // gathers are not seen by what looks for stray loads
 }
 
 void fuzz_settle(uint32_t fate)
@@ -126,7 +140,8 @@ void fuzz_settle(uint32_t fate)
         rig_discard(p);
     ledger_read(&l, 2);
     if (l.imbalance || l.held || rig_buffers_in_use()) {
-        fprintf(stderr, "router: ledger: imbalance=%ld held=%lu buffers=%u\n", l.imbalance, l.held, rig_buffers_in_use());
+        fprintf(stderr, "router: ledger: imbalance=%ld held=%lu buffers=%u\n", l.imbalance, l.held,
+                rig_buffers_in_use());
         abort();
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // router.h - the router that is fuzzed, and how frames get into it and out
 //
-// One of everything: the router of random.h (ports, sub-interfaces, two virtual routers, next hops of all kinds, small MTUs)
-// with default routes over ECMP groups, own addresses and all features that are switched by bits; the switches change between
-// bursts. Used by packet_fuzz.c and packet_storm.c.
+// One of everything: the router of random.h (ports, sub-interfaces, two virtual routers, next hops
+// of all kinds, small MTUs) with default routes over ECMP groups, own addresses and all features
+// that are switched by bits; the switches change between bursts. Used by packet_fuzz.c and
+// packet_storm.c.
 #ifndef FUZZ_ROUTER_H
 #define FUZZ_ROUTER_H
 
@@ -28,8 +29,8 @@ void fuzz_send(const struct fuzz_arrival *a, const struct frame *f);
 // Another state of the switches, the same for the same `state`.
 void fuzz_switch(uint32_t state);
 
-// Polls until nothing is left in the router; held packets come back or not, as the bits of `fate` say. Ends the program when the
-// ledger is not at 0, something is held or a buffer is missing.
+// Polls until nothing is left in the router; held packets come back or not, as the bits of `fate`
+// say. Ends the program when the ledger is not at 0, something is held or a buffer is missing.
 void fuzz_settle(uint32_t fate);
 
 // Frames of each class that went to the control plane so far.

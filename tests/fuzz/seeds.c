@@ -30,7 +30,8 @@ static void add_ip(struct ip_spec s, unsigned port)
     add(&f, port);
 }
 
-// --- what goes through: each next hop of the router, each size that matters, by each kind of interface ---
+// --- what goes through: each next hop of the router, each size that matters, by each kind of
+// interface ---
 
 static void transit(void)
 {
@@ -48,8 +49,13 @@ static void transit(void)
     for (unsigned k = 0; k < sizeof payload / sizeof *payload; k++) {
         add_ip((struct ip_spec){.dst = "10.1.0.1", .payload = payload[k]}, 0);
         add_ip((struct ip_spec){.dst = "2001:db8:1::1", .payload = payload[k]}, 0);
-        add_ip((struct ip_spec){.dst = "10.2.0.1", .payload = payload[k], .vlan = 10, .to_iface = 3}, 0);
-        add_ip((struct ip_spec){.dst = "2001:db8:2::1", .payload = payload[k], .vlan = 20, .to_iface = 4}, 2);
+        add_ip(
+            (struct ip_spec){.dst = "10.2.0.1", .payload = payload[k], .vlan = 10, .to_iface = 3},
+            0);
+        add_ip(
+            (struct ip_spec){
+                .dst = "2001:db8:2::1", .payload = payload[k], .vlan = 20, .to_iface = 4},
+            2);
     }
     add_ip((struct ip_spec){.dst = "198.51.100.1", .ttl = 1}, 0);
     add_ip((struct ip_spec){.dst = "198.51.100.1", .ttl_zero = true}, 0);
@@ -63,15 +69,19 @@ static void transit(void)
 static void options(void)
 {
     static const char *const option[] = {
-        "\x07\x0b\x04\0\0\0\0\0\0\0\0\0", "\x07\x0b\x0c\1\2\3\4\5\6\7\10\0", "\x44\x0c\x05\0\0\0\0\0\0\0\0\0",
-        "\x44\x0c\x05\1\0\0\0\0\0\0\0\0", "\x44\x0c\x05\3\12\1\0\1\0\0\0\0", "\x44\x04\x05\xf0\1\1\1\1\1\1\1\1",
-        "\x83\x0b\x04\12\2\0\1\12\3\0\1\0", "\x89\x0b\x04\12\2\0\1\12\3\0\1\0", "\x94\x04\0\0\1\1\1\1\1\1\1\1",
-        "\x5e\x04\0\0\x94\x04\0\0\1\1\1\0", "\x5e\x0d\0\0\0\0\0\0\0\0\0\0", "\x07\x02\1\1\1\1\1\1\1\1\1\1"};
+        "\x07\x0b\x04\0\0\0\0\0\0\0\0\0",   "\x07\x0b\x0c\1\2\3\4\5\6\7\10\0",
+        "\x44\x0c\x05\0\0\0\0\0\0\0\0\0",   "\x44\x0c\x05\1\0\0\0\0\0\0\0\0",
+        "\x44\x0c\x05\3\12\1\0\1\0\0\0\0",  "\x44\x04\x05\xf0\1\1\1\1\1\1\1\1",
+        "\x83\x0b\x04\12\2\0\1\12\3\0\1\0", "\x89\x0b\x04\12\2\0\1\12\3\0\1\0",
+        "\x94\x04\0\0\1\1\1\1\1\1\1\1",     "\x5e\x04\0\0\x94\x04\0\0\1\1\1\0",
+        "\x5e\x0d\0\0\0\0\0\0\0\0\0\0",     "\x07\x02\1\1\1\1\1\1\1\1\1\1"};
 
     for (unsigned k = 0; k < sizeof option / sizeof *option; k++)
         for (unsigned big = 0; big < 2; big++) {
-            struct frame f = frame_ip(&(struct ip_spec){
-                .src = "10.1.0.9", .dst = big ? "10.1.0.1" : "198.51.100.7", .options = 12, .payload = big * 800});
+            struct frame f = frame_ip(&(struct ip_spec){.src = "10.1.0.9",
+                                                        .dst = big ? "10.1.0.1" : "198.51.100.7",
+                                                        .options = 12,
+                                                        .payload = big * 800});
             memcpy(frame_l3(&f) + 20, option[k], 12);
             ip4_fix_checksum(&f);
             add(&f, 0);
@@ -92,10 +102,12 @@ static void pieces(void)
 
 static void odd_addresses(void)
 {
-    static const char *const a4[] = {"127.0.0.1", "224.0.0.5", "224.0.0.18", "239.1.1.1", "232.1.1.1", "255.255.255.255", "0.0.0.0",
-                                     "240.0.0.1", "169.254.1.1"};
-    static const char *const a6[] = {"::", "::1", "fe80::1", "ff02::1", "ff02::5", "ff02::1:ff00:1", "ff05::1", "ff0e::1",
-                                     "::ffff:10.0.0.1", "2002:7f00:1::1", "fc00::1"};
+    static const char *const a4[] = {"127.0.0.1", "224.0.0.5", "224.0.0.18",
+                                     "239.1.1.1", "232.1.1.1", "255.255.255.255",
+                                     "0.0.0.0",   "240.0.0.1", "169.254.1.1"};
+    static const char *const a6[] = {
+        "::",      "::1",     "fe80::1",         "ff02::1",        "ff02::5", "ff02::1:ff00:1",
+        "ff05::1", "ff0e::1", "::ffff:10.0.0.1", "2002:7f00:1::1", "fc00::1"};
 
     for (unsigned k = 0; k < sizeof a4 / sizeof *a4; k++) {
         add_ip((struct ip_spec){.dst = a4[k]}, 0);
@@ -115,9 +127,11 @@ static void odd_addresses(void)
 
 static void for_us(void)
 {
-    static const uint8_t proto4[] = {1, 2, 4, 6, 17, 41, 46, 47, 50, 88, 89, 103, 112, 132, 136, 253};
+    static const uint8_t proto4[] = {1,  2,  4,  6,   17,  41,  46,  47,
+                                     50, 88, 89, 103, 112, 132, 136, 253};
     static const uint8_t proto6[] = {0, 6, 17, 43, 44, 50, 51, 58, 59, 60, 89, 103, 112, 135, 253};
-    static const uint16_t port[] = {179, 639, 646, 520, 521, 6696, 3784, 3785, 4784, 6784, 7784, 53, 67, 123, 4789, 2152};
+    static const uint16_t port[] = {179,  639,  646,  520, 521, 6696, 3784, 3785,
+                                    4784, 6784, 7784, 53,  67,  123,  4789, 2152};
 
     for (unsigned k = 0; k < sizeof proto4; k++) {
         add_ip((struct ip_spec){.dst = FUZZ_OWN4, .proto = proto4[k], .ttl = 255}, 0);
@@ -128,29 +142,52 @@ static void for_us(void)
         add_ip((struct ip_spec){.dst = "2001:db8:ffff::1", .proto = proto6[k]}, 0);
     }
     for (unsigned k = 0; k < sizeof port / sizeof *port; k++) {
-        add_ip((struct ip_spec){.dst = FUZZ_OWN4, .dport = port[k], .ttl = 255, .proto = k & 1 ? 6 : 17}, 0);
-        add_ip((struct ip_spec){.dst = FUZZ_OWN6, .dport = port[k], .ttl = 255, .proto = k & 1 ? 17 : 6}, 0);
+        add_ip(
+            (struct ip_spec){
+                .dst = FUZZ_OWN4, .dport = port[k], .ttl = 255, .proto = k & 1 ? 6 : 17},
+            0);
+        add_ip(
+            (struct ip_spec){
+                .dst = FUZZ_OWN6, .dport = port[k], .ttl = 255, .proto = k & 1 ? 17 : 6},
+            0);
     }
 }
 
 // ICMP messages of every type, those about packets with the packet in them.
 static void icmp(void)
 {
-    static const uint8_t type4[] = {0, 3, 4, 5, 8, 9, 10, 11, 12, 13, 17, 30, 40}, type6[] = {1, 2, 3, 4, 128, 129, 130, 131, 133, 134, 135, 136, 137, 143};
+    static const uint8_t type4[] = {0, 3, 4, 5, 8, 9, 10, 11, 12, 13, 17, 30, 40},
+                         type6[] = {1, 2, 3, 4, 128, 129, 130, 131, 133, 134, 135, 136, 137, 143};
     uint8_t body[72] = {0};
     struct frame about = frame_ip(&(struct ip_spec){.src = "198.51.100.1", .dst = "10.1.0.9"});
 
     memcpy(body + 8, frame_l3(&about), 28);
     for (unsigned k = 0; k < sizeof type4; k++) {
         body[0] = type4[k];
-        add_ip((struct ip_spec){.dst = "198.51.100.1", .proto = 1, .l4 = body, .l4_len = 64, .ttl = k & 1 ? 1 : 64}, 0);
+        add_ip(
+            (struct ip_spec){
+                .dst = "198.51.100.1", .proto = 1, .l4 = body, .l4_len = 64, .ttl = k & 1 ? 1 : 64},
+            0);
         add_ip((struct ip_spec){.dst = FUZZ_OWN4, .proto = 1, .l4 = body, .l4_len = 64}, 0);
     }
     for (unsigned k = 0; k < sizeof type6; k++) {
         body[0] = type6[k];
-        add_ip((struct ip_spec){.dst = "2001:db8:ffff::1", .proto = 58, .l4 = body, .l4_len = 72, .ttl = k & 1 ? 1 : 64}, 0);
-        add_ip((struct ip_spec){.dst = FUZZ_OWN6, .proto = 58, .l4 = body, .l4_len = 72, .ttl = 255}, 0);
-        add_ip((struct ip_spec){.src = "fe80::9", .dst = "ff02::1:ff00:1", .proto = 58, .l4 = body, .l4_len = 72, .ttl = 255}, 0);
+        add_ip((struct ip_spec){.dst = "2001:db8:ffff::1",
+                                .proto = 58,
+                                .l4 = body,
+                                .l4_len = 72,
+                                .ttl = k & 1 ? 1 : 64},
+               0);
+        add_ip(
+            (struct ip_spec){.dst = FUZZ_OWN6, .proto = 58, .l4 = body, .l4_len = 72, .ttl = 255},
+            0);
+        add_ip((struct ip_spec){.src = "fe80::9",
+                                .dst = "ff02::1:ff00:1",
+                                .proto = 58,
+                                .l4 = body,
+                                .l4_len = 72,
+                                .ttl = 255},
+               0);
     }
 }
 
@@ -160,22 +197,33 @@ static void extensions(void)
     static const struct {
         uint8_t proto, n, b[40];
     } chain[] = {
-        {0, 16, {58, 0, 5, 2, 0, 0, 1, 0, 143}},                    // router alert, MLD
-        {0, 16, {17, 0, 0xc2, 4, 0, 1, 0x11, 0x70}},                // jumbo payload
-        {0, 16, {17, 0, 1, 4, 0, 0, 0, 0}},                         // padding
-        {0, 24, {60, 0, 1, 4, 0, 0, 0, 0, 17, 0, 1, 4}},            // with destination options behind
-        {43, 32, {17, 2, 0, 1, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8}},    // routing, type 0
-        {43, 32, {17, 2, 4, 1, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8}},    // segment routing
-        {44, 24, {17, 0, 0, 1, 0, 0, 0, 7}}, {44, 24, {17, 0, 0, 0, 0, 0, 0, 7}}, // first fragment, atomic fragment
-        {44, 24, {58, 0, 1, 1, 0, 0, 0, 7}}, {44, 24, {44, 0, 0, 1, 0, 0, 0, 7, 17}},
-        {60, 16, {58, 0, 1, 4, 0, 0, 0, 0, 1}}, {60, 16, {60, 0xff, 1, 4, 0, 0, 0, 0}},
-        {51, 24, {17, 4, 0, 0}}, {50, 24, {1, 2, 3, 4}}, {59, 0, {0}},
+        {0, 16, {58, 0, 5, 2, 0, 0, 1, 0, 143}},                 // router alert, MLD
+        {0, 16, {17, 0, 0xc2, 4, 0, 1, 0x11, 0x70}},             // jumbo payload
+        {0, 16, {17, 0, 1, 4, 0, 0, 0, 0}},                      // padding
+        {0, 24, {60, 0, 1, 4, 0, 0, 0, 0, 17, 0, 1, 4}},         // with destination options behind
+        {43, 32, {17, 2, 0, 1, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8}}, // routing, type 0
+        {43, 32, {17, 2, 4, 1, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8}}, // segment routing
+        {44, 24, {17, 0, 0, 1, 0, 0, 0, 7}},
+        {44, 24, {17, 0, 0, 0, 0, 0, 0, 7}}, // first fragment, atomic fragment
+        {44, 24, {58, 0, 1, 1, 0, 0, 0, 7}},
+        {44, 24, {44, 0, 0, 1, 0, 0, 0, 7, 17}},
+        {60, 16, {58, 0, 1, 4, 0, 0, 0, 0, 1}},
+        {60, 16, {60, 0xff, 1, 4, 0, 0, 0, 0}},
+        {51, 24, {17, 4, 0, 0}},
+        {50, 24, {1, 2, 3, 4}},
+        {59, 0, {0}},
     };
 
     for (unsigned k = 0; k < sizeof chain / sizeof *chain; k++)
         for (unsigned to = 0; to < 3; to++)
-            add_ip((struct ip_spec){.dst = to == 0 ? "2001:db8:ffff::1" : to == 1 ? FUZZ_OWN6 : "ff02::16",
-                                    .proto = chain[k].proto, .l4 = chain[k].b, .l4_len = chain[k].n, .ttl = to == 0 ? 2 : 1}, 0);
+            add_ip((struct ip_spec){.dst = to == 0   ? "2001:db8:ffff::1"
+                                           : to == 1 ? FUZZ_OWN6
+                                                     : "ff02::16",
+                                    .proto = chain[k].proto,
+                                    .l4 = chain[k].b,
+                                    .l4_len = chain[k].n,
+                                    .ttl = to == 0 ? 2 : 1},
+                   0);
 }
 
 // --- not IP ---
@@ -194,10 +242,14 @@ static void add_ether(uint16_t type, const void *body, unsigned n, const uint8_t
 
 static void not_ip(void)
 {
-    static const uint8_t arp[28] = {0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 9, 10, 1, 0, 9, 0, 0, 0, 0, 0, 0, 10, 255, 0, 0};
-    static const uint8_t isis[16] = {0xfe, 0xfe, 3, 0x83, 27}, lldp[16] = {2, 7, 4, 2, 0, 0, 0, 0, 9}, lacp[16] = {1, 1, 1, 20};
-    static const uint8_t tagged[64] = {0, 10, 8, 0, 0x45}, twice[64] = {0, 10, 0x81, 0, 0, 20, 8, 0, 0x45};
-    static const uint16_t other[] = {0x8847, 0x88cc, 0x888e, 0x8870, 0x9000, 0x0800, 0x86dd, 0x0600, 0x05dc, 0};
+    static const uint8_t arp[28] = {0,  1, 8, 0, 6, 4, 0, 1, 2, 0, 0,  0,   0, 9,
+                                    10, 1, 0, 9, 0, 0, 0, 0, 0, 0, 10, 255, 0, 0};
+    static const uint8_t isis[16] = {0xfe, 0xfe, 3, 0x83, 27},
+                         lldp[16] = {2, 7, 4, 2, 0, 0, 0, 0, 9}, lacp[16] = {1, 1, 1, 20};
+    static const uint8_t tagged[64] = {0, 10, 8, 0, 0x45},
+                         twice[64] = {0, 10, 0x81, 0, 0, 20, 8, 0, 0x45};
+    static const uint16_t other[] = {0x8847, 0x88cc, 0x888e, 0x8870, 0x9000,
+                                     0x0800, 0x86dd, 0x0600, 0x05dc, 0};
 
     add_ether(0x0806, arp, sizeof arp, broadcast_mac);
     add_ether(0x0806, arp, sizeof arp, NULL);

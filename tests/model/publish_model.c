@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// publish_model.c - publish and retire, in every interleaving that two readers, a writer and a grace period can have
+// publish_model.c - publish and retire, in every interleaving that two readers, a writer and a
+// grace period can have
 //
 // A model of what src/data/poptrie and src/data/table do, small enough that all of its
 // states can be visited: five blocks, three changes of one route, two readers
@@ -9,10 +10,12 @@
 //
 //     directory word --> parent block --> child block {changed route, another route}
 //
-//     writer   make a child (and, in every second change, a parent), publish the word that leads to it,
+//     writer   make a child (and, in every second change, a parent), publish the word that leads to
+//     it,
 //              retire what the old word led to, draw a ticket; free and use again what is over
-//     worker   the thread of rcu.c: a grace period, one reader after the other, then: the ticket is over
-//     reader   word, word, leaf; says between two lookups that it holds nothing; goes offline at the end
+//     worker   the thread of rcu.c: a grace period, one reader after the other, then: the ticket is
+//     over reader   word, word, leaf; says between two lookups that it holds nothing; goes offline
+//     at the end
 //
 // Stores are as weak as C11 allows: a plain store may arrive after later ones, a
 // release store arrives after all before it; stores to one place keep their
@@ -59,7 +62,8 @@ static const char *const bug_name[BUGS] = {
     "grace period that ends after one reader", "word kept over a quiescent state",
 };
 
-// Places in memory: the directory word, then two cells a block (parent: word, -; child: leaf, leaf).
+// Places in memory: the directory word, then two cells a block (parent: word, -; child: leaf,
+// leaf).
 enum { DIRECTORY, CELLS };
 #define CELL(block, i) (CELLS + 2 * (block) + (i))
 #define PLACES CELL(BLOCKS, 0)
@@ -234,7 +238,8 @@ static bool reclaim(struct state *s)
             continue;
         for (unsigned k = 0; k < 2; k++)
             if (p[k] != NOBODY) {
-                if (!store(s, CELL(p[k], 0), POISON, false) || !store(s, CELL(p[k], 1), POISON, false))
+                if (!store(s, CELL(p[k], 0), POISON, false) ||
+                    !store(s, CELL(p[k], 1), POISON, false))
                     return false;
                 s->free[p[k]] = 1;
             }
@@ -249,7 +254,8 @@ static bool make(struct state *s)
 {
     s->new_child = (uint8_t)alloc(s);
     s->new_parent = with_parent(s) ? (uint8_t)alloc(s) : NOBODY;
-    bool ok = store(s, CELL(s->new_child, 0), 2u + s->change, false) && store(s, CELL(s->new_child, 1), OTHER, false);
+    bool ok = store(s, CELL(s->new_child, 0), 2u + s->change, false) &&
+              store(s, CELL(s->new_child, 1), OTHER, false);
     if (with_parent(s))
         ok = ok && store(s, CELL(s->new_parent, 0), s->new_child, false);
     return ok;
@@ -401,7 +407,8 @@ static const char *reader_step(struct state *s, unsigned i, unsigned which)
     case R_BEGIN:
         s->reader[i].which = (uint8_t)which;
         s->reader[i].lo = (uint8_t)visible(s);
-        s->reader[i].r = bug == BUG_READER_KEEPS && s->reader[i].left < LOOKUPS ? R_PARENT : R_DIRECTORY;
+        s->reader[i].r =
+            bug == BUG_READER_KEEPS && s->reader[i].left < LOOKUPS ? R_PARENT : R_DIRECTORY;
         return which ? "looks up other" : "looks up";
     case R_DIRECTORY: // poptrie_priv.h:word_load
         s->reader[i].word = s->memory[DIRECTORY];
@@ -506,8 +513,9 @@ static void begin(void)
     visit(&s, 0, "begin");
 }
 
-// True when the variant does what it must: harm in a planted bug, none in the protocol, which has to come to its
-// end. The last change finds no block that was never used: it gets one that a grace period gave back.
+// True when the variant does what it must: harm in a planted bug, none in the protocol, which has
+// to come to its end. The last change finds no block that was never used: it gets one that a grace
+// period gave back.
 static bool run(enum bug b)
 {
     bool ended = false;
@@ -537,7 +545,8 @@ int main(int argc, char **argv)
     verbose = argc > 1 && !strcmp(argv[1], "-v");
     for (enum bug b = 0; b < BUGS; b++)
         if (!run(b)) {
-            printf("publish_model: %s\n", b ? "a planted bug was not found" : "the protocol does harm or does not end");
+            printf("publish_model: %s\n",
+                   b ? "a planted bug was not found" : "the protocol does harm or does not end");
             ok = false;
         }
     free(states);

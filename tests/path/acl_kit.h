@@ -32,9 +32,11 @@ uint16_t redirect_to(const char *address); // id, with one holder more
 void ports(uint16_t range[2], uint16_t from, uint16_t to);
 
 uint16_t list_publish(const struct list *l, const char *name);      // a new list
-void list_replace(uint16_t id, const struct list *l);               // as another content; rules of the same number keep their counters
+void list_replace(
+    uint16_t id,
+    const struct list *l); // as another content; rules of the same number keep their counters
 void list_bind(uint16_t iface, uint16_t in, uint16_t out);
-void list_cached(uint16_t id, bool cached);                         // its verdicts go by way of the cache, or not
+void list_cached(uint16_t id, bool cached); // its verdicts go by way of the cache, or not
 struct acl_hits list_hits(uint16_t id, uint32_t number);            // 0: what no rule matches
 #define assert_hits(id, number, n) assert_int_equal(list_hits(id, number).packets, n)
 

@@ -199,8 +199,8 @@ void rig_check_conservation(void)
 
     ledger_read(&l, 2);
     if (l.imbalance)
-        fail_msg("ledger: rx %lu + inject %lu != tx %lu + punt %lu + held %lu + drops %lu", l.rx, l.inject, l.tx, l.punt,
-                 l.held, l.drops);
+        fail_msg("ledger: rx %lu + inject %lu != tx %lu + punt %lu + held %lu + drops %lu", l.rx,
+                 l.inject, l.tx, l.punt, l.held, l.drops);
 }
 
 // --- tables ---
@@ -208,7 +208,8 @@ void rig_check_conservation(void)
 void rig_icmp_rate(uint32_t per_s, uint32_t burst)
 {
     rig_role(ROLE_CONTROL);
-    icmp_limit_set(&(struct icmp_limit){per_s, burst, .total_per_s = 1000000000, .total_burst = 1000000000});
+    icmp_limit_set(
+        &(struct icmp_limit){per_s, burst, .total_per_s = 1000000000, .total_burst = 1000000000});
 }
 
 uint16_t rig_vr(const char *name)
@@ -232,7 +233,8 @@ uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t v
     snprintf(name, sizeof name, outer ? "p%u.%u.%u" : "p%u.%u", port, outer ? outer : vlan, vlan);
     struct iface *i = iface_new(name);
     assert_non_null(i);
-    memcpy(i->mac, (uint8_t[6]){0x02, 0xaa, 0, (uint8_t)port, (uint8_t)(vlan >> 8), (uint8_t)vlan}, 6);
+    memcpy(i->mac, (uint8_t[6]){0x02, 0xaa, 0, (uint8_t)port, (uint8_t)(vlan >> 8), (uint8_t)vlan},
+           6);
     i->port = port_id[port];
     i->vlan = vlan;
     i->outer_vlan = outer;
@@ -240,7 +242,9 @@ uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t v
     i->vr = vr;
     i->mtu = 1500;
     memcpy(&i->addr4, (uint8_t[4]){10, 255, (uint8_t)port, (uint8_t)vlan}, 4);
-    memcpy(i->addr6, (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 0xff, [13] = (uint8_t)port, [15] = (uint8_t)vlan}, 16);
+    memcpy(i->addr6,
+           (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 0xff, [13] = (uint8_t)port, [15] = (uint8_t)vlan},
+           16);
     i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
     i->flags |= IFACE_UP;
     struct port *p = port_get(port_id[port]);
@@ -346,7 +350,8 @@ struct forwarder *rig_forwarder(unsigned i)
 #define POISON_FRONT 64u // so far in front of the data headers are put
 unsigned rig_reach = 64;
 
-// Nobody has a reason to look beyond the data; but a short first segment gets more of the packet appended.
+// Nobody has a reason to look beyond the data; but a short first segment gets more of the packet
+// appended.
 static void poison(struct rte_mbuf *m, bool grows)
 {
     uint8_t *buf = m->buf_addr, *data = rte_pktmbuf_mtod(m, uint8_t *), *end = buf + m->buf_len;
@@ -368,7 +373,8 @@ struct rte_mbuf *rig_mbuf_before(const struct frame *f, unsigned segment, uint8_
         assert_non_null(m);
         ASAN_UNPOISON_MEMORY_REGION(m->buf_addr, m->buf_len);
         memcpy(rte_pktmbuf_append(m, (uint16_t)n), f->b + at, n);
-        memset(rte_pktmbuf_mtod(m, uint8_t *) + n, behind, RTE_MIN((unsigned)rte_pktmbuf_tailroom(m), 256u));
+        memset(rte_pktmbuf_mtod(m, uint8_t *) + n, behind,
+               RTE_MIN((unsigned)rte_pktmbuf_tailroom(m), 256u));
         poison(m, at == 0 && n < f->n);
         at += n;
         if (!first)
@@ -503,7 +509,8 @@ bool rig_punted(enum punt_class c, struct frame *f, uint16_t *iface)
     return true;
 }
 
-// From here to rig_inject or rig_release the packet is in a private queue of the rib_manager thread.
+// From here to rig_inject or rig_release the packet is in a private queue of the rib_manager
+// thread.
 struct rte_mbuf *rig_held(void)
 {
     struct rte_mbuf *m;

@@ -58,7 +58,8 @@ struct frame {
     uint8_t b[FRAME_MAX];
 };
 
-// Zero means: TTL 64, UDP, ports 1000 and 2000, to the MAC of `to_iface` (0: of the first interface), untagged.
+// Zero means: TTL 64, UDP, ports 1000 and 2000, to the MAC of `to_iface` (0: of the first
+// interface), untagged.
 struct ip_spec {
     const char *src, *dst; // both of one family
     uint8_t ttl, proto;
@@ -67,7 +68,8 @@ struct ip_spec {
     uint16_t sport, dport;
     uint16_t fragment; // IPv4: flags and offset field, host order; 0x4000 = DF
     uint32_t flow_label;
-    unsigned payload;  // bytes behind the 8-byte UDP header; for other protocols `l4` or these many bytes more
+    unsigned payload;  // bytes behind the 8-byte UDP header; for other protocols `l4` or these many
+                       // bytes more
     const void *l4;    // replaces the UDP header and payload
     unsigned l4_len;
     unsigned options;  // IPv4: bytes of options (NOP), a multiple of 4
@@ -80,7 +82,8 @@ struct ip_spec {
 struct frame frame_ip(const struct ip_spec *s);
 struct frame frame_raw(const void *bytes, unsigned n);
 uint8_t *frame_l3(struct frame *f);        // behind the Ethernet header and tag
-bool frame_is_ip4_sound(const struct frame *f); // header checksum right, total length within the frame
+bool frame_is_ip4_sound(
+    const struct frame *f); // header checksum right, total length within the frame
 // 02:00:00:00:00:k of neighbor k.
 const uint8_t *neighbor_mac(unsigned k);
 extern const uint8_t broadcast_mac[6];
@@ -88,8 +91,8 @@ void ip4_fix_checksum(struct frame *f);
 
 // --- tables ---
 
-// A new interface of port `port` with VLAN `vlan` (0 = the port's own), up, MTU 1500; addresses 10.255.P.V and
-// 2001:db8:ff::P:V for ICMP errors. Its id.
+// A new interface of port `port` with VLAN `vlan` (0 = the port's own), up, MTU 1500;
+// addresses 10.255.P.V and 2001:db8:ff::P:V for ICMP errors. Its id.
 uint16_t rig_iface(unsigned port, uint16_t vlan, uint16_t vr);
 // The same with two tags; `tpid`: type of the outer one, host order. Addresses and MAC by `vlan`.
 uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t vlan, uint16_t vr);
@@ -100,38 +103,46 @@ void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop);
 void rig_link_local(uint16_t iface, const char *address); // the host has it there
 void rig_unroute(uint16_t vr, const char *prefix);
 uint16_t rig_vr(const char *name);
-void rig_icmp_rate(uint32_t per_s, uint32_t burst); // of each interface; the router's total is no limit
+void rig_icmp_rate(uint32_t per_s,
+                   uint32_t burst);   // of each interface; the router's total is no limit
 void rig_role(enum thread_role role); // become the writer of a table for a moment
-// A plan for forwarder `f`: rx[] of n (port, queue) pairs; all ports sent by own queue `f`, unless tx_owner says otherwise.
+// A plan for forwarder `f`: rx[] of n (port, queue) pairs; all ports sent by own queue `f`, unless
+// tx_owner says otherwise.
 struct plan *rig_plan_new(unsigned f, const struct plan_rx *rx, unsigned n);
-void rig_plan_set(unsigned f, struct plan *p); // publishes it, frees the old one after a grace period
+void rig_plan_set(unsigned f,
+                  struct plan *p); // publishes it, frees the old one after a grace period
 
 // --- traffic ---
 
 struct forwarder *rig_forwarder(unsigned i);
 void rig_send(unsigned port, const struct frame *f);           // on queue 0
 void rig_send_queue(unsigned port, unsigned queue, const struct frame *f);
-struct rte_mbuf *rig_mbuf(const struct frame *f, unsigned segment); // in segments of at most `segment` bytes
-// The same with bytes of that value behind the data. Under AddressSanitizer what lies outside the data is poisoned: reading it
-// ends the program. But for the first rig_reach bytes: lanes load so far before they know the length of a frame, and what they
-// find behind it decides nothing (forwarder/lanes.c), as packet_storm shows. AddressSanitizer does not see what the AVX-512 set
+struct rte_mbuf *rig_mbuf(const struct frame *f,
+                          unsigned segment); // in segments of at most `segment` bytes
+// The same with bytes of that value behind the data. Under AddressSanitizer what lies outside the
+// data is poisoned: reading it ends the program. But for the first rig_reach bytes: lanes load so
+// far before they know the length of a frame, and what they find behind it decides nothing
+// (forwarder/lanes.c), as packet_storm shows. AddressSanitizer does not see what the AVX-512 set
 // loads: who runs that one may set 22 (two tags, EtherType), which is what ether_in looks at.
 extern unsigned rig_reach;
 struct rte_mbuf *rig_mbuf_before(const struct frame *f, unsigned segment, uint8_t behind);
 void rig_send_mbuf(unsigned port, unsigned queue, struct rte_mbuf *m);
-void rig_poll(void);                                           // all forwarders, until they find nothing
+void rig_poll(void); // all forwarders, until they find nothing
 void rig_step(unsigned forwarder);                             // one poll of one
-bool rig_receive(unsigned port, struct frame *f);              // the next frame sent by any queue; false = none
+bool rig_receive(unsigned port, struct frame *f); // the next frame sent by any queue; false = none
 bool rig_receive_queue(unsigned port, unsigned queue, struct frame *f);
-struct rte_mbuf *rig_receive_mbuf(unsigned port);              // the same as the port has it; NULL = none; the test frees it
+struct rte_mbuf *
+rig_receive_mbuf(unsigned port); // the same as the port has it; NULL = none; the test frees it
 unsigned rig_discard(unsigned port);                           // all frames sent: how many
-void rig_tx_block(unsigned port, bool blocked);                // fills or drains the port's transmit rings
+void rig_tx_block(unsigned port, bool blocked); // fills or drains the port's transmit rings
 bool rig_punted(enum punt_class c, struct frame *f, uint16_t *iface); // as tap_manager takes it
-// As neigh_manager takes it: the packet is the test's, which passes it to rig_inject or rig_release.
+// As neigh_manager takes it: the packet is the test's, which passes it to rig_inject or
+// rig_release.
 struct rte_mbuf *rig_held(void);
 void rig_release(struct rte_mbuf *m); // dropped by neigh_manager: HOLD_GONE
 int rig_inject(unsigned forwarder, struct rte_mbuf *m);
-void rig_inject_frame(unsigned forwarder, uint16_t iface, const struct frame *f); // as tap_manager does
+void rig_inject_frame(unsigned forwarder, uint16_t iface,
+                      const struct frame *f); // as tap_manager does
 
 // --- what happened since the test began ---
 uint64_t rig_drops(enum drop_reason r);

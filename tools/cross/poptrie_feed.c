@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_feed.c - the fuzzer's harness without a fuzzer: random bytes, on whatever CPU this was compiled for
+// poptrie_feed.c - the fuzzer's harness without a fuzzer: random bytes, on whatever CPU this was
+// compiled for
 //
 // src/data/poptrie/poptrie_fuzz.c turns bytes into additions, withdrawals, loads and
 // lookups, compares every answer with the naive model, and aborts where they
@@ -23,8 +24,10 @@ int main(int argc, char **argv)
     static uint64_t data[BYTES / 8];
     uint64_t number = 0;
 
-    for (unsigned bits = 32; bits <= 128; bits += 96) { // the harness takes "no memory" for an answer; here it is none
-        struct poptrie *t = poptrie_new(&(struct poptrie_config){.key_bits = bits, .max_bytes = 1 << 20});
+    for (unsigned bits = 32; bits <= 128;
+         bits += 96) { // the harness takes "no memory" for an answer; here it is none
+        struct poptrie *t =
+            poptrie_new(&(struct poptrie_config){.key_bits = bits, .max_bytes = 1 << 20});
         if (!t) {
             perror("poptrie_feed: no table");
             return 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vlan_tag.bpf.c - puts a host on a VLAN where the kernel has no vlan device
 //
-// Two classifiers for the clsact hook of the host's veth, compiled with -DVLAN=n, and for QinQ -DOUTER_VLAN=m
-// -DOUTER_TPID=0x88a8:
+// Two classifiers for the clsact hook of the host's veth, compiled with -DVLAN=n, and for QinQ
+// -DOUTER_VLAN=m -DOUTER_TPID=0x88a8:
 //
-//     egress   tag     pushes an 802.1Q tag with VLAN id n, and one of the outer type with m in front of it
-//     ingress  untag   takes both off; drops what has others, none, or fewer
+//     egress   tag     pushes an 802.1Q tag with VLAN id n, and one of the outer type with m in
+//     front of it ingress  untag   takes both off; drops what has others, none, or fewer
 //
-// The host itself sees plain Ethernet, as behind an access port of a switch. The kernel has moved the tag
-// of a received frame into the packet's metadata before the classifier sees it.
+// The host itself sees plain Ethernet, as behind an access port of a switch. The kernel has moved
+// the tag of a received frame into the packet's metadata before the classifier sees it.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 
@@ -17,7 +17,8 @@
 #define TPID 0x8100
 #define VLAN_ID_MASK 0x0fff
 
-static long (*vlan_push)(struct __sk_buff *skb, __be16 proto, __u16 tci) = (void *)BPF_FUNC_skb_vlan_push;
+static long (*vlan_push)(struct __sk_buff *skb, __be16 proto,
+                         __u16 tci) = (void *)BPF_FUNC_skb_vlan_push;
 static long (*vlan_pop)(struct __sk_buff *skb) = (void *)BPF_FUNC_skb_vlan_pop;
 
 SECTION("tc/tag") int tag(struct __sk_buff *skb)

@@ -166,7 +166,9 @@ static void answer_sets(struct question *q)
             continue;
         struct acl_set_row *row = vec_push(&q->a.set);
         acl_set_stats(s->set, &n);
-        *row = (struct acl_set_row){.members = {n.members[0], n.members[1]}, .bytes = n.bytes + n.writer_bytes, .changed_ns = s->changed_ns};
+        *row = (struct acl_set_row){.members = {n.members[0], n.members[1]},
+                                    .bytes = n.bytes + n.writer_bytes,
+                                    .changed_ns = s->changed_ns};
         memcpy(row->name, s->name, sizeof row->name);
     }
 }
@@ -186,7 +188,8 @@ static void add_counters(struct question *q, const struct acl_held_list *l)
             return;
         const struct acl_rule *r = rule_of(b, wanted->number, &slot);
         if (r)
-            *vec_push(&q->a.counter) = (struct acl_counter_row){list, r->number, b->content->action[slot].verb, acl_build_hits(b, r)};
+            *vec_push(&q->a.counter) = (struct acl_counter_row){
+                list, r->number, b->content->action[slot].verb, acl_build_hits(b, r)};
     }
 }
 
@@ -230,9 +233,11 @@ static void answer_rules(struct question *q)
         uint32_t slot;
         const struct acl_rule *r = rule_of(b, b->number.item[i], &slot);
 
-        acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot), (const char (*)[ACL_NAME_MAX])b->set_name, &q->lines);
+        acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot),
+                        (const char(*)[ACL_NAME_MAX])b->set_name, &q->lines);
         text_append(&q->lines, "", 1);
-        *vec_push(&q->a.rule) = (struct acl_rule_row){.number = r->number, .hits = acl_build_hits(b, r), .last_s = last_s(b, slot, now_s())};
+        *vec_push(&q->a.rule) = (struct acl_rule_row){
+            .number = r->number, .hits = acl_build_hits(b, r), .last_s = last_s(b, slot, now_s())};
     }
     q->a.next = i < b->number.n ? b->number.item[i] : 0;
     vec_foreach (&q->a.rule, row) { // now that the text does not move any more
@@ -289,7 +294,8 @@ static void answer_contains(struct question *q)
     }
 }
 
-int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done, void *ctx)
+int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done,
+                     void *ctx)
 {
     struct question *q = question_new(set, done, ctx);
 
@@ -307,7 +313,8 @@ static void answer_change(struct question *q)
     acl_tidy_later();
 }
 
-int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add, acl_answered done, void *ctx)
+int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add,
+                   acl_answered done, void *ctx)
 {
     struct question *q = question_new(set, done, ctx);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_ask_lint.c - which rules of a list never decide
 //
-// A long list takes seconds. So the work is a job of the list that questions push on: SLICE_NS at a time, by way of control, so that
-// its other calls come in between. A question waits PATIENCE_NS at most and is then told how far the job is; who asks again
-// pushes on. What was found is kept for a while, so that it can be asked for in pages. A job works on copies of the
-// rules, and on sets only within one slice: when the list or its sets change, it begins again.
+// A long list takes seconds. So the work is a job of the list that questions push on: SLICE_NS at a
+// time, by way of control, so that its other calls come in between. A question waits PATIENCE_NS at
+// most and is then told how far the job is; who asks again pushes on. What was found is kept for a
+// while, so that it can be asked for in pages. A job works on copies of the rules, and on sets only
+// within one slice: when the list or its sets change, it begins again.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +140,8 @@ static void end(struct job *j, const struct acl_build *b)
         uint32_t number = b->number.item[i];
 
         if (at < n && f[at].rule == i) {
-            *vec_push(&j->row) = (struct acl_lint_row){number, number, 1, b->number.item[f[at].by], f[at].kind};
+            *vec_push(&j->row) =
+                (struct acl_lint_row){number, number, 1, b->number.item[f[at].by], f[at].kind};
             at++;
             run = false;
         } else if (!acl_build_hits(b, rule_of(b, number, &slot)).packets) {
@@ -215,7 +217,9 @@ static void slice(void *arg)
     struct job *j = job_of(q->name);
     j->asked_ns = clock_now_ns();
     bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
-    if (!j->content || (j->lint ? changed : !q->from)) // done, and asked for from its beginning: counters have changed, too
+    if (!j->content ||
+        (j->lint ? changed
+                 : !q->from)) // done, and asked for from its beginning: counters have changed, too
         begin(j, l->build);
     if (j->beginnings > BEGINNINGS) {
         q->a.result = -EAGAIN;
@@ -238,7 +242,8 @@ int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered don
     struct lint_question *q = calloc(1, sizeof *q);
 
     bug_on(!q);
-    *q = (struct lint_question){.done = done, .ctx = ctx, .from = from, .max = max, .since_ns = clock_now_ns()};
+    *q = (struct lint_question){
+        .done = done, .ctx = ctx, .from = from, .max = max, .since_ns = clock_now_ns()};
     strncpy(q->name, list, sizeof q->name - 1);
     int r = acl_manager_run(slice, q);
     if (r)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_build.c - the content of an access list, made aside, with the counters of its rules
 //
-// A rule that is added in place is found by forwarders as soon as the engine has it, and then its action must be there. The
-// engine chooses the slot: one that was freed, or the next one. No forwarder looks at any of these, so all of them get the
-// action beforehand.
+// A rule that is added in place is found by forwarders as soon as the engine has it, and then its
+// action must be there. The engine chooses the slot: one that was freed, or the next one. No
+// forwarder looks at any of these, so all of them get the action beforehand.
 #include "acl_manager/acl_build.h"
 
 #include <errno.h>
@@ -17,11 +17,12 @@
 #include "table/grace.h"
 
 #define SPARE(slots) ((slots) / 4 + 64) // rules that may be added in place
-#define COUNTED_ROWS 4                  // forwarders that are reckoned with; counters of others are never touched
+#define COUNTED_ROWS 4 // forwarders that are reckoned with; counters of others are never touched
 
 static size_t array_bytes(uint32_t slots)
 {
-    size_t one = 1 + sizeof(struct acl_action) + (1 + COUNTED_ROWS) * sizeof(struct acl_hits) + 2 * sizeof(uint32_t) + sizeof(struct acl_seen);
+    size_t one = 1 + sizeof(struct acl_action) + (1 + COUNTED_ROWS) * sizeof(struct acl_hits) +
+                 2 * sizeof(uint32_t) + sizeof(struct acl_seen);
 
     return (slots + 1) * one;
 }
@@ -33,7 +34,8 @@ size_t acl_build_need(const struct acl_rule *r, size_t n)
 
 size_t acl_build_bytes(const struct acl_build *b)
 {
-    return acl_engine_bytes(b->content->engine) + array_bytes(b->content->slots) + (b->before ? acl_build_bytes(b->before) : 0);
+    return acl_engine_bytes(b->content->engine) + array_bytes(b->content->slots) +
+           (b->before ? acl_build_bytes(b->before) : 0);
 }
 
 #define BURST_MS 100 // of the rate, when none is given
@@ -45,7 +47,9 @@ static uint16_t new_meter(const struct acl_more *m)
 {
     uint64_t usual = (uint64_t)m->police_kbps * BURST_MS / 8, least = BURST_MIN_KIB << 10;
 
-    return acl_meter_new(m->police_kbps, m->police_burst_kib ? (uint64_t)m->police_burst_kib << 10 : usual > least ? usual : least);
+    return acl_meter_new(m->police_kbps, m->police_burst_kib ? (uint64_t)m->police_burst_kib << 10
+                                         : usual > least     ? usual
+                                                             : least);
 }
 
 static void put_targets(const struct acl_action *a)
@@ -58,8 +62,10 @@ static void put_targets(const struct acl_action *a)
         acl_redirect_put(a->redirect);
 }
 
-// The action, with meter, mirror session and redirect of its own. NULL, or a sentence, and nothing is taken.
-static const char *make_action(struct acl_action *a, uint32_t number, uint8_t verb, const struct acl_more *m)
+// The action, with meter, mirror session and redirect of its own. NULL, or a sentence, and nothing
+// is taken.
+static const char *make_action(struct acl_action *a, uint32_t number, uint8_t verb,
+                               const struct acl_more *m)
 {
     const char *why = NULL;
 
@@ -69,7 +75,8 @@ static const char *make_action(struct acl_action *a, uint32_t number, uint8_t ve
     a->extra = m->extra;
     a->log_every = m->log_every;
     if (m->extra & ACL_POLICE && !(a->meter = new_meter(m)))
-        why = "too many rules with 'police': all lists together can have at most 4095, including a list being replaced";
+        why = "too many rules with 'police': all lists together can have at most 4095, including a "
+              "list being replaced";
     else if (m->extra & ACL_MIRROR && !(a->mirror = acl_mirror_get(m->mirror)))
         why = "rules use too many mirror sessions, expected at most 63";
     else if (m->extra & ACL_REDIRECT && !(a->redirect = acl_redirect_get(&m->redirect)))
@@ -171,7 +178,8 @@ static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
     return NULL;
 }
 
-struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set, uint8_t otherwise, size_t max_bytes, char *why, size_t why_size)
+struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
+                                uint8_t otherwise, size_t max_bytes, char *why, size_t why_size)
 {
     struct acl_build *b = calloc(1, sizeof *b);
 
@@ -187,8 +195,8 @@ struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const
     if (too_many)
         snprintf(why, why_size, "%s", too_many);
     else
-        snprintf(why, why_size, "no memory for %zu rules, which take about %zu MiB: %s", l->rule.n, acl_build_need(l->rule.item, l->rule.n) >> 20,
-                 strerror(-r));
+        snprintf(why, why_size, "no memory for %zu rules, which take about %zu MiB: %s", l->rule.n,
+                 acl_build_need(l->rule.item, l->rule.n) >> 20, strerror(-r));
     acl_build_free(b);
     return NULL;
 }
@@ -239,7 +247,8 @@ static void goes(struct acl_build *b, uint32_t gone_slot)
 {
     struct acl_gone *g = vec_push(&b->gone);
 
-    *g = (struct acl_gone){.slot = gone_slot, .epoch = acl_engine_epoch(b->content->engine), .ticket = grace_ticket()};
+    *g = (struct acl_gone){
+        .slot = gone_slot, .epoch = acl_engine_epoch(b->content->engine), .ticket = grace_ticket()};
 }
 
 static void changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
@@ -257,7 +266,8 @@ static void take_slot(struct acl_build *b, uint32_t slot)
         }
 }
 
-int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb, const struct acl_more *more)
+int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb,
+                  const struct acl_more *more)
 {
     uint32_t next = next_slot(b), slot;
     struct acl_action action;
@@ -280,7 +290,8 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
     *acl_build_seen(b, slot) = (struct acl_seen){0};
     size_t at = place_of(b, r->number);
     (void)vec_push(&b->number);
-    memmove(&b->number.item[at + 1], &b->number.item[at], (b->number.n - 1 - at) * sizeof *b->number.item);
+    memmove(&b->number.item[at + 1], &b->number.item[at],
+            (b->number.n - 1 - at) * sizeof *b->number.item);
     b->number.item[at] = r->number;
     changed(b, id, ACL_MISS);
     return 0;
@@ -294,8 +305,10 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
     if (e)
         return e;
     size_t at = place_of(b, number);
-    memmove(&b->number.item[at], &b->number.item[at + 1], (--b->number.n - at) * sizeof *b->number.item);
-    if (b->more_of[slot]) // it names nothing any more; what it leads to is let go of after the grace period
+    memmove(&b->number.item[at], &b->number.item[at + 1],
+            (--b->number.n - at) * sizeof *b->number.item);
+    if (b->more_of[slot]) // it names nothing any more; what it leads to is let go of after the
+                          // grace period
         memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);
     changed(b, id, slot);
     return 0;
@@ -375,7 +388,9 @@ bool acl_build_tidy(struct acl_build *b)
     }
     bool last = b->gone.n && !kept;
     b->gone.n = kept;
-    if (last && garbage_bytes(b)) // reclaiming may make a new core (acl.c), and what was before is garbage then
+    if (last &&
+        garbage_bytes(
+            b)) // reclaiming may make a new core (acl.c), and what was before is garbage then
         goes(b, ACL_MISS);
     return b->gone.n;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_change.c - carrying out a prepared change, and taking it back
 //
-// Sets first: a list that is built anew names new sets. What is replaced or goes stays readable until acl_change_end and a
-// grace period after it, so that taking back is to publish it again. Every step is short: what takes time has been done by acl_prepare.
+// Sets first: a list that is built anew names new sets. What is replaced or goes stays readable
+// until acl_change_end and a grace period after it, so that taking back is to publish it again.
+// Every step is short: what takes time has been done by acl_prepare.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,8 @@ uint64_t acl_held_bytes(void)
 
 // --- grace periods -------------------------------------------------------------------------------
 
-// What changes in place left behind. One ticket at a time, so that a set that changes all the time gets its memory back.
+// What changes in place left behind. One ticket at a time, so that a set that changes all the time
+// gets its memory back.
 static bool tidy_set(struct acl_held_set *h)
 {
     if (h->ticket && grace_over(h->ticket)) {
@@ -192,7 +194,8 @@ static void undo_list(struct acl_list_change *x)
     } else if (x->kind == ACL_IN_PLACE) {
         int r = one_rule(x, false);
         if (r)
-            log_error("acl_manager: rule change not undone: acl=%s rule=%u error=%s", x->name, x->rule.number, LOG_VALUE(strerror(-r)));
+            log_error("acl_manager: rule change not undone: acl=%s rule=%u error=%s", x->name,
+                      x->rule.number, LOG_VALUE(strerror(-r)));
     }
 }
 
@@ -209,9 +212,11 @@ static void set_changed(const struct acl_set *s)
             }
 }
 
-int acl_held_members(struct acl_held_set *h, const struct acl_members *del, const struct acl_members *add, uint64_t *skipped)
+int acl_held_members(struct acl_held_set *h, const struct acl_members *del,
+                     const struct acl_members *add, uint64_t *skipped)
 {
-    int r = acl_set_change(h->set, del->item.item, del->item.n, add->item.item, add->item.n, skipped);
+    int r =
+        acl_set_change(h->set, del->item.item, del->item.n, add->item.item, add->item.n, skipped);
 
     if (r)
         return r;
@@ -221,7 +226,8 @@ int acl_held_members(struct acl_held_set *h, const struct acl_members *del, cons
     return 0;
 }
 
-static int change_members(const char *name, const struct acl_members *del, const struct acl_members *add)
+static int change_members(const char *name, const struct acl_members *del,
+                          const struct acl_members *add)
 {
     uint64_t skipped;
 
@@ -273,7 +279,8 @@ static void undo_set(struct acl_set_change *x)
     } else if (x->kind == ACL_IN_PLACE) {
         int r = change_members(x->name, &x->add, &x->del);
         if (r)
-            log_error("acl_manager: member change not undone: address-set=%s error=%s", x->name, LOG_VALUE(strerror(-r)));
+            log_error("acl_manager: member change not undone: address-set=%s error=%s", x->name,
+                      LOG_VALUE(strerror(-r)));
     }
 }
 
@@ -286,11 +293,13 @@ int acl_change_do(struct acl_change *c, struct text *why)
     for (c->sets_done = 0; !r && c->sets_done < c->set.n; c->sets_done += !r)
         r = do_set(&c->set.item[c->sets_done]);
     if (r)
-        text_printf(why, "address-set %s: not changed: %s", c->set.item[c->sets_done].name, strerror(-r));
+        text_printf(why, "address-set %s: not changed: %s", c->set.item[c->sets_done].name,
+                    strerror(-r));
     for (c->lists_done = 0; !r && c->lists_done < c->list.n; c->lists_done += !r) {
         r = do_list(&c->list.item[c->lists_done]);
         if (r)
-            text_printf(why, "acl %s: not changed: %s", c->list.item[c->lists_done].name, strerror(-r));
+            text_printf(why, "acl %s: not changed: %s", c->list.item[c->lists_done].name,
+                        strerror(-r));
     }
     if (r) {
         acl_change_undo(c);

@@ -13,7 +13,8 @@ static bool how_equal(const struct acl_lines *l, size_t i, const struct acl_buil
 {
     const struct acl_more *new = more_in(l, i), *old = acl_build_more(b, slot);
 
-    return l->how.item[i].verb == b->content->action[slot].verb && !new == !old && (!new || !memcmp(new, old, sizeof *new));
+    return l->how.item[i].verb == b->content->action[slot].verb && !new == !old &&
+           (!new || !memcmp(new, old, sizeof *new));
 }
 
 struct acl_difference acl_differ(const struct acl_lines *l, const struct acl_build *b)
@@ -23,7 +24,8 @@ struct acl_difference acl_differ(const struct acl_lines *l, const struct acl_bui
     size_t i = 0, j = 0;
 
     while (i < l->rule.n || j < b->number.n) {
-        uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX, old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
+        uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX,
+                 old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
         uint32_t slot = new == old ? acl_slot_of(a, old) : ACL_MISS;
 
         if (new < old) {
@@ -33,7 +35,8 @@ struct acl_difference acl_differ(const struct acl_lines *l, const struct acl_bui
         } else if (old < new) {
             d.n++;
             d.gone = old;
-        } else if (!acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) || !how_equal(l, i, b, slot)) {
+        } else if (!acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) ||
+                   !how_equal(l, i, b, slot)) {
             d.n += 2;
         }
         i += new <= old;
@@ -46,7 +49,8 @@ static bool line_equal(const struct acl_lines *a, size_t i, const struct acl_lin
 {
     const struct acl_more *x = more_in(a, i), *y = more_in(b, j);
 
-    return acl_rule_equal(&a->rule.item[i], &b->rule.item[j]) && a->how.item[i].verb == b->how.item[j].verb && !x == !y &&
+    return acl_rule_equal(&a->rule.item[i], &b->rule.item[j]) &&
+           a->how.item[i].verb == b->how.item[j].verb && !x == !y &&
            (!x || !memcmp(x, y, sizeof *x));
 }
 
@@ -56,7 +60,8 @@ struct acl_difference acl_differ_lines(const struct acl_lines *new, const struct
     size_t i = 0, j = 0;
 
     while (i < new->rule.n || j < old->rule.n) {
-        uint32_t n = i < new->rule.n ? new->rule.item[i].number : UINT32_MAX, o = j < old->rule.n ? old->rule.item[j].number : UINT32_MAX;
+        uint32_t n = i < new->rule.n ? new->rule.item[i].number : UINT32_MAX,
+                 o = j < old->rule.n ? old->rule.item[j].number : UINT32_MAX;
 
         if (n < o) {
             d.n++;
@@ -74,7 +79,8 @@ struct acl_difference acl_differ_lines(const struct acl_lines *new, const struct
     return d;
 }
 
-void acl_kept_rules(const struct acl_wanted_list *was, const struct acl_build *b, struct acl_lines *l)
+void acl_kept_rules(const struct acl_wanted_list *was, const struct acl_build *b,
+                    struct acl_lines *l)
 {
     const struct acl *a = acl_engine_list(b->content->engine);
     struct acl_lines own = {0};
@@ -93,7 +99,8 @@ void acl_kept_rules(const struct acl_wanted_list *was, const struct acl_build *b
         *vec_push(&l->rule) = *acl_rule_of(a, slot);
         if (more)
             *vec_push(&l->more) = *more;
-        *vec_push(&l->how) = (struct acl_how){.verb = b->content->action[slot].verb, .more = more ? (uint32_t)l->more.n : 0};
+        *vec_push(&l->how) = (struct acl_how){.verb = b->content->action[slot].verb,
+                                              .more = more ? (uint32_t)l->more.n : 0};
     }
     acl_lines_free(&own);
 }

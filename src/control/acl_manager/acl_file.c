@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_file.c - files of rules and of address sets: plain or gzip
 //
-// zlib's gzgets reads both kinds. A file is read to its end or to its first error; the caller has changed nothing
-// by then. Columns of a .csv, by the names in its first line, in any order; only number, action and protocol are required:
+// zlib's gzgets reads both kinds. A file is read to its end or to its first error; the caller has
+// changed nothing by then. Columns of a .csv, by the names in its first line, in any order; only
+// number, action and protocol are required:
 //
 //     number,action,protocol,from,from-port,to,to-port,options
 //     100,permit,tcp,set customers,,any,443,log every 100
@@ -55,7 +56,8 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
     if (s->gz && !strchr(buf, '\n') && damage(s->gz)) // half a line
         return damage(s->gz);
     if (!s->gz) {
-        const char *stop = s->text < s->end ? memchr(s->text, '\n', (size_t)(s->end - s->text)) : NULL;
+        const char *stop =
+            s->text < s->end ? memchr(s->text, '\n', (size_t)(s->end - s->text)) : NULL;
         n = (size_t)((stop ? stop + 1 : s->end) - s->text);
         if (!n)
             return 0;
@@ -80,17 +82,24 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
 static int failed(const struct source *s, int e, char *why, size_t why_size)
 {
     if (e == -EMSGSIZE)
-        snprintf(why, why_size, "%s:%u: the line is longer than %u bytes", s->name, s->line, LINE_MAX_BYTES - 2);
+        snprintf(why, why_size, "%s:%u: the line is longer than %u bytes", s->name, s->line,
+                 LINE_MAX_BYTES - 2);
     else if (e == -EFBIG)
-        snprintf(why, why_size, "%s:%u: the file has more than %u MiB uncompressed, expected a smaller file", s->name, s->line, UNPACKED_MAX >> 20);
+        snprintf(why, why_size,
+                 "%s:%u: the file has more than %u MiB uncompressed, expected a smaller file",
+                 s->name, s->line, UNPACKED_MAX >> 20);
     else if (e == -EBADMSG)
-        snprintf(why, why_size, "%s:%u: the gzip data is damaged or truncated; create the file again", s->name, s->line + 1);
+        snprintf(why, why_size,
+                 "%s:%u: the gzip data is damaged or truncated; create the file again", s->name,
+                 s->line + 1);
     else
-        snprintf(why, why_size, "%s:%u: cannot read the file: %s", s->name, s->line + 1, strerror(-e));
+        snprintf(why, why_size, "%s:%u: cannot read the file: %s", s->name, s->line + 1,
+                 strerror(-e));
     return e;
 }
 
-// What the file says is repeated only where everybody may read it: whoever may configure need not be who may read it.
+// What the file says is repeated only where everybody may read it: whoever may configure need not
+// be who may read it.
 static int wrong(const struct source *s, const char *said, char *why, size_t why_size)
 {
     if (s->secret)
@@ -106,7 +115,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-// The words of a line, in place; "…" keeps blanks. Their number; -1: too many, or a quote is not closed.
+// The words of a line, in place; "…" keeps blanks. Their number; -1: too many, or a quote is not
+// closed.
 static int split(char *line, char *word[ACL_WORDS_MAX], int n)
 {
     char *in = line, *out = line;
@@ -139,12 +149,15 @@ static int split(char *line, char *word[ACL_WORDS_MAX], int n)
     }
 }
 
-static int take_words(struct source *s, struct acl_lines *l, char **word, int n, char *why, size_t why_size)
+static int take_words(struct source *s, struct acl_lines *l, char **word, int n, char *why,
+                      size_t why_size)
 {
     char said[256];
 
     if (n < 0) {
-        snprintf(why, why_size, "%s:%u: a quote \" is not closed, or the line has more than %u words", s->name, s->line, ACL_WORDS_MAX);
+        snprintf(why, why_size,
+                 "%s:%u: a quote \" is not closed, or the line has more than %u words", s->name,
+                 s->line, ACL_WORDS_MAX);
         return -EINVAL;
     }
     if (n && !strcmp(word[0], "rule")) // as behind `set acl NAME`
@@ -154,7 +167,8 @@ static int take_words(struct source *s, struct acl_lines *l, char **word, int n,
     if (!acl_line_parse(l, word, (unsigned)n, s->line, said, sizeof said)) {
         if (l->rule.n <= ACL_RULES_MAX)
             return 0;
-        snprintf(why, why_size, "%s:%u: too many rules, expected at most %u", s->name, s->line, ACL_RULES_MAX);
+        snprintf(why, why_size, "%s:%u: too many rules, expected at most %u", s->name, s->line,
+                 ACL_RULES_MAX);
         return -ENOSPC;
     }
     return wrong(s, said, why, why_size);
@@ -175,7 +189,8 @@ static int read_rules(struct source *s, struct acl_lines *l, char *why, size_t w
 
 // --- columns -------------------------------------------------------------------------------------
 
-static const char *const columns[] = {"number", "action", "protocol", "from", "from-port", "to", "to-port", "options"};
+static const char *const columns[] = {"number",    "action", "protocol", "from",
+                                      "from-port", "to",     "to-port",  "options"};
 #define N_COLUMNS (sizeof columns / sizeof *columns)
 
 // Cells of a row, in place; quotes as in RFC 4180. -1: too many, or a quote is not closed.
@@ -220,15 +235,19 @@ static int read_header(struct source *s, char *buf, int column[COLUMNS], char *w
                 column[i] = c;
         if (column[i] < 0) {
             char said[256];
-            snprintf(said, sizeof said, "unknown column '%.40s', expected number, action, protocol, from, from-port, to, to-port and options, "
-                                        "each once", cell[i]);
+            snprintf(said, sizeof said,
+                     "unknown column '%.40s', expected number, action, protocol, from, from-port, "
+                     "to, to-port and options, "
+                     "each once",
+                     cell[i]);
             return wrong(s, said, why, why_size);
         }
         seen |= 1 << column[i];
     }
     if ((seen & 7) == 7)
         return n;
-    snprintf(why, why_size, "%s:%u: expected column names, including number, action and protocol", s->name, s->line);
+    snprintf(why, why_size, "%s:%u: expected column names, including number, action and protocol",
+             s->name, s->line);
     return -EINVAL;
 }
 
@@ -278,7 +297,9 @@ static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t
         }
         int n = cells(buf, cell);
         if (n < 0 || n > n_columns) {
-            snprintf(why, why_size, "%s:%u: a quote \" is not closed, or the line has more than %d columns", s->name, s->line, n_columns);
+            snprintf(why, why_size,
+                     "%s:%u: a quote \" is not closed, or the line has more than %d columns",
+                     s->name, s->line, n_columns);
             return -EINVAL;
         }
         for (int i = 0; i < n; i++)
@@ -320,11 +341,15 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
             continue;
         if (acl_member_parse(word, &p)) {
             char said[160];
-            snprintf(said, sizeof said, "invalid prefix '%.60s', expected a prefix such as 192.0.2.0/24 or 2001:db8::/32, or an address", word);
+            snprintf(said, sizeof said,
+                     "invalid prefix '%.60s', expected a prefix such as 192.0.2.0/24 or "
+                     "2001:db8::/32, or an address",
+                     word);
             return wrong(s, said, why, why_size);
         }
         if (m->item.n == ACL_MEMBERS_MAX) {
-            snprintf(why, why_size, "%s:%u: too many members, expected at most %u", s->name, s->line, ACL_MEMBERS_MAX);
+            snprintf(why, why_size, "%s:%u: too many members, expected at most %u", s->name,
+                     s->line, ACL_MEMBERS_MAX);
             return -ENOSPC;
         }
         *vec_push(&m->item) = p;
@@ -367,7 +392,8 @@ static int open_source(struct source *s, const char *path, char *why, size_t why
     struct stat st;
     int fd = file_open_named(path, UNPACKED_MAX, &st), e = fd < 0 ? fd : 0;
 
-    *s = (struct source){.name = path, .gz = e ? NULL : gzdopen(fd, "rb"), .secret = !e && !(st.st_mode & S_IROTH)};
+    *s = (struct source){
+        .name = path, .gz = e ? NULL : gzdopen(fd, "rb"), .secret = !e && !(st.st_mode & S_IROTH)};
     if (s->gz) {
         gzbuffer(s->gz, 1u << 17);
         return 0;
@@ -396,7 +422,10 @@ struct acl_file_sign acl_file_sign(const char *path)
     clock_gettime(CLOCK_REALTIME, &now);
     if (!*path || stat(path, &st) || ns_of(&st.st_ctim) + MOMENT_NS > ns_of(&now))
         return (struct acl_file_sign){0};
-    return (struct acl_file_sign){.device = st.st_dev, .inode = st.st_ino, .bytes = (uint64_t)st.st_size, .changed_ns = ns_of(&st.st_ctim),
+    return (struct acl_file_sign){.device = st.st_dev,
+                                  .inode = st.st_ino,
+                                  .bytes = (uint64_t)st.st_size,
+                                  .changed_ns = ns_of(&st.st_ctim),
                                   .modified_ns = ns_of(&st.st_mtim)};
 }
 
@@ -443,12 +472,16 @@ int acl_file_members(const char *path, struct acl_members *m, char *why, size_t 
     return r;
 }
 
-int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why, size_t why_size)
+int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why,
+                   size_t why_size)
 {
-    return rules_of(&(struct source){.name = name, .text = text, .end = text + n}, l, why, why_size);
+    return rules_of(&(struct source){.name = name, .text = text, .end = text + n}, l, why,
+                    why_size);
 }
 
-int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why, size_t why_size)
+int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why,
+                     size_t why_size)
 {
-    return read_members(&(struct source){.name = name, .text = text, .end = text + n}, m, why, why_size);
+    return read_members(&(struct source){.name = name, .text = text, .end = text + n}, m, why,
+                        why_size);
 }

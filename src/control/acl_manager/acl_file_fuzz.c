@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void same_again(const struct acl_lines *l, size_t i)
 {
-    const struct acl_more *more = l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL;
+    const struct acl_more *more =
+        l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL;
     struct acl_lines again = {0};
     struct text t = {0};
     char why[300] = "";
@@ -22,7 +23,8 @@ static void same_again(const struct acl_lines *l, size_t i)
     again.n_sets = l->n_sets;
     acl_line_format(&l->rule.item[i], l->how.item[i].verb, more, l->set, &t);
     bug_on(acl_text_rules("printed", t.s, t.n, &again, why, sizeof why));
-    bug_on(again.rule.n != 1 || again.n_sets != l->n_sets || again.how.item[0].verb != l->how.item[i].verb);
+    bug_on(again.rule.n != 1 || again.n_sets != l->n_sets ||
+           again.how.item[0].verb != l->how.item[i].verb);
     bug_on(!acl_rule_equal(&again.rule.item[0], &l->rule.item[i]));
     acl_lines_free(&again);
     text_free(&t);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_held.h - the access lists and address sets in force, and changes of them; between the files of acl_manager
+// acl_held.h - the access lists and address sets in force, and changes of them; between the files
+// of acl_manager
 //
-// A change is prepared aside (acl_prepare.c), then carried out at once and, when something else of the same commit fails,
-// taken back (acl_change.c). Between the two nothing else changes. All of it: acl_manager.
+// A change is prepared aside (acl_prepare.c), then carried out at once and, when something else of
+// the same commit fails, taken back (acl_change.c). Between the two nothing else changes. All of
+// it: acl_manager.
 #ifndef ACL_MANAGER_ACL_HELD_H
 #define ACL_MANAGER_ACL_HELD_H
 
@@ -41,7 +43,8 @@ void acl_held_look(void); // once a second: for last hits, at counters of at mos
 bool acl_held_tidy(void); // what grace periods have set free; true: some are not over yet
 
 // Adds and deletes members of a set in place. 0 or -errno with nothing changed.
-int acl_held_members(struct acl_held_set *h, const struct acl_members *del, const struct acl_members *add, uint64_t *skipped);
+int acl_held_members(struct acl_held_set *h, const struct acl_members *del,
+                     const struct acl_members *add, uint64_t *skipped);
 
 // --- a change ---
 
@@ -66,7 +69,8 @@ struct acl_list_change {
     struct acl_more more;
     struct acl_hits hits; // that it had
     struct acl_seen seen;
-    struct acl_file_sign file; // IN_PLACE: of the list's file, now; the one before when it is carried out
+    struct acl_file_sign
+        file; // IN_PLACE: of the list's file, now; the one before when it is carried out
 };
 
 struct acl_change {
@@ -76,15 +80,19 @@ struct acl_change {
     size_t sets_done, lists_done; // carried out
 };
 
-// Which things are read and compared again even when the configuration wants what it wanted: NULL = none, "" = all.
+// Which things are read and compared again even when the configuration wants what it wanted: NULL =
+// none, "" = all.
 struct acl_again {
     const char *set, *list;
 };
 
-// What it takes to get from what is held to `w`. NULL with sentences in `why`, and nothing is changed.
-struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again, struct text *why);
+// What it takes to get from what is held to `w`. NULL with sentences in `why`, and nothing is
+// changed.
+struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again,
+                               struct text *why);
 int acl_change_do(struct acl_change *c, struct text *why); // 0, or -errno: taken back
 void acl_change_undo(struct acl_change *c);
-void acl_change_end(struct acl_change *c, bool stays); // frees it; what was replaced goes after a grace period. Not done: `stays` is false
+void acl_change_end(struct acl_change *c, bool stays); // frees it; what was replaced goes after a
+                                                       // grace period. Not done: `stays` is false
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_line.c - from a line of words to a rule
 //
-// The first three words are the number, the action and the protocol; a table says what may follow, in any order. Which
-// families a rule is of follows from the protocol and the addresses: none named means both.
+// The first three words are the number, the action and the protocol; a table says what may follow,
+// in any order. Which families a rule is of follows from the protocol and the addresses: none named
+// means both.
 #include "acl_manager/acl_line.h"
 
 #include <errno.h>
@@ -13,9 +14,13 @@
 
 #include "acl_manager/acl_word.h"
 
-const char *const acl_verb_name[3] = {[ACL_PERMIT] = "permit", [ACL_DENY] = "deny", [ACL_REJECT] = "reject"};
-const char *const acl_verdict_name[ACL_VERDICTS] = {[ACL_PERMIT] = "permit", [ACL_DENY] = "deny", [ACL_REJECT] = "reject",
-                                                    [ACL_REDIRECTS] = "redirect", [ACL_DEFAULT] = "default"};
+const char *const acl_verb_name[3] = {
+    [ACL_PERMIT] = "permit", [ACL_DENY] = "deny", [ACL_REJECT] = "reject"};
+const char *const acl_verdict_name[ACL_VERDICTS] = {[ACL_PERMIT] = "permit",
+                                                    [ACL_DENY] = "deny",
+                                                    [ACL_REJECT] = "reject",
+                                                    [ACL_REDIRECTS] = "redirect",
+                                                    [ACL_DEFAULT] = "default"};
 
 struct parse {
     struct acl_lines *l;
@@ -56,14 +61,16 @@ static bool number(const char *s, uint64_t min, uint64_t max, uint64_t *v)
 static bool narrow(struct parse *p, uint8_t families, const char *word)
 {
     p->r.families &= families;
-    return p->r.families || wrong(p, "'%.40s' is of another address family than the words before it", word);
+    return p->r.families ||
+           wrong(p, "'%.40s' is of another address family than the words before it", word);
 }
 
 // --- the parts of a rule -------------------------------------------------------------------------
 
 static bool read_protocol(struct parse *p)
 {
-    const char *s = take(p, "a protocol: ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or its number");
+    const char *s =
+        take(p, "a protocol: ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or its number");
     const struct acl_word *w;
     uint64_t v;
 
@@ -79,7 +86,10 @@ static bool read_protocol(struct parse *p)
         return !w->families || narrow(p, w->families, s);
     }
     if (!number(s, 1, 255, &v))
-        return wrong(p, "unknown protocol '%.40s', expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or a number from 1 to 255", s);
+        return wrong(p,
+                     "unknown protocol '%.40s', expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, "
+                     "icmp6 …, or a number from 1 to 255",
+                     s);
     p->r.proto = (uint8_t)v;
     for (w = acl_protocols; w->name && w->number != v;) // as by its name
         w++;
@@ -88,7 +98,8 @@ static bool read_protocol(struct parse *p)
 
 static bool is_name(const char *s)
 {
-    return *s && strlen(s) < ACL_NAME_MAX && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")];
+    return *s && strlen(s) < ACL_NAME_MAX &&
+           !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")];
 }
 
 static bool read_set(struct parse *p, struct acl_side *side)
@@ -97,9 +108,13 @@ static bool read_set(struct parse *p, struct acl_side *side)
     int i = s && is_name(s) ? acl_lines_set(p->l, s) : -1;
 
     if (s && !is_name(s))
-        return wrong(p, "invalid name of an address set '%.40s', expected up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
+        return wrong(p,
+                     "invalid name of an address set '%.40s', expected up to %u letters, digits, "
+                     "'_', '.' or '-'",
+                     s, ACL_NAME_MAX - 1);
     if (s && i < 0)
-        return wrong(p, "too many address sets at '%.40s': a list can name at most %u", s, ACL_SETS_MAX);
+        return wrong(p, "too many address sets at '%.40s': a list can name at most %u", s,
+                     ACL_SETS_MAX);
     side->set = (uint16_t)i;
     return s;
 }
@@ -109,7 +124,10 @@ static bool read_prefix(struct parse *p, struct acl_side *side, const char *s)
     struct prefix x;
 
     if (prefix_parse(s, &x, true))
-        return wrong(p, "invalid address '%.40s', expected 'any', 'set NAME', a prefix such as 192.0.2.0/24, or an address", s);
+        return wrong(p,
+                     "invalid address '%.40s', expected 'any', 'set NAME', a prefix such as "
+                     "192.0.2.0/24, or an address",
+                     s);
     memcpy(side->addr, x.b, 16);
     side->len = x.len;
     return narrow(p, x.family == IP4 ? ACL_IP4 : ACL_IP6, s);
@@ -126,15 +144,20 @@ static bool read_one_port(const char *s, uint64_t *v)
 
 static bool read_port(struct parse *p, uint16_t port[2])
 {
-    const char *s = take(p, "a port or a range of ports"), *dash = s && *s >= '0' && *s <= '9' ? strchr(s, '-') : NULL;
+    const char *s = take(p, "a port or a range of ports"),
+               *dash = s && *s >= '0' && *s <= '9' ? strchr(s, '-') : NULL;
     uint64_t a = 0, b = 0;
     char first[16];
 
     if (!s)
         return false;
     snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - s) : 15, s);
-    if ((dash && dash - s > 15) || !read_one_port(dash ? first : s, &a) || (dash && !read_one_port(dash + 1, &b)) || (dash && b < a))
-        return wrong(p, "unknown port '%.40s', expected 0..65535, a name such as https, or a range such as 1024-65535", s);
+    if ((dash && dash - s > 15) || !read_one_port(dash ? first : s, &a) ||
+        (dash && !read_one_port(dash + 1, &b)) || (dash && b < a))
+        return wrong(p,
+                     "unknown port '%.40s', expected 0..65535, a name such as https, or a range "
+                     "such as 1024-65535",
+                     s);
     port[0] = (uint16_t)a;
     port[1] = (uint16_t)(dash ? b : a);
     return p->has_port = true;
@@ -150,7 +173,8 @@ static bool read_side(struct parse *p, struct acl_side *side, uint16_t port[2])
     if (!next_is(p, "port")) {
         const char *s = take(p, "'any', 'set NAME', a prefix or an address");
 
-        if (!s || (!strcmp(s, "set") ? !read_set(p, side) : strcmp(s, "any") && !read_prefix(p, side, s)))
+        if (!s ||
+            (!strcmp(s, "set") ? !read_set(p, side) : strcmp(s, "any") && !read_prefix(p, side, s)))
             return false;
     }
     if (!next_is(p, "port"))
@@ -188,7 +212,10 @@ static bool read_flags(struct parse *p)
         const struct acl_word *w = acl_word_find(acl_tcp_flags, *f == '!' ? f + 1 : f);
 
         if (!w || strlen(s) >= sizeof copy || p->r.tcp_mask & w->number)
-            return wrong(p, "invalid TCP flags '%.40s', expected fin, syn, rst, psh, ack, urg, ece, cwr, each once, with '!' for 'not set': syn,!ack", s);
+            return wrong(p,
+                         "invalid TCP flags '%.40s', expected fin, syn, rst, psh, ack, urg, ece, "
+                         "cwr, each once, with '!' for 'not set': syn,!ack",
+                         s);
         p->r.tcp_mask |= (uint8_t)w->number;
         p->r.tcp_value |= *f == '!' ? 0 : (uint8_t)w->number;
     }
@@ -199,7 +226,8 @@ static bool read_flags(struct parse *p)
 static bool read_icmp_type(struct parse *p)
 {
     const char *s = take(p, "an ICMP type"), *slash = s ? strchr(s, '/') : NULL;
-    const struct acl_word *table = p->r.proto == 58 ? acl_icmp6_types : acl_icmp_types, *w = s ? acl_word_find(table, s) : NULL;
+    const struct acl_word *table = p->r.proto == 58 ? acl_icmp6_types : acl_icmp_types,
+                          *w = s ? acl_word_find(table, s) : NULL;
     uint64_t type = w ? w->number : 0, code = 0;
     char first[8];
 
@@ -208,9 +236,12 @@ static bool read_icmp_type(struct parse *p)
     snprintf(first, sizeof first, "%.*s", slash ? (int)(slash - s) : 7, s);
     if (p->r.proto_any || (p->r.proto != 1 && p->r.proto != 58))
         return wrong(p, "'icmp-type' needs the protocol icmp or icmp6");
-    if ((!w && !number(slash ? first : s, 0, 255, &type)) || (slash && (slash - s > 3 || !number(slash + 1, 0, 255, &code))))
-        return wrong(p, "unknown ICMP type '%.40s' for %s, expected a name such as echo-request, a number (8) or type/code (3/4)", s,
-                     p->r.proto == 58 ? "icmp6" : "icmp");
+    if ((!w && !number(slash ? first : s, 0, 255, &type)) ||
+        (slash && (slash - s > 3 || !number(slash + 1, 0, 255, &code))))
+        return wrong(p,
+                     "unknown ICMP type '%.40s' for %s, expected a name such as echo-request, a "
+                     "number (8) or type/code (3/4)",
+                     s, p->r.proto == 58 ? "icmp6" : "icmp");
     p->r.sport[0] = p->r.sport[1] = (uint16_t)type;
     if (slash)
         p->r.dport[0] = p->r.dport[1] = (uint16_t)code;
@@ -225,7 +256,8 @@ static bool read_dscp(struct parse *p)
     uint64_t v = w ? w->number : 0;
 
     if (s && !w && !number(s, 0, 63, &v))
-        return wrong(p, "unknown codepoint '%.40s', expected 0..63, ef, va, cs0..cs7 or af11..af43", s);
+        return wrong(p, "unknown codepoint '%.40s', expected 0..63, ef, va, cs0..cs7 or af11..af43",
+                     s);
     p->r.dscp = (uint8_t)v;
     return s;
 }
@@ -306,7 +338,10 @@ static bool read_mirror(struct parse *p)
     if (!s)
         return false;
     if (!is_name(s))
-        return wrong(p, "invalid name of a mirror session '%.40s', expected up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
+        return wrong(p,
+                     "invalid name of a mirror session '%.40s', expected up to %u letters, digits, "
+                     "'_', '.' or '-'",
+                     s, ACL_NAME_MAX - 1);
     snprintf(p->more.mirror, sizeof p->more.mirror, "%s", s);
     p->more.extra |= ACL_MIRROR;
     return p->has_more = true;
@@ -314,7 +349,8 @@ static bool read_mirror(struct parse *p)
 
 static bool is_link_local_or_group(const struct ip_addr *a)
 {
-    return a->family == IP4 ? a->b[0] >= 224 : a->b[0] == 0xff || (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80);
+    return a->family == IP4 ? a->b[0] >= 224
+                            : a->b[0] == 0xff || (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80);
 }
 
 static bool read_redirect(struct parse *p)
@@ -326,7 +362,10 @@ static bool read_redirect(struct parse *p)
     if (!(s = take(p, "the address of a next hop")))
         return false;
     if (ip_parse(s, &p->more.redirect) || is_link_local_or_group(&p->more.redirect))
-        return wrong(p, "invalid next hop '%.40s', expected a unicast address that has a route, such as 192.0.2.1 or 2001:db8::1", s);
+        return wrong(p,
+                     "invalid next hop '%.40s', expected a unicast address that has a route, such "
+                     "as 192.0.2.1 or 2001:db8::1",
+                     s);
     p->more.extra |= ACL_REDIRECT;
     p->has_more = true;
     return narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
@@ -339,7 +378,8 @@ static bool read_description(struct parse *p)
     if (!s)
         return false;
     if (strlen(s) >= ACL_DESCRIPTION_MAX)
-        return wrong(p, "'description' has %zu bytes, expected at most %u", strlen(s), ACL_DESCRIPTION_MAX - 1);
+        return wrong(p, "'description' has %zu bytes, expected at most %u", strlen(s),
+                     ACL_DESCRIPTION_MAX - 1);
     snprintf(p->more.description, sizeof p->more.description, "%s", s);
     return p->has_more = true;
 }
@@ -378,8 +418,11 @@ static bool read_part(struct parse *p, uint32_t *seen)
         *seen |= 1u << i;
         return parts[i].read(p);
     }
-    return wrong(p, "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, dscp, fragments, first-fragment, "
-                    "any-fragment, unfragmented, log, police, mirror, redirect or description", s);
+    return wrong(p,
+                 "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, "
+                 "dscp, fragments, first-fragment, "
+                 "any-fragment, unfragmented, log, police, mirror, redirect or description",
+                 s);
 }
 
 static bool read_head(struct parse *p)
@@ -409,22 +452,26 @@ static bool has_ports(const struct acl_rule *r)
 static bool judge(struct parse *p)
 {
     struct acl_rule *r = &p->r;
-    bool carries = !r->proto_any && (r->proto == 6 || r->proto == 17 || r->proto == 132 || r->proto == 136);
+    bool carries =
+        !r->proto_any && (r->proto == 6 || r->proto == 17 || r->proto == 132 || r->proto == 136);
 
     if (p->has_port && !carries) // of ICMP the fields are type and code
         return wrong(p, "'port' needs the protocol tcp, udp, sctp or udplite");
     if (p->has_flags && (r->proto_any || r->proto != 6))
         return wrong(p, "'established' and 'tcp-flags' need the protocol tcp");
     if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
-        return wrong(p, "'fragments' matches later fragments, which carry no ports, flags or types: remove one of the two");
+        return wrong(p, "'fragments' matches later fragments, which carry no ports, flags or "
+                        "types: remove one of the two");
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
         return wrong(p, "'police' works only with 'permit', not with '%s'", acl_verb_name[p->verb]);
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_REDIRECT)
-        return wrong(p, "'redirect' works only with 'permit', not with '%s'", acl_verb_name[p->verb]);
+        return wrong(p, "'redirect' works only with 'permit', not with '%s'",
+                     acl_verb_name[p->verb]);
     return !acl_rule_check(r, p->why, p->why_size);
 }
 
-int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t line, char *why, size_t why_size)
+int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t line, char *why,
+                   size_t why_size)
 {
     struct parse p = {.l = l, .word = word, .n = n, .why = why, .why_size = why_size};
     unsigned sets = l->n_sets;
@@ -440,6 +487,7 @@ int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t 
     if (p.has_more)
         *vec_push(&l->more) = p.more;
     *vec_push(&l->rule) = p.r;
-    *vec_push(&l->how) = (struct acl_how){.verb = p.verb, .more = p.has_more ? (uint32_t)l->more.n : 0, .line = line};
+    *vec_push(&l->how) = (struct acl_how){
+        .verb = p.verb, .more = p.has_more ? (uint32_t)l->more.n : 0, .line = line};
     return 0;
 }

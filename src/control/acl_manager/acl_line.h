@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_line.h - rules of access lists as lines of text: in the configuration, in files, on the screen
+// acl_line.h - rules of access lists as lines of text: in the configuration, in files, on the
+// screen
 //
 //     100 permit tcp from set customers to any port 443
 //
-// Words behind the protocol come in any order. What a line says goes into a `struct acl_lines`: rules in one array, as a
-// classifier takes them, and beside it what is done with packets that match. Any thread; no state.
+// Words behind the protocol come in any order. What a line says goes into a `struct acl_lines`:
+// rules in one array, as a classifier takes them, and beside it what is done with packets that
+// match. Any thread; no state.
 #ifndef ACL_MANAGER_ACL_LINE_H
 #define ACL_MANAGER_ACL_LINE_H
 
@@ -46,24 +48,30 @@ struct acl_lines {
 };
 
 void acl_lines_free(struct acl_lines *l);
-// Appends all of `from`; the names of sets that `to` has already keep their indexes. 0, or -ENOSPC: too many sets.
+// Appends all of `from`; the names of sets that `to` has already keep their indexes. 0, or -ENOSPC:
+// too many sets.
 int acl_lines_copy(struct acl_lines *to, const struct acl_lines *from);
-int acl_lines_set(struct acl_lines *l, const char *name); // index of a set, new or known; -1: too many, or too long
+int acl_lines_set(struct acl_lines *l,
+                  const char *name); // index of a set, new or known; -1: too many, or too long
 // Appends the rule that n words say. 0; -EINVAL with a sentence in why, and nothing appended.
-int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t line, char *why, size_t why_size);
+int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t line, char *why,
+                   size_t why_size);
 // By number. 0; -EEXIST with the index of a rule whose number is used before it in *which.
 int acl_lines_sort(struct acl_lines *l, size_t *which);
 
-// Appends the line of a rule: "100 permit tcp from set customers to any port 443". more: NULL = nothing more.
-void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_more *more, const char (*set)[ACL_NAME_MAX], struct text *t);
+// Appends the line of a rule: "100 permit tcp from set customers to any port 443". more: NULL =
+// nothing more.
+void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_more *more,
+                     const char (*set)[ACL_NAME_MAX], struct text *t);
 extern const char *const acl_verb_name[3]; // by enum acl_verb
 
-// What a list decides: by what its rules say, a rule that redirects apart from others that permit, and what no rule matched apart from
-// those. The first three are enum acl_verb.
+// What a list decides: by what its rules say, a rule that redirects apart from others that permit,
+// and what no rule matched apart from those. The first three are enum acl_verb.
 enum acl_verdicts { ACL_REDIRECTS = ACL_REJECT + 1, ACL_DEFAULT, ACL_VERDICTS };
 extern const char *const acl_verdict_name[ACL_VERDICTS];
 
-// Whether two rules match the same packets and do the same with them: then the counters of one are the other's.
+// Whether two rules match the same packets and do the same with them: then the counters of one are
+// the other's.
 bool acl_rule_equal(const struct acl_rule *a, const struct acl_rule *b);
 
 #endif

@@ -143,8 +143,9 @@ static void put_port(const uint16_t port[2], struct text *t)
 }
 
 // `any`: of no address in particular.
-static void put_side(const char *word, const struct acl_side *s, uint8_t families, const uint16_t *port, const char *any,
-                     const char (*set)[ACL_NAME_MAX], struct text *t)
+static void put_side(const char *word, const struct acl_side *s, uint8_t families,
+                     const uint16_t *port, const char *any, const char (*set)[ACL_NAME_MAX],
+                     struct text *t)
 {
     struct prefix p = {.family = families == ACL_IP6 ? IP6 : IP4, .len = s->len};
     char buf[PREFIX_TEXT_MAX];
@@ -160,7 +161,8 @@ static void put_side(const char *word, const struct acl_side *s, uint8_t familie
         memcpy(p.b, s->addr, p.family == IP4 ? 4 : 16);
         prefix_canon(&p);
         memcpy(host.b, p.b, 16);
-        text_printf(t, "%s", p.len == ip_bits(p.family) ? ip_format(&host, buf) : prefix_format(&p, buf));
+        text_printf(t, "%s",
+                    p.len == ip_bits(p.family) ? ip_format(&host, buf) : prefix_format(&p, buf));
     }
     if (port)
         put_port(port, t);
@@ -182,7 +184,8 @@ static void put_flags(const struct acl_rule *r, struct text *t)
 
 static void put_type(const struct acl_rule *r, struct text *t)
 {
-    const char *name = acl_word_name(r->proto == 58 ? acl_icmp6_types : acl_icmp_types, r->sport[0]);
+    const char *name =
+        acl_word_name(r->proto == 58 ? acl_icmp6_types : acl_icmp_types, r->sport[0]);
 
     if (r->sport[0] == 0 && r->sport[1] == 65535)
         return;
@@ -256,12 +259,14 @@ static const char *any_address(const struct acl_rule *r)
 
     while (w->name && w->number != r->proto)
         w++;
-    if (r->families == ACL_BOTH || r->proto_any || (w->name && w->families) || r->src.len || r->dst.len)
+    if (r->families == ACL_BOTH || r->proto_any || (w->name && w->families) || r->src.len ||
+        r->dst.len)
         return "any";
     return r->families == ACL_IP4 ? "0.0.0.0/0" : "::/0";
 }
 
-void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_more *more, const char (*set)[ACL_NAME_MAX], struct text *t)
+void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_more *more,
+                     const char (*set)[ACL_NAME_MAX], struct text *t)
 {
     bool types = !r->proto_any && (r->proto == 1 || r->proto == 58);
 
@@ -284,13 +289,16 @@ static bool side_equal(const struct acl_side *a, const struct acl_side *b)
 
     if (a->set != ACL_NO_SET || b->set != ACL_NO_SET)
         return a->set == b->set;
-    return a->len == b->len && !memcmp(a->addr, b->addr, whole) && (!rest || !((a->addr[whole] ^ b->addr[whole]) >> (8 - rest)));
+    return a->len == b->len && !memcmp(a->addr, b->addr, whole) &&
+           (!rest || !((a->addr[whole] ^ b->addr[whole]) >> (8 - rest)));
 }
 
 bool acl_rule_equal(const struct acl_rule *a, const struct acl_rule *b)
 {
-    return a->number == b->number && a->families == b->families && a->part == b->part && a->proto_any == b->proto_any &&
-           (a->proto_any || a->proto == b->proto) && side_equal(&a->src, &b->src) && side_equal(&a->dst, &b->dst) &&
-           !memcmp(a->sport, b->sport, sizeof a->sport) && !memcmp(a->dport, b->dport, sizeof a->dport) && a->tcp_mask == b->tcp_mask &&
+    return a->number == b->number && a->families == b->families && a->part == b->part &&
+           a->proto_any == b->proto_any && (a->proto_any || a->proto == b->proto) &&
+           side_equal(&a->src, &b->src) && side_equal(&a->dst, &b->dst) &&
+           !memcmp(a->sport, b->sport, sizeof a->sport) &&
+           !memcmp(a->dport, b->dport, sizeof a->dport) && a->tcp_mask == b->tcp_mask &&
            a->tcp_value == b->tcp_value && a->tcp_any == b->tcp_any && a->dscp == b->dscp;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_manager.c - the thread that builds access lists and address sets
 //
-// One libevent loop, a mailbox, a timer that runs while something waits for a grace period, and one a second for last hits. Building is the only thing
-// that takes long, and only one change is built at a time; the calls that control waits for come when it is over, so that they
-// are short. Whoever asks for rows or counters meanwhile waits for the build: an answer, not control itself.
+// One libevent loop, a mailbox, a timer that runs while something waits for a grace period, and one
+// a second for last hits. Building is the only thing that takes long, and only one change is built
+// at a time; the calls that control waits for come when it is over, so that they are short. Whoever
+// asks for rows or counters meanwhile waits for the build: an answer, not control itself.
 #include "acl_manager/acl_manager.h"
 
 #include <errno.h>
@@ -63,7 +64,8 @@ static void retry_replies(void)
 {
     size_t done = 0;
 
-    while (done < replies.n && mailbox_post(ROLE_CONTROL, replies.item[done].fn, replies.item[done].arg) != -EAGAIN)
+    while (done < replies.n &&
+           mailbox_post(ROLE_CONTROL, replies.item[done].fn, replies.item[done].arg) != -EAGAIN)
         done++;
     if (done)
         memmove(replies.item, replies.item + done, (replies.n - done) * sizeof *replies.item);
@@ -142,7 +144,8 @@ int acl_manager_start(void)
 
     thread_must_be(ROLE_CONTROL);
     sem_init(&s.ready, 0, 0);
-    r = thread_start(&thread, ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER, "acl_manager", -1, run, &s);
+    r = thread_start(&thread, ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER, "acl_manager", -1, run,
+                     &s);
     if (!r) {
         while (sem_wait(&s.ready) && errno == EINTR)
             ;
@@ -251,7 +254,8 @@ static void nothing(void *arg)
 static void drop_prepared(void)
 {
     if (state == PREPARING) {
-        bug_on(mailbox_call(ROLE_ACL_MANAGER, nothing, NULL, NULL, START_TIMEOUT_MS)); // it is behind it
+        bug_on(mailbox_call(ROLE_ACL_MANAGER, nothing, NULL, NULL,
+                            START_TIMEOUT_MS)); // it is behind it
         under_way->dropped = true;
         change = under_way->change;
         under_way = NULL;
@@ -391,7 +395,8 @@ uint16_t acl_manager_id(const char *name)
 {
     thread_must_be(ROLE_CONTROL);
     for (uint16_t id = 1; id < ACL_LIST_MAX; id++)
-        if (acl_table[id].content && !strcmp(acl_table[id].name, name)) // written while control waits
+        if (acl_table[id].content &&
+            !strcmp(acl_table[id].name, name)) // written while control waits
             return id;
     return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_manager.h - the thread that builds access lists and address sets, and writes table/acl.h
 //
-// Building takes up to minutes, so nobody waits for it: control has a change prepared and is told when it is ready; then it
-// carries it out at once, perhaps takes it back, and ends it. One change at a time.
+// Building takes up to minutes, so nobody waits for it: control has a change prepared and is told
+// when it is ready; then it carries it out at once, perhaps takes it back, and ends it. One change
+// at a time.
 //
 //     acl_manager_prepare(w)  ... done(0)      everything is read, checked, built aside
 //     acl_manager_commit()                     forwarders find it
@@ -23,9 +24,9 @@ int acl_manager_start(void);
 void acl_manager_stop(void);
 
 // --- changes ---
-// `set`, `list`: read files again of the one of this name, "" = of all, NULL = of none. `done` is called on the control
-// loop; result 0: ready; -EINVAL: refused, `why` says it in lines; -EAGAIN: another one went first. -EBUSY: a change is
-// being prepared, or was and has not been ended.
+// `set`, `list`: read files again of the one of this name, "" = of all, NULL = of none. `done` is
+// called on the control loop; result 0: ready; -EINVAL: refused, `why` says it in lines; -EAGAIN:
+// another one went first. -EBUSY: a change is being prepared, or was and has not been ended.
 struct acl_prepare_ask {
     const struct acl_wanted *wanted;
     const char *set, *list;
@@ -33,14 +34,18 @@ struct acl_prepare_ask {
     void *ctx;
 };
 int acl_manager_prepare(const struct acl_prepare_ask *ask);
-// The same, waiting; whatever is being prepared or was gives way. At start, when nobody is served yet, and to go back.
+// The same, waiting; whatever is being prepared or was gives way. At start, when nobody is served
+// yet, and to go back.
 int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why);
 bool acl_manager_is_building(void); // a change is being prepared: questions are answered when it is
 const struct acl_wanted *acl_manager_prepared(void); // what is ready, or NULL
 const struct acl_wanted *acl_manager_wanted(void);   // what is in force
-int acl_manager_commit(char *err, size_t err_size);  // 0, or -errno with a sentence and nothing changed
+int acl_manager_commit(char *err,
+                       size_t err_size); // 0, or -errno with a sentence and nothing changed
 void acl_manager_undo(void);
-void acl_manager_end(bool stays); // what was committed stays; also of a change that was only prepared, with false
-uint16_t acl_manager_id(const char *name); // of a list, also of one that the commit under way takes away; 0 = there is none
+void acl_manager_end(
+    bool stays); // what was committed stays; also of a change that was only prepared, with false
+uint16_t acl_manager_id(const char *name); // of a list, also of one that the commit under way takes
+                                           // away; 0 = there is none
 
 #endif

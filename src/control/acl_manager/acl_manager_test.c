@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_manager_test.c - access lists and sets from files to what forwarders find: replaced, changed in place, refused, taken back
+// acl_manager_test.c - access lists and sets from files to what forwarders find: replaced, changed
+// in place, refused, taken back
 //
-// acl_manager's own work is called without its thread, with real engines and sets. What is in force is compared with
-// the linear oracle, counters with what a forwarder would have counted.
+// acl_manager's own work is called without its thread, with real engines and sets. What is in force
+// is compared with the linear oracle, counters with what a forwarder would have counted.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,8 @@ static void want_set(struct acl_wanted *w, const char *name, const char *members
     memset(s, 0, sizeof *s);
     snprintf(s->name, sizeof s->name, "%s", name);
     snprintf(s->file, sizeof s->file, "%s", from);
-    assert_int_equal(acl_text_members("test", members, strlen(members), &s->member, said, sizeof said), 0);
+    assert_int_equal(
+        acl_text_members("test", members, strlen(members), &s->member, said, sizeof said), 0);
     text_printf(&s->text, "%s%s", members, from);
 }
 
@@ -132,7 +134,8 @@ static uint64_t packets(const char *list, uint32_t number)
 
 // --- tests ---------------------------------------------------------------------------------------
 
-static const char edge[] = "10 permit tcp from any to any port 443\n20 deny ip from set bad\n30 permit udp from 10.0.0.0/8\n";
+static const char edge[] = "10 permit tcp from any to any port 443\n20 deny ip from set bad\n30 "
+                           "permit udp from 10.0.0.0/8\n";
 
 static void start(void)
 {
@@ -163,10 +166,13 @@ static void counters_of_rules_that_stay_are_kept(void **state)
         pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
     pass("edge", key("1.1.1.1", "10.0.0.1", 6, 80));
     want_set(w, "bad", "192.0.2.0/24\n", "");
-    want_list(w, "edge", "10 deny tcp from any to any port 443\n20 deny ip from set bad to 10.0.0.0/8\n30 permit udp from 10.0.0.0/8\n40 permit 89\n", "");
+    want_list(w, "edge",
+              "10 deny tcp from any to any port 443\n20 deny ip from set bad to 10.0.0.0/8\n30 "
+              "permit udp from 10.0.0.0/8\n40 permit 89\n",
+              "");
     assert_int_equal(go_to(w, true), 0);
     assert_ptr_not_equal(content("edge"), before); // more than one rule: built aside
-    assert_int_equal(packets("edge", 10), 5);      // it matches the same, though it does something else
+    assert_int_equal(packets("edge", 10), 5); // it matches the same, though it does something else
     assert_int_equal(packets("edge", 20), 0);
     assert_int_equal(packets("edge", 0), 1);
     pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
@@ -184,7 +190,8 @@ static uint64_t total(unsigned verdict)
     return sum[verdict].packets;
 }
 
-static void assert_totals(uint64_t permit, uint64_t deny, uint64_t reject, uint64_t redirect, uint64_t by_default)
+static void assert_totals(uint64_t permit, uint64_t deny, uint64_t reject, uint64_t redirect,
+                          uint64_t by_default)
 {
     assert_int_equal(total(ACL_PERMIT), permit);
     assert_int_equal(total(ACL_DENY), deny);
@@ -202,27 +209,34 @@ static void go_to_rules(const char *rules, bool stays)
     assert_int_equal(go_to(w, stays), 0);
 }
 
-// Of rules that come, go, do something else, and take each other's slots; with what is taken back, and what is cleared.
+// Of rules that come, go, do something else, and take each other's slots; with what is taken back,
+// and what is cleared.
 static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **state)
 {
-    const struct acl_key4 web = key("1.1.1.1", "10.0.0.1", 6, 443), other = key("1.1.1.1", "10.0.0.1", 6, 80), bad = key("192.0.2.1", "10.0.0.1", 6, 80);
+    const struct acl_key4 web = key("1.1.1.1", "10.0.0.1", 6, 443),
+                          other = key("1.1.1.1", "10.0.0.1", 6, 80),
+                          bad = key("192.0.2.1", "10.0.0.1", 6, 80);
 
     start();
     pass("edge", web);
     pass("edge", bad);
     pass("edge", other);
     assert_totals(1, 1, 0, 0, 1);
-    go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", false); // one goes in place, and comes back
+    go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n",
+                false); // one goes in place, and comes back
     assert_int_equal(packets("edge", 20), 1);
     assert_totals(1, 1, 0, 0, 1);
     go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", true);
     pass("edge", bad);
     assert_totals(1, 1, 0, 0, 2);
-    go_to_rules("10 permit tcp from any to any port 443\n25 reject ip from set bad\n30 permit udp from 10.0.0.0/8\n", true); // takes its slot
+    go_to_rules("10 permit tcp from any to any port 443\n25 reject ip from set bad\n30 permit udp "
+                "from 10.0.0.0/8\n",
+                true); // takes its slot
     pass("edge", bad);
     assert_int_equal(packets("edge", 25), 1);
     assert_totals(1, 1, 1, 0, 2);
-    go_to_rules("10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n", true); // built aside
+    go_to_rules("10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n",
+                true); // built aside
     assert_int_equal(packets("edge", 10), 1);
     assert_totals(1, 1, 1, 0, 2);
     pass("edge", web);
@@ -235,9 +249,13 @@ static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **st
     pass("edge", web);
     assert_totals(0, 1, 0, 0, 0);
     for (unsigned i = 0; i < 200; i++) { // rules that take each other's slots
-        go_to_rules(i % 2 ? "10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n"
-                          : i % 4 ? "10 deny tcp from any to any port 443\n20 permit tcp\n30 permit udp redirect to 192.0.2.9\n"
-                                  : "10 deny tcp from any to any port 443\n20 reject tcp\n30 permit udp redirect to 192.0.2.9\n", true);
+        go_to_rules(
+            i % 2   ? "10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n"
+            : i % 4 ? "10 deny tcp from any to any port 443\n20 permit tcp\n30 permit udp redirect "
+                      "to 192.0.2.9\n"
+                    : "10 deny tcp from any to any port 443\n20 reject tcp\n30 permit udp redirect "
+                      "to 192.0.2.9\n",
+            true);
         pass("edge", other);
     }
     assert_totals(50, 1, 50, 0, 100);
@@ -252,24 +270,27 @@ static void one_rule_comes_and_goes_in_place(void **state)
         char rules[300];
         uint32_t epoch = before->epoch;
 
-        snprintf(rules, sizeof rules, round % 2 ? "%s" : "%s15 %s ip from 203.0.113.0/24\n", edge, round % 4 ? "permit" : "reject");
+        snprintf(rules, sizeof rules, round % 2 ? "%s" : "%s15 %s ip from 203.0.113.0/24\n", edge,
+                 round % 4 ? "permit" : "reject");
         want_set(w, "bad", "192.0.2.0/24\n", "");
         want_list(w, "edge", rules, "");
         assert_int_equal(go_to(w, true), 0);
         assert_ptr_equal(content("edge"), before);
         assert_true(before->epoch > epoch); // verdict caches forget
-        assert_int_equal(pass("edge", key("203.0.113.9", "10.0.0.1", 6, round % 2 ? 443 : 80)), round % 2 ? 10 : 15);
+        assert_int_equal(pass("edge", key("203.0.113.9", "10.0.0.1", 6, round % 2 ? 443 : 80)),
+                         round % 2 ? 10 : 15);
         if (round % 2 == 0) {
             uint32_t slot = acl_slot_of(acl_engine_list(before->engine), 15);
             assert_int_equal(before->verb[slot], round % 4 ? ACL_PERMIT : ACL_REJECT);
-            assert_int_equal(packets("edge", 15), 1); // not what a rule before had counted in its slot
+            assert_int_equal(packets("edge", 15),
+                             1); // not what a rule before had counted in its slot
         }
     }
     assert_int_equal(packets("edge", 10), 100);
 }
 
-// A rule for every shelf of a side, all of which are full, takes more room than there is: reclaiming makes a new core, and the old one is
-// garbage in turn.
+// A rule for every shelf of a side, all of which are full, takes more room than there is:
+// reclaiming makes a new core, and the old one is garbage in turn.
 static void what_reclaiming_leaves_is_reclaimed_too(void **state)
 {
     static char rules[131072];
@@ -278,9 +299,12 @@ static void what_reclaiming_leaves_is_reclaimed_too(void **state)
     size_t n = 0;
 
     for (unsigned i = 0; i < 90 * 16; i++)
-        n += (size_t)snprintf(rules + n, sizeof rules - n, "%u permit tcp from 10.%u.0.0/16 to any port %u\n", 100 + i, i / 16, i);
+        n += (size_t)snprintf(rules + n, sizeof rules - n,
+                              "%u permit tcp from 10.%u.0.0/16 to any port %u\n", 100 + i, i / 16,
+                              i);
     for (unsigned i = 0; i < 92; i++)
-        n += (size_t)snprintf(rules + n, sizeof rules - n, "%u permit tcp from any to 10.%u.0.0/16\n", 5000 + i, i);
+        n += (size_t)snprintf(rules + n, sizeof rules - n,
+                              "%u permit tcp from any to 10.%u.0.0/16\n", 5000 + i, i);
     want_list(w, "edge", rules, "");
     assert_int_equal(go_to(w, true), 0);
     const struct acl_content *before = content("edge");
@@ -331,8 +355,11 @@ static void what_is_taken_back_leaves_no_trace(void **state)
     start();
     pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
     const struct acl_content *before = content("edge");
-    static const char *const others[] = {"10 deny ip\n", "10 permit tcp from any to any port 443\n20 deny ip from set bad\n",
-                                         "5 deny ip\n10 permit tcp from any to any port 443\n20 deny ip from set bad\n30 permit udp from 10.0.0.0/8\n", NULL};
+    static const char *const others[] = {
+        "10 deny ip\n", "10 permit tcp from any to any port 443\n20 deny ip from set bad\n",
+        "5 deny ip\n10 permit tcp from any to any port 443\n20 deny ip from set bad\n30 permit udp "
+        "from 10.0.0.0/8\n",
+        NULL};
 
     for (unsigned i = 0; i < 4; i++) {
         struct acl_wanted *w = wanted_new();
@@ -370,7 +397,8 @@ static void what_does_not_fit_or_is_wrong_changes_nothing(void **state)
     start();
     const struct acl_content *before = content("edge");
     for (unsigned i = 0; i < 100000; i++)
-        text_printf(&rules, "%u deny tcp from 10.%u.%u.0/24 to any port %u\n", 1000 + i, i >> 8 & 255, i & 255, i % 60000);
+        text_printf(&rules, "%u deny tcp from 10.%u.%u.0/24 to any port %u\n", 1000 + i,
+                    i >> 8 & 255, i & 255, i % 60000);
     write_file(file, rules.s);
     for (unsigned i = 0; i < 2 + sizeof wrong / sizeof *wrong; i++) {
         struct acl_wanted *w = wanted_new();
@@ -384,7 +412,9 @@ static void what_does_not_fit_or_is_wrong_changes_nothing(void **state)
         want_set(w, "bad", "192.0.2.0/24\n", "");
         want_list(w, "edge", edge, file);
         assert_int_equal(go_to(w, true), -EINVAL);
-        const char *says = i == 0 ? "'set acl-limit memory " : i == 1 ? "'set acl-limit build-time'" : wrong[i - 2].says;
+        const char *says = i == 0   ? "'set acl-limit memory "
+                           : i == 1 ? "'set acl-limit build-time'"
+                                    : wrong[i - 2].says;
         if (!strstr(text_str(&why), says))
             fail_msg("expected \"%s\" in: %s", says, text_str(&why));
         assert_ptr_equal(content("edge"), before);
@@ -402,7 +432,8 @@ static void files_are_plain_gzip_or_columns(void **state)
     gzputs(g, "# bad ones\n192.0.2.0/24 ; a comment\n\n2001:db8::1\n198.51.100.7,reason\n");
     gzclose(g);
     snprintf(csv, sizeof csv, "%s.csv", file);
-    write_file(csv, "action,number,protocol,to-port,from\npermit,10,tcp,443,\ndeny,20,ip,,set bad\n");
+    write_file(csv,
+               "action,number,protocol,to-port,from\npermit,10,tcp,443,\ndeny,20,ip,,set bad\n");
     want_set(w, "bad", "", gz);
     want_list(w, "edge", "", csv);
     assert_int_equal(go_to(w, true), 0);
@@ -452,7 +483,8 @@ static void a_file_is_bounded_and_is_one(void **state)
     unlink(csv);
     unlink(gz);
     assert_int_equal(mkfifo(gz, 0600), 0);
-    assert_int_equal(acl_file_members(gz, &m, said, sizeof said), -EINVAL); // and nobody waits for a writer
+    assert_int_equal(acl_file_members(gz, &m, said, sizeof said),
+                     -EINVAL); // and nobody waits for a writer
     assert_non_null(strstr(said, "not a regular file"));
     unlink(gz);
 }
@@ -491,7 +523,8 @@ static void files_lie_in_stated_directories(void **state)
     assert_int_equal(acl_file_members(file, &m, said, sizeof said), -EXDEV);
     assert_int_equal(acl_file_members(link, &m, said, sizeof said), -EXDEV);
     assert_non_null(strstr(said, "start kamueed with --file-dir"));
-    assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -EXDEV); // nor is told what there is
+    assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said),
+                     -EXDEV); // nor is told what there is
     assert_int_equal(file_allow(FILE_READ, "/tmp"), 0);
     assert_int_equal(acl_file_members(link, &m, said, sizeof said), 0);
     file_allow_none();
@@ -518,27 +551,32 @@ static void list_with_a_file_takes_rules_of_its_own(void **state)
     nanosleep(&moment, NULL); // a file that was written just now may be written again
     assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n"), 0);
     const struct acl_content *before = content("edge");
-    assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n15 deny ip from set bad\n"), 0);
+    assert_int_equal(
+        go_to_file_and("10 permit tcp from any to any port 443\n15 deny ip from set bad\n"), 0);
     assert_ptr_equal(content("edge"), before);
     assert_int_equal(pass("edge", key("192.0.2.9", "10.0.0.1", 6, 80)), 15);
     assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n"), 0);
     assert_ptr_equal(content("edge"), before);
     assert_int_equal(pass("edge", key("192.0.2.9", "10.0.0.1", 6, 80)), 20);
 
-    assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n30 deny ip\n"), -EINVAL);
+    assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n30 deny ip\n"),
+                     -EINVAL);
     assert_non_null(strstr(text_str(&why), ":2: rule 30 appears twice"));
 
-    assert_int_equal(go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n"), 0); // several: built aside
+    assert_int_equal(go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n"),
+                     0); // several: built aside
     assert_ptr_not_equal(content("edge"), before);
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 17, 80)), 30);
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 6, 80)), 12);
     assert_int_equal(packets("edge", 20), 1);
     const struct acl_build *b = acl_held_list_find("edge")->build;
-    assert_int_equal(acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), 30))->extra, ACL_LOG);
+    assert_int_equal(acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), 30))->extra,
+                     ACL_LOG);
 
     before = content("edge");
     write_file(file, "20 deny ip from set bad\n40 permit udp from 10.0.0.0/8\n");
-    assert_int_equal(go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n13 permit 89\n"), 0);
+    assert_int_equal(
+        go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n13 permit 89\n"), 0);
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 17, 80)), 40);
 }
 
@@ -546,7 +584,9 @@ static uint32_t seen_at(uint32_t number)
 {
     struct acl_build *b = acl_held_list_find("edge")->build;
 
-    return acl_build_seen(b, number ? acl_slot_of(acl_engine_list(b->content->engine), number) : ACL_MISS)->at_s;
+    return acl_build_seen(b, number ? acl_slot_of(acl_engine_list(b->content->engine), number)
+                                    : ACL_MISS)
+        ->at_s;
 }
 
 static void last_hit_is_when_a_counter_was_found_changed(void **state)
@@ -570,7 +610,8 @@ static void last_hit_is_when_a_counter_was_found_changed(void **state)
 
     struct acl_wanted *w = wanted_new(); // another content: rules that stay keep it
     want_set(w, "bad", "192.0.2.0/24\n", "");
-    want_list(w, "edge", "10 permit tcp from any to any port 443\n30 permit tcp\n40 deny tcp\n", "");
+    want_list(w, "edge", "10 permit tcp from any to any port 443\n30 permit tcp\n40 deny tcp\n",
+              "");
     assert_int_equal(go_to(w, true), 0);
     b = acl_held_list_find("edge")->build;
     acl_build_look(b, 0, 10, 110);
@@ -584,7 +625,8 @@ static void last_hit_is_when_a_counter_was_found_changed(void **state)
 // What few rules have is let go of with the rule, in place or with its list.
 static void meters_sessions_and_redirects_go_with_their_rules(void **state)
 {
-    static const char with[] = "10 permit ip from 10.0.0.0/8\n20 permit udp police 100 mirror ids redirect to 192.0.2.9\n",
+    static const char with[] =
+        "10 permit ip from 10.0.0.0/8\n20 permit udp police 100 mirror ids redirect to 192.0.2.9\n",
                       without[] = "10 permit ip from 10.0.0.0/8\n";
     struct ip_addr to[ACL_REDIRECT_MAX];
 
@@ -603,7 +645,8 @@ static void meters_sessions_and_redirects_go_with_their_rules(void **state)
     assert_non_null(strstr(text_str(&why), "there is no mirror-session 'ids'"));
 }
 
-// Lists that grow and shrink at random, one or many rules at a time, some taken back: always what the oracle says.
+// Lists that grow and shrink at random, one or many rules at a time, some taken back: always what
+// the oracle says.
 static void random_changes_agree_with_the_oracle(void **state)
 {
     unsigned seed = 7;
@@ -614,8 +657,10 @@ static void random_changes_agree_with_the_oracle(void **state)
         bool stays = rand_r(&seed) % 4;
 
         for (unsigned n = 1; n <= 40; n++)
-            if (rand_r(&seed) % (round % 3 ? 20 : 2)) // mostly all of them: few differ from round to round
-                text_printf(&rules, "%u %s %s from %u.0.0.0/%u to any%s\n", n, n % 3 ? "permit" : "deny", n % 2 ? "tcp" : "udp", n % 7 + 1,
+            if (rand_r(&seed) %
+                (round % 3 ? 20 : 2)) // mostly all of them: few differ from round to round
+                text_printf(&rules, "%u %s %s from %u.0.0.0/%u to any%s\n", n,
+                            n % 3 ? "permit" : "deny", n % 2 ? "tcp" : "udp", n % 7 + 1,
                             n % 5 ? 8u : 7u, n % 4 ? "" : " port 80");
         want_list(w, "edge", text_str(&rules), "");
         text_free(&rules);
@@ -626,7 +671,8 @@ static void random_changes_agree_with_the_oracle(void **state)
         for (unsigned i = 0; l && i < 50; i++) {
             char src[20];
             snprintf(src, sizeof src, "%u.0.0.%u", rand_r(&seed) % 9, i);
-            struct acl_key4 k = key(src, "10.0.0.1", rand_r(&seed) % 2 ? 6 : 17, rand_r(&seed) % 2 ? 80 : 81);
+            struct acl_key4 k =
+                key(src, "10.0.0.1", rand_r(&seed) % 2 ? 6 : 17, rand_r(&seed) % 2 ? 80 : 81);
             uint32_t wants = 0;
             for (size_t j = 0; j < l->rules.rule.n && !wants; j++)
                 if (acl_rule_matches4(&l->rules.rule.item[j], &k, NULL))
@@ -640,16 +686,21 @@ static void random_changes_agree_with_the_oracle(void **state)
 
 static void damaged_files_are_refused_or_say_what_they_say(void **state)
 {
-    static const char sample[] = "number,action,protocol,from,from-port,to,to-port,options\n"
-                                 "10 permit tcp from set a port 1-5 to 2001:db8::/32 port https established tcp-flags syn,!ack dscp ef log every 3 "
-                                 "police 100 burst 7 description \"x \\\" y\"\n20,deny,icmp6,,,,,icmp-type 3/4 any-fragment\n192.0.2.0/24 # c\n::/0\n";
+    static const char sample[] =
+        "number,action,protocol,from,from-port,to,to-port,options\n"
+        "10 permit tcp from set a port 1-5 to 2001:db8::/32 port https established tcp-flags "
+        "syn,!ack dscp ef log every 3 "
+        "police 100 burst 7 description \"x \\\" y\"\n20,deny,icmp6,,,,,icmp-type 3/4 "
+        "any-fragment\n192.0.2.0/24 # c\n::/0\n";
     unsigned seed = 3;
     uint8_t data[sizeof sample];
 
     for (unsigned i = 0; i < 20000; i++) {
         memcpy(data, sample, sizeof data);
         for (unsigned n = rand_r(&seed) % 6; n; n--)
-            data[rand_r(&seed) % (sizeof data - 1)] = rand_r(&seed) % 3 ? (uint8_t)sample[rand_r(&seed) % (sizeof data - 1)] : (uint8_t)rand_r(&seed);
+            data[rand_r(&seed) % (sizeof data - 1)] =
+                rand_r(&seed) % 3 ? (uint8_t)sample[rand_r(&seed) % (sizeof data - 1)]
+                                  : (uint8_t)rand_r(&seed);
         size_t from = rand_r(&seed) % 2 ? 0 : rand_r(&seed) % (sizeof data - 1);
         LLVMFuzzerTestOneInput(data + from, sizeof data - 1 - from);
     }

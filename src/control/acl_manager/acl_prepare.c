@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_prepare.c - what it takes to get from the access lists and sets in force to those that are wanted
+// acl_prepare.c - what it takes to get from the access lists and sets in force to those that are
+// wanted
 //
-// Files are read, sets and lists built aside; whatever is wrong, or too large, is found here, while nothing has changed.
-// A set of which few members differ is changed in place, and so is a list of which one rule comes or goes; else a new one is
-// built, and with a new set the lists that name it: they know it by its address.
+// Files are read, sets and lists built aside; whatever is wrong, or too large, is found here, while
+// nothing has changed. A set of which few members differ is changed in place, and so is a list of
+// which one rule comes or goes; else a new one is built, and with a new set the lists that name it:
+// they know it by its address.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +20,9 @@
 
 #define MEMBERS_IN_PLACE 4096 // of a set, changed in one publication
 #define READ_BYTE_NS 60       // of a file, about: a million rules are 50 MB, a million members 17
-#define RULES_MEASURED 10000  // a shorter list says nothing about the time for a long one; rte_acl, which is slow, compiles none of these
+#define RULES_MEASURED                                                                             \
+    10000 // a shorter list says nothing about the time for a long one; rte_acl, which is slow,
+          // compiles none of these
 
 struct prepare {
     struct acl_wanted *w;
@@ -58,7 +62,9 @@ static bool fits(struct prepare *p, const char *what, const char *name, uint64_t
     uint64_t limit = p->w->memory_bytes;
 
     if (p->bytes + need > limit) {
-        say(p, "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are in use; 'set acl-limit memory %u' is enough",
+        say(p,
+            "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
+            "in use; 'set acl-limit memory %u' is enough",
             what, name, mib(need), mib(p->bytes), mib(limit), mib(p->bytes + need));
         return false;
     }
@@ -72,8 +78,10 @@ static bool fits_time(struct prepare *p, const char *name, size_t n)
 
     if (need <= p->w->build_ns)
         return true;
-    say(p, "acl %s: building %zu rules takes about %u s, more than the %u s of 'set acl-limit build-time'", name, n,
-        (unsigned)(need / NS_PER_SECOND + 1), (unsigned)(p->w->build_ns / NS_PER_SECOND));
+    say(p,
+        "acl %s: building %zu rules takes about %u s, more than the %u s of 'set acl-limit "
+        "build-time'",
+        name, n, (unsigned)(need / NS_PER_SECOND + 1), (unsigned)(p->w->build_ns / NS_PER_SECOND));
     return false;
 }
 
@@ -106,12 +114,15 @@ static bool wanted_members(struct prepare *p, const struct acl_wanted_set *s, st
     return true;
 }
 
-static void compare_members(const struct acl_members *old, const struct acl_members *new, struct acl_members *del, struct acl_members *add)
+static void compare_members(const struct acl_members *old, const struct acl_members *new,
+                            struct acl_members *del, struct acl_members *add)
 {
     size_t i = 0, j = 0;
 
     while (i < old->item.n || j < new->item.n) {
-        int d = i == old->item.n ? 1 : j == new->item.n ? -1 : acl_member_compare(&old->item.item[i], &new->item.item[j]);
+        int d = i == old->item.n   ? 1
+                : j == new->item.n ? -1
+                                   : acl_member_compare(&old->item.item[i], &new->item.item[j]);
 
         if (d < 0)
             *vec_push(&del->item) = old->item.item[i];
@@ -148,12 +159,14 @@ static void prepare_set(struct prepare *p, const struct acl_wanted_set *s)
     struct acl_set_change x = {.kind = held ? ACL_REPLACE : ACL_NEW};
     struct acl_members m = {0}, old = {0};
     struct work work;
-    bool same = held && was && !strcmp(text_str(&was->text), text_str(&s->text)) && !asked(p->again->set, s->name);
+    bool same = held && was && !strcmp(text_str(&was->text), text_str(&s->text)) &&
+                !asked(p->again->set, s->name);
 
     memcpy(x.name, s->name, sizeof x.name);
     if (same)
         return;
-    work_begin(&work, acl_file_sign(s->file).bytes * READ_BYTE_NS, "acl_manager: reading: address-set=%s file=%s", s->name, LOG_VALUE(s->file));
+    work_begin(&work, acl_file_sign(s->file).bytes * READ_BYTE_NS,
+               "acl_manager: reading: address-set=%s file=%s", s->name, LOG_VALUE(s->file));
     if (!wanted_members(p, s, &m))
         goto done;
     if (held) {
@@ -190,24 +203,29 @@ static struct acl_set *set_to_be(const struct prepare *p, const char *name, bool
 
 // --- lists ---------------------------------------------------------------------------------------
 
-// Whether the list's file is the one that was read for the list in force, and is not asked to be read again.
-static bool file_is_as_read(const struct prepare *p, const struct acl_wanted_list *w, const struct acl_wanted_list *was,
-                            const struct acl_held_list *held, const struct acl_file_sign *now)
+// Whether the list's file is the one that was read for the list in force, and is not asked to be
+// read again.
+static bool file_is_as_read(const struct prepare *p, const struct acl_wanted_list *w,
+                            const struct acl_wanted_list *was, const struct acl_held_list *held,
+                            const struct acl_file_sign *now)
 {
-    return held && was && w->file[0] && !strcmp(w->file, was->file) && !asked(p->again->list, w->name) &&
-           acl_file_same(&held->build->file, now);
+    return held && was && w->file[0] && !strcmp(w->file, was->file) &&
+           !asked(p->again->list, w->name) && acl_file_same(&held->build->file, now);
 }
 
-// All rules, sorted, with the indexes of sets as the list in force has them, as far as they are still there. `file_of`: those of the
-// file are taken from the list in force, apart from the rules that this configuration had; NULL: the file is read.
-static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_wanted_list *file_of,
-                         const struct acl_held_list *held, struct acl_lines *l)
+// All rules, sorted, with the indexes of sets as the list in force has them, as far as they are
+// still there. `file_of`: those of the file are taken from the list in force, apart from the rules
+// that this configuration had; NULL: the file is read.
+static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w,
+                         const struct acl_wanted_list *file_of, const struct acl_held_list *held,
+                         struct acl_lines *l)
 {
     char why[400];
     size_t at = 0;
     bool another = false;
 
-    for (unsigned i = 0; held && i < held->build->n_sets && set_to_be(p, held->build->set_name[i], &another); i++)
+    for (unsigned i = 0;
+         held && i < held->build->n_sets && set_to_be(p, held->build->set_name[i], &another); i++)
         acl_lines_set(l, held->build->set_name[i]);
     if (acl_lines_copy(l, &w->rules)) {
         l->n_sets = 0;
@@ -231,26 +249,31 @@ static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w, con
         if (at < own)
             say(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
         else
-            say(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file, l->how.item[at].line, l->rule.item[at].number);
+            say(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file, l->how.item[at].line,
+                l->rule.item[at].number);
         return false;
     }
     return true;
 }
 
-// Whether some set is another one than in the list in force; false also when one is missing, which has been said.
-static bool find_sets(struct prepare *p, const char *name, const struct acl_lines *l, struct acl_set **set, bool *another)
+// Whether some set is another one than in the list in force; false also when one is missing, which
+// has been said.
+static bool find_sets(struct prepare *p, const char *name, const struct acl_lines *l,
+                      struct acl_set **set, bool *another)
 {
     for (unsigned i = 0; i < l->n_sets; i++) {
         set[i] = set_to_be(p, l->set[i], another);
         if (set[i])
             continue;
-        say(p, "acl %s: there is no address-set '%s'; create it with 'set address-set %s …'", name, l->set[i], l->set[i]);
+        say(p, "acl %s: there is no address-set '%s'; create it with 'set address-set %s …'", name,
+            l->set[i], l->set[i]);
         return false;
     }
     return true;
 }
 
-static void in_place(struct acl_list_change *x, const struct acl_lines *l, const struct acl_difference *d, const struct acl_build *b)
+static void in_place(struct acl_list_change *x, const struct acl_lines *l,
+                     const struct acl_difference *d, const struct acl_build *b)
 {
     const struct acl_more *more;
 
@@ -273,18 +296,24 @@ static void in_place(struct acl_list_change *x, const struct acl_lines *l, const
         x->more = *more;
 }
 
-static bool build_list(struct prepare *p, const struct acl_wanted_list *w, const struct acl_lines *l, struct acl_set *const *set,
+static bool build_list(struct prepare *p, const struct acl_wanted_list *w,
+                       const struct acl_lines *l, struct acl_set *const *set,
                        struct acl_list_change *x)
 {
     size_t n = l->rule.n;
     char why[400] = "";
     struct work work;
 
-    if (!fits(p, "acl", w->name, acl_build_need(l->rule.item, l->rule.n)) || !fits_time(p, w->name, l->rule.n))
+    if (!fits(p, "acl", w->name, acl_build_need(l->rule.item, l->rule.n)) ||
+        !fits_time(p, w->name, l->rule.n))
         return false;
-    work_begin(&work, n * acl_held.ns_per_rule, "acl_manager: building: acl=%s rules=%zu", w->name, n);
+    work_begin(&work, n * acl_held.ns_per_rule, "acl_manager: building: acl=%s rules=%zu", w->name,
+               n);
     x->fresh = acl_build_new(l, set, w->otherwise, p->w->memory_bytes, why, sizeof why);
-    work_end(&work, x->fresh ? "acl_manager: built: acl=%s rules=%zu" : "acl_manager: not built: acl=%s rules=%zu", w->name, n);
+    work_end(&work,
+             x->fresh ? "acl_manager: built: acl=%s rules=%zu"
+                      : "acl_manager: not built: acl=%s rules=%zu",
+             w->name, n);
     if (!x->fresh)
         say(p, "acl %s: %s", w->name, why);
     else if (n >= RULES_MEASURED)
@@ -292,12 +321,14 @@ static bool build_list(struct prepare *p, const struct acl_wanted_list *w, const
     return x->fresh;
 }
 
-static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_held_list *held,
-                          const struct acl_file_sign *file, struct acl_lines *l)
+static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w,
+                          const struct acl_held_list *held, const struct acl_file_sign *file,
+                          struct acl_lines *l)
 {
     struct acl_list_change x = {.kind = held ? ACL_REPLACE : ACL_NEW, .id = held ? held->id : 0};
     struct acl_set *set[ACL_SETS_MAX] = {0};
-    bool another = !held || held->build->otherwise != w->otherwise || held->build->n_sets != l->n_sets;
+    bool another =
+        !held || held->build->otherwise != w->otherwise || held->build->n_sets != l->n_sets;
 
     memcpy(x.name, w->name, sizeof x.name);
     for (unsigned i = 0; !another && i < l->n_sets; i++)
@@ -335,14 +366,18 @@ static bool find_mirrors(struct prepare *p, const char *name, const struct acl_m
     for (size_t i = 0; i < n; i++) {
         if (!(more[i].extra & ACL_MIRROR) || acl_wanted_has_mirror(p->w, more[i].mirror))
             continue;
-        say(p, "acl %s: there is no mirror-session '%s'; create it with 'set mirror-session %s to …'", name, more[i].mirror, more[i].mirror);
+        say(p,
+            "acl %s: there is no mirror-session '%s'; create it with 'set mirror-session %s to …'",
+            name, more[i].mirror, more[i].mirror);
         return false;
     }
     return true;
 }
 
-// Rules of the configuration alone, `w` against `was`, with the indexes of sets of the list in force; false: one names another set.
-static bool own_rules(const struct acl_wanted_list *w, const struct acl_build *b, struct acl_lines *l)
+// Rules of the configuration alone, `w` against `was`, with the indexes of sets of the list in
+// force; false: one names another set.
+static bool own_rules(const struct acl_wanted_list *w, const struct acl_build *b,
+                      struct acl_lines *l)
 {
     size_t at;
 
@@ -351,18 +386,22 @@ static bool own_rules(const struct acl_wanted_list *w, const struct acl_build *b
     return !acl_lines_copy(l, &w->rules) && l->n_sets == b->n_sets && !acl_lines_sort(l, &at);
 }
 
-// A list with a file that is as it was, of whose own rules one comes or goes: that rule is all that is looked at.
-static bool one_of_its_own(struct prepare *p, const struct acl_wanted_list *w, const struct acl_wanted_list *was, const struct acl_held_list *held)
+// A list with a file that is as it was, of whose own rules one comes or goes: that rule is all that
+// is looked at.
+static bool one_of_its_own(struct prepare *p, const struct acl_wanted_list *w,
+                           const struct acl_wanted_list *was, const struct acl_held_list *held)
 {
     struct acl_list_change x = {.kind = ACL_REPLACE, .id = held->id};
     const struct acl_build *b = held->build;
     struct acl_lines new = {0}, old = {0};
     struct acl_difference d = {0};
-    bool it_is = b->otherwise == w->otherwise && !names_new_set(p, held) && own_rules(w, b, &new) && own_rules(was, b, &old);
+    bool it_is = b->otherwise == w->otherwise && !names_new_set(p, held) && own_rules(w, b, &new) &&
+                 own_rules(was, b, &old);
 
     if (it_is) {
         d = acl_differ_lines(&new, &old);
-        it_is = d.n == 1 && (!d.comes || (acl_slot_of(acl_engine_list(b->content->engine), new.rule.item[d.added].number) == ACL_MISS &&
+        it_is = d.n == 1 && (!d.comes || (acl_slot_of(acl_engine_list(b->content->engine),
+                                                      new.rule.item[d.added].number) == ACL_MISS &&
                                           acl_build_room(b)));
     }
     if (it_is && find_mirrors(p, w->name, new.more.item, new.more.n)) {
@@ -381,7 +420,8 @@ static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
     const struct acl_held_list *held = acl_held_list_find(w->name);
     struct acl_lines l = {0};
 
-    if (held && was && !strcmp(text_str(&was->text), text_str(&w->text)) && !asked(p->again->list, w->name) && !names_new_set(p, held)) {
+    if (held && was && !strcmp(text_str(&was->text), text_str(&w->text)) &&
+        !asked(p->again->list, w->name) && !names_new_set(p, held)) {
         find_mirrors(p, w->name, held->build->more.item, held->build->more.n);
         return;
     }
@@ -390,7 +430,8 @@ static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
     if (file_of && one_of_its_own(p, w, was, held))
         return;
     struct work work;
-    work_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS, "acl_manager: reading: acl=%s file=%s", w->name, LOG_VALUE(w->file));
+    work_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS,
+               "acl_manager: reading: acl=%s file=%s", w->name, LOG_VALUE(w->file));
     bool right = wanted_rules(p, w, file_of, held, &l);
     work_end(&work, "acl_manager: read: acl=%s rules=%zu", w->name, l.rule.n);
     if (right && find_mirrors(p, w->name, l.more.item, l.more.n))
@@ -418,7 +459,8 @@ static void prepare_going(struct prepare *p)
     }
 }
 
-struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again, struct text *why)
+struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again,
+                               struct text *why)
 {
     struct acl_change *c = calloc(1, sizeof *c);
     struct prepare p = {.w = w, .again = again, .c = c, .why = why, .bytes = acl_held_bytes()};
@@ -426,7 +468,8 @@ struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *aga
     bug_on(!c);
     c->wanted = acl_wanted_get(w);
     if (p.bytes > w->memory_bytes)
-        say(&p, "acl-limit: access lists and address sets already use %u MiB, but 'memory' is %u", mib(p.bytes), mib(w->memory_bytes));
+        say(&p, "acl-limit: access lists and address sets already use %u MiB, but 'memory' is %u",
+            mib(p.bytes), mib(w->memory_bytes));
     vec_foreach (&w->set, s)
         prepare_set(&p, s);
     if (!p.wrong)

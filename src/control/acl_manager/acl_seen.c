@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_seen.c - when rules matched last
 //
-// Forwarders only count. acl_manager looks at counters now and then: who has changed since has been hit since. A content that
-// replaces another takes over what was known when it takes over the counters (acl_build.c: absorb); until then nobody looks.
+// Forwarders only count. acl_manager looks at counters now and then: who has changed since has been
+// hit since. A content that replaces another takes over what was known when it takes over the
+// counters (acl_build.c: absorb); until then nobody looks.
 #include "acl_manager/acl_build.h"
 
 static void look(struct acl_build *b, uint32_t slot, uint32_t now_s)

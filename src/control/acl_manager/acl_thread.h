@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-// acl_manager: runs fn(arg) on the control loop, now or (its mailbox is full) a little later. `arg` is heap memory that fn owns.
+// acl_manager: runs fn(arg) on the control loop, now or (its mailbox is full) a little later. `arg`
+// is heap memory that fn owns.
 void acl_reply(void (*fn)(void *arg), void *arg);
 void acl_lint_forget(bool all); // acl_ask_lint.c: what nobody has asked for lately, or all
 void acl_tidy_later(void); // something waits for a grace period

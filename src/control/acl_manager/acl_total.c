@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_total.c - what a list has decided in all, by verdict
 //
-// The sum of what forwarders counted in each slot, by what the slot's rule does, and a base that keeps it right: a rule that goes leaves its
-// packets there when its slot is taken by another one, a content that is replaced what it had in all, and clearing takes away what there is.
-// So it never falls, but for clearing, and nothing is counted twice: what is added to counters of rules (acl_hits_add) plays no part.
+// The sum of what forwarders counted in each slot, by what the slot's rule does, and a base that
+// keeps it right: a rule that goes leaves its packets there when its slot is taken by another one,
+// a content that is replaced what it had in all, and clearing takes away what there is. So it never
+// falls, but for clearing, and nothing is counted twice: what is added to counters of rules
+// (acl_hits_add) plays no part.
 //
-// Adding up a million rules takes 1.3 ms, or 4 when all of them have matched something, and 2.4 more for each further forwarder (Zen 3,
-// one channel's memory). Who asks often is told what was known lately, so that it takes no more than a hundredth of acl_manager's time.
+// Adding up a million rules takes 1.3 ms, or 4 when all of them have matched something, and 2.4
+// more for each further forwarder (Zen 3, one channel's memory). Who asks often is told what was
+// known lately, so that it takes no more than a hundredth of acl_manager's time.
 #include "acl_manager/acl_build.h"
 
 #include <string.h>
@@ -22,7 +25,8 @@ static unsigned verdict_of(const struct acl_content *c, uint32_t at)
 
     if (at == c->slots)
         return ACL_DEFAULT;
-    return verb & ACL_MORE && c->action[at].extra & ACL_REDIRECT ? ACL_REDIRECTS : (unsigned)verb & ~ACL_MORE;
+    return verb & ACL_MORE && c->action[at].extra & ACL_REDIRECT ? ACL_REDIRECTS
+                                                                 : (unsigned)verb & ~ACL_MORE;
 }
 
 static void add(struct acl_hits *sum, struct acl_hits n)
@@ -32,22 +36,26 @@ static void add(struct acl_hits *sum, struct acl_hits n)
 }
 
 // What the forwarder counted in slots from..to.
-static void add_row(const struct acl_content *c, unsigned forwarder, uint32_t from, uint32_t to, struct acl_hits total[ACL_VERDICTS])
+static void add_row(const struct acl_content *c, unsigned forwarder, uint32_t from, uint32_t to,
+                    struct acl_hits total[ACL_VERDICTS])
 {
     const struct acl_hits *row = c->hits[forwarder];
 
     for (uint32_t at = from; at <= to; at++) {
-        struct acl_hits n = {__atomic_load_n(&row[at].packets, __ATOMIC_RELAXED), __atomic_load_n(&row[at].bytes, __ATOMIC_RELAXED)};
+        struct acl_hits n = {__atomic_load_n(&row[at].packets, __ATOMIC_RELAXED),
+                             __atomic_load_n(&row[at].bytes, __ATOMIC_RELAXED)};
         if (n.packets) // of a long list most rules have matched nothing
             add(&total[verdict_of(c, at)], n);
     }
 }
 
 // Rows of forwarders that have never been are not looked at: they are most of the memory.
-static void add_rows(const struct acl_content *c, uint32_t from, uint32_t to, struct acl_hits total[ACL_VERDICTS])
+static void add_rows(const struct acl_content *c, uint32_t from, uint32_t to,
+                     struct acl_hits total[ACL_VERDICTS])
 {
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
-        if (!f || __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER + f)->polls, __ATOMIC_RELAXED))
+        if (!f ||
+            __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER + f)->polls, __ATOMIC_RELAXED))
             add_row(c, f, from, to, total);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_wanted.h - access lists and address sets as the configuration wants them
 //
-// Made by control from a model and never changed afterwards; control and acl_manager share it by counted references.
-// Each thing has its canonical lines as text: two wanted things are alike when these are.
+// Made by control from a model and never changed afterwards; control and acl_manager share it by
+// counted references. Each thing has its canonical lines as text: two wanted things are alike when
+// these are.
 #ifndef ACL_MANAGER_ACL_WANTED_H
 #define ACL_MANAGER_ACL_WANTED_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_word.h - the names that rules of access lists may have for numbers: protocols, ports, ICMP types, codepoints, TCP flags
+// acl_word.h - the names that rules of access lists may have for numbers: protocols, ports, ICMP
+// types, codepoints, TCP flags
 //
 // The tables are our own, so that a rule means the same on every machine. Any thread; no state.
 #ifndef ACL_MANAGER_ACL_WORD_H
@@ -14,9 +15,11 @@ struct acl_word {
 };
 
 // NULL at the end: {0}.
-extern const struct acl_word acl_protocols[], acl_ports[], acl_icmp_types[], acl_icmp6_types[], acl_dscps[], acl_tcp_flags[];
+extern const struct acl_word acl_protocols[], acl_ports[], acl_icmp_types[], acl_icmp6_types[],
+    acl_dscps[], acl_tcp_flags[];
 
 const struct acl_word *acl_word_find(const struct acl_word *table, const char *name); // or NULL
-const char *acl_word_name(const struct acl_word *table, uint16_t number);             // the first one's, or NULL
+const char *acl_word_name(const struct acl_word *table,
+                          uint16_t number); // the first one's, or NULL
 
 #endif

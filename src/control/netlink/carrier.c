@@ -30,7 +30,8 @@ static void message(void *ctx, const struct nlmsghdr *h)
     struct carrier *c = ctx;
     const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
 
-    if ((h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK) && mnl_nlmsg_get_payload_len(h) >= sizeof *m)
+    if ((h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK) &&
+        mnl_nlmsg_get_payload_len(h) >= sizeof *m)
         c->hit |= m->ifi_index == c->ifindex;
 }
 
@@ -49,7 +50,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         c->fn(c->ctx); // may end c
 }
 
-struct carrier *carrier_listen(struct event_base *loop, int ifindex, void (*fn)(void *ctx), void *ctx)
+struct carrier *carrier_listen(struct event_base *loop, int ifindex, void (*fn)(void *ctx),
+                               void *ctx)
 {
     struct sockaddr_nl links = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
     struct carrier *c = calloc(1, sizeof *c);

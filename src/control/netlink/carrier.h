@@ -10,9 +10,10 @@
 struct event_base;
 struct carrier;
 
-// The current namespace is the interface's. `fn(ctx)` is called on `loop` when the kernel has announced something about it.
-// NULL with errno: there is only the poll then.
-struct carrier *carrier_listen(struct event_base *loop, int ifindex, void (*fn)(void *ctx), void *ctx);
+// The current namespace is the interface's. `fn(ctx)` is called on `loop` when the kernel has
+// announced something about it. NULL with errno: there is only the poll then.
+struct carrier *carrier_listen(struct event_base *loop, int ifindex, void (*fn)(void *ctx),
+                               void *ctx);
 void carrier_end(struct carrier *w); // NULL is fine
 
 #endif

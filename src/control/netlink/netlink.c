@@ -80,7 +80,8 @@ int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool eve
     setsockopt(n->fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof one);
     for (size_t i = 0; events && i < sizeof group / sizeof *group; i++)
         if (setsockopt(n->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof group[i]) &&
-            group[i] < RTNLGRP_NEXTHOP) // kernels before 5.3 have no next-hop objects, those before 6.14 announce no joins
+            group[i] < RTNLGRP_NEXTHOP) // kernels before 5.3 have no next-hop objects, those
+                                        // before 6.14 announce no joins
             goto fail_errno;
     return 0;
 fail_errno:
@@ -115,7 +116,8 @@ static int send_message(struct netlink *n, struct nlmsghdr *h)
 
 int netlink_dump(struct netlink *n, uint16_t type, int family)
 {
-    // Large enough for the longest of the family headers (ifinfomsg): kernels that judge a dump's header look at it.
+    // Large enough for the longest of the family headers (ifinfomsg): kernels that judge a dump's
+    // header look at it.
     union {
         struct nlmsghdr h;
         char space[NLMSG_HDRLEN + 32];
@@ -180,9 +182,12 @@ int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *
     nd = mnl_nlmsg_put_extra_header(&m.h, sizeof *nd);
     nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
     nd->ndm_ifindex = ifindex;
-    nd->ndm_state = want == NETLINK_NEIGH_GROUP ? NUD_NOARP : NUD_NONE; // a group's MAC follows from its address
-    // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): else an ARP flood that fills the table
-    // would push it out, and no new entry could be made for it. NTF_USE alone takes both marks away.
+    nd->ndm_state = want == NETLINK_NEIGH_GROUP
+                        ? NUD_NOARP
+                        : NUD_NONE; // a group's MAC follows from its address
+    // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): else an ARP flood
+    // that fills the table would push it out, and no new entry could be made for it. NTF_USE alone
+    // takes both marks away.
     nd->ndm_flags = want == NETLINK_NEIGH_USE ? NTF_USE : NTF_EXT_LEARNED;
     mnl_attr_put(&m.h, NDA_DST, addr->family == IP4 ? 4 : 16, addr->b);
     if (want == NETLINK_NEIGH_MANAGED)

@@ -36,7 +36,12 @@ enum netlink_event_kind {
     NETLINK_EVENT_MPLS,
 };
 
-enum netlink_link_kind { NETLINK_LINK_OTHER, NETLINK_LINK_MACVLAN, NETLINK_LINK_VLAN, NETLINK_LINK_VRF };
+enum netlink_link_kind {
+    NETLINK_LINK_OTHER,
+    NETLINK_LINK_MACVLAN,
+    NETLINK_LINK_VLAN,
+    NETLINK_LINK_VRF
+};
 
 struct netlink_link {
     int ifindex;
@@ -56,7 +61,8 @@ struct netlink_addr {
     struct ip_addr addr; // the local one
     uint8_t len, scope;
     bool secondary, usable; // usable: neither tentative nor failed
-    bool automatic;         // a link-local address that the kernel has made by itself, as far as it says so (Linux 5.18)
+    bool automatic; // a link-local address that the kernel has made by itself, as far as it says so
+                    // (Linux 5.18)
     bool deprecated;        // others are preferred to it as a source
 };
 
@@ -82,7 +88,7 @@ struct netlink_hop {
 struct netlink_route {
     struct prefix prefix;
     uint8_t type, protocol, scope, tos; // rtm_*
-    uint8_t encap;                      // needs encapsulation: LWTUNNEL_ENCAP_* or NETLINK_ENCAP_OTHER, 0 = none
+    uint8_t encap; // needs encapsulation: LWTUNNEL_ENCAP_* or NETLINK_ENCAP_OTHER, 0 = none
     bool cloned, from;                  // cache entry; has a source prefix
     struct prefix source;
     uint32_t table, metric, nhid;
@@ -117,8 +123,10 @@ struct netlink_netconf {
     uint8_t family;
     int ifindex;            // NETCONFA_IFINDEX_ALL, _DEFAULT or a link
     bool has_ignore_linkdown, ignore_linkdown;
-    bool has_multicast, multicast; // a multicast routing daemon has made the link an interface of its own
-    bool suspect; // it says what no interface of a router should have: forwarding off, a reverse-path filter
+    bool has_multicast,
+        multicast; // a multicast routing daemon has made the link an interface of its own
+    bool suspect;  // it says what no interface of a router should have: forwarding off, a
+                   // reverse-path filter
 };
 
 #define NETLINK_OUTS 32 // interfaces that the kernel's multicast routing has
@@ -185,31 +193,37 @@ struct netlink {
     uint64_t datagrams; // read so far
 };
 
-// Opens a socket in the namespace (netns_fd, -1 = own), joined to every group a router needs when `events`. 0 or -errno.
+// Opens a socket in the namespace (netns_fd, -1 = own), joined to every group a router needs when
+// `events`. 0 or -errno.
 int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events);
 void netlink_close(struct netlink *n);
-uint64_t netlink_namespace(const struct netlink *n); // a number that no other namespace has; 0: the kernel does not tell (before 5.14)
+uint64_t netlink_namespace(const struct netlink *n); // a number that no other namespace has; 0: the
+                                                     // kernel does not tell (before 5.14)
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
 bool netlink_has_more(const struct netlink *n);                  // something is there to be read
 
 // Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);
 
-// Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number, 0 when the socket is
-// empty, -ENOBUFS when the kernel dropped events (or a datagram was cut), or another -errno.
+// Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number,
+// 0 when the socket is empty, -ENOBUFS when the kernel dropped events (or a datagram was cut), or
+// another -errno.
 int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx);
 
 enum netlink_neigh_want {
-    NETLINK_NEIGH_USE,     // resolve now, once (NTF_USE); also ends NTF_MANAGED
-    NETLINK_NEIGH_GROUP,   // a multicast group's entry, also when the table is full (NTF_EXT_LEARNED)
-    NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED), also when the table is full (NTF_EXT_LEARNED)
+    NETLINK_NEIGH_USE,   // resolve now, once (NTF_USE); also ends NTF_MANAGED
+    NETLINK_NEIGH_GROUP, // a multicast group's entry, also when the table is full (NTF_EXT_LEARNED)
+    NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED), also when the table is full
+                           // (NTF_EXT_LEARNED)
     NETLINK_NEIGH_DELETE,  // netlink_neigh_delete()
 };
 // No answer comes unless the kernel refuses (NLMSG_ERROR with n->seq of the request). 0 or -errno.
-int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr, enum netlink_neigh_want want);
+int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr,
+                          enum netlink_neigh_want want);
 int netlink_neigh_delete(struct netlink *n, int ifindex, const struct ip_addr *addr);
 
 // Messages in a buffer of `len` bytes; false when the last one is cut or lies about its length.
-bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx);
+bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struct nlmsghdr *h),
+                  void *ctx);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_attr.h - attributes of a message whose lengths nobody has judged yet: for netlink_parse.c, netlink_multicast.c, neigh_limit.c
+// netlink_attr.h - attributes of a message whose lengths nobody has judged yet: for
+// netlink_parse.c, netlink_multicast.c, neigh_limit.c
 #ifndef NETLINK_NETLINK_ATTR_H
 #define NETLINK_NETLINK_ATTR_H
 

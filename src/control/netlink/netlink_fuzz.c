@@ -16,7 +16,8 @@ static uint64_t sum;
 
 static void read_hop(const struct netlink_hop *hop)
 {
-    sum += hash_bytes(hop->gateway.b, hop->gateway.family ? 16 : 0, (uint64_t)hop->ifindex + hop->weight);
+    sum += hash_bytes(hop->gateway.b, hop->gateway.family ? 16 : 0,
+                      (uint64_t)hop->ifindex + hop->weight);
 }
 
 static void read_route(const struct netlink_route *r)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_multicast.c - multicast routes and memberships of the kernel, as netlink_parse.c has the rest
+// netlink_multicast.c - multicast routes and memberships of the kernel, as netlink_parse.c has the
+// rest
 //
 // A multicast route (the kernel's multicast forwarding cache, families IPMR and
 // IP6MR) has its input in RTA_IIF and its outputs in RTA_MULTIPATH, with the TTL

@@ -94,7 +94,9 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
             case RTA_GATEWAY: attr_ip(a, family, &hop.gateway, &bad); break;
             case RTA_VIA: attr_via(a, &hop.gateway, &bad); break;
             case RTA_ENCAP:
-            case RTA_ENCAP_TYPE: attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad); break;
+            case RTA_ENCAP_TYPE:
+                attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
+                break;
             }
         }
         hop_finish(&hop);
@@ -105,8 +107,9 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
     *out_bad |= bad;
 }
 
-// Of a route's metrics the MTU alone is about packets that are forwarded; the others are for the host's own connections, and
-// so is the lock of an MTU, which forbids path MTU discovery to change it.
+// Of a route's metrics the MTU alone is about packets that are forwarded; the others are for the
+// host's own connections, and so is the lock of an MTU, which forbids path MTU discovery to change
+// it.
 static void parse_metrics(const struct nlattr *metrics, struct netlink_route *r, bool *out_bad)
 {
     const char *p = mnl_attr_get_payload(metrics);
@@ -175,7 +178,9 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         case RTA_NH_ID: r->nhid = attr_u32(a, &bad); break;
         case RTA_ENCAP:
         case RTA_NEWDST:
-        case RTA_ENCAP_TYPE: attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad); break;
+        case RTA_ENCAP_TYPE:
+            attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
+            break;
         case RTA_METRICS: parse_metrics(a, r, &bad); break;
         case RTA_MULTIPATH: parse_multipath(a, family, r, &bad); break;
         }
@@ -202,7 +207,8 @@ static bool attr_is(const struct nlattr *a, const char *word)
 {
     size_t n = strlen(word); // with or without the 0 at its end
 
-    return mnl_attr_get_payload_len(a) >= n && mnl_attr_get_payload_len(a) <= n + 1 && !memcmp(mnl_attr_get_payload(a), word, n);
+    return mnl_attr_get_payload_len(a) >= n && mnl_attr_get_payload_len(a) <= n + 1 &&
+           !memcmp(mnl_attr_get_payload(a), word, n);
 }
 
 static void parse_info_data(const struct nlattr *data, struct netlink_link *l, bool *damaged)
@@ -302,7 +308,10 @@ static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
         case IFA_ADDRESS: attr_ip(a, family, &address, &bad); break;
         case IFA_LOCAL: attr_ip(a, family, &local, &bad); break;
         case IFA_FLAGS: flags = attr_u32(a, &bad); break;
-        case IFA_PROTO: automatic = mnl_attr_get_payload_len(a) && *(const uint8_t *)mnl_attr_get_payload(a) == PROTO_KERNEL_LL; break;
+        case IFA_PROTO:
+            automatic = mnl_attr_get_payload_len(a) &&
+                        *(const uint8_t *)mnl_attr_get_payload(a) == PROTO_KERNEL_LL;
+            break;
         }
     }
     memset(r, 0, sizeof *r);
@@ -380,7 +389,9 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
         case NHA_BLACKHOLE: r->blackhole = true; break;
         case NHA_OIF: r->hop.ifindex = (int)attr_u32(a, &bad); break;
         case NHA_ENCAP:
-        case NHA_ENCAP_TYPE: attr_encap(a, mnl_attr_get_type(a) == NHA_ENCAP_TYPE, &r->encap, &bad); break;
+        case NHA_ENCAP_TYPE:
+            attr_encap(a, mnl_attr_get_type(a) == NHA_ENCAP_TYPE, &r->encap, &bad);
+            break;
         case NHA_FDB: r->fdb = true; break;
         case NHA_GROUP: parse_members(a, r); break;
         case NHA_GATEWAY:
@@ -409,7 +420,8 @@ static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
                !(m->flags & FIB_RULE_INVERT);
     const char *attrs = (const char *)m + NLMSG_ALIGN(sizeof *m);
     r->selectors = (uint32_t)hash_bytes(attrs, (size_t)(message_end(h) - attrs),
-                                        (uint64_t)m->src_len << 24 | (uint64_t)m->dst_len << 16 | (uint64_t)m->tos << 8 | m->action);
+                                        (uint64_t)m->src_len << 24 | (uint64_t)m->dst_len << 16 |
+                                            (uint64_t)m->tos << 8 | m->action);
     attr_each(a, attrs, message_end(h)) {
         switch (mnl_attr_get_type(a)) {
         case FRA_PRIORITY: r->priority = attr_u32(a, &bad); break;
@@ -465,7 +477,9 @@ static int parse_mpls(const struct nlmsghdr *h, struct netlink_mpls *r)
     bool bad = false, has_label = false;
 
     *r = (struct netlink_mpls){0};
-    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) if (mnl_attr_get_type(a) == RTA_DST) {
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m),
+              message_end(h)) if (mnl_attr_get_type(a) == RTA_DST)
+    {
         r->label = be32toh(attr_u32(a, &bad)) >> MPLS_LS_LABEL_SHIFT; // of a label stack entry
         has_label = true;
     }
@@ -523,7 +537,8 @@ bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struc
 {
     const char *p = buf, *end = p + len;
 
-    // Not mnl_nlmsg_ok(): it takes lengths of 2 GiB and more for negative ones, and so for good ones.
+    // Not mnl_nlmsg_ok(): it takes lengths of 2 GiB and more for negative ones, and so for good
+    // ones.
     while (end - p >= (ptrdiff_t)sizeof(struct nlmsghdr)) {
         const struct nlmsghdr *h = (const void *)p;
 

@@ -17,9 +17,10 @@ bool netlink_reader_parse(const char *line, struct netlink_reader *r)
     unsigned protocol, groups;
 
     // sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode
-    return sscanf(line, "%*s %u %" SCNu32 " %x %" SCNu64 " %*u %*s %*u %*u %" SCNu64, &protocol, &r->port, &groups, &r->waiting_bytes,
-                  &r->inode) == 5 &&
-           protocol == NETLINK_ROUTE && groups & (BIT(RTNLGRP_IPV4_ROUTE) | BIT(RTNLGRP_IPV6_ROUTE));
+    return sscanf(line, "%*s %u %" SCNu32 " %x %" SCNu64 " %*u %*s %*u %*u %" SCNu64, &protocol,
+                  &r->port, &groups, &r->waiting_bytes, &r->inode) == 5 &&
+           protocol == NETLINK_ROUTE &&
+           groups & (BIT(RTNLGRP_IPV4_ROUTE) | BIT(RTNLGRP_IPV6_ROUTE));
 }
 
 int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsigned max)

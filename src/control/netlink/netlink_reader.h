@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_reader.h - who else hears of the kernel's routes
 //
-// Sockets of other programs in a namespace that are subscribed to announcements of routes, as /proc/net/netlink has them: of a
-// routing daemon, as a rule. One that ends takes its socket along; one that hangs leaves what it is told unread. Any manager.
+// Sockets of other programs in a namespace that are subscribed to announcements of routes, as
+// /proc/net/netlink has them: of a routing daemon, as a rule. One that ends takes its socket along;
+// one that hangs leaves what it is told unread. Any manager.
 #ifndef NETLINK_NETLINK_READER_H
 #define NETLINK_NETLINK_READER_H
 
@@ -15,7 +16,8 @@ struct netlink_reader {
     uint64_t waiting_bytes; // not read yet
 };
 
-// Those of the namespace (netns.h; NETNS_OWN: our own) but for our socket `own`. How many, at most max; or -errno.
+// Those of the namespace (netns.h; NETNS_OWN: our own) but for our socket `own`. How many, at most
+// max; or -errno.
 int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsigned max);
 // A line of /proc/net/netlink. False: it is no such socket.
 bool netlink_reader_parse(const char *line, struct netlink_reader *r);

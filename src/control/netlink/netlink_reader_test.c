@@ -16,10 +16,18 @@ static void sockets_that_hear_of_routes_are_told_from_others(void **state)
 {
     struct netlink_reader r;
 
-    assert_false(netlink_reader_parse("sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n", &r));
-    assert_false(netlink_reader_parse("00000000f0e1d2c3 0   1234       00000111 0        0        0     2        0        5555\n", &r));
-    assert_false(netlink_reader_parse("00000000f0e1d2c3 15  4294963200 00000440 0        0        0     2        0        5555\n", &r));
-    assert_true(netlink_reader_parse("00000000f0e1d2c3 0   4294963200 00000551 7424     0        0     2        3        5555\n", &r));
+    assert_false(netlink_reader_parse("sk               Eth Pid        Groups   Rmem     Wmem     "
+                                      "Dump  Locks    Drops    Inode\n",
+                                      &r));
+    assert_false(netlink_reader_parse(
+        "00000000f0e1d2c3 0   1234       00000111 0        0        0     2        0        5555\n",
+        &r));
+    assert_false(netlink_reader_parse(
+        "00000000f0e1d2c3 15  4294963200 00000440 0        0        0     2        0        5555\n",
+        &r));
+    assert_true(netlink_reader_parse(
+        "00000000f0e1d2c3 0   4294963200 00000551 7424     0        0     2        3        5555\n",
+        &r));
     assert_int_equal(r.port, 4294963200u);
     assert_int_equal(r.waiting_bytes, 7424);
     assert_int_equal(r.inode, 5555);

@@ -158,7 +158,8 @@ static void multipath_legs_keep_their_weights(void **state)
         struct rtnexthop *nh = mnl_nlmsg_get_payload_tail(&m.h);
         ip4_t gw = htobe32(0x0a000000u + (unsigned)i);
 
-        *nh = (struct rtnexthop){.rtnh_hops = (uint8_t)(i % 3), .rtnh_ifindex = i + 1, .rtnh_len = sizeof *nh + 8};
+        *nh = (struct rtnexthop){
+            .rtnh_hops = (uint8_t)(i % 3), .rtnh_ifindex = i + 1, .rtnh_len = sizeof *nh + 8};
         m.h.nlmsg_len += sizeof *nh;
         mnl_attr_put(&m.h, RTA_GATEWAY, 4, &gw);
     }
@@ -302,7 +303,8 @@ static void every_cut_of_a_message_is_noticed_or_harmless(void **state)
 {
     multipath_legs_keep_their_weights(state);
     for (uint32_t len = 0; len < m.h.nlmsg_len; len++) {
-        uint8_t *copy = malloc(len ? len : 1); // exactly so large that a sanitizer sees one byte too far
+        uint8_t *copy =
+            malloc(len ? len : 1); // exactly so large that a sanitizer sees one byte too far
         unsigned n = 0;
 
         memcpy(copy, &m, len);
@@ -412,7 +414,8 @@ static void a_joined_group_has_a_link(void **state)
     // as Linux 6.18 sends them: ifaddrmsg, IFA_MULTICAST, IFA_CACHEINFO
     struct ifaddrmsg *a = begin(RTM_NEWMULTICAST, 0, sizeof *a);
 
-    *a = (struct ifaddrmsg){.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_flags = IFA_F_PERMANENT, .ifa_index = 3};
+    *a = (struct ifaddrmsg){
+        .ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_flags = IFA_F_PERMANENT, .ifa_index = 3};
     put4(IFA_MULTICAST, "239.1.1.1");
     mnl_attr_put(&m.h, IFA_CACHEINFO, 16, "0123456789abcdef");
     assert_int_equal(netlink_parse(&m.h, &e), 1);

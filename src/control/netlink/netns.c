@@ -25,14 +25,16 @@ int netns_open(const char *name, int *fd, char *err, size_t err_size)
     *fd = NETNS_OWN;
     if (!name[0])
         return 0;
-    if (strchr(name, '/') || (size_t)snprintf(path, sizeof path, "/run/netns/%s", name) >= sizeof path) {
+    if (strchr(name, '/') ||
+        (size_t)snprintf(path, sizeof path, "/run/netns/%s", name) >= sizeof path) {
         snprintf(err, err_size, "'%s' is not a network namespace name", name);
         return -EINVAL;
     }
     int opened = open(path, O_RDONLY | O_CLOEXEC);
     if (opened < 0) {
         int e = errno;
-        snprintf(err, err_size, "network namespace %s: %s (ip netns add %s)", name, strerror(e), name);
+        snprintf(err, err_size, "network namespace %s: %s (ip netns add %s)", name, strerror(e),
+                 name);
         return -e;
     }
     *fd = opened;

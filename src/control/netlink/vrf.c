@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vrf.c - has Linux a VRF device of a table?
 //
-// A dump of the links, on a socket of its own, read while the caller waits: some hundred microseconds. Rows are parsed as
-// everywhere (netlink_parse).
+// A dump of the links, on a socket of its own, read while the caller waits: some hundred
+// microseconds. Rows are parsed as everywhere (netlink_parse).
 #include "netlink/vrf.h"
 
 #include <errno.h>
@@ -36,7 +36,8 @@ bool netlink_has_vrf(int netns_fd, uint32_t table)
 
     if (netlink_open(&n, netns_fd, 0, false))
         return true;
-    bool known = !setsockopt(n.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) && !netlink_dump(&n, RTM_GETLINK, 0);
+    bool known = !setsockopt(n.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) &&
+                 !netlink_dump(&n, RTM_GETLINK, 0);
     while (known && !s.found && !s.ended) {
         ssize_t got = recv(n.fd, buf, sizeof buf, 0);
         known = got > 0 && netlink_walk(buf, (size_t)got, row, &s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vrf.h - has Linux a VRF device of a table?
 //
-// Without one Linux makes no interface routes in the table: rib_unfollowed.c tells about it later, a commit at once. Control.
+// Without one Linux makes no interface routes in the table: rib_unfollowed.c tells about it later,
+// a commit at once. Control.
 #ifndef NETLINK_VRF_H
 #define NETLINK_VRF_H
 

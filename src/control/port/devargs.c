@@ -34,7 +34,8 @@ bool devargs_is_driver(const char *devargs, const char *driver)
 
     if (strncmp(devargs, driver, n))
         return false;
-    n += devargs[n] == '-' ? strcspn(devargs + n, ",") : strspn(devargs + n, "0123456789"); // "-p0": named after the port
+    n += devargs[n] == '-' ? strcspn(devargs + n, ",")
+                           : strspn(devargs + n, "0123456789"); // "-p0": named after the port
     return !devargs[n] || devargs[n] == ',';
 }
 
@@ -56,7 +57,8 @@ bool devargs_is_pci(const char *devargs, char *address, size_t size)
 
 static bool is_packet_socket(const char *devargs)
 {
-    return devargs_is_driver(devargs, "net_af_packet") || devargs_is_driver(devargs, "eth_af_packet");
+    return devargs_is_driver(devargs, "net_af_packet") ||
+           devargs_is_driver(devargs, "eth_af_packet");
 }
 
 void devargs_netdev(const char *devargs, char *netdev, size_t size)
@@ -79,7 +81,8 @@ static size_t complete(char *out, size_t n, size_t size, const char *key, unsign
 
 #define FRAME_DEFAULT 2048u
 
-// Frames of the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's header; whole pages.
+// Frames of the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's header;
+// whole pages.
 static unsigned frame_size(uint16_t mtu)
 {
     unsigned size = mtu + 22u + 128u;
@@ -93,10 +96,12 @@ unsigned devargs_frame_size(const char *devargs)
 
     if (!is_packet_socket(devargs))
         return 0;
-    return devargs_get(devargs, "framesz", given, sizeof given) ? (unsigned)atoi(given) : FRAME_DEFAULT;
+    return devargs_get(devargs, "framesz", given, sizeof given) ? (unsigned)atoi(given)
+                                                                : FRAME_DEFAULT;
 }
 
-// The driver's own 512 frames are 2.5 ms at 200,000 packets/s: on a core that is shared, they overflow.
+// The driver's own 512 frames are 2.5 ms at 200,000 packets/s: on a core that is shared, they
+// overflow.
 #define RING_BYTES (8u << 20)
 
 static unsigned frame_count(unsigned frame, unsigned descriptors)
@@ -126,9 +131,12 @@ static bool memif_is_server(const char *devargs)
 
 enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
 {
-    bool memif = devargs_is_driver(devargs, "net_memif"), virtio = devargs_is_driver(devargs, "net_virtio_user");
+    bool memif = devargs_is_driver(devargs, "net_memif"),
+         virtio = devargs_is_driver(devargs, "net_virtio_user");
     size_t at = memif && !is_given(devargs, "socket-abstract", "no"); // of the name, behind '@'
-    bool listens = memif ? memif_is_server(devargs) : virtio ? is_given(devargs, "server", "1") : !is_given(devargs, "client", "1");
+    bool listens = memif    ? memif_is_server(devargs)
+                   : virtio ? is_given(devargs, "server", "1")
+                            : !is_given(devargs, "client", "1");
 
     path[0] = 0;
     if (!memif && !virtio && !devargs_is_driver(devargs, "net_vhost"))
@@ -147,15 +155,16 @@ unsigned devargs_memif_places(const char *devargs, unsigned n_queues)
     char ring[8];
     int log2 = MEMIF_RING_DEFAULT;
 
-    if (!devargs_is_driver(devargs, "net_memif") || memif_is_server(devargs) || is_given(devargs, "zero-copy", "yes"))
+    if (!devargs_is_driver(devargs, "net_memif") || memif_is_server(devargs) ||
+        is_given(devargs, "zero-copy", "yes"))
         return 0;
     if (devargs_get(devargs, "rsize", ring, sizeof ring))
         log2 = atoi(ring);
     return log2 < 0 || log2 > 14 ? 0 : n_queues << log2; // the driver refuses others
 }
 
-int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,
-                     size_t size)
+int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors,
+                     char *out, size_t size)
 {
     size_t n = (size_t)snprintf(out, size, "%s", devargs);
 
@@ -167,7 +176,8 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
             n = complete(out, n, size, "framesz", frame);
             n = complete(out, n, size, "blocksz", frame);
         }
-        n = complete(out, n, size, "framecnt", frame_count(frame, descriptors) & ~1u); // whole blocks of two
+        n = complete(out, n, size, "framecnt",
+                     frame_count(frame, descriptors) & ~1u); // whole blocks of two
     } else if (devargs_is_driver(devargs, "net_af_xdp") && n_queues > 1) {
         n = complete(out, n, size, "queue_count", n_queues);
     } else if (devargs_is_driver(devargs, "net_virtio_user")) {
@@ -178,19 +188,24 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
 
 // --- what devargs may say ------------------------------------------------------------------------
 
-// The values that name files. With any other key, or with a driver that is not here, a value that looks like a file or like
-// a call (net_failsafe runs `exec(COMMAND)`) is refused.
+// The values that name files. With any other key, or with a driver that is not here, a value that
+// looks like a file or like a call (net_failsafe runs `exec(COMMAND)`) is refused.
 static const struct path_key {
     const char *driver, *key;
 } path_keys[] = {
-    {"net_pcap", "rx_pcap"}, {"net_pcap", "tx_pcap"},    {"eth_pcap", "rx_pcap"}, {"eth_pcap", "tx_pcap"}, {"net_memif", "socket"},
-    {"net_vhost", "iface"},  {"net_virtio_user", "path"}, {"net_af_xdp", "xdp_prog"}, {"net_replay", "routes"},
+    {"net_pcap", "rx_pcap"},     {"net_pcap", "tx_pcap"},    {"eth_pcap", "rx_pcap"},
+    {"eth_pcap", "tx_pcap"},     {"net_memif", "socket"},    {"net_vhost", "iface"},
+    {"net_virtio_user", "path"}, {"net_af_xdp", "xdp_prog"}, {"net_replay", "routes"},
 };
 
-// Devices that are more than a way for packets: net_failsafe runs commands, net_softnic scripts; net_ring's `internal` is an address.
+// Devices that are more than a way for packets: net_failsafe runs commands, net_softnic scripts;
+// net_ring's `internal` is an address.
 static const struct {
     const char *driver, *key; // NULL: whatever it is told
-} never[] = {{"net_failsafe", NULL}, {"net_softnic", NULL}, {"net_ring", "internal"}, {"eth_ring", "internal"}};
+} never[] = {{"net_failsafe", NULL},
+             {"net_softnic", NULL},
+             {"net_ring", "internal"},
+             {"eth_ring", "internal"}};
 
 static bool is_ethernet(const char *devargs)
 {
@@ -202,22 +217,27 @@ static bool is_ethernet(const char *devargs)
     if (strncmp(devargs, "net_", 4) && strncmp(devargs, "eth_", 4)) // VMBus: a UUID
         return n == 36 && strspn(devargs, "0123456789abcdefABCDEF-") == n;
     size_t driver = strspn(devargs, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return driver == n || (devargs[driver] == '-' && // named after the port
-                           driver + strspn(devargs + driver, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-") == n);
+    return driver == n ||
+           (devargs[driver] == '-' && // named after the port
+            driver + strspn(devargs + driver,
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-") ==
+                n);
 }
 
 static bool names_file(const char *devargs, const char *key)
 {
     for (unsigned i = 0; i < sizeof path_keys / sizeof *path_keys; i++)
         if (devargs_is_driver(devargs, path_keys[i].driver) && !strcmp(key, path_keys[i].key))
-            return strcmp(path_keys[i].driver, "net_memif") || is_given(devargs, "socket-abstract", "no");
+            return strcmp(path_keys[i].driver, "net_memif") ||
+                   is_given(devargs, "socket-abstract", "no");
     return false;
 }
 
 static bool is_never(const char *devargs, const char *key)
 {
     for (unsigned i = 0; i < sizeof never / sizeof *never; i++)
-        if (devargs_is_driver(devargs, never[i].driver) && (!never[i].key || !strcmp(key, never[i].key)))
+        if (devargs_is_driver(devargs, never[i].driver) &&
+            (!never[i].key || !strcmp(key, never[i].key)))
             return true;
     return false;
 }
@@ -226,20 +246,26 @@ static bool is_never(const char *devargs, const char *key)
 static bool is_vhost_device(const char *devargs, const char *key, const char *value)
 {
     return devargs_is_driver(devargs, "net_virtio_user") && !strcmp(key, "path") &&
-           (!strcmp(value, "/dev/vhost-net") || (!strncmp(value, "/dev/vhost-vdpa-", 16) && !strchr(value + 16, '/')));
+           (!strcmp(value, "/dev/vhost-net") ||
+            (!strncmp(value, "/dev/vhost-vdpa-", 16) && !strchr(value + 16, '/')));
 }
 
 static bool is_abstract(const char *devargs, const char *key)
 {
-    return devargs_is_driver(devargs, "net_memif") && !strcmp(key, "socket") && !names_file(devargs, key);
+    return devargs_is_driver(devargs, "net_memif") && !strcmp(key, "socket") &&
+           !names_file(devargs, key);
 }
 
-static int check_value(const char *devargs, const char *key, const char *value, char *err, size_t err_size)
+static int check_value(const char *devargs, const char *key, const char *value, char *err,
+                       size_t err_size)
 {
     char places[512];
 
     if (is_never(devargs, key)) {
-        snprintf(err, err_size, "'devargs' has '%s', which could do anything to this host, expected another device", *key ? key : devargs);
+        snprintf(
+            err, err_size,
+            "'devargs' has '%s', which could do anything to this host, expected another device",
+            *key ? key : devargs);
         return -EPERM;
     }
     if (is_vhost_device(devargs, key, value) || is_abstract(devargs, key))
@@ -247,12 +273,16 @@ static int check_value(const char *devargs, const char *key, const char *value, 
     if (names_file(devargs, key)) {
         if (file_allowed_new(FILE_DEVICE, value))
             return 0;
-        snprintf(err, err_size, "'devargs' has '%s=%s', expected a file in %s; for another directory start kamueed with --device-dir DIR", key, value,
-                 file_places(FILE_DEVICE, places, sizeof places));
+        snprintf(err, err_size,
+                 "'devargs' has '%s=%s', expected a file in %s; for another directory start "
+                 "kamueed with --device-dir DIR",
+                 key, value, file_places(FILE_DEVICE, places, sizeof places));
         return -EXDEV;
     }
     if (strpbrk(value, "/()") || strpbrk(key, "/()")) {
-        snprintf(err, err_size, "'devargs' has '%s%s%s', but this key must not name a file or command", key, *value ? "=" : "", value);
+        snprintf(err, err_size,
+                 "'devargs' has '%s%s%s', but this key must not name a file or command", key,
+                 *value ? "=" : "", value);
         return -EPERM;
     }
     return 0;
@@ -269,8 +299,11 @@ int devargs_check(const char *devargs, char *err, size_t err_size)
     }
     if (!copy || !is_ethernet(devargs)) {
         free(copy);
-        snprintf(err, err_size, "'devargs' is '%s', expected a PCI address or a device net_DRIVERNUMBER; for a Linux interface use "
-                                "'kernel-interface %s' instead of 'devargs %s'", devargs, devargs, devargs);
+        snprintf(err, err_size,
+                 "'devargs' is '%s', expected a PCI address or a device net_DRIVERNUMBER; for a "
+                 "Linux interface use "
+                 "'kernel-interface %s' instead of 'devargs %s'",
+                 devargs, devargs, devargs);
         return -EINVAL;
     }
     if (!next)

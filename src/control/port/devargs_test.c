@@ -49,21 +49,30 @@ static void socket_is_the_drivers_and_who_listens_on_it_too(void **state)
 {
     assert_int_equal(devargs_socket("net_memif0,id=1", out, sizeof out), DEVARGS_SOCKET_CALLS);
     assert_string_equal(out, "@/run/memif.sock");
-    assert_int_equal(devargs_socket("net_memif0,socket-abstract=no,role=master", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_int_equal(devargs_socket("net_memif0,socket-abstract=no,role=master", out, sizeof out),
+                     DEVARGS_SOCKET_LISTENS);
     assert_string_equal(out, "/run/memif.sock");
-    assert_int_equal(devargs_socket("net_memif0,socket=/a,role=server", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_int_equal(devargs_socket("net_memif0,socket=/a,role=server", out, sizeof out),
+                     DEVARGS_SOCKET_LISTENS);
     assert_string_equal(out, "@/a");
-    assert_int_equal(devargs_socket("net_memif0,socket=/a,socket-abstract=no,role=client", out, sizeof out), DEVARGS_SOCKET_CALLS);
+    assert_int_equal(
+        devargs_socket("net_memif0,socket=/a,socket-abstract=no,role=client", out, sizeof out),
+        DEVARGS_SOCKET_CALLS);
     assert_string_equal(out, "/a");
-    assert_int_equal(devargs_socket("net_vhost3,iface=/b", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_int_equal(devargs_socket("net_vhost3,iface=/b", out, sizeof out),
+                     DEVARGS_SOCKET_LISTENS);
     assert_string_equal(out, "/b");
-    assert_int_equal(devargs_socket("net_vhost3,iface=/b,client=1", out, sizeof out), DEVARGS_SOCKET_CALLS);
-    assert_int_equal(devargs_socket("net_virtio_user0,path=/c", out, sizeof out), DEVARGS_SOCKET_CALLS);
-    assert_int_equal(devargs_socket("net_virtio_user0,path=/c,server=1", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_int_equal(devargs_socket("net_vhost3,iface=/b,client=1", out, sizeof out),
+                     DEVARGS_SOCKET_CALLS);
+    assert_int_equal(devargs_socket("net_virtio_user0,path=/c", out, sizeof out),
+                     DEVARGS_SOCKET_CALLS);
+    assert_int_equal(devargs_socket("net_virtio_user0,path=/c,server=1", out, sizeof out),
+                     DEVARGS_SOCKET_LISTENS);
     assert_string_equal(out, "/c");
     assert_int_equal(devargs_socket("net_vhost0", out, sizeof out), DEVARGS_SOCKET_LISTENS);
     assert_string_equal(out, "");
-    assert_int_equal(devargs_socket("net_af_packet0,iface=/b", out, sizeof out), DEVARGS_SOCKET_NONE);
+    assert_int_equal(devargs_socket("net_af_packet0,iface=/b", out, sizeof out),
+                     DEVARGS_SOCKET_NONE);
     assert_string_equal(out, "");
 }
 
@@ -94,21 +103,27 @@ static void packet_socket_gets_queues_and_frame_size(void **state)
     assert_int_equal(devargs_complete("net_af_packet0,iface=a", 1, 1500, 1024, out, sizeof out), 0);
     assert_string_equal(out, "net_af_packet0,iface=a,framecnt=4096");
     assert_int_equal(devargs_complete("net_af_packet0,iface=a", 3, 9000, 1024, out, sizeof out), 0);
-    assert_string_equal(out, "net_af_packet0,iface=a,qpairs=3,framesz=12288,blocksz=12288,framecnt=1024");
+    assert_string_equal(
+        out, "net_af_packet0,iface=a,qpairs=3,framesz=12288,blocksz=12288,framecnt=1024");
     assert_int_equal(devargs_frame_size(out), 12288);
     assert_int_equal(devargs_frame_size("net_af_packet0,iface=a"), 2048);
     assert_int_equal(devargs_frame_size("net_af_xdp0,iface=a,framesz=4096"), 0);
-    assert_int_equal(devargs_complete("net_af_packet0,iface=a,qpairs=2", 3, 1500, 1024, out, sizeof out), 0);
+    assert_int_equal(
+        devargs_complete("net_af_packet0,iface=a,qpairs=2", 3, 1500, 1024, out, sizeof out), 0);
     assert_string_equal(out, "net_af_packet0,iface=a,qpairs=2,framecnt=4096");
-    assert_int_equal(devargs_complete("net_af_packet0,iface=a,framecnt=64", 1, 1500, 1024, out, sizeof out), 0);
+    assert_int_equal(
+        devargs_complete("net_af_packet0,iface=a,framecnt=64", 1, 1500, 1024, out, sizeof out), 0);
     assert_string_equal(out, "net_af_packet0,iface=a,framecnt=64");
     assert_int_equal(devargs_complete("net_af_packet0,iface=a", 1, 1500, 8192, out, sizeof out), 0);
     assert_string_equal(out, "net_af_packet0,iface=a,framecnt=8192");
     assert_int_equal(devargs_complete("net_af_xdp0,iface=a", 4, 1500, 1024, out, sizeof out), 0);
     assert_string_equal(out, "net_af_xdp0,iface=a,queue_count=4");
-    assert_int_equal(devargs_complete("net_virtio_user0,path=/a", 1, 1500, 1500, out, sizeof out), 0);
+    assert_int_equal(devargs_complete("net_virtio_user0,path=/a", 1, 1500, 1500, out, sizeof out),
+                     0);
     assert_string_equal(out, "net_virtio_user0,path=/a,queue_size=1024");
-    assert_int_equal(devargs_complete("net_virtio_user0,path=/a,queue_size=256", 1, 1500, 1024, out, sizeof out), 0);
+    assert_int_equal(
+        devargs_complete("net_virtio_user0,path=/a,queue_size=256", 1, 1500, 1024, out, sizeof out),
+        0);
     assert_string_equal(out, "net_virtio_user0,path=/a,queue_size=256");
     assert_int_equal(devargs_complete("0000:3b:00.0", 4, 9000, 1024, out, sizeof out), 0);
     assert_string_equal(out, "0000:3b:00.0");
@@ -127,19 +142,47 @@ static bool may(const char *devargs)
 static void devices_name_files_in_stated_directories_and_run_nothing(void **state)
 {
     static const char *const good[] = {
-        "net_null0", "0000:3b:00.0", "3b:00.0,rx_queue_size=4", "net_af_packet0,iface=eth1", "net_pcap0,rx_iface=lo,tx_iface=lo",
-        "net_pcap0,rx_pcap=/run/k/a.pcap,tx_pcap=/run/k/b/c.pcap", "net_memif0,socket=/whatever,role=server",
-        "net_memif0,socket=/run/k/m,socket-abstract=no", "net_virtio_user0,path=/dev/vhost-net,queues=2", "net_virtio_user0,path=/dev/vhost-vdpa-3",
-        "net_vhost0,iface=/run/k/v", "net_af_xdp0,iface=e,xdp_prog=/run/k/x.o", "635c4d62-cc4b-4a2c-a4b2-1a4f3b2b1c0d",
+        "net_null0",
+        "0000:3b:00.0",
+        "3b:00.0,rx_queue_size=4",
+        "net_af_packet0,iface=eth1",
+        "net_pcap0,rx_iface=lo,tx_iface=lo",
+        "net_pcap0,rx_pcap=/run/k/a.pcap,tx_pcap=/run/k/b/c.pcap",
+        "net_memif0,socket=/whatever,role=server",
+        "net_memif0,socket=/run/k/m,socket-abstract=no",
+        "net_virtio_user0,path=/dev/vhost-net,queues=2",
+        "net_virtio_user0,path=/dev/vhost-vdpa-3",
+        "net_vhost0,iface=/run/k/v",
+        "net_af_xdp0,iface=e,xdp_prog=/run/k/x.o",
+        "635c4d62-cc4b-4a2c-a4b2-1a4f3b2b1c0d",
         "net_bonding0,slave=0000:3b:00.0,mode=1",
     };
     static const char *const bad[] = {
-        "net_pcap0,rx_iface=lo,tx_pcap=/etc/cron.d/x", "net_pcap0,tx_pcap=/run/k/../x", "net_pcap0,tx_pcap=/run/kk/x", "net_pcap0,tx_pcap=x",
-        "net_pcap0,tx_pcap=/run/k/..", "net_pcap0,tx_pcap=", "net_memif0,socket=/x,socket-abstract=no", "net_virtio_user0,path=/dev/vhost-vdpa-/../sda",
-        "net_virtio_user0,path=/dev/sda", "net_vhost0,iface=/x", "net_af_xdp0,iface=e,xdp_prog=/x", "net_failsafe0,exec(touch /x)", "net_failsafe0",
-        "net_failsafe0,fd(3)", "net_softnic0,firmware=x", "net_ring0,internal=0x1234", "vdev:net_failsafe0,exec(id)", "bus=vdev,name=net_null0",
-        "net_null0,x=/etc/passwd", "0000:3b:00.0,firmware=/x", "crypto_openssl0", "net_bonding0,slave=0000:3b:00.0,x=a(b)",
-        "net_pcap0,rx_pcap=/run/k/a,tx_pcap=/etc/a", "net_failsafe0/exec", "",
+        "net_pcap0,rx_iface=lo,tx_pcap=/etc/cron.d/x",
+        "net_pcap0,tx_pcap=/run/k/../x",
+        "net_pcap0,tx_pcap=/run/kk/x",
+        "net_pcap0,tx_pcap=x",
+        "net_pcap0,tx_pcap=/run/k/..",
+        "net_pcap0,tx_pcap=",
+        "net_memif0,socket=/x,socket-abstract=no",
+        "net_virtio_user0,path=/dev/vhost-vdpa-/../sda",
+        "net_virtio_user0,path=/dev/sda",
+        "net_vhost0,iface=/x",
+        "net_af_xdp0,iface=e,xdp_prog=/x",
+        "net_failsafe0,exec(touch /x)",
+        "net_failsafe0",
+        "net_failsafe0,fd(3)",
+        "net_softnic0,firmware=x",
+        "net_ring0,internal=0x1234",
+        "vdev:net_failsafe0,exec(id)",
+        "bus=vdev,name=net_null0",
+        "net_null0,x=/etc/passwd",
+        "0000:3b:00.0,firmware=/x",
+        "crypto_openssl0",
+        "net_bonding0,slave=0000:3b:00.0,x=a(b)",
+        "net_pcap0,rx_pcap=/run/k/a,tx_pcap=/etc/a",
+        "net_failsafe0/exec",
+        "",
     };
 
     assert_true(may(bad[0])); // no directories are stated

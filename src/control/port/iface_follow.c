@@ -2,16 +2,14 @@
 // iface_follow.c - what the operator does to a TAP with iproute2
 //
 //     up, down      followed: the interface goes down in the data plane too
-//     MAC           followed if the port has none configured and its device takes it; a vport may have one of its own
-//     MTU, carrier  the port's: restored
-//     name          the interface's: restored
-//     deletion      the TAP is made again
-//     macvlans      their MACs are the interface's as well
-//     VLAN device   named: it gets no frames, because tags are taken here (vports)
-//     master        named: what comes for the router goes to the bridge or bond instead of to the TAP
+//     MAC           followed if the port has none configured and its device takes it; a vport may
+//     have one of its own MTU, carrier  the port's: restored name          the interface's:
+//     restored deletion      the TAP is made again macvlans      their MACs are the interface's as
+//     well VLAN device   named: it gets no frames, because tags are taken here (vports) master
+//     named: what comes for the router goes to the bridge or bond instead of to the TAP
 //
-// An announcement may be old by the time it is read, and our own changes are announced as well. So it is a reason to look at
-// the TAP, and what is there now counts.
+// An announcement may be old by the time it is read, and our own changes are announced as well. So
+// it is a reason to look at the TAP, and what is there now counts.
 #include "port/iface_follow.h"
 
 #include <errno.h>
@@ -48,7 +46,9 @@ static void put_mtu_back(const struct iface *i, const struct tap_state *now)
 {
     if (now->mtu == i->mtu)
         return;
-    log_notice("iface_follow: MTU of a TAP restored, it follows the port (set port NAME mtu N): interface=%s mtu=%u", i->name, i->mtu);
+    log_notice("iface_follow: MTU of a TAP restored, it follows the port (set port NAME mtu N): "
+               "interface=%s mtu=%u",
+               i->name, i->mtu);
     tap_set_mtu(tap(i), i->mtu);
 }
 
@@ -56,8 +56,9 @@ static void put_carrier_back(const struct iface *i, const struct tap_state *now)
 {
     if (!now->up || now->carrier == i->carrier) // of a TAP that is down the kernel does not tell
         return;
-    log_notice("iface_follow: carrier of a TAP restored, it follows the port (port stop NAME): interface=%s carrier=%s", i->name,
-               i->carrier ? "on" : "off");
+    log_notice("iface_follow: carrier of a TAP restored, it follows the port (port stop NAME): "
+               "interface=%s carrier=%s",
+               i->name, i->carrier ? "on" : "off");
     tap_set_carrier(tap(i), i->carrier);
 }
 
@@ -67,9 +68,13 @@ static void put_name_back(const struct iface *i, const struct tap_state *now)
     int r = strcmp(now->name, i->name) ? tap_rename(tap(i), now->name) : 0;
 
     if (!r && strcmp(now->name, i->name))
-        log_notice("iface_follow: name of a TAP restored, it follows the interface: interface=%s renamed=%s", i->name, now->name);
+        log_notice("iface_follow: name of a TAP restored, it follows the interface: interface=%s "
+                   "renamed=%s",
+                   i->name, now->name);
     if (r)
-        snprintf(what, sizeof what, "its TAP was renamed to %s and cannot be renamed back: %s: ip link set %s down; ip link set %s name %s",
+        snprintf(what, sizeof what,
+                 "its TAP was renamed to %s and cannot be renamed back: %s: ip link set %s down; "
+                 "ip link set %s name %s",
                  now->name, strerror(-r), now->name, now->name, i->name);
     kernel_state_set(i->name, "name", r ? what : NULL);
 }
@@ -84,7 +89,8 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
     int r = i->kind == IFACE_PORT ? port_manager_follow_mac(i->name, now->mac, err, sizeof err) : 0;
     if (r) {
         text_format_mac(i->mac, mac);
-        log_notice("iface_follow: %s, MAC of the TAP restored: interface=%s mac=%s", err, i->name, mac);
+        log_notice("iface_follow: %s, MAC of the TAP restored: interface=%s mac=%s", err, i->name,
+                   mac);
         tap_set_mac(tap(i), i->mac);
         return;
     }
@@ -94,7 +100,8 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
     }
     port_manager_filter(i->port);
     log_notice("iface_follow: MAC of a TAP changed, followed: interface=%s mac=%s%s", i->name, mac,
-               i->kind == IFACE_PORT ? " until the next start (to keep it: set port NAME mac M)" : "");
+               i->kind == IFACE_PORT ? " until the next start (to keep it: set port NAME mac M)"
+                                     : "");
 }
 
 static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
@@ -105,8 +112,9 @@ static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
         log_info("iface_follow: MACs of macvlans: interface=%s n=%u", i->name, e->n_macs);
         port_manager_filter(i->port);
     }
-    snprintf(what, sizeof what, "its TAP has %u macvlans, but only the MACs of %d are accepted: delete some", e->n_macs,
-             IFACE_MACS);
+    snprintf(what, sizeof what,
+             "its TAP has %u macvlans, but only the MACs of %d are accepted: delete some",
+             e->n_macs, IFACE_MACS);
     kernel_state_set(i->name, "macvlans", e->n_macs > IFACE_MACS ? what : NULL);
 }
 
@@ -117,12 +125,19 @@ static void look_master(const struct iface *i, const struct iface_kernel_event *
     bool in_vrf = expected && e->vrf_table == expected;
     char what[240];
 
-    snprintf(what, sizeof what, "its TAP is a member of %s: Linux gives packets to the router to that device, while forwarding ignores it; "
-                                "remove it: ip link set %s nomaster", e->master, i->name);
+    snprintf(what, sizeof what,
+             "its TAP is a member of %s: Linux gives packets to the router to that device, while "
+             "forwarding ignores it; "
+             "remove it: ip link set %s nomaster",
+             e->master, i->name);
     kernel_state_set(i->name, "master", e->master[0] && !in_vrf ? what : NULL);
-    // Without any such device the virtual router has the alarm route-not-followed, once for all of its interfaces.
-    snprintf(what, sizeof what, "virtual router %s uses table %u, but its TAP is not in a VRF device with that table, so its connected "
-                                "routes are in another table; add it: ip link set %s master VRF", v->name, expected, i->name);
+    // Without any such device the virtual router has the alarm route-not-followed, once for all of
+    // its interfaces.
+    snprintf(what, sizeof what,
+             "virtual router %s uses table %u, but its TAP is not in a VRF device with that table, "
+             "so its connected "
+             "routes are in another table; add it: ip link set %s master VRF",
+             v->name, expected, i->name);
     kernel_state_set(i->name, "vrf", expected && e->has_vrf && !in_vrf ? what : NULL);
 }
 
@@ -130,8 +145,11 @@ static void look_vlan(const struct iface *i, const struct iface_kernel_event *e)
 {
     char what[240];
 
-    snprintf(what, sizeof what, "the VLAN device %s stands on its TAP and gets no frames, because tags are taken by vports; replace it: ip link del %s, "
-                                "then set vport %s port PORT vlan %u", e->vlan_device, e->vlan_device, e->vlan_device, e->vlan);
+    snprintf(what, sizeof what,
+             "the VLAN device %s stands on its TAP and gets no frames, because tags are taken by "
+             "vports; replace it: ip link del %s, "
+             "then set vport %s port PORT vlan %u",
+             e->vlan_device, e->vlan_device, e->vlan_device, e->vlan);
     kernel_state_set(i->name, "vlan", e->vlan_device[0] ? what : NULL);
 }
 
@@ -163,7 +181,8 @@ static void event(const struct iface_kernel_event *e)
     follow_up(i, e->admin_up);
 }
 
-void iface_follow_init(void (*make_again)(struct iface *i), struct tap *(*tap_of)(const struct iface *i))
+void iface_follow_init(void (*make_again)(struct iface *i),
+                       struct tap *(*tap_of)(const struct iface *i))
 {
     again = make_again;
     tap = tap_of;

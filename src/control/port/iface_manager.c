@@ -43,7 +43,8 @@ static struct own { // what only control needs to know of an interface
     struct tap tap;
     uint16_t mtu_wanted; // 0 = the port's
     char description[TAP_ALIAS]; // as configured
-    bool changing; // a change of it stands still in rib_manager's call; its TAP is not made again meanwhile
+    bool changing; // a change of it stands still in rib_manager's call; its TAP is not made again
+                   // meanwhile
     bool lost;     // it would have been
 } *own;
 
@@ -74,7 +75,8 @@ static void taps_remember(void)
     }
     int r = tap_list_write(state_path, list.item, list.n);
     if (r)
-        log_warning("iface_manager: cannot write the list of TAPs: path=%s error=%s", state_path, LOG_VALUE(strerror(-r)));
+        log_warning("iface_manager: cannot write the list of TAPs: path=%s error=%s", state_path,
+                    LOG_VALUE(strerror(-r)));
     vec_free(&list);
 }
 
@@ -116,7 +118,8 @@ void iface_manager_started(void)
 static void up_set(struct iface *i)
 {
     iface_set_flags(i, IFACE_UP | IFACE_OFFLOAD,
-                    (i->admin_up && i->carrier ? IFACE_UP : 0) | (port_get(i->port)->offload ? IFACE_OFFLOAD : 0));
+                    (i->admin_up && i->carrier ? IFACE_UP : 0) |
+                        (port_get(i->port)->offload ? IFACE_OFFLOAD : 0));
 }
 
 // --- the TAP ---
@@ -127,7 +130,8 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
     if (tap_going_has(i->name))
         tap_going_end();
     for (size_t k = 0; k < n_former; k++)
-        if (former[k].ifindex && !strcmp(former[k].name, i->name) && !strcmp(former[k].netns, vr_get(vr)->netns))
+        if (former[k].ifindex && !strcmp(former[k].name, i->name) &&
+            !strcmp(former[k].netns, vr_get(vr)->netns))
             tap_find_renamed(i->name, vr_manager_netns(vr), former[k].ifindex, i->mac);
     int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
 
@@ -173,8 +177,8 @@ static int port_leads_to(const struct iface *i, uint16_t id)
 static uint16_t mtu_effective(const char *name, uint16_t wanted, uint16_t port_mtu)
 {
     if (wanted > port_mtu)
-        log_warning("iface_manager: using the MTU of the port: interface=%s mtu=%u port-mtu=%u", name, wanted,
-                    port_mtu);
+        log_warning("iface_manager: using the MTU of the port: interface=%s mtu=%u port-mtu=%u",
+                    name, wanted, port_mtu);
     return wanted && wanted < port_mtu ? wanted : port_mtu;
 }
 
@@ -187,25 +191,29 @@ static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err
     __atomic_store_n(&i->kind, kind, __ATOMIC_RELEASE);
     r = rib_manager_iface_add(i->id);
     if (r) {
-        snprintf(err, err_size, "interface %s: rib_manager cannot add it: %s", i->name, strerror(-r));
+        snprintf(err, err_size, "interface %s: rib_manager cannot add it: %s", i->name,
+                 strerror(-r));
         tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
         return r;
     }
     r = port_leads_to(i, i->id);
     if (r) {
-        snprintf(err, err_size, "interface %s: too many outer VLANs (at most %d)", i->name, OUTER_VLAN_MAX - 1);
+        snprintf(err, err_size, "interface %s: too many outer VLANs (at most %d)", i->name,
+                 OUTER_VLAN_MAX - 1);
         rib_manager_iface_del(i->id);
         tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
         return r;
     }
     changed = true;
-    log_info("iface_manager: added: interface=%s id=%u port=%s outer-vlan=%u vlan=%u vr=%s ifindex=%d", i->name, i->id,
-             port_get(i->port)->name, i->outer_vlan, i->vlan, vr_get(i->vr)->name, i->ifindex);
+    log_info(
+        "iface_manager: added: interface=%s id=%u port=%s outer-vlan=%u vlan=%u vr=%s ifindex=%d",
+        i->name, i->id, port_get(i->port)->name, i->outer_vlan, i->vlan, vr_get(i->vr)->name,
+        i->ifindex);
     return 0;
 }
 
-static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr, char *err,
-               size_t err_size)
+static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
+               char *err, size_t err_size)
 {
     const struct vr *v = vr_find(vr && vr[0] ? vr : "default");
 
@@ -220,7 +228,8 @@ static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_want
     }
     struct iface *i = iface_new(wish->name);
     if (!i) {
-        snprintf(err, err_size, "interface %s: too many interfaces (at most %d)", wish->name, IFACE_MAX - 1);
+        snprintf(err, err_size, "interface %s: too many interfaces (at most %d)", wish->name,
+                 IFACE_MAX - 1);
         return -ENOSPC;
     }
     i->vr = v->id;
@@ -239,8 +248,8 @@ static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_want
     return r;
 }
 
-int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6], uint16_t mtu, const char *vr,
-                           char *err, size_t err_size)
+int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6], uint16_t mtu,
+                           const char *vr, char *err, size_t err_size)
 {
     struct iface wish = {.port = port, .mtu = mtu};
 
@@ -252,24 +261,30 @@ int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6]
 // Are these tags ones that frames can carry?
 static int check_tags(const char *name, struct vport_tags t, char *err, size_t err_size)
 {
-    bool outer_right = t.outer ? t.outer <= 4094 && (t.tpid == 0x88a8 || t.tpid == 0x8100 || t.tpid == 0x9100) : !t.tpid;
+    bool outer_right =
+        t.outer ? t.outer <= 4094 && (t.tpid == 0x88a8 || t.tpid == 0x8100 || t.tpid == 0x9100)
+                : !t.tpid;
 
     if (!t.vlan || t.vlan > 4094) {
-        snprintf(err, err_size, "vport %s: VLAN %u is out of range, expected 1..4094", name, t.vlan);
+        snprintf(err, err_size, "vport %s: VLAN %u is out of range, expected 1..4094", name,
+                 t.vlan);
         return -EINVAL;
     }
     if (!outer_right) {
-        snprintf(err, err_size, "vport %s: there is no outer tag of VLAN %u and type %#x", name, t.outer, t.tpid);
+        snprintf(err, err_size, "vport %s: there is no outer tag of VLAN %u and type %#x", name,
+                 t.outer, t.tpid);
         return -EINVAL;
     }
     return 0;
 }
 
-int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags, uint16_t mtu, const char *vr,
-                            char *err, size_t err_size)
+int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags,
+                            uint16_t mtu, const char *vr, char *err, size_t err_size)
 {
     const struct iface *parent = iface_find_name(port);
-    struct iface wish = {.vlan = tags.vlan, .outer_vlan = tags.outer, .tpid_be = htons(tags.outer ? tags.tpid : 0x8100)};
+    struct iface wish = {.vlan = tags.vlan,
+                         .outer_vlan = tags.outer,
+                         .tpid_be = htons(tags.outer ? tags.tpid : 0x8100)};
 
     if (!parent || parent->kind != IFACE_PORT) {
         snprintf(err, err_size, "vport %s: there is no port %s", name, port);
@@ -280,7 +295,8 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
         return r;
     uint16_t other = port_iface(port_get(parent->port), tags.outer, tags.vlan);
     if (other) {
-        snprintf(err, err_size, "vport %s: VLAN %u of port %s already belongs to %s", name, tags.vlan, port, iface_get(other)->name);
+        snprintf(err, err_size, "vport %s: VLAN %u of port %s already belongs to %s", name,
+                 tags.vlan, port, iface_get(other)->name);
         return -EEXIST;
     }
     snprintf(wish.name, sizeof wish.name, "%s", name);
@@ -303,7 +319,8 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     if (i->kind == IFACE_PORT) {
         for_each_iface(v) {
             if (v->kind == IFACE_VPORT && v->port == i->port) {
-                snprintf(err, err_size, "port %s still has sub-interface %s: delete it first", name, v->name);
+                snprintf(err, err_size, "port %s still has sub-interface %s: delete it first", name,
+                         v->name);
                 return -EBUSY;
             }
         }
@@ -339,7 +356,8 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
 
     thread_must_be(ROLE_CONTROL);
     if (!i || !to) {
-        snprintf(err, err_size, "there is no %s %s", i ? "virtual router" : "interface", i ? vr : name);
+        snprintf(err, err_size, "there is no %s %s", i ? "virtual router" : "interface",
+                 i ? vr : name);
         return -ENOENT;
     }
     if (i->vr == to->id)
@@ -355,7 +373,8 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
         tap_manager_del(i->id);
         r = tap_attach(i, to->id, &tap, err, err_size);
     }
-    unsigned left = 0, carried = r || same_netns ? 0 : tap_addresses_carry(&own[i->id].tap, &tap, &left);
+    unsigned left = 0,
+             carried = r || same_netns ? 0 : tap_addresses_carry(&own[i->id].tap, &tap, &left);
     if (!r) {
         __atomic_store_n(&i->vr, to->id, __ATOMIC_RELAXED);
         iface_policy_settle();
@@ -364,8 +383,8 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
             own[i->id].tap = tap;
             changed = true;
         }
-        log_info("iface_manager: moved: interface=%s from=%s to=%s addresses=%u left-behind=%u", name, vr_get(from)->name, to->name,
-                 carried, left);
+        log_info("iface_manager: moved: interface=%s from=%s to=%s addresses=%u left-behind=%u",
+                 name, vr_get(from)->name, to->name, carried, left);
     } else {
         int fd = dup(own[i->id].tap.fd); // the old TAP serves on
         if (fd < 0 || tap_manager_add(i->id, fd))
@@ -374,7 +393,8 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     }
     int back = rib_manager_iface_add(i->id);
     if (back)
-        log_error("iface_manager: rib_manager cannot add it: interface=%s error=%s", name, LOG_VALUE(strerror(-back)));
+        log_error("iface_manager: rib_manager cannot add it: interface=%s error=%s", name,
+                  LOG_VALUE(strerror(-back)));
     own[i->id].changing = false;
     if (own[i->id].lost && (r || same_netns)) // else it has another TAP
         make_again(i);
@@ -417,14 +437,16 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
     return r;
 }
 
-int iface_manager_set_description(const char *name, const char *description, char *err, size_t err_size)
+int iface_manager_set_description(const char *name, const char *description, char *err,
+                                  size_t err_size)
 {
     struct iface *i = iface_find_name(name);
 
     thread_must_be(ROLE_CONTROL);
     int r = i ? tap_alias_set(&own[i->id].tap, description) : -ENOENT;
     if (r)
-        snprintf(err, err_size, "interface %s: cannot set the description as the TAP's alias: %s", name, strerror(-r));
+        snprintf(err, err_size, "interface %s: cannot set the description as the TAP's alias: %s",
+                 name, strerror(-r));
     else
         snprintf(own[i->id].description, sizeof own[i->id].description, "%s", description);
     return r;
@@ -446,7 +468,8 @@ void iface_manager_port_link(uint16_t port, bool up)
         if (i->port == port)
             __atomic_store_n(&i->carrier, up, __ATOMIC_RELAXED);
     }
-    rib_manager_port_link(port); // first: flows wait for it. The TAPs' carrier takes the kernel's word, and its time.
+    rib_manager_port_link(
+        port); // first: flows wait for it. The TAPs' carrier takes the kernel's word, and its time.
     for_each_iface(i) {
         if (i->port != port)
             continue;
@@ -464,7 +487,8 @@ void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
         if (i->port == port && i->kind == IFACE_PORT)
             memcpy(was, i->mac, sizeof was);
     for_each_iface(i) {
-        if (i->port != port || memcmp(i->mac, was, sizeof was) || !memcmp(i->mac, mac, sizeof i->mac)) // vports may have their own
+        if (i->port != port || memcmp(i->mac, was, sizeof was) ||
+            !memcmp(i->mac, mac, sizeof i->mac)) // vports may have their own
             continue;
         memcpy(i->mac, mac, sizeof i->mac); // a frame in between may be dropped as not ours
         tap_set_mac(&own[i->id].tap, mac);
@@ -503,7 +527,9 @@ static void make_again(struct iface *i)
     if (own[i->id].changing)
         return;
     if (moved)
-        log_warning("iface_manager: the TAP was moved to another namespace (use 'set interface NAME vr VR'), recreating it: interface=%s", i->name);
+        log_warning("iface_manager: the TAP was moved to another namespace (use 'set interface "
+                    "NAME vr VR'), recreating it: interface=%s",
+                    i->name);
     else
         log_warning("iface_manager: the TAP was deleted, recreating it: interface=%s", i->name);
     rib_manager_iface_del(i->id);

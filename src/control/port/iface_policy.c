@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface_policy.c - what the packets of an interface pass besides routing
 //
-// Kept in table/iface.h, where forwarders look when the interface's `features` say so. A feature may ask for more
-// than the FIB has: rib_manager is told what all interfaces of a virtual router together ask, before the first packet
-// is judged by it.
+// Kept in table/iface.h, where forwarders look when the interface's `features` say so. A feature
+// may ask for more than the FIB has: rib_manager is told what all interfaces of a virtual router
+// together ask, before the first packet is judged by it.
 #include "port/iface_policy.h"
 
 #include <errno.h>
@@ -44,13 +44,15 @@ void iface_policy_settle(void)
                 continue;
             int r = rib_manager_vr_sources(vr, six ? IP6 : IP4, want[vr][six]);
             if (r)
-                log_error("iface_manager: no answer from rib_manager about uRPF: vr=%s error=%s", vr_get(vr)->name, LOG_VALUE(strerror(-r)));
+                log_error("iface_manager: no answer from rib_manager about uRPF: vr=%s error=%s",
+                          vr_get(vr)->name, LOG_VALUE(strerror(-r)));
             told[vr][six] = want[vr][six];
         }
     }
 }
 
-int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err, size_t err_size)
+int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err,
+                             size_t err_size)
 {
     struct iface *i = iface_find_name(name);
 
@@ -65,7 +67,8 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
         watch_manager_port_changed();
     iface_policy_settle();
     iface_set_flags(i, IFACE_URPF4 | IFACE_URPF6 | IFACE_REDIRECT,
-                    (policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) | (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
+                    (policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) |
+                        (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
                         (policy->redirect ? IFACE_REDIRECT : 0));
     return 0;
 }

@@ -3,7 +3,8 @@
 #ifndef PORT_IFACE_POLICY_H
 #define PORT_IFACE_POLICY_H
 
-// Interfaces came, went, or have another policy or virtual router: tells rib_manager what they ask of its FIBs, where that has changed.
+// Interfaces came, went, or have another policy or virtual router: tells rib_manager what they ask
+// of its FIBs, where that has changed.
 void iface_policy_settle(void);
 
 #endif

@@ -43,7 +43,8 @@ void kernel_state_set(const char *subject, const char *attribute, const char *se
     snprintf(s->subject, sizeof s->subject, "%s", subject);
     snprintf(s->attribute, sizeof s->attribute, "%s", attribute);
     snprintf(s->sentence, sizeof s->sentence, "%s", sentence);
-    log_warning("kernel_state: not followed: subject=%s attribute=%s what=%s", s->subject, s->attribute, LOG_VALUE(s->sentence));
+    log_warning("kernel_state: not followed: subject=%s attribute=%s what=%s", s->subject,
+                s->attribute, LOG_VALUE(s->sentence));
 }
 
 void kernel_state_forget(const char *subject)

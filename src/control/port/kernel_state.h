@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_state.h - what Linux has been told that is not followed here, although it changes where packets go
+// kernel_state.h - what Linux has been told that is not followed here, although it changes where
+// packets go
 //
-// Few at a time. Who finds one says so, and says when it is over; alarm and audit tell it (docs/features/kernel-state.md).
-// Control role.
+// Few at a time. Who finds one says so, and says when it is over; alarm and audit tell it
+// (docs/features/kernel-state.md). Control role.
 #ifndef PORT_KERNEL_STATE_H
 #define PORT_KERNEL_STATE_H
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp.c - LACP on one member of a LAG
 //
-//     receive    lacp_link, lacp_receive, lacp_listen    6.4.12  what is known of the partner, and for how long
-//     periodic   periodic_run                            6.4.13  when something is sent without a reason
-//     selection  lacp_select                             6.4.14  which members form the LAG
-//     mux        mux_run                                 6.4.15  independent control: collecting comes before distributing
-//     transmit   lacp_run                                6.4.16  at most three LACPDUs a second
+//     receive    lacp_link, lacp_receive, lacp_listen    6.4.12  what is known of the partner, and
+//     for how long periodic   periodic_run                            6.4.13  when something is
+//     sent without a reason selection  lacp_select                             6.4.14  which
+//     members form the LAG mux        mux_run                                 6.4.15  independent
+//     control: collecting comes before distributing transmit lacp_run 6.4.16  at most three LACPDUs
+//     a second
 //
-// A partner that is silent is not selected: the standard's default partner, with which a lone link would be used, is none here.
+// A partner that is silent is not selected: the standard's default partner, with which a lone link
+// would be used, is none here.
 #include "port/lacp.h"
 
 #include <string.h>
@@ -20,9 +22,17 @@
 #define AGGREGATE_WAIT_NS (2 * NS)
 #define TRANSMIT_WINDOW_NS FAST_PERIODIC_NS
 
-#define ADMIN (LACP_ACTIVITY | LACP_TIMEOUT | LACP_AGGREGATION) // bits that an administrator decides
+#define ADMIN                                                                                      \
+    (LACP_ACTIVITY | LACP_TIMEOUT | LACP_AGGREGATION) // bits that an administrator decides
 
-enum { AT_SUBTYPE = 0, AT_VERSION = 1, AT_ACTOR = 2, AT_PARTNER = 22, AT_COLLECTOR = 42, AT_TERMINATOR = 58 };
+enum {
+    AT_SUBTYPE = 0,
+    AT_VERSION = 1,
+    AT_ACTOR = 2,
+    AT_PARTNER = 22,
+    AT_COLLECTOR = 42,
+    AT_TERMINATOR = 58
+};
 enum { TLV_ACTOR = 1, TLV_PARTNER = 2, TLV_COLLECTOR = 3 };
 
 // --- bytes ---
@@ -40,8 +50,11 @@ static void put16(uint8_t *b, uint16_t v)
 
 static struct lacp_side side_read(const uint8_t *tlv)
 {
-    struct lacp_side s = {.system_priority = get16(tlv + 2), .key = get16(tlv + 10), .port_priority = get16(tlv + 12),
-                          .port = get16(tlv + 14), .state = tlv[16]};
+    struct lacp_side s = {.system_priority = get16(tlv + 2),
+                          .key = get16(tlv + 10),
+                          .port_priority = get16(tlv + 12),
+                          .port = get16(tlv + 14),
+                          .state = tlv[16]};
 
     memcpy(s.system, tlv + 4, sizeof s.system);
     return s;
@@ -83,14 +96,15 @@ bool lacp_marker_answer(uint8_t pdu[LACP_PDU])
 
 static bool same_system(const struct lacp_side *a, const struct lacp_side *b)
 {
-    return a->system_priority == b->system_priority && !memcmp(a->system, b->system, sizeof a->system);
+    return a->system_priority == b->system_priority &&
+           !memcmp(a->system, b->system, sizeof a->system);
 }
 
 // The same port of the same system, with bits `mask` of the state alike.
 static bool same_side(const struct lacp_side *a, const struct lacp_side *b, uint8_t mask)
 {
-    return same_system(a, b) && a->key == b->key && a->port_priority == b->port_priority && a->port == b->port &&
-           !((a->state ^ b->state) & mask);
+    return same_system(a, b) && a->key == b->key && a->port_priority == b->port_priority &&
+           a->port == b->port && !((a->state ^ b->state) & mask);
 }
 
 static void unselect(struct lacp_port *p)
@@ -101,7 +115,8 @@ static void unselect(struct lacp_port *p)
 
 // --- receive machine ---
 
-// Nobody is known. It is taken to want LACPDUs fast: who comes back is not to wait 30 seconds for one.
+// Nobody is known. It is taken to want LACPDUs fast: who comes back is not to wait 30 seconds for
+// one.
 static void partner_default(struct lacp_port *p)
 {
     p->partner = (struct lacp_side){.state = LACP_TIMEOUT};
@@ -153,9 +168,11 @@ void lacp_settings(struct lacp_port *p, const struct lacp_side *actor)
 }
 
 // That the partner knows us as we are, and will tell when it does not any more.
-static bool is_matched(const struct lacp_port *p, const struct lacp_side *sender, const struct lacp_side *we)
+static bool is_matched(const struct lacp_port *p, const struct lacp_side *sender,
+                       const struct lacp_side *we)
 {
-    bool speaks = sender->state & LACP_ACTIVITY || (p->actor.state & LACP_ACTIVITY && we->state & LACP_ACTIVITY);
+    bool speaks = sender->state & LACP_ACTIVITY ||
+                  (p->actor.state & LACP_ACTIVITY && we->state & LACP_ACTIVITY);
     bool alone = !(sender->state & LACP_AGGREGATION);
 
     return speaks && (alone || same_side(we, &p->actor, LACP_AGGREGATION));
@@ -178,7 +195,8 @@ void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t lis
         p->partner.state &= (uint8_t)~LACP_SYNCHRONIZATION;
     p->actor.state &= (uint8_t)~(LACP_DEFAULTED | LACP_EXPIRED);
     p->rx = LACP_RX_CURRENT;
-    p->current_until_ns = listened_ns + (p->actor.state & LACP_TIMEOUT ? SHORT_TIMEOUT_NS : LONG_TIMEOUT_NS);
+    p->current_until_ns =
+        listened_ns + (p->actor.state & LACP_TIMEOUT ? SHORT_TIMEOUT_NS : LONG_TIMEOUT_NS);
 }
 
 void lacp_listen(struct lacp_port *p, uint64_t listened_ns)
@@ -237,7 +255,8 @@ static bool selectable(const struct lacp_port *p)
 // That the two may be in one LAG: of one partner, which says that they may.
 static bool together(const struct lacp_port *a, const struct lacp_port *b)
 {
-    return a == b || (a->actor.key == b->actor.key && same_system(&a->partner, &b->partner) && a->partner.key == b->partner.key &&
+    return a == b || (a->actor.key == b->actor.key && same_system(&a->partner, &b->partner) &&
+                      a->partner.key == b->partner.key &&
                       a->partner.state & b->partner.state & LACP_AGGREGATION);
 }
 
@@ -285,7 +304,8 @@ static void enter(struct lacp_port *p, enum lacp_mux mux)
 
 static enum lacp_mux mux_next(const struct lacp_port *p, uint64_t now_ns)
 {
-    bool in_sync = p->partner.state & LACP_SYNCHRONIZATION, collects = p->partner.state & LACP_COLLECTING;
+    bool in_sync = p->partner.state & LACP_SYNCHRONIZATION,
+         collects = p->partner.state & LACP_COLLECTING;
 
     if (!p->selected || p->unselected_once)
         return LACP_DETACHED;

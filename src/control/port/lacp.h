@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp.h - LACP on one member of a LAG: the machines of IEEE 802.1AX-2014 clause 6.4
 //
-// Pure: what comes in are LACPDUs, the state of the link and the time; what comes out are LACPDUs to send and whether frames may be
-// collected and distributed. Who is selected, is decided for all members of a LAG together (lacp_select). No clock, no thread, no state
-// but struct lacp_port; control's.
+// Pure: what comes in are LACPDUs, the state of the link and the time; what comes out are LACPDUs
+// to send and whether frames may be collected and distributed. Who is selected, is decided for all
+// members of a LAG together (lacp_select). No clock, no thread, no state but struct lacp_port;
+// control's.
 //
-// Two clocks: `now_ns` is the time. `listened_ns` grows only while somebody listens: a partner is silent when nothing is heard of it although we
-// listened, not because we were busy or stopped.
+// Two clocks: `now_ns` is the time. `listened_ns` grows only while somebody listens: a partner is
+// silent when nothing is heard of it although we listened, not because we were busy or stopped.
 #ifndef PORT_LACP_H
 #define PORT_LACP_H
 
@@ -34,7 +35,13 @@ struct lacp_side { // actor or partner, host order
 };
 
 enum lacp_rx { LACP_RX_DISABLED, LACP_RX_EXPIRED, LACP_RX_DEFAULTED, LACP_RX_CURRENT };
-enum lacp_mux { LACP_DETACHED, LACP_WAITING, LACP_ATTACHED, LACP_MUX_COLLECTING, LACP_MUX_DISTRIBUTING };
+enum lacp_mux {
+    LACP_DETACHED,
+    LACP_WAITING,
+    LACP_ATTACHED,
+    LACP_MUX_COLLECTING,
+    LACP_MUX_DISTRIBUTING
+};
 
 struct lacp_port {
     struct lacp_side actor, partner;
@@ -43,20 +50,26 @@ struct lacp_port {
     bool selected; // by lacp_select
     bool unselected_once; // it was not for a moment: the mux machine has to see that
     bool ntt;      // there is something to tell
-    uint64_t current_until_ns; // EXPIRED, CURRENT: what the partner said holds until then; by the clock of listening
+    uint64_t current_until_ns; // EXPIRED, CURRENT: what the partner said holds until then; by the
+                               // clock of listening
     uint64_t wait_until_ns;    // WAITING
     uint64_t periodic_at_ns;   // next LACPDU without a reason; 0: none
     uint64_t sent_ns[3];       // the last three: no more in a second (6.4.16)
     uint64_t rx_pdus, tx_pdus;
 };
 
-// `actor`: priorities, system, key, port; of its state only ACTIVITY, TIMEOUT and AGGREGATION count.
+// `actor`: priorities, system, key, port; of its state only ACTIVITY, TIMEOUT and AGGREGATION
+// count.
 void lacp_init(struct lacp_port *p, const struct lacp_side *actor);
 void lacp_link(struct lacp_port *p, bool up, uint64_t listened_ns);
-void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t listened_ns); // its lengths have been checked
-void lacp_listen(struct lacp_port *p, uint64_t listened_ns); // what the partner said may be over: before the others
-void lacp_settings(struct lacp_port *p, const struct lacp_side *actor); // changed live: the partner is told
-// Which members may be in use: those with one and the same partner, of which there are most; those of the last choice if there are as many.
+void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU],
+                  uint64_t listened_ns); // its lengths have been checked
+void lacp_listen(struct lacp_port *p,
+                 uint64_t listened_ns); // what the partner said may be over: before the others
+void lacp_settings(struct lacp_port *p,
+                   const struct lacp_side *actor); // changed live: the partner is told
+// Which members may be in use: those with one and the same partner, of which there are most; those
+// of the last choice if there are as many.
 void lacp_select(struct lacp_port *const *port, unsigned n);
 // The other machines. True: `pdu` is to be sent.
 bool lacp_run(struct lacp_port *p, uint64_t now_ns, uint8_t pdu[LACP_PDU]);

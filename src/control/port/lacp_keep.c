@@ -61,7 +61,8 @@ void lacp_keep_round(uint64_t now_ns)
     for (uint16_t port = 0; n_kept && port < LAG_FIRST; port++) {
         if (!kept[port].due_ns || now_ns < kept[port].due_ns)
             continue;
-        lag_send_frame(port, kept[port].last.iface, kept[port].last.frame, sizeof kept[port].last.frame);
+        lag_send_frame(port, kept[port].last.iface, kept[port].last.frame,
+                       sizeof kept[port].last.frame);
         __atomic_fetch_add(&sent[port], 1, __ATOMIC_RELAXED);
         due_set(port, --kept[port].left ? now_ns + kept[port].last.every_ns : 0);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp_keep.h - LACPDUs while control is busy
 //
-// Control runs LACP, and a commit may hold it for longer than a partner waits for a LACPDU. So the last one of each member is left with tap_manager,
-// which sends it again when control is late with the next. What it says still holds: nothing changes without control. A control that is
-// silent for KEEP_MAX of them is not busy but stuck, and the partner is to know.
+// Control runs LACP, and a commit may hold it for longer than a partner waits for a LACPDU. So the
+// last one of each member is left with tap_manager, which sends it again when control is late with
+// the next. What it says still holds: nothing changes without control. A control that is silent for
+// KEEP_MAX of them is not busy but stuck, and the partner is to know.
 #ifndef PORT_LACP_KEEP_H
 #define PORT_LACP_KEEP_H
 

@@ -29,7 +29,11 @@ static bool deaf;             // b hears nothing
 
 static struct lacp_side side(uint8_t system, uint16_t port, uint8_t state)
 {
-    return (struct lacp_side){.system_priority = 32768, .system = {2, 0, 0, 0, 0, system}, .key = 7, .port_priority = 255, .port = port,
+    return (struct lacp_side){.system_priority = 32768,
+                              .system = {2, 0, 0, 0, 0, system},
+                              .key = 7,
+                              .port_priority = 255,
+                              .port = port,
                               .state = (uint8_t)(state | LACP_AGGREGATION)};
 }
 
@@ -43,7 +47,8 @@ static void begin(unsigned links, uint8_t state_a, uint8_t state_b)
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
     for (unsigned i = 0; i < links; i++) {
-        struct lacp_side sa = side(1, (uint16_t)(1 + i), state_a), sb = side(2, (uint16_t)(11 + i), state_b);
+        struct lacp_side sa = side(1, (uint16_t)(1 + i), state_a),
+                         sb = side(2, (uint16_t)(11 + i), state_b);
         lacp_init(&a.port[i], &sa);
         lacp_init(&b.port[i], &sb);
         lacp_link(&a.port[i], true, now);
@@ -97,7 +102,8 @@ static void two_active_ends_are_in_use_after_the_aggregate_wait(void **state)
     assert_int_equal(distributing(&a), 4);
     assert_int_equal(distributing(&b), 4);
     assert_string_equal(lacp_reason(&a.port[0]), "");
-    assert_int_equal(a.port[0].actor.state, FAST | LACP_AGGREGATION | LACP_SYNCHRONIZATION | LACP_COLLECTING | LACP_DISTRIBUTING);
+    assert_int_equal(a.port[0].actor.state, FAST | LACP_AGGREGATION | LACP_SYNCHRONIZATION |
+                                                LACP_COLLECTING | LACP_DISTRIBUTING);
     assert_int_equal(a.port[0].partner.port, 11);
 }
 
@@ -202,7 +208,8 @@ static void no_more_than_three_lacpdus_leave_in_a_second(void **state)
     begin(1, FAST, FAST);
     pass(5 * S);
     a.sent[0] = 0;
-    for (unsigned i = 0; i < 100; i++) { // each says something else of us: there is always something to tell
+    for (unsigned i = 0; i < 100;
+         i++) { // each says something else of us: there is always something to tell
         pdu[41] = (uint8_t)i;
         lacp_receive(&a.port[0], pdu, now);
         if (lacp_run(&a.port[0], now, pdu))
@@ -275,7 +282,9 @@ static void collecting_waits_for_sync_and_distributing_for_collecting(void **sta
 
 static void sync_counts_only_from_who_knows_us(void **state)
 {
-    static const unsigned at[] = {24, 31, 33, 35, 37}; // priority, system, key, port priority, port that the partner has of us
+    static const unsigned at[] = {
+        24, 31, 33, 35,
+        37}; // priority, system, key, port priority, port that the partner has of us
     uint8_t pdu[LACP_PDU];
 
     for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
@@ -289,7 +298,8 @@ static void sync_counts_only_from_who_knows_us(void **state)
         assert_string_equal(lacp_reason(p), "partner not in sync");
     }
     struct lacp_port *p = alone(FAST);
-    lacp_receive(p, said(pdu, UP | LACP_SYNCHRONIZATION, UP & ~LACP_AGGREGATION), now); // it takes us for an individual link
+    lacp_receive(p, said(pdu, UP | LACP_SYNCHRONIZATION, UP & ~LACP_AGGREGATION),
+                 now); // it takes us for an individual link
     assert_false(p->partner.state & LACP_SYNCHRONIZATION);
 }
 
@@ -298,7 +308,8 @@ static void sync_counts_only_while_one_of_the_two_speaks(void **state)
     uint8_t pdu[LACP_PDU];
     struct lacp_port *p = alone(LACP_TIMEOUT);
 
-    lacp_receive(p, said(pdu, (UP | LACP_SYNCHRONIZATION) & ~LACP_ACTIVITY, UP & ~LACP_ACTIVITY), now);
+    lacp_receive(p, said(pdu, (UP | LACP_SYNCHRONIZATION) & ~LACP_ACTIVITY, UP & ~LACP_ACTIVITY),
+                 now);
     assert_false(p->partner.state & LACP_SYNCHRONIZATION);
     p = alone(FAST);
     lacp_receive(p, said(pdu, (UP | LACP_SYNCHRONIZATION) & ~LACP_ACTIVITY, UP), now);
@@ -312,7 +323,9 @@ static void another_partner_begins_anew(void **state)
 
     for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
         struct lacp_port *p = alone(FAST);
-        lacp_receive(p, said(pdu, UP | LACP_SYNCHRONIZATION | LACP_COLLECTING, UP | LACP_SYNCHRONIZATION), now);
+        lacp_receive(
+            p, said(pdu, UP | LACP_SYNCHRONIZATION | LACP_COLLECTING, UP | LACP_SYNCHRONIZATION),
+            now);
         run_for(p, 2200 * MS);
         assert_true(lacp_distributes(p));
         pdu[at[i]] ^= 1;

@@ -7,7 +7,8 @@
 #include "core/thread.h"
 #include "port/lag_port.h"
 
-// --- statistics: a LAG's own, which grow by what those of its members grow while they are its members ---
+// --- statistics: a LAG's own, which grow by what those of its members grow while they are its
+// members ---
 
 void lag_member_opened(struct managed_port *p)
 {
@@ -35,7 +36,8 @@ void lag_member_count(struct managed_port *p)
 static uint32_t speed_of(struct managed_port *p)
 {
     struct rte_eth_link link;
-    bool known = p->lag_active && port_device_link(&p->device, &link) && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
+    bool known = p->lag_active && port_device_link(&p->device, &link) &&
+                 link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
 
     return known ? link.link_speed : 0;
 }
@@ -47,9 +49,16 @@ int lag_port_state(const char *name, struct port_state *s)
     thread_must_be(ROLE_CONTROL);
     if (!l)
         return -ENOENT;
-    *s = (struct port_state){.config = l->wish, .id = lag_port_id(l), .driver = "lag", .started = l->wish.enabled, .link_up = l->up,
-                             .full_duplex = true, .mtu_max = l->wish.mtu, .socket = -1,
-                             .cleared_wall_ns = l->cleared_wall_ns, .cleared = l->cleared};
+    *s = (struct port_state){.config = l->wish,
+                             .id = lag_port_id(l),
+                             .driver = "lag",
+                             .started = l->wish.enabled,
+                             .link_up = l->up,
+                             .full_duplex = true,
+                             .mtu_max = l->wish.mtu,
+                             .socket = -1,
+                             .cleared_wall_ns = l->cleared_wall_ns,
+                             .cleared = l->cleared};
     memcpy(s->mac, l->mac, sizeof s->mac);
     for_each_member (l, p) {
         lag_member_count(p);
@@ -99,7 +108,8 @@ int lag_state(const char *name, struct lag_state *s)
     thread_must_be(ROLE_CONTROL);
     if (!l)
         return -ENOENT;
-    *s = (struct lag_state){.config = l->wish, .up = l->up, .n_active = l->n_active, .link_changes = l->link_changes};
+    *s = (struct lag_state){
+        .config = l->wish, .up = l->up, .n_active = l->n_active, .link_changes = l->link_changes};
     memcpy(s->mac, l->mac, sizeof s->mac);
     for_each_member (l, p) {
         s->n_members++;
@@ -119,7 +129,10 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
     for_each_member (l, p) {
         if (n == max)
             break;
-        m[n] = (struct lag_member_state){.link_up = p->link_up, .status = lag_status(l, p), .reason = lag_reason(l, p), .changes = p->lag_changes,
+        m[n] = (struct lag_member_state){.link_up = p->link_up,
+                                         .status = lag_status(l, p),
+                                         .reason = lag_reason(l, p),
+                                         .changes = p->lag_changes,
                                          .lacp = p->lacp};
         memcpy(m[n++].name, p->wish.name, sizeof m->name);
     }

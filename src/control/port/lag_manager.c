@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_manager.c - LAGs and members come, change and go
 //
-// Members keep their own MACs, and receive everything: the MAC of the LAG is that of the member that was there first, and a kernel interface that
-// had been given it would keep it after us.
+// Members keep their own MACs, and receive everything: the MAC of the LAG is that of the member
+// that was there first, and a kernel interface that had been given it would keep it after us.
 #include "port/lag_manager.h"
 
 #include <errno.h>
@@ -184,7 +184,8 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     *l = (struct lag_port){.wish = *cfg, .used = true};
     table_enter(l);
     mac_choose(l);
-    int r = iface_manager_add_port(cfg->name, lag_port_id(l), l->mac, cfg->mtu, "default", err, err_size);
+    int r = iface_manager_add_port(cfg->name, lag_port_id(l), l->mac, cfg->mtu, "default", err,
+                                   err_size);
     if (r) {
         table_leave(l);
         return r;
@@ -196,7 +197,8 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
         if (p->started)
             lag_member_enter(p);
     }
-    log_info("lag_manager: attached: lag=%s id=%u mode=%s min-links=%u", cfg->name, lag_port_id(l), lag_mode_name(cfg->lag.mode), cfg->lag.min_links);
+    log_info("lag_manager: attached: lag=%s id=%u mode=%s min-links=%u", cfg->name, lag_port_id(l),
+             lag_mode_name(cfg->lag.mode), cfg->lag.min_links);
     clock_set();
     lag_settle(l);
     return 0;
@@ -256,7 +258,8 @@ int lag_change(const struct port_config *cfg, char *err, size_t err_size)
     l->wish = *cfg;
     if (mac)
         lag_set_mac(cfg->name, cfg->mac);
-    __atomic_store_n(&lag_get(lag_port_id(l))->lacp, cfg->lag.mode == LAG_MODE_LACP, __ATOMIC_RELAXED);
+    __atomic_store_n(&lag_get(lag_port_id(l))->lacp, cfg->lag.mode == LAG_MODE_LACP,
+                     __ATOMIC_RELAXED);
     for_each_member (l, p) {
         struct lacp_side actor = lag_actor(l, p);
         if (other_mode)

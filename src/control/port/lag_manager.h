@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_manager.h - LAGs: ports that are made of ports
 //
-// Writes table/lag.h, and of struct port what makes a member. A LAG has an interface, a TAP and an id like a port, and no device; its members
-// are the ports whose configuration names it (port_config.member_of), which have no interface. port_manager tells when a
-// member starts, stops, or its link changes; LACP's clock is an event of control's loop, which runs while there is a LAG. Control role.
+// Writes table/lag.h, and of struct port what makes a member. A LAG has an interface, a TAP and an
+// id like a port, and no device; its members are the ports whose configuration names it
+// (port_config.member_of), which have no interface. port_manager tells when a member starts, stops,
+// or its link changes; LACP's clock is an event of control's loop, which runs while there is a LAG.
+// Control role.
 #ifndef PORT_LAG_MANAGER_H
 #define PORT_LAG_MANAGER_H
 
@@ -36,7 +38,8 @@ void lag_member_enter(struct managed_port *p);
 void lag_member_leave(struct managed_port *p); // a grace period ends what its frames led to
 void lag_member_link(struct managed_port *p);  // its link has changed
 void lag_member_opened(struct managed_port *p); // its device, which counts anew
-void lag_member_count(struct managed_port *p);  // the statistics of its LAG grow by what its own have grown; also before its device is closed
+void lag_member_count(struct managed_port *p);  // the statistics of its LAG grow by what its own
+                                                // have grown; also before its device is closed
 
 // A LACPDU or marker, from its Ethernet header on, which a forwarder has checked.
 #define LAG_SLOW_FRAME (14 + LACP_PDU)
@@ -48,7 +51,8 @@ struct lag_state {
     bool up;
     uint8_t mac[6];
     unsigned n_members, n_active;
-    unsigned n_missing; // to be in use or stand by, and not since LAG_MISSED_S; not those that are stopped
+    unsigned n_missing; // to be in use or stand by, and not since LAG_MISSED_S; not those that are
+                        // stopped
     uint64_t link_changes;
 };
 int lag_state(const char *name, struct lag_state *s); // 0 or -ENOENT
@@ -65,8 +69,10 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
 
 // Calls fn at each change of a LAG's link, as port_manager_on_link, which sets it.
 void lag_on_link(void (*fn)(const char *port, bool up));
-// Calls fn each time that a member comes into use or goes out of it, with words as in lag_member_state; NULL: nobody.
-void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status, const char *reason));
+// Calls fn each time that a member comes into use or goes out of it, with words as in
+// lag_member_state; NULL: nobody.
+void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status,
+                              const char *reason));
 
 int lag_init(struct event_base *loop);
 void lag_fini(void);

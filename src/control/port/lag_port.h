@@ -25,9 +25,13 @@ struct lag_port {
 };
 extern struct lag_port lag_ports[LAG_MAX];
 
-#define for_each_lag(l) for (struct lag_port *l = lag_ports; l < lag_ports + LAG_MAX; l++) if (l->used)
-#define for_each_member(l, p) vec_foreach (&managed.port, p##_at) \
-    for (struct managed_port *p = *p##_at; p && !strcmp(p->wish.member_of, (l)->wish.name); p = NULL)
+#define for_each_lag(l)                                                                            \
+    for (struct lag_port *l = lag_ports; l < lag_ports + LAG_MAX; l++)                             \
+        if (l->used)
+#define for_each_member(l, p)                                                                      \
+    vec_foreach (&managed.port, p##_at)                                                            \
+        for (struct managed_port *p = *p##_at; p && !strcmp(p->wish.member_of, (l)->wish.name);    \
+             p = NULL)
 
 struct lag_port *lag_port_find(const char *name);
 
@@ -40,8 +44,11 @@ static inline uint16_t lag_port_id(const struct lag_port *l)
 void lag_settle(struct lag_port *l); // decides who is in use, and tells
 void lag_tick(void);                 // ten times a second: LACP's clock
 void lag_heard(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]); // a LACPDU
-struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p); // as which it speaks in LACP
-const char *lag_status(const struct lag_port *l, const struct managed_port *p);     // "active", "standby", "inactive"
-const char *lag_reason(const struct lag_port *l, const struct managed_port *p);     // why it is not in use; "" = it is
+struct lacp_side lag_actor(const struct lag_port *l,
+                           const struct managed_port *p); // as which it speaks in LACP
+const char *lag_status(const struct lag_port *l,
+                       const struct managed_port *p); // "active", "standby", "inactive"
+const char *lag_reason(const struct lag_port *l,
+                       const struct managed_port *p); // why it is not in use; "" = it is
 
 #endif

@@ -13,7 +13,8 @@
 #include "table/plan.h"
 #include "table/port.h"
 
-// By a member, of which it is known that it has a queue; else it is as if the frame were lost on the way.
+// By a member, of which it is known that it has a queue; else it is as if the frame were lost on
+// the way.
 void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
 {
     uint8_t home = plan_home(port);
@@ -41,7 +42,8 @@ static uint16_t iface_of(const struct lag_port *l)
     return port_get(lag_port_id(l))->untagged;
 }
 
-static void frame_of(const struct managed_port *p, const uint8_t pdu[LACP_PDU], uint8_t frame[LAG_SLOW_FRAME])
+static void frame_of(const struct managed_port *p, const uint8_t pdu[LACP_PDU],
+                     uint8_t frame[LAG_SLOW_FRAME])
 {
     memcpy(frame, (const uint8_t[]){0x01, 0x80, 0xc2, 0x00, 0x00, 0x02}, 6);
     memcpy(frame + 6, p->device.config.mac, 6);
@@ -49,7 +51,8 @@ static void frame_of(const struct managed_port *p, const uint8_t pdu[LACP_PDU], 
     memcpy(frame + 14, pdu, LACP_PDU);
 }
 
-void lag_send_slow(const struct lag_port *l, const struct managed_port *p, const uint8_t pdu[LACP_PDU])
+void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
+                   const uint8_t pdu[LACP_PDU])
 {
     uint8_t frame[LAG_SLOW_FRAME];
 
@@ -59,7 +62,8 @@ void lag_send_slow(const struct lag_port *l, const struct managed_port *p, const
 
 void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
 {
-    struct lacp_kept keep = {.port = p->device.id, .iface = iface_of(l), .every_ns = lacp_period_ns(&p->lacp)};
+    struct lacp_kept keep = {
+        .port = p->device.id, .iface = iface_of(l), .every_ns = lacp_period_ns(&p->lacp)};
 
     lag_send_slow(l, p, pdu);
     frame_of(p, pdu, keep.frame);
@@ -74,8 +78,10 @@ void lag_send_end(struct managed_port *p)
     p->lag_kept = false;
 }
 
-// A broadcast from each MAC of each interface, so that switches learn by which port it is reached now: a RARP request, which hosts do not answer.
-static void announce_mac(const struct lag_port *l, const struct managed_port *p, const struct iface *i, const uint8_t mac[6])
+// A broadcast from each MAC of each interface, so that switches learn by which port it is reached
+// now: a RARP request, which hosts do not answer.
+static void announce_mac(const struct lag_port *l, const struct managed_port *p,
+                         const struct iface *i, const uint8_t mac[6])
 {
     uint8_t frame[68] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, *at = frame + 12;
     static const uint8_t rarp[] = {0x80, 0x35, 0, 1, 8, 0, 6, 4, 0, 3};

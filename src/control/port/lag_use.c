@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_use.c - which members of a LAG are in use
 //
-// Whatever happens to a member ends in lag_settle(): who may be used is decided for all members together, and what changed is told to
-// forwarders in an order that loses nothing:
+// Whatever happens to a member ends in lag_settle(): who may be used is decided for all members
+// together, and what changed is told to forwarders in an order that loses nothing:
 //
 //     comes into use    collects, then gets its share of the buckets
 //     goes out of use   its buckets go to others, then it collects no more
@@ -25,25 +25,31 @@ static uint64_t listened_ns, ticked_ns; // LACP's clock of listening (lacp.h); t
 
 static void (*link_listener)(const char *port, bool up);
 
-static void (*member_listener)(const char *lag, const char *port, const char *status, const char *reason);
+static void (*member_listener)(const char *lag, const char *port, const char *status,
+                               const char *reason);
 
 void lag_on_link(void (*fn)(const char *port, bool up))
 {
     link_listener = fn;
 }
 
-void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status, const char *reason))
+void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status,
+                              const char *reason))
 {
     member_listener = fn;
 }
 
 struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p)
 {
-    struct lacp_side s = {.system_priority = l->wish.lag.system_priority, .key = (uint16_t)(1 + (l - lag_ports)),
-                          .port_priority = PORT_PRIORITY, .port = (uint16_t)(p->device.id + 1), .state = LACP_AGGREGATION};
+    struct lacp_side s = {.system_priority = l->wish.lag.system_priority,
+                          .key = (uint16_t)(1 + (l - lag_ports)),
+                          .port_priority = PORT_PRIORITY,
+                          .port = (uint16_t)(p->device.id + 1),
+                          .state = LACP_AGGREGATION};
 
     memcpy(s.system, l->mac, sizeof s.system);
-    s.state |= (uint8_t)((l->wish.lag.slow ? 0 : LACP_TIMEOUT) | (l->wish.lag.passive ? 0 : LACP_ACTIVITY));
+    s.state |= (uint8_t)((l->wish.lag.slow ? 0 : LACP_TIMEOUT) |
+                         (l->wish.lag.passive ? 0 : LACP_ACTIVITY));
     return s;
 }
 
@@ -59,7 +65,9 @@ static void count_kept(struct managed_port *p)
 
     p->lacp.tx_pdus += n;
     if (n)
-        log_notice("lag_manager: control was busy, and LACPDUs were repeated: port=%s lacpdus=%" PRIu64, p->wish.name, n);
+        log_notice(
+            "lag_manager: control was busy, and LACPDUs were repeated: port=%s lacpdus=%" PRIu64,
+            p->wish.name, n);
 }
 
 // LACPDUs go out while a member may come into use, and never from one that is stopped.
@@ -122,7 +130,8 @@ struct use {
     bool collects, active;
 };
 
-static struct use use_of(const struct lag_port *l, const struct managed_port *p, const struct managed_port *active)
+static struct use use_of(const struct lag_port *l, const struct managed_port *p,
+                         const struct managed_port *active)
 {
     if (!is_usable(l, p))
         return (struct use){false, false};
@@ -147,8 +156,8 @@ static void tell_member(const struct lag_port *l, struct managed_port *p)
 {
     p->lag_changes++;
     p->lag_changed_ns = clock_now_ns();
-    log_notice("lag_manager: member: lag=%s port=%s status=%s reason=%s", l->wish.name, p->wish.name, lag_status(l, p),
-               LOG_VALUE(lag_reason(l, p)));
+    log_notice("lag_manager: member: lag=%s port=%s status=%s reason=%s", l->wish.name,
+               p->wish.name, lag_status(l, p), LOG_VALUE(lag_reason(l, p)));
     if (member_listener)
         member_listener(l->wish.name, p->wish.name, lag_status(l, p), lag_reason(l, p));
 }
@@ -161,8 +170,8 @@ static void carrier_set(struct lag_port *l)
         return;
     l->up = up;
     l->link_changes += l->wish.enabled;
-    log_notice("lag_manager: link: lag=%s state=%s active=%u min-links=%u", l->wish.name, up ? "up" : "down", l->n_active,
-               l->wish.lag.min_links);
+    log_notice("lag_manager: link: lag=%s state=%s active=%u min-links=%u", l->wish.name,
+               up ? "up" : "down", l->n_active, l->wish.lag.min_links);
     iface_manager_port_link(lag_port_id(l), up);
     if (link_listener)
         link_listener(l->wish.name, up);
@@ -211,7 +220,8 @@ void lag_settle(struct lag_port *l)
     if (active && strcmp(l->active, active->wish.name))
         l->announcements = ANNOUNCEMENTS;
     snprintf(l->active, sizeof l->active, "%s", active ? active->wish.name : "");
-    if (active && l->announcements && (l->announcements == ANNOUNCEMENTS || clock_now_ns() >= l->announce_ns))
+    if (active && l->announcements &&
+        (l->announcements == ANNOUNCEMENTS || clock_now_ns() >= l->announce_ns))
         lag_announce(l, active);
     for_each_member (l, p) {
         if (p->lag_changed)
@@ -226,7 +236,8 @@ void lag_heard(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LAC
     lag_settle(l);
 }
 
-// A tick that comes late finds LACPDUs that nobody has read yet: the time in which control was busy, or the process stopped, is not silence.
+// A tick that comes late finds LACPDUs that nobody has read yet: the time in which control was
+// busy, or the process stopped, is not silence.
 void lag_tick(void)
 {
     uint64_t now = clock_now_ns(), since = now - ticked_ns;

@@ -13,17 +13,20 @@ struct carrier;
 struct managed_port {
     struct port_config wish; // as asked for, zeroes and all
     struct port_device device;
-    bool open; // false only when a change failed and the device did not even come back as it was, and while it is gone
+    bool open; // false only when a change failed and the device did not even come back as it was,
+               // and while it is gone
     bool gone; // the card was pulled out; opened again when it is back
     unsigned n_returns; // tries to do so
     bool leaves;        // the card is to be given back
     bool started, link_up;
     bool has_kernel_mac; // somebody gave its TAP another MAC, which holds until one is configured
     uint8_t kernel_mac[6];
-    bool waiting;               // enabled, not started: nobody is at the other end of its socket yet
-    unsigned n_silent, n_patient; // looks at its link since it was started without one; after so many it is started again
+    bool waiting; // enabled, not started: nobody is at the other end of its socket yet
+    unsigned n_silent, n_patient; // looks at its link since it was started without one; after so
+                                  // many it is started again
     uint64_t link_changes; // while started
-    struct counter_offload offload_before; // what its DPDK port had counted when the device was opened
+    struct counter_offload
+        offload_before;             // what its DPDK port had counted when the device was opened
     uint64_t cleared_wall_ns;       // of the statistics
     struct port_statistics cleared; // what they were then
     struct carrier *carrier; // of its kernel interface, if any
@@ -41,18 +44,23 @@ extern struct managed {
 struct managed_port *managed_port_find(const char *name);
 
 // Opens the device again with another configuration; interface, TAP and sub-interfaces stay.
-int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size);
+int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err,
+                        size_t err_size);
 
 int managed_port_start(struct managed_port *p, char *err, size_t err_size); // or lets it wait
 void managed_port_stop(struct managed_port *p);
 
-// Its card leaves the machine: closes it, or the kernel waits for us. Interface, TAP and sub-interfaces stay.
+// Its card leaves the machine: closes it, or the kernel waits for us. Interface, TAP and
+// sub-interfaces stay.
 void managed_port_lose(struct managed_port *p);
 // port_look.c
-bool managed_port_statistics(struct managed_port *p, struct port_statistics *s); // false: the device does not tell, and they are 0
+bool managed_port_statistics(
+    struct managed_port *p,
+    struct port_statistics *s); // false: the device does not tell, and they are 0
 
 // port_link.c
-void port_link_listen(struct managed_port *p); // to what driver and kernel say of the link, since its device is open
+void port_link_listen(
+    struct managed_port *p); // to what driver and kernel say of the link, since its device is open
 void port_link_ignore(struct managed_port *p);
 void port_link_look(struct managed_port *p); // and tells who has to know, when it changed
 int port_link_init(struct event_base *loop); // from now on links are looked at again and again

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mirror_manager.c - see mirror_manager.h
 //
-// Frames for a TAP go from the forwarders' copies (slots) to tap_manager, which writes them; frames for a port are sent by
-// the forwarders (forwarder/mirror.c).
+// Frames for a TAP go from the forwarders' copies (slots) to tap_manager, which writes them; frames
+// for a port are sent by the forwarders (forwarder/mirror.c).
 #include "port/mirror_manager.h"
 
 #include <errno.h>
@@ -155,12 +155,14 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
     }
     snprintf(s.port, sizeof s.port, "%s", m->port);
     kept[i].mirror = *m;
-    int r = m->to_tap[0] ? add_tap(&kept[i], &s, err, err_size) : add_port(&kept[i], &s, err, err_size);
+    int r =
+        m->to_tap[0] ? add_tap(&kept[i], &s, err, err_size) : add_port(&kept[i], &s, err, err_size);
     if (r)
         return r;
     kept[i].used = true;
     if (m->session[0] && acl_mirror_lead(m->session, kept[i].watch)) {
-        snprintf(err, err_size, "access-list rules use too many mirror sessions: at most %d", ACL_MIRROR_MAX - 1);
+        snprintf(err, err_size, "access-list rules use too many mirror sessions: at most %d",
+                 ACL_MIRROR_MAX - 1);
         end(&kept[i]);
         return -ENOSPC;
     }
@@ -170,8 +172,8 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
 
 static bool same(const struct mirror *a, const struct mirror *b)
 {
-    return a->points == b->points && !strcmp(a->port, b->port) && !strcmp(a->session, b->session) && !strcmp(a->to_port, b->to_port) &&
-           !strcmp(a->to_tap, b->to_tap);
+    return a->points == b->points && !strcmp(a->port, b->port) && !strcmp(a->session, b->session) &&
+           !strcmp(a->to_port, b->to_port) && !strcmp(a->to_tap, b->to_tap);
 }
 
 void mirror_manager_del(const struct mirror *m)

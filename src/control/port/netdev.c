@@ -4,8 +4,8 @@
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so nothing that comes in is taken
-//     GRO, LRO off     frames as they were on the wire; in a virtual machine the host's part of it, too (rx-gro-hw)
-//     XDP on a veth    its peer cuts segments itself then (xdp_pass.h)
+//     GRO, LRO off     frames as they were on the wire; in a virtual machine the host's part of it,
+//     too (rx-gro-hw) XDP on a veth    its peer cuts segments itself then (xdp_pass.h)
 #include "port/netdev.h"
 
 #include <dirent.h>
@@ -29,7 +29,9 @@
 static const struct {
     const char *path;
     int value;
-} quiet[3] = {{"ipv6/conf/%s/disable_ipv6", 1}, {"ipv4/conf/%s/arp_ignore", 8}, {"ipv4/conf/%s/rp_filter", 1}};
+} quiet[3] = {{"ipv6/conf/%s/disable_ipv6", 1},
+              {"ipv4/conf/%s/arp_ignore", 8},
+              {"ipv4/conf/%s/rp_filter", 1}};
 
 static struct ifreq request(const struct netdev *n)
 {
@@ -39,8 +41,9 @@ static struct ifreq request(const struct netdev *n)
     return r;
 }
 
-// 0: there is none of the name. Not SIOCGIFINDEX: for a name that is not there, each ioctl waits until modprobe has looked for a
-// driver, and a port whose card was taken away is looked at 40 times a second.
+// 0: there is none of the name. Not SIOCGIFINDEX: for a name that is not there, each ioctl waits
+// until modprobe has looked for a driver, and a port whose card was taken away is looked at 40
+// times a second.
 static int index_get(const struct netdev *n)
 {
     int index = 0;
@@ -89,7 +92,8 @@ static uint32_t feature_count(const struct netdev *n)
     return ethtool(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
 }
 
-// Place of a feature in the kernel's list, by its name in `ethtool -k`; -1: this kernel has none of the name.
+// Place of a feature in the kernel's list, by its name in `ethtool -k`; -1: this kernel has none of
+// the name.
 static int feature_find(const struct netdev *n, uint32_t n_features, const char *name)
 {
     struct {
@@ -123,7 +127,8 @@ static void feature_off(const struct netdev *n, const char *name)
         return;
     set.block[place / 32].valid = 1u << place % 32;
     if (ethtool(n, &set))
-        log_debug("netdev: offload not switched off: netdev=%s feature=%s error=\"%m\"", n->name, name);
+        log_debug("netdev: offload not switched off: netdev=%s feature=%s error=\"%m\"", n->name,
+                  name);
 }
 
 // A veth's peer cuts its segments itself while we have an XDP program.
@@ -135,8 +140,10 @@ static void peer_cuts(struct netdev *n)
         return;
     n->xdp = xdp_pass_attach(n->ifindex);
     if (n->xdp < 0)
-        log_notice("netdev: the peer may send segments longer than the link, which are dropped as offload_cut; on the peer run ethtool -K "
-                   "DEV tso off gso off: netdev=%s error=%s", n->name, LOG_VALUE(strerror(-n->xdp)));
+        log_notice("netdev: the peer may send segments longer than the link, which are dropped as "
+                   "offload_cut; on the peer run ethtool -K "
+                   "DEV tso off gso off: netdev=%s error=%s",
+                   n->name, LOG_VALUE(strerror(-n->xdp)));
 }
 
 static void merging_off(const struct netdev *n)
@@ -151,7 +158,9 @@ static void merging_off(const struct netdev *n)
     flags.cmd = ETHTOOL_SFLAGS;
     flags.data &= ~(uint32_t)ETH_FLAG_LRO;
     if (ethtool(n, &flags))
-        log_warning("netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"", n->name);
+        log_warning(
+            "netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"",
+            n->name);
 }
 
 static struct netdev *taken[PORT_MAX]; // control's
@@ -164,11 +173,13 @@ static uint64_t namespace_of(const struct netdev *n)
     return getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
 }
 
-// Two ports on one interface would both get each frame. Names do not tell: a namespace may have two, an interface others beside (altname).
+// Two ports on one interface would both get each frame. Names do not tell: a namespace may have
+// two, an interface others beside (altname).
 static bool is_taken(const struct netdev *n)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
-        if (taken[i] && taken[i]->ifindex == n->ifindex && namespace_of(taken[i]) == namespace_of(n))
+        if (taken[i] && taken[i]->ifindex == n->ifindex &&
+            namespace_of(taken[i]) == namespace_of(n))
             return true;
     return false;
 }
@@ -196,11 +207,13 @@ static void tell_addresses(const char *name, const char *netns_name)
     char err[400];
 
     if (!netdev_use_look(name, netns_name, &u, err, sizeof err) && u.address[0])
-        log_warning("netdev: its addresses are no longer reachable, because a port uses the interface now: netdev=%s addresses=%s", name,
-                    LOG_VALUE(u.address));
+        log_warning("netdev: its addresses are no longer reachable, because a port uses the "
+                    "interface now: netdev=%s addresses=%s",
+                    name, LOG_VALUE(u.address));
 }
 
-int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err, size_t err_size)
+int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err,
+                size_t err_size)
 {
     *n = (struct netdev){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     snprintf(n->name, sizeof n->name, "%s", name);
@@ -212,8 +225,8 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
     if (flags < 0) {
         char names[160];
         netdev_names(names, sizeof names);
-        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name, netns_name[0] ? "namespace " : "kamueed's namespace", netns_name,
-                 names);
+        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
+                 netns_name[0] ? "namespace " : "kamueed's namespace", netns_name, names);
         give_up(n);
         return -ENODEV;
     }
@@ -230,7 +243,8 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
         snprintf(path, sizeof path, quiet[i].path, name);
         n->saved[i] = netns_sysctl_get(path);
         if (n->saved[i] >= 0 && netns_sysctl_set(path, quiet[i].value))
-            log_warning("netdev: sysctl not set, the kernel may answer by itself: sysctl=net/%s", path);
+            log_warning("netdev: sysctl not set, the kernel may answer by itself: sysctl=net/%s",
+                        path);
     }
     merging_off(n);
     struct ifreq mtu = request(n);
@@ -282,7 +296,8 @@ bool netdev_was_replaced(const struct netdev *n)
     return now && now != n->ifindex;
 }
 
-// True for a packet socket bound to the interface, in its namespace (indexes repeat across namespaces).
+// True for a packet socket bound to the interface, in its namespace (indexes repeat across
+// namespaces).
 static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
 {
     struct sockaddr_ll bound = {0};
@@ -296,7 +311,8 @@ static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
     return !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &other, &size) && other == cookie;
 }
 
-// The driver opens its sockets queue by queue, so in the order of their numbers. It opens them once, before the port starts.
+// The driver opens its sockets queue by queue, so in the order of their numbers. It opens them
+// once, before the port starts.
 static void find_sockets(struct netdev *n)
 {
     uint64_t cookie;

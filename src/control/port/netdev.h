@@ -26,14 +26,18 @@ struct netdev {
     unsigned n_rx_fd;
 };
 
-// Current namespace is the device's. `xdp`: the driver attaches an XDP program of its own. 0, or -ENODEV and others with a sentence.
-int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err, size_t err_size);
+// Current namespace is the device's. `xdp`: the driver attaches an XDP program of its own. 0, or
+// -ENODEV and others with a sentence.
+int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err,
+                size_t err_size);
 void netdev_release(struct netdev *n, int netns); // enters the namespace itself
 int netdev_set_mtu(const struct netdev *n, uint16_t mtu); // 0 or -errno
-bool netdev_was_replaced(const struct netdev *n); // another interface has its name now: sockets on it are deaf
+bool netdev_was_replaced(
+    const struct netdev *n); // another interface has its name now: sockets on it are deaf
 // Frames that the rings of our packet sockets on it had no room for: DPDK's driver does not look.
 uint64_t netdev_missed(struct netdev *n);
-// Packet socket of the driver's receive queue: readable when a frame is in its ring. -1: the driver has none.
+// Packet socket of the driver's receive queue: readable when a frame is in its ring. -1: the driver
+// has none.
 int netdev_rx_fd(struct netdev *n, uint16_t queue);
 bool netdev_has_carrier(const struct netdev *n);  // up and running
 

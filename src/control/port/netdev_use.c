@@ -45,9 +45,11 @@ static void add_address(struct netdev_use *u, struct own_addresses *own, const s
 
     if (!four && (a->ifa_addr->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&a6->sin6_addr)))
         return;
-    inet_ntop(a->ifa_addr->sa_family, four ? (const void *)&a4->sin_addr : &a6->sin6_addr, text, sizeof text);
+    inet_ntop(a->ifa_addr->sa_family, four ? (const void *)&a4->sin_addr : &a6->sin6_addr, text,
+              sizeof text);
     snprintf(u->address + n, sizeof u->address - n, "%s%s/%u", n ? ", " : "", text,
-             four ? prefix_length((const uint8_t *)&m4->sin_addr, 4) : prefix_length(m6->sin6_addr.s6_addr, 16));
+             four ? prefix_length((const uint8_t *)&m4->sin_addr, 4)
+                  : prefix_length(m6->sin6_addr.s6_addr, 16));
     *vec_push(&own->item) = four ? mapped(a4->sin_addr.s_addr) : a6->sin6_addr;
 }
 
@@ -70,8 +72,9 @@ static void look_default4(const char *name, struct netdev_use *u)
     FILE *f = fopen("/proc/thread-self/net/route", "re");
 
     while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "%15s %x %x %x %*d %*d %*d %x", iface, &dst, &gateway, &flags, &mask) == 5 && !dst && !mask && flags & 1 &&
-            !strcmp(iface, name))
+        if (sscanf(line, "%15s %x %x %x %*d %*d %*d %x", iface, &dst, &gateway, &flags, &mask) ==
+                5 &&
+            !dst && !mask && flags & 1 && !strcmp(iface, name))
             inet_ntop(AF_INET, &gateway, u->gateway, sizeof u->gateway);
     if (f)
         fclose(f);
@@ -85,7 +88,8 @@ static void look_default6(const char *name, struct netdev_use *u)
     FILE *f = fopen("/proc/thread-self/net/ipv6_route", "re");
 
     while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%32s %x %*s %*s %32s %*s %*s %*s %*s %15s", dst, &len, via, iface) != 4 || len || strcmp(iface, name))
+        if (sscanf(line, "%32s %x %*s %*s %32s %*s %*s %*s %*s %15s", dst, &len, via, iface) != 4 ||
+            len || strcmp(iface, name))
             continue;
         for (unsigned i = 0; i < 16; i++)
             sscanf(via + 2 * i, "%2hhx", &gateway.s6_addr[i]);
@@ -126,13 +130,15 @@ static void look_sessions(const char *path, const struct own_addresses *own, str
     FILE *f = fopen(path, "re");
 
     while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, " %*d: %32[0-9A-F]:%*x %32[0-9A-F]:%*x %x", local, remote, &state) != 3 || state != TCP_ESTABLISHED)
+        if (sscanf(line, " %*d: %32[0-9A-F]:%*x %32[0-9A-F]:%*x %x", local, remote, &state) != 3 ||
+            state != TCP_ESTABLISHED)
             continue;
         struct in6_addr here = address_read(local), there = address_read(remote);
         if (!is_own(own, &here) || is_own(own, &there))
             continue;
         bool four = IN6_IS_ADDR_V4MAPPED(&there);
-        inet_ntop(four ? AF_INET : AF_INET6, four ? there.s6_addr + 12 : there.s6_addr, u->session, sizeof u->session);
+        inet_ntop(four ? AF_INET : AF_INET6, four ? there.s6_addr + 12 : there.s6_addr, u->session,
+                  sizeof u->session);
     }
     if (f)
         fclose(f);
@@ -153,14 +159,16 @@ void netdev_names(char *s, size_t size)
         if_freenameindex(all);
 }
 
-static int look_here(const char *name, const char *netns, struct netdev_use *u, char *err, size_t err_size)
+static int look_here(const char *name, const char *netns, struct netdev_use *u, char *err,
+                     size_t err_size)
 {
     struct own_addresses own = {0};
 
     if (!if_nametoindex(name)) {
         char names[160];
         netdev_names(names, sizeof names);
-        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name, netns[0] ? "namespace " : "kamueed's namespace", netns, names);
+        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
+                 netns[0] ? "namespace " : "kamueed's namespace", netns, names);
         return -ENODEV;
     }
     look_addresses(name, u, &own);
@@ -172,7 +180,8 @@ static int look_here(const char *name, const char *netns, struct netdev_use *u, 
     return 0;
 }
 
-int netdev_use_look(const char *name, const char *netns, struct netdev_use *u, char *err, size_t err_size)
+int netdev_use_look(const char *name, const char *netns, struct netdev_use *u, char *err,
+                    size_t err_size)
 {
     int fd, r;
 

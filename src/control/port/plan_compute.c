@@ -42,14 +42,16 @@ static int add_queue(const struct plan_input *in, struct plan_output *out, int c
     int f = forwarder_of_core(in, out, core);
 
     if (f < 0) {
-        snprintf(err, err_size, "core %d would be forwarder number %d, but at most %d are supported", core,
+        snprintf(err, err_size,
+                 "core %d would be forwarder number %d, but at most %d are supported", core,
                  FORWARDER_MAX + 1, FORWARDER_MAX);
         return -E2BIG;
     }
     struct plan *plan = &out->plan[f];
     if (plan->n_rx == PLAN_RX_MAX) {
-        snprintf(err, err_size, "core %d would poll more than %d queues: assign some to another core",
-                 core, PLAN_RX_MAX);
+        snprintf(err, err_size,
+                 "core %d would poll more than %d queues: assign some to another core", core,
+                 PLAN_RX_MAX);
         return -E2BIG;
     }
     plan->rx[plan->n_rx++] = (struct plan_rx){.port = p->id, .queue = queue};
@@ -85,22 +87,24 @@ static int check_assignments(const struct plan_input *in, char *err, size_t err_
         const struct thread_assignment *a = &in->assignment[i];
         for (unsigned k = 0; k < i; k++)
             if (a->queue == in->assignment[k].queue && !strcmp(a->port, in->assignment[k].port)) {
-                snprintf(err, err_size, "rx-queue %u of port %s is assigned to both core %d and core %d",
-                         a->queue, a->port, in->assignment[k].core, a->core);
+                snprintf(err, err_size,
+                         "rx-queue %u of port %s is assigned to both core %d and core %d", a->queue,
+                         a->port, in->assignment[k].core, a->core);
                 return -EINVAL;
             }
         for (unsigned p = 0; p < in->n_ports; p++)
             if (!strcmp(a->port, in->port[p].name) && a->queue >= in->port[p].n_rx) {
                 snprintf(err, err_size,
-                         "port %s has no rx-queue %u: it has %u (set port %s rx-queues %u)", a->port,
-                         a->queue, in->port[p].n_rx, a->port, a->queue + 1);
+                         "port %s has no rx-queue %u: it has %u (set port %s rx-queues %u)",
+                         a->port, a->queue, in->port[p].n_rx, a->port, a->queue + 1);
                 return -EINVAL;
             }
     }
     return 0;
 }
 
-static int plan_receive(const struct plan_input *in, struct plan_output *out, char *err, size_t err_size)
+static int plan_receive(const struct plan_input *in, struct plan_output *out, char *err,
+                        size_t err_size)
 {
     int named[FORWARDER_MAX];
     unsigned n_named = cores_named(in, named), n = n_named ? n_named : in->n_cores, next = 0;
@@ -169,7 +173,8 @@ static bool owns_tx(const struct plan *plan, unsigned f, uint16_t port, uint16_t
 }
 
 // The (port, queue) by which forwarder f shall send is another forwarder's now.
-static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const struct plan *next, unsigned f, uint16_t port)
+static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const struct plan *next,
+                                  unsigned f, uint16_t port)
 {
     if (next->tx_owner[port] != f)
         return false;
@@ -179,7 +184,8 @@ static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const s
     return false;
 }
 
-static bool rx_comes_from_another(struct plan *const old[FORWARDER_MAX], unsigned f, struct plan_rx rx)
+static bool rx_comes_from_another(struct plan *const old[FORWARDER_MAX], unsigned f,
+                                  struct plan_rx rx)
 {
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
         if (g != f && plan_polls(old[g], rx))
@@ -199,7 +205,8 @@ static bool hold_moving_rx(struct plan *const old[FORWARDER_MAX], unsigned f, st
     return n != before;
 }
 
-bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_output *next, struct plan_output *mid)
+bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_output *next,
+                  struct plan_output *mid)
 {
     bool rx_moves = false, tx_moves = false;
 

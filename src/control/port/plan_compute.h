@@ -26,7 +26,8 @@ struct plan_input {
     unsigned n_assignments;
     const int *core; // worker cores of the default
     unsigned n_cores;
-    int slot_core[FORWARDER_MAX]; // core of each running forwarder, -1 = slot is free: forwarders keep their slots
+    int slot_core[FORWARDER_MAX]; // core of each running forwarder, -1 = slot is free: forwarders
+                                  // keep their slots
 };
 
 struct plan_output {
@@ -38,9 +39,10 @@ struct plan_output {
 // 0, or -EINVAL / -E2BIG with a sentence.
 int plan_compute(const struct plan_input *in, struct plan_output *out, char *err, size_t err_size);
 
-// Between two sets of plans (old[i] may be NULL): true, and in *mid the plans to hold for one grace period, when a queue changes hands.
-// A receive queue that moves is polled by nobody meanwhile; when a transmit queue moves, nobody receives, so that
-// nothing has to be sent by it.
-bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_output *next, struct plan_output *mid);
+// Between two sets of plans (old[i] may be NULL): true, and in *mid the plans to hold for one grace
+// period, when a queue changes hands. A receive queue that moves is polled by nobody meanwhile;
+// when a transmit queue moves, nobody receives, so that nothing has to be sent by it.
+bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_output *next,
+                  struct plan_output *mid);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan_compute_test.c - every queue has one poller, every forwarder a way out, and moves never overlap
+// plan_compute_test.c - every queue has one poller, every forwarder a way out, and moves never
+// overlap
 #include "port/plan_compute.h"
 
 #include <errno.h>
@@ -45,7 +46,8 @@ static unsigned n_forwarders(const struct plan_output *o)
     return n;
 }
 
-// Each forwarder sends by a queue of its own, or hands over to one that does; no queue has two users.
+// Each forwarder sends by a queue of its own, or hands over to one that does; no queue has two
+// users.
 static void check_transmit(const struct plan_output *o, const struct plan_port *p)
 {
     bool used[QUEUE_MAX] = {false};
@@ -184,7 +186,8 @@ static void check_disjoint(const struct plan_output *a, const struct plan_output
             const struct plan *x = &a->plan[f], *y = &b->plan[g];
             for (unsigned i = 0; i < x->n_rx; i++)
                 for (unsigned k = 0; k < y->n_rx; k++)
-                    assert_false(x->rx[i].port == y->rx[k].port && x->rx[i].queue == y->rx[k].queue);
+                    assert_false(x->rx[i].port == y->rx[k].port &&
+                                 x->rx[i].queue == y->rx[k].queue);
             for (unsigned p = 0; p < PORT_MAX; p++)
                 assert_false(x->tx_owner[p] == f && y->tx_owner[p] == g &&
                              x->tx_queue[p] == y->tx_queue[p]);

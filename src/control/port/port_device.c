@@ -7,9 +7,11 @@
 //     RSS        all fields the driver knows, when there is more than one queue;
 //                if it refuses them together, the IP and transport ones; then none
 //     receive    IPv4 checksum (forwarders check themselves what is not marked good), VLAN strip
-//     interrupts of the receive queues, unless rx-mode is poll, the driver refuses them or they never come
-//     transmit   FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
-//                memory node: forwarders see to it that only such buffers come (tx.c); else multi-segment
+//     interrupts of the receive queues, unless rx-mode is poll, the driver refuses them or they
+//     never come transmit   FAST_FREE where a frame fits one buffer of exchange_pool and the
+//     machine has one
+//                memory node: forwarders see to it that only such buffers come (tx.c); else
+//                multi-segment
 //     buffers    one frame fits one buffer, unless that would take more than a quarter
 //                of the memory and the driver can scatter
 #include "port/port_device.h"
@@ -36,16 +38,19 @@
 #define SOCKET_QUEUES 4u // chosen at most for drivers on a kernel interface
 #define POOL_SLACK 4096 // buffers in rings, caches and bursts
 
-static const uint64_t rss_basic = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
+static const uint64_t rss_basic =
+    RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
 
-static uint16_t clamp(const struct port_config *cfg, const char *what, uint16_t wish, unsigned choice, uint16_t max)
+static uint16_t clamp(const struct port_config *cfg, const char *what, uint16_t wish,
+                      unsigned choice, uint16_t max)
 {
     unsigned want = wish ? wish : choice;
 
     if (want <= max)
         return (uint16_t)(want ? want : 1);
     if (wish)
-        log_warning("port_manager: the device has fewer than configured: port=%s %s=%u asked=%u", cfg->name, what, max, want);
+        log_warning("port_manager: the device has fewer than configured: port=%s %s=%u asked=%u",
+                    cfg->name, what, max, want);
     return max ? max : 1;
 }
 
@@ -63,7 +68,8 @@ static uint16_t mtu_max(const struct port_device *d, const struct rte_eth_dev_in
     return most < MTU_MAX ? (uint16_t)most : MTU_MAX;
 }
 
-static int choose_mtu(struct port_device *d, const struct rte_eth_dev_info *info, char *err, size_t err_size)
+static int choose_mtu(struct port_device *d, const struct rte_eth_dev_info *info, char *err,
+                      size_t err_size)
 {
     d->mtu_max = mtu_max(d, info);
     if (d->config.mtu > d->mtu_max) {
@@ -71,7 +77,8 @@ static int choose_mtu(struct port_device *d, const struct rte_eth_dev_info *info
         return -EINVAL;
     }
     if (info->min_mtu && d->config.mtu < info->min_mtu) {
-        snprintf(err, err_size, "MTU %u is less than the device's %u", d->config.mtu, info->min_mtu);
+        snprintf(err, err_size, "MTU %u is less than the device's %u", d->config.mtu,
+                 info->min_mtu);
         return -EINVAL;
     }
     return 0;
@@ -79,11 +86,13 @@ static int choose_mtu(struct port_device *d, const struct rte_eth_dev_info *info
 
 static unsigned pool_size(const struct port_config *c)
 {
-    return (unsigned)c->rx_queues * c->rx_descriptors + (unsigned)c->tx_queues * c->tx_descriptors + POOL_SLACK;
+    return (unsigned)c->rx_queues * c->rx_descriptors + (unsigned)c->tx_queues * c->tx_descriptors +
+           POOL_SLACK;
 }
 
 // Room of a buffer, headroom included; *scatter: frames may take several.
-static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_dev_info *info, bool *scatter)
+static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_dev_info *info,
+                              bool *scatter)
 {
     unsigned whole = RTE_ALIGN(d->config.mtu + FRAME_OVERHEAD + RTE_PKTMBUF_HEADROOM, 256u);
     unsigned least = info->min_rx_bufsize + RTE_PKTMBUF_HEADROOM;
@@ -93,7 +102,8 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
         whole = d->frame_size + RTE_PKTMBUF_HEADROOM;
     if (whole < BUFFER_STANDARD)
         whole = BUFFER_STANDARD;
-    bool large = port_pool_bytes(pool_size(&d->config), (uint16_t)whole) > (uint64_t)eal_memory_mib() * (1 << 20) / 4;
+    bool large = port_pool_bytes(pool_size(&d->config), (uint16_t)whole) >
+                 (uint64_t)eal_memory_mib() * (1 << 20) / 4;
     if (whole > BUFFER_STANDARD && large && info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) {
         *scatter = true;
         whole = BUFFER_STANDARD;
@@ -101,14 +111,16 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
     return (uint16_t)(whole < least && least <= UINT16_MAX ? least : whole);
 }
 
-// No interrupt ever comes, though the driver offers them: vfio-pci delivers them by MSI-X, and the driver neither looks whether the
-// card has that (82540) nor tells it which vector is for what (82574).
+// No interrupt ever comes, though the driver offers them: vfio-pci delivers them by MSI-X, and the
+// driver neither looks whether the card has that (82540) nor tells it which vector is for what
+// (82574).
 static bool is_deaf(const struct port_device *d)
 {
     return !strcmp(d->driver, "net_e1000_em") && port_probe_by_vfio(d->config.devargs);
 }
 
-// The driver reads the interrupt's cause from a register that is always 0 in QEMU, so it passes over link changes.
+// The driver reads the interrupt's cause from a register that is always 0 in QEMU, so it passes
+// over link changes.
 static bool is_deaf_to_link(const struct port_device *d)
 {
     return !strcmp(d->driver, "net_vmxnet3");
@@ -117,18 +129,22 @@ static bool is_deaf_to_link(const struct port_device *d)
 static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_eth_dev_info *info)
 {
     const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
-    // A packet socket's driver refuses more than 1500 and does not look at it: the kernel interface's MTU counts.
-    struct rte_eth_conf conf = {.rxmode.mtu = d->frame_size ? RTE_MIN(d->config.mtu, RTE_ETHER_MTU) : d->config.mtu};
+    // A packet socket's driver refuses more than 1500 and does not look at it: the kernel
+    // interface's MTU counts.
+    struct rte_eth_conf conf = {.rxmode.mtu = d->frame_size ? RTE_MIN(d->config.mtu, RTE_ETHER_MTU)
+                                                            : d->config.mtu};
 
     conf.rxmode.offloads = rx_wish & info->rx_offload_capa;
     if (d->scatter) {
         conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
         exchange_mix();
     }
-    conf.txmode.offloads = (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : RTE_ETH_TX_OFFLOAD_MULTI_SEGS) &
-                           info->tx_offload_capa;
+    conf.txmode.offloads =
+        (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : RTE_ETH_TX_OFFLOAD_MULTI_SEGS) &
+        info->tx_offload_capa;
     conf.intr_conf.lsc = d->has_lsc;
-    conf.intr_conf.rxq = d->config.rx_mode == PORT_RX_INTERRUPT && !d->netdev.name[0] && !is_deaf(d);
+    conf.intr_conf.rxq =
+        d->config.rx_mode == PORT_RX_INTERRUPT && !d->netdev.name[0] && !is_deaf(d);
     if (d->config.rx_queues > 1 && info->flow_type_rss_offloads) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads;
@@ -144,7 +160,8 @@ static int try_configure(struct port_device *d, struct rte_eth_conf *conf)
     int r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
 
     if (r && all) {
-        log_warning("port_manager: the driver rejects its own full set of RSS fields, trying IP and transport: port=%s rss=%#lx",
+        log_warning("port_manager: the driver rejects its own full set of RSS fields, trying IP "
+                    "and transport: port=%s rss=%#lx",
                     d->config.name, all);
         conf->rx_adv_conf.rss_conf.rss_hf = all & rss_basic;
         r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
@@ -162,7 +179,8 @@ static int try_configure(struct port_device *d, struct rte_eth_conf *conf)
     return r;
 }
 
-static int setup_queues(struct port_device *d, const struct rte_eth_dev_info *info, const struct rte_eth_conf *conf)
+static int setup_queues(struct port_device *d, const struct rte_eth_dev_info *info,
+                        const struct rte_eth_conf *conf)
 {
     struct rte_eth_rxconf rx = info->default_rxconf;
     struct rte_eth_txconf tx = info->default_txconf;
@@ -195,9 +213,10 @@ static void read_back(struct port_device *d, const struct rte_eth_conf *conf)
         d->rss_hf = rss.rss_hf;
     if (d->rx_offloads != conf->rxmode.offloads || d->tx_offloads != conf->txmode.offloads ||
         d->rss_hf != conf->rx_adv_conf.rss_conf.rss_hf)
-        log_notice("port_manager: the driver enabled less than it offered: port=%s rx=%#lx/%#lx tx=%#lx/%#lx rss=%#lx/%#lx",
-                   d->config.name, d->rx_offloads, conf->rxmode.offloads, d->tx_offloads, conf->txmode.offloads,
-                   d->rss_hf, conf->rx_adv_conf.rss_conf.rss_hf);
+        log_notice("port_manager: the driver enabled less than it offered: port=%s rx=%#lx/%#lx "
+                   "tx=%#lx/%#lx rss=%#lx/%#lx",
+                   d->config.name, d->rx_offloads, conf->rxmode.offloads, d->tx_offloads,
+                   conf->txmode.offloads, d->rss_hf, conf->rx_adv_conf.rss_conf.rss_hf);
 }
 
 static void choose_descriptors(struct port_device *d)
@@ -210,8 +229,9 @@ static void choose_descriptors(struct port_device *d)
     if (rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &rx, &tx))
         rx = rx_wish, tx = tx_wish;
     if (rx != rx_wish || tx != tx_wish)
-        log_notice("port_manager: number of descriptors adjusted to the device: port=%s rx=%u/%u tx=%u/%u", d->config.name, rx,
-                   rx_wish, tx, tx_wish);
+        log_notice(
+            "port_manager: number of descriptors adjusted to the device: port=%s rx=%u/%u tx=%u/%u",
+            d->config.name, rx, rx_wish, tx, tx_wish);
     d->config.rx_descriptors = rx;
     d->config.tx_descriptors = tx;
 }
@@ -225,8 +245,10 @@ static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err
     if (d->pool)
         return 0;
     int e = errno;
-    snprintf(err, err_size, "no memory for its %u packet buffers (%lu MiB of %u MiB in total): increase memory, or use fewer queues and "
-                            "descriptors",
+    snprintf(err, err_size,
+             "no memory for its %u packet buffers (%lu MiB of %u MiB in total): increase memory, "
+             "or use fewer queues and "
+             "descriptors",
              n, port_pool_bytes(n, room) >> 20, eal_memory_mib());
     return -e;
 }
@@ -234,12 +256,16 @@ static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err
 // That no two places in a memif's rings have one buffer.
 static int rings_fit(const struct port_device *d, char *err, size_t err_size)
 {
-    unsigned places = devargs_memif_places(d->config.devargs, d->config.rx_queues + d->config.tx_queues);
+    unsigned places =
+        devargs_memif_places(d->config.devargs, d->config.rx_queues + d->config.tx_queues);
 
     if (places <= MEMIF_PLACES_MAX)
         return 0;
-    snprintf(err, err_size, "the rings of its %u receive and %u transmit queues have %u entries, more than the %u that net_memif supports, "
-                            "so packets would overwrite each other; set fewer rx-queues and tx-queues, a smaller rsize=, or zero-copy=yes",
+    snprintf(err, err_size,
+             "the rings of its %u receive and %u transmit queues have %u entries, more than the %u "
+             "that net_memif supports, "
+             "so packets would overwrite each other; set fewer rx-queues and tx-queues, a smaller "
+             "rsize=, or zero-copy=yes",
              d->config.rx_queues, d->config.tx_queues, places, MEMIF_PLACES_MAX);
     return -EINVAL;
 }
@@ -254,13 +280,17 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
         return r;
     }
     snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
-    // The driver says 2 for all its cards: the older ones have one, and send nothing by the other; RSS it never sets up.
+    // The driver says 2 for all its cards: the older ones have one, and send nothing by the other;
+    // RSS it never sets up.
     bool has_one_queue = !strcmp(d->driver, "net_e1000_em");
     d->max_rx_queues = has_one_queue ? 1 : info.max_rx_queues;
     d->max_tx_queues = has_one_queue ? 1 : info.max_tx_queues;
-    d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC && !is_deaf(d) && !is_deaf_to_link(d);
-    d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers, RTE_MIN(d->max_rx_queues, QUEUE_MAX));
-    d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers, RTE_MIN(d->max_tx_queues, QUEUE_MAX));
+    d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC && !is_deaf(d) &&
+                 !is_deaf_to_link(d);
+    d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers,
+                                RTE_MIN(d->max_rx_queues, QUEUE_MAX));
+    d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers,
+                                RTE_MIN(d->max_tx_queues, QUEUE_MAX));
     r = choose_mtu(d, &info, err, err_size);
     if (!r)
         r = rings_fit(d, err, err_size);
@@ -268,8 +298,10 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
         return r;
     choose_descriptors(d);
     uint16_t room = choose_buffer(d, &info, &d->scatter);
-    d->fast_free = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE && rte_socket_count() == 1 &&
-                   d->config.mtu + FRAME_OVERHEAD + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(exchange_pool);
+    d->fast_free = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE &&
+                   rte_socket_count() == 1 &&
+                   d->config.mtu + FRAME_OVERHEAD + RTE_PKTMBUF_HEADROOM <=
+                       rte_pktmbuf_data_room_size(exchange_pool);
     struct rte_eth_conf conf = choose_conf(d, &info);
     eal_complaint_clear();
     r = try_configure(d, &conf);
@@ -281,8 +313,8 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
         r = setup_queues(d, &info, &conf);
     }
     if (r) {
-        snprintf(err, err_size, "the driver %s rejects the configuration: %s (DPDK says: %s)", d->driver,
-                 strerror(-r), eal_complaint()[0] ? eal_complaint() : "nothing");
+        snprintf(err, err_size, "the driver %s rejects the configuration: %s (DPDK says: %s)",
+                 d->driver, strerror(-r), eal_complaint()[0] ? eal_complaint() : "nothing");
         return r;
     }
     read_back(d, &conf);
@@ -295,13 +327,15 @@ static int tolerate(int r)
     return r == -ENOTSUP || r == -ENOSYS ? 0 : r;
 }
 
-// Some virtual devices have no MAC address: a local one made of the port's name, the same after each start.
+// Some virtual devices have no MAC address: a local one made of the port's name, the same after
+// each start.
 static void mac_make(struct rte_ether_addr *mac, const char *name)
 {
     uint64_t h = hash_bytes(name, strlen(name), 0);
 
     memcpy(mac->addr_bytes, &h, sizeof mac->addr_bytes);
-    mac->addr_bytes[0] = (uint8_t)((mac->addr_bytes[0] | RTE_ETHER_LOCAL_ADMIN_ADDR) & ~RTE_ETHER_GROUP_ADDR);
+    mac->addr_bytes[0] =
+        (uint8_t)((mac->addr_bytes[0] | RTE_ETHER_LOCAL_ADMIN_ADDR) & ~RTE_ETHER_GROUP_ADDR);
 }
 
 // MAC, MTU of the kernel interface, promiscuous mode: what drivers take after their queues.
@@ -323,34 +357,40 @@ static int settle(struct port_device *d, char *err, size_t err_size)
         snprintf(err, err_size, "cannot set its MAC address: %s", strerror(-r));
         return r;
     }
-    r = tolerate(d->frame_size ? netdev_set_mtu(&d->netdev, d->config.mtu) : rte_eth_dev_set_mtu(d->id, d->config.mtu));
+    r = tolerate(d->frame_size ? netdev_set_mtu(&d->netdev, d->config.mtu)
+                               : rte_eth_dev_set_mtu(d->id, d->config.mtu));
     if (r) {
         snprintf(err, err_size, "cannot set MTU %u: %s", d->config.mtu, strerror(-r));
         return r;
     }
     r = port_device_set_promiscuous(d, d->config.promiscuous);
     if (r)
-        log_warning("port_manager: promiscuous mode not set: port=%s error=%s", d->config.name, LOG_VALUE(strerror(-r)));
+        log_warning("port_manager: promiscuous mode not set: port=%s error=%s", d->config.name,
+                    LOG_VALUE(strerror(-r)));
     return 0;
 }
 
 static int open_here(struct port_device *d, unsigned workers, char *err, size_t err_size)
 {
     char devargs[sizeof d->config.devargs + 64], name[16];
-    unsigned queues = d->config.rx_queues > d->config.tx_queues ? d->config.rx_queues : d->config.tx_queues;
+    unsigned queues =
+        d->config.rx_queues > d->config.tx_queues ? d->config.rx_queues : d->config.tx_queues;
 
     devargs_netdev(d->config.devargs, name, sizeof name);
-    if (name[0] && workers > SOCKET_QUEUES) // each costs rings in the kernel, and sockets do not get faster by more
+    if (name[0] &&
+        workers >
+            SOCKET_QUEUES) // each costs rings in the kernel, and sockets do not get faster by more
         workers = SOCKET_QUEUES;
-    int r = devargs_complete(d->config.devargs, queues ? queues : workers, d->config.mtu, d->config.rx_descriptors,
-                             devargs, sizeof devargs);
+    int r = devargs_complete(d->config.devargs, queues ? queues : workers, d->config.mtu,
+                             d->config.rx_descriptors, devargs, sizeof devargs);
     if (r) {
         snprintf(err, err_size, "its device arguments are too long");
         return r;
     }
     d->frame_size = devargs_frame_size(devargs);
     if (name[0])
-        r = netdev_take(&d->netdev, name, d->config.netns, devargs_is_driver(devargs, "net_af_xdp"), err, err_size);
+        r = netdev_take(&d->netdev, name, d->config.netns, devargs_is_driver(devargs, "net_af_xdp"),
+                        err, err_size);
     if (r)
         return r;
     r = port_probe(devargs, d->config.devargs, &d->id, err, err_size);
@@ -364,7 +404,8 @@ static int open_here(struct port_device *d, unsigned workers, char *err, size_t 
     return r;
 }
 
-int port_device_open(struct port_device *d, const struct port_config *cfg, unsigned workers, char *err, size_t err_size)
+int port_device_open(struct port_device *d, const struct port_config *cfg, unsigned workers,
+                     char *err, size_t err_size)
 {
     char why[480] = "";
 
@@ -373,7 +414,8 @@ int port_device_open(struct port_device *d, const struct port_config *cfg, unsig
     int back = r ? r : netns_enter(d->netns);
     if (!r && back < 0) {
         r = back;
-        snprintf(why, sizeof why, "cannot enter network namespace %s: %s", cfg->netns, strerror(-r));
+        snprintf(why, sizeof why, "cannot enter network namespace %s: %s", cfg->netns,
+                 strerror(-r));
     }
     if (!r) {
         r = open_here(d, workers, why, sizeof why);
@@ -403,7 +445,8 @@ void port_device_close(struct port_device *d)
 
 // --- while it is open ---
 
-// There is no way to ask a driver whether it has receive interrupts; some refuse to start with them.
+// There is no way to ask a driver whether it has receive interrupts; some refuse to start with
+// them.
 static int start_polled(struct port_device *d)
 {
     struct rte_eth_dev_info info;
@@ -422,7 +465,8 @@ bool port_device_calls_once(const struct port_device *d)
 {
     char path[256];
 
-    return devargs_is_driver(d->config.devargs, "net_memif") && devargs_socket(d->config.devargs, path, sizeof path) == DEVARGS_SOCKET_CALLS;
+    return devargs_is_driver(d->config.devargs, "net_memif") &&
+           devargs_socket(d->config.devargs, path, sizeof path) == DEVARGS_SOCKET_CALLS;
 }
 
 static bool nobody_there(const struct port_device *d)
@@ -461,7 +505,8 @@ void port_device_stop(struct port_device *d)
 
     netns_leave(back);
     if (r)
-        log_warning("port_manager: the driver did not stop: port=%s error=%s", d->config.name, LOG_VALUE(strerror(-r)));
+        log_warning("port_manager: the driver did not stop: port=%s error=%s", d->config.name,
+                    LOG_VALUE(strerror(-r)));
 }
 
 int port_device_set_mtu(struct port_device *d, uint16_t mtu)
@@ -475,7 +520,9 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
         (d->frame_size && mtu + 150u > d->frame_size))
         return -EBUSY; // needs larger buffers
     int back = netns_enter(d->netns);
-    int r = back < 0 ? back : d->frame_size ? netdev_set_mtu(&d->netdev, mtu) : rte_eth_dev_set_mtu(d->id, mtu);
+    int r = back < 0        ? back
+            : d->frame_size ? netdev_set_mtu(&d->netdev, mtu)
+                            : rte_eth_dev_set_mtu(d->id, mtu);
     netns_leave(back);
     if (!r)
         d->config.mtu = mtu;
@@ -486,7 +533,9 @@ static int apply_promiscuous(struct port_device *d)
 {
     bool on = d->config.promiscuous || d->want_all;
     int back = netns_enter(d->netns);
-    int r = back < 0 ? back : on ? rte_eth_promiscuous_enable(d->id) : rte_eth_promiscuous_disable(d->id);
+    int r = back < 0 ? back
+            : on     ? rte_eth_promiscuous_enable(d->id)
+                     : rte_eth_promiscuous_disable(d->id);
 
     if (!on && !r) // routing protocols and neighbor discovery need multicast
         r = rte_eth_allmulticast_enable(d->id);
@@ -507,10 +556,12 @@ void port_device_want_all(struct port_device *d, bool want)
     d->want_all = want;
     int r = apply_promiscuous(d);
     if (r)
-        log_warning("port_manager: promiscuous mode not set, frames to virtual MACs may be lost: port=%s error=%s", d->config.name,
-                    LOG_VALUE(strerror(-r)));
+        log_warning("port_manager: promiscuous mode not set, frames to virtual MACs may be lost: "
+                    "port=%s error=%s",
+                    d->config.name, LOG_VALUE(strerror(-r)));
     else if (!d->config.promiscuous)
-        log_notice("port_manager: promiscuous %s: port=%s", want ? "because of additional MACs" : "no longer", d->config.name);
+        log_notice("port_manager: promiscuous %s: port=%s",
+                   want ? "because of additional MACs" : "no longer", d->config.name);
 }
 
 int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
@@ -529,11 +580,13 @@ int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
 bool port_device_link(struct port_device *d, struct rte_eth_link *link)
 {
     bool by_kernel = d->netdev.name[0];
-    int back = netns_enter(by_kernel ? NETNS_OWN : d->netns); // those drivers ask no kernel interface
+    int back =
+        netns_enter(by_kernel ? NETNS_OWN : d->netns); // those drivers ask no kernel interface
 
     memset(link, 0, sizeof *link);
     int r = back < 0 ? back : rte_eth_link_get_nowait(d->id, link);
     netns_leave(back);
     // They say "up" whatever the kernel interface is.
-    return !r && link->link_status == RTE_ETH_LINK_UP && (!by_kernel || netdev_has_carrier(&d->netdev));
+    return !r && link->link_status == RTE_ETH_LINK_UP &&
+           (!by_kernel || netdev_has_carrier(&d->netdev));
 }

@@ -54,7 +54,8 @@ void port_history_note(const char *port, const struct port_point *p)
         h->oldest = (h->oldest + 1) % PORT_HISTORY_POINTS;
 }
 
-void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p), void *ctx)
+void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
+                       void *ctx)
 {
     const struct history *h = find(port);
 
@@ -93,8 +94,12 @@ void port_history_look(void)
         if (port_manager_state(name[i], &s))
             continue;
         const struct port_statistics *c = &s.statistics;
-        port_history_note(name[i], &(struct port_point){.wall_ns = now, .rx_packets = c->rx_packets, .rx_bytes = c->rx_bytes,
-                                                        .tx_packets = c->tx_packets, .tx_bytes = c->tx_bytes, .rx_missed = c->rx_missed});
+        port_history_note(name[i], &(struct port_point){.wall_ns = now,
+                                                        .rx_packets = c->rx_packets,
+                                                        .rx_bytes = c->rx_bytes,
+                                                        .tx_packets = c->tx_packets,
+                                                        .tx_bytes = c->tx_bytes,
+                                                        .rx_missed = c->rx_missed});
     }
     forget_gone(name, n);
 }
@@ -107,7 +112,9 @@ static void on_timer(evutil_socket_t fd, short what, void *ctx)
 int port_history_init(struct event_base *loop)
 {
     timer = loop ? event_new(loop, -1, EV_PERSIST, on_timer, NULL) : NULL;
-    return !loop || (timer && !event_add(timer, &(struct timeval){.tv_sec = PORT_HISTORY_EVERY_S})) ? 0 : -ENOMEM;
+    return !loop || (timer && !event_add(timer, &(struct timeval){.tv_sec = PORT_HISTORY_EVERY_S}))
+               ? 0
+               : -ENOMEM;
 }
 
 void port_history_fini(void)

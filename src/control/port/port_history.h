@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_history.h - what each port counted during the last hour
 //
-// The counters of every port, noted every ten seconds and kept for an hour, so that a graph has a past as soon as somebody looks. At most 17 KiB
-// a port. Written and read by the control role.
+// The counters of every port, noted every ten seconds and kept for an hour, so that a graph has a
+// past as soon as somebody looks. At most 17 KiB a port. Written and read by the control role.
 #ifndef PORT_PORT_HISTORY_H
 #define PORT_PORT_HISTORY_H
 
@@ -15,11 +15,13 @@ struct event_base;
 
 struct port_point {
     uint64_t wall_ns; // since 1970
-    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed; // since the device was opened: a smaller one than before is a new start
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes,
+        rx_missed; // since the device was opened: a smaller one than before is a new start
 };
 
 // Calls fn for each point of the port, the oldest first; never for a port that has none.
-void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p), void *ctx);
+void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
+                       void *ctx);
 
 // Notes one point of a port. The oldest goes when there are PORT_HISTORY_POINTS.
 void port_history_note(const char *port, const struct port_point *p);

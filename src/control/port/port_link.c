@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_link.c - the link of each port
 //
-// It is looked at twice a second, 40 times where a kernel interface is behind the port (its carrier is one ioctl), at once when
-// the driver has a link interrupt, and at once when the kernel announces a change (carrier.h). The first two and the interrupt
-// come from DPDK's interrupt thread as a call in control's mailbox.
+// It is looked at twice a second, 40 times where a kernel interface is behind the port (its carrier
+// is one ioctl), at once when the driver has a link interrupt, and at once when the kernel
+// announces a change (carrier.h). The first two and the interrupt come from DPDK's interrupt thread
+// as a call in control's mailbox.
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_register
 #include <rte_alarm.h>
 #include <rte_dev.h>
@@ -40,7 +41,8 @@ static void follow_removal(struct managed_port *p)
     managed_port_lose(p);
 }
 
-// A kernel interface that was deleted and made again has a new identity: the port is opened again for it.
+// A kernel interface that was deleted and made again has a new identity: the port is opened again
+// for it.
 static void follow_netdev(struct managed_port *p)
 {
     struct port_config cfg = p->wish;
@@ -56,8 +58,8 @@ static void follow_netdev(struct managed_port *p)
 #define PATIENCE_LEAST 2 // looks, twice a second
 #define PATIENCE_MOST 64
 
-// A device that calls another program once is started again when that comes, and when its link stays down: the other one went, or
-// does not want this port, and is asked ever more rarely.
+// A device that calls another program once is started again when that comes, and when its link
+// stays down: the other one went, or does not want this port, and is asked ever more rarely.
 static void follow_peer(struct managed_port *p)
 {
     char err[480];
@@ -92,7 +94,9 @@ static void follow_card(struct managed_port *p)
     if (!managed_port_reopen(p, &cfg, err, sizeof err))
         log_notice("port_manager: its card is back: port=%s", p->wish.name);
     else if (p->n_returns > RETURNS_MOST)
-        log_error("port_manager: its card is back, but cannot be used: delete the port and configure it again: %s", err);
+        log_error("port_manager: its card is back, but cannot be used: delete the port and "
+                  "configure it again: %s",
+                  err);
 }
 
 static void (*link_listener)(const char *port, bool up);
@@ -128,10 +132,12 @@ static void on_announcement(void *port)
 static struct carrier *carrier_open(struct managed_port *p)
 {
     int back = netns_enter(p->device.netns);
-    struct carrier *c = back < 0 ? NULL : carrier_listen(loop, p->device.netdev.ifindex, on_announcement, p);
+    struct carrier *c =
+        back < 0 ? NULL : carrier_listen(loop, p->device.netdev.ifindex, on_announcement, p);
 
     if (!c)
-        log_warning("port_manager: link changes are detected only by polling: port=%s error=\"%m\"", p->wish.name);
+        log_warning("port_manager: link changes are detected only by polling: port=%s error=\"%m\"",
+                    p->wish.name);
     netns_leave(back);
     return c;
 }
@@ -148,10 +154,12 @@ static void follow(struct managed_port *p, bool slow)
 
 static void links_look(void *all)
 {
-    bool fast = false, change = aside_busy(ASIDE_CHANGE); // perhaps of a port, which must find it as it left it
+    bool fast = false,
+         change = aside_busy(ASIDE_CHANGE); // perhaps of a port, which must find it as it left it
 
     atomic_store(&poll_posted, false);
-    if (tap_going_now()) // the ioctl that tells the carrier would wait, and control with it; changes are announced all the same
+    if (tap_going_now()) // the ioctl that tells the carrier would wait, and control with it;
+                         // changes are announced all the same
         return;
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
     vec_foreach (&managed.port, p)
@@ -171,7 +179,8 @@ static void link_alarm(void *arg)
     if (!atomic_load(&poll_running))
         return;
     bool fast = atomic_load(&poll_fast);
-    if (!atomic_exchange(&poll_posted, true) && mailbox_post(ROLE_CONTROL, links_look, fast ? NULL : "all"))
+    if (!atomic_exchange(&poll_posted, true) &&
+        mailbox_post(ROLE_CONTROL, links_look, fast ? NULL : "all"))
         atomic_store(&poll_posted, false);
     rte_eal_alarm_set(fast ? LINK_POLL_US : LINK_POLL_US * LINK_POLL_SLOW, link_alarm, NULL);
 }

@@ -19,7 +19,8 @@ struct counter_offload port_manager_offload(const char *name)
     if (!p || !p->open)
         return (struct counter_offload){0};
     struct counter_offload sum = counter_sum_offload(p->device.id);
-    return (struct counter_offload){sum.completed - p->offload_before.completed, sum.cut - p->offload_before.cut};
+    return (struct counter_offload){sum.completed - p->offload_before.completed,
+                                    sum.cut - p->offload_before.cut};
 }
 
 bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
@@ -112,7 +113,9 @@ int port_manager_temperature(const char *name, int *celsius)
     const struct managed_port *p = managed_port_find(name);
 
     thread_must_be(ROLE_CONTROL);
-    return p && p->open ? port_sensor_read(p->device.id, p->device.config.devargs, p->device.netdev.name, celsius) : -ENODATA;
+    return p && p->open ? port_sensor_read(p->device.id, p->device.config.devargs,
+                                           p->device.netdev.name, celsius)
+                        : -ENODATA;
 }
 
 unsigned port_manager_list(char (*name)[16], unsigned max)
@@ -125,7 +128,8 @@ unsigned port_manager_list(char (*name)[16], unsigned max)
     return n + lag_list(name + n, max - n);
 }
 
-int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx)
+int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),
+                        void *ctx)
 {
     struct managed_port *p = managed_port_find(name);
 

@@ -6,8 +6,8 @@
 // device is stopped, thread_manager takes it out of all plans and a grace period
 // passes, so no forwarder is inside its driver.
 //
-// Its link is port_link.c's, what there is to see of it port_look.c's. Ports that are LAGs are lag_manager.c's; a port that is a
-// member of one has no interface.
+// Its link is port_link.c's, what there is to see of it port_look.c's. Ports that are LAGs are
+// lag_manager.c's; a port that is a member of one has no interface.
 #include "port/port_manager.h"
 
 #include <errno.h>
@@ -52,10 +52,13 @@ static struct managed_port *find_or_say(const char *name, char *err, size_t err_
 static int say_lost(const struct managed_port *p, char *err, size_t err_size)
 {
     if (p->gone)
-        snprintf(err, err_size, "port %s: its card was pulled out: plug it in and bind it again (dpdk-devbind.py -b vfio-pci %s)", p->wish.name,
-                 p->wish.devargs);
+        snprintf(err, err_size,
+                 "port %s: its card was pulled out: plug it in and bind it again (dpdk-devbind.py "
+                 "-b vfio-pci %s)",
+                 p->wish.name, p->wish.devargs);
     else
-        snprintf(err, err_size, "port %s has lost its device: delete it and configure it again", p->wish.name);
+        snprintf(err, err_size, "port %s has lost its device: delete it and configure it again",
+                 p->wish.name);
     return -ENODEV;
 }
 
@@ -66,7 +69,8 @@ int managed_port_start(struct managed_port *p, char *err, size_t err_size)
     int r = port_device_start(&p->device, err, err_size);
     if (r == -ENOTCONN) {
         if (!p->waiting)
-            log_notice("port_manager: waiting for the other end: port=%s devargs=%s", p->wish.name, p->device.config.devargs);
+            log_notice("port_manager: waiting for the other end: port=%s devargs=%s", p->wish.name,
+                       p->device.config.devargs);
         p->waiting = true;
         return 0;
     }
@@ -78,8 +82,8 @@ int managed_port_start(struct managed_port *p, char *err, size_t err_size)
     lag_member_enter(p);
     thread_manager_update();
     port_link_look(p);
-    log_info("port_manager: started: port=%s rx-queues=%u tx-queues=%u", p->wish.name, p->device.config.rx_queues,
-             p->device.config.tx_queues);
+    log_info("port_manager: started: port=%s rx-queues=%u tx-queues=%u", p->wish.name,
+             p->device.config.rx_queues, p->device.config.tx_queues);
     return 0;
 }
 
@@ -141,7 +145,8 @@ static void table_enter(const struct managed_port *p)
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }
 
-// The device gets the MAC; one that has no way to change it is made promiscuous instead (port_manager_filter).
+// The device gets the MAC; one that has no way to change it is made promiscuous instead
+// (port_manager_filter).
 static int give_mac(struct managed_port *p, const uint8_t mac[6])
 {
     int r = port_device_set_mac(&p->device, mac);
@@ -155,7 +160,8 @@ static int give_mac(struct managed_port *p, const uint8_t mac[6])
 
 static int open_device(struct managed_port *p, char *err, size_t err_size)
 {
-    int r = port_device_open(&p->device, &p->wish, thread_manager_workers(p->wish.name), err, err_size);
+    int r =
+        port_device_open(&p->device, &p->wish, thread_manager_workers(p->wish.name), err, err_size);
 
     if (r)
         return r;
@@ -215,11 +221,13 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
     if (r)
         goto fail_open;
     if (!cfg->member_of[0])
-        r = iface_manager_add_port(cfg->name, p->device.id, p->device.config.mac, p->device.config.mtu, "default", err, err_size);
+        r = iface_manager_add_port(cfg->name, p->device.id, p->device.config.mac,
+                                   p->device.config.mtu, "default", err, err_size);
     if (r)
         goto fail_iface;
     *vec_push(&managed.port) = p;
-    log_info("port_manager: attached: port=%s id=%u driver=%s mtu=%u rss=%#lx rx-offloads=%#lx tx-offloads=%#lx",
+    log_info("port_manager: attached: port=%s id=%u driver=%s mtu=%u rss=%#lx rx-offloads=%#lx "
+             "tx-offloads=%#lx",
              cfg->name, p->device.id, p->device.driver, p->device.config.mtu, p->device.rss_hf,
              p->device.rx_offloads, p->device.tx_offloads);
     if (cfg->enabled)
@@ -244,14 +252,17 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 
     if (!p)
         return -ENOENT;
-    int r = p->wish.member_of[0] ? 0 : iface_manager_del(name, err, err_size); // refuses while sub-interfaces exist
+    int r = p->wish.member_of[0]
+                ? 0
+                : iface_manager_del(name, err, err_size); // refuses while sub-interfaces exist
     if (r)
         return r;
     managed_port_stop(p);
     close_device(p);
     for (size_t i = 0; i < managed.port.n; i++)
         if (managed.port.item[i] == p) {
-            memmove(&managed.port.item[i], &managed.port.item[i + 1], (managed.port.n - i - 1) * sizeof *managed.port.item);
+            memmove(&managed.port.item[i], &managed.port.item[i + 1],
+                    (managed.port.n - i - 1) * sizeof *managed.port.item);
             managed.port.n--;
             break;
         }
@@ -292,7 +303,8 @@ void managed_port_lose(struct managed_port *p)
 // --- changing ---
 
 // Opens the device again with another configuration; interface, TAP and sub-interfaces stay.
-int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size)
+int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err,
+                        size_t err_size)
 {
     struct port_config before = p->wish;
     bool was_started = p->open ? p->started || p->waiting : p->wish.enabled;
@@ -339,9 +351,10 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
 
 static bool needs_reopen(const struct port_config *a, const struct port_config *b)
 {
-    return strcmp(a->devargs, b->devargs) || strcmp(a->netns, b->netns) || a->rx_queues != b->rx_queues ||
-           a->tx_queues != b->tx_queues || a->rx_descriptors != b->rx_descriptors ||
-           a->tx_descriptors != b->tx_descriptors || a->rx_mode != b->rx_mode;
+    return strcmp(a->devargs, b->devargs) || strcmp(a->netns, b->netns) ||
+           a->rx_queues != b->rx_queues || a->tx_queues != b->tx_queues ||
+           a->rx_descriptors != b->rx_descriptors || a->tx_descriptors != b->tx_descriptors ||
+           a->rx_mode != b->rx_mode;
 }
 
 static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t err_size)
@@ -358,8 +371,8 @@ static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t er
         cfg.mtu = mtu;
         r = managed_port_reopen(p, &cfg, err, err_size);
     } else if (r) {
-        snprintf(err, err_size, "port %s: MTU %u: %s (the device allows up to %u)", p->wish.name, mtu, strerror(-r),
-                 p->device.mtu_max);
+        snprintf(err, err_size, "port %s: MTU %u: %s (the device allows up to %u)", p->wish.name,
+                 mtu, strerror(-r), p->device.mtu_max);
     }
     if (r)
         return r;
@@ -368,16 +381,20 @@ static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t er
     return p->wish.member_of[0] ? 0 : iface_manager_set_mtu(p->wish.name, mtu, err, err_size);
 }
 
-static int change_mac(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size)
+static int change_mac(struct managed_port *p, const struct port_config *cfg, char *err,
+                      size_t err_size)
 {
-    const uint8_t *mac = cfg->has_mac ? cfg->mac : p->has_kernel_mac ? p->kernel_mac : p->device.mac_own;
+    const uint8_t *mac = cfg->has_mac        ? cfg->mac
+                         : p->has_kernel_mac ? p->kernel_mac
+                                             : p->device.mac_own;
 
     p->has_kernel_mac &= !cfg->has_mac;
 
     if (memcmp(mac, p->device.config.mac, 6)) {
         int r = port_device_set_mac(&p->device, mac);
         if (r) {
-            snprintf(err, err_size, "port %s: cannot set its MAC address: %s", p->wish.name, strerror(-r));
+            snprintf(err, err_size, "port %s: cannot set its MAC address: %s", p->wish.name,
+                     strerror(-r));
             return r;
         }
         p->device.other_mac = false;
@@ -400,12 +417,14 @@ int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, s
     if (!p)
         return -ENOENT;
     if (p->wish.has_mac) {
-        snprintf(err, err_size, "the MAC of port %s is set by the configuration (set port %s mac M)", name, name);
+        snprintf(err, err_size,
+                 "the MAC of port %s is set by the configuration (set port %s mac M)", name, name);
         return -EPERM;
     }
     int r = p->open ? give_mac(p, mac) : -ENODEV;
     if (r) {
-        snprintf(err, err_size, "the device of port %s does not accept another MAC: %s", name, strerror(-r));
+        snprintf(err, err_size, "the device of port %s does not accept another MAC: %s", name,
+                 strerror(-r));
         return r;
     }
     p->has_kernel_mac = true;
@@ -420,10 +439,12 @@ void port_manager_filter(uint16_t port)
     vec_foreach (&managed.port, p) {
         if ((*p)->device.id != port || !(*p)->open)
             continue;
-        bool all = (*p)->device.other_mac || port_get(port)->lag; // a member takes frames to the MACs of its LAG
+        bool all = (*p)->device.other_mac ||
+                   port_get(port)->lag; // a member takes frames to the MACs of its LAG
         for (unsigned i = 1; i < IFACE_MAX && !all; i++) {
             const struct iface *f = iface_get((uint16_t)i);
-            all = f->kind != IFACE_NONE && f->port == port && (iface_macs[i][0] || memcmp(f->mac, (*p)->device.config.mac, sizeof f->mac));
+            all = f->kind != IFACE_NONE && f->port == port &&
+                  (iface_macs[i][0] || memcmp(f->mac, (*p)->device.config.mac, sizeof f->mac));
         }
         port_device_want_all(&(*p)->device, all);
     }
@@ -462,7 +483,8 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
             snprintf(err, err_size, "port %s: promiscuous mode: %s", cfg->name, strerror(-r));
     }
     if (!r && cfg->enabled != p->started)
-        r = cfg->enabled ? port_manager_start(cfg->name, err, err_size) : port_manager_stop(cfg->name, err, err_size);
+        r = cfg->enabled ? port_manager_start(cfg->name, err, err_size)
+                         : port_manager_stop(cfg->name, err, err_size);
     return r;
 }
 
@@ -496,7 +518,8 @@ void port_manager_fini(void)
         port_get((*p)->device.id)->started = false;
     thread_manager_update(); // all at once: no port in any plan
     rcu_synchronize();
-    vec_foreach (&managed.port, p) { // without telling the interfaces: routes need not move any more
+    vec_foreach (&managed.port,
+                 p) { // without telling the interfaces: routes need not move any more
         if ((*p)->started)
             port_device_stop(&(*p)->device);
         close_device(*p);

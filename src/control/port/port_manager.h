@@ -16,7 +16,8 @@
 
 struct event_base;
 
-// How the forwarder of a receive queue learns of packets after a silence: the queue wakes it, or it has to look.
+// How the forwarder of a receive queue learns of packets after a silence: the queue wakes it, or it
+// has to look.
 enum port_rx_mode { PORT_RX_INTERRUPT, PORT_RX_POLL };
 static inline const char *port_rx_mode_name(enum port_rx_mode m) // as in the configuration
 {
@@ -54,7 +55,8 @@ struct port_config {
     bool enabled; // started
 };
 
-// Whether both are one piece of hardware, or one kernel interface, whatever it is driven by. By their names.
+// Whether both are one piece of hardware, or one kernel interface, whatever it is driven by. By
+// their names.
 static inline bool port_config_same_device(const struct port_config *a, const struct port_config *b)
 {
     if (a->lag.mode || b->lag.mode)
@@ -62,11 +64,14 @@ static inline bool port_config_same_device(const struct port_config *a, const st
     bool kernel = a->kernel_interface[0] || b->kernel_interface[0];
 
     return !strcmp(a->netns, b->netns) &&
-           (kernel ? !strcmp(a->kernel_interface, b->kernel_interface) : !strcmp(a->devargs, b->devargs));
+           (kernel ? !strcmp(a->kernel_interface, b->kernel_interface)
+                   : !strcmp(a->devargs, b->devargs));
 }
 
-// Each fills `err` with a sentence that names the thing and the remedy when it fails; nothing is changed then.
-int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size); // attach + configure (+ start when enabled)
+// Each fills `err` with a sentence that names the thing and the remedy when it fails; nothing is
+// changed then.
+int port_manager_attach(const struct port_config *cfg, char *err,
+                        size_t err_size); // attach + configure (+ start when enabled)
 int port_manager_detach(const char *name, char *err, size_t err_size);
 int port_manager_start(const char *name, char *err, size_t err_size);
 int port_manager_stop(const char *name, char *err, size_t err_size);
@@ -74,13 +79,16 @@ int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_s
 // Live where possible (mtu, promiscuous, mac, enabled), otherwise by a restart of this port alone.
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size);
 
-// Somebody gave the TAP of the port another MAC: the device takes it, unless one is configured or it cannot.
+// Somebody gave the TAP of the port another MAC: the device takes it, unless one is configured or
+// it cannot.
 int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size);
-void port_manager_filter(uint16_t port); // MACs of its interfaces have changed: frames to them have to come through
+void port_manager_filter(
+    uint16_t port); // MACs of its interfaces have changed: frames to them have to come through
 
 // DPDK's own statistics of the device.
 struct port_statistics {
-    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer, tx_errors;
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer,
+        tx_errors;
     uint64_t checksum_completed, offload_cut; // by us: struct counter_offload
 };
 
@@ -100,18 +108,23 @@ struct port_state {
     struct port_statistics cleared; // what they were then; `statistics` only grows
 };
 int port_manager_state(const char *name, struct port_state *s); // 0 or -ENOENT
-unsigned port_manager_list(char (*name)[16], unsigned max);     // attached ports in order of attachment
+unsigned port_manager_list(char (*name)[16], unsigned max); // attached ports in order of attachment
 // Names and values of the device's extended statistics.
-int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx);
+int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),
+                        void *ctx);
 
 // Calls fn at each change of a port's link; NULL: nobody.
 void port_manager_on_link(void (*fn)(const char *port, bool up));
 
-int port_manager_clear(const char *name); // statistics begin anew where people read them; 0 or -ENOENT
+int port_manager_clear(
+    const char *name); // statistics begin anew where people read them; 0 or -ENOENT
 
 struct counter_offload port_manager_offload(const char *name); // since its device was opened
-uint64_t port_manager_link_changes(const char *name);          // times that the carrier came or went while the port was started
-int port_manager_temperature(const char *name, int *celsius); // of the device or its optical module; -ENODATA: it does not tell
+uint64_t port_manager_link_changes(
+    const char *name); // times that the carrier came or went while the port was started
+int port_manager_temperature(
+    const char *name,
+    int *celsius); // of the device or its optical module; -ENODATA: it does not tell
 
 int port_manager_init(struct event_base *loop); // control's
 void port_manager_fini(void);

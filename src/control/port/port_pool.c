@@ -34,7 +34,8 @@ static struct rte_mempool *waiting_sweep(unsigned n, uint16_t data_room)
 
     for (size_t i = 0; i < waiting.n;) {
         struct rte_mempool *p = waiting.item[i];
-        bool fits = !fit && p->size >= n && p->size / 2 <= n && rte_pktmbuf_data_room_size(p) == data_room;
+        bool fits =
+            !fit && p->size >= n && p->size / 2 <= n && rte_pktmbuf_data_room_size(p) == data_room;
         if (fits)
             fit = p;
         else if (rte_mempool_full(p))

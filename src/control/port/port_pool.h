@@ -11,10 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// n buffers with `data_room` bytes (headroom included) on `socket` or, failing that, anywhere. `within_pages`: none
-// crosses a page, for a driver that shows its buffers to the kernel (net_af_xdp). NULL with errno.
+// n buffers with `data_room` bytes (headroom included) on `socket` or, failing that, anywhere.
+// `within_pages`: none crosses a page, for a driver that shows its buffers to the kernel
+// (net_af_xdp). NULL with errno.
 struct rte_mempool *port_pool_get(unsigned n, uint16_t data_room, int socket, bool within_pages);
-void port_pool_put(struct rte_mempool *pool, unsigned n); // n as it was asked for; NULL does nothing
+void port_pool_put(struct rte_mempool *pool,
+                   unsigned n); // n as it was asked for; NULL does nothing
 uint64_t port_pool_bytes(unsigned n, uint16_t data_room); // memory such a pool takes
 void port_pool_fini(void);                                // all ports are closed
 

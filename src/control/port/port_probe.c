@@ -53,13 +53,17 @@ static void pci_reason(const char *devargs, char *why, size_t size)
         return;
     }
     if (!pci_driver(address, driver)) {
-        snprintf(why, size, "PCI device %s has no kernel driver: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci %s)",
+        snprintf(why, size,
+                 "PCI device %s has no kernel driver: bind it to vfio-pci (dpdk-devbind.py -b "
+                 "vfio-pci %s)",
                  address, address);
         return;
     }
-    if (strcmp(driver, "vfio-pci") && strcmp(driver, "uio_pci_generic") && strcmp(driver, "igb_uio") &&
-        strncmp(driver, "mlx", 3))
-        snprintf(why, size, "PCI device %s is bound to the kernel driver %s: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci %s)",
+    if (strcmp(driver, "vfio-pci") && strcmp(driver, "uio_pci_generic") &&
+        strcmp(driver, "igb_uio") && strncmp(driver, "mlx", 3))
+        snprintf(why, size,
+                 "PCI device %s is bound to the kernel driver %s: bind it to vfio-pci "
+                 "(dpdk-devbind.py -b vfio-pci %s)",
                  address, driver, address);
 }
 
@@ -69,20 +73,28 @@ static void explain(const char *devargs, int e, char *err, size_t err_size)
     const char *words = eal_complaint();
 
     if (if_nametoindex(devargs)) {
-        snprintf(err, err_size, "%s is a kernel interface, not a DPDK device: use 'kernel-interface %s' instead of 'devargs %s'", devargs, devargs, devargs);
+        snprintf(err, err_size,
+                 "%s is a kernel interface, not a DPDK device: use 'kernel-interface %s' instead "
+                 "of 'devargs %s'",
+                 devargs, devargs, devargs);
         return;
     }
     pci_reason(devargs, why, sizeof why);
     if (!why[0])
-        snprintf(why, sizeof why, "%s", e == EEXIST                              ? "a device of this name is already attached: use another number"
-                                        : e == ENOMEM || e == EPERM || e == EACCES ? strerror(e)
-                                        : strstr(words, "failed to parse device")  ? "no DPDK driver supports it: check the name"
-                                        : strstr(words, "Driver cannot attach")    ? "the driver rejects its arguments: expected NAME,KEY=VALUE,..."
-                                                                                   : "the driver rejects it");
-    snprintf(err, err_size, "cannot attach device '%s': %s%s%s%s", devargs, why, words[0] ? " (DPDK says: " : "", words, words[0] ? ")" : "");
+        snprintf(why, sizeof why, "%s",
+                 e == EEXIST ? "a device of this name is already attached: use another number"
+                 : e == ENOMEM || e == EPERM || e == EACCES ? strerror(e)
+                 : strstr(words, "failed to parse device")
+                     ? "no DPDK driver supports it: check the name"
+                 : strstr(words, "Driver cannot attach")
+                     ? "the driver rejects its arguments: expected NAME,KEY=VALUE,..."
+                     : "the driver rejects it");
+    snprintf(err, err_size, "cannot attach device '%s': %s%s%s%s", devargs, why,
+             words[0] ? " (DPDK says: " : "", words, words[0] ? ")" : "");
 }
 
-// Frees the device's socket of what a killed program has left. A memif may share one with other ports of ours.
+// Frees the device's socket of what a killed program has left. A memif may share one with other
+// ports of ours.
 static int socket_clear(const char *devargs, char *err, size_t err_size)
 {
     char path[256], why[400];
@@ -90,13 +102,18 @@ static int socket_clear(const char *devargs, char *err, size_t err_size)
     if (devargs_socket(devargs, path, sizeof path) != DEVARGS_SOCKET_LISTENS)
         return 0;
     if (devargs_is_driver(devargs, "net_virtio_user")) {
-        snprintf(err, err_size, "device '%s': with server=1 its driver blocks the router until the other end connects: use "
-                                "net_vhost0,iface=%s, and net_virtio_user at the other end", devargs, path);
+        snprintf(err, err_size,
+                 "device '%s': with server=1 its driver blocks the router until the other end "
+                 "connects: use "
+                 "net_vhost0,iface=%s, and net_virtio_user at the other end",
+                 devargs, path);
         return -ENOTSUP;
     }
     int r = port_socket_clear(path, why, sizeof why);
     if (!r && !devargs_is_driver(devargs, "net_memif") && port_socket_is_taken(path)) {
-        snprintf(why, sizeof why, "another program or port already listens on %s: use another path for the device", path); // net_vhost would start without it
+        snprintf(why, sizeof why,
+                 "another program or port already listens on %s: use another path for the device",
+                 path); // net_vhost would start without it
         r = -EADDRINUSE;
     }
     if (r)
@@ -113,16 +130,19 @@ static int name_is_free(const char *devargs, char *err, size_t err_size)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
     if (rte_eth_dev_get_port_by_name(name, &other))
         return 0;
-    snprintf(err, err_size, "device %s already belongs to %s: use another number", name, other < LAG_FIRST ? port_get(other)->name : "another port");
+    snprintf(err, err_size, "device %s already belongs to %s: use another number", name,
+             other < LAG_FIRST ? port_get(other)->name : "another port");
     return -EEXIST;
 }
 
-// DPDK looks for vfio when it starts. A card is bound to vfio-pci, and the modules are loaded, whenever the operator likes.
+// DPDK looks for vfio when it starts. A card is bound to vfio-pci, and the modules are loaded,
+// whenever the operator likes.
 static void vfio_look(const char *devargs)
 {
     char address[24];
 
-    if (devargs_is_pci(devargs, address, sizeof address) && !rte_vfio_is_enabled("vfio") && rte_vfio_enable("vfio"))
+    if (devargs_is_pci(devargs, address, sizeof address) && !rte_vfio_is_enabled("vfio") &&
+        rte_vfio_enable("vfio"))
         log_warning("port_probe: vfio is there, but DPDK cannot use it: device=%s", address);
 }
 
@@ -130,14 +150,16 @@ static void vfio_look(const char *devargs)
 #define AWAIT_MS 10000     // longer than udev takes, shorter than the watchdog waits
 #define AWAIT_STEP_MS 100
 
-// driverctl binds cards while the machine boots, by services that udev starts, one for each card: no unit can be ordered behind them.
+// driverctl binds cards while the machine boots, by services that udev starts, one for each card:
+// no unit can be ordered behind them.
 static void await_driverctl(const char *devargs)
 {
     char address[24], override[64], why[200];
     struct timespec up;
 
     pci_reason(devargs, why, sizeof why);
-    if (!why[0] || !devargs_is_pci(devargs, address, sizeof address) || clock_gettime(CLOCK_BOOTTIME, &up) || up.tv_sec > BOOT_S)
+    if (!why[0] || !devargs_is_pci(devargs, address, sizeof address) ||
+        clock_gettime(CLOCK_BOOTTIME, &up) || up.tv_sec > BOOT_S)
         return;
     snprintf(override, sizeof override, "/etc/driverctl.d/pci-%s", address);
     if (access(override, F_OK))
@@ -193,7 +215,8 @@ bool port_probe_by_vfio(const char *devargs)
 {
     char address[24], driver[33];
 
-    return devargs_is_pci(devargs, address, sizeof address) && pci_driver(address, driver) && !strcmp(driver, "vfio-pci");
+    return devargs_is_pci(devargs, address, sizeof address) && pci_driver(address, driver) &&
+           !strcmp(driver, "vfio-pci");
 }
 
 void port_unprobe(uint16_t id)
@@ -203,7 +226,8 @@ void port_unprobe(uint16_t id)
 
     if (!r)
         r = rte_eth_dev_close(id);
-    // A device that closed itself with its last port (virtual ones) says -ENODEV or -EINVAL here: fine.
+    // A device that closed itself with its last port (virtual ones) says -ENODEV or -EINVAL here:
+    // fine.
     if (!r)
         r = rte_dev_remove(info.device);
     if (r)

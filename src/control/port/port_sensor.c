@@ -53,7 +53,8 @@ static int pci_address(const char *devargs, char address[16])
     }
     if (devargs[n] && devargs[n] != ',')
         return -EINVAL;
-    snprintf(address, 16, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, device & 0xff, function & 0xf);
+    snprintf(address, 16, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, device & 0xff,
+             function & 0xf);
     return 0;
 }
 
@@ -62,25 +63,29 @@ int port_sensor_of_host(const char *sysfs, const char *devargs, const char *netd
     char pattern[256], address[16];
 
     if (!pci_address(devargs, address)) {
-        snprintf(pattern, sizeof pattern, "%s/bus/pci/devices/%s/hwmon/hwmon*/temp*_input", sysfs, address);
+        snprintf(pattern, sizeof pattern, "%s/bus/pci/devices/%s/hwmon/hwmon*/temp*_input", sysfs,
+                 address);
         return hottest(pattern, celsius);
     }
     if (!netdev[0] || strpbrk(netdev, "*?[\\"))
         return -ENODATA;
-    snprintf(pattern, sizeof pattern, "%s/class/net/%s/device/hwmon/hwmon*/temp*_input", sysfs, netdev);
+    snprintf(pattern, sizeof pattern, "%s/class/net/%s/device/hwmon/hwmon*/temp*_input", sysfs,
+             netdev);
     return hottest(pattern, celsius);
 }
 
 // --- the module ---------------------------------------------------------------------------------
 
-#define SFF_8472_TEMPERATURE (256 + 96) // in the second page, as DPDK lays them one behind the other
+#define SFF_8472_TEMPERATURE                                                                       \
+    (256 + 96) // in the second page, as DPDK lays them one behind the other
 #define SFF_8636_TEMPERATURE 22
 
 int port_sensor_of_module(uint32_t type, const uint8_t *eeprom, size_t n, int *celsius)
 {
     size_t at = type == RTE_ETH_MODULE_SFF_8472 ? SFF_8472_TEMPERATURE : SFF_8636_TEMPERATURE;
 
-    if (type != RTE_ETH_MODULE_SFF_8472 && type != RTE_ETH_MODULE_SFF_8636 && type != RTE_ETH_MODULE_SFF_8436)
+    if (type != RTE_ETH_MODULE_SFF_8472 && type != RTE_ETH_MODULE_SFF_8636 &&
+        type != RTE_ETH_MODULE_SFF_8436)
         return -ENODATA;
     if (at + 2 > n || (!eeprom[at] && !eeprom[at + 1])) // no diagnostics: all zero
         return -ENODATA;

@@ -22,7 +22,8 @@ static void put(const char *folder, const char *file, const char *content)
 {
     struct text t = {0};
 
-    text_printf(&t, "mkdir -p %s/%s && printf -- '%s' > %s/%s/%s", root, folder, content, root, folder, file);
+    text_printf(&t, "mkdir -p %s/%s && printf -- '%s' > %s/%s/%s", root, folder, content, root,
+                folder, file);
     assert_int_equal(system(t.s), 0);
     text_free(&t);
 }
@@ -44,7 +45,8 @@ static void the_hottest_sensor_of_the_device_counts(void **state)
     assert_int_equal(port_sensor_of_host(root, "0000:3b:00.1", "", &celsius), -ENODATA);
     assert_int_equal(port_sensor_of_host(root, "0000:3b:00.2", "", &celsius), -ENODATA);
     assert_int_equal(port_sensor_of_host(root, "net_null0", "", &celsius), -ENODATA);
-    assert_int_equal(port_sensor_of_host(root, "net_af_packet0,iface=eth*", "eth*", &celsius), -ENODATA);
+    assert_int_equal(port_sensor_of_host(root, "net_af_packet0,iface=eth*", "eth*", &celsius),
+                     -ENODATA);
 }
 
 static void a_module_tells_by_its_kind(void **state)

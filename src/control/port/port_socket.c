@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_socket.c - the Unix sockets by which memif, vhost and virtio-user devices meet other programs
+// port_socket.c - the Unix sockets by which memif, vhost and virtio-user devices meet other
+// programs
 #include "port/port_socket.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 
 #include "base/log.h"
 
-// A datagram socket cannot be connected to these, which are streams and packets in sequence: EPROTOTYPE, and no call comes in at
-// the other end; nobody there is ECONNREFUSED (unix(7)).
+// A datagram socket cannot be connected to these, which are streams and packets in sequence:
+// EPROTOTYPE, and no call comes in at the other end; nobody there is ECONNREFUSED (unix(7)).
 static bool file_is_taken(const char *path)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -30,7 +31,8 @@ static bool file_is_taken(const char *path)
     return taken;
 }
 
-// Abstract names are one space for each type: the kernel's list has all, "Num: RefCount Protocol Flags Type St Inode Path" (proc(5)).
+// Abstract names are one space for each type: the kernel's list has all, "Num: RefCount Protocol
+// Flags Type St Inode Path" (proc(5)).
 static bool name_is_taken(const char *name)
 {
     char line[256], path[200];
@@ -41,7 +43,8 @@ static bool name_is_taken(const char *name)
     if (!f)
         return true;
     while (!taken && fgets(line, sizeof line, f))
-        taken = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %199s", &flags, path) == 2 && flags & __SO_ACCEPTCON && !strcmp(path, name);
+        taken = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %199s", &flags, path) == 2 &&
+                flags & __SO_ACCEPTCON && !strcmp(path, name);
     fclose(f);
     return taken;
 }
@@ -58,7 +61,9 @@ int port_socket_clear(const char *path, char *err, size_t err_size)
     if (!path[0] || path[0] == '@' || lstat(path, &st))
         return 0; // if the directory is missing the driver says so
     if (!S_ISSOCK(st.st_mode)) {
-        snprintf(err, err_size, "%s exists and is not a socket: remove it, or use another path for the device", path);
+        snprintf(err, err_size,
+                 "%s exists and is not a socket: remove it, or use another path for the device",
+                 path);
         return -EEXIST;
     }
     if (port_socket_is_taken(path))

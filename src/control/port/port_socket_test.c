@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_socket_test.c - sockets of programs that are gone make way, those of living ones and other files stay
+// port_socket_test.c - sockets of programs that are gone make way, those of living ones and other
+// files stay
 #include "port/port_socket.h"
 
 #include <errno.h>
@@ -26,7 +27,9 @@ static int listen_at(int type, const char *name)
         a.sun_path[0] = 0;
     int fd = socket(AF_UNIX, type, 0);
     assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + !abstract)), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + !abstract)),
+                     0);
     assert_int_equal(listen(fd, 1), 0);
     return fd;
 }
@@ -112,9 +115,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_that_nobody_listens_on_goes, name_it, remove_it),
-        cmocka_unit_test_setup_teardown(a_living_programs_file_stays_and_no_call_comes_in, name_it, remove_it),
+        cmocka_unit_test_setup_teardown(a_living_programs_file_stays_and_no_call_comes_in, name_it,
+                                        remove_it),
         cmocka_unit_test_setup_teardown(another_file_stays_and_is_named, name_it, remove_it),
-        cmocka_unit_test_setup_teardown(abstract_names_are_found_and_leave_nothing, name_it, remove_it),
+        cmocka_unit_test_setup_teardown(abstract_names_are_found_and_leave_nothing, name_it,
+                                        remove_it),
         cmocka_unit_test(names_that_are_none_are_taken_by_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

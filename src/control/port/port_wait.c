@@ -2,10 +2,9 @@
 // port_wait.c - how a port's receive queues wake the forwarder that sleeps
 //
 //     net_af_packet          its packet sockets, which DPDK does not show (netdev.c)
-//     net_tap                the queue's file, readable while packets wait; there is no interrupt to switch
-//     NICs with VFIO, virtio an eventfd for each queue
-//     net_vhost              an epoll set with the guest's eventfd in it
-//     NICs with UIO          the UIO device, for the only queue
+//     net_tap                the queue's file, readable while packets wait; there is no interrupt
+//     to switch NICs with VFIO, virtio an eventfd for each queue net_vhost              an epoll
+//     set with the guest's eventfd in it NICs with UIO          the UIO device, for the only queue
 //     memif, net_ring, …     nothing: they have to be polled
 //
 // No driver says beforehand what it can do: the file is asked for, and the interrupt tried.
@@ -50,7 +49,8 @@ static enum plan_wake interrupt_find(const struct port_device *d, uint16_t queue
 
 static struct plan_wait find(struct port_device *d, uint16_t queue)
 {
-    struct plan_wait w = {.port = d->id, .queue = queue, .descriptors = d->config.rx_descriptors, .fd = -1};
+    struct plan_wait w = {
+        .port = d->id, .queue = queue, .descriptors = d->config.rx_descriptors, .fd = -1};
 
     if (d->config.rx_mode == PORT_RX_POLL)
         return w;
@@ -65,7 +65,8 @@ void port_wait_find(struct port_device *d)
 {
     for (uint16_t q = 0; q < d->config.rx_queues; q++)
         d->wait[q] = find(d, q);
-    log_debug("port_manager: receive queues: port=%s rx-mode=%s", d->config.name, port_rx_mode_name(port_wait_mode(d)));
+    log_debug("port_manager: receive queues: port=%s rx-mode=%s", d->config.name,
+              port_rx_mode_name(port_wait_mode(d)));
 }
 
 void port_wait_end(struct port_device *d)

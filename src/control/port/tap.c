@@ -125,7 +125,8 @@ static void explain(const char *name, int e, char *err, size_t err_size)
     if (e == EBUSY)
         why = "another process uses this TAP: check for another running kamueed";
     else if (e == EINVAL || e == EEXIST)
-        why = "a device of this name exists and is not a TAP: rename it, or use another name for the port";
+        why = "a device of this name exists and is not a TAP: rename it, or use another name for "
+              "the port";
     else if (e == EPERM || e == EACCES)
         why = "no permission: CAP_NET_ADMIN is needed in its network namespace";
     else if (e == ENOENT || e == ENODEV)
@@ -157,9 +158,10 @@ static int open_here(struct tap *t)
     return index_find(t);
 }
 
-// Makes a TAP with this MAC. systemd-udevd gives a device that appears with a random MAC another one (MACAddressPolicy=persistent), some time later,
-// and so after us. It leaves alone what has been set before: hence the TAP is made where no udevd looks, and comes over with its MAC.
-// That takes the kernel some milliseconds.
+// Makes a TAP with this MAC. systemd-udevd gives a device that appears with a random MAC another
+// one (MACAddressPolicy=persistent), some time later, and so after us. It leaves alone what has
+// been set before: hence the TAP is made where no udevd looks, and comes over with its MAC. That
+// takes the kernel some milliseconds.
 static int make_aside(struct tap *t, const uint8_t mac[6])
 {
     struct tap aside = *t;
@@ -190,12 +192,14 @@ static int make_aside(struct tap *t, const uint8_t mac[6])
 static int attach(struct tap *t, bool *fresh, int netns, const uint8_t mac[6])
 {
     *fresh = index_find(t) != 0;
-    if (!*fresh || netns != NETNS_OWN || access(UDEVD, F_OK)) // udevd looks at the first namespace only
+    if (!*fresh || netns != NETNS_OWN ||
+        access(UDEVD, F_OK)) // udevd looks at the first namespace only
         return open_here(t);
     int r = make_aside(t, mac);
     if (!r)
         return 0;
-    log_debug("tap: not made aside: name=%s error=\"%s\"", t->name, strerror(-r)); // as in a container that may make no namespaces
+    log_debug("tap: not made aside: name=%s error=\"%s\"", t->name,
+              strerror(-r)); // as in a container that may make no namespaces
     return open_here(t);
 }
 
@@ -214,8 +218,8 @@ static int set_up_all(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t 
     return r;
 }
 
-int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu, char *err,
-             size_t err_size)
+int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu,
+             char *err, size_t err_size)
 {
     bool fresh = false;
     int back = netns_enter(netns);
@@ -223,7 +227,8 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
     *t = (struct tap){.fd = -1, .sock = -1};
     snprintf(t->name, sizeof t->name, "%s", name);
     if (back < 0) {
-        snprintf(err, err_size, "TAP %s: cannot enter its network namespace: %s", name, strerror(-back));
+        snprintf(err, err_size, "TAP %s: cannot enter its network namespace: %s", name,
+                 strerror(-back));
         return back;
     }
     t->sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -281,7 +286,8 @@ void tap_delete_left(const char *name, int netns)
     snprintf(t.name, sizeof t.name, "%s", name);
     if (back >= 0) {
         t.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        // Only if it is there: attaching would make it. Another kind of device, or one in use, refuses.
+        // Only if it is there: attaching would make it. Another kind of device, or one in use,
+        // refuses.
         if (t.sock >= 0 && !index_find(&t) && !open_here(&t)) {
             log_info("tap: deleted, no longer configured: name=%s", name);
             tap_delete(&t);
@@ -300,16 +306,20 @@ void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t ma
     snprintf(t.name, sizeof t.name, "%s", name);
     struct ifreq r = request(&t);
     t.sock = back >= 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_look(&t, &seen) && !memcmp(seen.mac, mac, sizeof seen.mac)) {
+    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_look(&t, &seen) &&
+        !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);
         int e = open_here(&now); // no TAP, or another process' one, refuses
         e = e ? e : tap_rename(&t, now.name);
         if (e)
-            log_warning("tap: renamed by another program; to restore the name run 'ip link set %s down; ip link set %s name %s': error=%s", now.name,
-                        now.name, name, LOG_VALUE(strerror(-e)));
+            log_warning("tap: renamed by another program; to restore the name run 'ip link set %s "
+                        "down; ip link set %s name %s': error=%s",
+                        now.name, now.name, name, LOG_VALUE(strerror(-e)));
         else
-            log_notice("tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d", name, now.name, ifindex);
+            log_notice(
+                "tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d",
+                name, now.name, ifindex);
     }
     netns_leave(back);
     if (now.fd >= 0)

@@ -19,15 +19,18 @@ struct tap {
     char name[16];
 };
 
-// In the namespace `netns` (NETNS_OWN or of netns_open). A new TAP is set up; one left by a former kamueed keeps its state.
-// 0, or -errno with a sentence: -EBUSY (another process has it), -EEXIST (the name is another kind of device's).
-int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu, char *err,
-             size_t err_size);
+// In the namespace `netns` (NETNS_OWN or of netns_open). A new TAP is set up; one left by a former
+// kamueed keeps its state. 0, or -errno with a sentence: -EBUSY (another process has it), -EEXIST
+// (the name is another kind of device's).
+int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu,
+             char *err, size_t err_size);
 void tap_close(struct tap *t);  // leaves the TAP in the kernel
 void tap_delete(struct tap *t); // and this does not
-bool tap_exists(const struct tap *t);  // somewhere: who moves it to another namespace takes it from here
+bool tap_exists(
+    const struct tap *t); // somewhere: who moves it to another namespace takes it from here
 void tap_let_go(const struct tap *t); // from now on the TAP goes with its last descriptor
-void tap_delete_left(const char *name, int netns); // one that a former kamueed left and nobody has now
+void tap_delete_left(const char *name,
+                     int netns); // one that a former kamueed left and nobody has now
 
 struct tap_state { // what the kernel has of it now
     char name[16];
@@ -38,7 +41,8 @@ struct tap_state { // what the kernel has of it now
 int tap_look(const struct tap *t, struct tap_state *s); // 0, or -errno: it is not there any more
 int tap_rename(const struct tap *t, const char *from);  // gets its own name back; 0 or -errno
 
-// One that was renamed while no kamueed ran gets its name back, if it is known by index and MAC and nobody has it.
+// One that was renamed while no kamueed ran gets its name back, if it is known by index and MAC and
+// nobody has it.
 void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t mac[6]);
 
 int tap_set_mtu(const struct tap *t, uint16_t mtu); // 0 or -errno

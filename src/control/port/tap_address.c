@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_address.c - the addresses of a TAP go with it to another namespace
 //
-// Each row of the kernel's dump goes back as a request, with another ifindex: what a row can say of an address a request can.
-// The order of the rows stays, and with it which one is primary.
+// Each row of the kernel's dump goes back as a request, with another ifindex: what a row can say of
+// an address a request can. The order of the rows stays, and with it which one is primary.
 #include "port/tap_address.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@
 static struct mnl_socket *open_of(const struct tap *t)
 {
     int netns = ioctl(t->sock, SIOCGSKNS), back = netns < 0 ? netns : netns_enter(netns);
-    struct mnl_socket *nl = netns < 0 || back < 0 ? NULL : mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+    struct mnl_socket *nl =
+        netns < 0 || back < 0 ? NULL : mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 
     if (netns >= 0) {
         netns_leave(back);
@@ -57,7 +58,8 @@ static void tell_left(const struct nlattr *address, const struct ifaddrmsg *m, c
     if (!address || !p.family)
         return;
     memcpy(p.b, mnl_attr_get_payload(address), p.family == IP4 ? 4 : 16);
-    log_notice("tap: address not moved: address=%s why=%s", prefix_format(&p, text), LOG_VALUE(why));
+    log_notice("tap: address not moved: address=%s why=%s", prefix_format(&p, text),
+               LOG_VALUE(why));
 }
 
 // 0 or -errno of the kernel's answer.
@@ -68,7 +70,9 @@ static int request(struct mnl_socket *nl, const struct nlmsghdr *h)
     if (mnl_socket_sendto(nl, h, h->nlmsg_len) < 0)
         return -errno;
     ssize_t n = mnl_socket_recvfrom(nl, buf, sizeof buf);
-    return n < 0 || mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), NULL, NULL) < 0 ? -errno : 0;
+    return n < 0 || mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), NULL, NULL) < 0
+               ? -errno
+               : 0;
 }
 
 static int add(struct carry *c, const struct nlmsghdr *row, uint32_t flags)
@@ -92,7 +96,10 @@ static int add(struct carry *c, const struct nlmsghdr *row, uint32_t flags)
         case IFA_BROADCAST:
         case IFA_LABEL:
         case IFA_RT_PRIORITY:
-        case IFA_PROTO: mnl_attr_put(h, mnl_attr_get_type(a), mnl_attr_get_payload_len(a), mnl_attr_get_payload(a)); break;
+        case IFA_PROTO:
+            mnl_attr_put(h, mnl_attr_get_type(a), mnl_attr_get_payload_len(a),
+                         mnl_attr_get_payload(a));
+            break;
         }
     mnl_attr_put_u32(h, IFA_FLAGS, flags);
     int r = request(c->to, h);

@@ -47,8 +47,10 @@ static int request(const struct tap *t, uint16_t type, const char *alias, mnl_cb
     m->ifi_index = t->ifindex;
     if (alias)
         mnl_attr_put(h, IFLA_IFALIAS, strlen(alias), alias);
-    ssize_t n = mnl_socket_sendto(nl, h, h->nlmsg_len) < 0 ? -1 : mnl_socket_recvfrom(nl, buf, sizeof buf);
-    int r = n < 0 || mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), row, ctx) < 0 ? -errno : 0;
+    ssize_t n =
+        mnl_socket_sendto(nl, h, h->nlmsg_len) < 0 ? -1 : mnl_socket_recvfrom(nl, buf, sizeof buf);
+    int r = n < 0 || mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), row, ctx) < 0 ? -errno
+                                                                                            : 0;
     mnl_socket_close(nl);
     return r;
 }

@@ -23,7 +23,8 @@ static bool find_l4(const struct rte_mbuf *m, struct l4 *l)
     unsigned n = m->data_len;
 
     if (n >= ETHER_HDR + 20 && frame[12] == 0x08 && frame[13] == 0x00)
-        *l = (struct l4){VIRTIO_NET_HDR_GSO_TCPV4, ip[9], (uint16_t)(ETHER_HDR + (ip[0] & 15) * 4u), 0, 0};
+        *l = (struct l4){VIRTIO_NET_HDR_GSO_TCPV4, ip[9], (uint16_t)(ETHER_HDR + (ip[0] & 15) * 4u),
+                         0, 0};
     else if (n >= ETHER_HDR + 40 && frame[12] == 0x86 && frame[13] == 0xdd)
         *l = (struct l4){VIRTIO_NET_HDR_GSO_TCPV6, ip[6], ETHER_HDR + 40, 0, 0};
     else
@@ -46,7 +47,8 @@ struct virtio_net_hdr tap_frame_header(const struct rte_mbuf *m)
     uint64_t sum = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
     struct l4 l;
 
-    if (sum == RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN || sum == RTE_MBUF_F_RX_L4_CKSUM_BAD || !find_l4(m, &l))
+    if (sum == RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN || sum == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
+        !find_l4(m, &l))
         return h; // the kernel looks itself
     if (sum == RTE_MBUF_F_RX_L4_CKSUM_NONE) {
         h.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
@@ -55,7 +57,8 @@ struct virtio_net_hdr tap_frame_header(const struct rte_mbuf *m)
     } else {
         h.flags = VIRTIO_NET_HDR_F_DATA_VALID;
     }
-    if (m->ol_flags & RTE_MBUF_F_RX_LRO && m->tso_segsz && l.proto == IPPROTO_TCP) { // segments the port has joined
+    if (m->ol_flags & RTE_MBUF_F_RX_LRO && m->tso_segsz &&
+        l.proto == IPPROTO_TCP) { // segments the port has joined
         h.gso_type = l.gso;
         h.gso_size = m->tso_segsz;
         h.hdr_len = (uint16_t)(l.at + l.len);

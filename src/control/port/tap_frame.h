@@ -14,7 +14,8 @@
 #include <linux/virtio_net.h>
 #include <rte_mbuf.h>
 
-// Of an untagged Ethernet frame that a port received; headers beyond the first segment are not looked for.
+// Of an untagged Ethernet frame that a port received; headers beyond the first segment are not
+// looked for.
 struct virtio_net_hdr tap_frame_header(const struct rte_mbuf *m);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_frame_test.c - what the port knows of a checksum reaches the kernel, and nothing it does not know
+// tap_frame_test.c - what the port knows of a checksum reaches the kernel, and nothing it does not
+// know
 #include "port/tap_frame.h"
 
 #include <setjmp.h>
@@ -10,7 +11,8 @@
 
 static uint8_t bytes[128];
 
-static struct rte_mbuf frame(uint16_t type, uint8_t proto, unsigned options, uint64_t flags, uint16_t n)
+static struct rte_mbuf frame(uint16_t type, uint8_t proto, unsigned options, uint64_t flags,
+                             uint16_t n)
 {
     memset(bytes, 0, sizeof bytes);
     bytes[12] = (uint8_t)(type >> 8);
@@ -18,7 +20,8 @@ static struct rte_mbuf frame(uint16_t type, uint8_t proto, unsigned options, uin
     bytes[14] = type == 0x0800 ? (uint8_t)(0x45 + options / 4) : 0x60;
     bytes[14 + (type == 0x0800 ? 9 : 6)] = proto;
     bytes[14 + (type == 0x0800 ? 20 + options : 40) + 12] = 8 << 4; // TCP with 12 bytes of options
-    return (struct rte_mbuf){.buf_addr = bytes, .data_len = n, .pkt_len = n, .nb_segs = 1, .ol_flags = flags};
+    return (struct rte_mbuf){
+        .buf_addr = bytes, .data_len = n, .pkt_len = n, .nb_segs = 1, .ol_flags = flags};
 }
 
 static void a_checksum_nobody_looked_at_is_left_to_the_kernel(void **state)
@@ -48,10 +51,14 @@ static void a_checksum_that_is_not_there_is_where_the_kernel_would_put_it(void *
         uint8_t proto;
         unsigned options;
         uint16_t start, offset;
-    } row[] = {{0x0800, 6, 0, 34, 16}, {0x0800, 17, 8, 42, 6}, {0x86dd, 6, 0, 54, 16}, {0x86dd, 17, 0, 54, 6}};
+    } row[] = {{0x0800, 6, 0, 34, 16},
+               {0x0800, 17, 8, 42, 6},
+               {0x86dd, 6, 0, 54, 16},
+               {0x86dd, 17, 0, 54, 6}};
 
     for (unsigned i = 0; i < 4; i++) {
-        struct rte_mbuf m = frame(row[i].type, row[i].proto, row[i].options, RTE_MBUF_F_RX_L4_CKSUM_NONE, 100);
+        struct rte_mbuf m =
+            frame(row[i].type, row[i].proto, row[i].options, RTE_MBUF_F_RX_L4_CKSUM_NONE, 100);
         struct virtio_net_hdr h = tap_frame_header(&m);
         assert_int_equal(h.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
         assert_int_equal(h.csum_start, row[i].start);

@@ -24,7 +24,7 @@
 #include "netlink/netns.h"
 
 #define GROUP 0x4b616d75u // "Kamu"
-#define TOGETHER 64        // meanwhile the kernel holds its lock of all links, which control needs, too
+#define TOGETHER 64 // meanwhile the kernel holds its lock of all links, which control needs, too
 
 struct going {
     struct tap tap;
@@ -67,7 +67,9 @@ static int request(struct mnl_socket *nl, uint16_t type, int ifindex)
     if (mnl_socket_sendto(nl, h, h->nlmsg_len) < 0)
         return -1;
     n = mnl_socket_recvfrom(nl, buf, sizeof buf);
-    return n < 0 ? -1 : mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), NULL, NULL) < 0 ? -1 : 0;
+    return n < 0                                                                      ? -1
+           : mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), NULL, NULL) < 0 ? -1
+                                                                                      : 0;
 }
 
 static struct mnl_socket *open_in(int netns)

@@ -12,7 +12,9 @@
 
 void tap_going_add(struct tap *t); // takes its descriptors; nobody has another one that is open
 bool tap_going_has(const char *name);
-bool tap_going_now(void);          // the kernel deletes some; whoever asks it about a link now waits for that
-void tap_going_end(void);          // none of them is in the kernel when this returns; cheap when there are none
+bool tap_going_now(
+    void); // the kernel deletes some; whoever asks it about a link now waits for that
+void tap_going_end(
+    void); // none of them is in the kernel when this returns; cheap when there are none
 
 #endif

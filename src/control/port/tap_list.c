@@ -45,7 +45,8 @@ int tap_list_write(const char *path, const struct tap_list_entry *entry, size_t 
     if (!f)
         return -errno;
     for (size_t i = 0; i < n; i++)
-        fprintf(f, "%s %s %d\n", entry[i].netns[0] ? entry[i].netns : "-", entry[i].name, entry[i].ifindex);
+        fprintf(f, "%s %s %d\n", entry[i].netns[0] ? entry[i].netns : "-", entry[i].name,
+                entry[i].ifindex);
     bool ok = !ferror(f);
     ok = !fclose(f) && ok && !rename(next, path);
     int e = errno ? errno : EIO;

@@ -16,8 +16,10 @@ struct tap_list_entry {
     int ifindex; // 0 = not known: by it one that was renamed is found
 };
 
-// Entries of the file into a new array (free() it); 0 when there is no file. Lines that make no sense are skipped.
+// Entries of the file into a new array (free() it); 0 when there is no file. Lines that make no
+// sense are skipped.
 size_t tap_list_read(const char *path, struct tap_list_entry **entry);
-int tap_list_write(const char *path, const struct tap_list_entry *entry, size_t n); // whole or not at all; 0 or -errno
+int tap_list_write(const char *path, const struct tap_list_entry *entry,
+                   size_t n); // whole or not at all; 0 or -errno
 
 #endif

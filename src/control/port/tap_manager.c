@@ -128,7 +128,10 @@ static bool slow_within_rate(uint16_t port)
 // True: control has it.
 static bool slow_give(const struct rte_mbuf *m, uint16_t port)
 {
-    struct slow_call *c = port < LAG_FIRST && m->data_len >= LAG_SLOW_FRAME && slow_within_rate(port) ? malloc(sizeof *c) : NULL;
+    struct slow_call *c =
+        port < LAG_FIRST && m->data_len >= LAG_SLOW_FRAME && slow_within_rate(port)
+            ? malloc(sizeof *c)
+            : NULL;
 
     if (!c)
         return false;
@@ -170,7 +173,8 @@ static void punt_one(struct rte_mbuf *m, enum punt_class class)
     }
 }
 
-// A batch of one class: how many packets. False in *within: the class is over its rate, and the rest of the batch is dropped.
+// A batch of one class: how many packets. False in *within: the class is over its rate, and the
+// rest of the batch is dropped.
 static unsigned punt_batch(enum punt_class class, bool *within)
 {
     struct rte_mbuf *m[PUNT_BATCH];
@@ -189,7 +193,8 @@ static unsigned punt_batch(enum punt_class class, bool *within)
     return n;
 }
 
-// Batches of the best class that has one and is within its rate, until the budget is spent; the number of packets.
+// Batches of the best class that has one and is within its rate, until the budget is spent; the
+// number of packets.
 static unsigned punt_round(void)
 {
     bool over[PUNT_CLASS_N] = {false};
@@ -250,7 +255,9 @@ static int read_frame(int fd, uint16_t id, struct rte_mbuf **out)
     struct rte_mbuf *m = room ? stash[n_stash - 1] : NULL;
     uint16_t first = m ? rte_pktmbuf_tailroom(m) : 0;
     struct virtio_net_hdr header; // says nothing: offloads are off
-    struct iovec iov[3] = {{&header, sizeof header}, {m ? rte_pktmbuf_mtod(m, void *) : overflow, first}, {overflow, sizeof overflow}};
+    struct iovec iov[3] = {{&header, sizeof header},
+                           {m ? rte_pktmbuf_mtod(m, void *) : overflow, first},
+                           {overflow, sizeof overflow}};
     ssize_t n = readv(fd, iov, 3) - (ssize_t)sizeof header;
 
     if (n <= 0)
@@ -340,7 +347,8 @@ static void tap_forget(uint16_t id)
     tap_fd[id] = -1;
 }
 
-// Waits at most wait_ns for frames of the kernel and takes them. False: nothing came, and nobody woke us.
+// Waits at most wait_ns for frames of the kernel and takes them. False: nothing came, and nobody
+// woke us.
 static bool inject_round(uint64_t wait_ns)
 {
     struct epoll_event e[BUDGET / BATCH];
@@ -357,10 +365,12 @@ static bool inject_round(uint64_t wait_ns)
             mail = true;
         else if (e[i].events & EPOLLIN)
             n_read += inject_batch(tap_fd[id], id);
-        else // the TAP was deleted; iface_manager hears of it from the kernel and gives us a new one
+        else // the TAP was deleted; iface_manager hears of it from the kernel and gives us a new
+             // one
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
     }
-    if (n > 0 && !n_read && !woken && !mail) // no room in the inject rings: frames wait, and epoll would not
+    if (n > 0 && !n_read && !woken &&
+        !mail) // no room in the inject rings: frames wait, and epoll would not
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
     return n_read || woken;
 }
@@ -451,7 +461,8 @@ int tap_manager_start(void)
     for (unsigned i = 0; !r && i < IFACE_MAX; i++)
         tap_fd[i] = -1;
     if (!r)
-        r = thread_start(&thread, ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER, "tap_manager", -1, run, &ready);
+        r = thread_start(&thread, ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER, "tap_manager", -1, run,
+                         &ready);
     while (!r && !atomic_load(&ready.result))
         usleep(200);
     if (!r && ready.result < 0) {

@@ -17,9 +17,11 @@ void tap_manager_stop(void);
 // --- control: hands over or takes back a TAP; waits for the thread's answer ---
 int tap_manager_add(uint16_t iface, int fd); // the fd is tap_manager's from now on
 int tap_manager_del(uint16_t iface);         // closes the fd
-int tap_manager_reflect(uint16_t iface, bool on); // show its frames to tap_reflect.h first; does not wait
-// Writes the frames of watch `watch` to `fd`, which is tap_manager's from now on; -1: no more. Waits for the thread's answer.
+int tap_manager_reflect(uint16_t iface,
+                        bool on); // show its frames to tap_reflect.h first; does not wait
+// Writes the frames of watch `watch` to `fd`, which is tap_manager's from now on; -1: no more.
+// Waits for the thread's answer.
 int tap_manager_mirror(unsigned watch, int fd);
-int tap_manager_settle(void);                     // waits until what was said before this is in force
+int tap_manager_settle(void); // waits until what was said before this is in force
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_mirror.c - see tap_mirror.h
 //
-// One batch of each mirror a round, so that mirrors, however busy, leave the thread to the control plane's packets. What a TAP
-// does not take - nobody reads it fast enough - is missed.
+// One batch of each mirror a round, so that mirrors, however busy, leave the thread to the control
+// plane's packets. What a TAP does not take - nobody reads it fast enough - is missed.
 #include "port/tap_mirror.h"
 
 #include <linux/virtio_net.h>

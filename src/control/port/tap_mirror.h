@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_mirror.h - mirrored frames on their way from forwarders' slots into TAPs; tap_manager's helper and its thread's alone
+// tap_mirror.h - mirrored frames on their way from forwarders' slots into TAPs; tap_manager's
+// helper and its thread's alone
 #ifndef PORT_TAP_MIRROR_H
 #define PORT_TAP_MIRROR_H
 

@@ -57,7 +57,8 @@ static bool solicitation(uint8_t *frame, unsigned n)
     memcpy(ip + 24, ip + 8, 16);
     memcpy(ip + 8, ip6, 16);
     memset(icmp + 2, 0, 2);
-    uint16_t sum = checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, len, 58), icmp, len));
+    uint16_t sum =
+        checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, len, 58), icmp, len));
     memcpy(icmp + 2, &sum, 2);
     answer_ether(frame);
     return true;
@@ -105,7 +106,8 @@ bool tap_reflect(struct rte_mbuf *m, enum punt_class *class)
         return false;
     if (frame[12] == 0x08 && frame[13] == 0x06)
         return arp(frame, n);
-    if (frame[12] == 0x86 && frame[13] == 0xdd && n >= ETHER_HDR + 40 + 24 && frame[ETHER_HDR + 6] == 58 && solicitation(frame, n))
+    if (frame[12] == 0x86 && frame[13] == 0xdd && n >= ETHER_HDR + 40 + 24 &&
+        frame[ETHER_HDR + 6] == 58 && solicitation(frame, n))
         return true;
     *class = PUNT_OTHER;
     if (frame[12] == 0x08 && frame[13] == 0x00)

@@ -16,7 +16,7 @@
 
 struct rte_mbuf;
 
-#define TAP_REFLECT_IP4 "192.0.0.8"                // the IPv4 dummy address (RFC 7600), never a host's
+#define TAP_REFLECT_IP4 "192.0.0.8" // the IPv4 dummy address (RFC 7600), never a host's
 #define TAP_REFLECT_IP6 "fe80::6b61:6d75:6565:7465" // link-local
 
 // True: the frame is for the made-up neighbor and is now its answer, to be punted in *class.

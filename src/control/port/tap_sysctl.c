@@ -12,7 +12,8 @@
 // would let the kernel send on what it was given; who changes one finds it restored. START
 // are those in which a new TAP is not to depend on the namespace's `default`; from
 // then on they are the operator's, or keepalived's. Whatever is not here is the operator's alone.
-// `all` and `default` are never written. docs/features/tap.md has the same table; tests/e2e/test_router.py compares the two.
+// `all` and `default` are never written. docs/features/tap.md has the same table;
+// tests/e2e/test_router.py compares the two.
 //
 // A device that stands on a TAP, as the macvlan that keepalived and vrrpd make for
 // VRRP's MAC, hears what the TAP hears: what is KEPT is kept there, too.
@@ -83,8 +84,9 @@ static VEC(struct upper {
     char name[16];
 }) uppers; // devices that stand on TAPs
 
-// What is punted may have a source that the kernel would route another way, so the reverse-path filter must not be strict. The
-// kernel uses the stricter one of "all" and the device, where 2 (loose) counts for stricter than 1: with a filter in "all", loose is the least.
+// What is punted may have a source that the kernel would route another way, so the reverse-path
+// filter must not be strict. The kernel uses the stricter one of "all" and the device, where 2
+// (loose) counts for stricter than 1: with a filter in "all", loose is the least.
 static int rp_filter(void)
 {
     return netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
@@ -108,8 +110,10 @@ void tap_sysctl_set(const struct tap *t, int netns)
         snprintf(path, sizeof path, s->path, t->name);
         int r = netns_sysctl_set(path, value_of(s));
         if (r && r != -ENOENT)
-            log_warning("tap_sysctl: not set, so the kernel does not act as a router on this interface (is /proc/sys read-only?): "
-                        "interface=%s sysctl=net/%s error=%s", t->name, path, LOG_VALUE(strerror(-r)));
+            log_warning("tap_sysctl: not set, so the kernel does not act as a router on this "
+                        "interface (is /proc/sys read-only?): "
+                        "interface=%s sysctl=net/%s error=%s",
+                        t->name, path, LOG_VALUE(strerror(-r)));
     }
     netns_leave(back);
 }
@@ -122,8 +126,11 @@ static void keep(const char *name)
         snprintf(path, sizeof path, settings[k].path, name);
         int is = netns_sysctl_get(path), wanted = value_of(&settings[k]);
         if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
-            continue; // the kernel does not have it, or tap_sysctl_set has said that it cannot be set
-        log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=net/%s was=%d value=%d", name, path, is, wanted);
+            continue; // the kernel does not have it, or tap_sysctl_set has said that it cannot be
+                      // set
+        log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=net/%s "
+                   "was=%d value=%d",
+                   name, path, is, wanted);
     }
 }
 

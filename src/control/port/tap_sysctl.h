@@ -16,8 +16,8 @@ int tap_sysctl_init(struct event_base *loop);
 void tap_sysctl_fini(void); // the settings stay, as long as the TAPs do
 
 void tap_sysctl_set(const struct tap *t, int netns); // before its carrier is on
-// The kernel has told of a change on this device of the virtual router; 0 and less: on all of them. `upper`: on the one of this
-// name that stands on it, "" = none.
+// The kernel has told of a change on this device of the virtual router; 0 and less: on all of them.
+// `upper`: on the one of this name that stands on it, "" = none.
 void tap_sysctl_changed(uint16_t vr, int ifindex, const char *upper);
 
 #endif

@@ -21,7 +21,8 @@
 
 #define PATIENCE_NS (3 * NS_PER_SECOND) // a neighbor is asked for up to three times, once a second
 #define AGAIN_NS (200 * NS_PER_MS) // a datagram that was dropped while its neighbor was asked for
-#define LAST_WORDS_NS (100 * NS_PER_MS) // what sockets say when they are closed must not get outside either
+#define LAST_WORDS_NS                                                                              \
+    (100 * NS_PER_MS) // what sockets say when they are closed must not get outside either
 #define RAW_PROTO 253              // for experiments (RFC 3692)
 
 struct probe {
@@ -61,11 +62,16 @@ static void suspect(const struct iface *i, bool four, char *buf, size_t n)
 
     snprintf(path, sizeof path, "ipv4/conf/%s/rp_filter", i->name);
     own = netns_sysctl_get(path);
-    if (four && (all > 0 || own > 0)) // the larger one counts; even a loose one (2) wants a route to the source
-        snprintf(buf, n, "nothing came back: rp_filter is %s; sysctl -w net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.%s.rp_filter=0",
+    if (four &&
+        (all > 0 ||
+         own > 0)) // the larger one counts; even a loose one (2) wants a route to the source
+        snprintf(buf, n,
+                 "nothing came back: rp_filter is %s; sysctl -w net.ipv4.conf.all.rp_filter=0 "
+                 "net.ipv4.conf.%s.rp_filter=0",
                  all == 2 || own == 2 ? "loose, and the source has no route" : "strict", i->name);
     else
-        snprintf(buf, n, "nothing came back: a packet filter of the kernel? nft list ruleset shows it");
+        snprintf(buf, n,
+                 "nothing came back: a packet filter of the kernel? nft list ruleset shows it");
 }
 
 static void finish_silent(struct probe *p)
@@ -108,7 +114,8 @@ static int choose_port(int fd, int family, uint16_t *port)
 
     if (bind(fd, (struct sockaddr *)&own, n) || getsockname(fd, (struct sockaddr *)&own, &n))
         return -1;
-    *port = family == AF_INET ? ((struct sockaddr_in *)&own)->sin_port : ((struct sockaddr_in6 *)&own)->sin6_port;
+    *port = family == AF_INET ? ((struct sockaddr_in *)&own)->sin_port
+                              : ((struct sockaddr_in6 *)&own)->sin6_port;
     return 0;
 }
 
@@ -120,7 +127,8 @@ static void probe_open(struct probe *p, int family)
     uint16_t port = 0;
     int yes = 1;
 
-    p->fd = socket(family, p->type | SOCK_NONBLOCK | SOCK_CLOEXEC, p->type == SOCK_RAW ? RAW_PROTO : 0);
+    p->fd =
+        socket(family, p->type | SOCK_NONBLOCK | SOCK_CLOEXEC, p->type == SOCK_RAW ? RAW_PROTO : 0);
     if (p->fd < 0) {
         finish(p, "no socket", errno);
         return;
@@ -141,7 +149,8 @@ static void probe_add(const struct iface *i, int family, int type)
 {
     struct probe *p = vec_push(&probes);
 
-    *p = (struct probe){.iface = i->id, .fd = -1, .type = type, .token = clock_now_ns() << 16 | probes.n};
+    *p = (struct probe){
+        .iface = i->id, .fd = -1, .type = type, .token = clock_now_ns() << 16 | probes.n};
     p->result.interface = i->name;
     p->result.family = family == AF_INET ? "ipv4" : "ipv6";
     p->result.socket = type == SOCK_STREAM ? "tcp" : type == SOCK_DGRAM ? "udp" : "raw";
@@ -211,7 +220,8 @@ static void probe_receive(struct probe *p)
     uint8_t bytes[256]; // a raw socket of IPv4 shows the IP header too
     ssize_t n = recv(p->fd, bytes, sizeof bytes, 0);
 
-    if (n >= (ssize_t)sizeof p->token && !memcmp(bytes + n - sizeof p->token, &p->token, sizeof p->token))
+    if (n >= (ssize_t)sizeof p->token &&
+        !memcmp(bytes + n - sizeof p->token, &p->token, sizeof p->token))
         finish(p, NULL, 0);
     else if (n < 0 && errno != EAGAIN && errno != ENOTCONN && errno != EHOSTUNREACH)
         finish(p, "nothing came back", errno);
@@ -231,7 +241,10 @@ bool tap_test_step(void)
         if (!p->done && now > until_ns && p->sent_ns)
             finish_silent(p);
         else if (!p->done && now > until_ns)
-            finish(p, "the neighbor was not found: is ARP or neighbor discovery filtered? nft list ruleset shows it", 0);
+            finish(p,
+                   "the neighbor was not found: is ARP or neighbor discovery filtered? nft list "
+                   "ruleset shows it",
+                   0);
         all &= p->done;
     }
     if (!all || !running)

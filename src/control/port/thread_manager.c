@@ -103,7 +103,8 @@ static void plan_lags(struct plan_output *o)
 static int compute(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
 {
     static struct plan_port port[PORT_MAX];
-    struct plan_input in = {.port = port, .n_ports = ports_collect(port), .assignment = a, .n_assignments = n};
+    struct plan_input in = {
+        .port = port, .n_ports = ports_collect(port), .assignment = a, .n_assignments = n};
 
     in.n_cores = worker_cores(&in.core);
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
@@ -139,7 +140,8 @@ static void find_waits(struct plan *plan)
     }
 }
 
-// Queues that nobody polls while they change hands: who had them may have slept and left their interrupts on.
+// Queues that nobody polls while they change hands: who had them may have slept and left their
+// interrupts on.
 static void moving_interrupts_off(void)
 {
     for (unsigned f = 0; rx_wait && f < FORWARDER_MAX; f++)
@@ -155,7 +157,8 @@ static void publish(unsigned f, const struct plan *plan)
 {
     struct plan *old = forwarder_slot[f].plan, *copy = NULL;
 
-    if (old && plan && old->n_rx == plan->n_rx && !memcmp(old->rx, plan->rx, old->n_rx * sizeof *old->rx) &&
+    if (old && plan && old->n_rx == plan->n_rx &&
+        !memcmp(old->rx, plan->rx, old->n_rx * sizeof *old->rx) &&
         !memcmp(old->tx_owner, plan->tx_owner, sizeof old->tx_owner) &&
         !memcmp(old->tx_queue, plan->tx_queue, sizeof old->tx_queue))
         return;
@@ -229,7 +232,8 @@ static void homes_set(bool gone_only)
     for (uint16_t p = 0; p < PORT_MAX; p++) {
         uint8_t home = PLAN_TX_NONE;
         for (unsigned f = 0; f < FORWARDER_MAX && home == PLAN_TX_NONE; f++)
-            if ((next.plan[f].tx_owner[p] == f || next.plan[f].tx_owner[p] == PLAN_TX_LAG) && (gone_only || threads[f]))
+            if ((next.plan[f].tx_owner[p] == f || next.plan[f].tx_owner[p] == PLAN_TX_LAG) &&
+                (gone_only || threads[f]))
                 home = (uint8_t)f;
         if (!gone_only || home == PLAN_TX_NONE)
             __atomic_store_n(&plan_port_home[p], home, __ATOMIC_RELAXED);
@@ -292,12 +296,15 @@ void thread_manager_update(void)
 
     thread_must_be(ROLE_CONTROL);
     if (compute(assignments.item, (unsigned)assignments.n, err, sizeof err)) {
-        log_error("thread_manager: thread configuration does not match the ports, using the default: %s", err);
+        log_error(
+            "thread_manager: thread configuration does not match the ports, using the default: %s",
+            err);
         int r = compute(NULL, 0, err, sizeof err);
         bug_on(r); // the default refuses nothing
     }
     if (next.n_unpolled)
-        log_error("thread_manager: queues=%u of started ports are not polled by any core: each core polls at most %d",
+        log_error("thread_manager: queues=%u of started ports are not polled by any core: each "
+                  "core polls at most %d",
                   next.n_unpolled, PLAN_RX_MAX);
     transition();
 }
@@ -364,12 +371,13 @@ unsigned thread_manager_list(struct thread_state *s, unsigned max)
                                 : slot == THREAD_SLOT_TAP_MANAGER ? ROLE_TAP_MANAGER
                                 : slot == THREAD_SLOT_RIB_MANAGER ? ROLE_RIB_MANAGER
                                                                   : ROLE_CONTROL;
-        s[n] = (struct thread_state){.role = thread_role_name(role),
-                                     .core = thread_cpu(t),
-                                     .socket = mem_node_of_core(thread_cpu(t)),
-                                     .cpu_time_ns = thread_cpu_time_ns(t),
-                                     .slot = slot,
-                                     .forwarder = forwards ? (int)(slot - THREAD_SLOT_FORWARDER) : -1};
+        s[n] =
+            (struct thread_state){.role = thread_role_name(role),
+                                  .core = thread_cpu(t),
+                                  .socket = mem_node_of_core(thread_cpu(t)),
+                                  .cpu_time_ns = thread_cpu_time_ns(t),
+                                  .slot = slot,
+                                  .forwarder = forwards ? (int)(slot - THREAD_SLOT_FORWARDER) : -1};
         if (forwards)
             s[n].plan = forwarder_slot[slot - THREAD_SLOT_FORWARDER].plan;
         snprintf(s[n].name, sizeof s[n].name, "%s", thread_name(t));

@@ -24,14 +24,18 @@ void thread_manager_set_forwarder(void (*forwarder_main)(void *arg));
 // How a receive queue wakes its forwarder: port_manager knows.
 void thread_manager_set_rx_wait(struct plan_wait (*fn)(uint16_t port, uint16_t queue));
 
-// Replaces all assignments. n == 0: default — every queue of every started port, spread over the cores that are left when one
-// is kept for the managers (on one core: shared). -EINVAL with a sentence: no such core, no such queue, a queue twice. Ports that do not exist yet are
-// remembered. Nothing changes on failure.
-int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *err, size_t err_size);
-void thread_manager_update(void); // a port was started or stopped, its queues changed: recompute and publish
+// Replaces all assignments. n == 0: default — every queue of every started port, spread over the
+// cores that are left when one is kept for the managers (on one core: shared). -EINVAL with a
+// sentence: no such core, no such queue, a queue twice. Ports that do not exist yet are remembered.
+// Nothing changes on failure.
+int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *err,
+                          size_t err_size);
+void thread_manager_update(
+    void); // a port was started or stopped, its queues changed: recompute and publish
 // Takes the port out of all plans and waits a grace period: it may be stopped afterwards.
 void thread_manager_release_port(uint16_t port);
-// Receive queues a port of this name can use: one for each worker core, or as many as assignments name.
+// Receive queues a port of this name can use: one for each worker core, or as many as assignments
+// name.
 unsigned thread_manager_workers(const char *port);
 void thread_manager_set_idle(enum idle_mode mode);
 

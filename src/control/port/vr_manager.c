@@ -37,7 +37,8 @@ bool vr_manager_has_vrf(const char *netns, uint32_t table)
     int fd;
 
     thread_must_be(ROLE_CONTROL);
-    if (table == TABLE_MAIN || netns_open(netns, &fd, err, sizeof err)) // no such namespace: told elsewhere
+    if (table == TABLE_MAIN ||
+        netns_open(netns, &fd, err, sizeof err)) // no such namespace: told elsewhere
         return true;
     bool has = netlink_has_vrf(fd, table);
     netns_close(fd);
@@ -53,16 +54,21 @@ static bool same_namespace(int a, int b)
     return !ra && !rb && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
-// Who deletes a namespace, and perhaps makes another one of that name, works in another one than the virtual router from then on.
+// Who deletes a namespace, and perhaps makes another one of that name, works in another one than
+// the virtual router from then on.
 static void look_namespace(const struct vr *v)
 {
     char path[96], what[280];
     struct stat named, held;
 
     snprintf(path, sizeof path, "/run/netns/%s", v->netns);
-    bool gone = stat(path, &named), other = !gone && !fstat(netns_fd[v->id], &held) && named.st_ino != held.st_ino;
-    snprintf(what, sizeof what, "network namespace %s was deleted%s, but the virtual router still uses the old one: remove its interfaces "
-                                "(delete interface NAME vr), delete it and configure it again", v->netns, gone ? "" : " and recreated");
+    bool gone = stat(path, &named),
+         other = !gone && !fstat(netns_fd[v->id], &held) && named.st_ino != held.st_ino;
+    snprintf(what, sizeof what,
+             "network namespace %s was deleted%s, but the virtual router still uses the old one: "
+             "remove its interfaces "
+             "(delete interface NAME vr), delete it and configure it again",
+             v->netns, gone ? "" : " and recreated");
     kernel_state_set(v->name, "namespace", gone || other ? what : NULL);
 }
 
@@ -88,14 +94,19 @@ static int set_engine(struct vr *v, enum fib_engine engine, char *err, size_t er
     int r = rib_manager_vr_engine(v->id, engine);
 
     if (r > 0)
-        snprintf(err, err_size, "virtual router %s: FIB engine %s needs about %d MiB more DPDK memory: 'set memory %u' and restart kamueed, "
-                                "or use 'fib-engine poptrie'",
+        snprintf(err, err_size,
+                 "virtual router %s: FIB engine %s needs about %d MiB more DPDK memory: 'set "
+                 "memory %u' and restart kamueed, "
+                 "or use 'fib-engine poptrie'",
                  v->name, fib_engine_name(engine), r, eal_memory_mib() + (unsigned)r);
     else if (r == -E2BIG)
-        snprintf(err, err_size, "virtual router %s: too many routes for FIB engine %s: expected 'fib-engine poptrie' or 'dir24_8'",
+        snprintf(err, err_size,
+                 "virtual router %s: too many routes for FIB engine %s: expected 'fib-engine "
+                 "poptrie' or 'dir24_8'",
                  v->name, fib_engine_name(engine));
     else if (r)
-        snprintf(err, err_size, "virtual router %s: FIB engine %s: %s", v->name, fib_engine_name(engine), strerror(-r));
+        snprintf(err, err_size, "virtual router %s: FIB engine %s: %s", v->name,
+                 fib_engine_name(engine), strerror(-r));
     else
         log_info("vr_manager: FIB engine: vr=%s engine=%s", v->name, fib_engine_name(engine));
     return r > 0 ? -ENOMEM : r;
@@ -126,12 +137,16 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
     return 0;
 }
 
-static int add(const char *name, const char *netns, uint32_t table, int fd, char *err, size_t err_size)
+static int add(const char *name, const char *netns, uint32_t table, int fd, char *err,
+               size_t err_size)
 {
     const struct vr *other = with_same_table(fd, table);
 
     if (other) {
-        snprintf(err, err_size, "virtual router %s already has this namespace and table: use another namespace or table for %s", other->name, name);
+        snprintf(err, err_size,
+                 "virtual router %s already has this namespace and table: use another namespace or "
+                 "table for %s",
+                 other->name, name);
         return -EEXIST;
     }
     struct vr *v = vr_new(name);
@@ -152,7 +167,8 @@ static int add(const char *name, const char *netns, uint32_t table, int fd, char
         vr_free(v);
         return r;
     }
-    log_info("vr_manager: added: vr=%s id=%u netns=%s table=%u", name, v->id, netns[0] ? netns : "-", table);
+    log_info("vr_manager: added: vr=%s id=%u netns=%s table=%u", name, v->id,
+             netns[0] ? netns : "-", table);
     return 0;
 }
 
@@ -167,7 +183,8 @@ static void del(struct vr *v)
     netns_fd[id] = NETNS_OWN;
 }
 
-int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine, char *err, size_t err_size)
+int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
+                   char *err, size_t err_size)
 {
     int fd;
 
@@ -196,7 +213,8 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
 
     thread_must_be(ROLE_CONTROL);
     if (!v || v->id == VR_DEFAULT) {
-        snprintf(err, err_size, v ? "virtual router %s always exists" : "there is no virtual router %s", name);
+        snprintf(err, err_size,
+                 v ? "virtual router %s always exists" : "there is no virtual router %s", name);
         return v ? -EINVAL : -ENOENT;
     }
     for (unsigned i = 1; i < IFACE_MAX; i++)

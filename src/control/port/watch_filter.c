@@ -85,7 +85,9 @@ static void *compile(void *arg)
     return NULL;
 }
 
-int watch_filter_compile(const char *text, void (*done)(void *ctx, struct watch_filter *f, const char *why), void *ctx)
+int watch_filter_compile(const char *text,
+                         void (*done)(void *ctx, struct watch_filter *f, const char *why),
+                         void *ctx)
 {
     pthread_attr_t detached;
     pthread_t thread;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch_filter.h - filter expressions (pcap-filter(7)) as programs that forwarders run
 //
-// libpcap compiles the text, DPDK's rte_bpf turns the result into a checked program and, where it can, into machine
-// code. A name of a host in an expression is looked up, which may take seconds: so libpcap runs on a thread of its own, and
-// control hears of the result by its mailbox. Control role.
+// libpcap compiles the text, DPDK's rte_bpf turns the result into a checked program and, where it
+// can, into machine code. A name of a host in an expression is looked up, which may take seconds:
+// so libpcap runs on a thread of its own, and control hears of the result by its mailbox. Control
+// role.
 #ifndef PORT_WATCH_FILTER_H
 #define PORT_WATCH_FILTER_H
 
@@ -18,9 +19,11 @@ struct watch_filter {
     uint64_t (*code)(void *m);  // machine code, or NULL
 };
 
-// Compiles `text` and calls done(ctx, f, why) later: f is the callee's to free; NULL: `why` is a sentence. 0, or -errno: done is
-// not called.
-int watch_filter_compile(const char *text, void (*done)(void *ctx, struct watch_filter *f, const char *why), void *ctx);
+// Compiles `text` and calls done(ctx, f, why) later: f is the callee's to free; NULL: `why` is a
+// sentence. 0, or -errno: done is not called.
+int watch_filter_compile(const char *text,
+                         void (*done)(void *ctx, struct watch_filter *f, const char *why),
+                         void *ctx);
 void watch_filter_free(struct watch_filter *f); // when no forwarder runs it any more; may be NULL
 
 #endif

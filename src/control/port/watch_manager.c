@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch_manager.c - see watch_manager.h
 //
-// A watch is kept by the names of what it watches. Bits are derived from them anew whenever a port comes or goes, so
-// that a watch of all ports sees those that come later, and one of a port that is attached again sees it again.
+// A watch is kept by the names of what it watches. Bits are derived from them anew whenever a port
+// comes or goes, so that a watch of all ports sees those that come later, and one of a port that is
+// attached again sees it again.
 #include "port/watch_manager.h"
 
 #include <errno.h>
@@ -60,7 +61,11 @@ static void bits_set(unsigned index)
 
     for (unsigned p = 0; p < PORT_MAX; p++) {
         struct port *port = port_get((uint16_t)p);
-        bool sees = points && (sees_port(&k->spec, port) || (port->lag && sees_port(&k->spec, port_get(port->lag)))); // frames of a LAG are its members'
+        bool sees =
+            points &&
+            (sees_port(&k->spec, port) ||
+             (port->lag &&
+              sees_port(&k->spec, port_get(port->lag)))); // frames of a LAG are its members'
         watch_bit_set(&port->watch_rx, index, sees && points & 1u << WATCH_RX);
         watch_bit_set(&port->watch_tx, index, sees && points & 1u << WATCH_TX);
     }
@@ -83,9 +88,11 @@ static int check(const struct watch_spec *s, char *err, size_t err_size)
     return -ENOENT;
 }
 
-int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err, size_t err_size)
+int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err,
+                      size_t err_size)
 {
-    struct watch w = {.to = s->to, .snap = s->snap, .wakes = s->wakes, .every = s->every, .sample = s->sample};
+    struct watch w = {
+        .to = s->to, .snap = s->snap, .wakes = s->wakes, .every = s->every, .sample = s->sample};
 
     thread_must_be(ROLE_CONTROL);
     int r = check(s, err, err_size);
@@ -128,11 +135,21 @@ static void numbers_set(unsigned index)
 {
     const struct watch_spec *s = &kept[index].spec;
     const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
-    const struct port *p = s->port[0] ? port_by_name(s->port) : NULL, *to = port_by_name(s->to_port);
+    const struct port *p = s->port[0] ? port_by_name(s->port) : NULL,
+                      *to = port_by_name(s->to_port);
 
-    __atomic_store_n(&watch_table[index].iface, !s->interface[0] ? 0 : i ? i->id : WATCH_GONE, __ATOMIC_RELAXED);
-    __atomic_store_n(&watch_table[index].port, !s->port[0] ? PORT_NONE : p ? (uint16_t)(p - port_table) : WATCH_GONE, __ATOMIC_RELAXED);
-    __atomic_store_n(&watch_table[index].to_port, to ? (uint16_t)(to - port_table) : WATCH_GONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&watch_table[index].iface,
+                     !s->interface[0] ? 0
+                     : i              ? i->id
+                                      : WATCH_GONE,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&watch_table[index].port,
+                     !s->port[0] ? PORT_NONE
+                     : p         ? (uint16_t)(p - port_table)
+                                 : WATCH_GONE,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&watch_table[index].to_port, to ? (uint16_t)(to - port_table) : WATCH_GONE,
+                     __ATOMIC_RELAXED);
 }
 
 void watch_manager_port_changed(void)

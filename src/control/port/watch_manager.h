@@ -25,9 +25,11 @@ struct watch_spec {
     uint8_t sample;   // of interfaces whose policy has this bit of enum iface_sample
 };
 
-// Begins to watch; `filter` is the watch's from then on, and freed with it. The index of the watch, or -errno with a sentence
-// (then the filter stays the caller's): -ENOENT no such port or interface, -EBUSY too many watches.
-int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err, size_t err_size);
+// Begins to watch; `filter` is the watch's from then on, and freed with it. The index of the watch,
+// or -errno with a sentence (then the filter stays the caller's): -ENOENT no such port or
+// interface, -EBUSY too many watches.
+int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err,
+                      size_t err_size);
 // Ends it: no forwarder is in it any more when this returns. What its slots still hold is lost.
 void watch_manager_del(unsigned index);
 // A port or an interface came, went, or was opened again.

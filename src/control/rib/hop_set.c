@@ -153,7 +153,8 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
     s->many = many;
     for (unsigned i = 0; i < n; i++) {
         s->hop[i].key = hop[i];
-        s->hop[i].lost = hop[i].dead && !hop_is_dead(v, &hop[i], s->family); // not for its link's sake
+        s->hop[i].lost =
+            hop[i].dead && !hop_is_dead(v, &hop[i], s->family); // not for its link's sake
         if (hop[i].gateway.family)
             s->hop[i].neigh = neigh_get(v, hop[i].ifindex, &hop[i].gateway);
     }

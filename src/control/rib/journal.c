@@ -23,7 +23,8 @@ static uint32_t size_mib;
 static uint64_t now_ns; // of this batch, 0 = not looked yet
 static enum journal_cause because;
 static uint64_t begin_ns[VR_MAX][2]; // when the table came; 0 = not yet
-static uint64_t dropped_ns;          // of the newest record that is no longer there, or when the journal was switched on
+static uint64_t
+    dropped_ns; // of the newest record that is no longer there, or when the journal was switched on
 
 static void ways_limit(void)
 {
@@ -61,7 +62,8 @@ static void drop_oldest(void)
 
 int journal_resize(uint32_t mib)
 {
-    uint64_t room = (((uint64_t)mib << 20) - ((uint64_t)mib << 17)) / sizeof(struct record); // the rest is for ways
+    uint64_t room = (((uint64_t)mib << 20) - ((uint64_t)mib << 17)) /
+                    sizeof(struct record); // the rest is for ways
     struct record *at = NULL;
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -127,7 +129,8 @@ bool journal_knows(uint32_t nexthop)
     return way_of(nexthop) != 0;
 }
 
-void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg, unsigned n_legs)
+void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg,
+                      unsigned n_legs)
 {
     struct journal_way w = {.nexthop = nexthop, .kind = kind};
     uint32_t was = way_of(nexthop), is;
@@ -158,7 +161,8 @@ void journal_forget(uint32_t nexthop)
     way_of_set(nexthop, 0);
 }
 
-void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol, uint32_t is, uint8_t protocol)
+void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol,
+                   uint32_t is, uint8_t protocol)
 {
     struct record *r;
 
@@ -179,7 +183,8 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
 
 const char *journal_cause_name(enum journal_cause c)
 {
-    static const char *const name[JOURNAL_CAUSES] = {"kernel", "link", "neighbor", "resync", "audit"};
+    static const char *const name[JOURNAL_CAUSES] = {"kernel", "link", "neighbor", "resync",
+                                                     "audit"};
 
     return name[c];
 }
@@ -188,8 +193,10 @@ void journal_stats(struct journal_stats *s)
 {
     struct timespec wall;
 
-    *s = (struct journal_stats){.mib = size_mib, .room = journal_ring.room,
-                                .records = journal_ring.next - journal_ring.oldest, .changes = journal_ring.next};
+    *s = (struct journal_stats){.mib = size_mib,
+                                .room = journal_ring.room,
+                                .records = journal_ring.next - journal_ring.oldest,
+                                .changes = journal_ring.next};
     way_stats(s);
     if (!s->records)
         return;

@@ -48,16 +48,20 @@ struct journal_way {
 // --- writer: rib_manager ---
 int journal_init(void); // 0 or -errno
 void journal_fini(void);
-int journal_resize(uint32_t mib);              // 0 = nothing is kept; the newest records stay. 0 or -ENOMEM and nothing changed
+int journal_resize(
+    uint32_t mib); // 0 = nothing is kept; the newest records stay. 0 or -ENOMEM and nothing changed
 void journal_because(enum journal_cause c);    // of the records from now on
 void journal_new_moment(void);                 // the next record looks at the clock again
 void journal_loaded(uint16_t vr, uint8_t family); // a table came as a whole: its history begins now
 bool journal_knows(uint32_t nexthop);
-// What an id means now. `n_legs` may be more than JOURNAL_LEGS. Said again with other legs, it is a record.
-void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg, unsigned n_legs);
+// What an id means now. `n_legs` may be more than JOURNAL_LEGS. Said again with other legs, it is a
+// record.
+void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg,
+                      unsigned n_legs);
 void journal_forget(uint32_t nexthop); // the id is free
 // The FIB's entry for p changed. Both ids are described; 0 = no route.
-void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol, uint32_t is, uint8_t protocol);
+void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol,
+                   uint32_t is, uint8_t protocol);
 
 // --- control, asking: the answer comes as a call on the control loop ---
 struct journal_query {
@@ -67,7 +71,8 @@ struct journal_query {
     struct prefix prefix;
     uint64_t from_ns;  // CLOCK_MONOTONIC: as far back as this
     unsigned limit;    // rows, newest first
-    uint64_t from;     // of journal_tail: number of the first record, UINT64_MAX = only tell where the end is
+    uint64_t from; // of journal_tail: number of the first record, UINT64_MAX = only tell where the
+                   // end is
 };
 
 struct journal_row {
@@ -88,24 +93,31 @@ struct journal_answer {
     struct prefix prefix;
     uint8_t protocol;
     uint32_t is;
-    uint64_t next, lost; // of journal_tail: where to go on; records that are not in row[], for there were too many
+    uint64_t next, lost; // of journal_tail: where to go on; records that are not in row[], for
+                         // there were too many
 };
 
 // All: 0 or -errno. The answer is freed when `done` returns.
-int journal_changes(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
-// Longest match (JOURNAL_COVERING, prefix = host) or exact prefix as it was at from_ns; vr and family are given.
-int journal_at(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+int journal_changes(const struct journal_query *q,
+                    void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+// Longest match (JOURNAL_COVERING, prefix = host) or exact prefix as it was at from_ns; vr and
+// family are given.
+int journal_at(const struct journal_query *q,
+               void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
 
 // What was written since record `from`, oldest first; of more than the limit the newest ones.
-int journal_tail(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+int journal_tail(const struct journal_query *q,
+                 void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
 
 struct journal_stats {
     uint32_t mib;
-    uint64_t room, records, changes; // records it has room for, has now, were written since the start
+    uint64_t room, records,
+        changes; // records it has room for, has now, were written since the start
     uint64_t since_ns;               // wall clock of the oldest; 0 = none
-    uint64_t ways, way_bytes, ways_refused; // refused: no room for another way's legs, only its kind was kept
+    uint64_t ways, way_bytes,
+        ways_refused; // refused: no room for another way's legs, only its kind was kept
 };
-void journal_stats(struct journal_stats *s);                                                         // rib_manager
+void journal_stats(struct journal_stats *s); // rib_manager
 int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx); // control
 
 const char *journal_cause_name(enum journal_cause c);

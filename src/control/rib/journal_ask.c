@@ -89,7 +89,8 @@ static bool is_asked(const struct question *q, const struct record *r)
 
 // --- what changed ---
 
-// A way's number may be another way's by the time of the next step: numbers are translated within one step only.
+// A way's number may be another way's by the time of the next step: numbers are translated within
+// one step only.
 static void forget_numbers(struct question *q)
 {
     free(q->copied);
@@ -122,7 +123,8 @@ static void note(struct question *q, const struct record *r)
 static void tail(struct question *q)
 {
     uint64_t end = journal_ring.next, at = q->q.from < end ? q->q.from : end;
-    uint64_t first = end - journal_ring.oldest > q->q.limit ? end - q->q.limit : journal_ring.oldest;
+    uint64_t first =
+        end - journal_ring.oldest > q->q.limit ? end - q->q.limit : journal_ring.oldest;
 
     if (at < first) {
         q->a.lost = first - at;
@@ -204,8 +206,8 @@ static uint64_t reach_of(const struct question *q, uint16_t vr)
     return since;
 }
 
-// How far back what was asked can be told. Of several virtual routers the oldest one counts: before a younger one was there
-// nothing of it changed.
+// How far back what was asked can be told. Of several virtual routers the oldest one counts: before
+// a younger one was there nothing of it changed.
 static uint64_t reach(const struct question *q)
 {
     uint64_t since = UINT64_MAX;
@@ -293,7 +295,8 @@ static void answer(void *arg)
     free(q);
 }
 
-// The held ways of a question that cannot go on stay held: rib_manager is ending, or its mailbox is flooded.
+// The held ways of a question that cannot go on stay held: rib_manager is ending, or its mailbox is
+// flooded.
 static void again(void *arg)
 {
     struct question *q = arg;
@@ -305,7 +308,8 @@ static void again(void *arg)
     answer(q);
 }
 
-static int ask(const struct journal_query *query, int kind, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+static int ask(const struct journal_query *query, int kind,
+               void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);
 
@@ -319,17 +323,20 @@ static int ask(const struct journal_query *query, int kind, void (*done)(void *c
     return rib_ask(step, q);
 }
 
-int journal_changes(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+int journal_changes(const struct journal_query *q,
+                    void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
     return ask(q, CHANGES, done, ctx);
 }
 
-int journal_at(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+int journal_at(const struct journal_query *q,
+               void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
     return ask(q, AT, done, ctx);
 }
 
-int journal_tail(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+int journal_tail(const struct journal_query *q,
+                 void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
     return ask(q, TAIL, done, ctx);
 }

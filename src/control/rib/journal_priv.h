@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_priv.h - the ring and its ways, for journal.c, journal_way.c and journal_ask.c; rib_manager only
+// journal_priv.h - the ring and its ways, for journal.c, journal_way.c and journal_ask.c;
+// rib_manager only
 #ifndef RIB_JOURNAL_PRIV_H
 #define RIB_JOURNAL_PRIV_H
 
@@ -29,7 +30,8 @@ static inline const struct record *record_at(uint64_t n)
     return &journal_ring.at[n % journal_ring.room];
 }
 
-// Since when the ring can tell about a table: monotonic ns; UINT64_MAX = its table has not come yet.
+// Since when the ring can tell about a table: monotonic ns; UINT64_MAX = its table has not come
+// yet.
 uint64_t journal_reach(uint16_t vr, uint8_t family);
 
 // --- journal_way.c: ways by number, counted ---

@@ -35,7 +35,8 @@ static size_t size_of(const struct journal_way *w)
 
 static bool same(const struct journal_way *a, const struct journal_way *b)
 {
-    if (a->nexthop != b->nexthop || a->kind != b->kind || a->n_legs != b->n_legs || a->n_more != b->n_more)
+    if (a->nexthop != b->nexthop || a->kind != b->kind || a->n_legs != b->n_legs ||
+        a->n_more != b->n_more)
         return false;
     for (unsigned i = 0; i < a->n_legs; i++)
         if (strcmp(a->leg[i].iface, b->leg[i].iface) || a->leg[i].weight != b->leg[i].weight ||
@@ -126,7 +127,8 @@ static uint32_t make(const struct journal_way *w, uint64_t hash)
 
 uint32_t way_get(const struct journal_way *w)
 {
-    struct journal_way bare = {.nexthop = w->nexthop, .kind = w->kind, .n_more = (uint16_t)(w->n_legs + w->n_more)};
+    struct journal_way bare = {
+        .nexthop = w->nexthop, .kind = w->kind, .n_more = (uint16_t)(w->n_legs + w->n_more)};
     uint64_t hash = hash_of(w);
 
     for (uint32_t id = bucket[hash & (n_buckets - 1)]; id; id = ways.item[id]->hash_next)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neigh_clear.c - neighbors that an operator wants resolved anew
 //
-// The kernel is asked to delete them (as `ip neigh flush` does, but not permanent ones); what the FIB has of them goes with the
-// kernel's announcement, and gateways are asked for again at once.
+// The kernel is asked to delete them (as `ip neigh flush` does, but not permanent ones); what the
+// FIB has of them goes with the kernel's announcement, and gateways are asked for again at once.
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static bool is_wanted(const struct clear *c, const struct neigh *n)
     return neigh_is_ours(n) && n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)) &&
            (!c->iface[0] || (l && !strcmp(l->name, c->iface))) &&
            (c->addr.family == IP_NONE ||
-            (c->addr.family == n->addr.family && !memcmp(c->addr.b, n->addr.b, ip_bits(n->addr.family) / 8)));
+            (c->addr.family == n->addr.family &&
+             !memcmp(c->addr.b, n->addr.b, ip_bits(n->addr.family) / 8)));
 }
 
 static void clear_one(void *ctx, struct neigh *n)
@@ -62,8 +63,8 @@ static void clear_all(void *arg)
     rib_reply(answer, c);
 }
 
-int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr, void (*done)(void *ctx, unsigned n, int error),
-                            void *ctx)
+int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr,
+                            void (*done)(void *ctx, unsigned n, int error), void *ctx)
 {
     struct clear *c = calloc(1, sizeof *c);
 

@@ -65,7 +65,8 @@ void neigh_feed_gone(struct neigh *n)
 void neigh_feed_want(bool on)
 {
     thread_must_be(ROLE_CONTROL);
-    atomic_store_explicit(&tail, atomic_load_explicit(&head, memory_order_acquire), memory_order_release);
+    atomic_store_explicit(&tail, atomic_load_explicit(&head, memory_order_acquire),
+                          memory_order_release);
     atomic_store_explicit(&missed, 0, memory_order_relaxed);
     atomic_store_explicit(&wanted, on, memory_order_relaxed);
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_groups.c - routing protocols can speak to their groups also when the kernel's neighbor table is full
+// neigh_groups.c - routing protocols can speak to their groups also when the kernel's neighbor
+// table is full
 //
-// To the kernel 224.0.0.5 is a neighbor like any other: an entry of the table of which a thousand are allowed
-// (gc_thresh3), made when something is sent there. When an ARP flood fills the table, entries of groups are the first
-// to be thrown out, and new ones cannot be made: OSPF sends no hello any more, and its adjacencies end. So each
-// interface of ours gets the entries of the groups that routing protocols use, exempt from garbage collection.
-// The kernel forgets them with the link, so they are asked for whenever it comes up.
+// To the kernel 224.0.0.5 is a neighbor like any other: an entry of the table of which a thousand
+// are allowed (gc_thresh3), made when something is sent there. When an ARP flood fills the table,
+// entries of groups are the first to be thrown out, and new ones cannot be made: OSPF sends no
+// hello any more, and its adjacencies end. So each interface of ours gets the entries of the groups
+// that routing protocols use, exempt from garbage collection. The kernel forgets them with the
+// link, so they are asked for whenever it comes up.
 #include "rib/neigh.h"
 #include "rib/rib.h"
 
-// Last octets: all hosts, all routers, OSPF, OSPF's designated routers, RIP, PIM, VRRP, IGMPv3 and MLDv2 (IANA's registries).
+// Last octets: all hosts, all routers, OSPF, OSPF's designated routers, RIP, PIM, VRRP, IGMPv3 and
+// MLDv2 (IANA's registries).
 static const uint8_t groups4[] = {1, 2, 5, 6, 9, 13, 18, 22};        // 224.0.0.x
 static const uint8_t groups6[] = {1, 2, 5, 6, 9, 0xd, 0x12, 0x16};   // ff02::x
 

@@ -9,7 +9,8 @@
 // An address scan of a /16 or /64 must not hurt anybody (RFC 6583):
 //   - at most NEIGH_HOLD_MAX packets a neighbor, oldest dropped first;
 //   - new hosts spend a token (NEIGH_RATE a second), and at most
-//     NEIGH_PENDING_MAX are being resolved at a time (neigh_limit_pending), half of them on one link;
+//     NEIGH_PENDING_MAX are being resolved at a time (neigh_limit_pending), half of them on one
+//     link;
 //   - gateways and hosts that are already known spend none;
 //   - a failure is answered from memory for NEIGH_NEGATIVE_NS.
 // Held packets are counted in counter_mine()->held from the moment they leave

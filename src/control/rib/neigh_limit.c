@@ -90,7 +90,8 @@ uint8_t neigh_limit_parse(const struct nlmsghdr *h, struct neigh_table *t)
 {
     const struct ndtmsg *m = mnl_nlmsg_get_payload(h);
     const struct nlattr *a;
-    bool parms = true, bad = false; // parameters of one device only; an attribute that goes beyond the message
+    bool parms = true,
+         bad = false; // parameters of one device only; an attribute that goes beyond the message
 
     *t = (struct neigh_table){0};
     if (h->nlmsg_type != RTM_NEWNEIGHTBL || h->nlmsg_len < NLMSG_LENGTH(sizeof *m))
@@ -105,14 +106,16 @@ uint8_t neigh_limit_parse(const struct nlmsghdr *h, struct neigh_table *t)
 static void tell(uint8_t family, struct table *t)
 {
     const char *words = family == IP4 ? "ipv4" : "ipv6";
-    bool full = t->now.refused > t->told_refused, tight = t->now.entries >= t->now.limit - t->now.limit / 10;
+    bool full = t->now.refused > t->told_refused,
+         tight = t->now.entries >= t->now.limit - t->now.limit / 10;
 
     if ((!full && !tight) || (t->told_ns && tick_ns - t->told_ns < TELL_INTERVAL_NS))
         return;
-    log_warning("neigh: the kernel's neighbor table is %s: family=%s entries=%u limit=%u refused=%lu: enlarge it: sysctl -w "
+    log_warning("neigh: the kernel's neighbor table is %s: family=%s entries=%u limit=%u "
+                "refused=%lu: enlarge it: sysctl -w "
                 "net.%s.neigh.default.gc_thresh2=%u net.%s.neigh.default.gc_thresh3=%u",
-                full ? "full" : "nearly full", words, t->now.entries, t->now.limit, t->now.refused - t->told_refused, words,
-                t->now.limit * 2, words, t->now.limit * 4);
+                full ? "full" : "nearly full", words, t->now.entries, t->now.limit,
+                t->now.refused - t->told_refused, words, t->now.limit * 2, words, t->now.limit * 4);
     t->told_ns = tick_ns;
     t->told_refused = t->now.refused;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neigh_limit.h - how many neighbors the kernel has room for
 //
-// One ARP table and one ND table serve all namespaces of a machine; each holds gc_thresh3 entries. When one is full, no
-// neighbor can be resolved any more, and entries that nobody refreshes are pushed out. Asked every few seconds
-// (RTM_GETNEIGHTBL); the operator is told when it gets tight. Hosts that are being resolved may fill half of a table, so that
-// a scan leaves room for those that answer.
-// All calls: rib_manager.
+// One ARP table and one ND table serve all namespaces of a machine; each holds gc_thresh3 entries.
+// When one is full, no neighbor can be resolved any more, and entries that nobody refreshes are
+// pushed out. Asked every few seconds (RTM_GETNEIGHTBL); the operator is told when it gets tight.
+// Hosts that are being resolved may fill half of a table, so that a scan leaves room for those that
+// answer. All calls: rib_manager.
 #ifndef RIB_NEIGH_LIMIT_H
 #define RIB_NEIGH_LIMIT_H
 
@@ -23,7 +23,8 @@ int neigh_limit_init(void); // without an answer the kernel's defaults are belie
 void neigh_limit_fini(void);
 void neigh_limit_tick(uint64_t now_ns); // asks, takes answers, tells the operator
 void neigh_limit_refused(void);         // the kernel had no room for an entry that we asked for
-unsigned neigh_limit_pending(uint8_t family); // hosts that may be being resolved at a time; on one link half of them
+unsigned neigh_limit_pending(
+    uint8_t family); // hosts that may be being resolved at a time; on one link half of them
 const struct neigh_table *neigh_limit_table(uint8_t family);
 
 // One message of the answer: 0 when it is not a table of ours. For the fuzzer and tests, too.

@@ -14,9 +14,9 @@
 //
 // Gateways: NTF_MANAGED keeps them resolved in the kernel. Hosts: the kernel
 // lets an entry go stale after half a minute, because it does not see our
-// traffic; those that forwarders used lately are probed again (NTF_USE). A table that is full pushes out what is
-// stale, whether we use it or not: such a host keeps its MAC while the kernel is asked again, so that
-// neither a scan nor its end costs it a packet.
+// traffic; those that forwarders used lately are probed again (NTF_USE). A table that is full
+// pushes out what is stale, whether we use it or not: such a host keeps its MAC while the kernel is
+// asked again, so that neither a scan nor its end costs it a packet.
 #include "rib/neigh.h"
 
 #include <errno.h>
@@ -195,7 +195,8 @@ static void set_kind(struct neigh *n, uint8_t kind, bool new_mac)
 static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
-    bool alive = l && l->up && l->carrier, resolved = neigh_is_resolved(n) || n->kept_until_ns > now_ns;
+    bool alive = l && l->up && l->carrier,
+         resolved = neigh_is_resolved(n) || n->kept_until_ns > now_ns;
     bool failed = n->failed_until_ns > now_ns;
     uint16_t iface = l ? l->via : 0;
     bool host = iface && (resolved || failed) && is_connected(n);
@@ -258,7 +259,8 @@ void neigh_want(struct neigh *n, uint64_t now_ns)
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
     bool managed = n->refs && !n->vr->no_managed;
 
-    if (!l || !l->via || !l->up || !l->carrier || (n->in_kernel && (n->state & (NUD_PERMANENT | NUD_NOARP))))
+    if (!l || !l->via || !l->up || !l->carrier ||
+        (n->in_kernel && (n->state & (NUD_PERMANENT | NUD_NOARP))))
         return;
     if (n->asked_ns && now_ns - n->asked_ns < ASK_INTERVAL_NS)
         return;
@@ -275,36 +277,40 @@ void neigh_refused(struct rib_vr *v, int error)
     if ((error != -EINVAL && error != -EOPNOTSUPP) || v->no_managed)
         return;
     v->no_managed = true;
-    log_notice("neigh: the kernel cannot keep neighbors resolved (NTF_MANAGED), kamueed does it instead: vr=%u",
+    log_notice("neigh: the kernel cannot keep neighbors resolved (NTF_MANAGED), kamueed does it "
+               "instead: vr=%u",
                v->id);
 }
 
-// Does the kernel delete a good entry that we use? Who deletes one on purpose (`ip neigh del`, a link that goes) has the kernel
-// call it failed first.
+// Does the kernel delete a good entry that we use? Who deletes one on purpose (`ip neigh del`, a
+// link that goes) has the kernel call it failed first.
 static bool is_pushed_out(const struct neigh *n, bool del)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
 
-    return del && n->host && l && l->up && l->carrier && neigh_is_resolved(n) && !(n->state & (NUD_PERMANENT | NUD_NOARP)) &&
-           neigh_is_used(n);
+    return del && n->host && l && l->up && l->carrier && neigh_is_resolved(n) &&
+           !(n->state & (NUD_PERMANENT | NUD_NOARP)) && neigh_is_used(n);
 }
 
-// A MAC of a group is no host's, whatever an ARP or ND answer says (RFC 1812 3.3.2): one frame to it would be many. An operator
-// may mean it (a cluster that shares a group MAC), and makes the entry permanent.
+// A MAC of a group is no host's, whatever an ARP or ND answer says (RFC 1812 3.3.2): one frame to
+// it would be many. An operator may mean it (a cluster that shares a group MAC), and makes the
+// entry permanent.
 static bool is_believed(const struct rib_vr *v, const struct netlink_neigh *m)
 {
     char addr[IP_TEXT_MAX], mac[MAC_TEXT_MAX];
 
     if (!m->has_mac || !(m->mac[0] & 1) || m->state & (NUD_PERMANENT | NUD_NOARP))
         return m->has_mac;
-    log_warning("neigh: ignored a neighbor that claims a group MAC: vr=%u address=%s mac=%s", v->id, ip_format(&m->addr, addr),
-                text_format_mac(m->mac, mac));
+    log_warning("neigh: ignored a neighbor that claims a group MAC: vr=%u address=%s mac=%s", v->id,
+                ip_format(&m->addr, addr), text_format_mac(m->mac, mac));
     return false;
 }
 
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
 {
-    struct neigh *n = neigh_is_group(&m->addr) ? NULL : del ? neigh_find(v, m->ifindex, &m->addr) : neigh_make(v, m->ifindex, &m->addr);
+    struct neigh *n = neigh_is_group(&m->addr) ? NULL
+                      : del                    ? neigh_find(v, m->ifindex, &m->addr)
+                                               : neigh_make(v, m->ifindex, &m->addr);
     uint64_t now = clock_now_ns();
     bool new_mac, believed;
 
@@ -319,7 +325,8 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
     new_mac = believed && memcmp(n->mac, m->mac, 6);
     n->in_kernel = !del;
     n->state = del ? NUD_NONE : m->state;
-    n->has_mac = believed || (!del && m->has_mac && n->has_mac); // the MAC from before it stays in force
+    n->has_mac =
+        believed || (!del && m->has_mac && n->has_mac); // the MAC from before it stays in force
     if (believed)
         memcpy(n->mac, m->mac, 6);
     if (del)
@@ -414,7 +421,8 @@ static bool is_gateway_elsewhere(const struct neigh *n)
 {
     for (unsigned i = 0; i < VR_MAX; i++) {
         struct rib_vr *v = rib_vr_find((uint16_t)i);
-        const struct neigh *same = v && rib_vr_shares(v, n->vr) ? neigh_find(v, n->ifindex, &n->addr) : NULL;
+        const struct neigh *same =
+            v && rib_vr_shares(v, n->vr) ? neigh_find(v, n->ifindex, &n->addr) : NULL;
 
         if (same && same->refs)
             return true;
@@ -450,8 +458,8 @@ void neigh_tick(uint64_t now_ns)
     if (now_ns - epoch_ns >= NEIGH_EPOCH_NS) {
         epoch_ns = now_ns;
         // 0 in a mark means "never", so no epoch is 0
-        __atomic_store_n(&nexthop_used_epoch, nexthop_used_epoch == 255 ? 1 : nexthop_used_epoch + 1,
-                         __ATOMIC_RELAXED);
+        __atomic_store_n(&nexthop_used_epoch,
+                         nexthop_used_epoch == 255 ? 1 : nexthop_used_epoch + 1, __ATOMIC_RELAXED);
     }
     if (now_ns - scanned_ns < SCAN_INTERVAL_NS)
         return;

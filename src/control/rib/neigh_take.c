@@ -65,7 +65,8 @@ static void hold(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
 
 static bool destination(struct rte_mbuf *m, struct ip_addr *dst)
 {
-    unsigned offset = packet_meta(m)->family == IP4 ? 16 : 24, n = packet_meta(m)->family == IP4 ? 4 : 16;
+    unsigned offset = packet_meta(m)->family == IP4 ? 16 : 24,
+             n = packet_meta(m)->family == IP4 ? 4 : 16;
 
     *dst = (struct ip_addr){.family = packet_meta(m)->family};
     if (rte_pktmbuf_data_len(m) < offset + n)
@@ -74,7 +75,8 @@ static bool destination(struct rte_mbuf *m, struct ip_addr *dst)
     return true;
 }
 
-// The link on which the host is looked for: the interface's own, or a macvlan on it when only that one leads to the host.
+// The link on which the host is looked for: the interface's own, or a macvlan on it when only that
+// one leads to the host.
 static struct rib_link *link_to(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst)
 {
     struct rib_link *own = rib_link_find(v, iface_get(iface)->ifindex), *l;
@@ -118,7 +120,8 @@ static void take(struct rte_mbuf *m, uint64_t now_ns)
         neigh_hold_count(DROP_HOLD_GONE, m);
         return;
     }
-    // The id is what a forwarder saw some time ago; when it has been given to something else, ask the FIB again.
+    // The id is what a forwarder saw some time ago; when it has been given to something else, ask
+    // the FIB again.
     for (int again = 0; again < 2; again++) {
         const struct nexthop *nh = nexthop_get(id);
         enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nh));

@@ -92,15 +92,17 @@ static uint16_t alias_head[ALIAS_HEADS], alias_next[NEXTHOP_MAX];
 
 static uint16_t *alias_list(const struct nexthop_alias *a)
 {
-    uint64_t own = (uint64_t)a->target << 33 | (uint64_t)a->mtu << 17 | (uint64_t)a->counter << 1 | a->is_default;
+    uint64_t own = (uint64_t)a->target << 33 | (uint64_t)a->mtu << 17 | (uint64_t)a->counter << 1 |
+                   a->is_default;
 
     return &alias_head[hash_bytes(a->other, a->n * sizeof *a->other, own) % ALIAS_HEADS];
 }
 
 static bool alias_same(const struct nexthop_alias *a, const struct nexthop_alias *b)
 {
-    return a->target == b->target && a->counter == b->counter && a->mtu == b->mtu && a->is_default == b->is_default &&
-           a->n == b->n && !memcmp(a->other, b->other, a->n * sizeof *a->other);
+    return a->target == b->target && a->counter == b->counter && a->mtu == b->mtu &&
+           a->is_default == b->is_default && a->n == b->n &&
+           !memcmp(a->other, b->other, a->n * sizeof *a->other);
 }
 
 uint32_t nexthop_alias(const struct nexthop_alias *a)

@@ -88,8 +88,9 @@ void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m)
 {
     struct nexthop_object *o = nexthop_object_get(v, m->id);
     bool same = o->announced && o->group == m->group && o->blackhole == m->blackhole &&
-                o->unusable == (m->encap || m->fdb) && o->encap == m->encap && o->member.n == m->n_members &&
-                !hop_compare(&o->hop, &m->hop) && o->hop.onlink == m->hop.onlink;
+                o->unusable == (m->encap || m->fdb) && o->encap == m->encap &&
+                o->member.n == m->n_members && !hop_compare(&o->hop, &m->hop) &&
+                o->hop.onlink == m->hop.onlink;
 
     for (size_t i = 0; same && i < o->member.n; i++)
         same = o->member.item[i].id == m->member[i].id &&

@@ -25,14 +25,16 @@ struct owner { // of a group
 };
 
 struct question {
-    void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg);
+    void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
+                 const struct nexthop_leg *leg);
     void *ctx;
     VEC(struct nexthop_row) row;
     VEC(struct nexthop_leg) leg;
     VEC(struct owner) owner; // sorted by id when complete
 };
 
-static void add_group(struct question *q, struct rib_vr *v, const struct hop_set *s, uint32_t kernel_id)
+static void add_group(struct question *q, struct rib_vr *v, const struct hop_set *s,
+                      uint32_t kernel_id)
 {
     if (!s->group)
         return;
@@ -71,7 +73,8 @@ static int by_id(const void *a, const void *b)
 static void fill_group(struct question *q, struct nexthop_row *r)
 {
     struct owner key = {.id = r->id},
-                 *o = q->owner.n ? bsearch(&key, q->owner.item, q->owner.n, sizeof key, by_id) : NULL;
+                 *o = q->owner.n ? bsearch(&key, q->owner.item, q->owner.n, sizeof key, by_id)
+                                 : NULL;
 
     r->buckets = nexthop_group_size(r->id);
     if (!o)
@@ -89,8 +92,12 @@ static void fill(struct question *q, struct nexthop_row *r, uint32_t id)
     const struct neigh *n = neigh_of_nexthop(id);
     const struct iface *f = iface_get(nexthop_word_iface(word));
 
-    *r = (struct nexthop_row){.id = id, .kind = nexthop_word_kind(word), .vr = -1, .holders = nexthop_holders(id),
-                              .in_use = nexthop_used_since(id, 2), .packets = nexthop_chosen_packets(id)};
+    *r = (struct nexthop_row){.id = id,
+                              .kind = nexthop_word_kind(word),
+                              .vr = -1,
+                              .holders = nexthop_holders(id),
+                              .in_use = nexthop_used_since(id, 2),
+                              .packets = nexthop_chosen_packets(id)};
     if (r->kind == NEXTHOP_GROUP) {
         fill_group(q, r);
         return;
@@ -130,12 +137,14 @@ static void collect(void *arg)
     if (q->owner.n)
         qsort(q->owner.item, q->owner.n, sizeof q->owner.item[0], by_id);
     for (uint32_t id = 1; id < NEXTHOP_MAX; id++)
-        if (nexthop_holders(id) && nexthop_word_kind(nexthop_word(nexthop_get(id))) != NEXTHOP_ALIAS)
+        if (nexthop_holders(id) &&
+            nexthop_word_kind(nexthop_word(nexthop_get(id))) != NEXTHOP_ALIAS)
             fill(q, vec_push(&q->row), id);
     rib_reply(answer, q);
 }
 
-int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg),
+int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
+                                      const struct nexthop_leg *leg),
                          void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);

@@ -26,7 +26,11 @@ static void answer(void *arg)
 static void add_link(struct question *q, const struct rib_vr *v, const struct rib_link *l)
 {
     vec_foreach (&l->addr, a)
-        *vec_push(&q->row) = (struct address_row){.vr = v->id, .iface = l->iface, .addr = a->addr, .len = a->len, .secondary = a->secondary,
+        *vec_push(&q->row) = (struct address_row){.vr = v->id,
+                                                  .iface = l->iface,
+                                                  .addr = a->addr,
+                                                  .len = a->len,
+                                                  .secondary = a->secondary,
                                                   .usable = a->usable};
 }
 
@@ -45,7 +49,9 @@ static void collect(void *arg)
     rib_reply(answer, q);
 }
 
-int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx)
+int rib_manager_addresses(int vr,
+                          void (*done)(void *ctx, const struct address_row *row, unsigned n),
+                          void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);
 

@@ -25,17 +25,20 @@ static void tell_log(const struct rib_vr *v)
     char text[PREFIX_TEXT_MAX];
 
     if (!r->diverged) {
-        log_info("rib: audit: no differences: vr=%u rows=%llu prefixes=%llu lookups=%llu ms=%llu longest_us=%llu", v->id,
-                 (unsigned long long)r->checked, (unsigned long long)r->prefixes, (unsigned long long)r->lookups,
-                 (unsigned long long)(r->took_ns / NS_PER_MS), (unsigned long long)(r->longest_ns / NS_PER_US));
+        log_info("rib: audit: no differences: vr=%u rows=%llu prefixes=%llu lookups=%llu ms=%llu "
+                 "longest_us=%llu",
+                 v->id, (unsigned long long)r->checked, (unsigned long long)r->prefixes,
+                 (unsigned long long)r->lookups, (unsigned long long)(r->took_ns / NS_PER_MS),
+                 (unsigned long long)(r->longest_ns / NS_PER_US));
         return;
     }
-    log_warning("rib: audit: FIB differed from the kernel, repaired: vr=%u fib_divergence=%llu rows=%llu prefixes=%llu lookups=%llu",
+    log_warning("rib: audit: FIB differed from the kernel, repaired: vr=%u fib_divergence=%llu "
+                "rows=%llu prefixes=%llu lookups=%llu",
                 v->id, (unsigned long long)r->diverged, (unsigned long long)r->checked,
                 (unsigned long long)r->prefixes, (unsigned long long)r->lookups);
     for (unsigned i = 0; i < r->n_findings; i++)
-        log_warning("rib: audit: finding: vr=%u prefix=%s what=\"%s\"", v->id, prefix_format(&r->finding[i].prefix, text),
-                    r->finding[i].what);
+        log_warning("rib: audit: finding: vr=%u prefix=%s what=\"%s\"", v->id,
+                    prefix_format(&r->finding[i].prefix, text), r->finding[i].what);
 }
 
 // --- the course ---
@@ -71,7 +74,8 @@ static void finish(struct rib_vr *v)
     for (size_t i = 0; i < a->n_askers; i++)
         a->asker.item[i].done(a->asker.item[i].ctx, &a->last);
     if (a->n_askers)
-        memmove(a->asker.item, a->asker.item + a->n_askers, (a->asker.n - a->n_askers) * sizeof *a->asker.item);
+        memmove(a->asker.item, a->asker.item + a->n_askers,
+                (a->asker.n - a->n_askers) * sizeof *a->asker.item);
     a->asker.n -= a->n_askers;
     a->n_askers = 0;
     if (a->asker.n)
@@ -121,7 +125,8 @@ static void advance(struct rib_vr *v)
 
 static bool is_due(const struct rib_vr *v, uint64_t now)
 {
-    return interval_ns && v->synced && v->audit.next_ns <= now && v->sync.stage < 0 && !v->sync.ending && !v->sync.want;
+    return interval_ns && v->synced && v->audit.next_ns <= now && v->sync.stage < 0 &&
+           !v->sync.ending && !v->sync.want;
 }
 
 bool rib_audit_slice(struct rib_vr *v, bool tick)
@@ -148,7 +153,8 @@ void rib_audit_took(struct rib_vr *v, uint64_t ns)
         v->audit.now.longest_ns = ns;
 }
 
-void rib_audit_ask(struct rib_vr *v, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
+void rib_audit_ask(struct rib_vr *v, void (*done)(void *ctx, const struct rib_audit_report *r),
+                   void *ctx)
 {
     *vec_push(&v->audit.asker) = (struct rib_asker){done, ctx};
     if (v->audit.step == AUDIT_IDLE)

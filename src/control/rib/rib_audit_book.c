@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit_book.c - what an audit is kept informed of: sums of the FIB's content, and differences found
+// rib_audit_book.c - what an audit is kept informed of: sums of the FIB's content, and differences
+// found
 //
-// The half of the audit that everything else calls (rib_audit.h): whoever changes the FIB says so, whoever sees a difference
-// names it. rib_audit.c runs the audit and calls the others.
+// The half of the audit that everything else calls (rib_audit.h): whoever changes the FIB says so,
+// whoever sees a difference names it. rib_audit.c runs the audit and calls the others.
 #include <string.h>
 
 #include "base/hash.h"
@@ -26,14 +27,17 @@ uint64_t rib_block_term(const struct prefix *p, uint32_t nexthop)
     return nexthop ? hash_mix64(hash_of(p) + nexthop) : 0;
 }
 
-void rib_audit_changed(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t was, uint32_t is)
+void rib_audit_changed(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t was,
+                       uint32_t is)
 {
     struct rib_audit *a = &v->audit;
-    uint64_t h = hash_of(p), change = (is ? hash_mix64(h + is) : 0) - (was ? hash_mix64(h + was) : 0);
+    uint64_t h = hash_of(p),
+             change = (is ? hash_mix64(h + is) : 0) - (was ? hash_mix64(h + was) : 0);
     unsigned block = (unsigned)(h % RIB_BLOCKS);
 
     r->sum[block] += change;
-    if (a->step == AUDIT_FIB && a->begun && a->family6 == (p->family == IP6) && prefix_compare(p, &a->cursor) <= 0)
+    if (a->step == AUDIT_FIB && a->begun && a->family6 == (p->family == IP6) &&
+        prefix_compare(p, &a->cursor) <= 0)
         a->seen[block] += change;
 }
 
@@ -65,7 +69,8 @@ void rib_audit_finding(struct rib_vr *v, const struct prefix *p, const char *wha
         r->finding[r->n_findings++] = (struct rib_finding){*p, what};
     if (v->audit.step != AUDIT_KERNEL) // those are counted when the dump has ended
         r->diverged++;
-    log_debug("rib: audit: differs: vr=%u prefix=%s what=\"%s\"", v->id, prefix_format(p, text), what);
+    log_debug("rib: audit: differs: vr=%u prefix=%s what=\"%s\"", v->id, prefix_format(p, text),
+              what);
 }
 
 void rib_audit_explained(struct rib_vr *v, const struct prefix *p)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit_book.h - what an audit keeps of a virtual router, and how everything else informs it (rib_audit.h tells the steps)
+// rib_audit_book.h - what an audit keeps of a virtual router, and how everything else informs it
+// (rib_audit.h tells the steps)
 //
 // Written by rib_manager; control sees copies. One struct in each struct rib_vr.
 #ifndef RIB_RIB_AUDIT_BOOK_H
@@ -46,12 +47,15 @@ static inline bool rib_audit_running(const struct rib_audit *a)
 
 // --- rib_manager ---
 // The FIB's entry changed from one next hop to another: the sums follow. Also when it is loaded.
-void rib_audit_changed(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t was, uint32_t is);
+void rib_audit_changed(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t was,
+                       uint32_t is);
 void rib_audit_forget(struct rib *r);                          // the FIB is empty again
 void rib_audit_restart(struct rib_vr *v, uint8_t family);      // another FIB: its walk begins again
 void rib_audit_finding(struct rib_vr *v, const struct prefix *p, const char *what);
-void rib_audit_explained(struct rib_vr *v, const struct prefix *p); // an event explains what the dump showed
+void rib_audit_explained(struct rib_vr *v,
+                         const struct prefix *p); // an event explains what the dump showed
 unsigned rib_block_of(const struct prefix *p);
-uint64_t rib_block_term(const struct prefix *p, uint32_t nexthop); // what a prefix adds to its block's sum
+uint64_t rib_block_term(const struct prefix *p,
+                        uint32_t nexthop); // what a prefix adds to its block's sum
 
 #endif

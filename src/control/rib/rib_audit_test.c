@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit_test.c - faults put into RIB and FIB on purpose: each is found, named and repaired; churn is no fault
+// rib_audit_test.c - faults put into RIB and FIB on purpose: each is found, named and repaired;
+// churn is no fault
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,8 @@ static int open_kit(void **state)
     kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
     kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
     kit_do("ip -6 neigh replace fd01::2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
-    kit_do("ip route add 60.0.0.0/8 via 10.0.1.2; ip route add 60.1.0.0/16 via 10.0.2.2; ip route add default via 10.0.2.2");
+    kit_do("ip route add 60.0.0.0/8 via 10.0.1.2; ip route add 60.1.0.0/16 via 10.0.2.2; ip route "
+           "add default via 10.0.2.2");
     kit_do("ip -6 route add 2001:db8:60::/48 via fd01::2");
     kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
@@ -104,7 +106,8 @@ static void fault_not_best(void *arg)
     rib_commit(router());
 }
 
-// What readers of a poptrie look at first: answers by the first six bits of the address where no longer route is (its second cache line).
+// What readers of a poptrie look at first: answers by the first six bits of the address where no
+// longer route is (its second cache line).
 static void fault_lookup(void *arg)
 {
     uint16_t *floor = (uint16_t *)rib_fib(router(), IP4)->trie + 32;
@@ -164,7 +167,8 @@ static void a_structure_that_looks_up_wrongly_is_made_anew(void **state)
     unsigned n = 0;
 
     kit_in_rib_manager(fault_lookup, NULL);
-    assert_string_equal(kit_fib("99.9.9.9"), "none"); // the default route is not found; FIB and RIB are equal
+    assert_string_equal(kit_fib("99.9.9.9"),
+                        "none"); // the default route is not found; FIB and RIB are equal
     kit_audit_report(true, &r);
     assert_true(r.diverged > 0);
     assert_int_equal(r.blocks, 0);
@@ -210,7 +214,10 @@ static void churn_batch(unsigned seed, bool six)
         const char *verb = r % 3 ? "replace" : "del";
 
         if (six)
-            fprintf(f, "route %s 2001:db8:%x::/48 %s\n", verb, r >> 8 & 0xfff, r % 3 == 0 ? "" : r & 0x80 ? "via fd01::2" : "via fd01::3");
+            fprintf(f, "route %s 2001:db8:%x::/48 %s\n", verb, r >> 8 & 0xfff,
+                    r % 3 == 0 ? ""
+                    : r & 0x80 ? "via fd01::2"
+                               : "via fd01::3");
         else
             fprintf(f, "route %s 70.%u.%u.0/24 %s\n", verb, r >> 8 & 15, r >> 12 & 255,
                     r % 3 == 0 ? "" : r & 0x80 ? "via 10.0.1.2" : "via 10.0.2.2");
@@ -289,7 +296,8 @@ static void a_walk_of_the_sums_survives_another_engine(void **state)
         churn_batch(200 + i, false);
     rib_manager_set_audit_interval(1);
     for (unsigned i = 0; i < 30; i++) {
-        assert_int_equal(rib_manager_vr_engine(VR_DEFAULT, FIB_POPTRIE), 0); // the same one, made anew
+        assert_int_equal(rib_manager_vr_engine(VR_DEFAULT, FIB_POPTRIE),
+                         0); // the same one, made anew
         kit_run(50);
     }
     kit_eventually((kit_audit_report(false, &r), r.runs > 0));
@@ -299,13 +307,18 @@ static void a_walk_of_the_sums_survives_another_engine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(faults_of_the_fib_are_found_named_and_repaired, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(faults_of_the_rib_are_found_named_and_repaired, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(a_structure_that_looks_up_wrongly_is_made_anew, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(a_periodic_audit_comes_by_itself_and_repairs, open_kit, close_kit),
+        cmocka_unit_test_setup_teardown(faults_of_the_fib_are_found_named_and_repaired, open_kit,
+                                        close_kit),
+        cmocka_unit_test_setup_teardown(faults_of_the_rib_are_found_named_and_repaired, open_kit,
+                                        close_kit),
+        cmocka_unit_test_setup_teardown(a_structure_that_looks_up_wrongly_is_made_anew, open_kit,
+                                        close_kit),
+        cmocka_unit_test_setup_teardown(a_periodic_audit_comes_by_itself_and_repairs, open_kit,
+                                        close_kit),
         cmocka_unit_test_setup_teardown(changes_meanwhile_are_no_divergence, open_kit, close_kit),
         cmocka_unit_test_setup_teardown(a_fault_is_found_during_churn, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(a_walk_of_the_sums_survives_another_engine, open_kit, close_kit),
+        cmocka_unit_test_setup_teardown(a_walk_of_the_sums_survives_another_engine, open_kit,
+                                        close_kit),
     };
     int r;
 

@@ -117,7 +117,9 @@ static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
         for (unsigned i = 0; i < s.n; i++) {
             uint32_t want = installed(r, &s.prefix[i]);
 
-            rib_audit_finding(v, &s.prefix[i], want ? "the FIB had a different next hop" : "in the FIB but not in the RIB");
+            rib_audit_finding(v, &s.prefix[i],
+                              want ? "the FIB had a different next hop"
+                                   : "in the FIB but not in the RIB");
             repair(v, r, &s.prefix[i], want);
         }
     } while (more && clock_now_ns() < until);
@@ -134,7 +136,8 @@ static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
 
     memcpy(addr.b, b, r->trie.bytes);
     memcpy(host.b, b, r->trie.bytes);
-    for (node = rib_trie_cover(&r->trie, &host, false); node && !want; node = rib_trie_parent(&r->trie, node))
+    for (node = rib_trie_cover(&r->trie, &host, false); node && !want;
+         node = rib_trie_parent(&r->trie, node))
         want = rib_trie_at(&r->trie, node)->nexthop;
     v->audit.now.lookups++;
     if (fib_find(rib_fib(v, r->trie.family), &addr) == want)
@@ -181,8 +184,10 @@ static void compare_node(struct rib_vr *v, struct rib *r, uint32_t node)
     struct rib_node *n = rib_trie_at(&r->trie, node);
     const struct prefix *p = &a->cursor;
 
-    if (a->n_differs && a->differs[rib_block_of(p)] && fib_get(rib_fib(v, p->family), p) != n->nexthop) {
-        rib_audit_finding(v, p, n->nexthop ? "missing from the FIB" : "in the FIB but not in the RIB");
+    if (a->n_differs && a->differs[rib_block_of(p)] &&
+        fib_get(rib_fib(v, p->family), p) != n->nexthop) {
+        rib_audit_finding(v, p,
+                          n->nexthop ? "missing from the FIB" : "in the FIB but not in the RIB");
         repair(v, r, p, n->nexthop);
     }
     if (n->head && rib_install(v, r, node, rib_best(v, r, node)))
@@ -219,7 +224,8 @@ void rib_compare_end(struct rib_vr *v, struct rib *r)
     if (!v->audit.broken_lookup)
         return;
     v->audit.broken_lookup = false;
-    log_error("rib: audit: wrong lookups in forwarders, rebuilding the FIB: vr=%u family=ipv%u", v->id, family);
+    log_error("rib: audit: wrong lookups in forwarders, rebuilding the FIB: vr=%u family=ipv%u",
+              v->id, family);
     if (rib_engine_set(v, family, fib_engine_of(rib_fib(v, family))))
         v->audit.now.result = -ENOMEM;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_counted.c - prefixes whose packets are counted
 //
-// The configuration names them, routes come and go: a counted prefix keeps its slot (table/prefix_count.h), and while it has a
-// route that leads somewhere its leaf in the FIB is an alias (table/nexthop_alias.c) that names the slot. What leads to
-// ourselves is delivered, not routed, and not counted. Virtual routers without counted prefixes are not looked at.
+// The configuration names them, routes come and go: a counted prefix keeps its slot
+// (table/prefix_count.h), and while it has a route that leads somewhere its leaf in the FIB is an
+// alias (table/nexthop_alias.c) that names the slot. What leads to ourselves is delivered, not
+// routed, and not counted. Virtual routers without counted prefixes are not looked at.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static size_t place(const struct rib_vr *v, const struct prefix *p)
 static struct rib_counted *find(const struct rib_vr *v, const struct prefix *p)
 {
     size_t at = place(v, p);
-    struct rib_counted *c = at < v->counted[p->family == IP6].n ? &v->counted[p->family == IP6].item[at] : NULL;
+    struct rib_counted *c =
+        at < v->counted[p->family == IP6].n ? &v->counted[p->family == IP6].item[at] : NULL;
 
     return c && prefix_equal(&c->prefix, p) ? c : NULL;
 }
@@ -61,7 +63,8 @@ int rib_counted_add(struct rib_vr *v, const struct prefix *p)
     if (!slot)
         return find(v, p) ? -EEXIST : -ENOSPC;
     vec_push(&v->counted[six]);
-    memmove(&v->counted[six].item[at + 1], &v->counted[six].item[at], (v->counted[six].n - 1 - at) * sizeof *v->counted[six].item);
+    memmove(&v->counted[six].item[at + 1], &v->counted[six].item[at],
+            (v->counted[six].n - 1 - at) * sizeof *v->counted[six].item);
     v->counted[six].item[at] = (struct rib_counted){*p, slot};
     look_again(v, p);
     return 0;
@@ -84,7 +87,8 @@ int rib_counted_del(struct rib_vr *v, const struct prefix *p)
 uint16_t rib_counted_slot(const struct rib_vr *v, const struct prefix *p, uint32_t nexthop)
 {
     enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nexthop)));
-    const struct rib_counted *c = kind == NEXTHOP_LOCAL || kind == NEXTHOP_BROADCAST ? NULL : find(v, p);
+    const struct rib_counted *c =
+        kind == NEXTHOP_LOCAL || kind == NEXTHOP_BROADCAST ? NULL : find(v, p);
 
     return c ? c->slot : 0;
 }
@@ -117,12 +121,17 @@ static void answer(void *arg)
 
 static void add_row(struct question *q, struct rib_vr *v, const struct rib_counted *c)
 {
-    uint32_t node = node_of(v, &c->prefix), leaf = node ? rib_trie_at(&rib_of(v, c->prefix.family)->trie, node)->nexthop : 0;
+    uint32_t node = node_of(v, &c->prefix),
+             leaf = node ? rib_trie_at(&rib_of(v, c->prefix.family)->trie, node)->nexthop : 0;
     struct prefix_count sum = prefix_count_sum(c->slot);
 
-    *vec_push(&q->row) = (struct counted_row){.vr = v->id, .prefix = c->prefix, .nexthop = leaf ? nexthop_real(leaf) : 0,
-                                              .active = leaf && nexthop_real(leaf) != leaf && nexthop_get(leaf)->alias.counter == c->slot,
-                                              .packets = sum.packets, .bytes = sum.bytes};
+    *vec_push(&q->row) = (struct counted_row){.vr = v->id,
+                                              .prefix = c->prefix,
+                                              .nexthop = leaf ? nexthop_real(leaf) : 0,
+                                              .active = leaf && nexthop_real(leaf) != leaf &&
+                                                        nexthop_get(leaf)->alias.counter == c->slot,
+                                              .packets = sum.packets,
+                                              .bytes = sum.bytes};
 }
 
 static void collect(void *arg)
@@ -138,7 +147,8 @@ static void collect(void *arg)
     rib_reply(answer, q);
 }
 
-int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n), void *ctx)
+int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
+                        void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);
 

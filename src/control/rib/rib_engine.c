@@ -70,8 +70,9 @@ bool rib_engine_fall_back(struct rib_vr *v, uint8_t family, int error)
 
     if (engine == FIB_POPTRIE)
         return false;
-    log_error("rib: FIB engine cannot hold the table, falling back to poptrie: vr=%u engine=%s family=ipv%u error=%d remedy=\"increase "
-              "memory and restart kamueed, or set fib-engine poptrie\"", v->id,
-              fib_engine_name(engine), family, error);
+    log_error("rib: FIB engine cannot hold the table, falling back to poptrie: vr=%u engine=%s "
+              "family=ipv%u error=%d remedy=\"increase "
+              "memory and restart kamueed, or set fib-engine poptrie\"",
+              v->id, fib_engine_name(engine), family, error);
     return !rib_engine_set(v, family, FIB_POPTRIE);
 }

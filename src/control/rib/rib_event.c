@@ -34,7 +34,8 @@ bool rib_wants(struct rib_vr *v, const struct netlink_route *m)
         return false;
     if (v->table == RIB_TABLE_MAIN)
         return true;
-    // The namespace's local table serves several routers; a VRF's takes what is on its own interfaces.
+    // The namespace's local table serves several routers; a VRF's takes what is on its own
+    // interfaces.
     for (unsigned i = 0; i < m->n_hops; i++) {
         const struct rib_link *l = rib_link_find(v, m->hop[i].ifindex);
 
@@ -99,7 +100,8 @@ static uint32_t find_path(const struct rib *r, const struct span *s, const struc
 
 bool rib_is_multipath6(const struct rib_path *p)
 {
-    return !p->nhid && p->n_hops && p->hop[0].gateway.family && p->hop[p->n_hops - 1].gateway.family;
+    return !p->nhid && p->n_hops && p->hop[0].gateway.family &&
+           p->hop[p->n_hops - 1].gateway.family;
 }
 
 static void set_protocol(struct rib *r, struct rib_route *t, uint8_t protocol)
@@ -133,7 +135,8 @@ static void unexpected(struct rib_vr *v, const struct prefix *p)
     rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 200 * NS_PER_MS);
 }
 
-// A multipath route loses legs, and there is more behind it: the kernel's order may be another one now.
+// A multipath route loses legs, and there is more behind it: the kernel's order may be another one
+// now.
 static void lose_legs(struct rib_vr *v, const struct rib *r, const struct span *s, uint32_t id)
 {
     const struct rib_path *p = rib_path_at(v, rib_route_at(r, id)->path);
@@ -154,7 +157,8 @@ static void new4(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
         s.first = same = 0;
         s.last = s.prev;
     }
-    if (same) { // shown by a dump already; or its next-hop object was replaced, which is announced as a replacement of the route by itself
+    if (same) { // shown by a dump already; or its next-hop object was replaced, which is announced
+                // as a replacement of the route by itself
         rib_route_at(r, same)->gen = r->gen;
         return;
     }
@@ -176,7 +180,8 @@ static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
     for (; id; id = id == s.last ? 0 : rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
 
-        if (t->path == path->id) { // known: a repeated announcement, or that of an object that was replaced
+        if (t->path ==
+            path->id) { // known: a repeated announcement, or that of an object that was replaced
             if (e->replace && victim) // or it has taken the place of the victim and is there twice
                 unexpected(v, &m->prefix);
             replace_route(v, r, id, path, m->protocol);
@@ -196,8 +201,10 @@ static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
     }
 }
 
-// One leg of a multipath route was deleted: the route goes on with the others. False when no route has it.
-static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s, const struct netlink_route *m)
+// One leg of a multipath route was deleted: the route goes on with the others. False when no route
+// has it.
+static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s,
+                       const struct netlink_route *m)
 {
     static struct netlink_route rest; // large; of the one manager thread
 
@@ -209,8 +216,12 @@ static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s, co
 
         if (p->n_hops < 2)
             continue;
-        rest = (struct netlink_route){.prefix = m->prefix, .type = p->type, .scope = p->scope,
-                                      .encap = p->encap, .metrics_hash = p->metrics_hash, .mtu = p->mtu,
+        rest = (struct netlink_route){.prefix = m->prefix,
+                                      .type = p->type,
+                                      .scope = p->scope,
+                                      .encap = p->encap,
+                                      .metrics_hash = p->metrics_hash,
+                                      .mtu = p->mtu,
                                       .prefsrc = p->prefsrc};
         for (unsigned i = 0; i < p->n_hops; i++) {
             const struct netlink_hop *hop = &p->hop[i];
@@ -248,7 +259,8 @@ static void del(struct rib_vr *v, struct rib *r, uint32_t node, const struct net
         unexpected(v, &m->prefix); // nothing at all to delete is normal: silence came first
 }
 
-// What the kernel has deleted in silence is not there for what it does next, even if it still waits here (rib_work.c).
+// What the kernel has deleted in silence is not there for what it does next, even if it still waits
+// here (rib_work.c).
 bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     uint32_t id = rib_trie_at(&r->trie, node)->head, next;

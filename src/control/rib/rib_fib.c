@@ -73,7 +73,8 @@ static uint32_t nexthop_of(struct rib_vr *v, struct rib *r, uint32_t route)
     return t->flags & RIB_ROUTE_HOST ? t->path : rib_path_nexthop(rib_path_at(v, t->path));
 }
 
-// The host candidate behind `best`, a route of the kernel, when that leads onto the host's link; 0 = none.
+// The host candidate behind `best`, a route of the kernel, when that leads onto the host's link; 0
+// = none.
 static uint32_t host_behind(struct rib_vr *v, struct rib *r, uint32_t best)
 {
     const struct rib_path *path = rib_path_at(v, rib_route_at(r, best)->path);
@@ -104,8 +105,8 @@ static uint32_t leading(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
     return host ? host : route;
 }
 
-// MTU of the route, or of the one that a neighbor's host is reached by. RFC 8200 5 lets no link of IPv6 have less than
-// 1280, and Linux no route.
+// MTU of the route, or of the one that a neighbor's host is reached by. RFC 8200 5 lets no link of
+// IPv6 have less than 1280, and Linux no route.
 static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     const struct rib_route *t = rib_route_at(r, route);
@@ -124,7 +125,8 @@ static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
 }
 
 // That next hop, or an alias of it when there is something to say of the prefix that is its own.
-static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route, uint32_t nexthop)
+static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route,
+                         uint32_t nexthop)
 {
     struct nexthop_alias a = {.target = nexthop};
     struct prefix p;
@@ -142,7 +144,9 @@ static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
     uint32_t nexthop = nexthop_of(v, r, leading(v, r, node, route));
     unsigned six = r->trie.family == IP6;
 
-    return nexthop && (v->sources[six] || v->counted[six].n || v->n_mtu_paths) ? alias_of(v, r, node, route, nexthop) : nexthop;
+    return nexthop && (v->sources[six] || v->counted[six].n || v->n_mtu_paths)
+               ? alias_of(v, r, node, route, nexthop)
+               : nexthop;
 }
 
 static void failed(struct rib_vr *v, const struct prefix *p, int error)
@@ -152,23 +156,27 @@ static void failed(struct rib_vr *v, const struct prefix *p, int error)
     v->fib_errors++;
     log_error("rib: FIB rejected a change, will retry: vr=%u prefix=%s error=%d", v->id,
               prefix_format(p, text), error);
-    rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 10 * NS_PER_SECOND);
+    rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6,
+                  10 * NS_PER_SECOND);
 }
 
-// What the journal is told before the FIB changes: a next hop that no route had yet. An alias is told as what it stands for.
-static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p, uint32_t nexthop)
+// What the journal is told before the FIB changes: a next hop that no route had yet. An alias is
+// told as what it stands for.
+static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p,
+                     uint32_t nexthop)
 {
     uint32_t real = nexthop_real(nexthop);
 
     if (real && !journal_knows(real)) {
         const struct rib_route *t = rib_route_at(r, route);
 
-        rib_journal_nexthop(v, t->flags & RIB_ROUTE_HOST ? NULL : rib_path_hops(rib_path_at(v, t->path)), p, real);
+        rib_journal_nexthop(
+            v, t->flags & RIB_ROUTE_HOST ? NULL : rib_path_hops(rib_path_at(v, t->path)), p, real);
     }
 }
 
-static void account(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n, uint32_t nexthop,
-                    uint8_t protocol)
+static void account(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n,
+                    uint32_t nexthop, uint8_t protocol)
 {
     uint32_t was = nexthop_real(n->nexthop), is = nexthop_real(nexthop);
 

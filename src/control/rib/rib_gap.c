@@ -50,7 +50,8 @@ void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct
 {
     struct rib_gaps_deleted *d = &g->deleted[0];
 
-    if (g->family == IP4 && g->deleted_since != g->datagram) { // only what was deleted lately matters
+    if (g->family == IP4 &&
+        g->deleted_since != g->datagram) { // only what was deleted lately matters
         struct rib_gaps_deleted before = *d;
 
         *d = g->deleted[1];
@@ -71,8 +72,10 @@ void rib_gaps_deleted_any(struct rib_gaps *g)
     g->deleted_any = true;
 }
 
-// Was something deleted because of which the kernel may have skipped something between those rows (`to` NULL: the end)?
-static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *from, const struct prefix *to)
+// Was something deleted because of which the kernel may have skipped something between those rows
+// (`to` NULL: the end)?
+static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table,
+                       const struct prefix *from, const struct prefix *to)
 {
     uint32_t first = address_of(from), last = to ? address_of(to) : UINT32_MAX;
 
@@ -90,11 +93,13 @@ static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table, const
 
 static const struct prefix first4 = {.family = IP4, .len = 32}; // of IPv4's walk
 
-static void push(struct rib_gap_walk *w, const struct prefix *from, const struct prefix *to, enum rib_gap_end end)
+static void push(struct rib_gap_walk *w, const struct prefix *from, const struct prefix *to,
+                 enum rib_gap_end end)
 {
     struct rib_gap *last = w->gap.n ? &w->gap.item[w->gap.n - 1] : NULL;
 
-    if (!last || !prefix_equal(&last->from, from)) // one that begins there is no longer than this one
+    if (!last ||
+        !prefix_equal(&last->from, from)) // one that begins there is no longer than this one
         last = vec_push(&w->gap);
     *last = (struct rib_gap){*from, to ? *to : *from, to ? end : RIB_GAP_OPEN};
 }
@@ -107,20 +112,23 @@ static void skipped(struct rib_gaps *g, enum rib_gap_table table, const struct p
 
     if (table == RIB_GAP_OTHER)
         return;
-    if (g->family == IP4 ? to && walks_before(to, from) : !w->any || (to && !walks_before(from, to)))
+    if (g->family == IP4 ? to && walks_before(to, from)
+                         : !w->any || (to && !walks_before(from, to)))
         return;
     if (is_deleted(g, table, from, to))
         push(w, from, to, g->family == IP4 ? RIB_GAP_WITH : RIB_GAP_BEFORE);
 }
 
-void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram, const struct prefix *p)
+void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram,
+                  const struct prefix *p)
 {
     struct rib_gap_walk *w = &g->walk[table];
     bool same = table == g->table, begins = datagram != g->datagram;
 
     if (begins && !same)
         skipped(g, g->table, NULL);
-    g->cut = (same && g->cut) || (begins && (same || g->family == IP4)); // IPv6 is never cut at a table's beginning
+    g->cut = (same && g->cut) ||
+             (begins && (same || g->family == IP4)); // IPv6 is never cut at a table's beginning
     g->follows &= same && !begins;
     g->datagram = datagram;
     g->table = table;
@@ -143,7 +151,8 @@ void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const stru
     struct rib_gap_walk *w = &g->walk[table];
 
     // Before the last gap: it has been shown before, too, and that counts.
-    if (rib_gaps_have(g, table, p) || (w->gap.n && walks_before(p, &w->gap.item[w->gap.n - 1].from)))
+    if (rib_gaps_have(g, table, p) ||
+        (w->gap.n && walks_before(p, &w->gap.item[w->gap.n - 1].from)))
         return;
     *vec_push(&w->gap) = (struct rib_gap){*p, *p, RIB_GAP_WITH};
 }
@@ -176,7 +185,8 @@ bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const str
     if (!low)
         return false;
     last = &w->gap.item[low - 1];
-    return last->end == RIB_GAP_OPEN || walks_before(p, &last->to) || (last->end == RIB_GAP_WITH && prefix_equal(p, &last->to));
+    return last->end == RIB_GAP_OPEN || walks_before(p, &last->to) ||
+           (last->end == RIB_GAP_WITH && prefix_equal(p, &last->to));
 }
 
 bool rib_gaps_any(const struct rib_gaps *g)
@@ -210,7 +220,8 @@ static void narrow_walk(struct rib_gap_walk *w, const struct rib_gap_walk *other
         struct rib_gap x = a_first ? *a : *b;
 
         x.from = walks_before(&a->from, &b->from) ? b->from : a->from;
-        if (x.end == RIB_GAP_OPEN || walks_before(&x.from, &x.to) || (x.end == RIB_GAP_WITH && prefix_equal(&x.from, &x.to)))
+        if (x.end == RIB_GAP_OPEN || walks_before(&x.from, &x.to) ||
+            (x.end == RIB_GAP_WITH && prefix_equal(&x.from, &x.to)))
             *vec_push(&both.gap) = x;
         i += a_first;
         k += !a_first;

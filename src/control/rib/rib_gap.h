@@ -43,7 +43,11 @@ enum rib_gap_table {
 
 struct rib_gap {
     struct prefix from, to;
-    enum rib_gap_end { RIB_GAP_BEFORE, RIB_GAP_WITH, RIB_GAP_OPEN } end; // before `to`, with it, or as far as the table's end
+    enum rib_gap_end {
+        RIB_GAP_BEFORE,
+        RIB_GAP_WITH,
+        RIB_GAP_OPEN
+    } end; // before `to`, with it, or as far as the table's end
 };
 
 struct rib_gaps { // zeros: no dump
@@ -58,9 +62,10 @@ struct rib_gaps { // zeros: no dump
     bool cut;                   // a datagram of this table began, and no row has told yet where
     bool follows;               // `row` is the one before in this table and datagram
     struct prefix row;
-    // What was deleted. IPv4: since the last datagram of rows before such an event, and between that one and the one before it.
+    // What was deleted. IPv4: since the last datagram of rows before such an event, and between
+    // that one and the one before it.
     struct rib_gaps_deleted {
-        bool any[RIB_GAP_TABLES];           // IPv6: in the table; in the order of the walk it begins with
+        bool any[RIB_GAP_TABLES]; // IPv6: in the table; in the order of the walk it begins with
         struct prefix first[RIB_GAP_TABLES];
         VEC(uint32_t) address; // IPv4
     } deleted[2];
@@ -69,18 +74,25 @@ struct rib_gaps { // zeros: no dump
     bool unordered;
 };
 
-bool rib_gap_walks_before(const struct prefix *a, const struct prefix *b); // does the kernel show `a` first?
+bool rib_gap_walks_before(const struct prefix *a,
+                          const struct prefix *b);       // does the kernel show `a` first?
 void rib_gaps_begin(struct rib_gaps *g, uint8_t family); // the dump is asked for
 void rib_gaps_fini(struct rib_gaps *g);
-void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // an event told so
+void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table,
+                      const struct prefix *p); // an event told so
 void rib_gaps_deleted_any(struct rib_gaps *g); // the same, and it does not name the prefixes
-// A row, of the datagram of this number; NULL: it does not stand for a prefix of the tree (a cache entry, a route with a source).
-void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram, const struct prefix *p);
-void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // the prefix of the last rows
+// A row, of the datagram of this number; NULL: it does not stand for a prefix of the tree (a cache
+// entry, a route with a source).
+void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram,
+                  const struct prefix *p);
+void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table,
+                        const struct prefix *p);          // the prefix of the last rows
 void rib_gaps_end(struct rib_gaps *g, uint64_t datagram); // that which tells that the dump is done
-bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // does the dump not tell of it?
+bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table,
+                   const struct prefix *p); // does the dump not tell of it?
 bool rib_gaps_any(const struct rib_gaps *g);
 void rib_gaps_move(struct rib_gaps *to, struct rib_gaps *from); // `from` is zeros then
-void rib_gaps_narrow(struct rib_gaps *g, struct rib_gaps *other); // what is in both; `other` is used up
+void rib_gaps_narrow(struct rib_gaps *g,
+                     struct rib_gaps *other); // what is in both; `other` is used up
 
 #endif

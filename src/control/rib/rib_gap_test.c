@@ -31,7 +31,8 @@ static struct prefix prefix_of(const char *text)
     return p;
 }
 
-// What is below a prefix before the prefix, smaller addresses first: said without rib_gap.c's words, by the address that ends it.
+// What is below a prefix before the prefix, smaller addresses first: said without rib_gap.c's
+// words, by the address that ends it.
 static int by_walk(const void *a, const void *b)
 {
     const struct prefix *p = a, *q = b;
@@ -81,7 +82,8 @@ static void change(struct rib_gaps *g, bool only_add)
     }
 }
 
-// As the kernel does: a datagram after a change begins behind as many prefixes as were shown. Returns how many were skipped.
+// As the kernel does: a datagram after a change begins behind as many prefixes as were shown.
+// Returns how many were skipped.
 static unsigned dump(struct rib_gaps *g, unsigned changes, bool only_add)
 {
     unsigned position = 0, count = 0, skipped = 0;
@@ -190,7 +192,8 @@ static void the_end_of_a_table_may_be_skipped(void **state)
 {
     struct rib_gaps g = {0};
 
-    for (unsigned how = 0; how < 4; how++) { // the next table in the same datagram, or in another; nothing more, in the same, in another
+    for (unsigned how = 0; how < 4; how++) { // the next table in the same datagram, or in another;
+                                             // nothing more, in the same, in another
         rib_gaps_begin(&g, IP6);
         rib_gaps_deleted_any(&g);
         row(&g, RIB_GAP_LOCAL, 1, "::1/128");

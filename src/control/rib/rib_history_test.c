@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_history_test.c - random interleavings of changes, their announcements and a dump: the RIB ends equal to the kernel
+// rib_history_test.c - random interleavings of changes, their announcements and a dump: the RIB
+// ends equal to the kernel
 //
 // The kernel is a naive one (rib_model.h). Each history begins with a reason to
 // read everything or something (a start, lost events, a silent change that was
@@ -51,7 +52,8 @@ static int open_store(void **state)
         return -1;
     vr = vr_new("default");
     thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
-    if (nexthop_manager_init() || neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
+    if (nexthop_manager_init() ||
+        neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
         return -1;
     v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
     if (!v)
@@ -90,8 +92,10 @@ static void look_for_request(void)
     static const struct {
         uint16_t type;
         uint8_t family;
-    } of[RIB_STAGE_N] = {[RIB_STAGE_LINK] = {RTM_GETLINK, 0}, [RIB_STAGE_NEXTHOP] = {RTM_GETNEXTHOP, 0},
-                         [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, IP4}, [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, IP6}};
+    } of[RIB_STAGE_N] = {[RIB_STAGE_LINK] = {RTM_GETLINK, 0},
+                         [RIB_STAGE_NEXTHOP] = {RTM_GETNEXTHOP, 0},
+                         [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, IP4},
+                         [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, IP6}};
 
     if (v->sync.stage < 0 || v->sync.seq == asked)
         return;
@@ -147,12 +151,14 @@ static struct rib_path *path_of(const struct model_place *p, const struct model_
 static void print_routes(const struct model_place *p)
 {
     const struct rib *r = &v->rib[p->prefix.family == IP6];
-    uint32_t node = rib_trie_find(&r->trie, &p->prefix), id = node ? rib_trie_at(&r->trie, node)->head : 0;
+    uint32_t node = rib_trie_find(&r->trie, &p->prefix),
+             id = node ? rib_trie_at(&r->trie, node)->head : 0;
     char text[PREFIX_TEXT_MAX];
 
     printf("%s table %s\n  kernel:", prefix_format(&p->prefix, text), p->local ? "local" : "main");
     for (unsigned i = 0; i < p->n; i++)
-        printf(" (metric %u legs %#x nhid %u proto %u)", p->route[i].metric, p->route[i].legs, p->route[i].nhid, p->route[i].protocol);
+        printf(" (metric %u legs %#x nhid %u proto %u)", p->route[i].metric, p->route[i].legs,
+               p->route[i].nhid, p->route[i].protocol);
     printf("\n  RIB:   ");
     for (; id; id = rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
@@ -169,7 +175,8 @@ static void print_routes(const struct model_place *p)
 static bool equals(const struct model_place *p)
 {
     const struct rib *r = &v->rib[p->prefix.family == IP6];
-    uint32_t node = rib_trie_find(&r->trie, &p->prefix), id = node ? rib_trie_at(&r->trie, node)->head : 0;
+    uint32_t node = rib_trie_find(&r->trie, &p->prefix),
+             id = node ? rib_trie_at(&r->trie, node)->head : 0;
     unsigned k = 0;
 
     for (; id; id = rib_route_at(r, id)->next) {
@@ -182,7 +189,8 @@ static bool equals(const struct model_place *p)
         if (k == p->n)
             return false;
         path = path_of(p, &p->route[k]);
-        same = t->path == path->id && t->metric == p->route[k].metric && t->protocol == p->route[k].protocol;
+        same = t->path == path->id && t->metric == p->route[k].metric &&
+               t->protocol == p->route[k].protocol;
         rib_path_put(v, path);
         if (!same)
             return false;
@@ -315,8 +323,10 @@ static void history_with_an_audit(void)
             fail_msg("no end of an audit (RIB_SEED=%u)", seed);
     }
     if (told.diverged)
-        fail_msg("an audit found %u differences, the first one %s: %s (RIB_SEED=%u)", (unsigned)told.diverged,
-                 told.n_findings ? prefix_format(&told.finding[0].prefix, text) : "-", told.n_findings ? told.finding[0].what : "-", seed);
+        fail_msg("an audit found %u differences, the first one %s: %s (RIB_SEED=%u)",
+                 (unsigned)told.diverged,
+                 told.n_findings ? prefix_format(&told.finding[0].prefix, text) : "-",
+                 told.n_findings ? told.finding[0].what : "-", seed);
     while (changes || model_is_busy() || !is_quiet()) {
         if (model_pick(2) && !model_step() && changes)
             model_change(), changes--;
@@ -327,7 +337,8 @@ static void history_with_an_audit(void)
 
 static void the_rib_ends_as_the_kernel(void **state)
 {
-    unsigned n = getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 6 : HISTORIES / 6;
+    unsigned n =
+        getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 6 : HISTORIES / 6;
     unsigned from = getenv("RIB_SEED") ? (unsigned)atoi(getenv("RIB_SEED")) : 1;
 
     if (getenv("RIB_SEED"))
@@ -336,7 +347,8 @@ static void the_rib_ends_as_the_kernel(void **state)
         model_seed(seed);
         model_make(v->events.portid);
         v->synced = false;
-        for (unsigned i = 0; i < 4; i++) // the first is a start; the others begin with what the one before has left
+        for (unsigned i = 0; i < 4;
+             i++) // the first is a start; the others begin with what the one before has left
             history();
         history_without_a_dump();
         history_with_an_audit();

@@ -7,13 +7,15 @@
 // TAP with iproute2 is reported to control, and the
 // primary addresses are written to table/iface.h for ICMP errors.
 //
-// A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. What leads by it leaves by the TAP's interface,
-// and its MAC is one of the interface's while it is up and has an address beside the link-local one that the kernel
-// makes. A backup has not, or its macvlan is down: it must not take what a switch floods (RFC 5798 6.4.2).
+// A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. What leads by it leaves by
+// the TAP's interface, and its MAC is one of the interface's while it is up and has an address
+// beside the link-local one that the kernel makes. A backup has not, or its macvlan is down: it
+// must not take what a switch floods (RFC 5798 6.4.2).
 //
-// Virtual routers that are tables of one namespace see each other's links, and a route of one may leave by an interface of another:
-// routing daemons leak routes between VRFs that way. Linux forwards by it, and so do we: the link has a way out (`via`) like one that
-// is ours, but gives the router neither addresses nor neighbors to tell of.
+// Virtual routers that are tables of one namespace see each other's links, and a route of one may
+// leave by an interface of another: routing daemons leak routes between VRFs that way. Linux
+// forwards by it, and so do we: the link has a way out (`via`) like one that is ours, but gives the
+// router neither addresses nor neighbors to tell of.
 #include "rib/rib_iface.h"
 
 #include <linux/netconf.h>
@@ -34,7 +36,8 @@ static bool is_stacked(const struct rib_link *l, const struct rib_link *base)
     return l->known && l->told.kind == NETLINK_LINK_MACVLAN && l->told.lower == base->ifindex;
 }
 
-static void each_stacked(struct rib_vr *v, const struct rib_link *base, void (*fn)(struct rib_vr *v, struct rib_link *l))
+static void each_stacked(struct rib_vr *v, const struct rib_link *base,
+                         void (*fn)(struct rib_vr *v, struct rib_link *l))
 {
     struct rib_link *l;
 
@@ -43,7 +46,8 @@ static void each_stacked(struct rib_vr *v, const struct rib_link *base, void (*f
     map_each(&v->link, l) if (is_stacked(l, base)) fn(v, l);
 }
 
-static void set_via(struct rib_vr *v, struct rib_link *l, const struct rib_link *base, bool of_other)
+static void set_via(struct rib_vr *v, struct rib_link *l, const struct rib_link *base,
+                    bool of_other)
 {
     uint32_t glean = l->glean;
 
@@ -68,7 +72,8 @@ static bool has_address(const struct rib_link *l)
 static void follow_stacked(struct rib_vr *v, struct rib_link *l)
 {
     const struct rib_link *base = rib_link_find(v, l->told.lower);
-    uint64_t lent = l->known && l->up && l->carrier && has_address(l) ? iface_mac_word(l->told.mac) : 0;
+    uint64_t lent =
+        l->known && l->up && l->carrier && has_address(l) ? iface_mac_word(l->told.mac) : 0;
     bool news = lent != l->lent;
 
     if (!base)
@@ -85,7 +90,8 @@ static const struct rib_link *owned_elsewhere(const struct rib_vr *v, int ifinde
 {
     for (unsigned i = 0; i < VR_MAX; i++) {
         const struct rib_vr *other = rib_vr_find((uint16_t)i);
-        const struct rib_link *l = other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
+        const struct rib_link *l =
+            other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
 
         if (l && l->iface)
             return l;
@@ -105,11 +111,13 @@ void rib_iface_way_out(struct rib_vr *v, struct rib_link *l)
     each_stacked(v, l, follow_stacked);
 }
 
-static void each_other(struct rib_vr *v, int ifindex, void (*fn)(struct rib_vr *other, struct rib_link *l))
+static void each_other(struct rib_vr *v, int ifindex,
+                       void (*fn)(struct rib_vr *other, struct rib_link *l))
 {
     for (unsigned i = 0; i < VR_MAX; i++) {
         struct rib_vr *other = rib_vr_find((uint16_t)i);
-        struct rib_link *l = other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
+        struct rib_link *l =
+            other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
 
         if (l)
             fn(other, l);
@@ -219,7 +227,8 @@ static void write_addr6(uint8_t to[16], const struct rib_address *a)
         memcpy(to, a ? a->addr.b : none, 16);
 }
 
-// Has `b` a better claim than `a` to give the router its address? The loopback device first, then the lowest ifindex.
+// Has `b` a better claim than `a` to give the router its address? The loopback device first, then
+// the lowest ifindex.
 static bool is_better(const struct rib_link *a, const struct rib_link *b)
 {
     bool lo_a = a && !strcmp(a->name, "lo"), lo_b = !strcmp(b->name, "lo");
@@ -291,7 +300,8 @@ bool rib_iface_has_vrf(const struct rib_vr *v)
 {
     struct rib_link *l;
 
-    map_each(&v->link, l) if (l->known && l->told.kind == NETLINK_LINK_VRF && l->told.vrf_table == v->table) return true;
+    map_each(&v->link, l) if (l->known && l->told.kind == NETLINK_LINK_VRF &&
+                              l->told.vrf_table == v->table) return true;
     return false;
 }
 
@@ -316,7 +326,9 @@ static void add_vlan(struct rib_vr *v, const struct rib_link *base, struct iface
 
     if (!v->n_vlans)
         return;
-    map_each(&v->link, l) if (l->known && l->told.kind == NETLINK_LINK_VLAN && l->told.lower == base->ifindex) {
+    map_each(&v->link,
+             l) if (l->known && l->told.kind == NETLINK_LINK_VLAN && l->told.lower == base->ifindex)
+    {
         memcpy(e->vlan_device, l->name, sizeof e->vlan_device);
         e->vlan = l->told.vlan;
     }
@@ -327,7 +339,10 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     struct iface_kernel_event *e = malloc(sizeof *e);
 
     bug_on(!e);
-    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = l->ifindex, .admin_up = l->up && !gone, .gone = gone,
+    *e = (struct iface_kernel_event){.vr = v->id,
+                                     .ifindex = l->ifindex,
+                                     .admin_up = l->up && !gone,
+                                     .gone = gone,
                                      .has_vrf = rib_iface_has_vrf(v)};
     add_master(v, l, e);
     add_macs(v, l, e);
@@ -349,7 +364,8 @@ void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device)
 
 void rib_iface_vlan(struct rib_vr *v, const struct rib_link *device)
 {
-    const struct rib_link *base = device->told.kind == NETLINK_LINK_VLAN ? rib_link_find(v, device->told.lower) : NULL;
+    const struct rib_link *base =
+        device->told.kind == NETLINK_LINK_VLAN ? rib_link_find(v, device->told.lower) : NULL;
 
     if (base && base->iface && base->known)
         rib_iface_report(v, base, false);
@@ -378,7 +394,8 @@ void rib_iface_suspect(struct rib_vr *v, int ifindex)
 
 void rib_iface_upper(struct rib_vr *v, const struct rib_link *l)
 {
-    const struct rib_link *lower = l->told.lower && !l->iface ? rib_link_find(v, l->told.lower) : NULL;
+    const struct rib_link *lower =
+        l->told.lower && !l->iface ? rib_link_find(v, l->told.lower) : NULL;
 
     if (lower && lower->iface)
         ask_to_look(v, lower->ifindex, l->name);

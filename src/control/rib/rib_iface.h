@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_iface.h - what the operator does to the TAP of one of our interfaces with iproute2, told to control
+// rib_iface.h - what the operator does to the TAP of one of our interfaces with iproute2, told to
+// control
 #ifndef RIB_RIB_IFACE_H
 #define RIB_RIB_IFACE_H
 
@@ -15,12 +16,15 @@ struct iface_kernel_event {
     char master[16];    // bridge, bond, VRF … that it has been put into, "" = none
     uint32_t vrf_table; // of that one; 0: it is no VRF
     bool has_vrf;       // some VRF device has the table of the virtual router
-    unsigned n_macs;    // macvlans that stand on it, are up and have addresses; more than IFACE_MACS: mac[] has the first
+    unsigned n_macs; // macvlans that stand on it, are up and have addresses; more than IFACE_MACS:
+                     // mac[] has the first
     uint64_t mac[IFACE_MACS]; // theirs, as iface_mac_word() has them
     char vlan_device[16]; // a VLAN device of Linux that stands on it, "" = none
     uint16_t vlan;        // of that one
-    bool settings; // look at its sysctls (ifindex <= 0: at those of all), and nothing else is told here
-    char upper[16]; // with `settings`: not its own, but those of the device of this name that stands on it
+    bool settings;  // look at its sysctls (ifindex <= 0: at those of all), and nothing else is told
+                    // here
+    char upper[16]; // with `settings`: not its own, but those of the device of this name that
+                    // stands on it
 };
 
 // Control, before its loop runs: `fn` is called on that loop. Without it nobody is told.

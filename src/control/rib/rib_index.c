@@ -45,7 +45,8 @@ struct rib_link *rib_link_get(struct rib_vr *v, int ifindex)
 bool rib_link_is_alive(const struct rib_link *l)
 {
     // The port's own carrier is known before the kernel announces that of the TAP.
-    return l->up && l->carrier && (!l->via || __atomic_load_n(&iface_get(l->via)->carrier, __ATOMIC_RELAXED));
+    return l->up && l->carrier &&
+           (!l->via || __atomic_load_n(&iface_get(l->via)->carrier, __ATOMIC_RELAXED));
 }
 
 void rib_link_free_unused(struct rib_vr *v, bool all)

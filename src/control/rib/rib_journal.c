@@ -50,7 +50,8 @@ static void describe_host(struct rib_vr *v, const struct prefix *p, uint32_t nex
     journal_describe(v->id, nexthop, kind_of(nexthop), &leg, 1);
 }
 
-void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p, uint32_t nexthop)
+void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p,
+                         uint32_t nexthop)
 {
     struct journal_leg leg;
     uint8_t kind = kind_of(nexthop);

@@ -58,7 +58,8 @@ static const char *way_text(uint32_t way)
     for (unsigned i = 0; w && i < w->n_legs; i++) {
         size_t n = strlen(text);
 
-        snprintf(text + n, sizeof text - n, " %s@%s", w->leg[i].gateway.family ? ip_format(&w->leg[i].gateway, addr) : "",
+        snprintf(text + n, sizeof text - n, " %s@%s",
+                 w->leg[i].gateway.family ? ip_format(&w->leg[i].gateway, addr) : "",
                  w->leg[i].iface);
     }
     return text;
@@ -68,7 +69,9 @@ static const char *way_text(uint32_t way)
 static const char *was(const char *prefix, uint64_t at_ns)
 {
     static char text[300];
-    struct journal_query q = {.vr = VR_DEFAULT, .match = strchr(prefix, '/') ? JOURNAL_EXACT : JOURNAL_COVERING, .from_ns = at_ns};
+    struct journal_query q = {.vr = VR_DEFAULT,
+                              .match = strchr(prefix, '/') ? JOURNAL_EXACT : JOURNAL_COVERING,
+                              .from_ns = at_ns};
     char p[PREFIX_TEXT_MAX];
 
     assert_int_equal(prefix_parse(prefix, &q.prefix, false), 0);
@@ -185,7 +188,8 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
     assert_string_equal(was("21.1.1.1", t1), "21.0.0.0/8 group 10.0.1.2@e1 10.0.2.2@e2");
     before = clock_now_ns();
     kit_run(5);
-    kit_peer("ip link set p2 down"); // carrier of e2: the group shrinks, and no prefix changes for it
+    kit_peer(
+        "ip link set p2 down"); // carrier of e2: the group shrinks, and no prefix changes for it
     kit_expect("21.1.1.1", "group e1");
     kit_run(5);
     t2 = clock_now_ns();
@@ -211,8 +215,10 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
 
 static void random_histories_are_told_as_they_were(void **state)
 {
-    static const char *const way[] = {NULL, "via 10.0.1.2", "via 10.0.2.2", "blackhole", "prohibit"};
-    static const char *const said[] = {"none", "adjacency 10.0.1.2@e1", "adjacency 10.0.2.2@e2", "blackhole", "prohibit"};
+    static const char *const way[] = {NULL, "via 10.0.1.2", "via 10.0.2.2", "blackhole",
+                                      "prohibit"};
+    static const char *const said[] = {"none", "adjacency 10.0.1.2@e1", "adjacency 10.0.2.2@e2",
+                                       "blackhole", "prohibit"};
     static unsigned now[PREFIXES], then[MOMENTS][PREFIXES];
     static uint64_t at[MOMENTS];
     unsigned seed = 20261121;
@@ -225,9 +231,10 @@ static void random_histories_are_told_as_they_were(void **state)
 
         if (w == now[p])
             w = now[p] ? 0 : 1;
-        // 40.0.0.0/8, 40.0.0.0/9, … each within the one before; Linux takes "replace blackhole P" and "replace P via G".
-        snprintf(command, sizeof command, "ip route %s %s 40.0.0.0/%u %s", w ? "replace" : "del", w > 2 ? way[w] : "",
-                 8 + p, w == 1 || w == 2 ? way[w] : "");
+        // 40.0.0.0/8, 40.0.0.0/9, … each within the one before; Linux takes "replace blackhole P"
+        // and "replace P via G".
+        snprintf(command, sizeof command, "ip route %s %s 40.0.0.0/%u %s", w ? "replace" : "del",
+                 w > 2 ? way[w] : "", 8 + p, w == 1 || w == 2 ? way[w] : "");
         now[p] = w;
         at[m] = change(command);
         memcpy(then[m], now, sizeof now);
@@ -291,7 +298,8 @@ static void many_ways_are_told_apart(void **state)
     assert_true(stats().ways < 40); // no record holds them any more
 }
 
-// More changes than the ring has room for: the oldest go, what is left is right, and it says since when.
+// More changes than the ring has room for: the oldest go, what is left is right, and it says since
+// when.
 static void a_full_journal_forgets_the_oldest(void **state)
 {
     char name[] = "/tmp/kit-journal-XXXXXX";
@@ -337,7 +345,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(longest_match_as_it_was_then, open_kit, close_kit),
         cmocka_unit_test_setup_teardown(ipv6_and_legs_of_groups_are_told_too, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(random_histories_are_told_as_they_were, open_kit, close_kit),
+        cmocka_unit_test_setup_teardown(random_histories_are_told_as_they_were, open_kit,
+                                        close_kit),
         cmocka_unit_test_setup_teardown(many_ways_are_told_apart, open_kit, close_kit),
         cmocka_unit_test_setup_teardown(a_full_journal_forgets_the_oldest, open_kit, close_kit),
     };

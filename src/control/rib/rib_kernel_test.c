@@ -53,7 +53,8 @@ struct verdict {
 
 static struct netlink_event answer;
 
-// Flags of the legs of a multipath answer, which netlink_parse does not keep: they are the kernel's opinion.
+// Flags of the legs of a multipath answer, which netlink_parse does not keep: they are the kernel's
+// opinion.
 static void read_flags(const struct nlmsghdr *h, struct verdict *v)
 {
     const struct nlattr *a;
@@ -87,7 +88,8 @@ static int ask_kernel(const struct ip_addr *a, struct verdict *v)
     m.h.nlmsg_type = RTM_GETROUTE;
     m.h.nlmsg_flags = NLM_F_REQUEST;
     r = mnl_nlmsg_put_extra_header(&m.h, sizeof *r);
-    *r = (struct rtmsg){.rtm_family = (uint8_t)ip_af_of_family(a->family), .rtm_flags = RTM_F_FIB_MATCH,
+    *r = (struct rtmsg){.rtm_family = (uint8_t)ip_af_of_family(a->family),
+                        .rtm_flags = RTM_F_FIB_MATCH,
                         .rtm_dst_len = (uint8_t)ip_bits(a->family)};
     mnl_attr_put(&m.h, RTA_DST, a->family == IP4 ? 4 : 16, a->b);
     assert_true(mnl_socket_sendto(s, &m.h, m.h.nlmsg_len) > 0);
@@ -162,8 +164,8 @@ static const char *kernel_says(const struct ip_addr *a)
     return text;
 }
 
-// "No route" and "unreachable" are one answer to a packet, a group of one leg and the leg are, and a gateway behind a link
-// without carrier is "failed" where the kernel still names it.
+// "No route" and "unreachable" are one answer to a packet, a group of one leg and the leg are, and
+// a gateway behind a link without carrier is "failed" where the kernel still names it.
 static bool agree(const char *kernel, const char *fib)
 {
     if (!strcmp(kernel, fib))
@@ -173,7 +175,8 @@ static bool agree(const char *kernel, const char *fib)
     if (!strncmp(kernel, "adjacency e", 11))
         return (!strncmp(fib, "group e", 7) && fib[7] == kernel[11] && !fib[8]) ||
                (!strncmp(fib, "failed e", 8) && fib[8] == kernel[11]) ||
-               (!strncmp(fib, "hold e", 6) && fib[6] == kernel[11]); // its permanent entry went with the link
+               (!strncmp(fib, "hold e", 6) &&
+                fib[6] == kernel[11]); // its permanent entry went with the link
     return !strncmp(kernel, "group", 5) && !strcmp(kernel, "group") && !strncmp(fib, "group", 5);
 }
 
@@ -184,8 +187,9 @@ static void compare(const char *text)
     assert_int_equal(ip_parse(text, &a), 0);
     for (unsigned ms = 0; !agree(kernel_says(&a), kit_fib(text)); ms += 5) {
         if (ms > KIT_PATIENCE_MS)
-            fail_msg("%s: the kernel says \"%s\", the FIB \"%s\" (KIT_SEED=%s)", text, kernel_says(&a),
-                     kit_fib(text), getenv("KIT_SEED") ? getenv("KIT_SEED") : "default");
+            fail_msg("%s: the kernel says \"%s\", the FIB \"%s\" (KIT_SEED=%s)", text,
+                     kernel_says(&a), kit_fib(text),
+                     getenv("KIT_SEED") ? getenv("KIT_SEED") : "default");
         kit_run(5);
     }
 }
@@ -194,14 +198,17 @@ static void gateways(void)
 {
     for (int i = 1; i <= 2; i++)
         for (int k = 2; k <= 4; k++) {
-            kit_try("ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent", i, k, i, k, i);
-            kit_try("ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent", i, k, i, k, i);
+            kit_try("ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent",
+                    i, k, i, k, i);
+            kit_try("ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent",
+                    i, k, i, k, i);
         }
 }
 
 static const char *verb(void)
 {
-    static const char *const verbs[] = {"add", "append", "prepend", "replace", "replace", "change", "del"};
+    static const char *const verbs[] = {"add",     "append", "prepend", "replace",
+                                        "replace", "change", "del"};
 
     return verbs[pick(7)];
 }
@@ -215,20 +222,32 @@ static void route_command(void)
     bool six = pick(2);
 
     if (six)
-        snprintf(dst, sizeof dst, len == 8 ? "2001:db8::/32" : len == 16 ? "2001:db8:%u::/48" : "2001:db8:%u:1::/64", p);
+        snprintf(dst, sizeof dst,
+                 len == 8    ? "2001:db8::/32"
+                 : len == 16 ? "2001:db8:%u::/48"
+                             : "2001:db8:%u:1::/64",
+                 p);
     else
         snprintf(dst, sizeof dst, "20.%u.%u.0/%u", len > 8 ? p : 0, len > 16 ? 1u : 0, len);
     if (metric)
         snprintf(m, sizeof m, "metric %u", metric * 10);
     switch (pick(8)) {
-    case 0: kit_try("ip %s route %s %s %s %s", six ? "-6" : "-4", s, special[pick(six ? 3 : 4)], dst, m); break;
+    case 0:
+        kit_try("ip %s route %s %s %s %s", six ? "-6" : "-4", s, special[pick(six ? 3 : 4)], dst,
+                m);
+        break;
     case 1: kit_try("ip %s route %s %s dev e%u %s", six ? "-6" : "-4", s, dst, i, m); break;
-    case 2: kit_try("ip %s route %s %s nhid %u %s", six ? "-6" : "-4", s, dst, 10 + (six ? 3 : 0) + pick(3), m); break;
+    case 2:
+        kit_try("ip %s route %s %s nhid %u %s", six ? "-6" : "-4", s, dst,
+                10 + (six ? 3 : 0) + pick(3), m);
+        break;
     case 3:
         if (six)
-            kit_try("ip -6 route %s %s %s nexthop via fd01::%u dev e1 nexthop via fd02::%u dev e2", s, dst, m, k, k);
+            kit_try("ip -6 route %s %s %s nexthop via fd01::%u dev e1 nexthop via fd02::%u dev e2",
+                    s, dst, m, k, k);
         else
-            kit_try("ip route %s %s %s nexthop via 10.0.1.%u weight %u nexthop via 10.0.2.%u", s, dst, m, k, 1 + pick(3), k);
+            kit_try("ip route %s %s %s nexthop via 10.0.1.%u weight %u nexthop via 10.0.2.%u", s,
+                    dst, m, k, 1 + pick(3), k);
         break;
     default:
         if (six)
@@ -246,7 +265,10 @@ static void command(void)
     case 0: kit_try("ip link set e%u down", i); break;
     case 1: kit_try("ip link set e%u down; ip link set e%u up", i, i); gateways(); break;
     case 2:
-    case 3: kit_try("ip link set e%u up; ip addr add 10.0.%u.1/24 dev e%u; ip addr add fd0%u::1/64 dev e%u nodad", i, i, i, i, i);
+    case 3:
+        kit_try("ip link set e%u up; ip addr add 10.0.%u.1/24 dev e%u; ip addr add fd0%u::1/64 dev "
+                "e%u nodad",
+                i, i, i, i, i);
         gateways();
         break;
     case 4: kit_try("ip addr del 10.0.%u.1/24 dev e%u", i, i); break;
@@ -263,7 +285,9 @@ static void command(void)
     case 15: kit_try("ip nexthop del id %u", 10 + pick(6)); break;
     case 16: kit_try("ip nexthop replace id 12 group 1%u", pick(2)); break;
     case 17: kit_try("ip route flush 20.0.0.0/8"); break;
-    case 18: kit_try("sysctl -qw net.ipv4.conf.e%u.ignore_routes_with_linkdown=%u", i, pick(2)); break;
+    case 18:
+        kit_try("sysctl -qw net.ipv4.conf.e%u.ignore_routes_with_linkdown=%u", i, pick(2));
+        break;
     default: route_command();
     }
 }

@@ -70,7 +70,8 @@ static void enter_namespace(void)
         return;
     snprintf(map, sizeof map, "0 %u 1", uid);
     if (unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
-        printf("skipped: no right to make network namespaces (run as root, or allow user namespaces)\n");
+        printf("skipped: no right to make network namespaces (run as root, or allow user "
+               "namespaces)\n");
         exit(77);
     }
     write_file("/proc/self/setgroups", "deny");
@@ -85,7 +86,8 @@ void kit_init(void)
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     rcu_thread_register();
     rcu_offline();
-    bug_on(counter_init() || iface_table_init() || multicast_init() || nexthop_table_init() || vr_table_init() || plan_init());
+    bug_on(counter_init() || iface_table_init() || multicast_init() || nexthop_table_init() ||
+           vr_table_init() || plan_init());
     sem_init(&stalled, 0, 0);
     sem_init(&stall_end, 0, 0);
     rib_iface_set_event(count_event);
@@ -245,9 +247,11 @@ void kit_open_with(size_t receive_bytes)
     kit_do("ip link set lo up");
     for (int i = 1; i <= 2; i++) {
         kit_do("ip link add e%d type veth peer name p%d netns %d", i, i, peer);
-        kit_do("ip addr add 10.0.%d.1/24 dev e%d; ip addr add fd0%d::1/64 dev e%d nodad", i, i, i, i);
+        kit_do("ip addr add 10.0.%d.1/24 dev e%d; ip addr add fd0%d::1/64 dev e%d nodad", i, i, i,
+               i);
         kit_do("ip link set e%d addrgenmode none; ip link set e%d up", i, i);
-        kit_do("ip addr add fe80::%d/64 dev e%d nodad", i, i); // else the kernel has no source for ND
+        kit_do("ip addr add fe80::%d/64 dev e%d nodad", i,
+               i); // else the kernel has no source for ND
         kit_peer("ip link set p%d up", i);
         kit_peer("ip addr add 10.0.%d.2/24 dev p%d", i, i);
         kit_peer("ip addr add fd0%d::2/64 dev p%d nodad", i, i);
@@ -332,13 +336,15 @@ const char *kit_fib(const char *text)
     case NEXTHOP_GROUP: describe_group(nh, buf, sizeof buf); break;
     case NEXTHOP_ADJACENCY:
         snprintf(buf, sizeof buf, "adjacency %s %s", iface_of(nh)->name,
-                 text_format_mac(nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), mac));
+                 text_format_mac(
+                     nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), mac));
         break;
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:
     case NEXTHOP_FAILED:
     case NEXTHOP_BROADCAST:
-        snprintf(buf, sizeof buf, "%s %s", nexthop_kind_name(nexthop_word_kind(word)), iface_of(nh)->name);
+        snprintf(buf, sizeof buf, "%s %s", nexthop_kind_name(nexthop_word_kind(word)),
+                 iface_of(nh)->name);
         break;
     default: snprintf(buf, sizeof buf, "%s", nexthop_kind_name(nexthop_word_kind(word)));
     }
@@ -400,7 +406,8 @@ void kit_audit_report(bool now, struct rib_audit_report *r)
 {
     struct answer a = {0};
 
-    bug_on(now ? rib_manager_audit(vr->id, got_audit, &a) : rib_manager_audit_report(vr->id, got_audit, &a));
+    bug_on(now ? rib_manager_audit(vr->id, got_audit, &a)
+               : rib_manager_audit_report(vr->id, got_audit, &a));
     await(&a);
     *r = a.report;
 }
@@ -469,9 +476,10 @@ const char *kit_routes(const char *prefix)
     buf[0] = 0;
     for (unsigned i = 0; i < n && i < 16; i++) {
         for (unsigned k = 0; k < row[i].n_hops; k++)
-            at += (size_t)snprintf(buf + at, sizeof buf - at, "%s%s@%s", k ? "+" : "",
-                                   row[i].hop[k].gateway.family ? ip_format(&row[i].hop[k].gateway, text) : "link",
-                                   row[i].hop[k].iface);
+            at += (size_t)snprintf(
+                buf + at, sizeof buf - at, "%s%s@%s", k ? "+" : "",
+                row[i].hop[k].gateway.family ? ip_format(&row[i].hop[k].gateway, text) : "link",
+                row[i].hop[k].iface);
         at += (size_t)snprintf(buf + at, sizeof buf - at, " m%u%s; ", row[i].metric,
                                row[i].active ? " active" : "");
     }

@@ -31,13 +31,14 @@ extern uint16_t kit_iface[3]; // ids of e1 and e2 at [1] and [2]
 extern unsigned kit_reports, kit_gone; // link events that control was told
 extern bool kit_has_vrf;               // what the last of them said
 
-// What the FIB says about an address: "none", "glean e1", "hold e1", "failed e1", "adjacency e1 02:00:00:00:00:01",
-// "group e1 e2", "local", "blackhole" ...; static buffer.
+// What the FIB says about an address: "none", "glean e1", "hold e1", "failed e1", "adjacency e1
+// 02:00:00:00:00:01", "group e1 e2", "local", "blackhole" ...; static buffer.
 const char *kit_fib(const char *addr);
-void kit_expect(const char *addr, const char *what); // soon, or the test fails; `what` is not kit_fib()'s buffer
+void kit_expect(const char *addr,
+                const char *what); // soon, or the test fails; `what` is not kit_fib()'s buffer
 
-// Runs control's loop until it is so. A slow machine has this long; nobody waits longer than needed. What is counted is the
-// time that the loop ran: a machine that stood still has not waited.
+// Runs control's loop until it is so. A slow machine has this long; nobody waits longer than
+// needed. What is counted is the time that the loop ran: a machine that stood still has not waited.
 #define KIT_PATIENCE_MS 60000
 #define kit_eventually(condition)                                                                  \
     do {                                                                                           \
@@ -54,7 +55,8 @@ void kit_stats(struct rib_stats *s);
 uint64_t kit_audit(void);
 void kit_audit_report(bool now, struct rib_audit_report *r); // of one made now, or of the last one
 void kit_in_rib_manager(void (*fn)(void *arg), void *arg);   // runs it there and waits
-// After a silent event: waits for the verifying dump, which must find nothing that we had not derived.
+// After a silent event: waits for the verifying dump, which must find nothing that we had not
+// derived.
 void kit_expect_derived(const struct rib_stats *before);
 // Rows of a query, at most max; the number of all.
 unsigned kit_rows(const struct rib_query *q, struct rib_row *row, unsigned max);

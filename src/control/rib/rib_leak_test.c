@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_leak_test.c - routes of one virtual router by interfaces of another: tables of one namespace
 //
-// What FRR writes for `import vrf`. Red is table 77 of the namespace; e1 and e2 belong to the default router.
+// What FRR writes for `import vrf`. Red is table 77 of the namespace; e1 and e2 belong to the
+// default router.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,8 +38,10 @@ static void a_gateway_and_a_subnet_of_another_router(void **state)
 {
     kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2");
     kit_do("ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2");
-    kit_do("ip route add 10.7.0.0/16 via 10.0.2.2 dev e2 table 77; ip route add 10.0.2.0/24 dev e2 table 77");
-    kit_do("ip -6 neigh replace fd02::2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip -6 route add fd07::/16 via fd02::2 dev e2 table 77");
+    kit_do("ip route add 10.7.0.0/16 via 10.0.2.2 dev e2 table 77; ip route add 10.0.2.0/24 dev e2 "
+           "table 77");
+    kit_do("ip -6 neigh replace fd02::2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip -6 route "
+           "add fd07::/16 via fd02::2 dev e2 table 77");
     kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
     kit_expect("fd07::1", "adjacency e2 02:00:00:00:00:02");
     kit_expect("10.0.2.9", "adjacency e2 02:00:00:00:00:09"); // a host on the leaked subnet
@@ -52,7 +55,8 @@ static void its_neighbors_are_told_of_once(void **state)
 {
     struct neigh_row row[64];
 
-    kit_do("ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2; ip route add 10.0.2.0/24 dev e2 table 77");
+    kit_do("ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2; ip route add "
+           "10.0.2.0/24 dev e2 table 77");
     kit_expect("10.0.2.9", "adjacency e2 02:00:00:00:00:09");
     assert_int_equal(kit_neighbors(row, 64), 0);
     kit_select(vr_find("default"));
@@ -61,7 +65,8 @@ static void its_neighbors_are_told_of_once(void **state)
 
 static void it_ends_with_the_interface_and_begins_again(void **state)
 {
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add 10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
+    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
+           "10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
     kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
     assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
     assert_string_equal(kit_fib("10.7.0.1"), "unreachable"); // at once: nothing names it any more
@@ -71,7 +76,8 @@ static void it_ends_with_the_interface_and_begins_again(void **state)
 
 static void an_interface_that_moves_becomes_its_own(void **state)
 {
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add 10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
+    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
+           "10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
     kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
     assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
     iface_get(kit_iface[2])->vr = red->id;
@@ -87,7 +93,8 @@ static void a_macvlan_on_it_leads_out_by_it(void **state)
 {
     if (kit_try("ip link add m2 link e2 type macvlan mode bridge"))
         skip();
-    kit_do("ip link set m2 up; ip addr add 10.9.0.1/24 dev m2; ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:09 nud permanent dev m2");
+    kit_do("ip link set m2 up; ip addr add 10.9.0.1/24 dev m2; ip neigh replace 10.9.0.2 lladdr "
+           "02:00:00:00:00:09 nud permanent dev m2");
     kit_do("ip route add 10.7.0.0/16 via 10.9.0.2 dev m2 table 77");
     kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:09");
 }
@@ -95,10 +102,13 @@ static void a_macvlan_on_it_leads_out_by_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_gateway_and_a_subnet_of_another_router, open_both, close_both),
+        cmocka_unit_test_setup_teardown(a_gateway_and_a_subnet_of_another_router, open_both,
+                                        close_both),
         cmocka_unit_test_setup_teardown(its_neighbors_are_told_of_once, open_both, close_both),
-        cmocka_unit_test_setup_teardown(it_ends_with_the_interface_and_begins_again, open_both, close_both),
-        cmocka_unit_test_setup_teardown(an_interface_that_moves_becomes_its_own, open_both, close_both),
+        cmocka_unit_test_setup_teardown(it_ends_with_the_interface_and_begins_again, open_both,
+                                        close_both),
+        cmocka_unit_test_setup_teardown(an_interface_that_moves_becomes_its_own, open_both,
+                                        close_both),
         cmocka_unit_test_setup_teardown(a_macvlan_on_it_leads_out_by_it, open_both, close_both),
     };
     int failed;

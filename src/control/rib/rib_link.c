@@ -4,11 +4,12 @@
 // rtnetlink announces that a link went down, but not the IPv4 routes and the
 // next-hop objects that went with it. So the same is done here as in the kernel:
 //
-//     link down            IPv4 routes whose legs are all dead, but for local ones; next-hop objects on it
-//     carrier lost         next-hop objects on it (and IPv4 routes with them); others are only flagged
-//     link deleted, moved  all of the above, local routes too, and multipath routes with one leg on it
-//     last IPv4 address    IPv4 routes whose legs are all dead, local ones too; legs die until there is one again
-//     next-hop object      IPv4 routes that name it (nexthop_object.c)
+//     link down            IPv4 routes whose legs are all dead, but for local ones; next-hop
+//     objects on it carrier lost         next-hop objects on it (and IPv4 routes with them); others
+//     are only flagged link deleted, moved  all of the above, local routes too, and multipath
+//     routes with one leg on it last IPv4 address    IPv4 routes whose legs are all dead, local
+//     ones too; legs die until there is one again next-hop object      IPv4 routes that name it
+//     (nexthop_object.c)
 //
 // and then a dump is asked for, because the kernel is right and we only guess.
 // IPv6 routes are announced, except that a leg of a multipath route dies in
@@ -64,7 +65,8 @@ static void lose_paths(struct rib_vr *v, int ifindex, enum loss loss)
     rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
 }
 
-// IPv4 legs on the link die with its last address, without a word, and live again with the next one.
+// IPv4 legs on the link die with its last address, without a word, and live again with the next
+// one.
 static void set_lost(struct rib_vr *v, int ifindex, bool lost)
 {
     for (uint32_t id = 1; id < v->path.n; id++) {
@@ -132,8 +134,10 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     // Linux changes the MTU of IPv6 routes with that of their link, without a word.
     if (l->known && l->told.mtu != m->mtu && v->n_mtu_paths)
         rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
-    v->n_macvlans += (unsigned)(m->kind == NETLINK_LINK_MACVLAN) - (unsigned)(l->known && l->told.kind == NETLINK_LINK_MACVLAN);
-    v->n_vlans += (unsigned)(m->kind == NETLINK_LINK_VLAN) - (unsigned)(l->known && l->told.kind == NETLINK_LINK_VLAN);
+    v->n_macvlans += (unsigned)(m->kind == NETLINK_LINK_MACVLAN) -
+                     (unsigned)(l->known && l->told.kind == NETLINK_LINK_MACVLAN);
+    v->n_vlans += (unsigned)(m->kind == NETLINK_LINK_VLAN) -
+                  (unsigned)(l->known && l->told.kind == NETLINK_LINK_VLAN);
     l->known = true;
     l->gen = v->gen;
     l->up = m->up;
@@ -201,7 +205,8 @@ void rib_event_addr(struct rib_vr *v, const struct netlink_event *e)
         return;
     if (!a)
         a = vec_push(&l->addr);
-    *a = (struct rib_address){m->addr, m->len, m->scope, v->gen, m->secondary, m->usable, m->automatic, m->deprecated};
+    *a = (struct rib_address){m->addr,      m->len,    m->scope,     v->gen,
+                              m->secondary, m->usable, m->automatic, m->deprecated};
     rib_multicast_own(v, l, &m->addr, true);
     rib_iface_addresses(v, l);
     if (m->addr.family == IP4)
@@ -232,7 +237,8 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
         rib_multicast_daemon(v, rib_link_get(v, m->ifindex), m->family, m->multicast);
     if (!m->has_ignore_linkdown)
         return;
-    // "all" counts for IPv4 only: the kernel asks "all or this link" there, and just the link in IPv6.
+    // "all" counts for IPv4 only: the kernel asks "all or this link" there, and just the link in
+    // IPv6.
     if (m->ifindex == NETCONFA_IFINDEX_ALL && !six)
         flag = &v->ignore_linkdown_all4;
     else if ((l = rib_link_get(v, m->ifindex)))

@@ -92,7 +92,8 @@ uint32_t rib_route_prev(const struct rib *r, uint32_t route)
     return prev;
 }
 
-// A prefix of the local table that is no host shadows every longer one of the other tables: remember it.
+// A prefix of the local table that is no host shadows every longer one of the other tables:
+// remember it.
 static void wide_local_count(struct rib_vr *v, struct rib *r, const struct rib_route *t, bool add)
 {
     struct prefix p;
@@ -110,7 +111,8 @@ static void wide_local_count(struct rib_vr *v, struct rib *r, const struct rib_r
                 break;
             }
     }
-    for (uint32_t n = rib_trie_first_in(&r->trie, &p), next; n && rib_trie_is_in(&r->trie, n, &p); n = next) {
+    for (uint32_t n = rib_trie_first_in(&r->trie, &p), next; n && rib_trie_is_in(&r->trie, n, &p);
+         n = next) {
         next = rib_trie_next(&r->trie, n);
         if (n != t->node)
             rib_evaluate(v, r, n);
@@ -190,7 +192,9 @@ void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop
     if (!node)
         return;
     id = find_host(r, node, &last);
-    if (!on && id && rib_route_at(r, id)->path != nexthop) // the same address on another link has taken its place
+    if (!on && id &&
+        rib_route_at(r, id)->path !=
+            nexthop) // the same address on another link has taken its place
         return;
     if (!id && on) {
         id = pool_new(&r->route);

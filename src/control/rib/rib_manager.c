@@ -4,8 +4,8 @@
 // One libevent loop with, per virtual router, an event socket and a request
 // socket, and one timer. The first packet that a forwarder gives us to hold wakes
 // us (exchange_hold_waker); while packets come the timer polls their ring every
-// millisecond, so that forwarders make no system call. It also starts what waits for its time (dumps,
-// refreshes, negative answers).
+// millisecond, so that forwarders make no system call. It also starts what waits for its time
+// (dumps, refreshes, negative answers).
 //
 // Control's calls arrive by mailbox. Some wait until they are done (a router or an
 // interface is added or deleted: "nothing refers to it" is what the caller waits for).
@@ -85,8 +85,9 @@ static bool is_storm(struct rib_vr *v, uint64_t n_messages)
     return v->window_messages >= STORM_MESSAGES;
 }
 
-// A reader that sleeps on the socket is woken by every message, at the cost of whoever changes routes.
-// So in a storm the socket is looked at by the clock; the first quiet turn goes back to waking.
+// A reader that sleeps on the socket is woken by every message, at the cost of whoever changes
+// routes. So in a storm the socket is looked at by the clock; the first quiet turn goes back to
+// waking.
 static void turn(struct rib_vr *v)
 {
     static const struct timeval now = {0}, pause = {.tv_usec = STORM_PAUSE_US};
@@ -122,14 +123,15 @@ static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
         rib_link_free_unused(v, false);
 }
 
-// Until the next tick. In a silence forwarders wake us by the first packet; one that came while they were not told to is
-// taken at once.
+// Until the next tick. In a silence forwarders wake us by the first packet; one that came while
+// they were not told to is taken at once.
 static struct timeval tick_pause(uint64_t now)
 {
     if (now - held_ns < BUSY_NS)
         return (struct timeval){.tv_usec = TICK_BUSY_US};
     waker_prepare(&exchange_hold_waker);
-    return (struct timeval){.tv_usec = exchange_hold && !rte_ring_empty(exchange_hold) ? 0 : TICK_IDLE_US};
+    return (struct timeval){.tv_usec =
+                                exchange_hold && !rte_ring_empty(exchange_hold) ? 0 : TICK_IDLE_US};
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -178,7 +180,9 @@ static int setup(void)
         err = neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set});
     loop = event_base_new();
     tick_event = loop ? evtimer_new(loop, on_tick, NULL) : NULL;
-    held_event = loop && exchange_hold ? event_new(loop, exchange_hold_waker.fd, EV_READ | EV_PERSIST, on_held, NULL) : NULL;
+    held_event = loop && exchange_hold
+                     ? event_new(loop, exchange_hold_waker.fd, EV_READ | EV_PERSIST, on_held, NULL)
+                     : NULL;
     if (!err && (!tick_event || (exchange_hold && (!held_event || event_add(held_event, NULL)))))
         err = -ENOMEM;
     if (!err)
@@ -236,7 +240,8 @@ int rib_manager_start(void)
 
     thread_must_be(ROLE_CONTROL);
     sem_init(&s.ready, 0, 0);
-    err = thread_start(&thread, ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER, "rib_manager", -1, run, &s);
+    err = thread_start(&thread, ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER, "rib_manager", -1, run,
+                       &s);
     if (!err) {
         while (sem_wait(&s.ready) && errno == EINTR)
             ;
@@ -302,7 +307,8 @@ static void wait_for_call(void *arg)
     w->err = mailbox_call(ROLE_RIB_MANAGER, call_run, w->call, free, CALL_TIMEOUT_MS);
 }
 
-// Waits aside: before it comes to the call, rib_manager may have a table to read, and that takes long.
+// Waits aside: before it comes to the call, rib_manager may have a table to read, and that takes
+// long.
 static int call(struct call init)
 {
     struct waiting w = {.call = malloc(sizeof init)};
@@ -375,7 +381,8 @@ static int vr_engine(struct call *c)
             continue;
         if (i && rib_engine_set(v, IP4, was))
             log_warning("rib: engines differ by family: vr=%u ipv4=%s ipv6=%s", v->id,
-                        fib_engine_name(c->engine), fib_engine_name(fib_engine_of(rib_fib(v, IP6))));
+                        fib_engine_name(c->engine),
+                        fib_engine_name(fib_engine_of(rib_fib(v, IP6))));
         return err == -ENOMEM && c->engine != FIB_POPTRIE
                    ? (int)fib_engine_mib(c->engine, i ? IP6 : IP4, v->rib[i].n_fib)
                    : err;
@@ -447,7 +454,8 @@ static int port_link(struct call *c)
 {
     for (unsigned i = 1; i < IFACE_MAX; i++) {
         const struct iface *f = iface_get((uint16_t)i);
-        struct rib_vr *v = f->kind != IFACE_NONE && f->port == c->id && f->ifindex ? rib_vr_find(f->vr) : NULL;
+        struct rib_vr *v =
+            f->kind != IFACE_NONE && f->port == c->id && f->ifindex ? rib_vr_find(f->vr) : NULL;
 
         if (!v)
             continue;
@@ -468,21 +476,25 @@ static int multicast_call(struct call *c)
 
     if (!v)
         return -ENOENT;
-    return c->bytes ? rib_multicast_fix(v, &c->multicast) : rib_multicast_unfix(v, &c->multicast.key);
+    return c->bytes ? rib_multicast_fix(v, &c->multicast)
+                    : rib_multicast_unfix(v, &c->multicast.key);
 }
 
 int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
 {
     const struct vr *v = vr_find(vr);
 
-    return v ? call((struct call){.fn = multicast_call, .id = v->id, .bytes = sizeof *s, .multicast = *s}) : -ENOENT;
+    return v ? call((struct call){
+                   .fn = multicast_call, .id = v->id, .bytes = sizeof *s, .multicast = *s})
+             : -ENOENT;
 }
 
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
 {
     const struct vr *v = vr_find(vr);
 
-    return v ? call((struct call){.fn = multicast_call, .id = v->id, .multicast = {.key = *k}}) : -ENOENT;
+    return v ? call((struct call){.fn = multicast_call, .id = v->id, .multicast = {.key = *k}})
+             : -ENOENT;
 }
 
 static int counted_add(struct call *c)

@@ -18,21 +18,30 @@
 
 int rib_manager_start(void); // control; starts the thread
 void rib_manager_stop(void);
-void rib_manager_set_receive_buffer(size_t bytes); // SO_RCVBUFFORCE of sockets opened from now on and of open ones
+void rib_manager_set_receive_buffer(
+    size_t bytes); // SO_RCVBUFFORCE of sockets opened from now on and of open ones
 
 // --- control, waiting: used by vr_manager and iface_manager ---
-// Opens a socket in the namespace (netns_fd, -1 = own), dumps links, addresses, neighbors, routes, and follows events.
+// Opens a socket in the namespace (netns_fd, -1 = own), dumps links, addresses, neighbors, routes,
+// and follows events.
 int rib_manager_vr_add(uint16_t vr, int netns_fd, uint32_t table);
 int rib_manager_vr_del(uint16_t vr);
-// Live. 0; -errno; or > 0: the MiB of DPDK memory that it needs and has not got. Then the old engines stay.
+// Live. 0; -errno; or > 0: the MiB of DPDK memory that it needs and has not got. Then the old
+// engines stay.
 int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine);
 // What reverse-path checks of its interfaces ask of the FIB of a family.
-enum rib_sources { RIB_SOURCES_DEFAULT = 1 /* which is the default route */, RIB_SOURCES_ALL = 2 /* all routes to a prefix */ };
+enum rib_sources {
+    RIB_SOURCES_DEFAULT = 1 /* which is the default route */,
+    RIB_SOURCES_ALL = 2 /* all routes to a prefix */
+};
 int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources);
-int rib_manager_iface_add(uint16_t iface); // the interface has its TAP (ifindex) now: adjacencies and routes may use it
-int rib_manager_iface_del(uint16_t iface); // nothing in nexthop table or FIB refers to it when this returns
+int rib_manager_iface_add(
+    uint16_t iface); // the interface has its TAP (ifindex) now: adjacencies and routes may use it
+int rib_manager_iface_del(
+    uint16_t iface); // nothing in nexthop table or FIB refers to it when this returns
 int rib_manager_iface_changed(uint16_t iface); // MTU, MAC or VLAN: refresh adjacencies, next hops
-int rib_manager_port_link(uint16_t port); // carrier of the port's interfaces (table/iface.h) changed: groups leave their legs out, or take them in
+int rib_manager_port_link(uint16_t port);      // carrier of the port's interfaces (table/iface.h)
+                                          // changed: groups leave their legs out, or take them in
 
 // A multicast route of the configuration; interfaces by name, since they come and go.
 struct multicast_output {
@@ -45,16 +54,27 @@ struct multicast_static {
     uint16_t n_out;
     struct multicast_output out[MULTICAST_OUT_MAX];
 };
-int rib_manager_multicast_set(const char *vr, const struct multicast_static *s); // adds or replaces it; 0 or -errno
+int rib_manager_multicast_set(const char *vr,
+                              const struct multicast_static *s); // adds or replaces it; 0 or -errno
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k);
 
-// A prefix whose packets are counted from now on (table/prefix_count.h), or no longer. 0; -ENOENT: no such virtual router or prefix;
-// -EEXIST; -ENOSPC: PREFIX_COUNT_MAX - 1 are counted.
+// A prefix whose packets are counted from now on (table/prefix_count.h), or no longer. 0; -ENOENT:
+// no such virtual router or prefix; -EEXIST; -ENOSPC: PREFIX_COUNT_MAX - 1 are counted.
 int rib_manager_counted_add(const char *vr, const struct prefix *p);
 int rib_manager_counted_del(const char *vr, const struct prefix *p);
 
 // --- control, asking: rows are delivered in chunks by calls on the control loop ---
-enum rib_route_type { RIB_UNICAST, RIB_LOCAL, RIB_BROADCAST, RIB_CONNECTED, RIB_BLACKHOLE, RIB_UNREACHABLE, RIB_PROHIBIT, RIB_MULTICAST, RIB_THROW };
+enum rib_route_type {
+    RIB_UNICAST,
+    RIB_LOCAL,
+    RIB_BROADCAST,
+    RIB_CONNECTED,
+    RIB_BLACKHOLE,
+    RIB_UNREACHABLE,
+    RIB_PROHIBIT,
+    RIB_MULTICAST,
+    RIB_THROW
+};
 
 struct rib_hop {
     char iface[16]; // the link in Linux, ours or not; "" = unknown
@@ -81,16 +101,24 @@ struct rib_row {
 struct rib_query {
     uint16_t vr;
     uint8_t family;
-    enum { RIB_ALL, RIB_EXACT, RIB_LONGEST_MATCH /* prefix = host */, RIB_LONGER /* at or below prefix */, RIB_FROM /* prefix and all behind it */ } match;
+    enum {
+        RIB_ALL,
+        RIB_EXACT,
+        RIB_LONGEST_MATCH /* prefix = host */,
+        RIB_LONGER /* at or below prefix */,
+        RIB_FROM /* prefix and all behind it */
+    } match;
     struct prefix prefix;
     int protocol; // -1 = any
     int type;     // -1 = any
 };
 
 struct rib_walk; // an open query
-// `rows` is called on the control loop with 1..256 rows; it returns true for "more, please" at once, or false to pause until
-// rib_walk_more(). `done(ctx, 0 or -errno)` ends it. Changes during the walk are seen or not, never a crash or a duplicate.
-struct rib_walk *rib_walk_open(const struct rib_query *q, bool (*rows)(void *ctx, const struct rib_row *row, unsigned n),
+// `rows` is called on the control loop with 1..256 rows; it returns true for "more, please" at
+// once, or false to pause until rib_walk_more(). `done(ctx, 0 or -errno)` ends it. Changes during
+// the walk are seen or not, never a crash or a duplicate.
+struct rib_walk *rib_walk_open(const struct rib_query *q,
+                               bool (*rows)(void *ctx, const struct rib_row *row, unsigned n),
                                void (*done)(void *ctx, int result), void *ctx);
 void rib_walk_more(struct rib_walk *w);
 void rib_walk_close(struct rib_walk *w); // before done(): cancels; no call comes afterwards
@@ -99,7 +127,8 @@ void rib_walk_close(struct rib_walk *w); // before done(): cancels; no call come
 struct rib_length {
     uint16_t vr;
     struct ip_addr addr; // family 0: nothing is asked
-    uint8_t len;         // of the longest matching prefix in force by a route of the kernel; 0 also where there is none
+    uint8_t len; // of the longest matching prefix in force by a route of the kernel; 0 also where
+                 // there is none
 };
 // All of `ask` in one answer on the control loop; it is the callee's until then. 0 or -errno.
 int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx);
@@ -110,19 +139,23 @@ struct neigh_row {
     struct ip_addr addr;
     char iface[16];
     uint8_t mac[6];
-    const char *state; // "reachable", "stale", "incomplete", "failed", "permanent", "noarp", "delay", "probe"
+    const char *state; // "reachable", "stale", "incomplete", "failed", "permanent", "noarp",
+                       // "delay", "probe"
     uint32_t nexthop;  // id of its adjacency
     uint32_t held;     // packets waiting
     bool gateway;      // a route uses it: kept resolved
     bool in_use;       // traffic lately
 };
-// All neighbors of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by the caller until done returns.
-int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx);
+// All neighbors of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by
+// the caller until done returns.
+int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
+                      void *ctx);
 
-// Has the kernel delete the neighbors of a vr (-1: of all), of the interface ("": of any), of the address (family IP_NONE: all), but
-// none that is permanent; `done` on the control loop: of how many, and the last -errno. 0 or -errno.
-int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr, void (*done)(void *ctx, unsigned n, int error),
-                            void *ctx);
+// Has the kernel delete the neighbors of a vr (-1: of all), of the interface ("": of any), of the
+// address (family IP_NONE: all), but none that is permanent; `done` on the control loop: of how
+// many, and the last -errno. 0 or -errno.
+int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr,
+                            void (*done)(void *ctx, unsigned n, int error), void *ctx);
 
 struct address_row { // of an interface of ours
     uint16_t vr, iface; // its id
@@ -130,8 +163,11 @@ struct address_row { // of an interface of ours
     uint8_t len;
     bool secondary, usable; // usable: neither tentative nor failed
 };
-// All addresses of our interfaces in a vr (vr = -1: in all), in one answer on the control loop; the rows are owned by the caller until done returns.
-int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx);
+// All addresses of our interfaces in a vr (vr = -1: in all), in one answer on the control loop; the
+// rows are owned by the caller until done returns.
+int rib_manager_addresses(int vr,
+                          void (*done)(void *ctx, const struct address_row *row, unsigned n),
+                          void *ctx);
 
 struct nexthop_leg { // of a group
     uint32_t nexthop; // 0 = it leaves by none of our interfaces
@@ -157,19 +193,23 @@ struct nexthop_row {
     uint32_t kernel_id; // of a group that is a next-hop object
     uint32_t buckets, first_leg, n_legs; // of a group
 };
-// All next hops in order of id, in one answer on the control loop; rows and legs are the caller's until done returns.
-int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg),
+// All next hops in order of id, in one answer on the control loop; rows and legs are the caller's
+// until done returns.
+int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
+                                      const struct nexthop_leg *leg),
                          void *ctx);
 
 struct counted_row {
     uint16_t vr;
     struct prefix prefix;
-    bool active;            // packets are counted: the prefix has a route, and it leads not to ourselves
+    bool active; // packets are counted: the prefix has a route, and it leads not to ourselves
     uint32_t nexthop;       // id in the FIB, 0 = none
     uint64_t packets, bytes; // of IP packets whose longest match it was
 };
-// All counted prefixes in order, in one answer on the control loop; the rows are owned by the caller until done returns.
-int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n), void *ctx);
+// All counted prefixes in order, in one answer on the control loop; the rows are owned by the
+// caller until done returns.
+int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
+                        void *ctx);
 
 struct multicast_row {
     uint16_t vr;
@@ -187,7 +227,8 @@ struct multicast_join_row { // the host has joined a group that may come from be
     char iface[16];
     struct ip_addr group;
 };
-// Of all virtual routers, in one answer on the control loop; the rows are owned by the caller until done returns.
+// Of all virtual routers, in one answer on the control loop; the rows are owned by the caller until
+// done returns.
 int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
                                        const struct multicast_join_row *join, unsigned n_join),
                           void *ctx);
@@ -212,20 +253,24 @@ struct rib_stats {
     uint64_t routes4, routes6;          // kernel routes held (all candidates)
     uint64_t fib_routes4, fib_routes6;  // prefixes in the FIB
     uint64_t by_protocol4[256], by_protocol6[256];
-    uint64_t messages, batches, overruns, resyncs, swept; // netlink messages, drained batches, ENOBUFS, re-dumps, entries removed by them
-    uint64_t diverged;                  // prefixes that re-dumps found different and no event explains: silent changes we had not derived
+    uint64_t messages, batches, overruns, resyncs,
+        swept; // netlink messages, drained batches, ENOBUFS, re-dumps, entries removed by them
+    uint64_t diverged; // prefixes that re-dumps found different and no event explains: silent
+                       // changes we had not derived
     uint64_t ignored_rules;             // policy rules seen and ignored
-    uint64_t unfollowed;                // rules and routes that Linux routes by and forwarding does not
+    uint64_t unfollowed; // rules and routes that Linux routes by and forwarding does not
     uint32_t netlink_port;              // of our socket for announcements
     uint64_t updates4, updates6;        // FIB changes
-    uint64_t last_change_ns, resync_ns; // clock of the last FIB change; duration of the last (re)sync
+    uint64_t last_change_ns,
+        resync_ns; // clock of the last FIB change; duration of the last (re)sync
     uint64_t nexthops, neighbors, held;
     bool synced;                        // the first dump is complete
     enum fib_engine engine4, engine6;   // in use
     unsigned fib_copies4, fib_copies6;  // struct fib_stats
     uint64_t engine_faults4, engine_faults6, engine_rebuilds4, engine_rebuilds6;
     uint64_t fib_bytes4, fib_bytes6, fib_nodes4, fib_nodes6, fib_leaves4, fib_leaves6;
-    uint64_t fib_shared_bytes4, fib_shared_bytes6, fib_control_bytes4, fib_control_bytes6, rib_bytes;
+    uint64_t fib_shared_bytes4, fib_shared_bytes6, fib_control_bytes4, fib_control_bytes6,
+        rib_bytes;
 };
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);
 
@@ -249,10 +294,13 @@ struct rib_audit_report {
     struct rib_unfollowed unfollowed; // now
 };
 // The next audit of a router, at once and at full speed.
-int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx);
+int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
+                      void *ctx);
 // The report of the last one, whoever asked for it.
-int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx);
-void rib_manager_set_audit_interval(uint32_t seconds); // between periodic audits of each router; 0 = none
+int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
+                             void *ctx);
+void rib_manager_set_audit_interval(
+    uint32_t seconds); // between periodic audits of each router; 0 = none
 int rib_manager_set_journal(uint32_t mib);             // 0 or -ENOMEM
 extern struct rib_audit_totals { // of all routers; any thread, relaxed
     uint64_t runs, fib_divergence, last_ns; // CLOCK_MONOTONIC

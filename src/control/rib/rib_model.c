@@ -114,13 +114,17 @@ static struct nlmsghdr *message(void *buf, uint16_t type, uint16_t flags)
     return h;
 }
 
-static void route_message(void *buf, uint16_t type, uint16_t flags, const struct model_place *p, const struct model_route *t)
+static void route_message(void *buf, uint16_t type, uint16_t flags, const struct model_place *p,
+                          const struct model_route *t)
 {
     struct nlmsghdr *h = message(buf, type, flags);
     struct rtmsg *r = mnl_nlmsg_put_extra_header(h, sizeof *r);
 
-    *r = (struct rtmsg){.rtm_family = (uint8_t)ip_af_of_family(p->prefix.family), .rtm_dst_len = p->prefix.len, .rtm_type = RTN_UNICAST,
-                        .rtm_protocol = t->protocol, .rtm_table = p->local ? RT_TABLE_LOCAL : RT_TABLE_MAIN};
+    *r = (struct rtmsg){.rtm_family = (uint8_t)ip_af_of_family(p->prefix.family),
+                        .rtm_dst_len = p->prefix.len,
+                        .rtm_type = RTN_UNICAST,
+                        .rtm_protocol = t->protocol,
+                        .rtm_table = p->local ? RT_TABLE_LOCAL : RT_TABLE_MAIN};
     mnl_attr_put(h, RTA_DST, p->prefix.family == IP4 ? 4 : 16, p->prefix.b);
     mnl_attr_put_u32(h, RTA_PRIORITY, t->metric);
     if (t->nhid)
@@ -154,7 +158,10 @@ static void link_message(void *buf, unsigned i)
     struct nlmsghdr *h = message(buf, RTM_NEWLINK, 0);
     struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
 
-    *m = (struct ifinfomsg){.ifi_index = (int)(11 + i), .ifi_flags = !link_up[i] ? 0 : carrier[i] ? IFF_UP | IFF_RUNNING : IFF_UP};
+    *m = (struct ifinfomsg){.ifi_index = (int)(11 + i),
+                            .ifi_flags = !link_up[i]  ? 0
+                                         : carrier[i] ? IFF_UP | IFF_RUNNING
+                                                      : IFF_UP};
     mnl_attr_put_u32(h, IFLA_MTU, 1500);
 }
 
@@ -278,7 +285,8 @@ static void insert4(unsigned place)
 {
     const struct model_place *p = &model_place[place];
     unsigned how = model_pick(4), first, end; // 0 add, 1 append, 2 prepend, 3 replace
-    struct model_route t = {.legs = (uint8_t)(1u << model_pick(4)), .metric = (uint8_t)(model_pick(2) * 5),
+    struct model_route t = {.legs = (uint8_t)(1u << model_pick(4)),
+                            .metric = (uint8_t)(model_pick(2) * 5),
                             .protocol = (uint8_t)(model_pick(8) ? 186 : 4)};
 
     if (model_pick(6) == 0)
@@ -302,7 +310,11 @@ static void insert4(unsigned place)
         return;
     }
     plan_insert(place, how == 1 ? end : first, &t);
-    plan_send(RTM_NEWROUTE, (uint16_t)(NLM_F_CREATE | (first == end ? NLM_F_EXCL : how == 1 ? NLM_F_APPEND : 0)), place, &t);
+    plan_send(RTM_NEWROUTE,
+              (uint16_t)(NLM_F_CREATE | (first == end ? NLM_F_EXCL
+                                         : how == 1   ? NLM_F_APPEND
+                                                      : 0)),
+              place, &t);
 }
 
 static void flush4(uint8_t nhid, uint8_t legs)
@@ -397,7 +409,10 @@ static void insert6(unsigned place)
 {
     const struct model_place *p = &model_place[place];
     unsigned how = model_pick(3), at; // 0 add, 1 append, 2 replace
-    struct model_route t = {.legs = (uint8_t)(1 + model_pick(15)), .metric = (uint8_t)(model_pick(2) * 5 + 1), .protocol = 4}, whole = t, leg = t;
+    struct model_route t = {.legs = (uint8_t)(1 + model_pick(15)),
+                            .metric = (uint8_t)(model_pick(2) * 5 + 1),
+                            .protocol = 4},
+                       whole = t, leg = t;
     bool single = __builtin_popcount(t.legs) == 1, there;
 
     at = span_begin(p, t.metric);
@@ -419,7 +434,8 @@ static void insert6(unsigned place)
         leg.legs = (uint8_t)(rest & -rest);
         plan(LEG_ADD, place, at)->route = leg;
     }
-    plan_send(RTM_NEWROUTE, (uint16_t)(single && there && how == 2 ? NLM_F_REPLACE : NLM_F_CREATE), place, &whole);
+    plan_send(RTM_NEWROUTE, (uint16_t)(single && there && how == 2 ? NLM_F_REPLACE : NLM_F_CREATE),
+              place, &whole);
 }
 
 void model_change(void)
@@ -509,7 +525,8 @@ static bool fill_leaf(struct datagram *d, unsigned first, unsigned *rows)
     return false;
 }
 
-// fib_table_dump(): it goes on at the first leaf from where it was, and leaves out as many routes as it had shown of that one.
+// fib_table_dump(): it goes on at the first leaf from where it was, and leaves out as many routes
+// as it had shown of that one.
 static bool fill4(struct datagram *d, unsigned *rows)
 {
     unsigned next;
@@ -530,7 +547,8 @@ static bool fill4(struct datagram *d, unsigned *rows)
     return false;
 }
 
-// fib6_dump_table(): a tree that has changed is walked again, leaving out as many prefixes as were shown.
+// fib6_dump_table(): a tree that has changed is walked again, leaving out as many prefixes as were
+// shown.
 static bool fill6(struct datagram *d, unsigned *rows)
 {
     if (dump.sernum != sernum[dump.local]) {
@@ -602,7 +620,8 @@ bool model_fill(void)
         close_row(&d);
         dump.running = false;
     }
-    while (dump.type == RTM_GETROUTE && (model_pick(3) == 0 || steps[step_from].soon) && model_step()) // before it stands in the queue
+    while (dump.type == RTM_GETROUTE && (model_pick(3) == 0 || steps[step_from].soon) &&
+           model_step()) // before it stands in the queue
         ;
     enqueue(&d);
     return true;
@@ -629,10 +648,13 @@ void model_lose(void)
 
 void model_make(uint32_t portid)
 {
-    static const char *const text[MODEL_PLACES] = { // in the order of the kernel's walks
-        "20.0.0.0/26", "20.0.0.0/26", "20.0.0.0/25", "20.0.0.0/24", "20.0.0.0/24", "20.0.1.0/24", "20.0.2.0/25", "20.0.2.0/24", "20.0.2.0/24",
-        "20.0.3.0/24", "2001:db8:0:1::/64", "2001:db8::/48", "2001:db8:1::/48", "2001:db8:2::/48", "2001:db8::/32", "2001:db9::/48",
-        "2001:db9::/32", "2001:dba::/32", "2001:db8::/48", "2001:dba::/32"};
+    static const char *const text[MODEL_PLACES] = {
+        // in the order of the kernel's walks
+        "20.0.0.0/26",     "20.0.0.0/26",     "20.0.0.0/25",       "20.0.0.0/24",
+        "20.0.0.0/24",     "20.0.1.0/24",     "20.0.2.0/25",       "20.0.2.0/24",
+        "20.0.2.0/24",     "20.0.3.0/24",     "2001:db8:0:1::/64", "2001:db8::/48",
+        "2001:db8:1::/48", "2001:db8:2::/48", "2001:db8::/32",     "2001:db9::/48",
+        "2001:db9::/32",   "2001:dba::/32",   "2001:db8::/48",     "2001:dba::/32"};
 
     port = portid;
     queue_n = step_from = step_n = 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_multicast.c - multicast routes on their way from configuration and kernel to the table of forwarders
+// rib_multicast.c - multicast routes on their way from configuration and kernel to the table of
+// forwarders
 //
 // The kernel's routes come as events and dumps like the others (rib_sync.c): a
 // row confirms its route, and what no row has confirmed is swept. Its (*,G)
-// take packets from each of their outputs, too. A route with an output that is none of our interfaces
-// is left to the kernel as a whole (MULTICAST_SLOW).
+// take packets from each of their outputs, too. A route with an output that is none of our
+// interfaces is left to the kernel as a whole (MULTICAST_SLOW).
 #include "rib/rib_multicast.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 #define GROUPS_MAX 4096 // of a link
-#define TABLE4_DEFAULT 253 // where IPv4 multicast routes without a VRF live; IPv6 ones are in the main table
+#define TABLE4_DEFAULT                                                                             \
+    253 // where IPv4 multicast routes without a VRF live; IPv6 ones are in the main table
 
 static struct rib_mroute **place(struct rib_mroutes *t, const struct multicast_key *k)
 {
@@ -64,7 +66,8 @@ static uint16_t iface_of_name(const struct rib_vr *v, const char *name)
 {
     const struct iface *i = iface_find_name(name);
 
-    return i && i->vr == v->id && i->ifindex > 0 && iface_of_link(v, i->ifindex) == i->id ? i->id : 0;
+    return i && i->vr == v->id && i->ifindex > 0 && iface_of_link(v, i->ifindex) == i->id ? i->id
+                                                                                          : 0;
 }
 
 static void add_out(struct multicast_entry *e, uint16_t iface, uint8_t ttl)
@@ -73,14 +76,16 @@ static void add_out(struct multicast_entry *e, uint16_t iface, uint8_t ttl)
         e->out[e->n_out++] = (struct multicast_out){.iface = iface, .ttl = ttl};
 }
 
-static void from_static(const struct rib_vr *v, struct multicast_entry *e, const struct multicast_static *s)
+static void from_static(const struct rib_vr *v, struct multicast_entry *e,
+                        const struct multicast_static *s)
 {
     e->in = iface_of_name(v, s->in);
     for (unsigned i = 0; i < s->n_out; i++)
         add_out(e, iface_of_name(v, s->out[i].iface), s->out[i].ttl);
 }
 
-static void from_kernel(const struct rib_vr *v, struct multicast_entry *e, const struct netlink_mroute *m)
+static void from_kernel(const struct rib_vr *v, struct multicast_entry *e,
+                        const struct netlink_mroute *m)
 {
     static const uint8_t any[16];
 
@@ -95,7 +100,8 @@ static void from_kernel(const struct rib_vr *v, struct multicast_entry *e, const
     }
 }
 
-// Forwarders have it so already: most routes do not concern the interface for which all are looked at.
+// Forwarders have it so already: most routes do not concern the interface for which all are looked
+// at.
 static bool is_published(const struct rib_vr *v, const struct multicast_entry *e)
 {
     const struct multicast_table *t = multicast_table[v->id][e->key.family == IP6];
@@ -120,8 +126,9 @@ static int publish(struct rib_vr *v, const struct rib_mroute *r)
         from_kernel(v, &e, r->kernel);
     err = is_published(v, &e) ? 0 : multicast_set(v->id, &e);
     if (err && !v->mroutes->full)
-        log_warning("rib: multicast table full, packets of the route are dropped: vr=%u routes=%u error=%d", v->id,
-                    v->mroutes->n, err);
+        log_warning(
+            "rib: multicast table full, packets of the route are dropped: vr=%u routes=%u error=%d",
+            v->id, v->mroutes->n, err);
     v->mroutes->full = err;
     return err;
 }
@@ -158,7 +165,8 @@ static void forget_kernel(struct rib_vr *v, struct rib_mroute *r)
     settle(v, r);
 }
 
-static void take_kernel(struct rib_vr *v, const struct multicast_key *k, const struct netlink_mroute *m, bool is_row)
+static void take_kernel(struct rib_vr *v, const struct multicast_key *k,
+                        const struct netlink_mroute *m, bool is_row)
 {
     struct rib_mroute *r = get(v, k);
     bool same = r->kernel && !memcmp(r->kernel, m, sizeof *m);
@@ -166,7 +174,8 @@ static void take_kernel(struct rib_vr *v, const struct multicast_key *k, const s
     r->gen = v->gen;
     if (same)
         return;
-    if (is_row && !r->kernel) // that only its outputs differ is a link's coming or going, of which nobody tells
+    if (is_row && !r->kernel) // that only its outputs differ is a link's coming or going, of which
+                              // nobody tells
         rib_sync_diverge_key(v, id_of(k));
     if (!r->kernel)
         r->kernel = malloc(sizeof *m);
@@ -180,7 +189,8 @@ void rib_multicast_event(struct rib_vr *v, const struct netlink_event *e, bool i
     const struct netlink_mroute *m = &e->mroute;
     struct multicast_key k = {.family = m->family};
 
-    if (m->table != (v->table == RIB_TABLE_MAIN && m->family == IP4 ? TABLE4_DEFAULT : v->table) || !m->resolved)
+    if (m->table != (v->table == RIB_TABLE_MAIN && m->family == IP4 ? TABLE4_DEFAULT : v->table) ||
+        !m->resolved)
         return;
     memcpy(k.source, m->source, 16);
     memcpy(k.group, m->group, 16);
@@ -247,7 +257,8 @@ static bool is_wide(const struct ip_addr *a)
     return a->family == IP4 ? a->b[0] != 224 || a->b[1] || a->b[2] : (a->b[1] & 15) > 2;
 }
 
-// Our interface that its packets come by: its own, or that of the device it stands on (VRRP's macvlan on a TAP). 0: none.
+// Our interface that its packets come by: its own, or that of the device it stands on (VRRP's
+// macvlan on a TAP). 0: none.
 static uint16_t iface_under(const struct rib_vr *v, const struct rib_link *l)
 {
     return l->iface || !l->told.lower ? l->iface : iface_of_link(v, l->told.lower);
@@ -255,7 +266,8 @@ static uint16_t iface_under(const struct rib_vr *v, const struct rib_link *l)
 
 static struct multicast_entry join_entry(uint16_t iface, const struct ip_addr *group)
 {
-    struct multicast_entry e = {.key = {.family = group->family, .iface = iface}, .flags = MULTICAST_JOIN};
+    struct multicast_entry e = {.key = {.family = group->family, .iface = iface},
+                                .flags = MULTICAST_JOIN};
 
     memcpy(e.key.group, group->b, group->family == IP4 ? 4 : 16);
     return e;
@@ -266,7 +278,9 @@ static void join(struct rib_vr *v, const struct rib_link *l, const struct ip_add
     struct multicast_entry e = join_entry(iface_under(v, l), group);
 
     if (e.key.iface && multicast_set(v->id, &e))
-        log_warning("rib: table full, the kernel does not get packets to a joined group or link-local address: vr=%u link=%s", v->id, l->name);
+        log_warning("rib: table full, the kernel does not get packets to a joined group or "
+                    "link-local address: vr=%u link=%s",
+                    v->id, l->name);
 }
 
 static void leave(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)
@@ -282,7 +296,8 @@ static bool is_link_local(const struct ip_addr *a)
     return a->family == IP6 && a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;
 }
 
-// A link-local address means something on its link alone, so no FIB has it. It stands beside the groups joined there.
+// A link-local address means something on its link alone, so no FIB has it. It stands beside the
+// groups joined there.
 void rib_multicast_own(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *a, bool on)
 {
     if (!is_link_local(a))
@@ -354,7 +369,8 @@ void rib_multicast_daemon(struct rib_vr *v, struct rib_link *l, uint8_t family, 
     if (l->iface)
         multicast_daemon_set(l->iface, family, runs);
     // outputs on it come and go in silence
-    rib_sync_want(v, 1u << (family == IP6 ? RIB_STAGE_MROUTE6 : RIB_STAGE_MROUTE4), VERIFY_DELAY_NS);
+    rib_sync_want(v, 1u << (family == IP6 ? RIB_STAGE_MROUTE6 : RIB_STAGE_MROUTE4),
+                  VERIFY_DELAY_NS);
 }
 
 void rib_multicast_bind(struct rib_vr *v, struct rib_link *l)

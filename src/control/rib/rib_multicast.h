@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_multicast.h - multicast routes on their way from configuration and kernel to the table of forwarders
+// rib_multicast.h - multicast routes on their way from configuration and kernel to the table of
+// forwarders
 //
 // Per virtual router, a route for each key, with what the kernel says and what
 // the configuration says; the configuration goes first. Outputs are kept as
@@ -35,7 +36,8 @@ void rib_multicast_sweep(struct rib_vr *v, uint8_t family); // end of a dump
 void rib_multicast_group(struct rib_vr *v, const struct netlink_group *g, bool del);
 void rib_multicast_sweep_groups(struct rib_vr *v, uint8_t family);
 void rib_multicast_daemon(struct rib_vr *v, struct rib_link *l, uint8_t family, bool runs);
-void rib_multicast_own(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *a, bool on); // an address of the host's came or goes
+void rib_multicast_own(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *a,
+                       bool on); // an address of the host's came or goes
 void rib_multicast_link_gone(struct rib_vr *v, struct rib_link *l);
 
 // --- our interfaces: l->iface is set ---

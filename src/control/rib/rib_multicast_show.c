@@ -12,7 +12,8 @@
 #include "table/iface.h"
 
 struct question {
-    void (*done)(void *ctx, const struct multicast_row *row, unsigned n, const struct multicast_join_row *join, unsigned n_join);
+    void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
+                 const struct multicast_join_row *join, unsigned n_join);
     void *ctx;
     VEC(struct multicast_row) row;
     VEC(struct multicast_join_row) join;

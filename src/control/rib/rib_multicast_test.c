@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_multicast_test.c - multicast routes of a real kernel, which this program makes as a routing daemon does, and configured ones
+// rib_multicast_test.c - multicast routes of a real kernel, which this program makes as a routing
+// daemon does, and configured ones
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/mroute.h>
@@ -40,9 +41,12 @@ static void daemon_start(void)
     must(setsockopt(daemon6, IPPROTO_IPV6, MRT6_INIT, &one, sizeof one));
     for (unsigned i = 0; i < 2; i++) {
         unsigned ifindex = if_nametoindex(i ? "e2" : "e1");
-        struct vifctl v4 = {.vifc_vifi = (vifi_t)i, .vifc_flags = VIFF_USE_IFINDEX, .vifc_threshold = 1,
+        struct vifctl v4 = {.vifc_vifi = (vifi_t)i,
+                            .vifc_flags = VIFF_USE_IFINDEX,
+                            .vifc_threshold = 1,
                             .vifc_lcl_ifindex = (int)ifindex};
-        struct mif6ctl v6 = {.mif6c_mifi = (mifi_t)i, .vifc_threshold = 1, .mif6c_pifi = (uint16_t)ifindex};
+        struct mif6ctl v6 = {
+            .mif6c_mifi = (mifi_t)i, .vifc_threshold = 1, .mif6c_pifi = (uint16_t)ifindex};
         must(setsockopt(daemon4, IPPROTO_IP, MRT_ADD_VIF, &v4, sizeof v4));
         must(setsockopt(daemon6, IPPROTO_IPV6, MRT6_ADD_MIF, &v6, sizeof v6));
     }
@@ -65,7 +69,10 @@ static void kernel_route4(const char *source, const char *group, bool add)
     c.mfcc_ttls[1] = 5;
     if (!source)
         c.mfcc_ttls[0] = 1; // the kernel asks for it
-    must(setsockopt(daemon4, IPPROTO_IP, source ? (add ? MRT_ADD_MFC : MRT_DEL_MFC) : add ? MRT_ADD_MFC_PROXY : MRT_DEL_MFC_PROXY,
+    must(setsockopt(daemon4, IPPROTO_IP,
+                    source ? (add ? MRT_ADD_MFC : MRT_DEL_MFC)
+                    : add  ? MRT_ADD_MFC_PROXY
+                           : MRT_DEL_MFC_PROXY,
                     &c, sizeof c));
 }
 
@@ -105,9 +112,11 @@ static const char *entry(const char *source, const char *group)
         return "none";
     n = snprintf(text, sizeof text, "%s >", e->in ? iface_get(e->in)->name : "-");
     for (unsigned i = 0; i < e->n_out; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, " %s/%u", iface_get(e->out[i].iface)->name, e->out[i].ttl);
-    snprintf(text + n, sizeof text - (size_t)n, "%s%s%s", e->flags & MULTICAST_KERNEL ? " kernel" : "",
-             e->flags & MULTICAST_SLOW ? " slow" : "", e->flags & MULTICAST_TREE ? " tree" : "");
+        n += snprintf(text + n, sizeof text - (size_t)n, " %s/%u", iface_get(e->out[i].iface)->name,
+                      e->out[i].ttl);
+    snprintf(text + n, sizeof text - (size_t)n, "%s%s%s",
+             e->flags & MULTICAST_KERNEL ? " kernel" : "", e->flags & MULTICAST_SLOW ? " slow" : "",
+             e->flags & MULTICAST_TREE ? " tree" : "");
     return text;
 }
 
@@ -172,7 +181,8 @@ static void what_was_there_before_us_is_dumped(void **state)
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
     kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
-    // a router that begins now: the same kernel, seen for the first time; the interfaces are the other's
+    // a router that begins now: the same kernel, seen for the first time; the interfaces are the
+    // other's
     struct vr *late = vr_new("late");
     assert_non_null(late);
     assert_int_equal(rib_manager_vr_add(late->id, -1, 254), 0);
@@ -191,7 +201,8 @@ static void an_output_that_is_not_ours_leaves_the_route_to_the_kernel(void **sta
     struct mfcctl c = {.mfcc_parent = 0};
 
     daemon_start();
-    kit_do("ip link add foreign type veth peer name other && ip addr add 10.0.9.1/24 dev foreign && ip link set foreign up");
+    kit_do("ip link add foreign type veth peer name other && ip addr add 10.0.9.1/24 dev foreign "
+           "&& ip link set foreign up");
     v.vifc_lcl_ifindex = (int)if_nametoindex("foreign");
     must(setsockopt(daemon4, IPPROTO_IP, MRT_ADD_VIF, &v, sizeof v));
     c.mfcc_origin.s_addr = inet_addr("10.0.1.2");
@@ -199,12 +210,14 @@ static void an_output_that_is_not_ours_leaves_the_route_to_the_kernel(void **sta
     c.mfcc_ttls[1] = c.mfcc_ttls[2] = 1;
     must(setsockopt(daemon4, IPPROTO_IP, MRT_ADD_MFC, &c, sizeof c));
     kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel slow"));
-    must(setsockopt(daemon4, IPPROTO_IP, MRT_DEL_VIF, &v, sizeof v)); // of which the kernel does not tell
+    must(setsockopt(daemon4, IPPROTO_IP, MRT_DEL_VIF, &v,
+                    sizeof v)); // of which the kernel does not tell
     kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel"));
     kit_do("ip link del foreign");
 }
 
-static struct multicast_static fixed(const char *source, const char *group, const char *in, const char *out)
+static struct multicast_static fixed(const char *source, const char *group, const char *in,
+                                     const char *out)
 {
     struct multicast_static s = {.key = key(source, group), .n_out = 1, .out[0].ttl = 3};
 
@@ -215,7 +228,8 @@ static struct multicast_static fixed(const char *source, const char *group, cons
 
 static void configured_routes_go_before_the_kernels(void **state)
 {
-    struct multicast_static s = fixed("10.0.1.2", "239.1.1.1", "e2", "e1"), none = fixed(NULL, "239.9.9.9", "e2", "e1");
+    struct multicast_static s = fixed("10.0.1.2", "239.1.1.1", "e2", "e1"),
+                            none = fixed(NULL, "239.9.9.9", "e2", "e1");
 
     assert_int_equal(rib_manager_multicast_set("default", &s), 0);
     assert_true(is("10.0.1.2", "239.1.1.1", "e2 > e1/3"));
@@ -279,7 +293,8 @@ static void groups_that_the_host_joins_are_known(void **state)
 
 static bool answered;
 
-static void check_rows(void *ctx, const struct multicast_row *row, unsigned n, const struct multicast_join_row *join, unsigned n_join)
+static void check_rows(void *ctx, const struct multicast_row *row, unsigned n,
+                       const struct multicast_join_row *join, unsigned n_join)
 {
     answered = true;
     assert_int_equal(n, 2);
@@ -334,10 +349,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(routes_of_the_kernel_come_and_go, open_all, close_all),
-        cmocka_unit_test_setup_teardown(interfaces_tell_whether_a_daemon_works_on_them, open_all, close_all),
+        cmocka_unit_test_setup_teardown(interfaces_tell_whether_a_daemon_works_on_them, open_all,
+                                        close_all),
         cmocka_unit_test_setup_teardown(what_was_there_before_us_is_dumped, open_all, close_all),
-        cmocka_unit_test_setup_teardown(an_output_that_is_not_ours_leaves_the_route_to_the_kernel, open_all, close_all),
-        cmocka_unit_test_setup_teardown(configured_routes_go_before_the_kernels, open_all, close_all),
+        cmocka_unit_test_setup_teardown(an_output_that_is_not_ours_leaves_the_route_to_the_kernel,
+                                        open_all, close_all),
+        cmocka_unit_test_setup_teardown(configured_routes_go_before_the_kernels, open_all,
+                                        close_all),
         cmocka_unit_test_setup_teardown(routes_follow_their_interfaces, open_all, close_all),
         cmocka_unit_test_setup_teardown(groups_that_the_host_joins_are_known, open_all, close_all),
         cmocka_unit_test_setup_teardown(control_is_told_of_all, open_all, close_all),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_neigh_test.c - neighbors and held packets: real kernel, real ARP and ND, the test plays the forwarder
+// rib_neigh_test.c - neighbors and held packets: real kernel, real ARP and ND, the test plays the
+// forwarder
 //
 // The test puts packets on the hold ring as a forwarder would and reads what
 // comes to its inject ring. The peers in the second namespace answer. Every
@@ -72,12 +73,14 @@ static void put_on_hold(const struct ip_addr *dst, uint32_t nexthop)
         memcpy(rte_pktmbuf_mtod_offset(m, char *, 16), dst->b, 4);
     else
         memcpy(rte_pktmbuf_mtod_offset(m, char *, 24), dst->b, 16);
-    *packet_meta(m) = (struct packet_meta){.vr = 0, .iface = kit_iface[2], .family = dst->family, .nexthop = nexthop};
+    *packet_meta(m) = (struct packet_meta){
+        .vr = 0, .iface = kit_iface[2], .family = dst->family, .nexthop = nexthop};
     assert_int_equal(rte_ring_enqueue(exchange_hold, m), 0);
     sent++;
 }
 
-// As a forwarder does with a burst of n: the id from the FIB, once; its kind says whether the packets have to wait.
+// As a forwarder does with a burst of n: the id from the FIB, once; its kind says whether the
+// packets have to wait.
 static bool send_burst_to(const char *text, unsigned n)
 {
     struct ip_addr dst;
@@ -107,7 +110,8 @@ static bool receive(uint32_t *nexthop)
     struct rte_mbuf *m = NULL;
     enum nexthop_kind kind;
 
-    for (int ms = 0; ms < KIT_PATIENCE_MS && rte_ring_dequeue(exchange_inject[0], (void **)&m); ms += 5)
+    for (int ms = 0; ms < KIT_PATIENCE_MS && rte_ring_dequeue(exchange_inject[0], (void **)&m);
+         ms += 5)
         kit_run(5);
     if (!m)
         return false;
@@ -115,7 +119,8 @@ static bool receive(uint32_t *nexthop)
     assert_int_equal(packet_meta(m)->kind, INJECT_NEXTHOP);
     *nexthop = packet_meta(m)->nexthop;
     kind = nexthop_word_kind(nexthop_word(nexthop_get(*nexthop)));
-    if (kind == NEXTHOP_FAILED || kind == NEXTHOP_UNREACHABLE) // the latter when read seconds later only
+    if (kind == NEXTHOP_FAILED ||
+        kind == NEXTHOP_UNREACHABLE) // the latter when read seconds later only
         returned++;
     else
         assert_int_equal(kind, NEXTHOP_ADJACENCY);
@@ -259,7 +264,8 @@ static void an_address_scan_is_bounded_and_hurts_nobody(void **state)
 
 static void use(uint32_t nexthop) // as a forwarder does with each packet
 {
-    __atomic_store_n(&nexthop_used_mark[0][nexthop], __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&nexthop_used_mark[0][nexthop],
+                     __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 static void used_hosts_do_not_go_stale(void **state)
@@ -273,10 +279,13 @@ static void used_hosts_do_not_go_stale(void **state)
     assert_true(receive(&nexthop));
     kit_expect("10.0.1.2", peer_adjacency(1));
     kit_expect("10.0.2.2", peer_adjacency(2));
-    kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr //;s/ .*//') nud stale");
-    kit_do("ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr //;s/ .*//') nud stale");
+    kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr "
+           "//;s/ .*//') nud stale");
+    kit_do("ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr "
+           "//;s/ .*//') nud stale");
     rcu_online();
-    nexthop = fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = RTE_BE32(0x0a000102)});
+    nexthop =
+        fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = RTE_BE32(0x0a000102)});
     rcu_offline();
     for (int i = 0; i < 600 && !fresh; i++) { // forwarders mark what they use
         use(nexthop);
@@ -287,7 +296,8 @@ static void used_hosts_do_not_go_stale(void **state)
     kit_do("ip neigh show 10.0.2.2 | grep -q STALE"); // nobody uses this one
 }
 
-// Sends until the host is resolved on link `i`: others may fill the kernel's table meanwhile, which is one for all namespaces.
+// Sends until the host is resolved on link `i`: others may fill the kernel's table meanwhile, which
+// is one for all namespaces.
 static void resolve(const char *host, int i)
 {
     for (int k = 0; k < 600 && strncmp(kit_fib(host), "adj", 3); k++) {
@@ -297,10 +307,12 @@ static void resolve(const char *host, int i)
     kit_expect(host, peer_adjacency(i));
 }
 
-// The kernel's table is one for all namespaces. Entries nobody refreshes, and more than there is room for.
+// The kernel's table is one for all namespaces. Entries nobody refreshes, and more than there is
+// room for.
 static void fill_the_kernels_table(void)
 {
-    kit_try("for i in $(seq 0 1199); do echo neigh add 172.16.$((i / 250)).$((i %% 250 + 1)) dev e2 lladdr 02:00:00:00:00:01 nud stale; "
+    kit_try("for i in $(seq 0 1199); do echo neigh add 172.16.$((i / 250)).$((i %% 250 + 1)) dev "
+            "e2 lladdr 02:00:00:00:00:01 nud stale; "
             "done | ip -force -batch - 2>/dev/null");
 }
 
@@ -319,14 +331,17 @@ static void a_host_in_use_outlives_a_full_table_of_the_kernel(void **state)
     uint32_t nexthop;
     bool pushed_out = false;
 
-    kit_eventually(neigh_limit_table(IP4)->limit && neigh_limit_table(IP4)->entries < neigh_limit_table(IP4)->limit / 2);
+    kit_eventually(neigh_limit_table(IP4)->limit &&
+                   neigh_limit_table(IP4)->entries < neigh_limit_table(IP4)->limit / 2);
     resolve("10.0.1.2", 1);
     resolve("10.0.2.2", 2);
     nexthop = fib_id(RTE_BE32(0x0a000102));
     kit_peer("ip link set p1 arp off"); // the kernel does not learn it again so soon
     for (int i = 0; i < 20 && !pushed_out; i++) {
-        kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr //;s/ .*//') nud stale; "
-               "ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr //;s/ .*//') nud stale; "
+        kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr "
+               "//;s/ .*//') nud stale; "
+               "ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr "
+               "//;s/ .*//') nud stale; "
                "ip neigh flush to 172.16.0.0/16");
         kit_run(6000); // what was confirmed within five seconds stays
         use(nexthop);
@@ -358,10 +373,12 @@ static void the_kernels_table_tells_its_size(void **state)
         assert_int_equal(neigh_limit_table(IP4)->limit, limit);
     }
     assert_in_range(neigh_limit_pending(IP4), 2, 1024);
-    assert_true(neigh_limit_pending(IP4) <= neigh_limit_table(IP4)->limit / 2 || neigh_limit_pending(IP4) == 2);
+    assert_true(neigh_limit_pending(IP4) <= neigh_limit_table(IP4)->limit / 2 ||
+                neigh_limit_pending(IP4) == 2);
 }
 
-// A more specific route onto another link, and away again: the prefix of the route is that of the host itself.
+// A more specific route onto another link, and away again: the prefix of the route is that of the
+// host itself.
 static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **state)
 {
     static const char *const host[2] = {"10.0.1.2", "fd01::2"};
@@ -378,14 +395,16 @@ static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **s
     }
 }
 
-// The kernel believes it; what was known before stays in force, and nobody new gets a group's MAC, unless the operator says so.
+// The kernel believes it; what was known before stays in force, and nobody new gets a group's MAC,
+// unless the operator says so.
 static void a_group_mac_is_believed_of_nobody(void **state)
 {
     resolve("10.0.1.2", 1);
     kit_do("ip neigh change 10.0.1.2 dev e1 lladdr 01:00:5e:00:00:01 nud stale");
     kit_do("ip neigh replace 10.0.1.77 dev e1 lladdr ff:ff:ff:ff:ff:ff nud reachable");
     kit_do("ip neigh replace 10.0.1.78 dev e1 lladdr 01:00:5e:00:00:01 nud permanent");
-    kit_expect("10.0.1.78", "adjacency e1 01:00:5e:00:00:01"); // what was said before it has been heard
+    kit_expect("10.0.1.78",
+               "adjacency e1 01:00:5e:00:00:01"); // what was said before it has been heard
     assert_string_equal(kit_fib("10.0.1.2"), peer_adjacency(1));
     assert_string_equal(kit_fib("10.0.1.77"), "glean e1");
 }
@@ -432,7 +451,8 @@ int main(void)
 
     kit_init();
     snprintf(name, sizeof name, "rib-neigh-test-%d", getpid());
-    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 64, .no_huge = true}, err, sizeof err)) {
+    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 64, .no_huge = true}, err,
+                 sizeof err)) {
         fprintf(stderr, "%s\n", err);
         return 1;
     }

@@ -32,9 +32,10 @@ static void key_fill(struct rib_path *p, const struct netlink_route *m)
 
 static uint64_t path_hash(const struct rib_path *p)
 {
-    uint64_t h = hash_mix64((uint64_t)p->nhid << 32 | p->metrics_hash) ^
-                 hash_mix64((uint64_t)p->family | (uint64_t)p->type << 8 | (uint64_t)p->scope << 16 |
-                            (uint64_t)p->n_hops << 24 | (uint64_t)p->encap << 40);
+    uint64_t h =
+        hash_mix64((uint64_t)p->nhid << 32 | p->metrics_hash) ^
+        hash_mix64((uint64_t)p->family | (uint64_t)p->type << 8 | (uint64_t)p->scope << 16 |
+                   (uint64_t)p->n_hops << 24 | (uint64_t)p->encap << 40);
 
     if (p->prefsrc.family)
         h ^= hash_bytes(p->prefsrc.b, 16, 1);
@@ -90,7 +91,8 @@ static uint8_t fixed_kind(const struct rib_path *p)
     case RTN_BLACKHOLE: return NEXTHOP_BLACKHOLE;
     case RTN_PROHIBIT: return NEXTHOP_PROHIBIT;
     case RTN_UNREACHABLE: return NEXTHOP_UNREACHABLE;
-    // It ends the table's lookup. What tables Linux asks next (rule 32767: default) are not followed: rib_unfollowed.c.
+    // It ends the table's lookup. What tables Linux asks next (rule 32767: default) are not
+    // followed: rib_unfollowed.c.
     case RTN_THROW: return NEXTHOP_NO_ROUTE;
     default: return p->encap ? NEXTHOP_UNREACHABLE : 0;
     }
@@ -104,7 +106,8 @@ static void path_fill(struct rib_vr *v, struct rib_path *p)
         p->object = nexthop_object_get(v, p->nhid);
         *vec_push(&p->object->path) = p->id;
     } else {
-        // A broadcast address is ours as long as its link is up; the others do not depend on a link.
+        // A broadcast address is ours as long as its link is up; the others do not depend on a
+        // link.
         unsigned n = !p->own.fixed || p->type == RTN_BROADCAST ? p->n_hops : 0;
 
         hop_set_fill(v, &p->own, p->hop, n, n > 1 && !p->own.fixed);
@@ -188,7 +191,8 @@ bool rib_path_usable(const struct rib_vr *v, const struct rib_path *p)
 uint64_t rib_path_links(const struct rib_path *p)
 {
     const struct hop_set *s = p->object ? &p->object->set : &p->own;
-    uint64_t links = p->object && !p->object->announced ? UINT64_MAX >> 1 : 0; // by which nobody knows any more
+    uint64_t links =
+        p->object && !p->object->announced ? UINT64_MAX >> 1 : 0; // by which nobody knows any more
 
     for (unsigned i = 0; i < s->n; i++)
         links |= rib_link_bit(s->hop[i].key.ifindex);

@@ -45,7 +45,8 @@ static inline void *pool_at(const struct pool *p, uint32_t id)
     return p->chunk[id >> POOL_CHUNK_BITS] + (size_t)(id & (POOL_CHUNK - 1)) * p->size;
 }
 
-// A zeroed item's number. Aborts when the machine is out of memory, like every small allocation of a manager.
+// A zeroed item's number. Aborts when the machine is out of memory, like every small allocation of
+// a manager.
 static inline uint32_t pool_new(struct pool *p)
 {
     uint32_t id = p->free;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_redirect.c - where rules of access lists redirect to is kept resolved, as gateways are
 //
-// In every virtual router that has the address on a link. Forwarders ask the FIB for the way (forwarder/acl_act.c); what has to be
-// seen to is that the neighbor is asked for before the first packet and not forgotten after the last. Once a second all of it is
-// found anew, since routes, links and lists change.
+// In every virtual router that has the address on a link. Forwarders ask the FIB for the way
+// (forwarder/acl_act.c); what has to be seen to is that the neighbor is asked for before the first
+// packet and not forgotten after the last. Once a second all of it is found anew, since routes,
+// links and lists change.
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static int link_of(struct rib_vr *v, const struct ip_addr *a)
     if (!node)
         return 0;
     const struct rib_path *p = rib_path_at(v, rib_route_at(r, rib_best(v, r, node))->path);
-    return p->type == RTN_UNICAST && p->n_hops == 1 && !p->hop[0].gateway.family ? p->hop[0].ifindex : 0;
+    return p->type == RTN_UNICAST && p->n_hops == 1 && !p->hop[0].gateway.family ? p->hop[0].ifindex
+                                                                                 : 0;
 }
 
 static void keep(struct rib_vr *v, const struct ip_addr *to, unsigned n)

@@ -28,15 +28,18 @@
 // right before, and they kept it so. The gaps of a dump and those of the one
 // before have less and less in common, however much changes meanwhile.
 //
-// One kind of IPv6 route the rows never show: what stands between two legs of a multipath route, to which Linux jumps from the
-// first leg to the last. So what we have behind such a route and the rows do not show may be there or not. IPv6 deletions are all
-// announced, so it stays; when the legs go, rib_event.c asks for a dump, which shows it.
+// One kind of IPv6 route the rows never show: what stands between two legs of a multipath route, to
+// which Linux jumps from the first leg to the last. So what we have behind such a route and the
+// rows do not show may be there or not. IPv6 deletions are all announced, so it stays; when the
+// legs go, rib_event.c asks for a dump, which shows it.
 #include "rib/rib.h"
 #include "rib/rib_unfollowed.h"
 
 enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table)
 {
-    return table == v->table ? RIB_GAP_ROUTER : table == RIB_TABLE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_OTHER;
+    return table == v->table          ? RIB_GAP_ROUTER
+           : table == RIB_TABLE_LOCAL ? RIB_GAP_LOCAL
+                                      : RIB_GAP_OTHER;
 }
 
 static uint8_t flags_of(const struct rib_shown *s)
@@ -61,7 +64,8 @@ static uint32_t first_of(const struct rib *r, uint32_t node, uint8_t flags, uint
 {
     uint32_t id = rib_trie_at(&r->trie, node)->head;
 
-    for (*prev = 0; id && rib_route_at(r, id)->flags != flags && rib_route_at(r, id)->flags == RIB_ROUTE_LOCAL;
+    for (*prev = 0;
+         id && rib_route_at(r, id)->flags != flags && rib_route_at(r, id)->flags == RIB_ROUTE_LOCAL;
          id = rib_route_at(r, id)->next)
         *prev = id;
     return id && rib_route_at(r, id)->flags == flags ? id : 0;
@@ -79,8 +83,10 @@ static bool is_row(const struct rib_route *t, const struct rib_shown_row *row)
     return t->path == row->path->id && t->metric == row->metric && t->protocol == row->protocol;
 }
 
-// The multipath route behind whose first leg the walk is, and no row of its metric since; NULL: none.
-static const struct rib_shown_row *veil_of(const struct rib_shown_row *row, const struct rib_shown_row *veil)
+// The multipath route behind whose first leg the walk is, and no row of its metric since; NULL:
+// none.
+static const struct rib_shown_row *veil_of(const struct rib_shown_row *row,
+                                           const struct rib_shown_row *veil)
 {
     if (row->path->family == IP6 && rib_is_multipath6(row->path) && row->path->n_hops > 1)
         return row;
@@ -88,7 +94,8 @@ static const struct rib_shown_row *veil_of(const struct rib_shown_row *row, cons
 }
 
 // The first route from `id` on that the rows would show; *prev: the one before it.
-static uint32_t pass_hidden(struct rib_vr *v, struct rib *r, uint32_t id, const struct rib_shown_row *veil, uint32_t *prev)
+static uint32_t pass_hidden(struct rib_vr *v, struct rib *r, uint32_t id,
+                            const struct rib_shown_row *veil, uint32_t *prev)
 {
     const struct rib_shown *s = &v->sync.shown;
 
@@ -138,7 +145,8 @@ static void take(struct rib_vr *v, struct rib *r, uint32_t node)
     uint32_t prev, id = first_of(r, node, flags, &prev), next;
     uint64_t gone = 0, added = 0;
 
-    vec_foreach (&s->row, row) { // what is before `prev`, and that, is done; `id` is the first that is not
+    vec_foreach (&s->row,
+                 row) { // what is before `prev`, and that, is done; `id` is the first that is not
         uint32_t same = id = pass_hidden(v, r, id, veil, &prev);
 
         while (same && !is_row(rib_route_at(r, same), row))
@@ -149,7 +157,8 @@ static void take(struct rib_vr *v, struct rib *r, uint32_t node)
             rib_route_move(r, same, prev);
         else
             wrong = "in the kernel but not in the RIB", added |= rib_path_links(row->path);
-        prev = same ? same : rib_route_add(v, r, node, prev, row->path, row->metric, row->protocol, flags);
+        prev = same ? same
+                    : rib_route_add(v, r, node, prev, row->path, row->metric, row->protocol, flags);
         rib_route_at(r, prev)->gen = r->gen;
         veil = veil_of(row, veil);
     }
@@ -236,8 +245,10 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
 
     rib_gaps_row(&v->sync.gaps, table, v->events.datagrams, in_tree ? &m->prefix : NULL);
     if (in_tree && (s->table != table || !prefix_equal(&s->prefix, &m->prefix))) {
-        // IPv6: the kernel has begun again before it had shown all routes of that prefix, perhaps. It shows it again.
-        if (s->table == table && m->prefix.family == IP6 && rib_gap_walks_before(&m->prefix, &s->prefix))
+        // IPv6: the kernel has begun again before it had shown all routes of that prefix, perhaps.
+        // It shows it again.
+        if (s->table == table && m->prefix.family == IP6 &&
+            rib_gap_walks_before(&m->prefix, &s->prefix))
             rib_rows_drop(v);
         else
             rib_rows_end(v);
@@ -252,8 +263,8 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
     s->overtaken |= rib_sync_is_touched(v, &m->prefix);
     row = (struct rib_shown_row){rib_path_get(v, m), m->metric, m->protocol};
     row.path->n_routes++; // so that it outlives the changes until the rows are taken
-    // Shown again, because something was added before it: in IPv6 the kernel begins again with the prefix, in IPv4 it goes on
-    // some routes earlier.
+    // Shown again, because something was added before it: in IPv6 the kernel begins again with the
+    // prefix, in IPv4 it goes on some routes earlier.
     if (is_shown(s, &row)) {
         if (m->prefix.family == IP4) {
             let_go(v, &row);

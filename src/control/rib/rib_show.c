@@ -96,7 +96,8 @@ static void neigh_collect(void *arg)
     rib_reply(neigh_answer, q);
 }
 
-int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx)
+int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
+                      void *ctx)
 {
     struct neigh_question *q = calloc(1, sizeof *q);
 
@@ -243,7 +244,8 @@ static void audit_report(void *arg)
     audit_done(q, v ? &v->audit.last : &(struct rib_audit_report){.result = -ENOENT});
 }
 
-static int ask_audit(uint16_t vr, void (*fn)(void *arg), void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
+static int ask_audit(uint16_t vr, void (*fn)(void *arg),
+                     void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
 {
     struct audit_question *q = calloc(1, sizeof *q);
 
@@ -252,12 +254,14 @@ static int ask_audit(uint16_t vr, void (*fn)(void *arg), void (*done)(void *ctx,
     return rib_ask(fn, q);
 }
 
-int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
+int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
+                      void *ctx)
 {
     return ask_audit(vr, audit_begin, done, ctx);
 }
 
-int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
+int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
+                             void *ctx)
 {
     return ask_audit(vr, audit_report, done, ctx);
 }

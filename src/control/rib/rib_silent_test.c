@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_silent_test.c - what the kernel does without a word, one test per event, against the real kernel
+// rib_silent_test.c - what the kernel does without a word, one test per event, against the real
+// kernel
 //
 // Each test sets routes, does one thing, looks at the FIB, and then lets the
 // verifying dump run: it must find nothing to sweep, that is, the silent
@@ -36,8 +37,10 @@ static void gateways(void)
 {
     for (int i = 1; i <= 2; i++) {
         for (int k = 2; k <= 3; k++) {
-            kit_do("ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent", i, k, i, k, i);
-            kit_do("ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent", i, k, i, k, i);
+            kit_do("ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent",
+                   i, k, i, k, i);
+            kit_do("ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent", i,
+                   k, i, k, i);
         }
     }
 }
@@ -103,7 +106,8 @@ static void objects(void)
     gateways();
     kit_do("ip nexthop add id 10 via 10.0.1.2 dev e1; ip nexthop add id 11 via 10.0.2.2 dev e2");
     kit_do("ip nexthop add id 12 via fd01::2 dev e1; ip nexthop add id 20 group 10/11");
-    kit_do("ip route add 1.1.1.0/24 nhid 10; ip route add 1.2.0.0/16 nhid 20; ip -6 route add 2001:db8:1::/48 nhid 12");
+    kit_do("ip route add 1.1.1.0/24 nhid 10; ip route add 1.2.0.0/16 nhid 20; ip -6 route add "
+           "2001:db8:1::/48 nhid 12");
     kit_expect("1.1.1.1", A1);
     kit_expect("1.2.0.1", "group e1 e2");
     kit_expect("2001:db8:1::1", B1);
@@ -153,7 +157,8 @@ static void nexthop_replace_keeps_the_order_of_candidates(void **state)
     objects();
     kit_do("ip route prepend 1.1.1.0/24 via 10.0.2.2");
     kit_expect("1.1.1.1", A2);
-    kit_do("ip nexthop replace id 10 via 10.0.1.3 dev e1"); // announces the second candidate as one that replaces
+    kit_do("ip nexthop replace id 10 via 10.0.1.3 dev e1"); // announces the second candidate as one
+                                                            // that replaces
     kit_do("ip route add 1.9.9.0/24 via 10.0.2.2");
     kit_expect("1.9.9.1", A2);
     kit_expect("1.1.1.1", A2);
@@ -208,7 +213,8 @@ static void last_address_takes_the_gateways_routes(void **state)
 static void address_of_one_of_two_subnets_keeps_the_others_routes(void **state)
 {
     routes();
-    kit_do("ip addr add 10.0.3.1/24 dev e1; ip neigh replace 10.0.3.2 lladdr 02:00:00:00:01:03 dev e1");
+    kit_do("ip addr add 10.0.3.1/24 dev e1; ip neigh replace 10.0.3.2 lladdr 02:00:00:00:01:03 dev "
+           "e1");
     kit_do("ip route add 1.4.0.0/24 via 10.0.3.2");
     kit_expect("1.4.0.1", A13);
     kit_do("ip addr del 10.0.3.1/24 dev e1");
@@ -256,19 +262,23 @@ static void ipv6_append_replace_and_leg_deletion(void **state)
     kit_do("ip -6 route replace 2001:db8:1::/48 via fd01::2");
     kit_expect("2001:db8:1::1", B1);
     assert_string_equal(kit_routes("2001:db8:1::/48"), "fd01::2@e1 m1024 active; ");
-    kit_do("ip -6 route append 2001:db8:1::/48 via fd02::2; ip -6 route append 2001:db8:1::/48 via fd02::3");
+    kit_do("ip -6 route append 2001:db8:1::/48 via fd02::2; ip -6 route append 2001:db8:1::/48 via "
+           "fd02::3");
     kit_expect("2001:db8:1::1", "group e1 e2");
     kit_do("ip -6 route del 2001:db8:1::/48");
-    kit_do("ip -6 route add 2001:db8:1::/48 via fd02::2 metric 5; ip -6 route append 2001:db8:1::/48 dev e1 metric 9");
+    kit_do("ip -6 route add 2001:db8:1::/48 via fd02::2 metric 5; ip -6 route append "
+           "2001:db8:1::/48 dev e1 metric 9");
     kit_expect("2001:db8:1::1", B2);
     assert_int_equal(kit_audit(), 0);
 }
 
-// Dumps pass over what stands between two legs of a multipath route: it is kept, and comes to the front with the loss of the first leg.
+// Dumps pass over what stands between two legs of a multipath route: it is kept, and comes to the
+// front with the loss of the first leg.
 static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void **state)
 {
     static const char prefix[] = "2001:db8:9::/48", addr[] = "2001:db8:9::1";
-    static const char between[] = "ip -6 route add %s via fd01::2; ip -6 route append %s nhid 14; ip -6 route append %s via fd01::3";
+    static const char between[] = "ip -6 route add %s via fd01::2; ip -6 route append %s nhid 14; "
+                                  "ip -6 route append %s via fd01::3";
 
     gateways();
     kit_do("ip -6 nexthop add id 14 via fd02::2 dev e2");
@@ -291,7 +301,9 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
     kit_do("ip -6 route del %s nhid 14", prefix); // unseen
     assert_int_equal(kit_audit(), 0);
     kit_eventually(!strstr(kit_routes(prefix), "fd02::2@e2"));
-    kit_do("ip -6 route append %s nhid 14; ip -6 route append %s dev e2; ip -6 route append %s via fd02::3", prefix, prefix, prefix);
+    kit_do("ip -6 route append %s nhid 14; ip -6 route append %s dev e2; ip -6 route append %s via "
+           "fd02::3",
+           prefix, prefix, prefix);
     assert_int_equal(kit_audit(), 0);
     kit_do("ip -6 route replace %s via fd01::2", prefix); // nothing is between any more
     kit_expect(addr, B1);
@@ -300,7 +312,8 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
     kit_expect(addr, B2);
     assert_int_equal(kit_audit(), 0);
 
-    kit_do("ip -6 route replace %s dev e2", prefix); // it takes the place of the object, and is there twice
+    kit_do("ip -6 route replace %s dev e2",
+           prefix); // it takes the place of the object, and is there twice
     kit_expect(addr, "glean e2");
     assert_int_equal(kit_audit(), 0);
 }
@@ -313,7 +326,8 @@ static void ipv4_append_prepend_and_replace_keep_the_order(void **state)
     kit_expect("1.1.1.1", A23);
     kit_do("ip route replace 1.1.1.0/24 via 10.0.1.3");
     kit_expect("1.1.1.1", A13);
-    assert_string_equal(kit_routes("1.1.1.0/24"), "10.0.1.3@e1 m0 active; 10.0.1.2@e1 m0; 10.0.2.2@e2 m0; ");
+    assert_string_equal(kit_routes("1.1.1.0/24"),
+                        "10.0.1.3@e1 m0 active; 10.0.1.2@e1 m0; 10.0.2.2@e2 m0; ");
     kit_do("ip route del 1.1.1.0/24 via 10.0.1.3");
     kit_expect("1.1.1.1", A1);
     kit_do("ip route del 1.1.1.0/24");
@@ -347,11 +361,14 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
 {
     static struct rib_audit_report r;
 
-    kit_do("ip rule add pref 100 from 10.9.0.0/24 lookup 77; ip rule add pref 100 from 10.8.0.0/24 lookup 77");
-    kit_do("ip route add 1.1.1.0/24 tos 0x10 via 10.0.1.2; ip route add 1.2.0.0/16 via 10.0.1.2 table 253");
-    kit_do("ip -6 route add 2001:db8:1::/48 from 2001:db8:9::/48 via fd01::2; ip rule add pref 101 to 1.0.0.0/8 lookup 77");
-    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 3 && unfollowed(UNFOLLOWED_TOS) == 1 && unfollowed(UNFOLLOWED_TABLE) == 1 &&
-                   unfollowed(UNFOLLOWED_SOURCE) == 1);
+    kit_do("ip rule add pref 100 from 10.9.0.0/24 lookup 77; ip rule add pref 100 from 10.8.0.0/24 "
+           "lookup 77");
+    kit_do("ip route add 1.1.1.0/24 tos 0x10 via 10.0.1.2; ip route add 1.2.0.0/16 via 10.0.1.2 "
+           "table 253");
+    kit_do("ip -6 route add 2001:db8:1::/48 from 2001:db8:9::/48 via fd01::2; ip rule add pref 101 "
+           "to 1.0.0.0/8 lookup 77");
+    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 3 && unfollowed(UNFOLLOWED_TOS) == 1 &&
+                   unfollowed(UNFOLLOWED_TABLE) == 1 && unfollowed(UNFOLLOWED_SOURCE) == 1);
     kit_audit_report(true, &r); // a dump tells all of it again
     assert_int_equal(r.diverged, 0);
     assert_int_equal(r.unfollowed.n, 6);
@@ -363,12 +380,14 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
     kit_do("ip route del 1.3.0.0/16; ip rule del pref 100 from 10.8.0.0/24 lookup 77");
     kit_eventually(unfollowed(UNFOLLOWED_RULE) == 2);
     kit_do("ip link set e1 down"); // Linux deletes the IPv4 routes without a word
-    kit_eventually(unfollowed(UNFOLLOWED_TOS) == 0 && unfollowed(UNFOLLOWED_TABLE) == 0 && unfollowed(UNFOLLOWED_SOURCE) == 0);
+    kit_eventually(unfollowed(UNFOLLOWED_TOS) == 0 && unfollowed(UNFOLLOWED_TABLE) == 0 &&
+                   unfollowed(UNFOLLOWED_SOURCE) == 0);
     kit_do("ip rule del pref 100; ip rule del pref 101");
     kit_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
     kit_do("ip rule del pref 32766");
     kit_eventually(unfollowed(UNFOLLOWED_RULE) == 1);
-    kit_do("ip rule add pref 32766 lookup main; ip rule add pref 32765 lookup local; ip rule del pref 0");
+    kit_do("ip rule add pref 32766 lookup main; ip rule add pref 32765 lookup local; ip rule del "
+           "pref 0");
     kit_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
 }
 
@@ -376,7 +395,8 @@ static void routes_by_an_object_with_an_encapsulation_go_with_it(void **state)
 {
     struct rib_stats before;
 
-    kit_do("ip nexthop add id 10 encap ip id 5 dst 10.0.1.9 dev e1; ip route add 1.4.0.0/16 nhid 10");
+    kit_do(
+        "ip nexthop add id 10 encap ip id 5 dst 10.0.1.9 dev e1; ip route add 1.4.0.0/16 nhid 10");
     kit_expect("1.4.0.1", "unreachable");
     assert_int_equal(unfollowed(UNFOLLOWED_ENCAP), 1);
     kit_stats(&before);
@@ -405,11 +425,16 @@ static unsigned mtu_of(const char *text)
 static void routes_of_one_gateway_have_an_mtu_each(void **state)
 {
     gateways();
-    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 mtu 1000; ip route add 1.2.0.0/16 via 10.0.1.2 mtu lock 900");
-    kit_do("ip route add 1.3.0.0/16 via 10.0.1.2; ip nexthop add id 10 via 10.0.1.2 dev e1; ip route add 1.4.0.0/16 nhid 10 mtu 800");
-    kit_do("ip -6 route add 2001:db8:1::/48 via fd01::2 mtu 1300; ip -6 route add 2001:db8:2::/48 via fd01::2 mtu 1000");
-    kit_eventually(mtu_of("1.1.1.1") == 1000 && mtu_of("1.2.0.1") == 900 && mtu_of("1.4.0.1") == 800);
-    kit_eventually(mtu_of("2001:db8:1::1") == 1300 && mtu_of("2001:db8:2::1") == 1280); // no less, as in Linux
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 mtu 1000; ip route add 1.2.0.0/16 via 10.0.1.2 "
+           "mtu lock 900");
+    kit_do("ip route add 1.3.0.0/16 via 10.0.1.2; ip nexthop add id 10 via 10.0.1.2 dev e1; ip "
+           "route add 1.4.0.0/16 nhid 10 mtu 800");
+    kit_do("ip -6 route add 2001:db8:1::/48 via fd01::2 mtu 1300; ip -6 route add 2001:db8:2::/48 "
+           "via fd01::2 mtu 1000");
+    kit_eventually(mtu_of("1.1.1.1") == 1000 && mtu_of("1.2.0.1") == 900 &&
+                   mtu_of("1.4.0.1") == 800);
+    kit_eventually(mtu_of("2001:db8:1::1") == 1300 &&
+                   mtu_of("2001:db8:2::1") == 1280); // no less, as in Linux
     assert_int_equal(mtu_of("1.3.0.1"), 0);
     kit_expect("1.1.1.1", A1);
     kit_expect("1.4.0.1", A1);
@@ -441,15 +466,19 @@ static void every_type_of_route_has_its_next_hop(void **state)
     gateways();
     kit_do("ip route add 1.1.1.0/24 via inet6 fd01::2 dev e1");
     kit_do("ip route add blackhole 1.2.0.0/16; ip route add unreachable 1.3.0.0/16");
-    kit_do("ip route add prohibit 1.4.0.0/16; ip route add throw 1.5.0.0/16; ip route add 1.0.0.0/8 via 10.0.2.2");
-    kit_do("ip route add multicast 239.1.0.0/16 dev e1; ip route add 1.6.0.0/16 via 172.16.0.1 dev e2 onlink");
-    kit_do("ip -6 route add blackhole 2001:db8:1::/48; ip -6 route add unreachable 2001:db8:2::/48");
+    kit_do("ip route add prohibit 1.4.0.0/16; ip route add throw 1.5.0.0/16; ip route add "
+           "1.0.0.0/8 via 10.0.2.2");
+    kit_do("ip route add multicast 239.1.0.0/16 dev e1; ip route add 1.6.0.0/16 via 172.16.0.1 dev "
+           "e2 onlink");
+    kit_do(
+        "ip -6 route add blackhole 2001:db8:1::/48; ip -6 route add unreachable 2001:db8:2::/48");
     kit_do("ip -6 route add prohibit 2001:db8:3::/48; ip route add 1.7.0.0/16 dev lo");
     kit_expect("1.1.1.1", B1);
     kit_expect("1.2.0.1", "blackhole");
     kit_expect("1.3.0.1", "unreachable");
     kit_expect("1.4.0.1", "prohibit");
-    kit_expect("1.5.0.1", "no-route"); // although 1.0.0.0/8 has one: the tables after main are empty
+    kit_expect("1.5.0.1",
+               "no-route"); // although 1.0.0.0/8 has one: the tables after main are empty
     kit_expect("1.6.0.1", "hold e2");
     kit_expect("1.7.0.1", "unreachable"); // leaves by none of our interfaces
     kit_expect("239.1.0.1", "none");
@@ -562,7 +591,8 @@ static void ipv6_disabled_on_a_link(void **state)
 static void route_before_its_interface_is_ours(void **state)
 {
     gateways();
-    kit_do("ip link add e3 type veth peer name p3; ip addr add 10.0.3.1/24 dev e3; ip link set p3 up; ip link set e3 up");
+    kit_do("ip link add e3 type veth peer name p3; ip addr add 10.0.3.1/24 dev e3; ip link set p3 "
+           "up; ip link set e3 up");
     kit_do("ip route add 1.3.0.0/16 via 10.0.3.2");
     kit_expect("1.3.0.1", "unreachable"); // not one of ours: nothing shorter may catch it
     assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
@@ -609,18 +639,23 @@ static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(v
     assert_int_equal(rib_manager_vr_add(red->id, -1, 77), 0);
     assert_int_equal(rib_manager_iface_add(e1->id), 0);
     vrf.vr = red->id;
-    for (unsigned i = 0; i < 3; i++) { // 0: a device of another table; 1: that of this one; 2: it is deleted
+    for (unsigned i = 0; i < 3;
+         i++) { // 0: a device of another table; 1: that of this one; 2: it is deleted
         unsigned reports;
 
         kit_run(300); // what the start reports
         reports = kit_reports;
         vrf.event = (struct netlink_event){.del = i == 2};
-        vrf.event.link = (struct netlink_link){.ifindex = 990 + (i > 0), .kind = NETLINK_LINK_VRF, .vrf_table = i ? 77 : 78, .up = true};
+        vrf.event.link = (struct netlink_link){.ifindex = 990 + (i > 0),
+                                               .kind = NETLINK_LINK_VRF,
+                                               .vrf_table = i ? 77 : 78,
+                                               .up = true};
         kit_in_rib_manager(announce_vrf, NULL);
         if (i)
             kit_eventually(kit_reports > reports);
-        assert_int_equal(kit_has_vrf, i == 1);                                  // kernel-state names the interface
-        assert_int_equal(vrf.unfollowed.of[UNFOLLOWED_DEVICE].n, i != 1);       // or route-not-followed the table
+        assert_int_equal(kit_has_vrf, i == 1); // kernel-state names the interface
+        assert_int_equal(vrf.unfollowed.of[UNFOLLOWED_DEVICE].n,
+                         i != 1); // or route-not-followed the table
     }
     assert_int_equal(rib_manager_iface_del(e1->id), 0);
     assert_int_equal(rib_manager_vr_del(red->id), 0);

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_source.c - what uRPF has to know of a prefix
 //
-// The FIB's leaf is a next hop that many prefixes share: it says by which interface the best route leaves, and no more.
-// A virtual router whose interfaces check the sources of packets may have to know two more things (table/iface.h):
+// The FIB's leaf is a next hop that many prefixes share: it says by which interface the best route
+// leaves, and no more. A virtual router whose interfaces check the sources of packets may have to
+// know two more things (table/iface.h):
 //
-//     RIB_SOURCES_DEFAULT  that a prefix is the default route, which does not count as a route to a source
-//     RIB_SOURCES_ALL      the other candidates of a prefix (feasible-path uRPF): routes that the kernel has with a worse metric
+//     RIB_SOURCES_DEFAULT  that a prefix is the default route, which does not count as a route to a
+//     source RIB_SOURCES_ALL      the other candidates of a prefix (feasible-path uRPF): routes
+//     that the kernel has with a worse metric
 //
-// Prefixes of which there is something to say get an alias (table/nexthop_alias.c) of their next hop; of all others,
-// and of routers that do not ask, nothing changes. Others are named by next-hop id: a gateway that moves or a group that
-// changes its members is seen through the alias, without a look at the prefix.
+// Prefixes of which there is something to say get an alias (table/nexthop_alias.c) of their next
+// hop; of all others, and of routers that do not ask, nothing changes. Others are named by next-hop
+// id: a gateway that moves or a group that changes its members is seen through the alias, without a
+// look at the prefix.
 //
-// A neighbor's host route has no other candidates of its own, and those of its connected prefix are not given to it.
+// A neighbor's host route has no other candidates of its own, and those of its connected prefix are
+// not given to it.
 #include <linux/rtnetlink.h>
 
 #include "rib/rib.h"
@@ -26,14 +30,18 @@ static bool is_among(const uint16_t *id, unsigned n, uint32_t wanted)
 }
 
 // Next hops of the candidates behind the best one.
-static unsigned others(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t nexthop, uint16_t other[NEXTHOP_ALIAS_MAX])
+static unsigned others(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t nexthop,
+                       uint16_t other[NEXTHOP_ALIAS_MAX])
 {
     unsigned n = 0;
 
-    for (uint32_t id = rib_route_at(r, best)->next; id && n < NEXTHOP_ALIAS_MAX; id = rib_route_at(r, id)->next) {
+    for (uint32_t id = rib_route_at(r, best)->next; id && n < NEXTHOP_ALIAS_MAX;
+         id = rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
         const struct rib_path *path = t->flags & RIB_ROUTE_HOST ? NULL : rib_path_at(v, t->path);
-        uint32_t leads = path && path->type == RTN_UNICAST && rib_path_usable(v, path) ? rib_path_nexthop(path) : 0;
+        uint32_t leads = path && path->type == RTN_UNICAST && rib_path_usable(v, path)
+                             ? rib_path_nexthop(path)
+                             : 0;
 
         if (leads && leads != nexthop && nexthop_leads_on(leads) && !is_among(other, n, leads))
             other[n++] = (uint16_t)leads;
@@ -41,7 +49,8 @@ static unsigned others(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t 
     return n;
 }
 
-void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best, struct nexthop_alias *a)
+void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best,
+                    struct nexthop_alias *a)
 {
     uint8_t asked = v->sources[r->trie.family == IP6];
 

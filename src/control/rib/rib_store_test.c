@@ -88,7 +88,8 @@ static int open_store(void **state)
         f->mtu = 1500;
     }
     thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
-    if (nexthop_manager_init() || neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
+    if (nexthop_manager_init() ||
+        neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
         return -1;
     v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
     if (!v)
@@ -144,7 +145,8 @@ static bool command(struct netlink_event *ev)
         first++;
     for (end = first; end < model[i].n && model[i].e[end].metric == e.metric; end++)
         ;
-    for (k = first; k < end && (model[i].e[k].way != e.way || model[i].e[k].protocol != e.protocol); k++)
+    for (k = first; k < end && (model[i].e[k].way != e.way || model[i].e[k].protocol != e.protocol);
+         k++)
         ;
     if (what >= 3) {
         if (first == end)
@@ -192,7 +194,8 @@ static uint32_t nexthop_of_way(unsigned i)
     return nexthop_of_entry(i, 0);
 }
 
-// The FIB's leaf says of prefix i what reverse-path checks ask and where it is counted, and no more.
+// The FIB's leaf says of prefix i what reverse-path checks ask and where it is counted, and no
+// more.
 static void compare_sources(unsigned i)
 {
     uint32_t leaf = fib_get(vr->fib4, &model[i].p), other[LIST];
@@ -251,7 +254,8 @@ static void compare(void)
             if (model[i].n && prefix_has(&model[i].p, &a) &&
                 (best == PREFIXES || model[i].p.len > model[best].p.len))
                 best = i;
-        assert_int_equal(nexthop_real(fib_find(vr->fib4, &a)), best == PREFIXES ? 0 : nexthop_of_way(best));
+        assert_int_equal(nexthop_real(fib_find(vr->fib4, &a)),
+                         best == PREFIXES ? 0 : nexthop_of_way(best));
     }
 }
 
@@ -316,8 +320,10 @@ static void count_another(void)
 {
     unsigned i = pick(PREFIXES);
 
-    assert_int_equal(counted[i] ? rib_counted_del(v, &model[i].p) : rib_counted_add(v, &model[i].p), 0);
-    assert_int_equal(counted[i] ? rib_counted_del(v, &model[i].p) : rib_counted_add(v, &model[i].p), counted[i] ? -ENOENT : -EEXIST);
+    assert_int_equal(counted[i] ? rib_counted_del(v, &model[i].p) : rib_counted_add(v, &model[i].p),
+                     0);
+    assert_int_equal(counted[i] ? rib_counted_del(v, &model[i].p) : rib_counted_add(v, &model[i].p),
+                     counted[i] ? -ENOENT : -EEXIST);
     counted[i] = !counted[i];
 }
 

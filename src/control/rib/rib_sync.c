@@ -16,7 +16,8 @@
 // is also why a difference that a dump finds counts as one ("diverged") only if no
 // event explains it until the queue is empty.
 //
-//     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep --> ending --(drained)--> end
+//     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep --> ending --(drained)-->
+//     end
 //
 // NLM_F_DUMP_INTR: the rows are taken, nothing is swept, the stage is dumped
 // again. Dumps of routes skip some while others are deleted, and the kernel does
@@ -46,8 +47,11 @@
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
 #define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
-#define DOUBT_DELAY_NS (10 * NS_PER_MS) // pause before the next ones for what is in doubt; or longer, see rib_sync_want
-#define FIRST_NS (10 * NS_PER_SECOND)   // a router counts as synced then, even if something is in doubt
+#define DOUBT_DELAY_NS                                                                             \
+    (10 *                                                                                          \
+     NS_PER_MS) // pause before the next ones for what is in doubt; or longer, see rib_sync_want
+#define FIRST_NS                                                                                   \
+    (10 * NS_PER_SECOND) // a router counts as synced then, even if something is in doubt
 #define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
 
 static const struct {
@@ -147,17 +151,21 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         struct prefix p;
         uint32_t node;
 
-        // A freed record: its first word is a free link, the rest is as it was; node 0 marks it (rib_route_del).
+        // A freed record: its first word is a free link, the rest is as it was; node 0 marks it
+        // (rib_route_del).
         if (!t->node || (t->flags & RIB_ROUTE_HOST) || t->gen == r->gen)
             continue;
-        if (rib_path_at(v, t->path)->condemned) // an event has said so before: rib_path_work() is about to delete it
+        if (rib_path_at(v, t->path)
+                ->condemned) // an event has said so before: rib_path_work() is about to delete it
             continue;
         node = t->node;
         rib_trie_prefix(&r->trie, node, &p);
-        if (rib_gaps_have(&v->sync.gaps, t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
+        if (rib_gaps_have(&v->sync.gaps,
+                          t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
             continue;
         }
-        rib_sync_diverge(v, &p, "no longer in the kernel", rib_path_links(rib_path_at(v, t->path)), 0);
+        rib_sync_diverge(v, &p, "no longer in the kernel", rib_path_links(rib_path_at(v, t->path)),
+                         0);
         rib_route_del(v, r, id);
         rib_evaluate(v, r, node);
         v->swept++;
@@ -166,9 +174,10 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
     return id < r->route.top;
 }
 
-// When the socket is full at the wrong moment, the kernel loses the end of a dump, or the refusal of its
-// request, and nothing more comes of it. So silence is an answer too: the stage is asked for again. Should the old dump
-// still run in the kernel, the new request is refused (EBUSY) and repeated later; late rows of the old one are ignored by their number.
+// When the socket is full at the wrong moment, the kernel loses the end of a dump, or the refusal
+// of its request, and nothing more comes of it. So silence is an answer too: the stage is asked for
+// again. Should the old dump still run in the kernel, the new request is refused (EBUSY) and
+// repeated later; late rows of the old one are ignored by their number.
 void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
 {
     struct rib_sync *s = &v->sync;
@@ -185,8 +194,9 @@ void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
     }
 }
 
-// What the dump did not tell is asked for again; what had been in doubt is so no longer where it told. Next-hop objects are
-// asked for, too, because the kernel answers that under the lock that it changes IPv4 routes under: what it was about to do is done then.
+// What the dump did not tell is asked for again; what had been in doubt is so no longer where it
+// told. Next-hop objects are asked for, too, because the kernel answers that under the lock that it
+// changes IPv4 routes under: what it was about to do is done then.
 static void settle_doubt(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -197,7 +207,8 @@ static void settle_doubt(struct rib_vr *v)
     else
         rib_gaps_narrow(&s->doubt[six], &s->gaps);
     if (rib_gaps_any(&s->doubt[six]))
-        rib_sync_want_doubt(v, six ? RIB_STAGES_ROUTES6 : RIB_STAGES_ROUTES4, s->tries < TRIES_AT_ONCE ? 0 : DOUBT_DELAY_NS);
+        rib_sync_want_doubt(v, six ? RIB_STAGES_ROUTES6 : RIB_STAGES_ROUTES4,
+                            s->tries < TRIES_AT_ONCE ? 0 : DOUBT_DELAY_NS);
 }
 
 // All rows of the stage are here: sweeps. True when it is done and the next stage may begin.
@@ -268,9 +279,10 @@ static void report(struct rib_vr *v)
     const struct rib_sync *s = &v->sync;
 
     if (!v->synced)
-        log_notice("rib: first sync: vr=%u routes4=%llu routes6=%llu fib4=%llu fib6=%llu ms=%llu", v->id,
-                   (unsigned long long)v->rib[0].n_routes, (unsigned long long)v->rib[1].n_routes,
-                   (unsigned long long)v->rib[0].n_fib, (unsigned long long)v->rib[1].n_fib,
+        log_notice("rib: first sync: vr=%u routes4=%llu routes6=%llu fib4=%llu fib6=%llu ms=%llu",
+                   v->id, (unsigned long long)v->rib[0].n_routes,
+                   (unsigned long long)v->rib[1].n_routes, (unsigned long long)v->rib[0].n_fib,
+                   (unsigned long long)v->rib[1].n_fib,
                    (unsigned long long)(s->took_ns / NS_PER_MS));
     else if (s->served != 1u << RIB_STAGE_NEIGH) // which is small, and may come every second
         log_info("rib: resync: vr=%u stages=%#x rows=%llu diverged=%u swept=%llu ms=%llu", v->id,
@@ -281,12 +293,15 @@ static void report(struct rib_vr *v)
 static void end(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
-    bool awaited = v->audit.step == AUDIT_KERNEL && v->audit.asked && !s->broken; // somebody waits for the next dump
+    bool awaited = v->audit.step == AUDIT_KERNEL && v->audit.asked &&
+                   !s->broken; // somebody waits for the next dump
 
     s->ending = false;
-    // A link whose loss explains what was found may not have been announced yet. The kernel does that, and answers for
-    // next-hop objects, under one lock: so that answer stands behind the announcement.
-    if (!s->broken && s->diverged.n && v->audit.step == AUDIT_KERNEL && s->served == RIB_STAGES_ALL && !s->asked_again) {
+    // A link whose loss explains what was found may not have been announced yet. The kernel does
+    // that, and answers for next-hop objects, under one lock: so that answer stands behind the
+    // announcement.
+    if (!s->broken && s->diverged.n && v->audit.step == AUDIT_KERNEL &&
+        s->served == RIB_STAGES_ALL && !s->asked_again) {
         s->asked_again = true;
         s->todo = 1u << RIB_STAGE_NEXTHOP;
         next_stage(v);
@@ -294,7 +309,8 @@ static void end(struct rib_vr *v)
     }
     s->took_ns = clock_now_ns() - s->begin_ns;
     if (s->broken || s->want) {
-        if (s->tries >= TRIES_AT_ONCE && (s->broken || s->whole) && !awaited && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
+        if (s->tries >= TRIES_AT_ONCE && (s->broken || s->whole) && !awaited &&
+            s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
             s->want_at_ns = clock_now_ns() + NS_PER_SECOND;
     } else {
         s->tries = 0;
@@ -305,7 +321,8 @@ static void end(struct rib_vr *v)
     v->diverged += s->diverged.n;
     report(v);
     // What the first dump did not tell for certain belongs to it, unless that takes too long.
-    v->synced |= !(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) || clock_now_ns() - s->since_ns >= FIRST_NS;
+    v->synced |= !(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) ||
+                 clock_now_ns() - s->since_ns >= FIRST_NS;
     if (s->served == RIB_STAGES_ALL)
         rib_audit_kernel_done(v, s->checked, s->diverged.n);
 }
@@ -335,23 +352,28 @@ void rib_sync_step(struct rib_vr *v, bool drained)
         begin(v);
 }
 
-static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_event *e, bool is_row)
+static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_event *e,
+                                   bool is_row)
 {
     if (is_row)
         return rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC;
-    return e->kind == NETLINK_EVENT_ROUTE ? JOURNAL_KERNEL : e->kind == NETLINK_EVENT_NEIGH ? JOURNAL_NEIGHBOR : JOURNAL_LINK;
+    return e->kind == NETLINK_EVENT_ROUTE   ? JOURNAL_KERNEL
+           : e->kind == NETLINK_EVENT_NEIGH ? JOURNAL_NEIGHBOR
+                                            : JOURNAL_LINK;
 }
 
 // What a dump of routes may have skipped follows from its rows and from what was deleted meanwhile.
 static void note_deletions(struct rib_vr *v, const struct netlink_event *e)
 {
-    if (e->kind == NETLINK_EVENT_LINK || e->kind == NETLINK_EVENT_ADDR || e->kind == NETLINK_EVENT_NEXTHOP)
+    if (e->kind == NETLINK_EVENT_LINK || e->kind == NETLINK_EVENT_ADDR ||
+        e->kind == NETLINK_EVENT_NEXTHOP)
         rib_gaps_deleted_any(&v->sync.gaps); // routes may go with them without a word
     if (e->kind == NETLINK_EVENT_ROUTE && e->del && e->route.prefix.family == v->sync.gaps.family)
         rib_gaps_deleted(&v->sync.gaps, rib_gap_table(v, e->route.table), &e->route.prefix);
 }
 
-// Things that an event describes whole, by what they are; 0: a route's candidates are many (rib_row.c).
+// Things that an event describes whole, by what they are; 0: a route's candidates are many
+// (rib_row.c).
 static uint32_t key_of(const struct netlink_event *e)
 {
     struct {
@@ -410,7 +432,8 @@ static void note_event(struct rib_vr *v, const struct netlink_event *e)
     bool of_routes = v->sync.stage >= RIB_STAGE_ROUTE4;
     uint32_t key = key_of(e);
 
-    if (v->sync.row && (!of_routes || (e->kind == NETLINK_EVENT_ROUTE && e->route.prefix.family == v->sync.gaps.family))) {
+    if (v->sync.row && (!of_routes || (e->kind == NETLINK_EVENT_ROUTE &&
+                                       e->route.prefix.family == v->sync.gaps.family))) {
         map_fini(&v->sync.touched); // that was before the last datagram of rows
         v->sync.row = false;
     }
@@ -453,15 +476,19 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     case NETLINK_EVENT_NETCONF: rib_event_netconf(v, &e.netconf); break;
     case NETLINK_EVENT_MPLS: rib_unfollowed_mpls(v, &e.mpls, e.del); break;
     case NETLINK_EVENT_MROUTE:
-        v->sync.stirred |= !is_row && (v->sync.stage == RIB_STAGE_MROUTE4 || v->sync.stage == RIB_STAGE_MROUTE6);
+        v->sync.stirred |=
+            !is_row && (v->sync.stage == RIB_STAGE_MROUTE4 || v->sync.stage == RIB_STAGE_MROUTE6);
         rib_multicast_event(v, &e, is_row);
         break;
     case NETLINK_EVENT_GROUP:
-        v->sync.stirred |= !is_row && (v->sync.stage == RIB_STAGE_GROUP4 || v->sync.stage == RIB_STAGE_GROUP6);
+        v->sync.stirred |=
+            !is_row && (v->sync.stage == RIB_STAGE_GROUP4 || v->sync.stage == RIB_STAGE_GROUP6);
         rib_multicast_group(v, &e.group, e.del);
         break;
     case NETLINK_EVENT_ROUTE:
-        if (is_row && v->sync.stage < RIB_STAGE_ROUTE4) // a kernel without multicast routing shows all its routes instead
+        if (is_row &&
+            v->sync.stage <
+                RIB_STAGE_ROUTE4) // a kernel without multicast routing shows all its routes instead
             break;
         if (is_row)
             rib_row_route(v, &e.route);

@@ -129,7 +129,8 @@ static void overrun_by_link_and_route_churn_is_repaired(void **state)
     }
     kit_stats(&s);
     assert_true(s.overruns > 0);
-    for (int i = 0; i < 10 && kit_audit(); i++) // the first finds what the tail of the churn had lost
+    for (int i = 0; i < 10 && kit_audit();
+         i++) // the first finds what the tail of the churn had lost
         kit_run(100);
     assert_int_equal(kit_audit(), 0);
 }
@@ -168,7 +169,8 @@ static struct mnl_socket *open_kernel(void)
     return nl;
 }
 
-// The kernel's IPv6 dump counts its way through a tree that changes, and skips rows: they must not be taken for deleted.
+// The kernel's IPv6 dump counts its way through a tree that changes, and skips rows: they must not
+// be taken for deleted.
 static void audits_during_ipv6_changes_find_nothing(void **state)
 {
     struct rib_stats before, s;
@@ -250,7 +252,8 @@ static void a_router_may_be_a_kernel_table(void **state)
     kit_expect("8.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_select(red);
     kit_expect("8.1.1.1", "adjacency e1 02:00:00:00:01:02");
-    kit_expect("10.0.1.1", "local"); // the namespace's local table, but only what is on its interfaces
+    kit_expect("10.0.1.1",
+               "local"); // the namespace's local table, but only what is on its interfaces
     kit_expect("10.0.2.1", "none");
     assert_int_equal(kit_audit(), 0);
     assert_int_equal(rib_manager_iface_del(kit_iface[1]), 0);
@@ -356,13 +359,15 @@ static unsigned rows_of(const char *prefix, int match, int protocol)
 
 static void queries_choose_rows(void **state)
 {
-    struct rib_query q = {.vr = 0, .family = IP4, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
+    struct rib_query q = {
+        .vr = 0, .family = IP4, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
     struct rib_row row[4];
 
     // Before the routes: to ask the kernel for a neighbor takes "permanent" away from it.
     kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
     batch("add", 0, 600, "via 10.0.1.2 proto static");
-    kit_do("ip route add 30.0.0.0/8 via 10.0.2.2 proto bgp; ip route add 30.0.0.0/8 via 10.0.2.3 metric 5");
+    kit_do("ip route add 30.0.0.0/8 via 10.0.2.2 proto bgp; ip route add 30.0.0.0/8 via 10.0.2.3 "
+           "metric 5");
     kit_do("ip route add 0.0.0.0/0 via 10.0.2.2");
     kit_expect("99.0.0.1", "adjacency e2 02:00:00:00:02:02");
     assert_int_equal(rows_of("30.0.7.0/24", RIB_EXACT, -1), 1);
@@ -396,7 +401,8 @@ static void addresses_for_icmp_errors_follow_the_kernel(void **state)
     const struct iface *i = iface_get(kit_iface[1]);
 
     kit_eventually(address4(i) == 0x0a000101 && i->addr6[0] == 0xfd);
-    kit_do("ip addr add 10.0.1.7/24 dev e1; ip addr del fe80::1/64 dev e1; ip addr add fe80::77/64 dev e1 nodad");
+    kit_do("ip addr add 10.0.1.7/24 dev e1; ip addr del fe80::1/64 dev e1; ip addr add fe80::77/64 "
+           "dev e1 nodad");
     kit_eventually(i->addr6_ll[15] == 0x77);
     assert_int_equal(address4(i), 0x0a000101); // the primary one stays
     kit_do("sysctl -qw net.ipv4.conf.e1.promote_secondaries=1; ip addr del 10.0.1.1/24 dev e1");
@@ -405,7 +411,8 @@ static void addresses_for_icmp_errors_follow_the_kernel(void **state)
     kit_eventually(!address4(i) && !i->addr6[0] && !i->addr6_ll[0]);
 }
 
-// rib_manager is late, as it is with a hundred routers that read their tables: the rest of the dump is there, but not read.
+// rib_manager is late, as it is with a hundred routers that read their tables: the rest of the dump
+// is there, but not read.
 static void be_late(void *missed)
 {
     struct rib_vr *v = rib_vr_find(VR_DEFAULT);

@@ -43,7 +43,8 @@ static inline struct rib_node *rib_trie_at(const struct rib_trie *t, uint32_t id
     return pool_at(&t->node, id);
 }
 
-uint32_t rib_trie_find(const struct rib_trie *t, const struct prefix *p); // exact, forks included; 0 = absent
+uint32_t rib_trie_find(const struct rib_trie *t,
+                       const struct prefix *p); // exact, forks included; 0 = absent
 uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p);        // found or made
 // The node has lost its content: unlinks it, and forks that are no longer needed.
 void rib_trie_prune(struct rib_trie *t, uint32_t id);
@@ -52,8 +53,8 @@ void rib_trie_prune(struct rib_trie *t, uint32_t id);
 uint32_t rib_trie_cover(const struct rib_trie *t, const struct prefix *p, bool strict);
 uint32_t rib_trie_parent(const struct rib_trie *t, uint32_t id); // next covering node with content
 
-// In order. first_in: first node at or below p; after: first node behind p, whether p is there or not; next: of a node;
-// 0 = end. Forks are among them.
+// In order. first_in: first node at or below p; after: first node behind p, whether p is there or
+// not; next: of a node; 0 = end. Forks are among them.
 uint32_t rib_trie_first(const struct rib_trie *t);
 uint32_t rib_trie_first_in(const struct rib_trie *t, const struct prefix *p);
 uint32_t rib_trie_after(const struct rib_trie *t, const struct prefix *p);

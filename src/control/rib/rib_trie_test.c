@@ -20,7 +20,8 @@ static struct prefix random_prefix(uint8_t family)
 
     p.len = (uint8_t)(rand_r(&seed) % (family == IP4 ? 33 : 129));
     for (int i = 0; i < (family == IP4 ? 4 : 16); i++)
-        p.b[i] = (uint8_t)(rand_r(&seed) & (i % 4 == 0 ? 0x81 : 0xc0)); // few values: many covers and forks
+        p.b[i] = (uint8_t)(rand_r(&seed) &
+                           (i % 4 == 0 ? 0x81 : 0xc0)); // few values: many covers and forks
     prefix_canon(&p);
     return p;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_unfollowed.c - what Linux routes by and forwarding does not
 //
-// The FIB is one table, looked up by destination. Linux may ask more tables in the order of its rules, and choose a route by
-// TOS or source as well. Such rules and routes are kept here by what they are (a hash of it), so that an announcement that comes
-// twice counts once, and a dump's sweep takes away what Linux has deleted without a word. The first of each kind is
-// the example that is shown.
+// The FIB is one table, looked up by destination. Linux may ask more tables in the order of its
+// rules, and choose a route by TOS or source as well. Such rules and routes are kept here by what
+// they are (a hash of it), so that an announcement that comes twice counts once, and a dump's sweep
+// takes away what Linux has deleted without a word. The first of each kind is the example that is
+// shown.
 //
-// The rules that every namespace begins with are what we do anyway: these are remembered by being there, and missed.
+// The rules that every namespace begins with are what we do anyway: these are remembered by being
+// there, and missed.
 #include "rib/rib_unfollowed.h"
 
 #include <linux/lwtunnel.h>
@@ -43,7 +45,8 @@ struct item {
 
 static uint32_t key_of(const struct item *i)
 {
-    uint64_t h = hash_mix64((uint64_t)i->kind << 40 | (uint64_t)i->family << 32 | i->number) ^ hash_mix64((uint64_t)i->table << 32 | i->selectors);
+    uint64_t h = hash_mix64((uint64_t)i->kind << 40 | (uint64_t)i->family << 32 | i->number) ^
+                 hash_mix64((uint64_t)i->table << 32 | i->selectors);
 
     h = hash_bytes(i->prefix.b, 16, h ^ (uint64_t)i->prefix.len << 48);
     return (uint32_t)hash_bytes(i->source.b, 16, h ^ (uint64_t)i->source.len << 48) | 1;
@@ -55,11 +58,15 @@ static const char *item_text(const struct item *i, char *buf, size_t n)
 
     switch (i->kind) {
     case UNFOLLOWED_RULE:
-        snprintf(buf, n, i->table ? "IPv%u rule %u: lookup %u" : "IPv%u rule %u", i->family, i->number, i->table);
+        snprintf(buf, n, i->table ? "IPv%u rule %u: lookup %u" : "IPv%u rule %u", i->family,
+                 i->number, i->table);
         break;
-    case UNFOLLOWED_TOS: snprintf(buf, n, "%s tos 0x%02x", prefix_format(&i->prefix, prefix), i->number); break;
+    case UNFOLLOWED_TOS:
+        snprintf(buf, n, "%s tos 0x%02x", prefix_format(&i->prefix, prefix), i->number);
+        break;
     case UNFOLLOWED_SOURCE:
-        snprintf(buf, n, "%s from %s", prefix_format(&i->prefix, prefix), prefix_format(&i->source, source));
+        snprintf(buf, n, "%s from %s", prefix_format(&i->prefix, prefix),
+                 prefix_format(&i->source, source));
         break;
     case UNFOLLOWED_MPLS: snprintf(buf, n, "label %u", i->number); break;
     default: snprintf(buf, n, "%s table %u", prefix_format(&i->prefix, prefix), i->number); break;
@@ -109,7 +116,8 @@ void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage)
     vec_foreach (&gone, key)
         forget(v, *key);
     vec_free(&gone);
-    for (unsigned n = 0; n < RIB_DEFAULT_RULES && (stage == RIB_STAGE_RULE4 || stage == RIB_STAGE_RULE6); n++) {
+    for (unsigned n = 0;
+         n < RIB_DEFAULT_RULES && (stage == RIB_STAGE_RULE4 || stage == RIB_STAGE_RULE6); n++) {
         struct rib_default_rule *r = &v->default_rule[stage == RIB_STAGE_RULE6][n];
         r->there &= r->gen == v->gen;
     }
@@ -125,9 +133,10 @@ void rib_unfollowed_fini(struct rib_vr *v)
 
 // --- rules ---
 
-// The rules that every namespace begins with; NOT_DEFAULT: none of them. What else does no harm is HARMLESS: the table
-// `default` is judged by its routes, and a VRF's tables have virtual routers of their own. The local table may
-// be asked later, as VRF devices need it, as long as that is before main.
+// The rules that every namespace begins with; NOT_DEFAULT: none of them. What else does no harm is
+// HARMLESS: the table `default` is judged by its routes, and a VRF's tables have virtual routers of
+// their own. The local table may be asked later, as VRF devices need it, as long as that is before
+// main.
 enum { LOCAL, LOCAL_LATER, MAIN, HARMLESS, NOT_DEFAULT };
 _Static_assert(HARMLESS == RIB_DEFAULT_RULES, "those that are missed");
 
@@ -137,21 +146,26 @@ static int which_default(const struct netlink_rule *m)
         return m->priority ? LOCAL_LATER : LOCAL;
     if (m->plain && m->priority == RULE_MAIN && m->table == RIB_TABLE_MAIN)
         return MAIN;
-    if ((m->plain && m->priority == RULE_DEFAULT && m->table == TABLE_DEFAULT) || (m->priority == RULE_L3MDEV && !m->table))
+    if ((m->plain && m->priority == RULE_DEFAULT && m->table == TABLE_DEFAULT) ||
+        (m->priority == RULE_L3MDEV && !m->table))
         return HARMLESS;
     return NOT_DEFAULT;
 }
 
 void rib_unfollowed_rule(struct rib_vr *v, const struct netlink_rule *m, bool del)
 {
-    struct item i = {.kind = UNFOLLOWED_RULE, .family = m->family, .number = m->priority, .table = m->table,
+    struct item i = {.kind = UNFOLLOWED_RULE,
+                     .family = m->family,
+                     .number = m->priority,
+                     .table = m->table,
                      .selectors = m->selectors};
     int which = which_default(m);
 
     v->has_rules[m->family == IP6] = true;
     if (which < RIB_DEFAULT_RULES)
         v->default_rule[m->family == IP6][which] = (struct rib_default_rule){!del, v->gen};
-    if (which != NOT_DEFAULT || v->table != RIB_TABLE_MAIN) // who follows another table was told to, whatever the rules say
+    if (which != NOT_DEFAULT ||
+        v->table != RIB_TABLE_MAIN) // who follows another table was told to, whatever the rules say
         return;
     if (del)
         forget(v, key_of(&i));
@@ -176,7 +190,10 @@ static enum rib_unfollowed_kind why(const struct rib_vr *v, const struct netlink
 
 void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool del)
 {
-    struct item i = {.kind = (uint8_t)why(v, m), .family = m->prefix.family, .prefix = m->prefix, .source = m->source};
+    struct item i = {.kind = (uint8_t)why(v, m),
+                     .family = m->prefix.family,
+                     .prefix = m->prefix,
+                     .source = m->source};
 
     if (i.kind == UNFOLLOWED_KIND_N)
         return;
@@ -203,7 +220,8 @@ void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool de
 
 // --- the report ---
 
-static void add(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n, const char *example)
+static void add(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n,
+                const char *example)
 {
     struct rib_unfollowed_of *of = &u->of[kind];
 
@@ -220,7 +238,9 @@ static void report_missing(struct rib_unfollowed *u, bool there, bool six, const
 
     if (there)
         return;
-    snprintf(text, sizeof text, "IPv%u rule 'lookup %s' is missing: forwarding continues as if it were there", six ? 6 : 4, table);
+    snprintf(text, sizeof text,
+             "IPv%u rule 'lookup %s' is missing: forwarding continues as if it were there",
+             six ? 6 : 4, table);
     add(u, UNFOLLOWED_RULE, 1, text);
 }
 
@@ -236,7 +256,8 @@ static void report_rules(struct rib_vr *v, struct rib_unfollowed *u)
     }
 }
 
-// By a link that is none of our interfaces: a management port, say. What is on its own subnets is not to be routed there.
+// By a link that is none of our interfaces: a management port, say. What is on its own subnets is
+// not to be routed there.
 static bool leaves_elsewhere(struct rib_vr *v, struct rib_path *p)
 {
     const struct hop_set *s = rib_path_hops(p);
@@ -256,13 +277,21 @@ static uint8_t encap_of(const struct rib_path *p)
     return p->encap ? p->encap : p->object ? p->object->encap : 0;
 }
 
-// Of a type of encapsulation, as iproute2 has it; NULL: another, or a route that only gives packets another destination.
+// Of a type of encapsulation, as iproute2 has it; NULL: another, or a route that only gives packets
+// another destination.
 static const char *encap_word(uint8_t encap)
 {
     static const char *const word[] = {
-        [LWTUNNEL_ENCAP_MPLS] = "mpls", [LWTUNNEL_ENCAP_IP] = "ip", [LWTUNNEL_ENCAP_ILA] = "ila", [LWTUNNEL_ENCAP_IP6] = "ip6",
-        [LWTUNNEL_ENCAP_SEG6] = "seg6", [LWTUNNEL_ENCAP_BPF] = "bpf", [LWTUNNEL_ENCAP_SEG6_LOCAL] = "seg6local", [LWTUNNEL_ENCAP_RPL] = "rpl",
-        [LWTUNNEL_ENCAP_IOAM6] = "ioam6", [LWTUNNEL_ENCAP_XFRM] = "xfrm",
+        [LWTUNNEL_ENCAP_MPLS] = "mpls",
+        [LWTUNNEL_ENCAP_IP] = "ip",
+        [LWTUNNEL_ENCAP_ILA] = "ila",
+        [LWTUNNEL_ENCAP_IP6] = "ip6",
+        [LWTUNNEL_ENCAP_SEG6] = "seg6",
+        [LWTUNNEL_ENCAP_BPF] = "bpf",
+        [LWTUNNEL_ENCAP_SEG6_LOCAL] = "seg6local",
+        [LWTUNNEL_ENCAP_RPL] = "rpl",
+        [LWTUNNEL_ENCAP_IOAM6] = "ioam6",
+        [LWTUNNEL_ENCAP_XFRM] = "xfrm",
     };
 
     return encap < sizeof word / sizeof *word ? word[encap] : NULL;
@@ -292,7 +321,8 @@ static enum rib_unfollowed_kind why_path(struct rib_vr *v, struct rib_path *p)
     return leaves_elsewhere(v, p) ? UNFOLLOWED_LINK : UNFOLLOWED_KIND_N;
 }
 
-static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_kind kind, char text[RIB_UNFOLLOWED_TEXT])
+static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_kind kind,
+                      char text[RIB_UNFOLLOWED_TEXT])
 {
     struct rib *r = rib_of(v, p->family);
     const struct hop_set *s = rib_path_hops(p);
@@ -301,12 +331,14 @@ static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_
 
     rib_trie_prefix(&r->trie, rib_route_at(r, p->head)->node, &prefix);
     if (kind == UNFOLLOWED_LINK)
-        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s, which is not an interface of kamueed", prefix_format(&prefix, buf),
-                 rib_link_find(v, s->hop[0].key.ifindex)->name);
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s, which is not an interface of kamueed",
+                 prefix_format(&prefix, buf), rib_link_find(v, s->hop[0].key.ifindex)->name);
     else if (kind == UNFOLLOWED_VRF)
-        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s", prefix_format(&prefix, buf), enters_vrf(v, p)->name);
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s", prefix_format(&prefix, buf),
+                 enters_vrf(v, p)->name);
     else if (kind == UNFOLLOWED_ENCAP && encap_word(encap_of(p)))
-        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s encap %s", prefix_format(&prefix, buf), encap_word(encap_of(p)));
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s encap %s", prefix_format(&prefix, buf),
+                 encap_word(encap_of(p)));
     else
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s", prefix_format(&prefix, buf));
 }
@@ -317,7 +349,8 @@ static void report_paths(struct rib_vr *v, struct rib_unfollowed *u)
 
     for (uint32_t id = 1; id < v->path.n; id++) {
         struct rib_path *p = rib_path_at(v, id);
-        enum rib_unfollowed_kind kind = p && p->n_routes && !p->condemned ? why_path(v, p) : UNFOLLOWED_KIND_N;
+        enum rib_unfollowed_kind kind =
+            p && p->n_routes && !p->condemned ? why_path(v, p) : UNFOLLOWED_KIND_N;
 
         if (kind == UNFOLLOWED_KIND_N)
             continue;
@@ -331,9 +364,12 @@ static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
 {
     char text[RIB_UNFOLLOWED_TEXT];
 
-    if (!v->synced || v->table == RIB_TABLE_MAIN || v->table == RIB_TABLE_LOCAL || rib_iface_has_vrf(v))
+    if (!v->synced || v->table == RIB_TABLE_MAIN || v->table == RIB_TABLE_LOCAL ||
+        rib_iface_has_vrf(v))
         return;
-    snprintf(text, sizeof text, "no VRF device has table %u: connected routes of its interfaces are in main", v->table);
+    snprintf(text, sizeof text,
+             "no VRF device has table %u: connected routes of its interfaces are in main",
+             v->table);
     add(u, UNFOLLOWED_DEVICE, 1, text);
 }
 

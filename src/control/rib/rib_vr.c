@@ -60,7 +60,8 @@ fail:
     return NULL;
 }
 
-// The prefixes stay in the router's two FIBs, which control frees next, after a grace period: only the next hops let go.
+// The prefixes stay in the router's two FIBs, which control frees next, after a grace period: only
+// the next hops let go.
 static void release_nodes(struct rib *r)
 {
     for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
@@ -110,14 +111,16 @@ static void message(void *ctx, const struct nlmsghdr *h)
     rib_sync_message(ctx, h);
 }
 
-// Is there another batch to read at once? A batch that is not full was all there was. Only a dump waits for a socket that is
-// empty; else the few messages that have come since are left for the next turn: to read them one by one as they are made
-// would have us meet whoever changes routes at each.
+// Is there another batch to read at once? A batch that is not full was all there was. Only a dump
+// waits for a socket that is empty; else the few messages that have come since are left for the
+// next turn: to read them one by one as they are made would have us meet whoever changes routes at
+// each.
 static bool reads_on(const struct rib_vr *v, int got)
 {
     const struct rib_sync *s = &v->sync;
 
-    return got < 0 || got == NETLINK_BATCH || (got && (s->stage >= 0 || s->want || s->overrun || s->ending));
+    return got < 0 || got == NETLINK_BATCH ||
+           (got && (s->stage >= 0 || s->want || s->overrun || s->ending));
 }
 
 bool rib_vr_turn(struct rib_vr *v)
@@ -154,7 +157,8 @@ static void answer(void *ctx, const struct nlmsghdr *h)
     if (h->nlmsg_type != NLMSG_ERROR || h->nlmsg_len < NLMSG_LENGTH(sizeof e))
         return;
     memcpy(&e, NLMSG_DATA(h), sizeof e);
-    if (e.error && e.msg.nlmsg_seq != NETLINK_NEIGH_GROUP && e.msg.nlmsg_seq != NETLINK_NEIGH_DELETE) // an interface without IPv6 has no groups of it
+    if (e.error && e.msg.nlmsg_seq != NETLINK_NEIGH_GROUP &&
+        e.msg.nlmsg_seq != NETLINK_NEIGH_DELETE) // an interface without IPv6 has no groups of it
         neigh_refused(v, e.error);
 }
 

@@ -51,14 +51,15 @@ static uint8_t type_of(const struct rib_path *p, const struct rib_route *t)
     case RTN_MULTICAST: return RIB_MULTICAST;
     case RTN_THROW: return RIB_THROW;
     case RTN_UNICAST:
-        return t->protocol == RTPROT_KERNEL && p->n_hops && !p->hop[0].gateway.family ? RIB_CONNECTED
-                                                                                      : RIB_UNICAST;
+        return t->protocol == RTPROT_KERNEL && p->n_hops && !p->hop[0].gateway.family
+                   ? RIB_CONNECTED
+                   : RIB_UNICAST;
     default: return RIB_UNREACHABLE;
     }
 }
 
-static void fill_hop(struct rib_vr *v, struct rib_hop *h, uint8_t type, const struct netlink_hop *key,
-                     const struct neigh *n)
+static void fill_hop(struct rib_vr *v, struct rib_hop *h, uint8_t type,
+                     const struct netlink_hop *key, const struct neigh *n)
 {
     const struct rib_link *l = rib_link_find(v, key->ifindex);
 
@@ -88,9 +89,9 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     row->mtu = p->mtu;
     row->active = active;
     row->nexthop = active ? nexthop_real(n->nexthop) : 0;
-    row->nexthop_kind = row->nexthop
-                            ? nexthop_kind_name(nexthop_word_kind(nexthop_word(nexthop_get(row->nexthop))))
-                            : "";
+    row->nexthop_kind =
+        row->nexthop ? nexthop_kind_name(nexthop_word_kind(nexthop_word(nexthop_get(row->nexthop))))
+                     : "";
     if (s->n || p->nhid) {
         for (unsigned i = 0; i < s->n && row->n_hops < RIB_ROW_HOPS; i++)
             fill_hop(v, &row->hop[row->n_hops++], p->type, &s->hop[i].key, s->hop[i].neigh);
@@ -137,7 +138,8 @@ static uint32_t next_node(struct rib_walk *w, struct rib *r)
     else if (w->q.match == RIB_FROM && !(node = rib_trie_find(&r->trie, &w->q.prefix)))
         node = rib_trie_after(&r->trie, &w->q.prefix);
     else if (w->q.match != RIB_FROM)
-        node = w->q.match == RIB_LONGER ? rib_trie_first_in(&r->trie, &w->q.prefix) : rib_trie_first(&r->trie);
+        node = w->q.match == RIB_LONGER ? rib_trie_first_in(&r->trie, &w->q.prefix)
+                                        : rib_trie_first(&r->trie);
     if (node && w->q.match == RIB_LONGER && !rib_trie_is_in(&r->trie, node, &w->q.prefix))
         node = 0;
     return node;
@@ -175,7 +177,8 @@ static void step(void *arg)
         w->ended = true;
         w->result = -ENOENT;
     } else if (w->q.match == RIB_EXACT || w->q.match == RIB_LONGEST_MATCH) {
-        node = w->q.match == RIB_EXACT ? rib_trie_find(&r->trie, &w->q.prefix) : rib_longest(v, r, &w->q.prefix);
+        node = w->q.match == RIB_EXACT ? rib_trie_find(&r->trie, &w->q.prefix)
+                                       : rib_longest(v, r, &w->q.prefix);
         if (node)
             fill_node(w, v, r, node);
         w->ended = true;

@@ -58,8 +58,9 @@ void rib_sync_diverge_key(struct rib_vr *v, uint32_t key)
     diverge(v, key, 0);
 }
 
-// Linux deletes IPv4 routes in silence with their link, its address or their next-hop object. It announces that just before, or,
-// when a carrier is lost, afterwards; a dump may stand between the two.
+// Linux deletes IPv4 routes in silence with their link, its address or their next-hop object. It
+// announces that just before, or, when a carrier is lost, afterwards; a dump may stand between the
+// two.
 void rib_sync_link_lost(struct rib_vr *v, int ifindex)
 {
     const struct rib_map *m = &v->sync.diverged;
@@ -81,7 +82,8 @@ void rib_sync_link_lost(struct rib_vr *v, int ifindex)
     vec_free(&explained);
 }
 
-void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how, uint64_t gone, uint64_t added)
+void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how, uint64_t gone,
+                      uint64_t added)
 {
     char text[PREFIX_TEXT_MAX];
 
@@ -90,10 +92,12 @@ void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how,
     diverge(v, key_of(p), added ? 0 : gone);
     if (!v->synced)
         return;
-    if (v->audit.step == AUDIT_KERNEL) // another dump's differences are none of the audit's: events may explain them later
+    if (v->audit.step == AUDIT_KERNEL) // another dump's differences are none of the audit's: events
+                                       // may explain them later
         rib_audit_finding(v, p, how);
     if (log_get_level() >= LOG_LEVEL_DEBUG)
-        log_debug("rib: dump differs: vr=%u prefix=%s route=%s", v->id, prefix_format(p, text), how);
+        log_debug("rib: dump differs: vr=%u prefix=%s route=%s", v->id, prefix_format(p, text),
+                  how);
 }
 
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns)

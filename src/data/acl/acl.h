@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl.h - access lists: which numbered rule is the first that a packet matches?
 //
-// A list holds rules in the order of their numbers and answers for a burst of packets, all of one family, with the slot of
-// the first rule that matches each. One thread writes; any number of threads classify at the same time without
-// waiting, retrying or announcing themselves. What the writer replaces stays readable until the caller says that
-// every reader has moved on:
+// A list holds rules in the order of their numbers and answers for a burst of packets, all of one
+// family, with the slot of the first rule that matches each. One thread writes; any number of
+// threads classify at the same time without waiting, retrying or announcing themselves. What the
+// writer replaces stays readable until the caller says that every reader has moved on:
 //
 //     writer                                     reader
 //     acl_add / acl_del / acl_load               acl_classify4(a, key, slot, n)
@@ -12,8 +12,9 @@
 //     ... a grace period passes ...
 //     acl_reclaim(a, e)
 //
-// How much work a packet can cause is decided by the rules alone: packets create nothing (no megaflows, no tuples), so that
-// nobody can make a list slow by what he sends (Tuple Space Explosion, CVE-2019-25076).
+// How much work a packet can cause is decided by the rules alone: packets create nothing (no
+// megaflows, no tuples), so that nobody can make a list slow by what he sends (Tuple Space
+// Explosion, CVE-2019-25076).
 #ifndef ACL_ACL_H
 #define ACL_ACL_H
 
@@ -30,12 +31,14 @@ struct acl_set; // set.h
 
 // --- what is known of a packet ---
 
-// Which part of a datagram the packet is; a rule accepts a mask of them. Later fragments have no ports, flags, type or code.
+// Which part of a datagram the packet is; a rule accepts a mask of them. Later fragments have no
+// ports, flags, type or code.
 enum acl_part { ACL_WHOLE = 1, ACL_FIRST = 2, ACL_LATER = 4, ACL_ANY_PART = 7 };
 
 // The part of a key that both families have, 8 bytes.
 struct acl_key_l4 {
-    uint16_t sport, dport; // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0 where there are none
+    uint16_t sport, dport; // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0
+                           // where there are none
     uint8_t proto;         // IPv6: of the upper layer, behind extension headers
     uint8_t tcp_flags;     // 0 unless TCP
     uint8_t dscp;          // 0..63
@@ -57,13 +60,15 @@ enum acl_family { ACL_IP4 = 1, ACL_IP6 = 2, ACL_BOTH = 3 };
 struct acl_side {
     uint8_t addr[16]; // network order, left-aligned; bits behind len are ignored
     uint8_t len;      // prefix length; 0 = any
-    uint16_t set;     // index of one of the list's address sets, then addr and len say nothing; ACL_NO_SET = none
+    uint16_t set;     // index of one of the list's address sets, then addr and len say nothing;
+                      // ACL_NO_SET = none
 };
 
 struct acl_rule {
     uint32_t number;      // of its list, unique; the lowest that matches wins
     uint8_t families;     // enum acl_family; ACL_BOTH only without prefixes
-    uint8_t part;         // mask of enum acl_part. A rule with ports, flags, type or code never matches ACL_LATER
+    uint8_t part; // mask of enum acl_part. A rule with ports, flags, type or code never matches
+                  // ACL_LATER
     uint8_t proto;        // when proto_any is false
     bool proto_any;
     struct acl_side src, dst;
@@ -76,20 +81,28 @@ struct acl_rule {
 
 // A rule that matches everything of the families; the caller narrows it.
 void acl_rule_init(struct acl_rule *r, uint32_t number, uint8_t families);
-// 0, or -EINVAL with a sentence in why[0..n): from > to, bits without a family, an address length, ports without a protocol that has them…
+// 0, or -EINVAL with a sentence in why[0..n): from > to, bits without a family, an address length,
+// ports without a protocol that has them…
 int acl_rule_check(const struct acl_rule *r, char *why, size_t n);
-// Does the rule match? The definition that everything else is tested against. `set`: the list's sets.
-bool acl_rule_matches4(const struct acl_rule *r, const struct acl_key4 *k, struct acl_set *const *set);
-bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k, struct acl_set *const *set);
+// Does the rule match? The definition that everything else is tested against. `set`: the list's
+// sets.
+bool acl_rule_matches4(const struct acl_rule *r, const struct acl_key4 *k,
+                       struct acl_set *const *set);
+bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
+                       struct acl_set *const *set);
 
 // --- lists ---
 
 struct acl_config {
     size_t max_bytes; // what the list may take, readers' and writer's memory together; 0 = no limit
-    uint32_t promote_from; // so many rules that look at one side's address alone are promoted (promoted.h); 0 = as many as pay
-    uint32_t shelve_from;  // from so many rules on they are shelved (shelf.h); 0 = where it pays, UINT32_MAX = never
-    struct acl_set *set[ACL_SETS_MAX]; // not owned; NULL behind the last one. Their members may change while the list is read
-    // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with transparent huge pages.
+    uint32_t promote_from; // so many rules that look at one side's address alone are promoted
+                           // (promoted.h); 0 = as many as pay
+    uint32_t shelve_from;  // from so many rules on they are shelved (shelf.h); 0 = where it pays,
+                           // UINT32_MAX = never
+    struct acl_set *set[ACL_SETS_MAX]; // not owned; NULL behind the last one. Their members may
+                                       // change while the list is read
+    // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
+    // transparent huge pages.
     void *(*map)(void *ctx, const char *name, size_t bytes);
     void (*unmap)(void *ctx, void *p, size_t bytes);
     void *ctx;
@@ -107,52 +120,63 @@ struct acl_cost {
     uint32_t probes_max;   // looks at the filter, for the worst packet
     double probes_mean;    // the same for packets that match a rule chosen at random
     uint32_t block_max;    // rules that lie together, of which a packet may be compared with all
-    uint32_t few;          // entries of both families that packets are compared with one and all, no tuple being asked
-    uint32_t shelf;        // rules that a packet is compared with on shelves, no tuple being asked, of the family that has more
-    uint32_t address_only; // rules that are decided by addresses alone, beside tuples: they stand apart or are promoted (core.h)
+    uint32_t few;   // entries of both families that packets are compared with one and all, no tuple
+                    // being asked
+    uint32_t shelf; // rules that a packet is compared with on shelves, no tuple being asked, of the
+                    // family that has more
+    uint32_t address_only; // rules that are decided by addresses alone, beside tuples: they stand
+                           // apart or are promoted (core.h)
 };
 
 // NULL with errno: EINVAL, ENOMEM.
 struct acl *acl_new(const struct acl_config *cfg);
 void acl_free(struct acl *a); // no reader may be left; NULL is fine
 
-// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need says what it would take): the old
-// list stays in force. acl_load replaces everything, in a list that nobody reads yet, or -EBUSY.
+// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need says what it
+// would take): the old list stays in force. acl_load replaces everything, in a list that nobody
+// reads yet, or -EBUSY.
 int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
-// Bytes that a list of these rules would take, about (never less than half or more than twice), without building it, and without shelves, which
-// take what there is room for.
+// Bytes that a list of these rules would take, about (never less than half or more than twice),
+// without building it, and without shelves, which take what there is room for.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);
-const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot); // NULL: free. Writer's thread
+const struct acl_rule *acl_rule_of(const struct acl *a,
+                                   uint32_t slot); // NULL: free. Writer's thread
 uint32_t acl_slot_of(const struct acl *a, uint32_t number);             // ACL_MISS: no such rule
 void acl_stats(const struct acl *a, struct acl_stats *s);
 void acl_cost(const struct acl *a, struct acl_cost *c);
-int acl_check(const struct acl *a, char *why, size_t n); // all invariants; 0, or -EINVAL with a sentence
+int acl_check(const struct acl *a, char *why,
+              size_t n); // all invariants; 0, or -EINVAL with a sentence
 
-// Reader: the slot of the first rule that matches each packet, or ACL_MISS; any n; bursts of 16..64 are the fast case.
-// A slot is reused only after the rule was deleted and a grace period has passed.
+// Reader: the slot of the first rule that matches each packet, or ACL_MISS; any n; bursts of 16..64
+// are the fast case. A slot is reused only after the rule was deleted and a grace period has
+// passed.
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
-// The same of packets whose addresses lie side by side and whose other fields are read when a rule asks for them: those that no rule's
-// addresses come near, or that rules by address sets decide, are never read. n <= 64.
+// The same of packets whose addresses lie side by side and whose other fields are read when a rule
+// asks for them: those that no rule's addresses come near, or that rules by address sets decide,
+// are never read. n <= 64.
 struct acl_late {
     const void *src, *dst; // uint32_t [n] or uint8_t [n][16], network order
     // l4[i] of packet i, for each bit of `which`; called once at most
     void (*read)(void *ctx, uint64_t which, struct acl_key_l4 *l4);
-    // What the caller has to do anyhow, whatever the answer: called once at most, where an answer would wait for memory. NULL: nothing
+    // What the caller has to do anyhow, whatever the answer: called once at most, where an answer
+    // would wait for memory. NULL: nothing
     void (*meanwhile)(void *ctx);
     void *ctx;
 };
-void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p, uint32_t *slot, unsigned n);
-// Do addresses alone, by sets and promoted rules, decide all packets of this family? Then nothing else is looked at, and a cache in front
-// costs more than the list.
+void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
+                       uint32_t *slot, unsigned n);
+// Do addresses alone, by sets and promoted rules, decide all packets of this family? Then nothing
+// else is looked at, and a cache in front costs more than the list.
 bool acl_is_by_sets(const struct acl *a, enum acl_family family);
 
-// The best that the CPU has is chosen at first use. For tests and comparisons another one, before readers start; false: not on this CPU.
+// The best that the CPU has is chosen at first use. For tests and comparisons another one, before
+// readers start; false: not on this CPU.
 enum acl_simd { ACL_PLAIN, ACL_AVX2, ACL_AVX512, ACL_SIMDS };
 bool acl_use_simd(enum acl_simd s);
 const char *acl_kernel_name(void); // "avx512", "avx2", "scalar"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_fuzz.c - libFuzzer: bytes become changes of a list; after each, packets find what the linear oracle finds
+// acl_fuzz.c - libFuzzer: bytes become changes of a list; after each, packets find what the linear
+// oracle finds
 //
-// An operation is 8 bytes: what to do, which rule, and six to bend a rule with. Rules come from the kit's generator, seeded by
-// those bytes, so that few bytes make rules that have much in common.
+// An operation is 8 bytes: what to do, which rule, and six to bend a rule with. Rules come from the
+// kit's generator, seeded by those bytes, so that few bytes make rules that have much in common.
 #include "acl/acl_kit.h"
 
 #define RULES 64u
@@ -53,9 +54,11 @@ static void change(struct acl *a, const uint8_t op[OP])
     }
     *r = kit_rule(op[1] % RULES + RULES * op[2]);
     if (op[0] & 2) { // any bits at all: refused, or right
-        memcpy((uint8_t *)r + sizeof r->number + op[3] % (sizeof *r - sizeof r->number - 4), op + 4, 4);
+        memcpy((uint8_t *)r + sizeof r->number + op[3] % (sizeof *r - sizeof r->number - 4), op + 4,
+               4);
         r->proto_any = *((uint8_t *)r + offsetof(struct acl_rule, proto_any)) & 1;
-        if (acl_rule_check(r, why, sizeof why) || (r->src.set != ACL_NO_SET && r->src.set >= KIT_SETS) ||
+        if (acl_rule_check(r, why, sizeof why) ||
+            (r->src.set != ACL_NO_SET && r->src.set >= KIT_SETS) ||
             (r->dst.set != ACL_NO_SET && r->dst.set >= KIT_SETS)) {
             r->families = 0;
             return;

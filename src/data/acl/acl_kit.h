@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_kit.h - for tests: random rules that have much in common, packets near them, the linear oracle
+// acl_kit.h - for tests: random rules that have much in common, packets near them, the linear
+// oracle
 #ifndef ACL_KIT_H
 #define ACL_KIT_H
 
@@ -23,7 +24,8 @@ struct kit_key { // a packet of either family
 };
 
 static uint64_t kit_seed = 0x9e3779b97f4a7c15u;
-static struct acl_config kit_config = {.shelve_from = UINT32_MAX}; // with its sets; rules under tuples, if nothing else is asked for
+static struct acl_config kit_config = {
+    .shelve_from = UINT32_MAX}; // with its sets; rules under tuples, if nothing else is asked for
 
 static inline uint32_t kit_random(uint32_t below)
 {
@@ -44,7 +46,8 @@ static inline void kit_address(uint8_t a[16], bool v6)
 
 static inline void kit_side(struct acl_side *s, bool v6, uint8_t families)
 {
-    static const uint8_t len4[8] = {0, 0, 8, 16, 24, 28, 32, 32}, len6[8] = {0, 0, 32, 48, 56, 64, 128, 128};
+    static const uint8_t len4[8] = {0, 0, 8, 16, 24, 28, 32, 32},
+                         len6[8] = {0, 0, 32, 48, 56, 64, 128, 128};
 
     if (!kit_random(8))
         s->set = (uint16_t)kit_random(KIT_SETS);
@@ -56,7 +59,8 @@ static inline void kit_side(struct acl_side *s, bool v6, uint8_t families)
 
 static inline void kit_ports(uint16_t range[2], uint32_t most)
 {
-    uint16_t from = (uint16_t)kit_random(5 < most ? 5 + kit_random(most - 5) / (1 + 99 * kit_random(2)) : most);
+    uint16_t from =
+        (uint16_t)kit_random(5 < most ? 5 + kit_random(most - 5) / (1 + 99 * kit_random(2)) : most);
 
     if (kit_random(2))
         return;
@@ -74,7 +78,8 @@ static inline struct acl_rule kit_address_rule(uint32_t number)
     acl_rule_init(&r, number, v6 ? ACL_IP6 : ACL_IP4);
     struct acl_side *s = kit_random(3) ? &r.src : &r.dst;
     kit_address(s->addr, v6);
-    s->len = kit_random(3) ? (v6 ? len6 : len4)[kit_random(6)] : (uint8_t)(1 + kit_random(v6 ? 128 : 32));
+    s->len = kit_random(3) ? (v6 ? len6 : len4)[kit_random(6)]
+                           : (uint8_t)(1 + kit_random(v6 ? 128 : 32));
     return r;
 }
 
@@ -108,10 +113,12 @@ static inline struct acl_rule kit_rule(uint32_t number)
     return r;
 }
 
-static inline void kit_blend(uint8_t a[16], const struct acl_side *s) // into the prefix, more often than not
+static inline void kit_blend(uint8_t a[16],
+                             const struct acl_side *s) // into the prefix, more often than not
 {
     for (unsigned bit = 0; bit < s->len && s->set == ACL_NO_SET; bit++)
-        a[bit / 8] = (uint8_t)((a[bit / 8] & ~(0x80 >> bit % 8)) | (s->addr[bit / 8] & (0x80 >> bit % 8)));
+        a[bit / 8] =
+            (uint8_t)((a[bit / 8] & ~(0x80 >> bit % 8)) | (s->addr[bit / 8] & (0x80 >> bit % 8)));
 }
 
 // The same without address sets.
@@ -130,7 +137,8 @@ static inline struct kit_key kit_key(const struct acl_rule *r)
 {
     static const uint8_t proto[4] = {6, 17, 1, 132};
     bool v6 = r->families == ACL_BOTH ? kit_random(2) : r->families == ACL_IP6;
-    struct acl_key_l4 l4 = {.proto = r->proto_any ? proto[kit_random(4)] : r->proto, .part = (uint8_t)(1 << kit_random(3))};
+    struct acl_key_l4 l4 = {.proto = r->proto_any ? proto[kit_random(4)] : r->proto,
+                            .part = (uint8_t)(1 << kit_random(3))};
     struct kit_key k = {.v6 = v6};
     uint8_t src[16], dst[16];
 
@@ -143,8 +151,10 @@ static inline struct kit_key kit_key(const struct acl_rule *r)
     if (kit_random(2))
         l4.part = ACL_WHOLE;
     if (l4.part != ACL_LATER) {
-        l4.sport = (uint16_t)(r->sport[0] + kit_random((uint32_t)r->sport[1] - r->sport[0] + 1 + kit_random(2)));
-        l4.dport = (uint16_t)(r->dport[0] + kit_random((uint32_t)r->dport[1] - r->dport[0] + 1 + kit_random(2)));
+        l4.sport = (uint16_t)(r->sport[0] +
+                              kit_random((uint32_t)r->sport[1] - r->sport[0] + 1 + kit_random(2)));
+        l4.dport = (uint16_t)(r->dport[0] +
+                              kit_random((uint32_t)r->dport[1] - r->dport[0] + 1 + kit_random(2)));
         if (l4.proto == 6)
             l4.tcp_flags = (uint8_t)(r->tcp_value | kit_random(256));
     }
@@ -182,10 +192,12 @@ static inline void kit_sets_free(void)
 
 static inline bool kit_matches(const struct acl_rule *r, const struct kit_key *k)
 {
-    return k->v6 ? acl_rule_matches6(r, &k->k6, kit_config.set) : acl_rule_matches4(r, &k->k4, kit_config.set);
+    return k->v6 ? acl_rule_matches6(r, &k->k6, kit_config.set)
+                 : acl_rule_matches4(r, &k->k4, kit_config.set);
 }
 
-// The number of the first of the rules (in any order, families 0: none) that matches; UINT32_MAX: none does.
+// The number of the first of the rules (in any order, families 0: none) that matches; UINT32_MAX:
+// none does.
 static inline uint32_t kit_first(const struct acl_rule *r, uint32_t n, const struct kit_key *k)
 {
     uint32_t best = UINT32_MAX;
@@ -224,7 +236,8 @@ static inline void kit_read(void *ctx, uint64_t which, struct acl_key_l4 *l4)
     }
 }
 
-static inline void kit_late_classify(const struct acl *a, bool v6, const struct acl_key4 *k4, const struct acl_key6 *k6, uint32_t *slot, unsigned n)
+static inline void kit_late_classify(const struct acl *a, bool v6, const struct acl_key4 *k4,
+                                     const struct acl_key6 *k6, uint32_t *slot, unsigned n)
 {
     for (unsigned at = 0; at < n; at += 64) {
         struct acl_key_l4 l4[64];
@@ -234,8 +247,10 @@ static inline void kit_late_classify(const struct acl *a, bool v6, const struct 
 
         for (unsigned i = 0; i < k.n; i++) {
             l4[i] = v6 ? k6[at + i].l4 : k4[at + i].l4;
-            memcpy(v6 ? (uint8_t *)src[i] : (uint8_t *)src + 4 * i, v6 ? k6[at + i].src : (const uint8_t *)&k4[at + i].src_be, v6 ? 16 : 4);
-            memcpy(v6 ? (uint8_t *)dst[i] : (uint8_t *)dst + 4 * i, v6 ? k6[at + i].dst : (const uint8_t *)&k4[at + i].dst_be, v6 ? 16 : 4);
+            memcpy(v6 ? (uint8_t *)src[i] : (uint8_t *)src + 4 * i,
+                   v6 ? k6[at + i].src : (const uint8_t *)&k4[at + i].src_be, v6 ? 16 : 4);
+            memcpy(v6 ? (uint8_t *)dst[i] : (uint8_t *)dst + 4 * i,
+                   v6 ? k6[at + i].dst : (const uint8_t *)&k4[at + i].dst_be, v6 ? 16 : 4);
         }
         acl_classify_late(a, v6 ? ACL_IP6 : ACL_IP4, &p, slot + at, k.n);
         if (acl_is_by_sets(a, v6 ? ACL_IP6 : ACL_IP4))
@@ -244,7 +259,8 @@ static inline void kit_late_classify(const struct acl *a, bool v6, const struct 
 }
 
 // Classifies packets of both families in bursts of any size and compares with the oracle.
-static inline void kit_compare(const struct acl *a, const struct acl_rule *r, uint32_t n, const struct kit_key *key, unsigned keys)
+static inline void kit_compare(const struct acl *a, const struct acl_rule *r, uint32_t n,
+                               const struct kit_key *key, unsigned keys)
 {
     struct acl_key4 k4[KIT_BURST];
     struct acl_key6 k6[KIT_BURST];
@@ -272,8 +288,8 @@ static inline void kit_compare(const struct acl *a, const struct acl_rule *r, ui
             uint32_t number = found ? found->number : UINT32_MAX, want = kit_first(r, n, of[i]);
 
             if (number != want || (slot[i] != ACL_MISS && !found))
-                fail_msg("%s, %s: packet %u of %u: rule %u (slot %u) instead of %u", acl_kernel_name(), v6 ? "IPv6" : "IPv4", i, got, number,
-                         slot[i], want);
+                fail_msg("%s, %s: packet %u of %u: rule %u (slot %u) instead of %u",
+                         acl_kernel_name(), v6 ? "IPv6" : "IPv4", i, got, number, slot[i], want);
         }
     }
 }

@@ -183,7 +183,9 @@ static void assert_meanwhile(const struct acl *a, unsigned listed, unsigned call
     const struct acl_late p = {src, dst, read_nothing, count_meanwhile, NULL};
 
     for (unsigned i = 0; i < 64; i++)
-        src[i] = __builtin_bswap32(i < listed ? 0xcb007101 : i < 2 * listed ? 0xcb007102 : 0x01000001);
+        src[i] = __builtin_bswap32(i < listed       ? 0xcb007101
+                                   : i < 2 * listed ? 0xcb007102
+                                                    : 0x01000001);
     for (unsigned s = 0; s < ACL_SIMDS; s++) {
         if (!acl_use_simd(s))
             continue;
@@ -195,7 +197,8 @@ static void assert_meanwhile(const struct acl *a, unsigned listed, unsigned call
     }
 }
 
-// Beside rules under tuples or alone: some addresses are to be looked for, none, or so many that most packets may end.
+// Beside rules under tuples or alone: some addresses are to be looked for, none, or so many that
+// most packets may end.
 static void the_caller_works_while_a_set_waits_for_memory(void **state)
 {
     struct acl_prefix host = {.addr = {203, 0, 113, 1}, .len = 32, .family = 4};
@@ -255,7 +258,8 @@ static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state
 
 // --- fences ---
 
-// Bit 0 of `wide`: some rules say nothing of the source, or little; bit 1: of the destination; never of both.
+// Bit 0 of `wide`: some rules say nothing of the source, or little; bit 1: of the destination;
+// never of both.
 static struct acl_rule fenced_rule(uint32_t number, unsigned wide)
 {
     unsigned open = wide ? 1 + kit_random(2) : 0; // side + 1
@@ -267,7 +271,9 @@ static struct acl_rule fenced_rule(uint32_t number, unsigned wide)
     for (unsigned s = 0; s < 2; s++) {
         struct acl_side *side = s ? &r.dst : &r.src;
         bool is_open = open == s + 1 && wide >> s & 1 && kit_random(2);
-        side->len = (uint8_t)(is_open ? kit_random(2) * kit_random(8) : side->len < 8 ? 8 + kit_random(25) : side->len);
+        side->len = (uint8_t)(is_open         ? kit_random(2) * kit_random(8)
+                              : side->len < 8 ? 8 + kit_random(25)
+                                              : side->len);
     }
     return r;
 }
@@ -293,7 +299,9 @@ static void fences_keep_out_only_what_no_rule_matches(void **state)
             rule[j].families = 0;
             if (kit_random(2))
                 kernels_agree_with_the_oracle(a, n);
-            rule[j] = fenced_rule(n * 10 + j, kit_random(8) ? wide : 3); // kinds that were not there when it was made, too
+            rule[j] = fenced_rule(
+                n * 10 + j,
+                kit_random(8) ? wide : 3); // kinds that were not there when it was made, too
             assert_int_equal(acl_add(a, &rule[j]), 0);
             kit_must_be_sound(a);
             make_keys(n);
@@ -368,7 +376,8 @@ static void what_a_list_needs_is_known_before(void **state)
         struct acl_stats s;
 
         acl_stats(a, &s);
-        assert_in_range(acl_need(rule, n), (s.bytes + s.writer_bytes) / 2, (s.bytes + s.writer_bytes) * 2);
+        assert_in_range(acl_need(rule, n), (s.bytes + s.writer_bytes) / 2,
+                        (s.bytes + s.writer_bytes) * 2);
         acl_free(a);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_test.h - what tests of lists share: some hundred rules, packets to ask them, all kernels against the oracle
+// acl_test.h - what tests of lists share: some hundred rules, packets to ask them, all kernels
+// against the oracle
 #ifndef ACL_TEST_H
 #define ACL_TEST_H
 

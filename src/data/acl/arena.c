@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // arena.c - see arena.h
 //
-// Sizes: 1 to 8, then four steps to each doubling. A free block's first word names the next one of its size.
+// Sizes: 1 to 8, then four steps to each doubling. A free block's first word names the next one of
+// its size.
 #include <string.h>
 
 #include "acl/arena.h"
@@ -32,7 +33,8 @@ uint32_t arena_size(uint32_t units)
 
 void arena_init(struct arena *a, void *base, uint32_t unit, uint32_t units)
 {
-    *a = (struct arena){.base = base, .unit = unit, .units = units, .top = unit < LINE ? LINE / unit : 1};
+    *a = (struct arena){
+        .base = base, .unit = unit, .units = units, .top = unit < LINE ? LINE / unit : 1};
 }
 
 uint32_t arena_alloc(struct arena *a, uint32_t units)

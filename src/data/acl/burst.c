@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// burst.c - the begin and the end of a burst: what address sets and promoted rules decide, before and beside rules under tuples
+// burst.c - the begin and the end of a burst: what address sets and promoted rules decide, before
+// and beside rules under tuples
 #include "acl/burst.h"
 
 #include <string.h>
@@ -19,12 +20,15 @@ static void sets_find(struct burst *b, const struct core *c, unsigned side)
         unsigned s = (unsigned)__builtin_ctzll(sets);
         if (b->walks && b->walk_side == side && b->walk_set == s)
             continue;
-        b->member[side][s] = !c->set[s] ? 0 : c->family == ACL_IP4 ? acl_set_find4(c->set[s], b->addr4[side], b->n)
-                                                                   : acl_set_find6(c->set[s], b->addr6[side], b->n);
+        b->member[side][s] = !c->set[s] ? 0
+                             : c->family == ACL_IP4
+                                 ? acl_set_find4(c->set[s], b->addr4[side], b->n)
+                                 : acl_set_find6(c->set[s], b->addr6[side], b->n);
     }
 }
 
-// Rules that stand apart, the first one first. Whom they decide before all others is not among b->left.
+// Rules that stand apart, the first one first. Whom they decide before all others is not among
+// b->left.
 static void apart_decide(struct burst *b, const struct core *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
@@ -60,7 +64,8 @@ static void promoted_ask(struct burst *b, const struct core *c, const struct pro
     else
         poptrie_find6_bulk(p->table, b->addr6[p->side], index, b->n);
     for (unsigned i = 0; i < b->n; i++) {
-        uint64_t first = __atomic_load_n(&p->first[index[i]], __ATOMIC_ACQUIRE); // partner: first_set
+        uint64_t first =
+            __atomic_load_n(&p->first[index[i]], __ATOMIC_ACQUIRE); // partner: first_set
         uint32_t number = (uint32_t)(first >> 32), slot = (uint32_t)first;
         bool before = number < b->best[i];
 
@@ -83,8 +88,9 @@ static void promoted_decide(struct burst *b, const struct core *c)
         b->left &= later;
 }
 
-// The set of one rule that stands apart may be looked for while tuples are, or while the caller does something else: none that a rule under a
-// tuple names, as these ask at once. The filter is asked here.
+// The set of one rule that stands apart may be looked for while tuples are, or while the caller
+// does something else: none that a rule under a tuple names, as these ask at once. The filter is
+// asked here.
 static void walk_begin(struct burst *b, const struct core *c)
 {
     b->walks = false;
@@ -106,7 +112,8 @@ static void walk_begin(struct burst *b, const struct core *c)
     }
 }
 
-// Are many addresses in the set, or may be? That is worth knowing before tuples are asked, and before anything is done for packets that may end here.
+// Are many addresses in the set, or may be? That is worth knowing before tuples are asked, and
+// before anything is done for packets that may end here.
 static bool walk_is_wide(const struct burst *b)
 {
     return (b->walk.set ? b->walk.n : 0) + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4;
@@ -136,7 +143,8 @@ void burst_begin(struct burst *b, const struct core *c, uint32_t *slot, unsigned
     b->slot = slot;
     b->n = n;
     b->n_found = 0;
-    b->n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_make; sets and levels are read after it
+    b->n_tuples = __atomic_load_n(
+        &c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_make; sets and levels are read after it
     b->left = all_of(n);
     memset(slot, 0xff, n * sizeof *slot); // ACL_MISS
     memset(b->best, 0xff, n * sizeof *b->best);

@@ -34,8 +34,9 @@ struct burst {
     uint32_t packet[FOUND_MAX + BURST + 16];
 };
 
-// Of b's addresses, tuples, late, and l4 if there are any: what address sets and promoted rules decide before rules under tuples are asked, if
-// b->left and b->tuples say so; and what was still looked for meanwhile.
+// Of b's addresses, tuples, late, and l4 if there are any: what address sets and promoted rules
+// decide before rules under tuples are asked, if b->left and b->tuples say so; and what was still
+// looked for meanwhile.
 void burst_begin(struct burst *b, const struct core *c, uint32_t *slot, unsigned n);
 void burst_end(struct burst *b, const struct core *c);
 // Between two pieces of work on a burst: the set that is still looked for gets one step further.
@@ -52,10 +53,12 @@ static inline void l4_read(struct burst *b, uint64_t which)
 
 struct acl_kernel {
     const char *name;
-    void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4); // l4 NULL: not wanted
+    void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST],
+                  struct acl_key_l4 *l4);                     // l4 NULL: not wanted
     void (*classify4)(const struct core *c, struct burst *b); // rules under tuples, for b->left
     void (*classify6)(const struct core *c, struct burst *b);
-    void (*few)(const struct core *c, struct burst *b, unsigned blocks); // instead of them, of few rules; NULL: it does not pay
+    void (*few)(const struct core *c, struct burst *b,
+                unsigned blocks); // instead of them, of few rules; NULL: it does not pay
     void (*shelf)(const struct core *c, struct burst *b); // instead of them, b->shelf
 };
 extern const struct acl_kernel acl_kernel_scalar;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache.c - what is kept, for how long, and when the cache steps aside
 //
-// Kept is a flow that was seen twice lately: `door` remembers a few bits of what was not let in. A flow that comes once, a scan for
-// instance, never displaces one that comes often.
+// Kept is a flow that was seen twice lately: `door` remembers a few bits of what was not let in. A
+// flow that comes once, a scan for instance, never displaces one that comes often.
 //
-// Stepping aside, for each list: after a window of packets of which more than half missed, only one burst in five is looked up, then
-// one in 17, 61, then one in 241 (primes: traffic that repeats itself after so many bursts would seem to hit); a sampled window with more
-// hits than misses ends it. A burst of misses costs several times what the list alone does, hence so few. After a change of the list
-// everything misses for a while, so the first window is a long one.
+// Stepping aside, for each list: after a window of packets of which more than half missed, only one
+// burst in five is looked up, then one in 17, 61, then one in 241 (primes: traffic that repeats
+// itself after so many bursts would seem to hit); a sampled window with more hits than misses ends
+// it. A burst of misses costs several times what the list alone does, hence so few. After a change
+// of the list everything misses for a while, so the first window is a long one.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,9 +23,11 @@
 #define GENERATIONS (1u << 16)
 #define WINDOW_FIRST 65536u // packets, of a generation
 
-// The longer nothing is gained, the fewer bursts are looked up; how soon it comes back stays the same.
+// The longer nothing is gained, the fewer bursts are looked up; how soon it comes back stays the
+// same.
 static const struct sampling {
-    uint32_t every, window; // one burst of so many; packets that are looked up before it is judged again
+    uint32_t every,
+        window; // one burst of so many; packets that are looked up before it is judged again
 } sampled[] = {{1, 4096}, {5, 1024}, {17, 1024}, {61, 1024}, {241, 256}};
 #define SAMPLED_LEAST (sizeof sampled / sizeof *sampled - 1)
 
@@ -76,7 +79,8 @@ static void secrets_make(uint64_t secret[CACHE_SECRETS], const uint8_t given[16]
 
     memcpy(g, given, 16);
     for (unsigned i = 0; i < CACHE_SECRETS; i++)
-        secret[i] = hash_mix64(cache_fold(g[0] ^ hash_mix64(2 * i + 1), g[1] ^ hash_mix64(2 * i + 2)) ^ g[i % 2]);
+        secret[i] = hash_mix64(
+            cache_fold(g[0] ^ hash_mix64(2 * i + 1), g[1] ^ hash_mix64(2 * i + 2)) ^ g[i % 2]);
 }
 
 static bool kernel_runs(enum cache_kernel k)
@@ -181,7 +185,8 @@ static void forget_everything(struct acl_cache *c)
     c->generation = 0;
 }
 
-static void generation_begin(struct acl_cache *c, struct list_state *l, uint16_t list, uint32_t epoch)
+static void generation_begin(struct acl_cache *c, struct list_state *l, uint16_t list,
+                             uint32_t epoch)
 {
     bool known = l->window;
 
@@ -205,23 +210,29 @@ static bool tag_is_stale(const struct acl_cache *c, uint32_t tag)
 
 // --- what is kept ---
 
-// The first way of a bucket that is free; CACHE_WAYS: none. *there: the flow, or one with its tag, has a way.
-static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b, uint32_t tag, bool *there)
+// The first way of a bucket that is free; CACHE_WAYS: none. *there: the flow, or one with its tag,
+// has a way.
+static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b, uint32_t tag,
+                         bool *there)
 {
     unsigned way = CACHE_WAYS;
 
     for (unsigned w = 0; w < CACHE_WAYS; w++) {
         *there |= b->tag[w] == tag; // let in by an earlier packet of the burst
-        if (way == CACHE_WAYS && (!b->tag[w] || tag_is_stale(c, b->tag[w]))) // the first one: the fewer lines of keys are in use
+        if (way == CACHE_WAYS &&
+            (!b->tag[w] ||
+             tag_is_stale(c, b->tag[w]))) // the first one: the fewer lines of keys are in use
             way = w;
     }
     return way;
 }
 
-static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generation, const void *key, uint64_t hash, uint32_t slot)
+static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generation, const void *key,
+                  uint64_t hash, uint32_t slot)
 {
     uint64_t at = cache_bucket_of(t, hash), other = cache_other_bucket_of(t, hash);
-    uint8_t *door = &t->door[at * CACHE_WAYS + (hash >> 45 & (CACHE_WAYS - 1))], bits = (uint8_t)(hash ^ generation);
+    uint8_t *door = &t->door[at * CACHE_WAYS + (hash >> 45 & (CACHE_WAYS - 1))],
+            bits = (uint8_t)(hash ^ generation);
     uint32_t tag = cache_tag(generation, hash);
     bool there = false;
 
@@ -243,7 +254,8 @@ static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generatio
 }
 
 // Those of `miss` that are in their other bucket.
-static uint64_t look_again(const struct cache_table *t, uint32_t generation, const uint8_t *key, const uint64_t *hash, uint64_t miss, uint32_t *slot)
+static uint64_t look_again(const struct cache_table *t, uint32_t generation, const uint8_t *key,
+                           const uint64_t *hash, uint64_t miss, uint32_t *slot)
 {
     uint64_t found = 0;
 
@@ -256,7 +268,8 @@ static uint64_t look_again(const struct cache_table *t, uint32_t generation, con
         for (unsigned w = 0; w < CACHE_WAYS; w++)
             ways |= (unsigned)(b->tag[w] == tag) << w;
         unsigned way = (unsigned)__builtin_ctz(ways | 1u << CACHE_WAYS);
-        if (!ways || memcmp(t->key + (at * CACHE_WAYS + way) * t->words, key + i * t->words * 8, t->words * 8))
+        if (!ways || memcmp(t->key + (at * CACHE_WAYS + way) * t->words, key + i * t->words * 8,
+                            t->words * 8))
             continue;
         slot[i] = b->slot[way];
         found |= 1ull << i;
@@ -318,12 +331,14 @@ static unsigned gather(void *to, const void *key, size_t bytes, uint64_t miss)
     unsigned n = 0;
 
     for (; miss; miss &= miss - 1)
-        memcpy((uint8_t *)to + bytes * n++, (const uint8_t *)key + bytes * (unsigned)__builtin_ctzll(miss), bytes);
+        memcpy((uint8_t *)to + bytes * n++,
+               (const uint8_t *)key + bytes * (unsigned)__builtin_ctzll(miss), bytes);
     return n;
 }
 
-static void spread(struct acl_cache *c, struct cache_table *t, const struct list_state *l, const void *key, const uint64_t *hash, uint64_t miss,
-                   const uint32_t *from, uint32_t *slot)
+static void spread(struct acl_cache *c, struct cache_table *t, const struct list_state *l,
+                   const void *key, const uint64_t *hash, uint64_t miss, const uint32_t *from,
+                   uint32_t *slot)
 {
     for (; miss; miss &= miss - 1) {
         unsigned i = (unsigned)__builtin_ctzll(miss);
@@ -337,7 +352,8 @@ static uint64_t all_of(unsigned n)
     return n == 64 ? UINT64_MAX : (1ull << n) - 1;
 }
 
-static void ask(const struct acl_asked *asked, const struct cache_table *t, const void *key, uint32_t *slot, unsigned n)
+static void ask(const struct acl_asked *asked, const struct cache_table *t, const void *key,
+                uint32_t *slot, unsigned n)
 {
     if (t->words == CACHE_WORDS4)
         asked->classify4(asked->a, key, slot, n);
@@ -345,11 +361,13 @@ static void ask(const struct acl_asked *asked, const struct cache_table *t, cons
         asked->classify6(asked->a, key, slot, n);
 }
 
-static void burst(struct acl_cache *c, struct cache_table *t, cache_look *look, struct list_state *l, const struct acl_asked *asked,
-                  const void *key, uint32_t *slot, unsigned n)
+static void burst(struct acl_cache *c, struct cache_table *t, cache_look *look,
+                  struct list_state *l, const struct acl_asked *asked, const void *key,
+                  uint32_t *slot, unsigned n)
 {
     uint32_t known[BURST];
-    uint64_t hash[BURST], miss = all_of(n) & ~look(t, c->secret, l->generation, key, n, known, hash);
+    uint64_t hash[BURST],
+        miss = all_of(n) & ~look(t, c->secret, l->generation, key, n, known, hash);
     struct acl_key6 rest[BURST];
     uint32_t found[BURST];
     unsigned m = 0;
@@ -365,8 +383,8 @@ static void burst(struct acl_cache *c, struct cache_table *t, cache_look *look, 
     note(c, l, n, m);
 }
 
-static void classify(struct acl_cache *c, struct cache_table *t, cache_look *look, const struct acl_asked *asked, const void *key, uint32_t *slot,
-                     unsigned n)
+static void classify(struct acl_cache *c, struct cache_table *t, cache_look *look,
+                     const struct acl_asked *asked, const void *key, uint32_t *slot, unsigned n)
 {
     struct list_state *l = state_of(c, asked->list, asked->epoch);
 
@@ -376,15 +394,18 @@ static void classify(struct acl_cache *c, struct cache_table *t, cache_look *loo
     }
     l->turn = sampled[l->aside].every - 1;
     for (unsigned i = 0; i < n; i += BURST)
-        burst(c, t, look, l, asked, (const uint8_t *)key + (size_t)i * t->words * 8, slot + i, n - i < BURST ? n - i : BURST);
+        burst(c, t, look, l, asked, (const uint8_t *)key + (size_t)i * t->words * 8, slot + i,
+              n - i < BURST ? n - i : BURST);
 }
 
-void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked,
+                         const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     classify(c, &c->table4, c->look4, asked, key, slot, n);
 }
 
-void acl_cache_classify6(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+void acl_cache_classify6(struct acl_cache *c, const struct acl_asked *asked,
+                         const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
     classify(c, &c->table6, c->look6, asked, key, slot, n);
 }

@@ -14,8 +14,10 @@ static inline unsigned ways_with(const uint32_t *tag, uint32_t want)
 {
 #ifdef __SSE2__
     __m128i w = _mm_set1_epi32((int)want);
-    __m128i lo = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)tag), w), hi = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)tag + 1), w);
-    return (unsigned)(_mm_movemask_ps(_mm_castsi128_ps(lo)) | _mm_movemask_ps(_mm_castsi128_ps(hi)) << 4);
+    __m128i lo = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)tag), w),
+            hi = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)tag + 1), w);
+    return (unsigned)(_mm_movemask_ps(_mm_castsi128_ps(lo)) | _mm_movemask_ps(_mm_castsi128_ps(hi))
+                                                                  << 4);
 #else
     unsigned ways = 0;
     for (unsigned w = 0; w < CACHE_WAYS; w++)
@@ -34,8 +36,9 @@ static inline bool key_equals(const uint64_t *kept, const uint8_t *key, unsigned
     return !differ;
 }
 
-static inline __attribute__((always_inline)) uint64_t look(const struct cache_table *t, const uint64_t *secret, uint32_t generation,
-                                                           const uint8_t *key, unsigned n, uint32_t *slot, uint64_t *hash, unsigned words)
+static inline __attribute__((always_inline)) uint64_t
+look(const struct cache_table *t, const uint64_t *secret, uint32_t generation, const uint8_t *key,
+     unsigned n, uint32_t *slot, uint64_t *hash, unsigned words)
 {
     const unsigned bytes = words * 8;
     uint64_t found = 0;
@@ -47,7 +50,8 @@ static inline __attribute__((always_inline)) uint64_t look(const struct cache_ta
     for (unsigned i = 0; i < n; i++) {
         uint64_t at = cache_bucket_of(t, hash[i]);
         const struct cache_bucket *b = &t->bucket[at];
-        unsigned ways = ways_with(b->tag, cache_tag(generation, hash[i])), way = (unsigned)__builtin_ctz(ways | 1u << CACHE_WAYS);
+        unsigned ways = ways_with(b->tag, cache_tag(generation, hash[i])),
+                 way = (unsigned)__builtin_ctz(ways | 1u << CACHE_WAYS);
         if (!ways || !key_equals(t->key + (at * CACHE_WAYS + way) * words, key + i * bytes, words))
             continue;
         slot[i] = b->slot[way];
@@ -56,14 +60,16 @@ static inline __attribute__((always_inline)) uint64_t look(const struct cache_ta
     return found;
 }
 
-uint64_t cache_look4_plain(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                           uint32_t slot[64], uint64_t hash[64])
+uint64_t cache_look4_plain(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
+                           uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
+                           uint64_t hash[64])
 {
     return look(t, secret, generation, key, n, slot, hash, CACHE_WORDS4);
 }
 
-uint64_t cache_look6_plain(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                           uint32_t slot[64], uint64_t hash[64])
+uint64_t cache_look6_plain(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
+                           uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
+                           uint64_t hash[64])
 {
     return look(t, secret, generation, key, n, slot, hash, CACHE_WORDS6);
 }

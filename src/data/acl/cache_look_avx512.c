@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache_look_avx512.c - a burst of keys in the verdict cache; compiled twice, with and without VAES
 //
-// Hashes are rounds of AES with the secret as round keys. Then no branch is taken for any packet: of each bucket the first way whose tag
-// agrees, or way 8, which is the next bucket's first and never has the same key; then all keys are compared, four at a time.
-// That another way has the same tag, and the flow is taken for a new one, happens to one packet in ten thousand.
+// Hashes are rounds of AES with the secret as round keys. Then no branch is taken for any packet:
+// of each bucket the first way whose tag agrees, or way 8, which is the next bucket's first and
+// never has the same key; then all keys are compared, four at a time. That another way has the same
+// tag, and the flow is taken for a new one, happens to one packet in ten thousand.
 #include <immintrin.h>
 
 #include "acl/cache_table.h"
@@ -46,7 +47,8 @@ INLINE __mmask8 lanes_of(unsigned left, unsigned most)
 
 INLINE void hash_store(uint64_t *hash, __m512i x) // the first half of each block
 {
-    _mm256_storeu_si256((__m256i *)hash, _mm512_castsi512_si256(_mm512_maskz_compress_epi64(0x55, x)));
+    _mm256_storeu_si256((__m256i *)hash,
+                        _mm512_castsi512_si256(_mm512_maskz_compress_epi64(0x55, x)));
 }
 
 INLINE void hashes4(const uint64_t *secret, const uint8_t *key, unsigned n, uint64_t *hash)
@@ -57,7 +59,8 @@ INLINE void hashes4(const uint64_t *secret, const uint8_t *key, unsigned n, uint
     }
 }
 
-INLINE __m512i blocks6(const uint8_t *key, unsigned n, unsigned at, __mmask8 m) // 16 bytes at `at` of up to four keys
+INLINE __m512i blocks6(const uint8_t *key, unsigned n, unsigned at,
+                       __mmask8 m) // 16 bytes at `at` of up to four keys
 {
     __m512i x = _mm512_castsi128_si512(_mm_maskz_loadu_epi64(m, key + at));
 
@@ -83,20 +86,24 @@ INLINE void hashes6(const uint64_t *secret, const uint8_t *key, unsigned n, uint
 }
 
 // Where each packet's entry would be; slot[] is what is there.
-INLINE void entries(const struct cache_table *t, uint32_t generation, const uint64_t *hash, unsigned n, uint32_t *entry, uint32_t *slot)
+INLINE void entries(const struct cache_table *t, uint32_t generation, const uint64_t *hash,
+                    unsigned n, uint32_t *entry, uint32_t *slot)
 {
     uint32_t at[64], want[64];
 
     for (unsigned i = 0; i < n; i += 8) {
         __m512i h = _mm512_loadu_si512(hash + i);
-        __m512i b = _mm512_and_si512(_mm512_srli_epi64(h, 8), _mm512_set1_epi64((long long)t->mask));
+        __m512i b =
+            _mm512_and_si512(_mm512_srli_epi64(h, 8), _mm512_set1_epi64((long long)t->mask));
         _mm256_storeu_si256((__m256i *)(at + i), _mm512_cvtepi64_epi32(_mm512_slli_epi64(b, 3)));
-        _mm256_storeu_si256((__m256i *)(want + i), _mm256_or_si256(_mm512_cvtepi64_epi32(_mm512_srli_epi64(h, 48)),
-                                                                   _mm256_set1_epi32((int)(generation << 16))));
+        _mm256_storeu_si256((__m256i *)(want + i),
+                            _mm256_or_si256(_mm512_cvtepi64_epi32(_mm512_srli_epi64(h, 48)),
+                                            _mm256_set1_epi32((int)(generation << 16))));
     }
     for (unsigned i = 0; i < n; i++) {
         const uint32_t *b = (const uint32_t *)t->bucket + 2 * (size_t)at[i];
-        unsigned ways = _mm256_cmpeq_epi32_mask(_mm256_load_si256((const __m256i *)b), _mm256_set1_epi32((int)want[i]));
+        unsigned ways = _mm256_cmpeq_epi32_mask(_mm256_load_si256((const __m256i *)b),
+                                                _mm256_set1_epi32((int)want[i]));
         unsigned way = (unsigned)__builtin_ctz(ways | 1u << CACHE_WAYS);
         entry[i] = at[i] + way;
         slot[i] = b[CACHE_WAYS + way];
@@ -108,8 +115,9 @@ INLINE __m128i kept4(const struct cache_table *t, uint32_t entry)
     return _mm_loadu_si128((const __m128i *)(t->key + 2 * (size_t)entry));
 }
 
-uint64_t NAME(cache_look4)(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                           uint32_t slot[64], uint64_t hash[64])
+uint64_t NAME(cache_look4)(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
+                           uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
+                           uint64_t hash[64])
 {
     uint64_t found = 0;
     uint32_t entry[64 + 4];
@@ -123,14 +131,16 @@ uint64_t NAME(cache_look4)(const struct cache_table *t, const uint64_t secret[CA
         kept = _mm512_inserti64x2(kept, kept4(t, entry[i + 1]), 1);
         kept = _mm512_inserti64x2(kept, kept4(t, entry[i + 2]), 2);
         kept = _mm512_inserti64x2(kept, kept4(t, entry[i + 3]), 3);
-        unsigned same = _mm512_mask_cmpeq_epi64_mask(m, kept, _mm512_maskz_loadu_epi64(m, (const uint8_t *)key + 16 * i));
+        unsigned same = _mm512_mask_cmpeq_epi64_mask(
+            m, kept, _mm512_maskz_loadu_epi64(m, (const uint8_t *)key + 16 * i));
         found |= (uint64_t)_pext_u32(same & same >> 1, 0x55) << i;
     }
     return found;
 }
 
-uint64_t NAME(cache_look6)(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                           uint32_t slot[64], uint64_t hash[64])
+uint64_t NAME(cache_look6)(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
+                           uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
+                           uint64_t hash[64])
 {
     const __mmask8 m = (1u << CACHE_WORDS6) - 1;
     uint64_t found = 0;
@@ -140,7 +150,8 @@ uint64_t NAME(cache_look6)(const struct cache_table *t, const uint64_t secret[CA
     entries(t, generation, hash, n, entry, slot);
     for (unsigned i = 0; i < n; i++) {
         __m512i kept = _mm512_maskz_loadu_epi64(m, t->key + CACHE_WORDS6 * (size_t)entry[i]);
-        __mmask8 same = _mm512_mask_cmpeq_epi64_mask(m, kept, _mm512_maskz_loadu_epi64(m, (const uint8_t *)key + 40 * i));
+        __mmask8 same = _mm512_mask_cmpeq_epi64_mask(
+            m, kept, _mm512_maskz_loadu_epi64(m, (const uint8_t *)key + 40 * i));
         found |= (uint64_t)(same == m) << i;
     }
     return found;

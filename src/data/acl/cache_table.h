@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cache_table.h - how the verdict cache lies in memory
 //
-// A bucket is a cache line: eight entries of { generation and 16 bits of the hash, slot }. Keys lie beside the buckets; the one whose
-// tag agrees is compared in full, so that a verdict is never another flow's. A generation is a list with an epoch, in the
-// order in which this forwarder met them: one comparison tells flow, list and epoch.
+// A bucket is a cache line: eight entries of { generation and 16 bits of the hash, slot }. Keys lie
+// beside the buckets; the one whose tag agrees is compared in full, so that a verdict is never
+// another flow's. A generation is a list with an epoch, in the order in which this forwarder met
+// them: one comparison tells flow, list and epoch.
 #ifndef ACL_CACHE_TABLE_H
 #define ACL_CACHE_TABLE_H
 
@@ -20,7 +21,8 @@ struct cache_bucket {
     uint32_t slot[CACHE_WAYS];
 } __attribute__((aligned(64)));
 
-struct cache_table { // of one family; one bucket more than are used, to which `way 8` of the last one leads
+struct cache_table { // of one family; one bucket more than are used, to which `way 8` of the last
+                     // one leads
     struct cache_bucket *bucket;
     uint64_t *key;  // [bucket][way][words]
     uint8_t *door;  // [bucket][way]: 8 bits of the hash of what was here last without being let in
@@ -35,15 +37,18 @@ static inline uint64_t cache_fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-// The hash where there is no AES. Which keys collide depends on the secret: who does not know it cannot choose them.
-static inline uint64_t cache_hash(const uint64_t secret[CACHE_SECRETS], const void *key, unsigned words)
+// The hash where there is no AES. Which keys collide depends on the secret: who does not know it
+// cannot choose them.
+static inline uint64_t cache_hash(const uint64_t secret[CACHE_SECRETS], const void *key,
+                                  unsigned words)
 {
     uint64_t k[CACHE_WORDS6], h;
 
     memcpy(k, key, words * sizeof *k);
     h = cache_fold(k[0] ^ secret[0], k[1] ^ secret[1]);
     if (words == CACHE_WORDS6)
-        h = cache_fold(h ^ k[2] ^ secret[2], k[3] ^ secret[3]) ^ cache_fold(h ^ k[4] ^ secret[1], secret[2]);
+        h = cache_fold(h ^ k[2] ^ secret[2], k[3] ^ secret[3]) ^
+            cache_fold(h ^ k[4] ^ secret[1], secret[2]);
     return h;
 }
 
@@ -63,10 +68,12 @@ static inline uint32_t cache_tag(uint32_t generation, uint64_t hash)
     return generation << 16 | (uint32_t)(hash >> 48);
 }
 
-// Bit i: key i was found, slot[i] is its verdict. hash[0..64), of all of them, and slot[0..64) may be written. n <= 64.
-// Each kernel has its own hash; the parts of it that say where and which are the same (cache_bucket_of, cache_tag).
-typedef uint64_t cache_look(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                            uint32_t slot[64], uint64_t hash[64]);
+// Bit i: key i was found, slot[i] is its verdict. hash[0..64), of all of them, and slot[0..64) may
+// be written. n <= 64. Each kernel has its own hash; the parts of it that say where and which are
+// the same (cache_bucket_of, cache_tag).
+typedef uint64_t cache_look(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
+                            uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
+                            uint64_t hash[64]);
 cache_look cache_look4_plain, cache_look6_plain;
 cache_look cache_look4_avx512, cache_look6_avx512; // and AES
 cache_look cache_look4_vaes, cache_look6_vaes;     // and VAES

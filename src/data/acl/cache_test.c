@@ -20,17 +20,24 @@ static unsigned pick(unsigned n)
 
 static struct acl_key_l4 l4_of(unsigned flow)
 {
-    return (struct acl_key_l4){.sport = (uint16_t)(flow * 7), .dport = (uint16_t)(flow % 5), .proto = flow % 2 ? 6 : 17, .part = ACL_WHOLE};
+    return (struct acl_key_l4){.sport = (uint16_t)(flow * 7),
+                               .dport = (uint16_t)(flow % 5),
+                               .proto = flow % 2 ? 6 : 17,
+                               .part = ACL_WHOLE};
 }
 
 static struct acl_key4 flow4(unsigned flow)
 {
-    return (struct acl_key4){.src_be = __builtin_bswap32(0x0a000000 + flow), .dst_be = __builtin_bswap32(0xc0000200 + flow % 16), .l4 = l4_of(flow)};
+    return (struct acl_key4){.src_be = __builtin_bswap32(0x0a000000 + flow),
+                             .dst_be = __builtin_bswap32(0xc0000200 + flow % 16),
+                             .l4 = l4_of(flow)};
 }
 
 static struct acl_key6 flow6(unsigned flow)
 {
-    struct acl_key6 k = {.src = {0x20, 1, 0xd, 0xb8}, .dst = {0x20, 1, [15] = (uint8_t)(flow % 16)}, .l4 = l4_of(flow)};
+    struct acl_key6 k = {.src = {0x20, 1, 0xd, 0xb8},
+                         .dst = {0x20, 1, [15] = (uint8_t)(flow % 16)},
+                         .l4 = l4_of(flow)};
 
     memcpy(k.src + 12, &flow, 4);
     return k;
@@ -69,7 +76,8 @@ static struct acl *list_new(unsigned rules)
 }
 
 // One burst of both families; flows below `flows`.
-static void must_agree(struct acl_cache *c, const struct acl *a, uint16_t id, uint32_t epoch, unsigned flows)
+static void must_agree(struct acl_cache *c, const struct acl *a, uint16_t id, uint32_t epoch,
+                       unsigned flows)
 {
     enum { MOST = 150 };
     struct acl_key4 k4[MOST];
@@ -134,7 +142,8 @@ static void generations_come_round_without_old_verdicts(void **state)
 
     for (unsigned l = 0; l < 2; l++)
         acl_classify4(a[l], k, want[l], 4);
-    for (unsigned i = 0; i < 140000; i++) { // every burst under another content; more than there are generations
+    for (unsigned i = 0; i < 140000;
+         i++) { // every burst under another content; more than there are generations
         acl_cache_classify4(c, ask(acl_ask(a[i % 2], 3, i)), k, got, 4);
         assert_memory_equal(got, want[i % 2], sizeof got);
     }
@@ -143,7 +152,8 @@ static void generations_come_round_without_old_verdicts(void **state)
     acl_cache_free(c);
 }
 
-static void play(struct acl_cache *c, const struct acl *a, unsigned bursts, unsigned flows, struct acl_cache_stats *more)
+static void play(struct acl_cache *c, const struct acl *a, unsigned bursts, unsigned flows,
+                 struct acl_cache_stats *more)
 {
     struct acl_cache_stats before, after;
     struct acl_key4 k[64];
@@ -156,8 +166,10 @@ static void play(struct acl_cache *c, const struct acl *a, unsigned bursts, unsi
         acl_cache_classify4(c, ask(acl_ask(a, 1, 1)), k, slot, 64);
     }
     acl_cache_stats(c, &after);
-    *more = (struct acl_cache_stats){.hits = after.hits - before.hits, .misses = after.misses - before.misses,
-                                     .bypassed = after.bypassed - before.bypassed, .stepped_aside = after.stepped_aside - before.stepped_aside};
+    *more = (struct acl_cache_stats){.hits = after.hits - before.hits,
+                                     .misses = after.misses - before.misses,
+                                     .bypassed = after.bypassed - before.bypassed,
+                                     .stepped_aside = after.stepped_aside - before.stepped_aside};
 }
 
 static void it_steps_aside_when_nothing_hits_and_comes_back_when_something_does(void **state)
@@ -272,7 +284,8 @@ static void colliding_keys_collide_under_their_secret_alone(void **state)
 static void burst_hashes_do_not_depend_on_the_neighbors(void **state)
 {
     uint64_t s[CACHE_SECRETS], hash[2][64], one[64];
-    struct cache_table t = {.bucket = aligned_alloc(64, (BUCKETS + 1) * sizeof *t.bucket), .mask = BUCKETS - 1,
+    struct cache_table t = {.bucket = aligned_alloc(64, (BUCKETS + 1) * sizeof *t.bucket),
+                            .mask = BUCKETS - 1,
                             .key = calloc((BUCKETS + 1) * CACHE_WAYS * CACHE_WORDS6, 8)};
     struct acl_key4 k4[64];
     struct acl_key6 k6[64];
@@ -323,7 +336,8 @@ static struct acl_key6 counted6(unsigned what, unsigned i)
     return k;
 }
 
-// Addresses, ports or both counted up, as scanners and load generators do: no bucket gets much more than its share.
+// Addresses, ports or both counted up, as scanners and load generators do: no bucket gets much more
+// than its share.
 static void counted_up_keys_spread_evenly(void **state)
 {
     static unsigned load[2][BUCKETS];

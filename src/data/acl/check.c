@@ -33,7 +33,8 @@ static bool fence_lets_pass(const struct fence *f, unsigned tuple, const uint8_t
 }
 
 // The rule's first address of a side, at least.
-static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tuple, const struct acl_rule *r)
+static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tuple,
+                           const struct acl_rule *r)
 {
     const struct gate *gate = &c->gate[s];
     const struct guard *guard = &c->guard[c->tuple[tuple].guard[s] % CORE_GUARDS];
@@ -44,13 +45,18 @@ static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tupl
         side->addr[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
     if (!fence_lets_pass(&c->fence[s], tuple, side->addr))
         return false;
-    if (c->tuple[tuple].guard[s] != CORE_NONE && !filter_has(c, rule_digest(c, s, &first, c->len[s][guard->level]) ^ guard->salt))
+    if (c->tuple[tuple].guard[s] != CORE_NONE &&
+        !filter_has(c, rule_digest(c, s, &first, c->len[s][guard->level]) ^ guard->salt))
         return false;
-    return gate->level == CORE_NONE || ((*gate_word(gate, rule_digest(c, s, &first, c->len[s][gate->level])) | gate->always) >> tuple & 1);
+    return gate->level == CORE_NONE ||
+           ((*gate_word(gate, rule_digest(c, s, &first, c->len[s][gate->level])) | gate->always) >>
+                tuple &
+            1);
 }
 
 // Each rule is where its tuple says, and filter and guards let its packets through.
-static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned tuple, char *why, size_t n)
+static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned tuple,
+                      char *why, size_t n)
 {
     const struct tuple *t = &c->tuple[tuple];
     uint32_t key = tuple_key(c, t, r), ref = *head_of(c, key), i = 0;
@@ -62,7 +68,8 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
     for (unsigned s = 0; s < 2; s++)
         if (!side_lets_pass(c, s, tuple, r))
             return wrong(why, n, "fence, gate or guard of side %u lacks rule %u", s, r->number);
-    while (ref && (entry_l4_at(c, ref, i)->slot != slot || entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
+    while (ref && (entry_l4_at(c, ref, i)->slot != slot ||
+                   entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
         if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
             ref = 0;
         i++;
@@ -70,11 +77,13 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
     if (!ref)
         return wrong(why, n, "rule %u is not in its block", r->number);
     if (entry_l4_at(c, ref, i)->number != r->number)
-        return wrong(why, n, "slot %u has number %u instead of %u", slot, entry_l4_at(c, ref, i)->number, r->number);
+        return wrong(why, n, "slot %u has number %u instead of %u", slot,
+                     entry_l4_at(c, ref, i)->number, r->number);
     return 0;
 }
 
-static int promoted_rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned at, char *why, size_t n)
+static int promoted_rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot,
+                               unsigned at, char *why, size_t n)
 {
     if (at < c->n_promoted && promoted_has(c->promoted[at], r, slot))
         return 0;
@@ -92,7 +101,8 @@ static int all_promoted_check(const struct core *c, uint32_t rules, char *why, s
     return rc || !rules ? rc : wrong(why, n, "%u rules are promoted to nowhere", rules);
 }
 
-static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why, size_t n)
+static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why,
+                       size_t n)
 {
     for (unsigned i = 0; i < c->n_by_sets; i++)
         if (c->by_sets[i].slot == slot && c->by_sets[i].number == r->number)
@@ -101,7 +111,8 @@ static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t 
 }
 
 // Where few rules are laid out one and all, this one is among them. Numbers grow.
-static int few_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why, size_t n)
+static int few_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why,
+                     size_t n)
 {
     unsigned entries = c->few_blocks * LANE_COUNT, i = 0;
 
@@ -141,7 +152,8 @@ static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t 
     return alive == rules ? 0 : wrong(why, n, "there are %u entries of %u rules", alive, rules);
 }
 
-int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n)
+int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why,
+               size_t n)
 {
     uint32_t count[CORE_TUPLES] = {0}, rules = 0, apart = 0, promoted = 0;
     int rc = 0;
@@ -157,12 +169,15 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
             continue;
         }
         if (is_promoted(tuple[r->slot[i]])) {
-            rc = promoted_rule_check(c, rule, r->slot[i], tuple[r->slot[i]] - CORE_PROMOTED, why, n);
+            rc =
+                promoted_rule_check(c, rule, r->slot[i], tuple[r->slot[i]] - CORE_PROMOTED, why, n);
             promoted++;
             continue;
         }
         if (rule->number < c->least)
-            return wrong(why, n, "rule %u comes before %u, which is said to be the first under a tuple", rule->number, c->least);
+            return wrong(why, n,
+                         "rule %u comes before %u, which is said to be the first under a tuple",
+                         rule->number, c->least);
         rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
         if (!rc)
             rc = few_check(c, rule, r->slot[i], why, n);
@@ -171,10 +186,11 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
     }
     for (unsigned t = 0; t < CORE_TUPLES && !rc; t++)
         if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
-            rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules, count[t]);
+            rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules,
+                       count[t]);
     if (!rc && (rules != c->in_tuples || rules + apart + promoted != c->rules))
-        rc = wrong(why, n, "%u rules are under tuples and %u beside them; %u and %u are counted", rules, apart + promoted, c->in_tuples,
-                   c->rules - c->in_tuples);
+        rc = wrong(why, n, "%u rules are under tuples and %u beside them; %u and %u are counted",
+                   rules, apart + promoted, c->in_tuples, c->rules - c->in_tuples);
     if (!rc)
         rc = all_promoted_check(c, promoted, why, n);
     if (!rc && c->shelf)

@@ -52,7 +52,8 @@ const char *acl_kernel_name(void)
 
 static void ask(const struct core *c, const struct acl_kernel *k, struct burst *b)
 {
-    unsigned blocks = k->few ? __atomic_load_n(&c->few_blocks, __ATOMIC_ACQUIRE) : 0; // partner: core_few
+    unsigned blocks =
+        k->few ? __atomic_load_n(&c->few_blocks, __ATOMIC_ACQUIRE) : 0; // partner: core_few
 
     b->shelf = __atomic_load_n(&c->shelf, __ATOMIC_ACQUIRE); // partner: shelf_take
     if (blocks)
@@ -64,7 +65,8 @@ static void ask(const struct core *c, const struct acl_kernel *k, struct burst *
 }
 
 // b: addresses, tuples, late, and l4 if there are any.
-static void classify(const struct core *c, const struct acl_kernel *k, struct burst *b, uint32_t *slot, unsigned n)
+static void classify(const struct core *c, const struct acl_kernel *k, struct burst *b,
+                     uint32_t *slot, unsigned n)
 {
     burst_begin(b, c, slot, n);
     if (b->left && b->tuples)
@@ -125,7 +127,8 @@ void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *sl
     }
 }
 
-void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p, uint32_t *slot, unsigned n)
+void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
+                       uint32_t *slot, unsigned n)
 {
     const struct core *c = list_core(a, family == ACL_IP6);
     struct burst b;

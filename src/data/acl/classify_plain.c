@@ -9,7 +9,8 @@ static bool filter_has(const struct core *c, uint32_t key)
     return (__atomic_load_n(filter_word(c, key), __ATOMIC_RELAXED) & bits) == bits;
 }
 
-static void candidates_of(struct burst *b, const struct core *c, unsigned i, uint32_t digest[2][CORE_LEVELS], uint32_t port, unsigned n_tuples)
+static void candidates_of(struct burst *b, const struct core *c, unsigned i,
+                          uint32_t digest[2][CORE_LEVELS], uint32_t port, unsigned n_tuples)
 {
     uint32_t guarded = 0; // tuples that are out: bit = guard
     uint32_t open = (uint32_t)((UINT64_C(1) << n_tuples) - 1);
@@ -19,15 +20,18 @@ static void candidates_of(struct burst *b, const struct core *c, unsigned i, uin
             guarded |= 1u << g;
     for (unsigned s = 0; s < 2; s++)
         if (c->gate[s].level != CORE_NONE)
-            open &= __atomic_load_n(gate_word(&c->gate[s], digest[s][c->gate[s].level]), __ATOMIC_RELAXED) |
+            open &= __atomic_load_n(gate_word(&c->gate[s], digest[s][c->gate[s].level]),
+                                    __ATOMIC_RELAXED) |
                     __atomic_load_n(&c->gate[s].always, __ATOMIC_RELAXED);
     for (; open; open &= open - 1) {
         const struct tuple *p = &c->tuple[__builtin_ctz(open)];
-        uint32_t key = digest[0][p->level[0]] ^ digest[1][p->level[1]] ^ p->salt ^ (p->port ? port : 0);
+        uint32_t key =
+            digest[0][p->level[0]] ^ digest[1][p->level[1]] ^ p->salt ^ (p->port ? port : 0);
         bool out = !__atomic_load_n(&p->rules, __ATOMIC_RELAXED);
 
         for (unsigned s = 0; s < 2; s++)
-            out |= (p->guard[s] != CORE_NONE && guarded >> p->guard[s] & 1) || (p->set[s] != CORE_NONE && !(b->member[s][p->set[s]] >> i & 1));
+            out |= (p->guard[s] != CORE_NONE && guarded >> p->guard[s] & 1) ||
+                   (p->set[s] != CORE_NONE && !(b->member[s][p->set[s]] >> i & 1));
         if (out || !filter_has(c, key))
             continue;
         b->key[b->n_found] = key;
@@ -37,7 +41,8 @@ static void candidates_of(struct burst *b, const struct core *c, unsigned i, uin
         candidates_search(b, c);
 }
 
-static uint32_t digest_of(const struct core *c, const struct burst *b, unsigned side, unsigned i, unsigned len)
+static uint32_t digest_of(const struct core *c, const struct burst *b, unsigned side, unsigned i,
+                          unsigned len)
 {
     uint64_t a[2];
 
@@ -84,7 +89,8 @@ static void scalar(const struct core *c, struct burst *b)
     candidates_search(b, c);
 }
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4)
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST],
+                  struct acl_key_l4 *l4)
 {
     for (unsigned i = 0; i < n; i++) {
         src[i] = key[i].src_be;

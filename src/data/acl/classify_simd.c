@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify_simd.c - bursts in vectors, of 16 packets with AVX-512, of 8 with AVX2; compiled for each (core.h says what is done)
+// classify_simd.c - bursts in vectors, of 16 packets with AVX-512, of 8 with AVX2; compiled for
+// each (core.h says what is done)
 //
-// The fence first; whom it lets pass are packed together, for gates and guards. Those that some tuple is left for are packed once more, and only
-// they are cut to all lengths. Then each tuple's packets are written into one list of the whole burst, so that the filter, heads and blocks
-// are asked for a vector at a time, whatever packets they belong to, and no load waits for another one.
+// The fence first; whom it lets pass are packed together, for gates and guards. Those that some
+// tuple is left for are packed once more, and only they are cut to all lengths. Then each tuple's
+// packets are written into one list of the whole burst, so that the filter, heads and blocks are
+// asked for a vector at a time, whatever packets they belong to, and no load waits for another one.
 #include "acl/keys_simd.h"
 #include "acl/search_simd.h"
 
@@ -53,9 +55,12 @@ INLINE lane_hits group_of(uint64_t lanes, unsigned at)
 INLINE lane_hits filter_has(const struct core *c, lane_vec key, lane_hits m)
 {
     const lane_vec low = lane_all(31);
-    lane_vec word = lane_gather(c->filter, lane_shr(lane_mul(key, CORE_MIX_WORD), c->filter_shift), m);
+    lane_vec word =
+        lane_gather(c->filter, lane_shr(lane_mul(key, CORE_MIX_WORD), c->filter_shift), m);
     lane_vec h = lane_mul(key, CORE_MIX_BITS);
-    lane_vec bits = lane_or(lane_bit(lane_shr(h, 27)), lane_or(lane_bit(lane_and(lane_shr(h, 22), low)), lane_bit(lane_and(lane_shr(h, 17), low))));
+    lane_vec bits =
+        lane_or(lane_bit(lane_shr(h, 27)), lane_or(lane_bit(lane_and(lane_shr(h, 22), low)),
+                                                   lane_bit(lane_and(lane_shr(h, 17), low))));
 
     return m & lane_same(lane_but(bits, word));
 }
@@ -70,7 +75,9 @@ static void guards_ask(const struct core *c, const struct lanes *l, uint64_t *pa
 
         passed[g] = 0;
         for (unsigned i = 0; i < l->n; i += LANES)
-            passed[g] |= (uint64_t)filter_has(c, lane_xor(lane_load(digest + i), salt), group_of(l->all, i)) << i;
+            passed[g] |=
+                (uint64_t)filter_has(c, lane_xor(lane_load(digest + i), salt), group_of(l->all, i))
+                << i;
     }
 }
 
@@ -86,9 +93,11 @@ static void gates_ask(const struct core *c, struct lanes *l, uint32_t in_use)
 
             if (g->level == CORE_NONE)
                 continue;
-            lane_vec at = lane_shr(lane_mul(lane_load(l->digest[s][g->level] + i), CORE_MIX_WORD), g->shift);
+            lane_vec at =
+                lane_shr(lane_mul(lane_load(l->digest[s][g->level] + i), CORE_MIX_WORD), g->shift);
             lane_vec word = lane_gather(g->tuples, at, group_of(l->all, i));
-            open = lane_and(open, lane_or(word, lane_all(__atomic_load_n(&g->always, __ATOMIC_RELAXED))));
+            open = lane_and(open,
+                            lane_or(word, lane_all(__atomic_load_n(&g->always, __ATOMIC_RELAXED))));
         }
         lane_store(l->open + i, open);
     }
@@ -96,11 +105,13 @@ static void gates_ask(const struct core *c, struct lanes *l, uint32_t in_use)
 
 static bool has_sides(const struct core *c)
 {
-    return c->n_guards || __atomic_load_n(&c->sets[CORE_SRC], __ATOMIC_RELAXED) | __atomic_load_n(&c->sets[CORE_DST], __ATOMIC_RELAXED);
+    return c->n_guards || __atomic_load_n(&c->sets[CORE_SRC], __ATOMIC_RELAXED) |
+                              __atomic_load_n(&c->sets[CORE_DST], __ATOMIC_RELAXED);
 }
 
 // Shuts tuples for packets that a guard or a set keeps out.
-static void sides_ask(const struct burst *b, const struct core *c, struct lanes *l, unsigned n_tuples, const uint64_t *passed)
+static void sides_ask(const struct burst *b, const struct core *c, struct lanes *l,
+                      unsigned n_tuples, const uint64_t *passed)
 {
     for (unsigned t = 0; t < n_tuples; t++) {
         const struct tuple *p = &c->tuple[t];
@@ -149,7 +160,8 @@ static void filter_ask(struct burst *b, const struct core *c)
     b->n_found = n;
 }
 
-INLINE void blocks_search(struct burst *b, const struct core *c, const struct search_row *row, uint8_t family)
+INLINE void blocks_search(struct burst *b, const struct core *c, const struct search_row *row,
+                          uint8_t family)
 {
 #ifndef __SANITIZE_THREAD__ // which takes a row for one word that nobody else may write
     if (family == ACL_IP4) {
@@ -161,8 +173,10 @@ INLINE void blocks_search(struct burst *b, const struct core *c, const struct se
     candidates_search(b, c);
 }
 
-// Tuples in the order of their first rules would end packets earlier; the filter leaves so few candidates that it does not pay.
-INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l, unsigned n_tuples, uint64_t any, uint8_t family)
+// Tuples in the order of their first rules would end packets earlier; the filter leaves so few
+// candidates that it does not pay.
+INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l,
+                       unsigned n_tuples, uint64_t any, uint8_t family)
 {
     struct search_row row[BURST];
     unsigned listed = 0;
@@ -172,12 +186,15 @@ INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes
 
     for (unsigned t = 0; t < n_tuples; t++) {
         const struct tuple *p = &c->tuple[t];
-        const uint32_t *src = l->digest[CORE_SRC][p->level[CORE_SRC]], *dst = l->digest[CORE_DST][p->level[CORE_DST]];
-        lane_vec salt = lane_all(p->salt), bit = lane_all(1u << t), port = lane_all(p->port ? UINT32_MAX : 0);
+        const uint32_t *src = l->digest[CORE_SRC][p->level[CORE_SRC]],
+                       *dst = l->digest[CORE_DST][p->level[CORE_DST]];
+        lane_vec salt = lane_all(p->salt), bit = lane_all(1u << t),
+                 port = lane_all(p->port ? UINT32_MAX : 0);
 
         for (unsigned i = 0; i < l->n; i += LANES) {
             lane_hits m = group_of(l->all, i) & lane_any(lane_load(l->open + i), bit);
-            lane_vec key = lane_xor(lane_xor(lane_load(src + i), lane_load(dst + i)), lane_xor(salt, lane_and(port, lane_load(l->port + i))));
+            lane_vec key = lane_xor(lane_xor(lane_load(src + i), lane_load(dst + i)),
+                                    lane_xor(salt, lane_and(port, lane_load(l->port + i))));
             lane_order o = lane_order_of(m);
 
             lane_pack(b->key + listed, key, o);
@@ -235,7 +252,8 @@ INLINE unsigned levels_of(const struct core *c, unsigned side)
     return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
 }
 
-// digest_port of all lanes; dport and proto lie side by side. Of those that are not left it means nothing.
+// digest_port of all lanes; dport and proto lie side by side. Of those that are not left it means
+// nothing.
 INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes *l)
 {
     const lane_vec secret = lane_all((uint32_t)(c->secret[0][1] >> 32)), both = lane_all(0xffffff);
@@ -243,30 +261,36 @@ INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes
     for (unsigned k = 0; k < l->n; k++)
         memcpy(&l->port[k], &b->l4[l->packet[k]].dport, sizeof l->port[k]);
     for (unsigned i = 0; i < l->n; i += LANES)
-        lane_store(l->port + i, lane_mul(lane_xor(lane_and(lane_load(l->port + i), both), secret), CORE_MIX1));
+        lane_store(l->port + i,
+                   lane_mul(lane_xor(lane_and(lane_load(l->port + i), both), secret), CORE_MIX1));
 }
 
 // --- IPv4 ---
 
 #ifdef __AVX512F__
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4)
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST],
+                  struct acl_key_l4 *l4)
 {
     const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
-    const __m512i pick = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
-    const __m512i low = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11), high = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
+    const __m512i pick =
+        _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+    const __m512i low = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11),
+                  high = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
 
     for (unsigned i = 0; i < n; i += LANES) {
         __m512i row[4], pair[2];
 
         for (unsigned j = 0; j < 4; j++) {
             unsigned at = i + 4 * j, left = n > at ? 2 * (n - at) : 0;
-            row[j] = _mm512_maskz_loadu_epi64((__mmask8)(left >= 8 ? 0xff : (1u << left) - 1), key + at);
+            row[j] =
+                _mm512_maskz_loadu_epi64((__mmask8)(left >= 8 ? 0xff : (1u << left) - 1), key + at);
         }
         for (unsigned j = 0; j < 2; j++)
             pair[j] = _mm512_permutex2var_epi32(row[2 * j], pick, row[2 * j + 1]);
         for (unsigned j = 0; l4 && j < 2; j++)
-            _mm512_storeu_si512(l4 + i + 8 * j, _mm512_permutex2var_epi64(row[2 * j], odd, row[2 * j + 1]));
+            _mm512_storeu_si512(l4 + i + 8 * j,
+                                _mm512_permutex2var_epi64(row[2 * j], odd, row[2 * j + 1]));
         _mm512_storeu_si512(src + i, _mm512_permutex2var_epi64(pair[0], low, pair[1]));
         _mm512_storeu_si512(dst + i, _mm512_permutex2var_epi64(pair[0], high, pair[1]));
     }
@@ -274,19 +298,24 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
 
 #else
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4)
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST],
+                  struct acl_key_l4 *l4)
 {
     unsigned i = 0;
 
     for (; i + 4 <= n; i += 4) {
-        __m256i two[2] = {_mm256_loadu_si256((const __m256i *)(key + i)), _mm256_loadu_si256((const __m256i *)(key + i + 2))};
-        __m256i addr = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(two[0], two[1]), 0xd8); // src, dst of 0, 1, 2, 3
+        __m256i two[2] = {_mm256_loadu_si256((const __m256i *)(key + i)),
+                          _mm256_loadu_si256((const __m256i *)(key + i + 2))};
+        __m256i addr = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(two[0], two[1]),
+                                                0xd8); // src, dst of 0, 1, 2, 3
 
         addr = _mm256_permute4x64_epi64(_mm256_shuffle_epi32(addr, 0xd8), 0xd8);
         _mm_storeu_si128((__m128i *)(src + i), _mm256_castsi256_si128(addr));
         _mm_storeu_si128((__m128i *)(dst + i), _mm256_extracti128_si256(addr, 1));
         if (l4)
-            _mm256_storeu_si256((__m256i *)(l4 + i), _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(two[0], two[1]), 0xd8));
+            _mm256_storeu_si256(
+                (__m256i *)(l4 + i),
+                _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(two[0], two[1]), 0xd8));
     }
     for (; i < n; i++) {
         src[i] = key[i].src_be;
@@ -318,17 +347,21 @@ INLINE void load4(const struct burst *b, struct lanes *l)
         for (unsigned i = 0, at = 0; i < b->n; i += LANES) {
             lane_hits m = group_of(l->of, i);
 
-            lane_pack(l->addr4[s] + at, lane_swap(lane_load_some(b->addr4[s] + i, group_of(first(b->n), i))), lane_order_of(m));
+            lane_pack(l->addr4[s] + at,
+                      lane_swap(lane_load_some(b->addr4[s] + i, group_of(first(b->n), i))),
+                      lane_order_of(m));
             at += (unsigned)__builtin_popcount(m);
         }
 }
 
 INLINE void cut4(const struct core *c, struct lanes *l, unsigned side, unsigned level)
 {
-    lane_vec mask = lane_all(mask4(c->len[side][level])), secret = lane_all((uint32_t)c->secret[side][0]);
+    lane_vec mask = lane_all(mask4(c->len[side][level])),
+             secret = lane_all((uint32_t)c->secret[side][0]);
 
     for (unsigned i = 0; i < l->n; i += LANES) {
-        lane_vec x = lane_mul(lane_xor(lane_and(lane_load(l->addr4[side] + i), mask), secret), CORE_MIX1);
+        lane_vec x =
+            lane_mul(lane_xor(lane_and(lane_load(l->addr4[side] + i), mask), secret), CORE_MIX1);
 
         lane_store(l->digest[side][level] + i, lane_mul(lane_xor(x, lane_shr(x, 15)), CORE_MIX2));
     }
@@ -359,7 +392,8 @@ INLINE void load6(const struct burst *b, struct lanes *l)
         }
 }
 
-INLINE lane_wide cut6_wide(const struct core *c, const struct lanes *l, unsigned side, unsigned len, unsigned i)
+INLINE lane_wide cut6_wide(const struct core *c, const struct lanes *l, unsigned side, unsigned len,
+                           unsigned i)
 {
     lane_wide x = wide_and(wide_load(l->addr6[side][0] + i), wide_all(mask6(len, 0)));
     lane_wide y = wide_and(wide_load(l->addr6[side][1] + i), wide_all(mask6(len, 1)));
@@ -393,7 +427,8 @@ INLINE void pack6(struct lanes *l, unsigned n, uint64_t any)
 
 // --- either ---
 
-INLINE void cut(const struct core *c, struct lanes *l, unsigned side, unsigned level, uint8_t family)
+INLINE void cut(const struct core *c, struct lanes *l, unsigned side, unsigned level,
+                uint8_t family)
 {
     family == ACL_IP4 ? cut4(c, l, side, level) : cut6(c, l, side, level);
 }
@@ -454,4 +489,5 @@ static void rules6(const struct core *c, struct burst *b)
     classify(c, b, ACL_IP6);
 }
 
-const struct acl_kernel LANE_KERNEL(acl_kernel) = {LANE_NAME, part4, rules4, rules6, LANE_KERNEL(few), LANE_KERNEL(shelf)};
+const struct acl_kernel LANE_KERNEL(acl_kernel) = {
+    LANE_NAME, part4, rules4, rules6, LANE_KERNEL(few), LANE_KERNEL(shelf)};

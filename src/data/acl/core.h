@@ -1,32 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // core.h - what readers walk: the rules of one family, hashed by tuples
 //
-// A tuple is a way to cut a packet down to a key: so many bits of the source, so many of the destination, perhaps protocol and
-// destination port; instead of a prefix a side may be an address set. Each rule lives under one tuple that is no finer than
-// it is. A packet's candidates are the rules whose key, under their tuple, is the packet's. To find them costs:
+// A tuple is a way to cut a packet down to a key: so many bits of the source, so many of the
+// destination, perhaps protocol and destination port; instead of a prefix a side may be an address
+// set. Each rule lives under one tuple that is no finer than it is. A packet's candidates are the
+// rules whose key, under their tuple, is the packet's. To find them costs:
 //
-//     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the XOR of two digests and
+//     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the
+//     XOR of two digests and
 //              its tuple's salt, so n lengths on each side make n * n keys for 2n digests
-//     fence    IPv4: for each side a bit for each /16, whether some rule's prefix is there. What is out of both ends with one or two reads of 8 KiB
-//     gate     for each side, by its first bits: the tuples that some rule with these bits is of. Source's AND destination's
+//     fence    IPv4: for each side a bit for each /16, whether some rule's prefix is there. What is
+//     out of both ends with one or two reads of 8 KiB gate     for each side, by its first bits:
+//     the tuples that some rule with these bits is of. Source's AND destination's
 //              are what is left to ask; packets that no tuple is left for end here
-//     guard    the same with one bit in the filter for all tuples, where addresses are too many for a gate (blocklists)
-//     filter   three bits in one 32-bit word for each key that some rule has: small enough to stay near the core, and nearly
+//     guard    the same with one bit in the filter for all tuples, where addresses are too many for
+//     a gate (blocklists) filter   three bits in one 32-bit word for each key that some rule has:
+//     small enough to stay near the core, and nearly
 //              every key that no rule has ends here. 16 packets a look
 //     head     a hash table of 32-bit words: where the key's block is
-//     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32 bytes, IPv6 64): what
-//              is compared decides, hashes only find it. So collisions cost time and never an answer
+//     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32
+//     bytes, IPv6 64): what
+//              is compared decides, hashes only find it. So collisions cost time and never an
+//              answer
 //
-// Up to 64 rules are also laid out to be compared one and all (few.h), and up to some thousands of IPv4 by their addresses (shelf.h), which is quicker than
-// all this; the tuples of the same rules serve while these change or where they would take too much.
+// Up to 64 rules are also laid out to be compared one and all (few.h), and up to some thousands of
+// IPv4 by their addresses (shelf.h), which is quicker than all this; the tuples of the same rules
+// serve while these change or where they would take too much.
 //
-// Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart, under no tuple: the sets' answers
-// decide them for the whole burst. A list of nothing else makes no keys, and what such a rule decides before all others is asked nothing more.
-// Rules that look at one address alone, by prefix ("deny from 192.0.2.0/24"), are promoted from tuples to a Poptrie where there are many (promoted.h).
+// Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart,
+// under no tuple: the sets' answers decide them for the whole burst. A list of nothing else makes
+// no keys, and what such a rule decides before all others is asked nothing more. Rules that look at
+// one address alone, by prefix ("deny from 192.0.2.0/24"), are promoted from tuples to a Poptrie
+// where there are many (promoted.h).
 //
-// One writer. Blocks are never changed: a new one is made aside, its head is stored (release; partner: the acquire in
-// search.h), the old one waits for a grace period. Filter bits are set after that and cleared by nothing but a
-// new core. Tuples are appended; a reader loads their number once a burst.
+// One writer. Blocks are never changed: a new one is made aside, its head is stored (release;
+// partner: the acquire in search.h), the old one waits for a grace period. Filter bits are set
+// after that and cleared by nothing but a new core. Tuples are appended; a reader loads their
+// number once a burst.
 #ifndef ACL_CORE_H
 #define ACL_CORE_H
 
@@ -50,13 +60,21 @@ struct entry_l4 {
     uint16_t sport, sport_span, dport, dport_span; // from, and how many more
     uint32_t number;
     uint32_t slot : CORE_SLOT_BITS, tcp_any : 8;
-    uint8_t proto, tcp_value, dscp, not_part; // as in acl_key_l4's last four bytes; not_part: the parts that do not match
-    uint8_t len[2];                           // of the prefixes; 0 for a set, whose index stands in the address
+    uint8_t proto, tcp_value, dscp,
+        not_part;   // as in acl_key_l4's last four bytes; not_part: the parts that do not match
+    uint8_t len[2]; // of the prefixes; 0 for a set, whose index stands in the address
     uint8_t tcp_mask;
     uint8_t is; // enum entry_is
 };
-#define ENTRY_DEAD 0xffu // not_part of an entry that was deleted when there was no room for a shorter block
-enum entry_is { ENTRY_LAST = 1, ENTRY_PROTO = 2, ENTRY_DSCP = 4, ENTRY_SRC_SET = 8, ENTRY_DST_SET = 16 };
+#define ENTRY_DEAD                                                                                 \
+    0xffu // not_part of an entry that was deleted when there was no room for a shorter block
+enum entry_is {
+    ENTRY_LAST = 1,
+    ENTRY_PROTO = 2,
+    ENTRY_DSCP = 4,
+    ENTRY_SRC_SET = 8,
+    ENTRY_DST_SET = 16
+};
 
 struct entry4 {
     uint32_t addr[2]; // host order
@@ -67,7 +85,8 @@ struct entry6 {
     struct entry_l4 l4;
     uint64_t unused;
 };
-_Static_assert(sizeof(struct entry4) == 32 && sizeof(struct entry6) == 64, "entries fill cache lines");
+_Static_assert(sizeof(struct entry4) == 32 && sizeof(struct entry6) == 64,
+               "entries fill cache lines");
 
 struct tuple {
     uint8_t level[2]; // of core.len
@@ -104,8 +123,8 @@ struct by_sets { // a rule that stands apart
     uint8_t set[2]; // CORE_NONE: any address
 };
 
-// How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit` makes its rules look for
-// a finer tuple.
+// How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit`
+// makes its rules look for a finer tuple.
 struct core_shape {
     uint8_t step, limit;
 };
@@ -174,14 +193,16 @@ static inline uint64_t mask6(unsigned len, unsigned half) // half 0: the high on
     return n ? ~UINT64_C(0) << (64 - n) : 0;
 }
 
-static inline uint32_t digest4(const struct core *c, enum core_side side, uint32_t addr, unsigned len)
+static inline uint32_t digest4(const struct core *c, enum core_side side, uint32_t addr,
+                               unsigned len)
 {
     uint32_t x = ((addr & mask4(len)) ^ (uint32_t)c->secret[side][0]) * CORE_MIX1;
 
     return (x ^ x >> 15) * CORE_MIX2;
 }
 
-static inline uint32_t digest6(const struct core *c, enum core_side side, const uint64_t addr[2], unsigned len)
+static inline uint32_t digest6(const struct core *c, enum core_side side, const uint64_t addr[2],
+                               unsigned len)
 {
     uint64_t x = ((addr[0] & mask6(len, 0)) ^ c->secret[side][0]) * CORE_MIX6_HIGH;
 
@@ -248,7 +269,8 @@ struct core_rules { // a list's rules as the builder takes them
 };
 
 // Is the i-th for the family, and neither apart nor promoted?
-static inline bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i, const uint8_t *tuple)
+static inline bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i,
+                                 const uint8_t *tuple)
 {
     return (r->rule[r->slot[i]].families & c->family) && is_under_tuple(tuple[r->slot[i]]);
 }

@@ -19,7 +19,8 @@ static void entries_copy(const struct core *c, uint32_t to, uint32_t from, uint3
     memcpy(c->block + to * entry_bytes(c), c->block + from * entry_bytes(c), n * entry_bytes(c));
 }
 
-static void publish(struct core *c, uint32_t *head, uint32_t ref, struct core_block *old, uint32_t n)
+static void publish(struct core *c, uint32_t *head, uint32_t ref, struct core_block *old,
+                    uint32_t n)
 {
     *old = (struct core_block){*head, n, CORE_NONE};
     __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: heads_read in search.h
@@ -49,13 +50,15 @@ static bool promoted_take(struct core *c, const struct acl_rule *r, uint32_t slo
 // Rules that name address sets have no place there.
 static void shelf_take(struct core *c, const struct acl_rule *r, uint32_t slot)
 {
-    if (!c->shelf || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET && !shelf_add(c->shelf, r, slot, c->changed)))
+    if (!c->shelf || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
+                      !shelf_add(c->shelf, r, slot, c->changed)))
         return;
     __atomic_store_n(&c->shelf, NULL, __ATOMIC_RELEASE); // partner: classify.c ask
     c->shelf_full = true;
 }
 
-int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old)
+int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
+             struct core_block *old)
 {
     *old = (struct core_block){0};
     if (promoted_take(c, r, slot, tuple))
@@ -65,7 +68,8 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
     __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
     unsigned at = tuple_choose(c, r, chain_now);
     struct tuple *t = &c->tuple[at];
-    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = arena_alloc(&c->arena, n + 1), i = 0;
+    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
+             to = arena_alloc(&c->arena, n + 1), i = 0;
 
     if (!to)
         return -ENOSPC;
@@ -100,11 +104,13 @@ static void apart_del(struct core *c, uint32_t slot)
 
     while (c->by_sets[i].slot != slot || c->by_sets[i].number == UINT32_MAX)
         i++;
-    __atomic_store_n(&c->by_sets[i].number, UINT32_MAX, __ATOMIC_RELAXED); // partner: apart_decide in burst.c
+    __atomic_store_n(&c->by_sets[i].number, UINT32_MAX,
+                     __ATOMIC_RELAXED); // partner: apart_decide in burst.c
     c->rules--;
 }
 
-void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old)
+void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
+              struct core_block *old)
 {
     *old = (struct core_block){0};
     if (tuple == CORE_APART) {
@@ -121,7 +127,8 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
     if (c->shelf)
         shelf_del(c->shelf, r, slot);
     struct tuple *t = &c->tuple[tuple];
-    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
+    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
+             to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
 
     while (entry_l4_at(c, from, i)->slot != slot || is_dead(entry_l4_at(c, from, i)))
         i++;
@@ -130,7 +137,8 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
     c->rules--;
     c->deleted++;
     if (n > 1 && !to) { // no room to make a shorter one
-        uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto; // not_part is its last byte; partner: l4_differs
+        uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)
+                             ->proto; // not_part is its last byte; partner: l4_differs
         __atomic_store_n(word, *word | (uint32_t)ENTRY_DEAD << 24, __ATOMIC_RELAXED);
         return;
     }

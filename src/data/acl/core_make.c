@@ -43,16 +43,21 @@ static uint32_t room_for(uint32_t rules)
     return (rules < LEAST_RULES ? LEAST_RULES : rules) + rules / 8;
 }
 
-static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, const uint8_t gate_log[2])
+static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys,
+                               const uint8_t gate_log[2])
 {
-    struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32), .head_log = log2_up(rules) + 1};
+    struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32),
+                       .head_log = log2_up(rules) + 1};
     size_t unit = family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
 
-    // The longest block is rewritten whole; an eighth and some is room for changes before what they leave comes back.
+    // The longest block is rewritten whole; an eighth and some is room for changes before what they
+    // leave comes back.
     l.units = rules + rules / 4 + 64;
     l.few = rules <= room_for(FEW_ENTRIES) ? line_up(sizeof(struct core)) : 0;
     l.fence = l.few || family != ACL_IP4 ? 0 : line_up(sizeof(struct core));
-    l.filter = l.few ? line_up(l.few + sizeof(struct few)) : l.fence ? l.fence + 2 * FENCE_WORDS * sizeof(uint32_t) : line_up(sizeof(struct core));
+    l.filter = l.few     ? line_up(l.few + sizeof(struct few))
+               : l.fence ? l.fence + 2 * FENCE_WORDS * sizeof(uint32_t)
+                         : line_up(sizeof(struct core));
     l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
     l.gate[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
     l.gate[1] = line_up(l.gate[0] + (sizeof(uint32_t) << gate_log[0]));
@@ -65,7 +70,10 @@ static const uint8_t small_gates[2] = {4, 4};
 
 static size_t tuples_need(uint8_t family, uint32_t rules)
 {
-    const uint8_t gate = (uint8_t)log2_up(rules < 1024 ? 1024 : rules < 1u << 16 ? rules : 1u << 16); // a guess: addresses decide
+    const uint8_t gate =
+        (uint8_t)log2_up(rules < 1024       ? 1024
+                         : rules < 1u << 16 ? rules
+                                            : 1u << 16); // a guess: addresses decide
     const uint8_t gate_log[2] = {gate, gate};
 
     return layout_of(family, room_for(rules), room_for(rules), gate_log).bytes;
@@ -88,7 +96,8 @@ size_t core_need(uint8_t family, const struct acl_rule *r, size_t n)
         count_promotable(&r[i], family, promotable);
     }
     struct promoted_plan plan = promoted_plan(promotable, rules, family, 0);
-    return rules ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) + promoted_need(&plan) : 0;
+    return rules ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) + promoted_need(&plan)
+                 : 0;
 }
 
 uint64_t core_bytes(const struct core *c)
@@ -126,11 +135,18 @@ void core_free(const struct acl_config *cfg, struct core *c)
 }
 
 // A core without filter, heads and blocks, to choose tuples and guards by; heads are counted first.
-static void draft(struct core *c, const struct acl_config *cfg, uint8_t family, struct core_shape shape)
+static void draft(struct core *c, const struct acl_config *cfg, uint8_t family,
+                  struct core_shape shape)
 {
-    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .least = UINT32_MAX, .set = cfg->set, .shape = shape,
+    *c = (struct core){.family = family,
+                       .n_levels = {1, 1},
+                       .n_tuples = 1,
+                       .least = UINT32_MAX,
+                       .set = cfg->set,
+                       .shape = shape,
                        .gate = {{.level = CORE_NONE}, {.level = CORE_NONE}}};
-    c->tuple[0] = (struct tuple){.set = {CORE_NONE, CORE_NONE}, .guard = {CORE_NONE, CORE_NONE}}; // takes any rule
+    c->tuple[0] = (struct tuple){.set = {CORE_NONE, CORE_NONE},
+                                 .guard = {CORE_NONE, CORE_NONE}}; // takes any rule
     if (getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret)
         for (unsigned i = 0; i < 4; i++)
             c->secret[i / 2][i % 2] = hash_mix64((uintptr_t)c + i);
@@ -230,12 +246,13 @@ static uint32_t units_of(const struct core *c, uint32_t heads)
 void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple)
 {
     if (c->few)
-        __atomic_store_n(&c->few_blocks, few_make(c->few, c, r, tuple), __ATOMIC_RELEASE); // partner: classify.c ask
+        __atomic_store_n(&c->few_blocks, few_make(c->few, c, r, tuple),
+                         __ATOMIC_RELEASE); // partner: classify.c ask
 }
 
 // From a draft whose heads count their rules.
-static struct core *build(const struct acl_config *cfg, const struct core *d, struct layout l, const struct core_rules *r, const uint8_t *tuple,
-                          size_t heads)
+static struct core *build(const struct acl_config *cfg, const struct core *d, struct layout l,
+                          const struct core_rules *r, const uint8_t *tuple, size_t heads)
 {
     struct core *c = pages_map_for(cfg, l.bytes);
 
@@ -264,8 +281,10 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
     return c;
 }
 
-// Those of a side, of different prefixes; rows of the same prefix but the first are left for tuples.
-static bool side_promote(struct core *c, const struct core_rules *r, unsigned side, const struct promoted_plan *plan, uint64_t epoch, uint8_t *tuple)
+// Those of a side, of different prefixes; rows of the same prefix but the first are left for
+// tuples.
+static bool side_promote(struct core *c, const struct core_rules *r, unsigned side,
+                         const struct promoted_plan *plan, uint64_t epoch, uint8_t *tuple)
 {
     struct promoted_row *row = calloc(plan->rules[side] + 1, sizeof *row);
     uint32_t n = 0, rows = 0;
@@ -278,7 +297,8 @@ static bool side_promote(struct core *c, const struct core_rules *r, unsigned si
     if (made)
         qsort(row, n, sizeof *row, promoted_by_prefix);
     for (uint32_t i = 0; i < n; i++)
-        if (!rows || memcmp(row[rows - 1].key, row[i].key, sizeof row->key) || row[rows - 1].len != row[i].len)
+        if (!rows || memcmp(row[rows - 1].key, row[i].key, sizeof row->key) ||
+            row[rows - 1].len != row[i].len)
             row[rows++] = row[i];
     for (uint32_t t = 0, from = 0; t < plan->tables[side] && made; t++) {
         uint32_t to = (uint32_t)((uint64_t)rows * (t + 1) / plan->tables[side]);
@@ -306,7 +326,8 @@ static void demote(struct core *c, const struct core_rules *r, uint8_t *tuple)
 }
 
 // As many as pay and as fit.
-static void promote(struct core *c, const struct acl_config *cfg, const struct core_rules *r, size_t max_bytes, uint64_t epoch, uint8_t *tuple)
+static void promote(struct core *c, const struct acl_config *cfg, const struct core_rules *r,
+                    size_t max_bytes, uint64_t epoch, uint8_t *tuple)
 {
     uint32_t promotable[2] = {0, 0}, rules = 0;
 
@@ -321,10 +342,13 @@ static void promote(struct core *c, const struct acl_config *cfg, const struct c
             return;
         }
     uint64_t bytes = core_bytes(c) + core_writer_bytes(c);
-    if (c->n_promoted && max_bytes && bytes + tuples_need(c->family, rules - c->rules) * 2 > max_bytes)
+    if (c->n_promoted && max_bytes &&
+        bytes + tuples_need(c->family, rules - c->rules) * 2 > max_bytes)
         demote(c, r, tuple);
     for (unsigned i = 0; i < c->n_promoted && max_bytes; i++)
-        c->promoted[i]->limit = promoted_bytes(c->promoted[i]) + promoted_writer_bytes(c->promoted[i]) + (max_bytes - bytes) / 4 / c->n_promoted;
+        c->promoted[i]->limit = promoted_bytes(c->promoted[i]) +
+                                promoted_writer_bytes(c->promoted[i]) +
+                                (max_bytes - bytes) / 4 / c->n_promoted;
 }
 
 static uint32_t those_left(const struct core_rules *r, const uint8_t *tuple, uint32_t *slot)
@@ -339,7 +363,8 @@ static uint32_t those_left(const struct core_rules *r, const uint8_t *tuple, uin
 }
 
 // rest: the rules that are not promoted.
-static struct core *core_of_rest(const struct acl_config *cfg, struct core *d, const struct core_rules *rest, size_t max_bytes, uint8_t *tuple)
+static struct core *core_of_rest(const struct acl_config *cfg, struct core *d,
+                                 const struct core_rules *rest, size_t max_bytes, uint8_t *tuple)
 {
     uint32_t room = room_for(rest->n), n;
     size_t heads = (size_t)1 << layout_of(d->family, room, room, small_gates).head_log;
@@ -377,17 +402,19 @@ static struct core *core_of_rest(const struct acl_config *cfg, struct core *d, c
     return c;
 }
 
-static void shelve(struct core *c, const struct acl_config *cfg, const struct core_rules *r, size_t max_bytes, const uint8_t *tuple)
+static void shelve(struct core *c, const struct acl_config *cfg, const struct core_rules *r,
+                   size_t max_bytes, const uint8_t *tuple)
 {
     uint64_t taken = core_bytes(c) + core_writer_bytes(c);
 
     if (c->few_blocks || (max_bytes && taken >= max_bytes))
         return;
-    c->shelf = c->own_shelf = shelf_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0); // half: the list may grow
+    c->shelf = c->own_shelf = shelf_new(
+        cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0); // half: the list may grow
 }
 
-struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
-                      uint64_t epoch, uint8_t *tuple)
+struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r,
+                      struct core_shape shape, size_t max_bytes, uint64_t epoch, uint8_t *tuple)
 {
     uint32_t *slot = calloc(r->n + 1, sizeof *slot);
     struct core_rules rest = {.rule = r->rule, .slot = slot};

@@ -26,7 +26,8 @@ static unsigned probes_of(const struct core *c, const struct acl_rule *r)
     }
     for (unsigned g = 0; g < c->n_guards; g++) {
         const struct guard *guard = &c->guard[g];
-        if (in_filter(c, rule_digest(c, guard->side, r, c->len[guard->side][guard->level]) ^ guard->salt))
+        if (in_filter(c, rule_digest(c, guard->side, r, c->len[guard->side][guard->level]) ^
+                             guard->salt))
             continue;
         for (unsigned t = 0; t < c->n_tuples; t++)
             if (c->tuple[t].guard[guard->side] == g)
@@ -87,7 +88,8 @@ void acl_cost(const struct acl *a, struct acl_cost *cost)
     probes_mean(a, cost);
     for (uint32_t s = 0; s < a->slots; s++)
         for (unsigned f = 0; f < 2; f++)
-            if (a->core[f] && (a->rule[s].families & a->core[f]->family) && !is_under_tuple(a->tuple[f][s])) {
+            if (a->core[f] && (a->rule[s].families & a->core[f]->family) &&
+                !is_under_tuple(a->tuple[f][s])) {
                 cost->address_only++;
                 break;
             }

@@ -54,7 +54,8 @@ void filter_set(const struct core *c, uint32_t key)
 
 // --- entries ---
 
-void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot, uint8_t is)
+void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
+                 uint8_t is)
 {
     const struct acl_side *side[2] = {rule_side(r, CORE_SRC), rule_side(r, CORE_DST)};
     struct entry_l4 *e = entry_l4_at(c, ref, 0);
@@ -76,7 +77,8 @@ void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, u
     };
     if (rule_needs_header(r))
         e->not_part |= ACL_LATER;
-    e->is |= (r->proto_any ? 0 : ENTRY_PROTO) | (r->dscp == ACL_DSCP_ANY ? 0 : ENTRY_DSCP) | (r->src.set == ACL_NO_SET ? 0 : ENTRY_SRC_SET) |
+    e->is |= (r->proto_any ? 0 : ENTRY_PROTO) | (r->dscp == ACL_DSCP_ANY ? 0 : ENTRY_DSCP) |
+             (r->src.set == ACL_NO_SET ? 0 : ENTRY_SRC_SET) |
              (r->dst.set == ACL_NO_SET ? 0 : ENTRY_DST_SET);
     for (unsigned s = 0; s < 2; s++) {
         bool set = side[s]->set != ACL_NO_SET;
@@ -85,9 +87,12 @@ void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, u
         if (c->family == ACL_IP4) {
             uint32_t a;
             memcpy(&a, side[s]->addr, sizeof a);
-            ((struct entry4 *)(c->block + (size_t)ref * sizeof(struct entry4)))->addr[s] = set ? side[s]->set : __builtin_bswap32(a);
+            ((struct entry4 *)(c->block + (size_t)ref * sizeof(struct entry4)))->addr[s] =
+                set ? side[s]->set : __builtin_bswap32(a);
         } else {
-            uint64_t *to = ((struct entry6 *)(c->block + (size_t)ref * sizeof(struct entry6)))->addr[s], a[2];
+            uint64_t *to = ((struct entry6 *)(c->block + (size_t)ref * sizeof(struct entry6)))
+                               ->addr[s],
+                     a[2];
             memcpy(a, side[s]->addr, sizeof a);
             to[0] = set ? side[s]->set : __builtin_bswap64(a[0]);
             to[1] = set ? 0 : __builtin_bswap64(a[1]);

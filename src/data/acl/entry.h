@@ -11,11 +11,13 @@ static inline const struct acl_side *rule_side(const struct acl_rule *r, enum co
 }
 
 unsigned rule_len(const struct acl_rule *r, enum core_side s); // 0 for a set
-uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len);
+uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r,
+                     unsigned len);
 uint32_t core_salt(const struct core *c, unsigned i);
 uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r);
 void filter_set(const struct core *c, uint32_t key);
-void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot, uint8_t is); // is: ENTRY_LAST or 0
+void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
+                 uint8_t is);                              // is: ENTRY_LAST or 0
 uint32_t block_length(const struct core *c, uint32_t ref); // entries; 0 of ref 0
 
 #endif

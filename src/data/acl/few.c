@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static void entry_put(struct few *f, unsigned at, const struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t flag)
+static void entry_put(struct few *f, unsigned at, const struct core *c, const struct acl_rule *r,
+                      uint32_t slot, uint8_t flag)
 {
     const struct lane_sides both = {{&r->src, &r->dst}, 2};
 
@@ -14,7 +15,8 @@ static void entry_put(struct few *f, unsigned at, const struct core *c, const st
 }
 
 // Entries of a rule, appended; false: no more fit.
-static bool rule_put(struct few *f, unsigned *n, const struct core *c, const struct acl_rule *r, uint32_t slot)
+static bool rule_put(struct few *f, unsigned *n, const struct core *c, const struct acl_rule *r,
+                     uint32_t slot)
 {
     uint8_t flag[8];
     unsigned lanes = lane_flags(r, flag);
@@ -26,7 +28,8 @@ static bool rule_put(struct few *f, unsigned *n, const struct core *c, const str
     return true;
 }
 
-unsigned few_make(struct few *f, const struct core *c, const struct core_rules *r, const uint8_t *tuple)
+unsigned few_make(struct few *f, const struct core *c, const struct core_rules *r,
+                  const uint8_t *tuple)
 {
     unsigned n = 0;
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // few.h - up to 64 rules compared one and all, 16 at a time
 //
-// For few rules nothing is quicker than to look at all of them, 16 at a time (lane.h): a packet is held against 16 rules with a dozen
-// instructions. The first lane that is left is the rule.
+// For few rules nothing is quicker than to look at all of them, 16 at a time (lane.h): a packet is
+// held against 16 rules with a dozen instructions. The first lane that is left is the rule.
 //
-// Beside the tuples of the same rules (core.h). A change turns it off, by one store, and readers ask the tuples; when a grace period
-// has passed, nobody reads it any more, and it is made again where it is.
+// Beside the tuples of the same rules (core.h). A change turns it off, by one store, and readers
+// ask the tuples; when a grace period has passed, nobody reads it any more, and it is made again
+// where it is.
 #ifndef ACL_FEW_H
 #define ACL_FEW_H
 
@@ -16,11 +17,14 @@
 #define FEW_ENTRIES (LANE_COUNT * FEW_BLOCKS)
 
 struct few {
-    _Alignas(64) lane_row row[FEW_BLOCKS][LANE_ROWS(2 * LANE_WORDS(ACL_IP6))]; // both addresses, source first
+    _Alignas(64) lane_row
+        row[FEW_BLOCKS][LANE_ROWS(2 * LANE_WORDS(ACL_IP6))]; // both addresses, source first
     uint32_t number[FEW_ENTRIES + 1], slot[FEW_ENTRIES + 1]; // the last one: no rule
 };
 
-// How many blocks the core's rules under tuples take; 0: there are too many, or none, or they name address sets. Nobody may read *f.
-unsigned few_make(struct few *f, const struct core *c, const struct core_rules *r, const uint8_t *tuple);
+// How many blocks the core's rules under tuples take; 0: there are too many, or none, or they name
+// address sets. Nobody may read *f.
+unsigned few_make(struct few *f, const struct core *c, const struct core_rules *r,
+                  const uint8_t *tuple);
 
 #endif

@@ -24,14 +24,17 @@ LANE_INLINE uint32_t address_word(const struct burst *b, uint8_t family, unsigne
 // Bit = rule of these that packet i matches.
 LANE_INLINE lane_hits match(const lane_vec *row, const struct burst *b, unsigned i, uint8_t family)
 {
-    lane_vec differ = lane_differ_l4(&b->l4[i], row[LANE_L4], row[LANE_L4_MASK], row[LANE_PORT], row[LANE_SPAN]);
+    lane_vec differ =
+        lane_differ_l4(&b->l4[i], row[LANE_L4], row[LANE_L4_MASK], row[LANE_PORT], row[LANE_SPAN]);
 
     for (unsigned w = 0; w < 2 * LANE_WORDS(family); w++)
-        differ = lane_or(differ, lane_differ(address_word(b, family, w, i), row[LANE_ADDR + 2 * w], row[LANE_ADDR_MASK + 2 * w]));
+        differ = lane_or(differ, lane_differ(address_word(b, family, w, i), row[LANE_ADDR + 2 * w],
+                                             row[LANE_ADDR_MASK + 2 * w]));
     return lane_same(differ);
 }
 
-LANE_INLINE void step(const struct few *f, unsigned k, const struct burst *b, struct hits *hit, uint8_t family)
+LANE_INLINE void step(const struct few *f, unsigned k, const struct burst *b, struct hits *hit,
+                      uint8_t family)
 {
     lane_vec row[LANE_ROWS(2 * LANE_WORDS(ACL_IP6))];
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gate.c - fences, gates and guards: what ends a packet before any tuple is asked
 //
-// The fence is the same for all lists: one bit for each /16, whatever the tuple. Then gates or guards, by a length that suits the rules.
-// A length suits when few packets get past it: neither ones with random addresses, nor ones that match some rule, which
-// should find few other tuples open. The longer, the better, until the gate no longer stays near the core.
+// The fence is the same for all lists: one bit for each /16, whatever the tuple. Then gates or
+// guards, by a length that suits the rules. A length suits when few packets get past it: neither
+// ones with random addresses, nor ones that match some rule, which should find few other tuples
+// open. The longer, the better, until the gate no longer stays near the core.
 #include "acl/gate.h"
 
 #include <string.h>
@@ -22,7 +23,8 @@ void fence_of_tuple(struct core *c, unsigned tuple)
 {
     for (unsigned s = 0; s < 2; s++)
         if (c->tuple[tuple].set[s] != CORE_NONE || tuple_len(c, tuple, s) + GATE_SPREAD < FENCE_LEN)
-            __atomic_store_n(&c->fence[s].always, c->fence[s].always | 1u << tuple, __ATOMIC_RELAXED);
+            __atomic_store_n(&c->fence[s].always, c->fence[s].always | 1u << tuple,
+                             __ATOMIC_RELAXED);
 }
 
 // Packets of random addresses that get past it: more than half are not worth the look.
@@ -39,7 +41,9 @@ void fence_judge(struct core *c)
         for (unsigned w = 0; w < FENCE_WORDS; w++)
             in[s] += __builtin_popcount(c->fence[s].bits[w]) / (FENCE_WORDS * 32.0);
     bool by_dst = used & c->fence[0].always, by_src = used & c->fence[1].always;
-    pass = used & c->fence[0].always & c->fence[1].always ? 1 : by_dst || by_src ? in[0] * by_src + in[1] * by_dst : in[0] * in[1];
+    pass = used & c->fence[0].always & c->fence[1].always ? 1
+           : by_dst || by_src                             ? in[0] * by_src + in[1] * by_dst
+                                                          : in[0] * in[1];
     if (pass > 0.5)
         c->fence[0].bits = c->fence[1].bits = NULL;
 }
@@ -49,15 +53,17 @@ void guards_of_tuple(struct core *c, struct tuple *t)
     for (unsigned s = 0; s < 2; s++) {
         t->guard[s] = CORE_NONE;
         for (uint8_t g = 0; g < c->n_guards; g++)
-            if (c->guard[g].side == s && c->len[s][t->level[s]] + GUARD_SPREAD >= c->len[s][c->guard[g].level] && c->len[s][t->level[s]])
+            if (c->guard[g].side == s &&
+                c->len[s][t->level[s]] + GUARD_SPREAD >= c->len[s][c->guard[g].level] &&
+                c->len[s][t->level[s]])
                 t->guard[s] = g;
     }
 }
 
-// About how many different keys the rules have on one side cut to `len`, of those that are in [least, most] long (linear
-// counting).
-static double distinct(const struct core *c, const struct core_rules *r, enum core_side s, unsigned len, unsigned least, unsigned most,
-                       uint64_t *sketch)
+// About how many different keys the rules have on one side cut to `len`, of those that are in
+// [least, most] long (linear counting).
+static double distinct(const struct core *c, const struct core_rules *r, enum core_side s,
+                       unsigned len, unsigned least, unsigned most, uint64_t *sketch)
 {
     double bits = SKETCH_WORDS * 64.0, zero = bits;
 
@@ -76,7 +82,8 @@ static double distinct(const struct core *c, const struct core_rules *r, enum co
 }
 
 // Keys of this length that cover all rules whose tuples are not shorter by more than `spread`.
-static double keys_of(const struct core *c, const struct core_rules *r, enum core_side s, unsigned len, unsigned spread, uint64_t *sketch)
+static double keys_of(const struct core *c, const struct core_rules *r, enum core_side s,
+                      unsigned len, unsigned spread, uint64_t *sketch)
 {
     double n = distinct(c, r, s, len, len, 128, sketch);
 
@@ -88,15 +95,19 @@ static double keys_of(const struct core *c, const struct core_rules *r, enum cor
     return n;
 }
 
-// Tuples that stay open for a random packet, and for one that matches, if each of n words opens those of its rules.
-static double open_tuples(const struct core *c, enum core_side s, unsigned len, unsigned spread, double n)
+// Tuples that stay open for a random packet, and for one that matches, if each of n words opens
+// those of its rules.
+static double open_tuples(const struct core *c, enum core_side s, unsigned len, unsigned spread,
+                          double n)
 {
     double space = __builtin_exp2(len < 60 ? len : 60), open = 0;
 
     for (unsigned t = 0; t < c->n_tuples; t++) {
         double here = c->tuple[t].rules / (n + 1);
         if (tuple_len(c, t, s))
-            open += tuple_len(c, t, s) + spread < len ? 2 : (n < space ? n / space : 1) + (here < 1 ? here : 1);
+            open += tuple_len(c, t, s) + spread < len
+                        ? 2
+                        : (n < space ? n / space : 1) + (here < 1 ? here : 1);
     }
     return open;
 }
@@ -115,7 +126,8 @@ struct length { // of a gate or a guard
     double open, keys;
 };
 
-static struct length length_choose(const struct core *c, const struct core_rules *r, enum core_side s, unsigned spread, double keys_max,
+static struct length length_choose(const struct core *c, const struct core_rules *r,
+                                   enum core_side s, unsigned spread, double keys_max,
                                    uint64_t *sketch)
 {
     struct length best = {CORE_NONE, 2 * shut_tuples(c, s) - 1, 0};
@@ -155,7 +167,8 @@ void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, 
         c->gate[s].level = gate.level;
         c->gate[s].shift = 32 - gate_log[s];
         for (unsigned t = 0; t < c->n_tuples; t++)
-            if (c->tuple[t].set[s] != CORE_NONE || gate.level == CORE_NONE || tuple_len(c, t, s) + GATE_SPREAD < c->len[s][gate.level])
+            if (c->tuple[t].set[s] != CORE_NONE || gate.level == CORE_NONE ||
+                tuple_len(c, t, s) + GATE_SPREAD < c->len[s][gate.level])
                 c->gate[s].always |= 1u << t;
     }
     for (unsigned t = 0; t < c->n_tuples; t++) {
@@ -182,7 +195,8 @@ static struct covered covered_by(const struct acl_rule *r, enum core_side s, uns
     return v;
 }
 
-static uint32_t covered_digest(struct covered *v, const struct core *c, enum core_side s, unsigned i)
+static uint32_t covered_digest(struct covered *v, const struct core *c, enum core_side s,
+                               unsigned i)
 {
     uint64_t one = __builtin_bswap64(v->top | (uint64_t)i << (64 - v->len));
 
@@ -205,7 +219,8 @@ static void fence_add(const struct fence *f, unsigned tuple, const uint8_t *addr
         return;
     memcpy(&a, addr, sizeof a);
     a = __builtin_bswap32(a) & mask4(len);
-    for (uint32_t i = a >> FENCE_LEN, n = len < FENCE_LEN ? 1u << (FENCE_LEN - len) : 1; n-- > 0; i++)
+    for (uint32_t i = a >> FENCE_LEN, n = len < FENCE_LEN ? 1u << (FENCE_LEN - len) : 1; n-- > 0;
+         i++)
         __atomic_store_n(&f->bits[i / 32], f->bits[i / 32] | 1u << i % 32, __ATOMIC_RELAXED);
 }
 

@@ -7,8 +7,10 @@
 
 #define SKETCH_WORDS 16384u // of 64 bits: a million keys or two can be counted
 
-// Of the tuples that are planned. sketch: scratch of SKETCH_WORDS; gate_log: log2 of the words of each gate.
-void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, uint8_t gate_log[2]);
+// Of the tuples that are planned. sketch: scratch of SKETCH_WORDS; gate_log: log2 of the words of
+// each gate.
+void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch,
+                  uint8_t gate_log[2]);
 void fence_judge(struct core *c); // when all rules are there
 // A tuple more.
 void guards_of_tuple(struct core *c, struct tuple *t);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keys_simd.h - packets and keys side by side: what classify_simd.c needs beyond lane_simd.h, LANE_STEP words a vector
+// keys_simd.h - packets and keys side by side: what classify_simd.c needs beyond lane_simd.h,
+// LANE_STEP words a vector
 //
-// A mask has a bit for each lane. Lanes that are masked out of a gather may be read all the same: every index must lie within.
+// A mask has a bit for each lane. Lanes that are masked out of a gather may be read all the same:
+// every index must lie within.
 #ifndef ACL_KEYS_SIMD_H
 #define ACL_KEYS_SIMD_H
 
@@ -67,19 +69,22 @@ LANE_INLINE lane_hits lane_any(lane_vec a, lane_vec b) // where a & b is not 0
     return _mm512_test_epi32_mask(a, b);
 }
 
-LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits, lane_hits m) // a without these bits in the lanes of m
+LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits,
+                                    lane_hits m) // a without these bits in the lanes of m
 {
     return _mm512_mask_and_epi32(a, m, a, _mm512_set1_epi32((int)~bits));
 }
 
 LANE_INLINE lane_vec lane_swap(lane_vec a) // bytes of each
 {
-    return _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)));
+    return _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11,
+                                                                       10, 9, 8, 15, 14, 13, 12)));
 }
 
 LANE_INLINE lane_vec lane_numbers(unsigned from)
 {
-    return _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_epi32((int)from));
+    return _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                            _mm512_set1_epi32((int)from));
 }
 
 LANE_INLINE lane_order lane_order_of(lane_hits m)
@@ -149,7 +154,8 @@ LANE_INLINE lane_vec lane_loadu(const uint32_t *p)
 
 LANE_INLINE lane_vec lane_numbers(unsigned from)
 {
-    return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)from));
+    return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                            _mm256_set1_epi32((int)from));
 }
 
 LANE_INLINE lane_vec lane_of_hits(lane_hits m) // all bits of the lanes of m
@@ -217,16 +223,20 @@ LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits, lane_hits m)
 
 LANE_INLINE lane_vec lane_swap(lane_vec a)
 {
-    return _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)));
+    return _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                                      3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)));
 }
 
 LANE_INLINE lane_order lane_order_of(lane_hits m)
 {
-    static const uint32_t four[16] = {0,    0x00,   0x01,   0x0100,   0x02,   0x0200,   0x0201,   0x020100,
-                                      0x03, 0x0300, 0x0301, 0x030100, 0x0302, 0x030200, 0x030201, 0x03020100}; // bytes: the lanes of a half
+    static const uint32_t four[16] = {0,      0x00,     0x01,     0x0100,    0x02,   0x0200,
+                                      0x0201, 0x020100, 0x03,     0x0300,    0x0301, 0x030100,
+                                      0x0302, 0x030200, 0x030201, 0x03020100}; // bytes: the lanes
+                                                                               // of a half
     uint64_t low = four[m & 15], high = four[m >> 4] + 0x04040404u;
 
-    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)(low | high << 8 * __builtin_popcount(m & 15))));
+    return _mm256_cvtepu8_epi32(
+        _mm_cvtsi64_si128((long long)(low | high << 8 * __builtin_popcount(m & 15))));
 }
 
 LANE_INLINE void lane_pack(uint32_t *to, lane_vec v, lane_order o)
@@ -266,7 +276,9 @@ LANE_INLINE lane_wide wide_shr(lane_wide a, unsigned by)
 
 LANE_INLINE lane_wide wide_mul(lane_wide a, uint64_t by)
 {
-    __m256i b = wide_all(by), cross = _mm256_mullo_epi32(a, _mm256_shuffle_epi32(b, 0xb1)); // low by high, high by low
+    __m256i b = wide_all(by),
+            cross =
+                _mm256_mullo_epi32(a, _mm256_shuffle_epi32(b, 0xb1)); // low by high, high by low
     __m256i high = _mm256_add_epi32(cross, _mm256_srli_epi64(cross, 32));
 
     return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(high, 32));
@@ -281,9 +293,11 @@ LANE_INLINE void wide_store_high(uint32_t *to, lane_wide a)
 
 LANE_INLINE void wide_pack(uint64_t *to, lane_wide a, lane_hits m) // m: of LANE_STEP / 2
 {
-    static const uint8_t twice[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f, 0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
+    static const uint8_t twice[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f,
+                                      0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
 
-    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(a, lane_order_of(twice[m & 15])));
+    _mm256_storeu_si256((__m256i *)to,
+                        _mm256_permutevar8x32_epi32(a, lane_order_of(twice[m & 15])));
 }
 
 #endif

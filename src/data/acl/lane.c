@@ -48,15 +48,19 @@ unsigned lane_flags(const struct acl_rule *r, uint8_t flag[8])
     return n;
 }
 
-void lane_put(lane_row *row, unsigned lane, const struct acl_rule *r, uint8_t flag, const struct lane_sides *sides, unsigned words)
+void lane_put(lane_row *row, unsigned lane, const struct acl_rule *r, uint8_t flag,
+              const struct lane_sides *sides, unsigned words)
 {
     uint8_t not_part = (uint8_t)(ACL_ANY_PART & ~r->part) | (rule_needs_header(r) ? ACL_LATER : 0);
     bool any_dscp = r->dscp == ACL_DSCP_ANY;
 
-    row[LANE_L4][lane] = l4_word(r->proto_any ? 0 : r->proto, r->tcp_value | flag, any_dscp ? 0 : r->dscp, 0);
-    row[LANE_L4_MASK][lane] = l4_word(r->proto_any ? 0 : 0xff, r->tcp_mask | flag, any_dscp ? 0 : 0xff, not_part);
+    row[LANE_L4][lane] =
+        l4_word(r->proto_any ? 0 : r->proto, r->tcp_value | flag, any_dscp ? 0 : r->dscp, 0);
+    row[LANE_L4_MASK][lane] =
+        l4_word(r->proto_any ? 0 : 0xff, r->tcp_mask | flag, any_dscp ? 0 : 0xff, not_part);
     row[LANE_PORT][lane] = r->sport[0] | (uint32_t)r->dport[0] << 16;
-    row[LANE_SPAN][lane] = (uint32_t)(r->sport[1] - r->sport[0]) | (uint32_t)(r->dport[1] - r->dport[0]) << 16;
+    row[LANE_SPAN][lane] =
+        (uint32_t)(r->sport[1] - r->sport[0]) | (uint32_t)(r->dport[1] - r->dport[0]) << 16;
     for (unsigned s = 0; s < sides->n; s++)
         side_put(row + LANE_ROWS(s * words), lane, sides->side[s], words);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_simd.h - a packet against LANE_STEP rules of some rows (lane.h): 16 with AVX-512, 8 with AVX2
+// lane_simd.h - a packet against LANE_STEP rules of some rows (lane.h): 16 with AVX-512, 8 with
+// AVX2
 //
 // What includes it is compiled for both, and calls what it exports LANE_KERNEL(name).
 #ifndef ACL_LANE_SIMD_H
@@ -85,13 +86,15 @@ LANE_INLINE lane_vec lane_beyond(uint32_t have, lane_vec port, lane_vec span)
 
 LANE_INLINE lane_hits lane_same(lane_vec differ)
 {
-    return (lane_hits)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(differ, _mm256_setzero_si256())));
+    return (lane_hits)_mm256_movemask_ps(
+        _mm256_castsi256_ps(_mm256_cmpeq_epi32(differ, _mm256_setzero_si256())));
 }
 
 #endif
 
 // Where 0, all fields but addresses match.
-LANE_INLINE lane_vec lane_differ_l4(const struct acl_key_l4 *k, lane_vec l4, lane_vec l4_mask, lane_vec port, lane_vec span)
+LANE_INLINE lane_vec lane_differ_l4(const struct acl_key_l4 *k, lane_vec l4, lane_vec l4_mask,
+                                    lane_vec port, lane_vec span)
 {
     uint32_t have[2];
 

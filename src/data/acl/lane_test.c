@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_test.c - rules side by side: few compared one and all, more of them on shelves, and what is neither
+// lane_test.c - rules side by side: few compared one and all, more of them on shelves, and what is
+// neither
 #include "acl/acl_test.h"
 
 static uint32_t entries_of(const struct acl *a)
@@ -10,7 +11,8 @@ static uint32_t entries_of(const struct acl *a)
     return cost.few;
 }
 
-// Laid out to be compared one and all: as they are made, after each change, and again when nobody reads what was there before it.
+// Laid out to be compared one and all: as they are made, after each change, and again when nobody
+// reads what was there before it.
 static void few_rules_are_compared_one_and_all(void **state)
 {
     static const uint32_t size[] = {1, 2, 15, 16, 17, 33, 40, 48};
@@ -19,10 +21,12 @@ static void few_rules_are_compared_one_and_all(void **state)
         uint32_t n = size[round % 8], apart = round % 3 == 2;
 
         for (uint32_t i = 0; i < n; i++)
-            rule[i] = apart && !kit_random(6) ? set_rule(i * 7 % n * 3) : kit_rule_without_sets(i * 7 % n * 3);
+            rule[i] = apart && !kit_random(6) ? set_rule(i * 7 % n * 3)
+                                              : kit_rule_without_sets(i * 7 % n * 3);
         make_keys(n);
         struct acl *a = load(n);
-        assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        assert_true(apart || n < 15 ||
+                    entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
         kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
         for (uint32_t i = 0; i < n; i += 1 + kit_random(5)) {
@@ -37,7 +41,8 @@ static void few_rules_are_compared_one_and_all(void **state)
             kernels_agree_with_the_oracle(a, n);
         }
         acl_reclaim(a, acl_epoch(a));
-        assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        assert_true(apart || n < 15 ||
+                    entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
         kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
         acl_free(a);
@@ -70,7 +75,8 @@ static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
     assert_int_equal(acl_add(a, &rule[69]), 0);
     acl_reclaim(a, acl_epoch(a));
     assert_int_equal(entries_of(a), 0);
-    rule[63].families = rule[64].families = rule[65].families = rule[66].families = rule[67].families = rule[68].families = 0;
+    rule[63].families = rule[64].families = rule[65].families = rule[66].families =
+        rule[67].families = rule[68].families = 0;
     kernels_agree_with_the_oracle(a, 70);
     acl_free(a);
 }

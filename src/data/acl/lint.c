@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lint.c - rules of a list that never decide
 //
-// A rule that covers another one has addresses, protocol and ports that are the other's, or less particular. So rules are
-// sorted into classes by how particular they are (prefix lengths, sets, which fields are exact), and hashed by what a class
-// compares exactly. For each rule one look into the hash table for each class that may cover it finds the rules that agree in all
-// exact fields; what is left (ranges, flags) is compared one by one. Addresses are hashed once for each prefix length that there
-// is, and nearly all looks end at a bit of a small filter.
+// A rule that covers another one has addresses, protocol and ports that are the other's, or less
+// particular. So rules are sorted into classes by how particular they are (prefix lengths, sets,
+// which fields are exact), and hashed by what a class compares exactly. For each rule one look into
+// the hash table for each class that may cover it finds the rules that agree in all exact fields;
+// what is left (ranges, flags) is compared one by one. Addresses are hashed once for each prefix
+// length that there is, and nearly all looks end at a bit of a small filter.
 #include "acl/lint.h"
 
 #include <errno.h>
@@ -36,7 +37,9 @@ struct acl_lint {
     size_t n, done, buckets;
     struct acl_set *set[ACL_SETS_MAX];
     VEC(struct class) class;
-    VEC(uint32_t) cover;    // numbers of the classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty: not kept
+    VEC(uint32_t)
+    cover; // numbers of the classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty:
+           // not kept
     VEC(size_t) cover_at;
     VEC(uint8_t) length[2]; // of prefixes that there are: source, destination
     uint64_t *filter;       // a bit for each hash that there is
@@ -78,7 +81,8 @@ static bool set_covers(const struct acl_set *s, const struct acl_side *b, uint8_
     return false;
 }
 
-static bool side_covers(const struct acl_side *a, const struct acl_side *b, uint8_t families, struct acl_set *const *set)
+static bool side_covers(const struct acl_side *a, const struct acl_side *b, uint8_t families,
+                        struct acl_set *const *set)
 {
     if (a->set != ACL_NO_SET)
         return b->set != ACL_NO_SET ? a->set == b->set : set_covers(set[a->set], b, families);
@@ -101,9 +105,12 @@ static bool flags_cover(const struct acl_rule *a, const struct acl_rule *b)
 
 bool acl_rule_covers(const struct acl_rule *a, const struct acl_rule *b, struct acl_set *const *set)
 {
-    return !(b->families & ~a->families) && !(parts_of(b) & ~parts_of(a)) && (a->proto_any || (!b->proto_any && a->proto == b->proto)) &&
-           a->sport[0] <= b->sport[0] && b->sport[1] <= a->sport[1] && a->dport[0] <= b->dport[0] && b->dport[1] <= a->dport[1] &&
-           flags_cover(a, b) && (a->dscp == ACL_DSCP_ANY || a->dscp == b->dscp) && side_covers(&a->src, &b->src, b->families, set) &&
+    return !(b->families & ~a->families) && !(parts_of(b) & ~parts_of(a)) &&
+           (a->proto_any || (!b->proto_any && a->proto == b->proto)) &&
+           a->sport[0] <= b->sport[0] && b->sport[1] <= a->sport[1] && a->dport[0] <= b->dport[0] &&
+           b->dport[1] <= a->dport[1] && flags_cover(a, b) &&
+           (a->dscp == ACL_DSCP_ANY || a->dscp == b->dscp) &&
+           side_covers(&a->src, &b->src, b->families, set) &&
            side_covers(&a->dst, &b->dst, b->families, set);
 }
 
@@ -148,12 +155,15 @@ static void hash_sides(const struct acl_lint *l, const struct acl_rule *r, struc
 }
 
 // Of what the class compares exactly, as rule `r` has it.
-static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl_rule *r, const struct hashes *h)
+static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl_rule *r,
+                        const struct hashes *h)
 {
-    uint64_t rest = (c->proto_any ? 0 : r->proto) | (uint64_t)(c->sport == PORT_EXACT ? r->sport[0] : 0) << 16 |
+    uint64_t rest = (c->proto_any ? 0 : r->proto) |
+                    (uint64_t)(c->sport == PORT_EXACT ? r->sport[0] : 0) << 16 |
                     (uint64_t)(c->dport == PORT_EXACT ? r->dport[0] : 0) << 32;
 
-    return hash_mix64(hash_mix64(rest ^ (uint64_t)number << 48 ^ number) ^ h->side[0][c->src_len] ^ h->side[1][c->dst_len]);
+    return hash_mix64(hash_mix64(rest ^ (uint64_t)number << 48 ^ number) ^ h->side[0][c->src_len] ^
+                      h->side[1][c->dst_len]);
 }
 
 static uint64_t *filter_word(const struct acl_lint *l, uint64_t hash)
@@ -161,7 +171,8 @@ static uint64_t *filter_word(const struct acl_lint *l, uint64_t hash)
     return &l->filter[(hash >> 6) & (l->buckets * FILTER_BITS / 64 - 1)];
 }
 
-static uint32_t class_number(struct acl_lint *l, const struct acl_rule *r, uint32_t *index, size_t slots)
+static uint32_t class_number(struct acl_lint *l, const struct acl_rule *r, uint32_t *index,
+                             size_t slots)
 {
     struct class c = class_of(r);
     size_t at = hash_bytes(&c, sizeof c, 0) & (slots - 1);
@@ -176,12 +187,15 @@ static uint32_t class_number(struct acl_lint *l, const struct acl_rule *r, uint3
 
 static bool may_cover(const struct class *a, const struct class *b)
 {
-    bool src = a->src_set == ACL_NO_SET ? (b->src_set == ACL_NO_SET ? a->src_len <= b->src_len : !a->src_len)
-                                        : b->src_set == ACL_NO_SET || a->src_set == b->src_set;
-    bool dst = a->dst_set == ACL_NO_SET ? (b->dst_set == ACL_NO_SET ? a->dst_len <= b->dst_len : !a->dst_len)
-                                        : b->dst_set == ACL_NO_SET || a->dst_set == b->dst_set;
+    bool src = a->src_set == ACL_NO_SET
+                   ? (b->src_set == ACL_NO_SET ? a->src_len <= b->src_len : !a->src_len)
+                   : b->src_set == ACL_NO_SET || a->src_set == b->src_set;
+    bool dst = a->dst_set == ACL_NO_SET
+                   ? (b->dst_set == ACL_NO_SET ? a->dst_len <= b->dst_len : !a->dst_len)
+                   : b->dst_set == ACL_NO_SET || a->dst_set == b->dst_set;
 
-    return src && dst && (a->proto_any || !b->proto_any) && (a->sport != PORT_EXACT || b->sport == PORT_EXACT) &&
+    return src && dst && (a->proto_any || !b->proto_any) &&
+           (a->sport != PORT_EXACT || b->sport == PORT_EXACT) &&
            (a->dport != PORT_EXACT || b->dport == PORT_EXACT);
 }
 
@@ -238,7 +252,8 @@ static void fill(struct acl_lint *l)
     }
 }
 
-struct acl_lint *acl_lint_new(const struct acl_rule *r, const uint32_t *does, size_t n, struct acl_set *const *set)
+struct acl_lint *acl_lint_new(const struct acl_rule *r, const uint32_t *does, size_t n,
+                              struct acl_set *const *set)
 {
     struct acl_lint *l = calloc(1, sizeof *l);
 
@@ -336,7 +351,10 @@ static void judge(struct acl_lint *l, size_t j)
         return;
     bool same = l->does[by] == l->does[j];
     bool exactly = acl_rule_covers(&l->rule[j], &l->rule[by], l->set);
-    *vec_push(&l->finding) = (struct acl_finding){(uint32_t)j, (uint32_t)by, same ? ACL_REDUNDANT : exactly ? ACL_CONTRADICTING : ACL_SHADOWED};
+    *vec_push(&l->finding) = (struct acl_finding){(uint32_t)j, (uint32_t)by,
+                                                  same      ? ACL_REDUNDANT
+                                                  : exactly ? ACL_CONTRADICTING
+                                                            : ACL_SHADOWED};
 }
 
 bool acl_lint_step(struct acl_lint *l, size_t rules)

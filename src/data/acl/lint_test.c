@@ -112,8 +112,11 @@ static void covering_rule_matches_every_packet_of_the_covered_one(void **state)
             continue;
         pairs++;
         for (unsigned i = 0; i < 2000; i++) {
-            struct acl_key4 k = {.l4 = {.proto = pick(&seed, 2) ? 6 : 17, .part = (uint8_t)(1 << pick(&seed, 3)), .dscp = (uint8_t)pick(&seed, 3)}};
-            uint8_t src[4] = {10, (uint8_t)(pick(&seed, 3) << 6), (uint8_t)pick(&seed, 2), 0}, dst[4] = {10, (uint8_t)(pick(&seed, 3) << 6), 0, 0};
+            struct acl_key4 k = {.l4 = {.proto = pick(&seed, 2) ? 6 : 17,
+                                        .part = (uint8_t)(1 << pick(&seed, 3)),
+                                        .dscp = (uint8_t)pick(&seed, 3)}};
+            uint8_t src[4] = {10, (uint8_t)(pick(&seed, 3) << 6), (uint8_t)pick(&seed, 2), 0},
+                    dst[4] = {10, (uint8_t)(pick(&seed, 3) << 6), 0, 0};
 
             memcpy(&k.src_be, src, 4);
             memcpy(&k.dst_be, dst, 4);
@@ -148,7 +151,8 @@ static void contradiction_is_told_from_shadow(void **state)
 
 static int make_sets(void **state)
 {
-    static const struct acl_prefix members[] = {{{10, 0}, 16, 4}, {{10, 128}, 9, 4}, {{10, 64, 1}, 24, 4}};
+    static const struct acl_prefix members[] = {
+        {{10, 0}, 16, 4}, {{10, 128}, 9, 4}, {{10, 64, 1}, 24, 4}};
 
     for (unsigned i = 0; i < 2; i++) {
         sets[i] = acl_set_new(0);

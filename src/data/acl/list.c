@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // list.c - lists: slots, numbers, what is retired; each family's rules are in a core (core.h)
 //
-// A core has room for some more rules than it was made with. When that is used up, or when so many rules were deleted that
-// the filter tells little, a new one is made aside and swapped in by one store. A family without rules has no core.
+// A core has room for some more rules than it was made with. When that is used up, or when so many
+// rules were deleted that the filter tells little, a new one is made aside and swapped in by one
+// store. A family without rules has no core.
 #include "acl/list.h"
 
 #include <errno.h>
@@ -72,7 +73,8 @@ static uint32_t index_at(const struct acl *a, uint32_t number)
     return hash_mix32(number) & (a->index_size - 1);
 }
 
-static uint32_t *index_find(const struct acl *a, uint32_t number) // its place, or the free one where it belongs
+static uint32_t *index_find(const struct acl *a,
+                            uint32_t number) // its place, or the free one where it belongs
 {
     uint32_t i = index_at(a, number);
 
@@ -83,7 +85,8 @@ static uint32_t *index_find(const struct acl *a, uint32_t number) // its place, 
 
 static void index_remove(struct acl *a, uint32_t number)
 {
-    uint32_t mask = a->index_size - 1, hole = (uint32_t)(index_find(a, number) - a->index), i = hole;
+    uint32_t mask = a->index_size - 1, hole = (uint32_t)(index_find(a, number) - a->index),
+             i = hole;
 
     for (;;) {
         a->index[hole] = 0;
@@ -111,7 +114,8 @@ const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot)
 
 static uint64_t writer_bytes(uint32_t slots)
 {
-    return slots * (sizeof(struct acl_rule) + 2 * sizeof(uint8_t) + 3 * sizeof(uint32_t)) + sizeof(struct acl);
+    return slots * (sizeof(struct acl_rule) + 2 * sizeof(uint8_t) + 3 * sizeof(uint32_t)) +
+           sizeof(struct acl);
 }
 
 static bool grow(void *array, uint32_t from, uint32_t to, size_t each)
@@ -161,10 +165,12 @@ static int slots_reserve(struct acl *a, uint32_t slots)
     if (slots > 1u << CORE_SLOT_BITS)
         return -ENOSPC;
     uint32_t room = slots < LEAST_SLOTS ? LEAST_SLOTS : a->room ? slots + slots / 4 : slots;
-    if (a->cfg.max_bytes && taken(a) - writer_bytes(a->room) + writer_bytes(room) > a->cfg.max_bytes)
+    if (a->cfg.max_bytes &&
+        taken(a) - writer_bytes(a->room) + writer_bytes(room) > a->cfg.max_bytes)
         return -ENOSPC;
-    if (!grow(&a->rule, a->room, room, sizeof *a->rule) || !grow(&a->tuple[0], a->room, room, 1) || !grow(&a->tuple[1], a->room, room, 1) ||
-        !grow(&a->free_slot, a->room, room, sizeof *a->free_slot) ||         reindex(a, room))
+    if (!grow(&a->rule, a->room, room, sizeof *a->rule) || !grow(&a->tuple[0], a->room, room, 1) ||
+        !grow(&a->tuple[1], a->room, room, 1) ||
+        !grow(&a->free_slot, a->room, room, sizeof *a->free_slot) || reindex(a, room))
         return -ENOMEM;
     a->room = room;
     return 0;
@@ -172,7 +178,8 @@ static int slots_reserve(struct acl *a, uint32_t slots)
 
 // --- what is retired ---
 
-static int garbage_reserve(struct acl *a) // for one change: a block or an index of each family, and a slot
+static int
+garbage_reserve(struct acl *a) // for one change: a block or an index of each family, and a slot
 {
     uint32_t waiting = a->n_garbage - a->garbage_from;
 
@@ -194,7 +201,8 @@ static void retire_block(struct acl *a, unsigned f, struct core_block b)
 {
     if (!b.n)
         return;
-    a->garbage[a->n_garbage++] = (struct garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f, b.promoted};
+    a->garbage[a->n_garbage++] =
+        (struct garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f, b.promoted};
 }
 
 uint64_t acl_epoch(struct acl *a)
@@ -208,7 +216,8 @@ uint64_t acl_epoch(struct acl *a)
 static void give_back(struct acl *a, uint64_t epoch)
 {
     drop_cores(a, epoch);
-    for (; a->garbage_from < a->n_garbage && a->garbage[a->garbage_from].epoch <= epoch; a->garbage_from++) {
+    for (; a->garbage_from < a->n_garbage && a->garbage[a->garbage_from].epoch <= epoch;
+         a->garbage_from++) {
         const struct garbage *g = &a->garbage[a->garbage_from];
 
         if (g->what == GARBAGE_SLOT) {
@@ -326,7 +335,8 @@ static int rebuild(struct acl *a, unsigned f)
     int rc = 0;
 
     if (a->cfg.max_bytes) {
-        uint64_t other = taken(a) - (a->core[f] ? core_bytes(a->core[f]) + core_writer_bytes(a->core[f]) : 0);
+        uint64_t other =
+            taken(a) - (a->core[f] ? core_bytes(a->core[f]) + core_writer_bytes(a->core[f]) : 0);
         if (other >= a->cfg.max_bytes)
             return -ENOSPC;
         left = a->cfg.max_bytes - other;
@@ -336,7 +346,9 @@ static int rebuild(struct acl *a, unsigned f)
     r.slot = slot;
     if (!slot || !tuple) {
         rc = -ENOMEM;
-    } else if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 8, 4}, left, a->epoch, tuple))) {
+    } else if (family_rules(a, f) &&
+               !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 8, 4}, left,
+                                a->epoch, tuple))) {
         rc = -errno;
     } else {
         core_swap(a, f, new);
@@ -365,7 +377,8 @@ static int slot_fill(struct acl *a, uint32_t slot, const struct acl_rule *r)
 
 static void forget_all(struct acl *a)
 {
-    void **array[] = {(void **)&a->rule, (void **)&a->tuple[0], (void **)&a->tuple[1], (void **)&a->index, (void **)&a->free_slot};
+    void **array[] = {(void **)&a->rule, (void **)&a->tuple[0], (void **)&a->tuple[1],
+                      (void **)&a->index, (void **)&a->free_slot};
 
     for (unsigned i = 0; i < sizeof array / sizeof *array; i++) {
         free(*array[i]);
@@ -417,7 +430,8 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
 
     if (!(a->rule[slot].families & family_of(f)))
         return 0;
-    if (c && c->rules < FEW_RULES && rule_is_by_sets(&a->rule[slot]) && !rebuild(a, f)) // so that it stands apart
+    if (c && c->rules < FEW_RULES && rule_is_by_sets(&a->rule[slot]) &&
+        !rebuild(a, f)) // so that it stands apart
         return 0;
     c = a->core[f];
     if (c)
@@ -444,7 +458,8 @@ static void slot_retire(struct acl *a, uint32_t slot)
     index_remove(a, a->rule[slot].number);
     a->rule[slot].families = 0;
     a->rules--;
-    a->garbage[a->n_garbage++] = (struct garbage){.epoch = a->epoch, .ref = slot, .what = GARBAGE_SLOT};
+    a->garbage[a->n_garbage++] =
+        (struct garbage){.epoch = a->epoch, .ref = slot, .what = GARBAGE_SLOT};
 }
 
 int acl_add(struct acl *a, const struct acl_rule *r)
@@ -501,7 +516,8 @@ size_t acl_need(const struct acl_rule *r, size_t n)
 
 void acl_stats(const struct acl *a, struct acl_stats *s)
 {
-    *s = (struct acl_stats){.rules = a->rules, .slots = a->slots, .writer_bytes = writer_bytes(a->room)};
+    *s = (struct acl_stats){
+        .rules = a->rules, .slots = a->slots, .writer_bytes = writer_bytes(a->room)};
     for (unsigned f = 0; f < 2; f++)
         if (a->core[f]) {
             s->bytes += core_bytes(a->core[f]);
@@ -511,7 +527,8 @@ void acl_stats(const struct acl *a, struct acl_stats *s)
         s->garbage_bytes += core_bytes(c);
     for (uint32_t i = a->garbage_from; i < a->n_garbage; i++) {
         const struct garbage *g = &a->garbage[i];
-        if (g->what != GARBAGE_SLOT && g->promoted == CORE_NONE && g->serial == a->serial[g->what] && a->core[g->what])
+        if (g->what != GARBAGE_SLOT && g->promoted == CORE_NONE &&
+            g->serial == a->serial[g->what] && a->core[g->what])
             s->garbage_bytes += (uint64_t)g->n * entry_bytes(a->core[g->what]);
     }
 }
@@ -525,7 +542,8 @@ int acl_check(const struct acl *a, char *why, size_t n)
     r.slot = slot;
     for (uint32_t i = 0; i < r.n && !rc; i++)
         if (acl_slot_of(a, a->rule[slot[i]].number) != slot[i]) {
-            snprintf(why, n, "number %u does not lead to slot %u", a->rule[slot[i]].number, slot[i]);
+            snprintf(why, n, "number %u does not lead to slot %u", a->rule[slot[i]].number,
+                     slot[i]);
             rc = -EINVAL;
         }
     for (unsigned f = 0; f < 2 && !rc; f++)

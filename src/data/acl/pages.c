@@ -15,7 +15,8 @@ static size_t whole(size_t bytes) // what is not touched costs nothing
 void *pages_map(size_t bytes, bool huge)
 {
     size_t all = whole(bytes), head;
-    uint8_t *p = mmap(NULL, all + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *p = mmap(NULL, all + HUGE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (p == MAP_FAILED)
         return NULL;

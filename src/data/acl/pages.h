@@ -8,7 +8,8 @@
 
 #include "acl/acl.h"
 
-// Committed as it is touched; huge: transparent huge pages where the kernel has them, else none. NULL: no address space.
+// Committed as it is touched; huge: transparent huge pages where the kernel has them, else none.
+// NULL: no address space.
 void *pages_map(size_t bytes, bool huge);
 void pages_unmap(void *p, size_t bytes); // as mapped; NULL is fine
 

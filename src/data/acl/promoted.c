@@ -24,7 +24,8 @@
 bool rule_is_promotable(const struct acl_rule *r, uint8_t family, unsigned *side)
 {
     *side = r->src.len ? 0 : 1;
-    return r->families == family && rule_is_by_addresses(r) && r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET && !r->src.len != !r->dst.len;
+    return r->families == family && rule_is_by_addresses(r) && r->src.set == ACL_NO_SET &&
+           r->dst.set == ACL_NO_SET && !r->src.len != !r->dst.len;
 }
 
 static uint32_t room_for(uint32_t rules)
@@ -34,7 +35,8 @@ static uint32_t room_for(uint32_t rules)
     return room < POPTRIE_VALUE_MAX + 1 ? room : POPTRIE_VALUE_MAX + 1;
 }
 
-struct promoted_plan promoted_plan(const uint32_t promotable[2], uint32_t rules, uint8_t family, uint32_t from)
+struct promoted_plan promoted_plan(const uint32_t promotable[2], uint32_t rules, uint8_t family,
+                                   uint32_t from)
 {
     struct promoted_plan plan = {{0, 0}, {0, 0}};
     uint32_t least = from ? from : FROM4;
@@ -87,9 +89,14 @@ static struct promoted *empty_new(uint8_t family, unsigned side, uint32_t n, uin
 
     if (!p)
         return NULL;
-    *p = (struct promoted){.family = family, .side = (uint8_t)side, .room = room_for(n), .ahead = (int64_t)epoch - 1}; // a Poptrie's first is 1
+    *p = (struct promoted){.family = family,
+                           .side = (uint8_t)side,
+                           .room = room_for(n),
+                           .ahead = (int64_t)epoch - 1}; // a Poptrie's first is 1
     p->table = poptrie_new(&(struct poptrie_config){
-        .key_bits = KEY_BITS(family), .max_bytes = RESERVED_LEAST + (size_t)p->room * (family == ACL_IP4 ? RESERVED4 : RESERVED6)});
+        .key_bits = KEY_BITS(family),
+        .max_bytes =
+            RESERVED_LEAST + (size_t)p->room * (family == ACL_IP4 ? RESERVED4 : RESERVED6)});
     p->first = malloc(p->room * sizeof *p->first);
     p->own = malloc(p->room * sizeof *p->own);
     p->free = malloc(p->room * sizeof *p->free);
@@ -106,7 +113,8 @@ static struct promoted *empty_new(uint8_t family, unsigned side, uint32_t n, uin
 
 static bool inside(const uint8_t *key, const uint8_t *net, unsigned len)
 {
-    return !memcmp(key, net, len / 8) && (len % 8 == 0 || !((key[len / 8] ^ net[len / 8]) & (uint8_t)~(0xff >> len % 8)));
+    return !memcmp(key, net, len / 8) &&
+           (len % 8 == 0 || !((key[len / 8] ^ net[len / 8]) & (uint8_t) ~(0xff >> len % 8)));
 }
 
 static uint64_t lower(uint64_t a, uint64_t b)
@@ -117,7 +125,8 @@ static uint64_t lower(uint64_t a, uint64_t b)
 static void first_set(struct promoted *p, uint32_t index, uint64_t first)
 {
     if (p->first[index] != first)
-        __atomic_store_n(&p->first[index], first, __ATOMIC_RELEASE); // partner: promoted_decide in burst.c
+        __atomic_store_n(&p->first[index], first,
+                         __ATOMIC_RELEASE); // partner: promoted_decide in burst.c
 }
 
 // Of the prefixes around this one, which itself need not be there.
@@ -194,7 +203,8 @@ int promoted_by_prefix(const void *x, const void *y)
     return key ? key : a->len != b->len ? a->len - b->len : (a->own > b->own) - (a->own < b->own);
 }
 
-struct promoted *promoted_new(uint8_t family, unsigned side, const struct promoted_row *row, uint32_t n, uint64_t epoch)
+struct promoted *promoted_new(uint8_t family, unsigned side, const struct promoted_row *row,
+                              uint32_t n, uint64_t epoch)
 {
     static const uint8_t all[16];
     struct promoted *p = empty_new(family, side, n, epoch);
@@ -236,7 +246,8 @@ int promoted_add(struct promoted *p, const struct acl_rule *r, uint32_t slot)
     bool there = index != POPTRIE_NONE;
     if (there && p->own[index] != PROMOTED_NONE)
         return -EEXIST;
-    if (!there && (!p->n_free || (p->limit && promoted_bytes(p) + promoted_writer_bytes(p) >= p->limit)))
+    if (!there &&
+        (!p->n_free || (p->limit && promoted_bytes(p) + promoted_writer_bytes(p) >= p->limit)))
         return -ENOSPC;
     uint64_t first = lower(row.own, first_around(p, row.key, row.len));
     if (!there) {
@@ -319,7 +330,8 @@ int promoted_check(const struct promoted *p, char *why, size_t n)
     if (rc)
         return rc;
     if (poptrie_walk(p->table, one_check, &c))
-        snprintf(why, n, "promoted prefix %lu does not name the first rule around it", (unsigned long)c.wrong);
+        snprintf(why, n, "promoted prefix %lu does not name the first rule around it",
+                 (unsigned long)c.wrong);
     else if (c.rules != p->rules)
         snprintf(why, n, "%u promoted rules are counted and %u are there", p->rules, c.rules);
     else if (p->first[0] != PROMOTED_NONE)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // promoted.h - rules that look at one side's address alone, by prefix: a Poptrie instead of tuples
 //
-// The Poptrie answers with an index: of the longest prefix that has a rule. For each index stands the first rule (the lowest number) among
-// the prefix's own and those of all prefixes around it, so that one look decides. A change stores the answers of the prefixes inside
-// it, one 64-bit word each, and the Poptrie's own words: readers see each address old or new. An index that was given up keeps its
-// answer until a grace period has passed.
+// The Poptrie answers with an index: of the longest prefix that has a rule. For each index stands
+// the first rule (the lowest number) among the prefix's own and those of all prefixes around it, so
+// that one look decides. A change stores the answers of the prefixes inside it, one 64-bit word
+// each, and the Poptrie's own words: readers see each address old or new. An index that was given
+// up keeps its answer until a grace period has passed.
 //
-// A prefix has one rule here. Another one of the same prefix, and what finds no index, goes under a tuple: the lowest number wins in the end.
+// A prefix has one rule here. Another one of the same prefix, and what finds no index, goes under a
+// tuple: the lowest number wins in the end.
 #ifndef ACL_PROMOTED_H
 #define ACL_PROMOTED_H
 
@@ -24,7 +26,8 @@ struct promoted {
     uint8_t side;    // 0: source
     // writer
     uint8_t family;
-    uint64_t *own;             // [index]: the prefix's rule; PROMOTED_NONE: it had one, and no memory to forget the prefix
+    uint64_t *own; // [index]: the prefix's rule; PROMOTED_NONE: it had one, and no memory to forget
+                   // the prefix
     uint32_t *free, n_free, room; // indexes
     uint32_t rules, length[129]; // prefixes of each length
     uint64_t limit; // bytes, 0 = none
@@ -37,7 +40,8 @@ struct promoted_plan { // how many Poptries for each side; 0: its rules go under
 
 bool rule_is_promotable(const struct acl_rule *r, uint8_t family, unsigned *side);
 // From the number of promotable rules of each side, and of all.
-struct promoted_plan promoted_plan(const uint32_t promotable[2], uint32_t rules, uint8_t family, uint32_t from);
+struct promoted_plan promoted_plan(const uint32_t promotable[2], uint32_t rules, uint8_t family,
+                                   uint32_t from);
 size_t promoted_need(const struct promoted_plan *plan); // bytes, about; of IPv4
 
 struct promoted_row {
@@ -45,9 +49,11 @@ struct promoted_row {
     uint64_t own;
 };
 void promoted_row(struct promoted_row *row, const struct acl_rule *r, uint32_t slot, unsigned side);
-int promoted_by_prefix(const void *x, const void *y); // for qsort; of equal prefixes the lowest number first
+int promoted_by_prefix(const void *x,
+                       const void *y); // for qsort; of equal prefixes the lowest number first
 // Of rows with different prefixes. NULL: no memory.
-struct promoted *promoted_new(uint8_t family, unsigned side, const struct promoted_row *row, uint32_t n, uint64_t epoch);
+struct promoted *promoted_new(uint8_t family, unsigned side, const struct promoted_row *row,
+                              uint32_t n, uint64_t epoch);
 void promoted_free(struct promoted *p);
 uint64_t promoted_bytes(const struct promoted *p);        // what readers may touch
 uint64_t promoted_writer_bytes(const struct promoted *p);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// promoted_test.c - rules that are promoted: what is their own (acl_test.c: that they are as all others)
+// promoted_test.c - rules that are promoted: what is their own (acl_test.c: that they are as all
+// others)
 #include "acl/acl_test.h"
 
 static uint32_t beside_tuples(const struct acl *a)
@@ -10,7 +11,8 @@ static uint32_t beside_tuples(const struct acl *a)
     return cost.address_only;
 }
 
-static void prefix_rule(struct acl_rule *r, uint32_t number, unsigned side, uint8_t family, unsigned len)
+static void prefix_rule(struct acl_rule *r, uint32_t number, unsigned side, uint8_t family,
+                        unsigned len)
 {
     acl_rule_init(r, number, family);
     struct acl_side *s = side ? &r->dst : &r->src;
@@ -107,7 +109,8 @@ static void as_many_are_promoted_as_pay(void **state)
     acl_free(a);
 }
 
-// Where a Poptrie does not fit, its rules are under tuples, and what a list needs with one is known, too.
+// Where a Poptrie does not fit, its rules are under tuples, and what a list needs with one is
+// known, too.
 static void promoted_rules_keep_to_the_budget(void **state)
 {
     struct acl_stats s;
@@ -122,7 +125,8 @@ static void promoted_rules_keep_to_the_budget(void **state)
     struct acl *a = load(MOST);
     acl_stats(a, &s);
     assert_in_range(beside_tuples(a), 256, MOST);
-    assert_in_range(acl_need(rule, MOST), (s.bytes + s.writer_bytes) / 2, (s.bytes + s.writer_bytes) * 2);
+    assert_in_range(acl_need(rule, MOST), (s.bytes + s.writer_bytes) / 2,
+                    (s.bytes + s.writer_bytes) * 2);
     acl_free(a);
     cfg.max_bytes = (s.bytes + s.writer_bytes) / 2;
     a = acl_new(&cfg);

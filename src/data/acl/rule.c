@@ -68,12 +68,17 @@ static int wrong(char *why, size_t n, const char *format, ...)
     return -EINVAL;
 }
 
-static int side_check(const struct acl_rule *r, const struct acl_side *s, const char *name, char *why, size_t n)
+static int side_check(const struct acl_rule *r, const struct acl_side *s, const char *name,
+                      char *why, size_t n)
 {
     unsigned max = r->families == ACL_IP4 ? 32 : 128;
 
     if (s->set != ACL_NO_SET)
-        return s->set < ACL_SETS_MAX ? 0 : wrong(why, n, "the %s's address set has index %u, but a list can name at most %u", name, s->set, ACL_SETS_MAX);
+        return s->set < ACL_SETS_MAX
+                   ? 0
+                   : wrong(why, n,
+                           "the %s's address set has index %u, but a list can name at most %u",
+                           name, s->set, ACL_SETS_MAX);
     if (s->len > max)
         return wrong(why, n, "the %s prefix has length %u, expected at most %u", name, s->len, max);
     if (s->len && r->families == ACL_BOTH)
@@ -81,16 +86,22 @@ static int side_check(const struct acl_rule *r, const struct acl_side *s, const 
     return 0;
 }
 
-static int ports_check(const struct acl_rule *r, const uint16_t range[2], const char *name, char *why, size_t n)
+static int ports_check(const struct acl_rule *r, const uint16_t range[2], const char *name,
+                       char *why, size_t n)
 {
     bool icmp = r->proto == PROTO_ICMP || r->proto == PROTO_ICMP6;
 
     if (range[0] > range[1])
-        return wrong(why, n, "the %s range ends (%u) before it begins (%u)", name, range[1], range[0]);
+        return wrong(why, n, "the %s range ends (%u) before it begins (%u)", name, range[1],
+                     range[0]);
     if (any_port(range))
         return 0;
-    if (r->proto_any || (!icmp && r->proto != PROTO_TCP && r->proto != PROTO_UDP && r->proto != PROTO_SCTP && r->proto != PROTO_UDPLITE))
-        return wrong(why, n, "a %s needs the protocol tcp, udp, sctp or udplite; ICMP types and codes need icmp or icmp6", name);
+    if (r->proto_any || (!icmp && r->proto != PROTO_TCP && r->proto != PROTO_UDP &&
+                         r->proto != PROTO_SCTP && r->proto != PROTO_UDPLITE))
+        return wrong(why, n,
+                     "a %s needs the protocol tcp, udp, sctp or udplite; ICMP types and codes need "
+                     "icmp or icmp6",
+                     name);
     if (icmp && range[1] > UINT8_MAX)
         return wrong(why, n, "ICMP type or code %u is out of range, expected 0 to 255", range[1]);
     return 0;
@@ -101,23 +112,31 @@ int acl_rule_check(const struct acl_rule *r, char *why, size_t n)
     int rc;
 
     if (r->number == UINT32_MAX)
-        return wrong(why, n, "the rule number is out of range, expected at most %u", UINT32_MAX - 1);
+        return wrong(why, n, "the rule number is out of range, expected at most %u",
+                     UINT32_MAX - 1);
     if (!r->families || r->families > ACL_BOTH)
         return wrong(why, n, "invalid address families, expected IPv4, IPv6 or both");
     if (!r->part || r->part > ACL_ANY_PART)
-        return wrong(why, n, "invalid fragment match, expected whole datagrams, first fragments, later fragments, or several of them");
-    if ((rc = side_check(r, &r->src, "source", why, n)) || (rc = side_check(r, &r->dst, "destination", why, n)))
+        return wrong(why, n,
+                     "invalid fragment match, expected whole datagrams, first fragments, later "
+                     "fragments, or several of them");
+    if ((rc = side_check(r, &r->src, "source", why, n)) ||
+        (rc = side_check(r, &r->dst, "destination", why, n)))
         return rc;
-    if ((rc = ports_check(r, r->sport, "source port", why, n)) || (rc = ports_check(r, r->dport, "destination port", why, n)))
+    if ((rc = ports_check(r, r->sport, "source port", why, n)) ||
+        (rc = ports_check(r, r->dport, "destination port", why, n)))
         return rc;
     if ((r->tcp_mask || r->tcp_value || r->tcp_any) && (r->proto_any || r->proto != PROTO_TCP))
         return wrong(why, n, "TCP flags need the protocol tcp");
     if (r->tcp_value & ~r->tcp_mask)
-        return wrong(why, n, "the TCP flags (%#x) have bits outside their mask (%#x)", r->tcp_value, r->tcp_mask);
+        return wrong(why, n, "the TCP flags (%#x) have bits outside their mask (%#x)", r->tcp_value,
+                     r->tcp_mask);
     if (r->dscp != ACL_DSCP_ANY && r->dscp > 63)
         return wrong(why, n, "DSCP %u is out of range, expected 0 to 63", r->dscp);
     if (rule_needs_header(r) && r->part == ACL_LATER)
-        return wrong(why, n, "later fragments carry no ports, flags, types or codes, so this rule would never match");
+        return wrong(why, n,
+                     "later fragments carry no ports, flags, types or codes, so this rule would "
+                     "never match");
     return 0;
 }
 
@@ -127,7 +146,8 @@ static bool covers(const struct acl_side *s, const uint8_t *addr)
 {
     unsigned whole = s->len / 8, rest = s->len % 8;
 
-    return !memcmp(s->addr, addr, whole) && (!rest || !((s->addr[whole] ^ addr[whole]) >> (8 - rest)));
+    return !memcmp(s->addr, addr, whole) &&
+           (!rest || !((s->addr[whole] ^ addr[whole]) >> (8 - rest)));
 }
 
 static bool in_range(const uint16_t range[2], uint16_t v)
@@ -137,30 +157,39 @@ static bool in_range(const uint16_t range[2], uint16_t v)
 
 static bool l4_matches(const struct acl_rule *r, const struct acl_key_l4 *k)
 {
-    if (!(r->part & k->part) || (!r->proto_any && r->proto != k->proto) || (r->dscp != ACL_DSCP_ANY && r->dscp != k->dscp))
+    if (!(r->part & k->part) || (!r->proto_any && r->proto != k->proto) ||
+        (r->dscp != ACL_DSCP_ANY && r->dscp != k->dscp))
         return false;
     if (!rule_needs_header(r))
         return true;
     return k->part != ACL_LATER && in_range(r->sport, k->sport) && in_range(r->dport, k->dport) &&
-           (k->tcp_flags & r->tcp_mask) == r->tcp_value && (!r->tcp_any || (k->tcp_flags & r->tcp_any));
+           (k->tcp_flags & r->tcp_mask) == r->tcp_value &&
+           (!r->tcp_any || (k->tcp_flags & r->tcp_any));
 }
 
 static bool side4(const struct acl_side *s, uint32_t addr_be, struct acl_set *const *set)
 {
-    return s->set == ACL_NO_SET ? covers(s, (const uint8_t *)&addr_be) : set[s->set] && acl_set_find4(set[s->set], &addr_be, 1);
+    return s->set == ACL_NO_SET ? covers(s, (const uint8_t *)&addr_be)
+                                : set[s->set] && acl_set_find4(set[s->set], &addr_be, 1);
 }
 
 static bool side6(const struct acl_side *s, const uint8_t addr[16], struct acl_set *const *set)
 {
-    return s->set == ACL_NO_SET ? covers(s, addr) : set[s->set] && acl_set_find6(set[s->set], (const uint8_t(*)[16])addr, 1);
+    return s->set == ACL_NO_SET
+               ? covers(s, addr)
+               : set[s->set] && acl_set_find6(set[s->set], (const uint8_t(*)[16])addr, 1);
 }
 
-bool acl_rule_matches4(const struct acl_rule *r, const struct acl_key4 *k, struct acl_set *const *set)
+bool acl_rule_matches4(const struct acl_rule *r, const struct acl_key4 *k,
+                       struct acl_set *const *set)
 {
-    return (r->families & ACL_IP4) && l4_matches(r, &k->l4) && side4(&r->src, k->src_be, set) && side4(&r->dst, k->dst_be, set);
+    return (r->families & ACL_IP4) && l4_matches(r, &k->l4) && side4(&r->src, k->src_be, set) &&
+           side4(&r->dst, k->dst_be, set);
 }
 
-bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k, struct acl_set *const *set)
+bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
+                       struct acl_set *const *set)
 {
-    return (r->families & ACL_IP6) && l4_matches(r, &k->l4) && side6(&r->src, k->src, set) && side6(&r->dst, k->dst, set);
+    return (r->families & ACL_IP6) && l4_matches(r, &k->l4) && side6(&r->src, k->src, set) &&
+           side6(&r->dst, k->dst, set);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// search.h - what kernels that ask tuples share: the fence in front, and entries compared with packets
+// search.h - what kernels that ask tuples share: the fence in front, and entries compared with
+// packets
 #ifndef ACL_SEARCH_H
 #define ACL_SEARCH_H
 
@@ -20,7 +21,8 @@ static inline uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
 typedef uint64_t fence_side(const uint32_t *bits, const uint32_t *addr_be, unsigned n);
 
 // Of the burst, those that rules under tuples may match as far as the fence says.
-static inline __attribute__((always_inline)) uint64_t fence_ask(const struct core *c, const struct burst *b, uint32_t used, fence_side *side)
+static inline __attribute__((always_inline)) uint64_t
+fence_ask(const struct core *c, const struct burst *b, uint32_t used, fence_side *side)
 {
     uint32_t any_src = used & __atomic_load_n(&c->fence[CORE_SRC].always, __ATOMIC_RELAXED);
     uint32_t any_dst = used & __atomic_load_n(&c->fence[CORE_DST].always, __ATOMIC_RELAXED);
@@ -40,12 +42,15 @@ static inline __attribute__((always_inline)) uint64_t fence_ask(const struct cor
 // As bits, not as conditions: nearly every branch here would be taken at random.
 static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key_l4 *k)
 {
-    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
-    uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto, __ATOMIC_RELAXED); // partner: core_del, of the dead
+    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000,
+                                         0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
+    uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto,
+                                          __ATOMIC_RELAXED); // partner: core_del, of the dead
 
     memcpy(&have, &k->proto, sizeof have);
-    return ((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) | (have & want & 0xff000000) |
-           ((uint16_t)(k->sport - e->sport) > e->sport_span) | ((uint16_t)(k->dport - e->dport) > e->dport_span) |
+    return ((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) |
+           (have & want & 0xff000000) | ((uint16_t)(k->sport - e->sport) > e->sport_span) |
+           ((uint16_t)(k->dport - e->dport) > e->dport_span) |
            ((e->tcp_any != 0) & !(k->tcp_flags & e->tcp_any));
 }
 
@@ -54,15 +59,18 @@ static inline bool is_member(const struct burst *b, unsigned side, uint64_t set,
     return b->sets[side] >> set & b->member[side][set] >> i & 1;
 }
 
-static inline bool sets_match(const struct burst *b, const struct entry_l4 *e, uint64_t src, uint64_t dst, unsigned i)
+static inline bool sets_match(const struct burst *b, const struct entry_l4 *e, uint64_t src,
+                              uint64_t dst, unsigned i)
 {
-    return (!(e->is & ENTRY_SRC_SET) || is_member(b, CORE_SRC, src, i)) && (!(e->is & ENTRY_DST_SET) || is_member(b, CORE_DST, dst, i));
+    return (!(e->is & ENTRY_SRC_SET) || is_member(b, CORE_SRC, src, i)) &&
+           (!(e->is & ENTRY_DST_SET) || is_member(b, CORE_DST, dst, i));
 }
 
 static inline bool entry4_matches(const struct burst *b, const struct entry4 *e, unsigned i)
 {
     uint32_t differ = ((__builtin_bswap32(b->addr4[0][i]) ^ e->addr[0]) & mask4(e->l4.len[0])) |
-                      ((__builtin_bswap32(b->addr4[1][i]) ^ e->addr[1]) & mask4(e->l4.len[1])) | l4_differs(&e->l4, &b->l4[i]);
+                      ((__builtin_bswap32(b->addr4[1][i]) ^ e->addr[1]) & mask4(e->l4.len[1])) |
+                      l4_differs(&e->l4, &b->l4[i]);
 
     bool match = !differ;
 
@@ -76,12 +84,14 @@ static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], u
     uint64_t a[2];
 
     memcpy(a, addr, sizeof a);
-    return ((__builtin_bswap64(a[0]) ^ want[0]) & mask6(len, 0)) | ((__builtin_bswap64(a[1]) ^ want[1]) & mask6(len, 1));
+    return ((__builtin_bswap64(a[0]) ^ want[0]) & mask6(len, 0)) |
+           ((__builtin_bswap64(a[1]) ^ want[1]) & mask6(len, 1));
 }
 
 static inline bool entry6_matches(const struct burst *b, const struct entry6 *e, unsigned i)
 {
-    uint64_t differ = differ6(b->addr6[0][i], e->addr[0], e->l4.len[0]) | differ6(b->addr6[1][i], e->addr[1], e->l4.len[1]) |
+    uint64_t differ = differ6(b->addr6[0][i], e->addr[0], e->l4.len[0]) |
+                      differ6(b->addr6[1][i], e->addr[1], e->l4.len[1]) |
                       l4_differs(&e->l4, &b->l4[i]);
 
     bool match = !differ;
@@ -138,13 +148,15 @@ static inline unsigned search6(struct burst *b, const struct core *c, unsigned n
     return left;
 }
 
-// All heads of the candidates found so far, and their blocks into the cache: how many there are, in b->key what search4 and search6 want.
+// All heads of the candidates found so far, and their blocks into the cache: how many there are, in
+// b->key what search4 and search6 want.
 static inline unsigned heads_read(struct burst *b, const struct core *c)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < b->n_found; i++) {
-        uint32_t ref = __atomic_load_n(head_of(c, b->key[i]), __ATOMIC_ACQUIRE); // partner: core_change.c publish
+        uint32_t ref = __atomic_load_n(head_of(c, b->key[i]),
+                                       __ATOMIC_ACQUIRE); // partner: core_change.c publish
 
         __builtin_prefetch(c->block + ref * entry_bytes(c));
         b->key[n] = ref;
@@ -155,7 +167,8 @@ static inline unsigned heads_read(struct burst *b, const struct core *c)
     return n;
 }
 
-// Looks at the candidates found so far: all heads, then all blocks, so that no load waits for another packet's.
+// Looks at the candidates found so far: all heads, then all blocks, so that no load waits for
+// another packet's.
 static inline void candidates_search(struct burst *b, const struct core *c)
 {
     unsigned n = heads_read(b, c);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // search_simd.h - candidates of IPv4: eight entries of blocks, each against its own packet
 //
-// An entry is a row of eight words, a packet one of four: eight of each are turned into a vector for each field. Nothing branches on what matches.
+// An entry is a row of eight words, a packet one of four: eight of each are turned into a vector
+// for each field. Nothing branches on what matches.
 #ifndef ACL_SEARCH_SIMD_H
 #define ACL_SEARCH_SIMD_H
 
@@ -46,11 +47,13 @@ SEARCH_INLINE void search_turn4(const __m256i row[4], __m256i column[4])
 
 SEARCH_INLINE __m256i search_halves(const void *low, const void *high)
 {
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_load_si128(low)), _mm_load_si128(high), 1);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_load_si128(low)),
+                                   _mm_load_si128(high), 1);
 }
 
 // Column i of the four words at `at` of eight rows.
-SEARCH_INLINE void search_columns(const uint8_t *const row[SEARCH_STEP], size_t at, __m256i column[4])
+SEARCH_INLINE void search_columns(const uint8_t *const row[SEARCH_STEP], size_t at,
+                                  __m256i column[4])
 {
     __m256i half[4];
 
@@ -63,14 +66,19 @@ SEARCH_INLINE void search_columns(const uint8_t *const row[SEARCH_STEP], size_t 
 SEARCH_INLINE __m256i search_l4(const __m256i *e, __m256i ports, __m256i have)
 {
     __m256i flags = search_all(0xff00), zero = _mm256_setzero_si256();
-    __m256i from = _mm256_blend_epi16(e[2], _mm256_slli_epi32(e[3], 16), 0xaa), span = _mm256_blend_epi16(_mm256_srli_epi32(e[2], 16), e[3], 0xaa);
+    __m256i from = _mm256_blend_epi16(e[2], _mm256_slli_epi32(e[3], 16), 0xaa),
+            span = _mm256_blend_epi16(_mm256_srli_epi32(e[2], 16), e[3], 0xaa);
     __m256i beyond = _mm256_subs_epu16(_mm256_sub_epi16(ports, from), span);
-    __m256i is_proto = _mm256_srai_epi32(_mm256_slli_epi32(e[7], 6), 31), is_dscp = _mm256_srai_epi32(_mm256_slli_epi32(e[7], 5), 31);
-    __m256i compared = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(e[7], 8), flags),
-                                       _mm256_or_si256(_mm256_and_si256(is_proto, search_all(0xff)), _mm256_and_si256(is_dscp, search_all(0xff0000))));
+    __m256i is_proto = _mm256_srai_epi32(_mm256_slli_epi32(e[7], 6), 31),
+            is_dscp = _mm256_srai_epi32(_mm256_slli_epi32(e[7], 5), 31);
+    __m256i compared =
+        _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(e[7], 8), flags),
+                        _mm256_or_si256(_mm256_and_si256(is_proto, search_all(0xff)),
+                                        _mm256_and_si256(is_dscp, search_all(0xff0000))));
     __m256i differ = _mm256_and_si256(_mm256_xor_si256(have, e[6]), compared);
     __m256i part = _mm256_and_si256(_mm256_and_si256(have, e[6]), search_all(0xff000000));
-    __m256i any = _mm256_and_si256(_mm256_srli_epi32(e[5], 16), flags); // tcp_any, where the packet has its flags
+    __m256i any = _mm256_and_si256(_mm256_srli_epi32(e[5], 16),
+                                   flags); // tcp_any, where the packet has its flags
     __m256i lacks = _mm256_andnot_si256(_mm256_cmpeq_epi32(any, zero), search_none(any, have));
 
     return _mm256_or_si256(_mm256_or_si256(beyond, differ), _mm256_or_si256(part, lacks));
@@ -78,12 +86,15 @@ SEARCH_INLINE __m256i search_l4(const __m256i *e, __m256i ports, __m256i have)
 
 SEARCH_INLINE __m256i search_address(__m256i have, __m256i want, __m256i len)
 {
-    __m256i mask = _mm256_sllv_epi32(search_all(UINT32_MAX), _mm256_sub_epi32(search_all(32), _mm256_and_si256(len, search_all(0xff))));
+    __m256i mask = _mm256_sllv_epi32(
+        search_all(UINT32_MAX),
+        _mm256_sub_epi32(search_all(32), _mm256_and_si256(len, search_all(0xff))));
 
     return _mm256_and_si256(_mm256_xor_si256(have, want), mask);
 }
 
-static unsigned search_sets(const struct burst *b, const uint8_t *const row[SEARCH_STEP], const uint32_t *packet, unsigned match, unsigned sets)
+static unsigned search_sets(const struct burst *b, const uint8_t *const row[SEARCH_STEP],
+                            const uint32_t *packet, unsigned match, unsigned sets)
 {
     for (unsigned m = match & sets; m; m &= m - 1) {
         unsigned k = (unsigned)__builtin_ctz(m);
@@ -95,8 +106,10 @@ static unsigned search_sets(const struct burst *b, const uint8_t *const row[SEAR
     return match;
 }
 
-// One entry of each block that is still of interest, as search4. Behind the last candidate there is room for a vector more.
-SEARCH_INLINE unsigned search4_eights(struct burst *b, const struct search_row *asked, const struct core *c, unsigned n)
+// One entry of each block that is still of interest, as search4. Behind the last candidate there is
+// room for a vector more.
+SEARCH_INLINE unsigned search4_eights(struct burst *b, const struct search_row *asked,
+                                      const struct core *c, unsigned n)
 {
     unsigned left = 0;
 
@@ -114,18 +127,23 @@ SEARCH_INLINE unsigned search4_eights(struct burst *b, const struct search_row *
         search_columns(row, 0, e);
         search_columns(row, 16, e + 4);
         search_columns(have, 0, p);
-        __m256i differ = _mm256_or_si256(search_address(p[0], e[0], e[7]), search_address(p[1], e[1], _mm256_srli_epi32(e[7], 8)));
+        __m256i differ = _mm256_or_si256(search_address(p[0], e[0], e[7]),
+                                         search_address(p[1], e[1], _mm256_srli_epi32(e[7], 8)));
         differ = _mm256_or_si256(differ, search_l4(e, p[2], p[3]));
         __m256i same = _mm256_cmpeq_epi32(differ, _mm256_setzero_si256());
-        unsigned there = n - j < SEARCH_STEP ? (1u << (n - j)) - 1 : (1u << SEARCH_STEP) - 1, match = search_bits(same) & there;
-        unsigned sets = ~search_bits(search_none(e[7], search_all((uint32_t)(ENTRY_SRC_SET | ENTRY_DST_SET) << 24)));
-        unsigned more = there & search_bits(search_none(e[7], search_all((uint32_t)ENTRY_LAST << 24)));
+        unsigned there = n - j < SEARCH_STEP ? (1u << (n - j)) - 1 : (1u << SEARCH_STEP) - 1,
+                 match = search_bits(same) & there;
+        unsigned sets = ~search_bits(
+            search_none(e[7], search_all((uint32_t)(ENTRY_SRC_SET | ENTRY_DST_SET) << 24)));
+        unsigned more =
+            there & search_bits(search_none(e[7], search_all((uint32_t)ENTRY_LAST << 24)));
 
         if (__builtin_expect(match & sets, 0))
             match = search_sets(b, row, b->packet + j, match, sets);
         more &= ~match;
         _mm256_store_si256((__m256i *)number, e[4]);
-        _mm256_store_si256((__m256i *)slot, _mm256_and_si256(e[5], search_all((1u << CORE_SLOT_BITS) - 1)));
+        _mm256_store_si256((__m256i *)slot,
+                           _mm256_and_si256(e[5], search_all((1u << CORE_SLOT_BITS) - 1)));
         for (unsigned k = 0; k < SEARCH_STEP; k++) {
             uint32_t i = b->packet[j + k], ref = b->key[j + k], best = b->best[i];
             uint32_t before = number[k] < best, take = 0 - (before & match >> k);
@@ -147,7 +165,9 @@ SEARCH_INLINE void search_rows(const struct burst *b, uint64_t which, struct sea
         uint64_t l4;
 
         memcpy(&l4, &b->l4[i], sizeof l4);
-        row[i] = (struct search_row){{__builtin_bswap32(b->addr4[0][i]), __builtin_bswap32(b->addr4[1][i]), (uint32_t)l4, (uint32_t)(l4 >> 32)}};
+        row[i] = (struct search_row){{__builtin_bswap32(b->addr4[0][i]),
+                                      __builtin_bswap32(b->addr4[1][i]), (uint32_t)l4,
+                                      (uint32_t)(l4 >> 32)}};
     }
 }
 

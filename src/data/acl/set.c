@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set.c - the handle of an address set: its life, what it takes, memory that readers may still look at
+// set.c - the handle of an address set: its life, what it takes, memory that readers may still look
+// at
 #include "acl/set_priv.h"
 
 #include <errno.h>
@@ -127,7 +128,8 @@ static int walk6(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
     return w->fn(w->ctx, &p);
 }
 
-int acl_set_walk(const struct acl_set *s, uint8_t family, int (*fn)(void *ctx, const struct acl_prefix *p), void *ctx)
+int acl_set_walk(const struct acl_set *s, uint8_t family,
+                 int (*fn)(void *ctx, const struct acl_prefix *p), void *ctx)
 {
     struct walker w = {fn, ctx};
 

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4.h - the IPv4 half of an address set: a filter in front, then a trie of two levels
 //
-//     filter   one word for each /17 (512 KiB), of small sets for each /15 or /12, of very large ones for each /19: all of it is in
-//              the set; or three bits, by a hash, for each /24 (of small sets /22, /19) that anybody in the set is in. Most
-//              addresses end here, after one read: the smaller it is, the nearer to the core it stays (set4_filter.c)
+//     filter   one word for each /17 (512 KiB), of small sets for each /15 or /12, of very large
+//     ones for each /19: all of it is in
+//              the set; or three bits, by a hash, for each /24 (of small sets /22, /19) that
+//              anybody in the set is in. Most addresses end here, after one read: the smaller it
+//              is, the nearer to the core it stays (set4_filter.c)
 //     dir      one word for each /17: all of it is in the set; a node
-//     node     which of its 128 /24s have longer members; which are in the set whole; a word for each of the former
-//     leaf     the members of 25..32 bits in a /24: up to three in the word itself, 16 in a list, else a bit for each
+//     node     which of its 128 /24s have longer members; which are in the set whole; a word for
+//     each of the former leaf     the members of 25..32 bits in a /24: up to three in the word
+//     itself, 16 in a list, else a bit for each
 //
-// A prefix inside 25..32, 17..24 or 0..16 bits is a "code": its bits with a 1 in front, so 1 << k | its k bits. What readers
-// look at holds every member exactly as it was given, so the writer keeps no copy, but for those of 0..16 bits (`top`).
+// A prefix inside 25..32, 17..24 or 0..16 bits is a "code": its bits with a 1 in front, so 1 << k |
+// its k bits. What readers look at holds every member exactly as it was given, so the writer keeps
+// no copy, but for those of 0..16 bits (`top`).
 //
-// Nodes and leaves never change: a change makes new ones, and one store into the directory brings all of a /17 in force. What is
-// replaced is readable until set4_reclaim. A reader sees each address in its old or in its new state: the filter's word is
-// stored after the directory's, and what it says by itself was or is so.
+// Nodes and leaves never change: a change makes new ones, and one store into the directory brings
+// all of a /17 in force. What is replaced is readable until set4_reclaim. A reader sees each
+// address in its old or in its new state: the filter's word is stored after the directory's, and
+// what it says by itself was or is so.
 #ifndef ACL_SET4_H
 #define ACL_SET4_H
 
@@ -37,7 +42,9 @@ enum set4_kind { SET4_LIST8, SET4_LIST16, SET4_BITS };
 
 #define SET4_WHOLE 1u // of a filter's word: all of it is in the set. No hash gives a single bit
 #define SET4_ITEMS 128u
-#define SET4_HASH 0x9020fe79u // gives each item two or three bits, none the bits of another, each bit to 11 to 13 items
+#define SET4_HASH                                                                                  \
+    0x9020fe79u // gives each item two or three bits, none the bits of another, each bit to 11 to 13
+                // items
 
 struct set4_filter {
     uint32_t *word;
@@ -92,10 +99,11 @@ struct set4_change { // sorted by `set4_sort`: addr, length, removals first
 struct set4 *set4_new(size_t max_bytes, size_t expected);
 void set4_free(struct set4 *s);
 void set4_sort(struct set4_change *c, size_t n);
-// A change in two steps. prepare: 0, or -ENOSPC; readers see nothing of it. Then commit, which cannot fail, or abandon.
-// *skipped grows by the members that were there already, or absent.
+// A change in two steps. prepare: 0, or -ENOSPC; readers see nothing of it. Then commit, which
+// cannot fail, or abandon. *skipped grows by the members that were there already, or absent.
 int set4_prepare(struct set4 *s, const struct set4_change *c, size_t n);
-void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch, uint64_t *skipped);
+void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch,
+                 uint64_t *skipped);
 void set4_abandon(struct set4 *s);
 bool set4_has(const struct set4 *s, uint32_t addr, unsigned len);
 int set4_walk(const struct set4 *s, int (*fn)(void *ctx, uint32_t addr, unsigned len), void *ctx);
@@ -109,13 +117,18 @@ struct set4_leaf {
     uint64_t code[8]; // bit c: the member of code c, 2..511
 };
 void set4_leaf_read(const struct set4 *s, uint32_t word, struct set4_leaf *l);
-bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l, uint32_t *word); // false: no room. *word 0: no members
+bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l,
+                     uint32_t *word); // false: no room. *word 0: no members
 void set4_leaf_retire(struct set4 *s, uint32_t word);
 
 // --- set4_filter.c ---
-bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch); // a finer one of so many bytes at most when there are many members
-void set4_filter_store(struct set4 *s, unsigned from, unsigned to); // what the directory says of the /17s [from, to)
-unsigned set4_used(const struct set4 *s, unsigned slot, uint64_t used[2]); // /24s of a /17 that are not empty: a bit for each; how many
+bool set4_filter_fit(
+    struct set4 *s, size_t room,
+    uint64_t epoch); // a finer one of so many bytes at most when there are many members
+void set4_filter_store(struct set4 *s, unsigned from,
+                       unsigned to); // what the directory says of the /17s [from, to)
+unsigned set4_used(const struct set4 *s, unsigned slot,
+                   uint64_t used[2]); // /24s of a /17 that are not empty: a bit for each; how many
 void set4_filter_free(struct set4_filter *f);
 size_t set4_filter_bytes(const struct set4_filter *f);
 
@@ -126,7 +139,9 @@ static inline void *set4_at(const struct set4 *s, uint32_t word)
 
 static inline uint32_t *set4_children(const struct set4 *s, uint32_t word)
 {
-    return (uint32_t *)((uint8_t *)set4_at(s, word) + (word & SET4_SHORTS ? sizeof(struct set4_shorts) : sizeof(struct set4_node)));
+    return (uint32_t *)((uint8_t *)set4_at(s, word) + (word & SET4_SHORTS
+                                                           ? sizeof(struct set4_shorts)
+                                                           : sizeof(struct set4_node)));
 }
 
 static inline bool set4_bit(const uint64_t *bits, unsigned i)
@@ -150,20 +165,23 @@ static inline uint32_t set4_item_of(const struct set4_filter *f, uint32_t addr)
 
 static inline uint32_t set4_filter_word(const struct set4_filter *f, uint32_t addr)
 {
-    return __atomic_load_n(&f->word[addr >> f->shift], __ATOMIC_ACQUIRE); // partner: word_store in set4_filter.c
+    return __atomic_load_n(&f->word[addr >> f->shift],
+                           __ATOMIC_ACQUIRE); // partner: word_store in set4_filter.c
 }
 
-// --- reader: the steps behind the filter. Without branches on what is found: they would be taken at random ---
+// --- reader: the steps behind the filter. Without branches on what is found: they would be taken
+// at random ---
 
 static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 {
-    return __atomic_load_n(&s->dir[addr >> 15], __ATOMIC_ACQUIRE); // partner: slot_store in set4_change.c
+    return __atomic_load_n(&s->dir[addr >> 15],
+                           __ATOMIC_ACQUIRE); // partner: slot_store in set4_change.c
 }
 
 #define SET4_YES 0xffffffffu // a child's word is never this: its kind does not exist
 
-// What a directory word says of an address: 0 = not in the set, SET4_YES, or a leaf's word. Without a node it leads to the pool's first
-// unit, which is nobody's and empty.
+// What a directory word says of an address: 0 = not in the set, SET4_YES, or a leaf's word. Without
+// a node it leads to the pool's first unit, which is nobody's and empty.
 static inline uint32_t set4_child(const struct set4 *s, uint32_t word, uint32_t addr)
 {
     static const uint32_t nothing[1];
@@ -220,7 +238,8 @@ static inline bool set4_leaf_has(const struct set4 *s, uint32_t word, uint32_t a
         return kind == SET4_BITS ? set4_bits_have(set4_at(s, word), host)
                                  : set4_list_has(set4_at(s, word), kind + 1, (uint8_t)addr);
     }
-    for (unsigned i = 0; i < 3; i++, word >>= 9) { // no branch: a code of 0 is no prefix of anything
+    for (unsigned i = 0; i < 3;
+         i++, word >>= 9) { // no branch: a code of 0 is no prefix of anything
         unsigned code = word & 511;
         hit |= host >> (__builtin_clz(code | 1) - 23) == code;
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4_change.c - changes of the IPv4 half of a set: built aside, then brought in force
 //
-// A change is a sorted list. For each /17 that it touches one new node is made, with new leaves for the /24s that it touches, and
-// nothing of it is visible. When all of that has found room, the directory's words are stored, one for each /17;
-// otherwise what was made is given back, and nothing has happened. Members of 0..16 bits need no memory.
+// A change is a sorted list. For each /17 that it touches one new node is made, with new leaves for
+// the /24s that it touches, and nothing of it is visible. When all of that has found room, the
+// directory's words are stored, one for each /17; otherwise what was made is given back, and
+// nothing has happened. Members of 0..16 bits need no memory.
 #include "acl/set4.h"
 
 #include <errno.h>
@@ -58,13 +59,15 @@ void set4_free(struct set4 *s)
 
 size_t set4_bytes(const struct set4 *s)
 {
-    return DIR_BYTES + set4_filter_bytes(s->filter) + set4_filter_bytes(s->old_filter) + pool_bytes(&s->pool);
+    return DIR_BYTES + set4_filter_bytes(s->filter) + set4_filter_bytes(s->old_filter) +
+           pool_bytes(&s->pool);
 }
 
 size_t set4_writer_bytes(const struct set4 *s)
 {
-    return sizeof *s + s->pool.top * sizeof *s->pool.chunk + s->garbage.cap * sizeof *s->garbage.item +
-           s->pending.cap * sizeof *s->pending.item + (s->fresh.cap + s->dead.cap) * sizeof *s->fresh.item;
+    return sizeof *s + s->pool.top * sizeof *s->pool.chunk +
+           s->garbage.cap * sizeof *s->garbage.item + s->pending.cap * sizeof *s->pending.item +
+           (s->fresh.cap + s->dead.cap) * sizeof *s->fresh.item;
 }
 
 size_t set4_garbage_bytes(const struct set4 *s)
@@ -156,7 +159,8 @@ static bool parts_paint(struct parts *p)
 
     for (unsigned w = 0; w < 4; w++)
         for (uint64_t m = p->code[w]; m; m &= m - 1) {
-            unsigned code = 64 * w + (unsigned)__builtin_ctzll(m), rest = (unsigned)__builtin_clz(code) - 24;
+            unsigned code = 64 * w + (unsigned)__builtin_ctzll(m),
+                     rest = (unsigned)__builtin_clz(code) - 24;
             for (unsigned at = (code << rest) - 128, end = at + (1u << rest); at < end; at++)
                 p->all[at / 64] |= 1ull << at % 64;
             any = true;
@@ -338,7 +342,8 @@ static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
         unsigned from = c[i].addr >> 15, to = from + (1u << (17 - c[i].len));
         bool any = false;
         for (unsigned slot = from; slot < to; slot++)
-            any |= slot_store(s, slot, (s->dir[slot] & ~SET4_ALL) | (top_covers(s, slot) ? SET4_ALL : 0));
+            any |= slot_store(s, slot,
+                              (s->dir[slot] & ~SET4_ALL) | (top_covers(s, slot) ? SET4_ALL : 0));
         if (any)
             set4_filter_store(s, from, to);
     }
@@ -381,11 +386,13 @@ void set4_abandon(struct set4 *s)
     vec_clear(&s->fresh);
 }
 
-void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch, uint64_t *skipped)
+void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch,
+                 uint64_t *skipped)
 {
     bool top = note_top(s, c, n);
 
-    vec_foreach(&s->pending, p) { // what covers a /17 changes with what is in it, so that nobody sees one without the other
+    vec_foreach (&s->pending, p) { // what covers a /17 changes with what is in it, so that nobody
+                                   // sees one without the other
         bool all = top ? top_covers(s, p->slot) : p->word & SET4_ALL;
         if (slot_store(s, p->slot, (p->word & ~SET4_ALL) | (all ? SET4_ALL : 0)))
             set4_filter_store(s, p->slot, p->slot + 1);
@@ -420,12 +427,15 @@ struct walk {
     void *ctx;
 };
 
-// The members among the codes below `code`, which stands for base/len; `bits` of codes below 1 << (depth + 1).
-static int walk_codes(const struct walk *w, const uint64_t *bits, unsigned n, uint32_t base, unsigned from_len)
+// The members among the codes below `code`, which stands for base/len; `bits` of codes below 1 <<
+// (depth + 1).
+static int walk_codes(const struct walk *w, const uint64_t *bits, unsigned n, uint32_t base,
+                      unsigned from_len)
 {
     for (unsigned word = 0; word < n / 64; word++)
         for (uint64_t m = bits[word]; m; m &= m - 1) {
-            unsigned code = 64 * word + (unsigned)__builtin_ctzll(m), len = from_len + 31 - (unsigned)__builtin_clz(code);
+            unsigned code = 64 * word + (unsigned)__builtin_ctzll(m),
+                     len = from_len + 31 - (unsigned)__builtin_clz(code);
             uint64_t addr = (uint64_t)(code - (1u << (len - from_len))) << (32 - len);
             int rc = w->fn(w->ctx, base | (uint32_t)addr, len);
             if (rc)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4_filter.c - the words in front of an IPv4 set: few for small sets, many for large ones
 //
-// A word stands for as many addresses as 1 << shift, and has two or three bits, by a hash, for each of its 128 items (of the finest
-// filter 32) in which anything is in the set; an item that has none of its own may have all its bits by others: then the directory says so.
+// A word stands for as many addresses as 1 << shift, and has two or three bits, by a hash, for each
+// of its 128 items (of the finest filter 32) in which anything is in the set; an item that has none
+// of its own may have all its bits by others: then the directory says so.
 //
 //     shift 20, items /19    16 KiB   a thousand hosts: one random address in a hundred passes
 //     shift 17, items /22   128 KiB
-//     shift 15, items /24   512 KiB   a bit for each /24 would take 2 MiB, more than the cache of most cores that others use as well
-//     shift 13, items /24     2 MiB   where the one above would be full
+//     shift 15, items /24   512 KiB   a bit for each /24 would take 2 MiB, more than the cache of
+//     most cores that others use as well shift 13, items /24     2 MiB   where the one above would
+//     be full
 #include "acl/set4.h"
 
 #include <stdlib.h>
@@ -53,7 +55,8 @@ static struct set4_filter *filter_new(unsigned shift)
 
     if (!f)
         return NULL;
-    *f = (struct set4_filter){pages_map(words_bytes(shift), shift <= SHIFT_MANY), shift, shift > SHIFT_MANY ? shift - 7 : 8};
+    *f = (struct set4_filter){pages_map(words_bytes(shift), shift <= SHIFT_MANY), shift,
+                              shift > SHIFT_MANY ? shift - 7 : 8};
     if (!f->word) {
         free(f);
         return NULL;
@@ -94,7 +97,8 @@ static uint32_t items_of(const struct set4_filter *f, uint64_t used, uint32_t at
 }
 
 // A word that several /17s share.
-static uint32_t shared_word(const struct set4 *s, const struct set4_filter *f, unsigned from, unsigned n)
+static uint32_t shared_word(const struct set4 *s, const struct set4_filter *f, unsigned from,
+                            unsigned n)
 {
     uint32_t bits = 0, all = SET4_ALL;
     uint64_t used[2];
@@ -121,8 +125,11 @@ static void filter_store(const struct set4 *s, struct set4_filter *f, unsigned f
         }
         set4_used(s, slot, used);
         for (unsigned i = 0; i < 4; i++)
-            word_store(f, 4 * slot + i, s->dir[slot] & SET4_ALL ? SET4_WHOLE
-                                        : items_of(f, used[i / 2] & UINT32_MAX * (i % 2 ? 1ull << 32 : 1ull), slot << 7 | (i / 2) << 6));
+            word_store(f, 4 * slot + i,
+                       s->dir[slot] & SET4_ALL
+                           ? SET4_WHOLE
+                           : items_of(f, used[i / 2] & UINT32_MAX * (i % 2 ? 1ull << 32 : 1ull),
+                                      slot << 7 | (i / 2) << 6));
     }
 }
 
@@ -131,10 +138,14 @@ void set4_filter_store(struct set4 *s, unsigned from, unsigned to)
     filter_store(s, (struct set4_filter *)s->filter, from, to);
 }
 
-// Only one filter is waiting for readers at a time: what comes sooner waits with it until the next change.
+// Only one filter is waiting for readers at a time: what comes sooner waits with it until the next
+// change.
 bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch)
 {
-    unsigned shift = s->used > MOST_USED ? SHIFT_MOST : s->members > MANY ? SHIFT_MANY : s->members > SOME ? SHIFT_SOME : SHIFT_FEW;
+    unsigned shift = s->used > MOST_USED ? SHIFT_MOST
+                     : s->members > MANY ? SHIFT_MANY
+                     : s->members > SOME ? SHIFT_SOME
+                                         : SHIFT_FEW;
     struct set4_filter *f;
 
     if (s->filter && (shift >= s->filter->shift || s->old_filter))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_find.h - addresses in the IPv4 half of a set: in one go, or in steps; by kernels for any CPU, AVX-512, AVX-512 with VPOPCNTDQ and CD
+// set4_find.h - addresses in the IPv4 half of a set: in one go, or in steps; by kernels for any
+// CPU, AVX-512, AVX-512 with VPOPCNTDQ and CD
 #ifndef ACL_SET4_FIND_H
 #define ACL_SET4_FIND_H
 
@@ -7,17 +8,21 @@
 
 struct acl_set;
 
-// A search in steps, each of which asks memory for what the next one reads: who has other work to do in between does not wait for it.
+// A search in steps, each of which asks memory for what the next one reads: who has other work to
+// do in between does not wait for it.
 struct set4_walk {
     const struct set4 *set; // NULL: it is over
     const struct set4_filter *filter;
-    unsigned step, n;  // addresses; from the second step on those that the filter leaves open, side by side
+    unsigned step,
+        n; // addresses; from the second step on those that the filter leaves open, side by side
     uint64_t pass;     // which these are
-    uint64_t found;    // bit = address; from the second step on those that the filter knows; complete when it is over
+    uint64_t found; // bit = address; from the second step on those that the filter knows; complete
+                    // when it is over
     uint32_t addr[64]; // host order
     uint32_t word[64];
 };
-void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n);
+void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be,
+                   unsigned n);
 void set4_walk_on(struct set4_walk *w); // a step: the filter, the directory, the nodes, lists
 
 // --- kernels ---
@@ -25,10 +30,12 @@ void set4_walk_on(struct set4_walk *w); // a step: the filter, the directory, th
 enum set4_kernel { SET4_SCALAR, SET4_AVX512, SET4_VPOPCNT };
 
 // Which of n addresses are in the set; f: its filter.
-typedef uint64_t set4_find(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n);
+typedef uint64_t set4_find(const struct set4 *s, const struct set4_filter *f,
+                           const uint32_t *addr_be, unsigned n);
 set4_find set4_find_scalar, set4_find_avx512, set4_find_avx512_vpopcnt;
-uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be); // of those that the filter leaves open, one by one
-set4_find *set4_find_of(enum set4_kernel k);                                          // NULL: not on this CPU
+uint64_t set4_find_few(const struct set4 *s, uint64_t pass,
+                       const uint32_t *addr_be); // of those that the filter leaves open, one by one
+set4_find *set4_find_of(enum set4_kernel k);     // NULL: not on this CPU
 // A step of a walk that is not over.
 typedef void set4_step(struct set4_walk *w);
 set4_step set4_step_scalar, set4_step_avx512_vpopcnt;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_find_avx512.c - IPv4 addresses in a set, 16 at a time; compiled twice, with and without VPOPCNTDQ and CD
+// set4_find_avx512.c - IPv4 addresses in a set, 16 at a time; compiled twice, with and without
+// VPOPCNTDQ and CD
 //
-// The filter looks at all. Those that pass, when they are many, are packed together and go through directory, node and leaf side by
-// side; lists and bitmaps of a /24 are then looked at one by one. When they are few, waiting for memory is all there is, and
-// plain code waits as well, in steps too. Without VPOPCNTDQ only the filter is in vectors.
-// Gathers are plain loads that x86 keeps in order, so what a word leads to is complete when the word is read.
+// The filter looks at all. Those that pass, when they are many, are packed together and go through
+// directory, node and leaf side by side; lists and bitmaps of a /24 are then looked at one by one.
+// When they are few, waiting for memory is all there is, and plain code waits as well, in steps
+// too. Without VPOPCNTDQ only the filter is in vectors. Gathers are plain loads that x86 keeps in
+// order, so what a word leads to is complete when the word is read.
 #include "acl/set4_find.h"
 
 #include <immintrin.h>
@@ -20,7 +22,8 @@ INLINE __mmask16 lanes(unsigned left)
 
 INLINE __m512i load(const uint32_t *addr_be, __mmask16 m)
 {
-    const __m512i swap = _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
+    const __m512i swap =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
 
     return _mm512_shuffle_epi8(_mm512_maskz_loadu_epi32(m, addr_be), swap);
 }
@@ -32,7 +35,8 @@ INLINE __m512i all(uint32_t x)
 
 INLINE __mmask16 bit_test(__mmask16 m, __m512i word, __m512i bit) // bit & 31 of each word
 {
-    return _mm512_mask_test_epi32_mask(m, word, _mm512_sllv_epi32(all(1), _mm512_and_si512(bit, all(31))));
+    return _mm512_mask_test_epi32_mask(m, word,
+                                       _mm512_sllv_epi32(all(1), _mm512_and_si512(bit, all(31))));
 }
 
 INLINE __m512i gather_word(__mmask16 m, __m512i index, const uint32_t *word)
@@ -47,7 +51,8 @@ INLINE __m512i bit_at(__m512i h, unsigned from) // of five bits of h
 
 INLINE __m512i items(const struct set4_filter *f, __m512i addr) // set4_item_of
 {
-    __m512i i = _mm512_and_si512(_mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->item_shift)), all(SET4_ITEMS - 1));
+    __m512i i = _mm512_and_si512(_mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->item_shift)),
+                                 all(SET4_ITEMS - 1));
     __m512i h = _mm512_mullo_epi32(_mm512_or_si512(i, all(SET4_ITEMS)), all(SET4_HASH));
 
     return _mm512_or_si512(_mm512_or_si512(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
@@ -56,13 +61,16 @@ INLINE __m512i items(const struct set4_filter *f, __m512i addr) // set4_item_of
 // Those of 16 addresses that the filter leaves open; *found: those that it says are in the set.
 INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m, __mmask16 *found)
 {
-    __m512i item = items(f, addr), word = gather_word(m, _mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->shift)), f->word);
+    __m512i item = items(f, addr),
+            word =
+                gather_word(m, _mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->shift)), f->word);
 
     *found = _mm512_mask_cmpeq_epi32_mask(m, word, all(SET4_WHOLE));
     return _mm512_mask_cmpeq_epi32_mask(m, _mm512_and_si512(word, item), item);
 }
 
-INLINE uint64_t filter_all(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
+INLINE uint64_t filter_all(const struct set4_filter *f, const uint32_t *addr_be, unsigned n,
+                           uint64_t *found)
 {
     uint64_t pass = 0;
 
@@ -101,20 +109,27 @@ INLINE __m512i words(const struct set4 *s, __m512i addr, __mmask16 m) // of the 
 INLINE __m512i children(const struct set4 *s, __m512i w, __m512i addr, __mmask16 m)
 {
     const uint32_t head = sizeof(struct set4_node), more = sizeof(struct set4_shorts) - head;
-    __mmask16 yes = _mm512_test_epi32_mask(w, all(SET4_ALL)), node = _mm512_mask_test_epi32_mask(m & ~yes, w, all(SET4_REF));
+    __mmask16 yes = _mm512_test_epi32_mask(w, all(SET4_ALL)),
+              node = _mm512_mask_test_epi32_mask(m & ~yes, w, all(SET4_REF));
     __mmask16 shorts = _mm512_mask_test_epi32_mask(node, w, all(SET4_SHORTS));
-    __m512i base = _mm512_slli_epi32(_mm512_and_si512(w, all(SET4_REF)), 3), at = _mm512_srli_epi32(addr, 8);
-    __m512i quarter = _mm512_and_si512(_mm512_srli_epi32(at, 5), all(3)), bit = _mm512_and_si512(at, all(31));
+    __m512i base = _mm512_slli_epi32(_mm512_and_si512(w, all(SET4_REF)), 3),
+            at = _mm512_srli_epi32(addr, 8);
+    __m512i quarter = _mm512_and_si512(_mm512_srli_epi32(at, 5), all(3)),
+            bit = _mm512_and_si512(at, all(31));
     __m512i here = _mm512_add_epi32(base, _mm512_slli_epi32(quarter, 2));
-    __m512i longs = gather_at(node, here, s->arena), below = gather_at(node, base, s->arena + offsetof(struct set4_node, below));
+    __m512i longs = gather_at(node, here, s->arena),
+            below = gather_at(node, base, s->arena + offsetof(struct set4_node, below));
 
     if (shorts)
-        yes |= bit_test(shorts, gather_at(shorts, here, s->arena + offsetof(struct set4_shorts, all)), bit);
+        yes |= bit_test(shorts,
+                        gather_at(shorts, here, s->arena + offsetof(struct set4_shorts, all)), bit);
     node = bit_test(node & ~yes, longs, bit);
     below = _mm512_and_si512(_mm512_srlv_epi32(below, _mm512_slli_epi32(quarter, 3)), all(255));
-    __m512i before = _mm512_and_si512(longs, _mm512_sub_epi32(_mm512_sllv_epi32(all(1), bit), all(1)));
+    __m512i before =
+        _mm512_and_si512(longs, _mm512_sub_epi32(_mm512_sllv_epi32(all(1), bit), all(1)));
     __m512i rank = _mm512_add_epi32(below, _mm512_popcnt_epi32(before));
-    __m512i child = _mm512_add_epi32(_mm512_mask_add_epi32(base, shorts, base, all(more)), _mm512_slli_epi32(rank, 2));
+    __m512i child = _mm512_add_epi32(_mm512_mask_add_epi32(base, shorts, base, all(more)),
+                                     _mm512_slli_epi32(rank, 2));
     return _mm512_mask_mov_epi32(gather_at(node, child, s->arena + head), yes, all(SET4_YES));
 }
 
@@ -133,14 +148,17 @@ INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
 }
 
 // Leaves' words of `some` addresses, packed: which are in the set. A bit for each.
-INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const uint32_t *addr, unsigned some)
+INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const uint32_t *addr,
+                            unsigned some)
 {
     uint64_t found = 0, listed = 0;
 
     for (unsigned i = 0; i < some; i += LANES) {
         __mmask16 m = lanes(some - i);
-        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i), c = _mm512_maskz_loadu_epi32(m, child + i);
-        __mmask16 yes = _mm512_cmpeq_epi32_mask(c, all(SET4_YES)), list = (__mmask16)(_mm512_movepi32_mask(c) & ~yes);
+        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i),
+                c = _mm512_maskz_loadu_epi32(m, child + i);
+        __mmask16 yes = _mm512_cmpeq_epi32_mask(c, all(SET4_YES)),
+                  list = (__mmask16)(_mm512_movepi32_mask(c) & ~yes);
         found |= (uint64_t)(yes | words_have(c, a, (__mmask16)(m & ~yes & ~list))) << i;
         listed |= (uint64_t)list << i;
     }
@@ -152,19 +170,23 @@ INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const u
 }
 
 // What is behind these words of `some` addresses: lists of /24s are on their way.
-INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint32_t *addr, uint32_t *child, unsigned some)
+INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint32_t *addr,
+                          uint32_t *child, unsigned some)
 {
     for (unsigned i = 0; i < some; i += LANES) {
         __mmask16 m = lanes(some - i);
-        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i), w = word ? _mm512_maskz_loadu_epi32(m, word + i) : words(s, a, m);
+        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i),
+                w = word ? _mm512_maskz_loadu_epi32(m, word + i) : words(s, a, m);
         __m512i c = children(s, w, a, m);
         _mm512_mask_storeu_epi32(child + i, m, c);
-        for (unsigned l = _mm512_movepi32_mask(c) & ~_mm512_cmpeq_epi32_mask(c, all(SET4_YES)); l; l &= l - 1)
+        for (unsigned l = _mm512_movepi32_mask(c) & ~_mm512_cmpeq_epi32_mask(c, all(SET4_YES)); l;
+             l &= l - 1)
             __builtin_prefetch(set4_at(s, child[i + (unsigned)__builtin_ctz(l)]));
     }
 }
 
-uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter *f,
+                                  const uint32_t *addr_be, unsigned n)
 {
     uint64_t found, pass = filter_all(f, addr_be, n, &found);
     unsigned some = (unsigned)__builtin_popcountll(pass);
@@ -203,7 +225,8 @@ INLINE void walk_words(struct set4_walk *w)
 {
     for (unsigned i = 0; i < w->n; i += LANES) {
         __mmask16 m = lanes(w->n - i);
-        _mm512_mask_storeu_epi32(w->word + i, m, words(w->set, _mm512_maskz_loadu_epi32(m, w->addr + i), m));
+        _mm512_mask_storeu_epi32(w->word + i, m,
+                                 words(w->set, _mm512_maskz_loadu_epi32(m, w->addr + i), m));
     }
     for (unsigned i = 0; i < w->n; i++)
         set4_node_fetch(w->set, w->word[i]);
@@ -225,7 +248,8 @@ void set4_step_avx512_vpopcnt(struct set4_walk *w)
 
 #else
 
-uint64_t set4_find_avx512(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_avx512(const struct set4 *s, const struct set4_filter *f,
+                          const uint32_t *addr_be, unsigned n)
 {
     uint64_t found, pass = filter_all(f, addr_be, n, &found);
 

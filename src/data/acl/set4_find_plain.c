@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4_find_plain.c - IPv4 addresses in a set, on any CPU
 //
-// The filter for all of them; then the few that it lets pass, step by step for all of them, so that their reads of memory overlap.
+// The filter for all of them; then the few that it lets pass, step by step for all of them, so that
+// their reads of memory overlap.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -43,8 +44,11 @@ static inline __m128i four_words(const uint32_t *word, __m128i index)
     _Alignas(16) uint32_t i[4];
 
     _mm_store_si128((__m128i *)i, index);
-    return _mm_setr_epi32((int)__atomic_load_n(&word[i[0]], __ATOMIC_ACQUIRE), (int)__atomic_load_n(&word[i[1]], __ATOMIC_ACQUIRE), // partner: word_store
-                          (int)__atomic_load_n(&word[i[2]], __ATOMIC_ACQUIRE), (int)__atomic_load_n(&word[i[3]], __ATOMIC_ACQUIRE));
+    return _mm_setr_epi32(
+        (int)__atomic_load_n(&word[i[0]], __ATOMIC_ACQUIRE),
+        (int)__atomic_load_n(&word[i[1]], __ATOMIC_ACQUIRE), // partner: word_store
+        (int)__atomic_load_n(&word[i[2]], __ATOMIC_ACQUIRE),
+        (int)__atomic_load_n(&word[i[3]], __ATOMIC_ACQUIRE));
 }
 
 static inline uint64_t equal(__m128i a, __m128i b)
@@ -55,23 +59,27 @@ static inline uint64_t equal(__m128i a, __m128i b)
 #endif
 
 // Which addresses the filter leaves open; *found: which it says are in the set.
-static uint64_t filter_ask(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
+static uint64_t filter_ask(const struct set4_filter *f, const uint32_t *addr_be, unsigned n,
+                           uint64_t *found)
 {
     uint64_t pass = 0, whole = 0;
     unsigned i = 0;
 
 #ifdef __SSE2__
-    const __m128i shift = _mm_cvtsi32_si128((int)f->shift), item_shift = _mm_cvtsi32_si128((int)f->item_shift);
+    const __m128i shift = _mm_cvtsi32_si128((int)f->shift),
+                  item_shift = _mm_cvtsi32_si128((int)f->item_shift);
     for (; i + 4 <= n; i += 4) {
         __m128i addr = host_order(_mm_loadu_si128((const __m128i *)(addr_be + i)));
-        __m128i item = four_words(set4_item, _mm_and_si128(_mm_srl_epi32(addr, item_shift), _mm_set1_epi32(SET4_ITEMS - 1)));
+        __m128i item = four_words(set4_item, _mm_and_si128(_mm_srl_epi32(addr, item_shift),
+                                                           _mm_set1_epi32(SET4_ITEMS - 1)));
         __m128i word = four_words(f->word, _mm_srl_epi32(addr, shift));
         whole |= equal(word, _mm_set1_epi32(SET4_WHOLE)) << i;
         pass |= equal(_mm_and_si128(word, item), item) << i;
     }
 #endif
     for (; i < n; i++) {
-        uint32_t addr = __builtin_bswap32(addr_be[i]), word = set4_filter_word(f, addr), item = set4_item_of(f, addr);
+        uint32_t addr = __builtin_bswap32(addr_be[i]), word = set4_filter_word(f, addr),
+                 item = set4_item_of(f, addr);
         whole |= (uint64_t)(word == SET4_WHOLE) << i;
         pass |= (uint64_t)((word & item) == item) << i;
     }
@@ -79,7 +87,8 @@ static uint64_t filter_ask(const struct set4_filter *f, const uint32_t *addr_be,
     return pass;
 }
 
-uint64_t set4_find_scalar(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_scalar(const struct set4 *s, const struct set4_filter *f,
+                          const uint32_t *addr_be, unsigned n)
 {
     uint64_t found, pass = filter_ask(f, addr_be, n, &found);
 
@@ -94,7 +103,8 @@ static void step_filter(struct set4_walk *w)
 
     w->pass = 0;
     for (unsigned i = 0; i < w->n; i++) { // without branches: who passes moves up
-        uint32_t addr = w->addr[i], word = set4_filter_word(w->filter, addr), item = set4_item_of(w->filter, addr);
+        uint32_t addr = w->addr[i], word = set4_filter_word(w->filter, addr),
+                 item = set4_item_of(w->filter, addr);
         bool passes = (word & item) == item;
         w->addr[n] = addr;
         w->found |= (uint64_t)(word == SET4_WHOLE) << i;
@@ -111,7 +121,8 @@ static void step_leaves(struct set4_walk *w)
     uint64_t pass = w->pass;
 
     for (unsigned i = 0; i < w->n; i++, pass &= pass - 1)
-        w->found |= (uint64_t)set4_leaf_has(w->set, w->word[i], w->addr[i]) << __builtin_ctzll(pass);
+        w->found |= (uint64_t)set4_leaf_has(w->set, w->word[i], w->addr[i])
+                    << __builtin_ctzll(pass);
 }
 
 void set4_step_scalar(struct set4_walk *w)

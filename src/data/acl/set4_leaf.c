@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_leaf.c - the members of 25..32 bits in one /24: in a word, a list, or a bit for each; see set4.h
+// set4_leaf.c - the members of 25..32 bits in one /24: in a word, a list, or a bit for each; see
+// set4.h
 #include "acl/set4.h"
 
 #define IN_WORD 3u

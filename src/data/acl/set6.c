@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set6.c - the IPv6 half of an address set: a Poptrie in which every member has the value 1
 //
-// A Poptrie takes one change at a time, each whole or not at all. A batch is made in place where there is room for
-// the worst that it can need; a batch for which there may not be is made in a copy, which then takes the table's place.
+// A Poptrie takes one change at a time, each whole or not at all. A batch is made in place where
+// there is room for the worst that it can need; a batch for which there may not be is made in a
+// copy, which then takes the table's place.
 #include "acl/set6.h"
 
 #include <errno.h>
@@ -80,7 +81,8 @@ static struct poptrie *copy6(const struct poptrie *t, uint64_t members)
     return new;
 }
 
-int set6_change(struct poptrie *t, const struct set6_change *c, size_t n, struct poptrie **made, uint64_t *skipped)
+int set6_change(struct poptrie *t, const struct set6_change *c, size_t n, struct poptrie **made,
+                uint64_t *skipped)
 {
     struct poptrie_stats st = {0};
 

@@ -54,7 +54,8 @@ static void changes_free(struct changes *all)
         free(all->c6);
 }
 
-static bool changes_make(struct changes *all, const struct acl_prefix *del, size_t n_del, const struct acl_prefix *add, size_t n_add)
+static bool changes_make(struct changes *all, const struct acl_prefix *del, size_t n_del,
+                         const struct acl_prefix *add, size_t n_add)
 {
     all->c4 = all->few4;
     all->c6 = all->few6;
@@ -159,7 +160,8 @@ static int change(struct acl_set *s, struct changes *all, uint64_t *skip)
     return 0;
 }
 
-int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del, const struct acl_prefix *add, size_t n_add, uint64_t *skipped)
+int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del,
+                   const struct acl_prefix *add, size_t n_add, uint64_t *skipped)
 {
     struct changes all;
     uint64_t skip = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set_find.c - which addresses of a burst are in a set
 //
-// IPv4: by the best kernel of this CPU (set4_find_plain.c, set4_find_avx512.c). IPv6: Poptrie's bulk lookup.
+// IPv4: by the best kernel of this CPU (set4_find_plain.c, set4_find_avx512.c). IPv6: Poptrie's
+// bulk lookup.
 #include "acl/set4_find.h"
 #include "acl/set_priv.h"
 #include "base/cpu.h"
@@ -13,7 +14,8 @@ set4_find *set4_find_of(enum set4_kernel k)
 #ifdef ACL_X86
     if (k == SET4_AVX512)
         return cpu_runs(CPU_AVX512) ? set4_find_avx512 : NULL;
-#ifndef __SANITIZE_THREAD__ // which does not see that a gather reads the directory before what its words lead to
+#ifndef __SANITIZE_THREAD__ // which does not see that a gather reads the directory before what its
+                            // words lead to
     if (k == SET4_VPOPCNT)
         return cpu_runs(CPU_AVX512_VPOPCNT) ? set4_find_avx512_vpopcnt : NULL;
 #endif
@@ -30,7 +32,8 @@ set4_step *set4_step_of(enum set4_kernel k)
     return set4_find_of(k) ? set4_step_scalar : NULL;
 }
 
-static uint64_t find_first(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n);
+static uint64_t find_first(const struct set4 *s, const struct set4_filter *f,
+                           const uint32_t *addr_be, unsigned n);
 static void step_first(struct set4_walk *w);
 static set4_find *current = find_first;
 static set4_step *current_step = step_first;
@@ -44,7 +47,8 @@ static enum set4_kernel best(void)
     return k;
 }
 
-static uint64_t find_first(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+static uint64_t find_first(const struct set4 *s, const struct set4_filter *f,
+                           const uint32_t *addr_be, unsigned n)
 {
     set4_find *find = set4_find_of(best());
 
@@ -66,7 +70,8 @@ uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigne
 
     if (!v4)
         return 0;
-    const struct set4_filter *f = __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
+    const struct set4_filter *f =
+        __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
     return __atomic_load_n(&current, __ATOMIC_RELAXED)(v4, f, addr_be, n);
 }
 
@@ -86,7 +91,8 @@ uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsig
 
 // --- in steps ---
 
-void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n)
+void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be,
+                   unsigned n)
 {
     w->set = __atomic_load_n(&s->v4, __ATOMIC_ACQUIRE); // partner: set.c
     w->found = 0;

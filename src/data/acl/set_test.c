@@ -99,14 +99,17 @@ static void random_address(const struct list *l, uint8_t family, uint8_t addr[16
     }
     model_mask(near.addr, near.len);
     for (unsigned i = 0; i < bytes; i++) {
-        uint8_t rest = near.len >= 8 * (i + 1) ? 0 : near.len <= 8 * i ? 0xff : 0xff >> (near.len - 8 * i);
+        uint8_t rest = near.len >= 8 * (i + 1) ? 0
+                       : near.len <= 8 * i     ? 0xff
+                                               : 0xff >> (near.len - 8 * i);
         addr[i] = near.addr[i] | (last ? rest : 0);
     }
     if (!pick(3))
         addr[bytes - 1] ^= 1;
 }
 
-static uint64_t walk_by(const struct acl_set *s, const uint32_t *addr_be, unsigned n, set4_step *step)
+static uint64_t walk_by(const struct acl_set *s, const uint32_t *addr_be, unsigned n,
+                        set4_step *step)
 {
     struct set4_walk w;
 
@@ -145,7 +148,8 @@ static void must_agree(struct acl_set *s, const struct list *l)
     assert_int_equal(walk_find(s, addr4, n), want4);
     for (int k = SET4_SCALAR; s->v4 && k <= SET4_VPOPCNT; k++)
         if (set4_find_of((enum set4_kernel)k)) {
-            assert_int_equal(set4_find_of((enum set4_kernel)k)(s->v4, s->v4->filter, addr4, n), want4);
+            assert_int_equal(set4_find_of((enum set4_kernel)k)(s->v4, s->v4->filter, addr4, n),
+                             want4);
             assert_int_equal(walk_by(s, addr4, n, set4_step_of((enum set4_kernel)k)), want4);
         }
     assert_int_equal(acl_set_find6(s, (const uint8_t(*)[16])addr6, n), want6);
@@ -194,8 +198,11 @@ static void random_single_changes_agree_with_the_list(void **state)
     l.n = 0;
     for (unsigned i = 0; i < 5000; i++) {
         struct acl_prefix p = random_member(&l, pick(3) ? 4 : 6);
-        bool add = pick(l.n > 700 ? 10 : 100) > (l.n > 700 ? 6 : 40), changed = list_change(&l, &p, add);
-        assert_int_equal(add ? acl_set_add(s, &p) : acl_set_del(s, &p), changed ? 0 : add ? -EEXIST : -ENOENT);
+        bool add = pick(l.n > 700 ? 10 : 100) > (l.n > 700 ? 6 : 40),
+             changed = list_change(&l, &p, add);
+        assert_int_equal(add ? acl_set_add(s, &p) : acl_set_del(s, &p), changed ? 0
+                                                                        : add   ? -EEXIST
+                                                                                : -ENOENT);
         assert_true(acl_set_has(s, &p) == add);
         must_agree(s, &l);
         if (i % 16 == 0)
@@ -231,7 +238,8 @@ static void batches_are_all_deletions_then_all_additions(void **state)
             want += !list_change(&l, &del[i], false);
         }
         for (size_t i = 0; i < n_add; i++) {
-            add[i] = n_del && !pick(4) ? del[pick((unsigned)n_del)] : random_member(&l, pick(4) ? 4 : 6);
+            add[i] =
+                n_del && !pick(4) ? del[pick((unsigned)n_del)] : random_member(&l, pick(4) ? 4 : 6);
             want += !list_change(&l, &add[i], true);
         }
         assert_int_equal(acl_set_change(s, del, n_del, add, n_add, &skipped), 0);
@@ -278,7 +286,8 @@ static struct acl_prefix host4(uint32_t addr)
     return p;
 }
 
-// Through all three grains of the filter, added one by one, in batches, and loaded; then most of them gone again.
+// Through all three grains of the filter, added one by one, in batches, and loaded; then most of
+// them gone again.
 static void many_hosts_are_found_through_every_filter(void **state)
 {
     enum { N = 40000 };
@@ -302,7 +311,8 @@ static void many_hosts_are_found_through_every_filter(void **state)
         for (unsigned i = 0; i < N; i += 32) {
             uint32_t be[64];
             for (unsigned k = 0; k < 64; k++)
-                be[k] = __builtin_bswap32(addr[i + k / 2] + (k % 2)); // the odd ones are beside members
+                be[k] =
+                    __builtin_bswap32(addr[i + k / 2] + (k % 2)); // the odd ones are beside members
             uint64_t want = pass && i < N / 2 ? 0 : 0x5555555555555555u;
             assert_int_equal(acl_set_find4(s, be, 64), want);
             assert_int_equal(walk_find(s, be, 64), want);
@@ -398,7 +408,8 @@ static void unsound_prefixes_are_refused(void **state)
 static void everything_is_one_prefix(void **state)
 {
     struct acl_set *s = acl_set_new(0);
-    struct acl_prefix all = {.family = 4}, ten = {.family = 4, .len = 8, .addr = {10}}, host = host4(0x0a010203);
+    struct acl_prefix all = {.family = 4}, ten = {.family = 4, .len = 8, .addr = {10}},
+                      host = host4(0x0a010203);
     uint32_t be[2] = {__builtin_bswap32(0x0a010203), 0xffffffff};
 
     assert_int_equal(acl_set_add(s, &all), 0);
@@ -438,7 +449,8 @@ static void *read_all(void *arg)
             six[i][15] = (uint8_t)(128 + i % 2);
         }
         be[0] = __builtin_bswap32(COVERED);
-        uint64_t four = acl_set_find4(shared, be, 64), sixes = acl_set_find6(shared, (const uint8_t(*)[16])six, 64);
+        uint64_t four = acl_set_find4(shared, be, 64),
+                 sixes = acl_set_find6(shared, (const uint8_t(*)[16])six, 64);
         if (four != 0x5555555555555555u || sixes != 0x5555555555555555u)
             atomic_fetch_add(&wrong, 1);
         atomic_fetch_add_explicit(&bursts, 1, memory_order_release); // partner: wait_for_readers
@@ -485,7 +497,8 @@ static void readers_see_each_address_old_or_new(void **state)
     assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
     for (unsigned round = 0; round < 150; round++) {
         unsigned n = 1 + pick(512);
-        for (unsigned i = 0; i < n; i++) // neighbors of the stable ones, in the same leaves and nodes; /25s beside them
+        for (unsigned i = 0; i < n;
+             i++) // neighbors of the stable ones, in the same leaves and nodes; /25s beside them
             more[i] = stable_prefix(pick(STABLE), pick(4) ? 4 : 6, pick(100));
         for (unsigned i = 0; i < n; i += 7)
             if (more[i].family == 4)

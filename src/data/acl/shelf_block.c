@@ -15,7 +15,8 @@ uint32_t place_alive(const struct shelf *s, uint32_t place)
 
 uint32_t place_new(struct shelf *s, uint32_t lanes)
 {
-    uint32_t n = (lanes + LANE_COUNT - 1) / LANE_COUNT, ref = n && n <= SHELF_BLOCKS ? arena_alloc(&s->arena, n) : 0;
+    uint32_t n = (lanes + LANE_COUNT - 1) / LANE_COUNT,
+             ref = n && n <= SHELF_BLOCKS ? arena_alloc(&s->arena, n) : 0;
 
     for (uint32_t i = 0; i < n && ref; i++) {
         lane_row *row = shelf_rows(s, ref + i);
@@ -39,7 +40,8 @@ void lanes_make(struct lanes *l, const struct acl_rule *r, uint32_t slot, unsign
         lane_put(l->row, i, r, flag[i], &other, SHELF_WORDS);
 }
 
-void lane_copy(const struct shelf *s, uint32_t place, uint32_t at, const lane_row *row, unsigned lane, uint64_t name)
+void lane_copy(const struct shelf *s, uint32_t place, uint32_t at, const lane_row *row,
+               unsigned lane, uint64_t name)
 {
     uint32_t ref = place_ref(place, at);
     lane_row *to = shelf_rows(s, ref);

@@ -15,7 +15,8 @@ struct lanes { // of one rule
 static inline struct net shelf_prefix(const struct acl_rule *r, unsigned side)
 {
     const struct acl_side *from = side ? &r->dst : &r->src;
-    uint32_t addr = (uint32_t)from->addr[0] << 24 | (uint32_t)from->addr[1] << 16 | (uint32_t)from->addr[2] << 8 | from->addr[3];
+    uint32_t addr = (uint32_t)from->addr[0] << 24 | (uint32_t)from->addr[1] << 16 |
+                    (uint32_t)from->addr[2] << 8 | from->addr[3];
 
     return (struct net){.addr = addr & net_mask(from->len), .len = from->len};
 }
@@ -47,8 +48,9 @@ static inline bool lane_is_dead(const struct shelf *s, uint32_t place, uint32_t 
 }
 
 uint32_t place_alive(const struct shelf *s, uint32_t place); // lanes
-uint32_t place_new(struct shelf *s, uint32_t lanes);         // for so many lanes, all dead. 0: no room
+uint32_t place_new(struct shelf *s, uint32_t lanes); // for so many lanes, all dead. 0: no room
 void lanes_make(struct lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
-void lane_copy(const struct shelf *s, uint32_t place, uint32_t at, const lane_row *row, unsigned lane, uint64_t name);
+void lane_copy(const struct shelf *s, uint32_t place, uint32_t at, const lane_row *row,
+               unsigned lane, uint64_t name);
 
 #endif

@@ -46,7 +46,8 @@ static int retire(struct shelf *s, uint32_t place, uint64_t epoch)
         s->garbage = more;
         s->garbage_room = room;
     }
-    s->garbage[s->n_garbage++] = (struct shelf_garbage){epoch, place_ref(place, 0), place & SHELF_BLOCKS};
+    s->garbage[s->n_garbage++] =
+        (struct shelf_garbage){epoch, place_ref(place, 0), place & SHELF_BLOCKS};
     return 0;
 }
 
@@ -67,7 +68,8 @@ static uint32_t with_rule(struct shelf *s, uint32_t from, const struct lanes *l)
             put = true;
         }
         if (!end)
-            lane_copy(s, place, at++, shelf_rows(s, place_ref(from, i)), i % LANE_COUNT, lane_name(s, from, i));
+            lane_copy(s, place, at++, shelf_rows(s, place_ref(from, i)), i % LANE_COUNT,
+                      lane_name(s, from, i));
     }
     return place;
 }
@@ -102,7 +104,8 @@ static uint32_t *place_at(const struct shelf *s, unsigned side, uint32_t at)
 static uint32_t met_now(const struct shelf *s, unsigned side, const struct net *p)
 {
     const struct nets *t = &s->nets[side];
-    uint32_t at = nets_at(t, p->addr, p->len), own = is_there(t, at, p) ? at : nets_around(t, p->addr, p->len);
+    uint32_t at = nets_at(t, p->addr, p->len),
+             own = is_there(t, at, p) ? at : nets_around(t, p->addr, p->len);
 
     return inside_end(t, at, p) - at + place_alive(s, *place_at(s, side, own));
 }
@@ -153,7 +156,8 @@ static bool rule_out_of(const struct shelf *s, uint32_t place, uint32_t slot)
     for (uint32_t i = 0; i < place_lanes(place); i++) {
         if ((uint32_t)lane_name(s, place, i) != slot || lane_is_dead(s, place, i))
             continue;
-        __atomic_store_n(&shelf_rows(s, place_ref(place, i))[LANE_L4_MASK][i % LANE_COUNT], LANE_DEAD, __ATOMIC_RELAXED);
+        __atomic_store_n(&shelf_rows(s, place_ref(place, i))[LANE_L4_MASK][i % LANE_COUNT],
+                         LANE_DEAD, __ATOMIC_RELAXED);
         there = true;
     }
     return there;
@@ -176,6 +180,7 @@ void shelf_del(struct shelf *s, const struct acl_rule *r, uint32_t slot)
 
 void shelf_reclaim(struct shelf *s, uint64_t epoch)
 {
-    for (; s->garbage_from < s->n_garbage && s->garbage[s->garbage_from].epoch <= epoch; s->garbage_from++)
+    for (; s->garbage_from < s->n_garbage && s->garbage[s->garbage_from].epoch <= epoch;
+         s->garbage_from++)
         arena_free(&s->arena, s->garbage[s->garbage_from].ref, s->garbage[s->garbage_from].n);
 }

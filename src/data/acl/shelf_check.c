@@ -46,7 +46,8 @@ static const char *place_wrong(const struct shelf *s, uint32_t place)
 }
 
 // *copies: lanes of it.
-static const char *rule_wrong(const struct shelf *s, const struct acl_rule *r, uint32_t slot, uint64_t *copies)
+static const char *rule_wrong(const struct shelf *s, const struct acl_rule *r, uint32_t slot,
+                              uint64_t *copies)
 {
     const uint64_t name = (uint64_t)r->number << 32 | slot;
     uint8_t flag[8];
@@ -57,17 +58,20 @@ static const char *rule_wrong(const struct shelf *s, const struct acl_rule *r, u
         const struct nets *t = &s->nets[side];
         uint32_t at = nets_at(t, p.addr, p.len);
 
-        if (at == t->n || t->net[at].addr != p.addr || t->net[at].len != p.len || !lanes_named(s, s->place[side][t->net[at].number], name))
+        if (at == t->n || t->net[at].addr != p.addr || t->net[at].len != p.len ||
+            !lanes_named(s, s->place[side][t->net[at].number], name))
             continue;
         for (; at < t->n && net_inside(&t->net[at], p.addr, p.len); at++, *copies += lanes)
             if (lanes_named(s, s->place[side][t->net[at].number], name) != lanes)
-                return "a rule is not on all shelves inside its prefix, or has lanes too many or too few";
+                return "a rule is not on all shelves inside its prefix, or has lanes too many or "
+                       "too few";
         return NULL;
     }
     return lanes ? "a rule is on no shelf" : NULL;
 }
 
-static const char *what_is_wrong(const struct shelf *s, const struct core *c, const struct core_rules *r, const uint8_t *tuple)
+static const char *what_is_wrong(const struct shelf *s, const struct core *c,
+                                 const struct core_rules *r, const uint8_t *tuple)
 {
     uint64_t lanes = 0, copies = 0;
     const char *wrong = NULL;
@@ -83,10 +87,13 @@ static const char *what_is_wrong(const struct shelf *s, const struct core *c, co
     for (uint32_t i = 0; i < r->n && !wrong; i++)
         if (is_for_tuples(c, r, i, tuple))
             wrong = rule_wrong(s, &r->rule[r->slot[i]], r->slot[i], &copies);
-    return wrong ? wrong : copies != lanes ? "shelves have lanes of rules that are not there" : NULL;
+    return wrong             ? wrong
+           : copies != lanes ? "shelves have lanes of rules that are not there"
+                             : NULL;
 }
 
-int shelf_check(const struct shelf *s, const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n)
+int shelf_check(const struct shelf *s, const struct core *c, const struct core_rules *r,
+                const uint8_t *tuple, char *why, size_t n)
 {
     const char *wrong = what_is_wrong(s, c, r, tuple);
 

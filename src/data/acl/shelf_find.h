@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shelf_find.h - a burst at its shelves: what the kernels share; they differ in how a block is compared
+// shelf_find.h - a burst at its shelves: what the kernels share; they differ in how a block is
+// compared
 //
-// All shelves are found first, then the packets' other fields are read, then blocks are compared while those of the packets behind come
-// into the cache.
+// All shelves are found first, then the packets' other fields are read, then blocks are compared
+// while those of the packets behind come into the cache.
 #ifndef ACL_SHELF_FIND_H
 #define ACL_SHELF_FIND_H
 
@@ -13,16 +14,20 @@
 #define SHELF_INLINE static inline __attribute__((always_inline))
 
 struct shelf_asked { // of a side
-    uint32_t place[BURST + LANE_COUNT], packet[BURST + LANE_COUNT]; // SHELF_AHEAD places behind the last one name the first block there is
+    uint32_t place[BURST + LANE_COUNT],
+        packet[BURST +
+               LANE_COUNT]; // SHELF_AHEAD places behind the last one name the first block there is
     unsigned n;
 };
 
 // Those of the first n that have a place: [i] of number[i].
-typedef void shelf_places(const uint32_t *place, const uint32_t *number, unsigned n, struct shelf_asked *a);
+typedef void shelf_places(const uint32_t *place, const uint32_t *number, unsigned n,
+                          struct shelf_asked *a);
 // Bit = rule of the block that the packet matches; addr: the one that rows have.
 typedef unsigned shelf_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
 
-SHELF_INLINE void shelf_places_plain(const uint32_t *place, const uint32_t *number, unsigned n, struct shelf_asked *a)
+SHELF_INLINE void shelf_places_plain(const uint32_t *place, const uint32_t *number, unsigned n,
+                                     struct shelf_asked *a)
 {
     a->n = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -46,9 +51,11 @@ SHELF_INLINE void left_of(struct shelf_left *l, const struct burst *b)
     }
 }
 
-// The number of the longest prefix around each address (shelf_net.h): first all words by 16 bits, then those that go on, whose next ones are on their way
-// by then (of the others the first chunk is: what is asked for again and again costs little).
-SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, const struct shelf_left *l, uint32_t *number)
+// The number of the longest prefix around each address (shelf_net.h): first all words by 16 bits,
+// then those that go on, whose next ones are on their way by then (of the others the first chunk
+// is: what is asked for again and again costs little).
+SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be,
+                             const struct shelf_left *l, uint32_t *number)
 {
     const uint16_t *word = t->word;
     uint32_t addr[BURST], deep[BURST];
@@ -67,7 +74,8 @@ SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, cons
         unsigned deeper = 0;
 
         for (unsigned j = 0; j < n; j++) {
-            uint32_t k = deep[j], w = nets_word(&nets_chunk(word, number[k])[addr[k] >> shift & (NET_CHUNK - 1)]);
+            uint32_t k = deep[j], w = nets_word(&nets_chunk(
+                                      word, number[k])[addr[k] >> shift & (NET_CHUNK - 1)]);
 
             number[k] = w;
             deep[deeper] = k;
@@ -78,7 +86,8 @@ SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, cons
     }
 }
 
-SHELF_INLINE void find(const struct burst *b, unsigned side, const struct shelf_left *l, struct shelf_asked *a, shelf_places *places)
+SHELF_INLINE void find(const struct burst *b, unsigned side, const struct shelf_left *l,
+                       struct shelf_asked *a, shelf_places *places)
 {
     const struct shelf *s = b->shelf;
     uint32_t number[BURST];
@@ -111,8 +120,10 @@ SHELF_INLINE void prefetch(const lane_row *row)
         __builtin_prefetch(row + r);
 }
 
-// One block of each; those that go on are packed to the front. Without branches: whether a block has the rule is anybody's guess.
-SHELF_INLINE unsigned compare(const struct shelf *s, const struct acl_key_l4 *l4, const uint32_t *addr, uint64_t *first, struct shelf_asked *a,
+// One block of each; those that go on are packed to the front. Without branches: whether a block
+// has the rule is anybody's guess.
+SHELF_INLINE unsigned compare(const struct shelf *s, const struct acl_key_l4 *l4,
+                              const uint32_t *addr, uint64_t *first, struct shelf_asked *a,
                               shelf_match *match)
 {
     unsigned left = 0;
@@ -124,7 +135,9 @@ SHELF_INLINE unsigned compare(const struct shelf *s, const struct acl_key_l4 *l4
         prefetch(block_of(s, a->place[k + SHELF_AHEAD]));
         unsigned hit = match(row, &l4[i], addr[i]);
         unsigned lane = (unsigned)__builtin_ctz(hit | 1u << LANE_COUNT) % LANE_COUNT;
-        uint64_t none = (uint64_t)(hit != 0) - 1, name = ((const uint64_t *)(row + LANE_ROWS(SHELF_WORDS)))[lane] | none, have = first[i];
+        uint64_t none = (uint64_t)(hit != 0) - 1,
+                 name = ((const uint64_t *)(row + LANE_ROWS(SHELF_WORDS)))[lane] | none,
+                 have = first[i];
 
         first[i] = name < have ? name : have;
         a->place[left] = place + (1u << SHELF_BLOCKS_BITS) - 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shelf_make.c - shelves of all rules at once: where each rule is put down, how much that takes, and the shelves (shelf.h)
+// shelf_make.c - shelves of all rules at once: where each rule is put down, how much that takes,
+// and the shelves (shelf.h)
 #include "acl/shelf_block.h"
 
 #include <stdlib.h>
@@ -7,10 +8,13 @@
 
 #include "acl/pages.h"
 
-#define RULES_LEAST 17u // fewer are compared one and all (few.h), as are up to 64 that take one lane each
+#define RULES_LEAST                                                                                \
+    17u // fewer are compared one and all (few.h), as are up to 64 that take one lane each
 #define RULES_MOST 16384u // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
-#define GATES_FROM 2100u // rules: from here on tables do not stay near the core, and gates cost less than what they spare
+#define GATES_FROM                                                                                 \
+    2100u // rules: from here on tables do not stay near the core, and gates cost less than what
+          // they spare
 #define MEAN_BLOCKS 4u // on the shelves of rules, at most: more take longer than tuples
 
 // --- where each rule is put down ---
@@ -50,7 +54,8 @@ static void nest(struct sorted *t)
     t->spot[0].end = t->n;
 }
 
-static bool all_prefixes(struct sorted *t, const struct core *c, const struct core_rules *r, const uint8_t *tuple, unsigned side)
+static bool all_prefixes(struct sorted *t, const struct core *c, const struct core_rules *r,
+                         const uint8_t *tuple, unsigned side)
 {
     uint32_t n = 1;
 
@@ -77,7 +82,8 @@ static uint32_t spot_of(const struct sorted *t, const struct acl_rule *r, unsign
     return (uint32_t)((struct net *)bsearch(&key, t->net, t->n, sizeof key, by_prefix) - t->net);
 }
 
-// What a rule meets here: rules of its prefix and around it, and shelves that it would have to be on.
+// What a rule meets here: rules of its prefix and around it, and shelves that it would have to be
+// on.
 static uint32_t met(const struct sorted *t, uint32_t at)
 {
     uint32_t n = t->spot[at].end - at + t->spot[at].own;
@@ -87,8 +93,10 @@ static uint32_t met(const struct sorted *t, uint32_t at)
     return n;
 }
 
-// side[i] of each rule. Those that have one prefix come first: the others are put where fewer of these are.
-static void sides_choose(struct sorted t[2], const struct core *c, const struct core_rules *r, const uint8_t *tuple, uint8_t *side)
+// side[i] of each rule. Those that have one prefix come first: the others are put where fewer of
+// these are.
+static void sides_choose(struct sorted t[2], const struct core *c, const struct core_rules *r,
+                         const uint8_t *tuple, uint8_t *side)
 {
     for (unsigned two = 0; two < 2; two++)
         for (uint32_t i = 0; i < r->n; i++) {
@@ -146,7 +154,8 @@ static uint32_t with_room(uint32_t n, uint32_t most)
 }
 
 // NULL: it takes too much, or there is no memory.
-static struct shelf *empty_new(const struct acl_config *cfg, const struct sorted t[2], uint32_t blocks, size_t max_bytes)
+static struct shelf *empty_new(const struct acl_config *cfg, const struct sorted t[2],
+                               uint32_t blocks, size_t max_bytes)
 {
     uint32_t room[2], chunks[2], units = blocks + blocks / 2 + 64;
     size_t place = line_up(sizeof(struct shelf)), nets[2], block;
@@ -177,7 +186,8 @@ static struct shelf *empty_new(const struct acl_config *cfg, const struct sorted
     return s;
 }
 
-static bool fill(struct shelf *s, const struct sorted t[2], const struct core *c, const struct core_rules *r, const uint8_t *tuple, const uint8_t *side)
+static bool fill(struct shelf *s, const struct sorted t[2], const struct core *c,
+                 const struct core_rules *r, const uint8_t *tuple, const uint8_t *side)
 {
     struct lanes l;
 
@@ -206,12 +216,15 @@ static bool fill(struct shelf *s, const struct sorted t[2], const struct core *c
 
 static bool is_wanted(const struct acl_config *cfg, const struct core *c)
 {
-    uint32_t least = cfg->shelve_from ? cfg->shelve_from : RULES_LEAST, most = cfg->shelve_from ? UINT32_MAX : RULES_MOST;
+    uint32_t least = cfg->shelve_from ? cfg->shelve_from : RULES_LEAST,
+             most = cfg->shelve_from ? UINT32_MAX : RULES_MOST;
 
-    return c->family == ACL_IP4 && c->in_tuples >= least && c->in_tuples <= most && !c->sets[0] && !c->sets[1];
+    return c->family == ACL_IP4 && c->in_tuples >= least && c->in_tuples <= most && !c->sets[0] &&
+           !c->sets[1];
 }
 
-struct shelf *shelf_new(const struct acl_config *cfg, const struct core *c, const struct core_rules *r, const uint8_t *tuple, size_t max_bytes)
+struct shelf *shelf_new(const struct acl_config *cfg, const struct core *c,
+                        const struct core_rules *r, const uint8_t *tuple, size_t max_bytes)
 {
     struct sorted t[2] = {{0}};
     uint8_t *side = is_wanted(cfg, c) ? calloc(r->n + 1, 1) : NULL;

@@ -22,7 +22,11 @@ size_t nets_bytes(uint32_t room, uint32_t chunk_room)
 
 void nets_init(struct nets *t, void *memory, uint32_t room, uint32_t chunk_room)
 {
-    *t = (struct nets){.word = memory, .net = (struct net *)((uint8_t *)memory + words_bytes(chunk_room)), .n = 1, .room = room, .chunk_room = chunk_room};
+    *t = (struct nets){.word = memory,
+                       .net = (struct net *)((uint8_t *)memory + words_bytes(chunk_room)),
+                       .n = 1,
+                       .room = room,
+                       .chunk_room = chunk_room};
     t->length = (uint8_t *)(t->net + room);
 }
 
@@ -114,7 +118,10 @@ static uint16_t *deeper(struct nets *t, uint16_t *word)
 
 int nets_add(struct nets *t, uint32_t addr, uint8_t len)
 {
-    uint32_t at = nets_at(t, addr, len), end = len <= 16 ? 16 : len <= 24 ? 24 : 32; // of the bits that lead to its words
+    uint32_t at = nets_at(t, addr, len), end = len <= 16 ? 16
+                                               : len <= 24
+                                                   ? 24
+                                                   : 32; // of the bits that lead to its words
     uint16_t number = (uint16_t)t->n, *word = t->word + (addr >> 16);
 
     if (t->n == t->room)
@@ -146,18 +153,22 @@ static bool word_is_right(struct sweep *s, const uint16_t *word, uint32_t addr, 
     if (*word & NET_DEEP) {
         bool right = bits < 32 && (*word & (NET_DEEP - 1)) < t->chunks;
         for (unsigned i = 0; i < NET_CHUNK && right; i++)
-            right = word_is_right(s, nets_chunk(t->word, *word) + i, addr | i << (24 - bits), bits + 8);
+            right =
+                word_is_right(s, nets_chunk(t->word, *word) + i, addr | i << (24 - bits), bits + 8);
         return right;
     }
-    for (; s->next < t->n && t->net[s->next].addr <= addr && t->net[s->next].len <= bits; s->next++) {
-        while (s->n && !net_inside(&t->net[s->next], t->net[s->at[s->n - 1]].addr, t->net[s->at[s->n - 1]].len))
+    for (; s->next < t->n && t->net[s->next].addr <= addr && t->net[s->next].len <= bits;
+         s->next++) {
+        while (s->n && !net_inside(&t->net[s->next], t->net[s->at[s->n - 1]].addr,
+                                   t->net[s->at[s->n - 1]].len))
             s->n--;
         s->at[s->n++] = s->next;
     }
     while ((addr ^ t->net[s->at[s->n - 1]].addr) & net_mask(t->net[s->at[s->n - 1]].len))
         s->n--;
     // What begins in here and is longer has no words of its own.
-    return *word == t->net[s->at[s->n - 1]].number && (s->next == t->n || (t->net[s->next].addr ^ addr) & net_mask(bits));
+    return *word == t->net[s->at[s->n - 1]].number &&
+           (s->next == t->n || (t->net[s->next].addr ^ addr) & net_mask(bits));
 }
 
 bool nets_check(const struct nets *t)
@@ -166,7 +177,8 @@ bool nets_check(const struct nets *t)
     bool right = t->n >= 1 && !t->net[0].len && t->n <= t->room && t->chunks <= t->chunk_room;
 
     for (uint32_t i = 1; i < t->n && right; i++)
-        right = before(&t->net[i - 1], t->net[i].addr, t->net[i].len) && t->length[t->net[i].number] == t->net[i].len && t->net[i].number < t->n;
+        right = before(&t->net[i - 1], t->net[i].addr, t->net[i].len) &&
+                t->length[t->net[i].number] == t->net[i].len && t->net[i].number < t->n;
     for (uint32_t i = 0; i < NET_FIRST && right; i++)
         right = word_is_right(&s, &t->word[i], i << 16, 16);
     return right && s.next == t->n;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shelf_net.h - the IPv4 prefixes of one side that have shelves: which is the longest around an address?
+// shelf_net.h - the IPv4 prefixes of one side that have shelves: which is the longest around an
+// address?
 //
-// What readers look at is flat: 65,536 words by the first 16 bits of an address, behind them chunks of 256 by the next 8, and by the last 8. A word
-// is the number of the prefix, or says which chunk goes on. Few lines are read of it (lists have some thousands of prefixes, which
-// cluster), without branches and all packets at once: three loads for a host, where a Poptrie, which is much smaller for a full table, takes five.
+// What readers look at is flat: 65,536 words by the first 16 bits of an address, behind them chunks
+// of 256 by the next 8, and by the last 8. A word is the number of the prefix, or says which chunk
+// goes on. Few lines are read of it (lists have some thousands of prefixes, which cluster), without
+// branches and all packets at once: three loads for a host, where a Poptrie, which is much smaller
+// for a full table, takes five.
 //
-// The writer has all prefixes in order besides. None is ever taken away. A new one is written word by word, each of which is right by
-// itself: an address finds the prefix that was around it, or the new one.
+// The writer has all prefixes in order besides. None is ever taken away. A new one is written word
+// by word, each of which is right by itself: an address finds the prefix that was around it, or the
+// new one.
 #ifndef ACL_SHELF_NET_H
 #define ACL_SHELF_NET_H
 

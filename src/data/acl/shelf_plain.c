@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shelf_plain.c - shelves in plain C, whose loops over 16 lanes a compiler makes vectors of (shelf_find.h)
+// shelf_plain.c - shelves in plain C, whose loops over 16 lanes a compiler makes vectors of
+// (shelf_find.h)
 #include "acl/shelf_find.h"
 
 #include <string.h>
@@ -16,7 +17,8 @@ SHELF_INLINE void beyond(uint32_t *d, uint32_t have, const uint32_t *from, const
     uint16_t port[2] = {(uint16_t)have, (uint16_t)(have >> 16)};
 
     for (unsigned k = 0; k < LANE_COUNT; k++)
-        d[k] |= ((uint16_t)(port[0] - (uint16_t)from[k]) > (uint16_t)span[k]) | ((uint16_t)(port[1] - (uint16_t)(from[k] >> 16)) > (uint16_t)(span[k] >> 16));
+        d[k] |= ((uint16_t)(port[0] - (uint16_t)from[k]) > (uint16_t)span[k]) |
+                ((uint16_t)(port[1] - (uint16_t)(from[k] >> 16)) > (uint16_t)(span[k] >> 16));
 }
 
 SHELF_INLINE void l4(uint32_t *d, const lane_row *row, const struct acl_key_l4 *k)

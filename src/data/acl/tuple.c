@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tuple.c - which tuples a list gets
 //
-// Many tuples cost each packet a look at the filter for each; few make long blocks, because unlike rules share a key. So a
-// rule first asks for a coarse tuple, its lengths rounded down (TupleMerge's idea: Daly et al., IEEE/ACM ToN 2019), and only
-// when the block that it would join is long for one that says more: the destination port, exact lengths, both. What does not
-// fit into CORE_TUPLES joins the shortest block that it can.
+// Many tuples cost each packet a look at the filter for each; few make long blocks, because unlike
+// rules share a key. So a rule first asks for a coarse tuple, its lengths rounded down
+// (TupleMerge's idea: Daly et al., IEEE/ACM ToN 2019), and only when the block that it would join
+// is long for one that says more: the destination port, exact lengths, both. What does not fit into
+// CORE_TUPLES joins the shortest block that it can.
 #include "acl/tuple.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@
 
 #define MANY_TUPLES 28u // from here on a new one is made for long blocks only
 #define LONG_BLOCK 16u
-#define PLANNED 1021u // kinds of rules that are told apart; what falls together is made when a rule wants it
+#define PLANNED                                                                                    \
+    1021u // kinds of rules that are told apart; what falls together is made when a rule wants it
 
 static unsigned set_of(const struct acl_rule *r, enum core_side s)
 {
@@ -40,30 +42,35 @@ static unsigned level_of(struct core *c, enum core_side s, unsigned len)
     if (c->len[s][best] == len || c->n_levels[s] == CORE_LEVELS)
         return best;
     c->len[s][c->n_levels[s]] = (uint8_t)len;
-    // Readers cut to lengths that no tuple uses yet before they see one that does (partners: classify_plain.c, classify_simd.c)
+    // Readers cut to lengths that no tuple uses yet before they see one that does (partners:
+    // classify_plain.c, classify_simd.c)
     __atomic_store_n(&c->n_levels[s], c->n_levels[s] + 1, __ATOMIC_RELEASE);
     return c->n_levels[s] - 1u;
 }
 
 static struct tuple tuple_like(const struct acl_rule *r, bool port)
 {
-    return (struct tuple){.port = port, .set = {(uint8_t)set_of(r, CORE_SRC), (uint8_t)set_of(r, CORE_DST)}};
+    return (struct tuple){.port = port,
+                          .set = {(uint8_t)set_of(r, CORE_SRC), (uint8_t)set_of(r, CORE_DST)}};
 }
 
 // The tuple of these lengths (and the rule's sets), or CORE_NONE.
-static unsigned tuple_find(const struct core *c, const struct acl_rule *r, const unsigned len[2], bool port)
+static unsigned tuple_find(const struct core *c, const struct acl_rule *r, const unsigned len[2],
+                           bool port)
 {
     struct tuple like = tuple_like(r, port);
 
     for (unsigned i = 0; i < c->n_tuples; i++) {
         const struct tuple *t = &c->tuple[i];
-        if (c->len[0][t->level[0]] == len[0] && c->len[1][t->level[1]] == len[1] && !memcmp(t->set, like.set, 2) && t->port == port)
+        if (c->len[0][t->level[0]] == len[0] && c->len[1][t->level[1]] == len[1] &&
+            !memcmp(t->set, like.set, 2) && t->port == port)
             return i;
     }
     return CORE_NONE;
 }
 
-static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsigned len[2], bool port)
+static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsigned len[2],
+                           bool port)
 {
     struct tuple t = tuple_like(r, port);
 
@@ -76,8 +83,11 @@ static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsig
     if (port)
         __atomic_store_n(&c->ports, true, __ATOMIC_RELAXED);
     for (unsigned s = 0; s < 2; s++)
-        if (c->gate[s].level != CORE_NONE && (t.set[s] != CORE_NONE || c->len[s][t.level[s]] + GATE_SPREAD < c->len[s][c->gate[s].level]))
-            __atomic_store_n(&c->gate[s].always, c->gate[s].always | 1u << c->n_tuples, __ATOMIC_RELAXED);
+        if (c->gate[s].level != CORE_NONE &&
+            (t.set[s] != CORE_NONE ||
+             c->len[s][t.level[s]] + GATE_SPREAD < c->len[s][c->gate[s].level]))
+            __atomic_store_n(&c->gate[s].always, c->gate[s].always | 1u << c->n_tuples,
+                             __ATOMIC_RELAXED);
     c->tuple[c->n_tuples] = t;
     fence_of_tuple(c, c->n_tuples);
     __atomic_store_n(&c->n_tuples, c->n_tuples + 1, __ATOMIC_RELEASE); // partner: burst_begin
@@ -87,7 +97,8 @@ static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsig
 static bool may_join(const struct core *c, const struct tuple *t, const struct acl_rule *r)
 {
     for (unsigned s = 0; s < 2; s++)
-        if ((t->set[s] != CORE_NONE && t->set[s] != set_of(r, s)) || c->len[s][t->level[s]] > rule_len(r, s))
+        if ((t->set[s] != CORE_NONE && t->set[s] != set_of(r, s)) ||
+            c->len[s][t->level[s]] > rule_len(r, s))
             return false;
     return !t->port || has_port(r);
 }
@@ -106,7 +117,8 @@ static bool wish_port(unsigned wish)
     return wish & 1;
 }
 
-// Where a side says nothing, most packets that come by have another port: better to ask for it at once.
+// Where a side says nothing, most packets that come by have another port: better to ask for it at
+// once.
 static struct wishes wishes_of(const struct core *c, const struct acl_rule *r)
 {
     struct wishes w = {.last = WISHES};
@@ -126,27 +138,33 @@ struct choice {
 };
 
 // Short blocks first, among them the finest tuple; else the shortest block.
-static void consider(struct core *c, const struct acl_rule *r, unsigned t, unsigned (*chain)(const struct core *, uint32_t), struct choice *best)
+static void consider(struct core *c, const struct acl_rule *r, unsigned t,
+                     unsigned (*chain)(const struct core *, uint32_t), struct choice *best)
 {
     const struct tuple *p = &c->tuple[t];
     struct choice new = {t, chain(c, (uint32_t)(head_of(c, tuple_key(c, p, r)) - c->head)),
-                         c->len[0][p->level[0]] + c->len[1][p->level[1]] + 16u * p->port + 32u * ((p->set[0] != CORE_NONE) + (p->set[1] != CORE_NONE))};
+                         c->len[0][p->level[0]] + c->len[1][p->level[1]] + 16u * p->port +
+                             32u * ((p->set[0] != CORE_NONE) + (p->set[1] != CORE_NONE))};
     bool is_short = new.chain < c->shape.limit, was_short = best->chain < c->shape.limit;
 
-    if (best->tuple == CORE_NONE || (is_short && (!was_short || new.bits > best->bits)) || (!is_short && new.chain < best->chain))
+    if (best->tuple == CORE_NONE || (is_short && (!was_short || new.bits > best->bits)) ||
+        (!is_short && new.chain < best->chain))
         *best = new;
 }
 
-unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head))
+unsigned tuple_choose(struct core *c, const struct acl_rule *r,
+                      unsigned (*chain)(const struct core *c, uint32_t head))
 {
     const struct wishes w = wishes_of(c, r);
     struct choice best = {CORE_NONE, 0, 0};
 
     for (unsigned s = 0; s < 2; s++)
         if (set_of(r, s) != CORE_NONE)
-            __atomic_store_n(&c->sets[s], c->sets[s] | UINT64_C(1) << set_of(r, s), __ATOMIC_RELAXED);
+            __atomic_store_n(&c->sets[s], c->sets[s] | UINT64_C(1) << set_of(r, s),
+                             __ATOMIC_RELAXED);
     for (unsigned i = w.first; i < w.last; i++) {
-        unsigned t = wish_port(i) && !has_port(r) ? CORE_NONE : tuple_find(c, r, w.len[i / 2], wish_port(i));
+        unsigned t =
+            wish_port(i) && !has_port(r) ? CORE_NONE : tuple_find(c, r, w.len[i / 2], wish_port(i));
         if (t == CORE_NONE)
             continue;
         consider(c, r, t, chain, &best);
@@ -157,10 +175,12 @@ unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain
     for (unsigned t = 1; t < c->n_tuples; t++) // not the one that every packet asks
         if (may_join(c, &c->tuple[t], r))
             consider(c, r, t, chain, &best);
-    if (best.tuple != CORE_NONE && best.chain < (c->n_tuples < MANY_TUPLES ? wished ? c->shape.limit : 0 : LONG_BLOCK))
+    if (best.tuple != CORE_NONE &&
+        best.chain < (c->n_tuples < MANY_TUPLES ? wished ? c->shape.limit : 0 : LONG_BLOCK))
         return best.tuple;
     for (unsigned i = w.first; i < w.last; i++)
-        if ((!wish_port(i) || has_port(r)) && tuple_find(c, r, w.len[i / 2], wish_port(i)) == CORE_NONE) {
+        if ((!wish_port(i) || has_port(r)) &&
+            tuple_find(c, r, w.len[i / 2], wish_port(i)) == CORE_NONE) {
             unsigned t = tuple_make(c, r, w.len[i / 2], wish_port(i));
             if (t != CORE_NONE)
                 consider(c, r, t, chain, &best);
@@ -186,7 +206,9 @@ void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tupl
         if (!is_for_tuples(c, r, i, tuple))
             continue;
         struct wishes w = wishes_of(c, rule);
-        at = hash_mix32(w.len[0][0] << 8 | w.len[0][1] | w.first << 16 | set_of(rule, 0) << 17 | set_of(rule, 1) << 25) % PLANNED;
+        at = hash_mix32(w.len[0][0] << 8 | w.len[0][1] | w.first << 16 | set_of(rule, 0) << 17 |
+                        set_of(rule, 1) << 25) %
+             PLANNED;
         wish[at].rules++;
         wish[at].by = r->slot[i];
     }

@@ -5,12 +5,15 @@
 //   out    those that are permitted, in the same order
 //   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE; ICMP errors, TCP resets
 //
-// Packets of one list are asked about together (acl_decide.c). Interfaces of a burst rarely have several lists; then list after list
-// is asked.
+// Packets of one list are asked about together (acl_decide.c). Interfaces of a burst rarely have
+// several lists; then list after list is asked.
 //
-// What is asked:   in   all IP packets that an interface receives, those for ourselves too; before what they are punted or copied for
-//                  out  what is forwarded, also when it comes back from hold or is to be cut; each copy of multicast
-// What is not:     frames that are no IP (ARP, IS-IS …); what the kernel sends by a TAP, and our own ICMP errors
+// What is asked:   in   all IP packets that an interface receives, those for ourselves too; before
+// what they are punted or copied for
+//                  out  what is forwarded, also when it comes back from hold or is to be cut; each
+//                  copy of multicast
+// What is not:     frames that are no IP (ARP, IS-IS …); what the kernel sends by a TAP, and our
+// own ICMP errors
 #include "forwarder/acl.h"
 
 #include "forwarder/acl_key.h"
@@ -20,11 +23,14 @@
 #include "forwarder/forbidden.h"
 
 static const uint8_t everyone[BURST_MAX] = {
-    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
-    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-// Packets without a key end, a bit for each in `none`: those of the list. `at` gets the rest. The mask of those that end.
-static __rte_noinline uint64_t end_unreadable(struct forwarder *f, struct burst *b, struct acl_group *a, uint8_t *at, uint64_t none)
+// Packets without a key end, a bit for each in `none`: those of the list. `at` gets the rest. The
+// mask of those that end.
+static __rte_noinline uint64_t end_unreadable(struct forwarder *f, struct burst *b,
+                                              struct acl_group *a, uint8_t *at, uint64_t none)
 {
     uint64_t gone = 0;
     unsigned n = 0;
@@ -52,7 +58,8 @@ static uint64_t make_keys(const struct burst *b, union acl_keys *key)
 static __rte_noinline void close_gaps(struct forwarder *f, struct burst *b, uint64_t gone)
 {
     for (unsigned k = 0; k < f->n_ways; k++)
-        f->way[k].at = (uint8_t)(f->way[k].at - __builtin_popcountll(gone & ((1ull << f->way[k].at) - 1)));
+        f->way[k].at =
+            (uint8_t)(f->way[k].at - __builtin_popcountll(gone & ((1ull << f->way[k].at) - 1)));
     burst_remove(b, gone);
 }
 
@@ -102,7 +109,8 @@ static void gather(struct acl_group *a, uint8_t *at, const uint16_t *list, uint6
 }
 
 // list[i]: of packet i, 0 = none.
-static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b, const uint16_t *list, bool out)
+static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b,
+                                            const uint16_t *list, bool out)
 {
     struct acl_group a = {.out = out};
     uint64_t left = UINT64_MAX >> (BURST_MAX - b->n), gone = 0, none = 0;
@@ -182,7 +190,8 @@ void acl_out(struct forwarder *f, struct burst *b)
 }
 
 // One packet, and its list.
-static enum drop_reason ask_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface, bool out)
+static enum drop_reason ask_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                                bool out)
 {
     uint16_t list = out ? list_out(iface) : list_in(iface);
     const struct acl_content *c = acl_content_of(list);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_act.c - what an access list's rule asks for besides letting the packet go
 //
-// In this order: it is logged, one of so many; a watch takes a copy; it is denied, in silence, or rejected, and its sender
-// told; it is policed; it goes to another next hop than the FIB's. A rule may ask for several of these.
+// In this order: it is logged, one of so many; a watch takes a copy; it is denied, in silence, or
+// rejected, and its sender told; it is policed; it goes to another next hop than the FIB's. A rule
+// may ask for several of these.
 //
-// Rejected TCP is reset (tcp_reset.c), everything else gets ICMP unreachable, administratively prohibited (RFC 1812 5.2.7.1,
-// RFC 4443 3.1), in the limits of all ICMP errors.
+// Rejected TCP is reset (tcp_reset.c), everything else gets ICMP unreachable, administratively
+// prohibited (RFC 1812 5.2.7.1, RFC 4443 3.1), in the limits of all ICMP errors.
 //
-// Neighbor discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and advertisements of neighbors that
-// come from the link (hop limit 255) pass an input list whatever it says, and are not counted.
+// Neighbor discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and
+// advertisements of neighbors that come from the link (hop limit 255) pass an input list whatever
+// it says, and are not counted.
 //
-// Policy routing: a packet goes the way that the FIB of its virtual router has to the rule's address, while that ends at a
-// resolved neighbor or a group; else the way to its own, as if the rule said permit alone. What is for ourselves stays ours.
+// Policy routing: a packet goes the way that the FIB of its virtual router has to the rule's
+// address, while that ends at a resolved neighbor or a group; else the way to its own, as if the
+// rule said permit alone. What is for ourselves stays ours.
 #include "base/hash.h"
 #include "forwarder/acl.h"
 #include "forwarder/icmp.h"
@@ -24,12 +27,18 @@
 #include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
-enum { ICMP4_UNREACHABLE = 3, ICMP4_CODE_PROHIBITED = 13, ICMP6_UNREACHABLE = 1, ICMP6_CODE_PROHIBITED = 1 };
+enum {
+    ICMP4_UNREACHABLE = 3,
+    ICMP4_CODE_PROHIBITED = 13,
+    ICMP6_UNREACHABLE = 1,
+    ICMP6_CODE_PROHIBITED = 1
+};
 enum { ICMP6_NEIGH_SOLICIT = 135, ICMP6_NEIGH_ADVERT = 136 };
 
 static const struct acl_key_l4 *l4_of(const struct burst *b, const void *key)
 {
-    return b->family == IP4 ? &((const struct acl_key4 *)key)->l4 : &((const struct acl_key6 *)key)->l4;
+    return b->family == IP4 ? &((const struct acl_key4 *)key)->l4
+                            : &((const struct acl_key6 *)key)->l4;
 }
 
 static struct acl_key6 wide_key(const struct burst *b, const struct acl_verdict *v)
@@ -50,12 +59,15 @@ static struct acl_key6 wide_key(const struct burst *b, const struct acl_verdict 
 static bool is_neighbor_discovery(const struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i];
-    bool readable = b->family == IP6 && RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]) > IP6_HDR;
+    bool readable =
+        b->family == IP6 && RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]) > IP6_HDR;
 
-    return readable && ip[6] == PROTO_ICMP6 && ip[7] == 255 && (ip[IP6_HDR] == ICMP6_NEIGH_SOLICIT || ip[IP6_HDR] == ICMP6_NEIGH_ADVERT);
+    return readable && ip[6] == PROTO_ICMP6 && ip[7] == 255 &&
+           (ip[IP6_HDR] == ICMP6_NEIGH_SOLICIT || ip[IP6_HDR] == ICMP6_NEIGH_ADVERT);
 }
 
-static void uncount(struct forwarder *f, const struct burst *b, unsigned i, const struct acl_verdict *v)
+static void uncount(struct forwarder *f, const struct burst *b, unsigned i,
+                    const struct acl_verdict *v)
 {
     struct acl_hits *h = &v->c->hits[f->dry ? 0 : f->index][v->place];
 
@@ -72,20 +84,30 @@ static bool is_turn(struct forwarder *f, uint16_t every)
     return every <= 1 || (f->acl_random >> 32) * every >> 32 == 0;
 }
 
-static void log_packet(struct forwarder *f, const struct burst *b, unsigned i, const struct acl_verdict *v, const struct acl_action *a)
+static void log_packet(struct forwarder *f, const struct burst *b, unsigned i,
+                       const struct acl_verdict *v, const struct acl_action *a)
 {
     if (f->dry || !is_turn(f, a->log_every))
         return;
-    struct acl_log_entry e = {.tsc = f->now, .rule = a->number, .list = v->list, .iface = v->iface, .len = b->len[i],
-                              .family = b->family, .verb = a->verb, .out = v->out, .key = wide_key(b, v)};
+    struct acl_log_entry e = {.tsc = f->now,
+                              .rule = a->number,
+                              .list = v->list,
+                              .iface = v->iface,
+                              .len = b->len[i],
+                              .family = b->family,
+                              .verb = a->verb,
+                              .out = v->out,
+                              .key = wide_key(b, v)};
     acl_log_put(&e);
 }
 
-static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i, const struct acl_action *a)
+static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i,
+                          const struct acl_action *a)
 {
     unsigned watch = acl_mirror_watch(a->mirror);
 
-    if (!f->dry && watch < WATCH_MAX && packet_l2_len(b->pkt[i], b->ip[i])) // of what was held the frame is gone
+    if (!f->dry && watch < WATCH_MAX &&
+        packet_l2_len(b->pkt[i], b->ip[i])) // of what was held the frame is gone
         watch_one(f, watch, b->pkt[i], b->iface[i]);
 }
 
@@ -103,7 +125,8 @@ static void reject(struct forwarder *f, struct burst *b, unsigned i, const struc
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_PROHIBITED, 0);
 }
 
-// Next hop of kind ADJACENCY or GROUP; 0: there is no way there now, or none for packets of this family.
+// Next hop of kind ADJACENCY or GROUP; 0: there is no way there now, or none for packets of this
+// family.
 static uint32_t way_to(const struct forwarder *f, uint16_t redirect, uint16_t vr, uint8_t family)
 {
     const struct ip_addr *to = acl_redirect_to(redirect);
@@ -129,7 +152,8 @@ static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uin
     f->way[f->n_ways++].nexthop = way;
 }
 
-enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i, const struct acl_verdict *v)
+enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
+                         const struct acl_verdict *v)
 {
     const struct acl_action *a = &v->c->action[v->place];
 
@@ -156,8 +180,17 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i, const
 void acl_note(struct forwarder *f, const struct burst *b, const struct acl_verdict *v)
 {
     const struct acl_action *a = &v->c->action[v->place];
-    uint32_t way = a->extra & ACL_REDIRECT && !v->out ? way_to(f, a->redirect, iface_get(v->iface)->vr, b->family) : 0;
+    uint32_t way = a->extra & ACL_REDIRECT && !v->out
+                       ? way_to(f, a->redirect, iface_get(v->iface)->vr, b->family)
+                       : 0;
 
-    f->record.acl = (struct passage_acl){.list = v->list, .iface = v->iface, .out = v->out, .rules = v->c->engine != NULL, .rule = a->number,
-                                         .verb = a->verb, .extra = a->extra, .nexthop = way, .key = wide_key(b, v)};
+    f->record.acl = (struct passage_acl){.list = v->list,
+                                         .iface = v->iface,
+                                         .out = v->out,
+                                         .rules = v->c->engine != NULL,
+                                         .rule = a->number,
+                                         .verb = a->verb,
+                                         .extra = a->extra,
+                                         .nexthop = way,
+                                         .key = wide_key(b, v)};
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_decide.c - which rule each packet of a group matches, and what that means for it
 //
-// The verdict cache or the engine names a slot for each packet, each is counted for its rule, and a byte a rule says whether that
-// was all. What is more is acl_act.c's, packet by packet.
+// The verdict cache or the engine names a slot for each packet, each is counted for its rule, and a
+// byte a rule says whether that was all. What is more is acl_act.c's, packet by packet.
 //
-// How much is read of the packets depends on who is asked. Without rules nothing: they are counted and the default is looked at
-// once. A list of rules by address sets, or any of ours that the cache stands aside for (nothing hits: scans, attacks, very many flows),
-// is given addresses, and asks for the rest of those packets whose addresses some rule comes near. The cache and rte_acl get whole keys.
-// The last is also for bursts in which some packet is more than a plain header (acl_sources).
+// How much is read of the packets depends on who is asked. Without rules nothing: they are counted
+// and the default is looked at once. A list of rules by address sets, or any of ours that the cache
+// stands aside for (nothing hits: scans, attacks, very many flows), is given addresses, and asks
+// for the rest of those packets whose addresses some rule comes near. The cache and rte_acl get
+// whole keys. The last is also for bursts in which some packet is more than a plain header
+// (acl_sources).
 //
-// The few addresses that a large set's filter leaves open cost reads of memory that wait for each other. Meanwhile the burst's destinations are
-// looked up, which ip4_fwd would do afterwards.
+// The few addresses that a large set's filter leaves open cost reads of memory that wait for each
+// other. Meanwhile the burst's destinations are looked up, which ip4_fwd would do afterwards.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -43,7 +45,8 @@ static uint32_t epoch_of(const struct acl_content *c)
     return __atomic_load_n(&c->epoch, __ATOMIC_ACQUIRE);
 }
 
-void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g, const union acl_keys *key, uint32_t *slot, unsigned n)
+void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g,
+                  const union acl_keys *key, uint32_t *slot, unsigned n)
 {
     const struct acl_asked asked = {ours4, ours6, g->c->engine, g->list, epoch_of(g->c)};
     bool cached = f->acl_cache && g->c->cached;
@@ -68,7 +71,8 @@ static void read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4)
     acl_read_late(((const struct late *)ctx)->b, which, l4);
 }
 
-// The FIB's work for ip4_fwd. Most packets of the burst pass, as far as one knows when this is called.
+// The FIB's work for ip4_fwd. Most packets of the burst pass, as far as one knows when this is
+// called.
 static void look_up(void *ctx)
 {
     const struct late *l = ctx;
@@ -90,9 +94,11 @@ bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g)
         return false;
     if (unlikely(!acl_sources(b, src)))
         return false;
-    bool ahead = family == ACL_IP4 && !g->out && !(b->features & IFACE_REDIRECT); // redirect4 changes what it finds
+    bool ahead = family == ACL_IP4 && !g->out &&
+                 !(b->features & IFACE_REDIRECT); // redirect4 changes what it finds
     struct late whom = {f, b};
-    const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6, read_late, ahead ? look_up : NULL, &whom};
+    const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6,
+                                  read_late, ahead ? look_up : NULL, &whom};
     acl_classify_late(list, family, &late, g->slot, b->n);
     g->named = true;
     return true;
@@ -131,7 +137,8 @@ struct one_key {
 };
 
 // NULL: the list has no rules. `room`: for one that has not been made.
-static const void *key_of(const struct burst *b, const struct acl_group *g, unsigned i, struct one_key *room)
+static const void *key_of(const struct burst *b, const struct acl_group *g, unsigned i,
+                          struct one_key *room)
 {
     if (!g->c->engine)
         return NULL;
@@ -142,15 +149,20 @@ static const void *key_of(const struct burst *b, const struct acl_group *g, unsi
 }
 
 // Those of `odd`, numbers among the asked, one by one. The mask of those that end, in the burst.
-static __rte_noinline uint64_t act(struct forwarder *f, struct burst *b, const struct acl_group *g, uint64_t odd)
+static __rte_noinline uint64_t act(struct forwarder *f, struct burst *b, const struct acl_group *g,
+                                   uint64_t odd)
 {
     uint64_t gone = 0;
 
     for (; odd; odd &= odd - 1) {
         unsigned k = (unsigned)__builtin_ctzll(odd), i = g->at[k];
         struct one_key room;
-        struct acl_verdict v = {.c = g->c, .place = acl_place(g->c, g->slot[k]), .list = g->list, .iface = bound(b, i, g->out),
-                                .out = g->out, .key = key_of(b, g, i, &room)};
+        struct acl_verdict v = {.c = g->c,
+                                .place = acl_place(g->c, g->slot[k]),
+                                .list = g->list,
+                                .iface = bound(b, i, g->out),
+                                .out = g->out,
+                                .key = key_of(b, g, i, &room)};
         enum drop_reason why = acl_act(f, b, i, &v);
         if (why == DROP_NONE)
             continue;
@@ -165,8 +177,13 @@ static void note(struct forwarder *f, const struct burst *b, const struct acl_gr
     unsigned i = g->at[0];
     struct one_key room;
 
-    acl_note(f, b, &(struct acl_verdict){.c = g->c, .place = acl_place(g->c, g->c->engine ? g->slot[0] : ACL_MISS), .list = g->list,
-                                         .iface = bound(b, i, g->out), .out = g->out, .key = key_of(b, g, i, &room)});
+    acl_note(f, b,
+             &(struct acl_verdict){.c = g->c,
+                                   .place = acl_place(g->c, g->c->engine ? g->slot[0] : ACL_MISS),
+                                   .list = g->list,
+                                   .iface = bound(b, i, g->out),
+                                   .out = g->out,
+                                   .key = key_of(b, g, i, &room)});
 }
 
 // --- counting ---
@@ -182,9 +199,11 @@ static void hit(struct acl_hits *h, uint64_t packets, uint64_t bytes)
     h->bytes += bytes;
 }
 
-// Those of `left` whose slot is that of the first of them, all counted at once: a counter that is written for one packet after the other
-// makes each wait for the one before. `all`: the asked are the burst. Leaves the mask of the rest in *left.
-INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const struct acl_group *g, uint64_t *left, bool all)
+// Those of `left` whose slot is that of the first of them, all counted at once: a counter that is
+// written for one packet after the other makes each wait for the one before. `all`: the asked are
+// the burst. Leaves the mask of the rest in *left.
+INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const struct acl_group *g,
+                            uint64_t *left, bool all)
 {
     const uint32_t common = g->slot[__builtin_ctzll(*left)], place = acl_place(g->c, common);
     uint64_t same = 0, bytes = 0;
@@ -196,9 +215,11 @@ INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const st
     for (; all && k + 8 <= g->n; k += 8) {
         __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(g->slot + k)), want);
         __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(g->slot + k + 4)), want);
-        __m128i eight = _mm_packs_epi32(low, high), len = _mm_and_si128(_mm_loadu_si128((const __m128i *)(b->len + k)), eight);
+        __m128i eight = _mm_packs_epi32(low, high),
+                len = _mm_and_si128(_mm_loadu_si128((const __m128i *)(b->len + k)), eight);
         same |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_packs_epi16(eight, zero)) << k;
-        sum = _mm_add_epi32(sum, _mm_add_epi32(_mm_unpacklo_epi16(len, zero), _mm_unpackhi_epi16(len, zero)));
+        sum = _mm_add_epi32(
+            sum, _mm_add_epi32(_mm_unpacklo_epi16(len, zero), _mm_unpackhi_epi16(len, zero)));
     }
     sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
     bytes = (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
@@ -214,9 +235,11 @@ INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const st
     return g->c->verb[place] != ACL_PERMIT ? same : 0;
 }
 
-// Counts each for its rule, behind the index of the forwarder; nothing in a dry run. The mask, of numbers among the asked, of
-// those about whom more is to be said than that they pass. Most packets of a burst match one rule, or one of two.
-INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct acl_group *g, bool all)
+// Counts each for its rule, behind the index of the forwarder; nothing in a dry run. The mask, of
+// numbers among the asked, of those about whom more is to be said than that they pass. Most packets
+// of a burst match one rule, or one of two.
+INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct acl_group *g,
+                      bool all)
 {
     uint64_t others = all_of(g->n), odd = count_alike(f, b, g, &others, all);
 

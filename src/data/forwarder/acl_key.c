@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_key.c - see acl_key.h
 //
-// Fragments: the first one has ports, flags, type and code as a whole packet has, and must have all of them; later ones have
-// none. A later fragment of TCP that begins within the header (offset 1) is refused: it would write over flags that a list has
-// already judged (RFC 3128). An IPv6 packet that is a fragment by its header alone (RFC 6946) is a whole one.
+// Fragments: the first one has ports, flags, type and code as a whole packet has, and must have all
+// of them; later ones have none. A later fragment of TCP that begins within the header (offset 1)
+// is refused: it would write over flags that a list has already judged (RFC 3128). An IPv6 packet
+// that is a fragment by its header alone (RFC 6946) is a whole one.
 //
-// IPv6: the upper layer is behind the extension headers (ip6_chain.h), within the first HEADERS_READ bytes.
+// IPv6: the upper layer is behind the extension headers (ip6_chain.h), within the first
+// HEADERS_READ bytes.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -20,11 +22,12 @@
 
 // Bytes of the upper layer's header that are asked for.
 static const uint8_t l4_bytes[256] = {
-    [PROTO_TCP] = 14, [PROTO_UDP] = 4, [PROTO_UDPLITE] = 4, [PROTO_SCTP] = 4, [PROTO_ICMP] = 2, [PROTO_ICMP6] = 2,
+    [PROTO_TCP] = 14, [PROTO_UDP] = 4,  [PROTO_UDPLITE] = 4,
+    [PROTO_SCTP] = 4, [PROTO_ICMP] = 2, [PROTO_ICMP6] = 2,
 };
 
-// Ports, flags, type and code at l4, of which `left` bytes may be read. Without branches on what kind of packet it is: that is
-// what traffic mixes.
+// Ports, flags, type and code at l4, of which `left` bytes may be read. Without branches on what
+// kind of packet it is: that is what traffic mixes.
 INLINE bool read_l4(const uint8_t *l4, int32_t left, uint8_t proto, struct acl_key_l4 *k)
 {
     unsigned need = l4_bytes[proto];
@@ -65,7 +68,8 @@ static __rte_noinline bool fragment_key4(const uint8_t *ip, int32_t end, struct 
 INLINE bool key4(const struct burst *b, unsigned i, struct acl_key4 *k)
 {
     const uint8_t *ip = b->ip[i];
-    int32_t end = (int32_t)RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]), hlen = (ip[0] & 15) * 4;
+    int32_t end = (int32_t)RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]),
+            hlen = (ip[0] & 15) * 4;
 
     store64(&k->src_be, load64(ip + 12));
     k->l4.proto = ip[9];
@@ -153,7 +157,9 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
 // --- late ---
 
 #define L4_MOST 14u // of l4_bytes
-#define FRAGMENT_OR_OPTIONS 0xff3f0000000000ffull // of an IPv4 header's first 8 bytes, as loaded: version and length, MF and offset
+#define FRAGMENT_OR_OPTIONS                                                                        \
+    0xff3f0000000000ffull // of an IPv4 header's first 8 bytes, as loaded: version and length, MF
+                          // and offset
 
 static bool is_odd4(const uint8_t *ip)
 {
@@ -166,7 +172,8 @@ INLINE unsigned sources4_in_fours(const struct burst *b, uint32_t *src, bool *od
     unsigned i = 0;
 
 #ifdef __SSE2__
-    const __m128i plain = _mm_cvtsi32_si128(0x45), asked = _mm_set_epi64x(0, (long long)FRAGMENT_OR_OPTIONS);
+    const __m128i plain = _mm_cvtsi32_si128(0x45),
+                  asked = _mm_set_epi64x(0, (long long)FRAGMENT_OR_OPTIONS);
     __m128i other = _mm_setzero_si128();
 
     for (; i + 4 <= b->n; i += 4) { // words 0..3 of each header: the last one is the source
@@ -175,7 +182,8 @@ INLINE unsigned sources4_in_fours(const struct burst *b, uint32_t *src, bool *od
             h[j] = _mm_loadu_si128((const __m128i *)b->ip[i + j]);
             other = _mm_or_si128(other, _mm_xor_si128(h[j], plain));
         }
-        _mm_storeu_si128((__m128i *)(src + i), _mm_unpackhi_epi64(_mm_unpackhi_epi32(h[0], h[1]), _mm_unpackhi_epi32(h[2], h[3])));
+        _mm_storeu_si128((__m128i *)(src + i), _mm_unpackhi_epi64(_mm_unpackhi_epi32(h[0], h[1]),
+                                                                  _mm_unpackhi_epi32(h[2], h[3])));
     }
     other = _mm_cmpeq_epi8(_mm_and_si128(other, asked), _mm_setzero_si128());
     *odd |= _mm_movemask_epi8(other) != 0xffff;
@@ -191,7 +199,8 @@ static bool any_shorter(const struct burst *b, uint16_t least)
 #ifdef __SSE2__
     __m128i lack = _mm_setzero_si128();
     for (; i + 8 <= b->n; i += 8)
-        lack = _mm_or_si128(lack, _mm_subs_epu16(_mm_set1_epi16((short)least), _mm_loadu_si128((const __m128i *)(b->len + i))));
+        lack = _mm_or_si128(lack, _mm_subs_epu16(_mm_set1_epi16((short)least),
+                                                 _mm_loadu_si128((const __m128i *)(b->len + i))));
     any = _mm_movemask_epi8(_mm_cmpeq_epi8(lack, _mm_setzero_si128())) != 0xffff;
 #endif
     for (; i < b->n; i++)
@@ -243,6 +252,7 @@ void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4)
         l4[i].proto = ip[four ? 9 : 6];
         l4[i].dscp = four ? ip[1] >> 2 : (uint8_t)((ip[0] & 15) << 2 | ip[1] >> 6);
         l4[i].part = ACL_WHOLE;
-        read_l4(ip + (four ? IP4_HDR : IP6_HDR), (int32_t)l4_bytes[l4[i].proto], l4[i].proto, &l4[i]);
+        read_l4(ip + (four ? IP4_HDR : IP6_HDR), (int32_t)l4_bytes[l4[i].proto], l4[i].proto,
+                &l4[i]);
     }
 }

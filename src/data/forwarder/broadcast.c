@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exit broadcast: packets to the broadcast address of a subnet of ours, from elsewhere
 //
-// They never leave to one host. When the interface of the subnet passes them on (`directed-broadcast`, off unless
-// configured: RFC 2644), they leave to everybody on the link, otherwise they end here by name. No error is sent
-// about one (RFC 1812 4.3.2.7), nor is one that is larger than the link cut.
+// They never leave to one host. When the interface of the subnet passes them on
+// (`directed-broadcast`, off unless configured: RFC 2644), they leave to everybody on the link,
+// otherwise they end here by name. No error is sent about one (RFC 1812 4.3.2.7), nor is one that
+// is larger than the link cut.
 #include "forwarder/acl.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -20,7 +21,8 @@ static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)
         return DROP_IP4_MARTIAN_SRC;
     if (expired)
         return DROP_IP4_TTL;
-    return nexthop_word_mtu(word) && b->len[i] > nexthop_word_mtu(word) ? DROP_IP4_TOO_BIG : DROP_NONE;
+    return nexthop_word_mtu(word) && b->len[i] > nexthop_word_mtu(word) ? DROP_IP4_TOO_BIG
+                                                                        : DROP_NONE;
 }
 
 enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired)
@@ -37,7 +39,9 @@ enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, boo
     one->len[at] = b->len[i];
     one->size[at] = 0;
     one->nh[at] = b->nh[i];
-    (void)f->lanes->take(one, b->kind != BURST_RESUMED); // sets what ether_out needs; its verdict is what brought us here
+    (void)f->lanes->take(
+        one,
+        b->kind != BURST_RESUMED); // sets what ether_out needs; its verdict is what brought us here
     ether_out(f, one);
     return DROP_NONE;
 }

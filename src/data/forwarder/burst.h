@@ -8,10 +8,10 @@
 // without exceptions is never moved.
 //
 //     set by      field
-//     ether_in    pkt ip iface vr, mixed, features, chained, l2, size, len; of plain packets also bytes, and what ip4/6_in sets
-//     ip4/6_in    len (as the header says) dst hop
-//     features    sometimes nh ahead of fwd, found
-//     fwd         nh word header out_iface out_port hop_out size, out_ports, in_place, same
+//     ether_in    pkt ip iface vr, mixed, features, chained, l2, size, len; of plain packets also
+//     bytes, and what ip4/6_in sets ip4/6_in    len (as the header says) dst hop features sometimes
+//     nh ahead of fwd, found fwd         nh word header out_iface out_port hop_out size, out_ports,
+//     in_place, same
 //
 // Arrays have room for a block more than a burst: the vector code of lanes works
 // on whole blocks, and what it writes behind the last packet means nothing.
@@ -43,7 +43,8 @@ struct burst {
     bool mixed;     // packets of several virtual routers
     bool chained;   // some packet may have more than one segment
     bool found;     // nh[] is what the FIB says: looked up ahead of ip4_fwd
-    bool in_place;  // each frame leaves with as many bytes in front of the IP header as it came with, l2
+    bool in_place;  // each frame leaves with as many bytes in front of the IP header as it came
+                    // with, l2
     bool same;      // and with the length that it came with: the mbufs stay as they are
     uint8_t l2;     // bytes in front of the IP header of each frame, 0 = not the same for all
     uint16_t features; // enum iface_flag, of all interfaces they came in by
@@ -52,15 +53,18 @@ struct burst {
     struct rte_mbuf *pkt[BURST_ROOM] __attribute__((aligned(64)));
     uint8_t *ip[BURST_ROOM];     // IP header, in the first segment
     uint64_t word[BURST_ROOM];   // next hop's word as it was when the packet was looked at
-    const uint8_t *header[BURST_ROOM]; // the end of its next hop's rewrite: the new Ethernet header, but for the EtherType, is in front of that
+    const uint8_t *header[BURST_ROOM]; // the end of its next hop's rewrite: the new Ethernet
+                                       // header, but for the EtherType, is in front of that
     uint32_t nh[BURST_ROOM];     // next-hop id
-    uint32_t hop[BURST_ROOM];    // bytes 8..11 of the IPv4 header, 4..7 of the IPv6 header: with the TTL, as received
+    uint32_t hop[BURST_ROOM]; // bytes 8..11 of the IPv4 header, 4..7 of the IPv6 header: with the
+                              // TTL, as received
     uint32_t hop_out[BURST_ROOM]; // the same as it will be sent
     uint16_t iface[BURST_ROOM];  // came in by
     uint16_t vr[BURST_ROOM];     // virtual router of that interface
     uint16_t out_iface[BURST_ROOM], out_port[BURST_ROOM]; // leaves by
-    uint16_t len[BURST_ROOM];    // bytes from `ip` on: at first of the frame, then of the packet (frames may be padded)
-    uint16_t size[BURST_ROOM];   // bytes of the frame: as it came (0 = not known), then as it leaves
+    uint16_t len[BURST_ROOM];  // bytes from `ip` on: at first of the frame, then of the packet
+                               // (frames may be padded)
+    uint16_t size[BURST_ROOM]; // bytes of the frame: as it came (0 = not known), then as it leaves
     uint8_t why[BURST_ROOM];     // BURST_LOCAL: enum drop_reason when the packet is not for us
     union {
         ip4_t dst4[BURST_ROOM];

@@ -8,8 +8,8 @@
 #include "forwarder/packet.h"
 #include "forwarder/state.h"
 
-// Why a packet ended, for who watches drops: bits 0-7 enum drop_reason, NONE = its work is done; 8-23 interface; 24 it starts
-// at its IP header.
+// Why a packet ended, for who watches drops: bits 0-7 enum drop_reason, NONE = its work is done;
+// 8-23 interface; 24 it starts at its IP header.
 static inline uint32_t dead_word(uint16_t iface, enum drop_reason reason, bool bare)
 {
     return (uint32_t)reason | (uint32_t)iface << 8 | (uint32_t)bare << 24;
@@ -35,21 +35,26 @@ static inline void drop_count(struct forwarder *f, uint16_t iface, enum drop_rea
 }
 
 // Ends packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
-static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason)
+static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
+                               enum drop_reason reason)
 {
     drop_count(f, iface, reason);
     packet_end(f, m, dead_word(iface, reason, false));
 }
 
-// The same, of a packet that has no Ethernet header any more, or not yet: it starts at its IP header.
-static inline void packet_drop_bare(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason)
+// The same, of a packet that has no Ethernet header any more, or not yet: it starts at its IP
+// header.
+static inline void packet_drop_bare(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
+                                    enum drop_reason reason)
 {
     drop_count(f, iface, reason);
     packet_end(f, m, dead_word(iface, reason, true));
 }
 
-// Packet i of b, with or without its Ethernet header: held, made by us, or ready to be cut, it has none.
-static inline void packet_drop_of(struct forwarder *f, const struct burst *b, unsigned i, enum drop_reason reason)
+// Packet i of b, with or without its Ethernet header: held, made by us, or ready to be cut, it has
+// none.
+static inline void packet_drop_of(struct forwarder *f, const struct burst *b, unsigned i,
+                                  enum drop_reason reason)
 {
     drop_count(f, b->iface[i], reason);
     packet_end(f, b->pkt[i], dead_word(b->iface[i], reason, !packet_l2_len(b->pkt[i], b->ip[i])));

@@ -4,21 +4,25 @@
 //   in     f->rx.pkt[0..n), what one port has received, and f->rx.frame[] where they begin
 //   out    in4, in6        plain packets: nothing more has to be asked before the lookup
 //          odd4, odd6      IP packets to be looked at one by one in ip4_in, ip6_in
-//          local4, local6  IP packets in broadcast and multicast frames: they may be delivered here, but a router
+//          local4, local6  IP packets in broadcast and multicast frames: they may be delivered
+//          here, but a router
 //                          must not forward them (RFC 1812 5.3.4)
-//   exits  ARP, LLDP, IS-IS ... -> punt; LACP of a member of a LAG -> slow; ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
-//          LAG_INACTIVE, VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN; IP4_TRUNCATED, IP6_TRUNCATED: less than a header
+//   exits  ARP, LLDP, IS-IS ... -> punt; LACP of a member of a LAG -> slow; ETHER_TRUNCATED,
+//   ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
+//          LAG_INACTIVE, VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN;
+//          IP4_TRUNCATED, IP6_TRUNCATED: less than a header
 //
 // A plain packet is in a frame for the MAC of its interface, has a complete and
-// right header - IPv4 without options - and addresses that may be forwarded: the five checks of RFC 1812 5.2.2
-// and the martians of 5.3.7; for IPv6, RFC 8200 3 and RFC 4291 2.5-2.7.
+// right header - IPv4 without options - and addresses that may be forwarded: the five checks of RFC
+// 1812 5.2.2 and the martians of 5.3.7; for IPv6, RFC 8200 3 and RFC 4291 2.5-2.7.
 //
 // Frames are taken in rounds. A round supposes that all frames are of the kind of
-// the first - IPv4 or IPv6; untagged, with one tag or two, the outermost in the frame or taken off by the port -
-// loads what the check needs from where that kind has it, and checks all at once (lanes.h). What fits joins in4 or in6, the
-// rest goes into the next round. Traffic of one kind takes one round, and each further kind one
-// more; what no round has taken is looked at frame by frame. Frames of one kind keep their order, so
-// flows do, unless some packets of a flow carry IPv4 options: within a burst these come after the others.
+// the first - IPv4 or IPv6; untagged, with one tag or two, the outermost in the frame or taken off
+// by the port - loads what the check needs from where that kind has it, and checks all at once
+// (lanes.h). What fits joins in4 or in6, the rest goes into the next round. Traffic of one kind
+// takes one round, and each further kind one more; what no round has taken is looked at frame by
+// frame. Frames of one kind keep their order, so flows do, unless some packets of a flow carry IPv4
+// options: within a burst these come after the others.
 //
 // When the port has found the IPv4 header checksums good, it is believed; otherwise
 // they are computed. Bytes behind the total length (Ethernet pads short frames) stay until
@@ -42,7 +46,8 @@
 _Static_assert(HEADERS_MAX == LANES_WHOLE, "what plain packets have in their first segment");
 
 // Frames that are not plain IP: EtherTypes that some control plane listens to.
-static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, const uint8_t *type_at)
+static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
+                          const uint8_t *type_at)
 {
     uint16_t type = load16_host(type_at);
     uint32_t payload = m->data_len - (uint32_t)(type_at + 2 - rte_pktmbuf_mtod(m, uint8_t *));
@@ -61,15 +66,17 @@ static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t ifac
         return;
     }
     // 802.3 length, LLC of OSI network layers (DSAP, SSAP 0xfe, UI): IS-IS
-    if (type <= 1500 && payload >= 3 && type_at[2] == 0xfe && type_at[3] == 0xfe && type_at[4] == 0x03)
+    if (type <= 1500 && payload >= 3 && type_at[2] == 0xfe && type_at[3] == 0xfe &&
+        type_at[4] == 0x03)
         punt(f, m, iface, PUNT_ROUTING);
     else
         packet_drop(f, m, iface, DROP_ETHER_TYPE_UNKNOWN);
 }
 
-// Appends what has a header at all to the burst that fits, to be looked at there; frames to group addresses may only be
-// delivered here.
-static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint16_t iface, bool is4, bool group)
+// Appends what has a header at all to the burst that fits, to be looked at there; frames to group
+// addresses may only be delivered here.
+static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint16_t iface, bool is4,
+                     bool group)
 {
     struct burst *b = is4 ? group ? &f->local4 : &f->odd4 : group ? &f->local6 : &f->odd6;
 
@@ -86,7 +93,8 @@ static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint1
 // Any frame, step by step.
 static void ether_one(struct forwarder *f, const struct port *port, struct rte_mbuf *m)
 {
-    if (m->nb_segs > 1 && m->data_len < RTE_MIN(m->pkt_len, HEADERS_MAX) && rte_pktmbuf_linearize(m)) {
+    if (m->nb_segs > 1 && m->data_len < RTE_MIN(m->pkt_len, HEADERS_MAX) &&
+        rte_pktmbuf_linearize(m)) {
         packet_drop(f, m, 0, DROP_ETHER_TRUNCATED);
         return;
     }
@@ -133,7 +141,8 @@ static struct kind kind_of(const struct rte_mbuf *m, const uint8_t *frame)
 
     if (unlikely(is_tag(load16(frame + 12))))
         tag = stripped ? DOUBLE_STRIPPED : load16(frame + 16) == ETHER_TYPE_VLAN ? DOUBLE : TAGGED;
-    return (struct kind){.family = load16(frame + lanes_l2(tag) - 2) == ETHER_TYPE_IP6 ? IP6 : IP4, .tag = tag};
+    return (struct kind){.family = load16(frame + lanes_l2(tag) - 2) == ETHER_TYPE_IP6 ? IP6 : IP4,
+                         .tag = tag};
 }
 
 // That the packets from `at` on came in by one interface: each by the one of the packet before.
@@ -142,9 +151,11 @@ static bool is_one_iface(const struct burst *b, unsigned at)
     return !memcmp(b->iface + at, b->iface + at + 1, (b->n - at - 1) * sizeof *b->iface);
 }
 
-// Counts the packets from `at` on, of so many bytes, as received by their interfaces. Nothing that a packet changes is in memory but its own
-// counter, whose two words are one: what each packet reads that the one before has written is six cycles a packet.
-static void count_plain(struct forwarder *f, const struct burst *b, unsigned at, uint64_t bytes, bool one)
+// Counts the packets from `at` on, of so many bytes, as received by their interfaces. Nothing that
+// a packet changes is in memory but its own counter, whose two words are one: what each packet
+// reads that the one before has written is six cycles a packet.
+static void count_plain(struct forwarder *f, const struct burst *b, unsigned at, uint64_t bytes,
+                        bool one)
 {
     struct counter_iface *const counter = f->counter->iface;
     const unsigned n = b->n;

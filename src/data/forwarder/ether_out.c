@@ -5,14 +5,16 @@
 //   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
 // The Ethernet header is copied from the adjacency in words of 8 bytes that overlap; the
-// TTL and the checksum beside it go out as one word; Ethernet padding behind the packet is cut off by setting the
-// length. The port array's index is bumped without a branch: no grouping by port, no comparison
-// with the packet before. Only a burst whose packets all have one next hop is told from others, once.
+// TTL and the checksum beside it go out as one word; Ethernet padding behind the packet is cut off
+// by setting the length. The port array's index is bumped without a branch: no grouping by port, no
+// comparison with the packet before. Only a burst whose packets all have one next hop is told from
+// others, once.
 //
-// A core commits about one store a cycle, so stores are what counts here, and nothing is written in front of the frame: that would be
-// another cache line. When all frames leave with as many tags as they came with (b->in_place), their data stays where it is, and when they
-// leave as long as they came (b->same), without Ethernet padding to cut off, the mbufs are not written at
-// all; and untagged ones leave their interface's counters to the port's word until tx_flush.
+// A core commits about one store a cycle, so stores are what counts here, and nothing is written in
+// front of the frame: that would be another cache line. When all frames leave with as many tags as
+// they came with (b->in_place), their data stays where it is, and when they leave as long as they
+// came (b->same), without Ethernet padding to cut off, the mbufs are not written at all; and
+// untagged ones leave their interface's counters to the port's word until tx_flush.
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tx.h"
@@ -21,7 +23,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 // Segments beyond the first: rare, so apart. The frame begins at `frame` from now on.
-static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *frame, uint32_t size)
+static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *frame,
+                                             uint32_t size)
 {
     int32_t head = (int32_t)(rte_pktmbuf_mtod(m, const uint8_t *) - frame);
 
@@ -44,9 +47,11 @@ INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
     m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
 }
 
-// Pointers that do not change are held in locals: the compiler must assume that a store into a frame changes anything else.
-// `l2`: of all frames, their data stays where it is; 0 = any. `resized`: of those, some leave with another length; none has several segments.
-INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2, bool resized)
+// Pointers that do not change are held in locals: the compiler must assume that a store into a
+// frame changes anything else. `l2`: of all frames, their data stays where it is; 0 = any.
+// `resized`: of those, some leave with another length; none has several segments.
+INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2,
+                bool resized)
 {
     const unsigned hop_at = family == IP4 ? 8 : 4;
     const uint64_t type_at_end = (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
@@ -94,14 +99,17 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
     f->tx_ports |= b->out_ports;
 }
 
-// As out() of untagged frames whose data stays where it is, when all have one next hop: what is written into them stays in registers, and the port's array
-// and word are looked at once. Where the hop's word has changed between packets, the first one's is as good: a moment earlier it was everybody's.
+// As out() of untagged frames whose data stays where it is, when all have one next hop: what is
+// written into them stays in registers, and the port's array and word are looked at once. Where the
+// hop's word has changed between packets, the first one's is as good: a moment earlier it was
+// everybody's.
 INLINE void out_one_hop(struct forwarder *f, const struct burst *b, uint8_t family, bool resized)
 {
     const unsigned hop_at = family == IP4 ? 8 : 4, n = b->n, port = b->out_port[0];
     const uint8_t *end = b->header[0];
     const uint64_t first = load64(end - ETHER_HDR);
-    const uint64_t last = load64(end - 8) | (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
+    const uint64_t last =
+        load64(end - 8) | (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
     uint64_t at = f->tx_word[port], bytes = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -123,7 +131,8 @@ INLINE void out_one_hop(struct forwarder *f, const struct burst *b, uint8_t fami
 // That all packets have one next hop: each has the one of the packet before.
 INLINE bool is_one_hop(const struct burst *b)
 {
-    return b->n > 1 && b->nh[0] == b->nh[1] && !memcmp(b->nh, b->nh + 1, (b->n - 1) * sizeof *b->nh);
+    return b->n > 1 && b->nh[0] == b->nh[1] &&
+           !memcmp(b->nh, b->nh + 1, (b->n - 1) * sizeof *b->nh);
 }
 
 INLINE void out_in_place(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2)

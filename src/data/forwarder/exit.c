@@ -2,10 +2,10 @@
 // exit.c - packets whose next hop cannot simply take them
 //
 // One packet at a time, after the common ones have been sorted out. In order:
-// ours -> punt; a subnet's broadcast address -> punt, out as broadcast, or silence; blackhole -> silence; TTL used up -> ICMP time exceeded; not
-// resolved -> hold; larger than the MTU -> fragments, or ICMP too big; anything
-// else -> ICMP unreachable with the code of `refusal`. What is dropped keeps its
-// own reason, whether or not the ICMP error could be sent.
+// ours -> punt; a subnet's broadcast address -> punt, out as broadcast, or silence; blackhole ->
+// silence; TTL used up -> ICMP time exceeded; not resolved -> hold; larger than the MTU ->
+// fragments, or ICMP too big; anything else -> ICMP unreachable with the code of `refusal`. What is
+// dropped keeps its own reason, whether or not the ICMP error could be sent.
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -20,7 +20,8 @@ enum { ICMP4_UNREACHABLE = 3, ICMP4_TIME_EXCEEDED = 11 };
 enum { ICMP6_UNREACHABLE = 1, ICMP6_TOO_BIG = 2, ICMP6_TIME_EXCEEDED = 3 };
 enum { ICMP4_CODE_FRAG_NEEDED = 4 };
 
-// What the sender gets: codes of ICMP type 3 (RFC 1812 5.2.7.1) and of ICMPv6 type 1 (RFC 4443 3.1).
+// What the sender gets: codes of ICMP type 3 (RFC 1812 5.2.7.1) and of ICMPv6 type 1 (RFC
+// 4443 3.1).
 static const struct refusal {
     uint8_t code4, code6;
     uint8_t reason4, reason6;
@@ -61,7 +62,8 @@ static void too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
     uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the way out, or less by the route
 
-    if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN && !acl_out_one(f, b, i, nexthop_word_iface(b->word[i])))
+    if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN &&
+        !acl_out_one(f, b, i, nexthop_word_iface(b->word[i])))
         return;
     if (b->family == IP6) { // routers do not fragment (RFC 8200 5)
         icmp6_error(f, b, i, ICMP6_TOO_BIG, 0, mtu);
@@ -78,7 +80,8 @@ static void deliver(struct forwarder *f, struct burst *b, unsigned i)
 {
     struct rte_mbuf *m = b->pkt[i];
 
-    if (b->kind == BURST_ORIGIN) { // our error goes to ourselves: its cause had our own address as its source
+    if (b->kind ==
+        BURST_ORIGIN) { // our error goes to ourselves: its cause had our own address as its source
         packet_drop_of(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
         return;
     }

@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exits.h - each ends a packet's way through the stages; for drops see drop.h, for ICMP errors icmp.h
+// exits.h - each ends a packet's way through the stages; for drops see drop.h, for ICMP errors
+// icmp.h
 #ifndef FORWARDER_EXITS_H
 #define FORWARDER_EXITS_H
 
 #include "forwarder/state.h"
 
-// Packet i of b cannot use its next hop as it is (b->nh, b->word): ICMP error, hold, punt, fragments, drop.
+// Packet i of b cannot use its next hop as it is (b->nh, b->word): ICMP error, hold, punt,
+// fragments, drop.
 void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class c);
 void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
 void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
 void punt_flush(struct forwarder *f);
-// A slow-protocol frame of port `port`, a member of `lag`: to control if it is sound. type_at: its EtherType; tags: how many VLAN tags it has.
-void slow(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag, const uint8_t *type_at, unsigned tags);
+// A slow-protocol frame of port `port`, a member of `lag`: to control if it is sound. type_at: its
+// EtherType; tags: how many VLAN tags it has.
+void slow(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
+          const uint8_t *type_at, unsigned tags);
 void hold(struct forwarder *f, struct burst *b, unsigned i);
 void hold_flush(struct forwarder *f);
-// Packet i of b goes to the broadcast address of a subnet on another interface: out to everybody there, or why not.
+// Packet i of b goes to the broadcast address of a subnet on another interface: out to everybody
+// there, or why not.
 enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired);
-// Sends packet i of b, larger than the next hop's MTU and without DF, in pieces. False: it could not.
+// Sends packet i of b, larger than the next hop's MTU and without DF, in pieces. False: it could
+// not.
 bool fragment4(struct forwarder *f, struct burst *b, unsigned i);
-// Cuts a packet that starts at its IP header into at most BURST_MAX pieces, which start at theirs, without checksums: how
-// many, or -errno. `m` stays the caller's.
+// Cuts a packet that starts at its IP header into at most BURST_MAX pieces, which start at theirs,
+// without checksums: how many, or -errno. `m` stays the caller's.
 int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu);
 // Copies the pieces of a packet in one segment to buffers of exchange_pool: how many, or -errno.
 int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu);
-// Packet i of b, whose headers are sound, is for a group of more than this link: copied to the outputs of its route, up, or dropped.
+// Packet i of b, whose headers are sound, is for a group of more than this link: copied to the
+// outputs of its route, up, or dropped.
 void multicast(struct forwarder *f, struct burst *b, unsigned i);
-bool is_own_link_local(const uint8_t *ip, uint16_t iface); // multicast.c: is the IPv6 destination ours on that link?
+bool is_own_link_local(const uint8_t *ip,
+                       uint16_t iface); // multicast.c: is the IPv6 destination ours on that link?
 
 #endif

@@ -7,7 +7,8 @@
 // each other beyond their forwarder is the token buckets of ICMP errors, and there a dry
 // forwarder only looks (icmp_error.c). So nothing that is counted, limited or sent changes.
 //
-// Runs on control's thread, like main.c neither before nor after but beside the packets: so this file may allocate.
+// Runs on control's thread, like main.c neither before nor after but beside the packets: so this
+// file may allocate.
 #include <errno.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@
 
 static struct dry {
     struct counter_block counter;
-    struct plan plan; // by which no port has a transmit queue: what is flushed after all goes nowhere
+    struct plan
+        plan; // by which no port has a transmit queue: what is flushed after all goes nowhere
     struct forwarder f;
     uint8_t used_mark[NEXTHOP_MAX];
     uint64_t chosen[NEXTHOP_MAX];

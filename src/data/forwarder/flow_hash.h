@@ -6,7 +6,8 @@
 //
 //     l4         addresses, protocol and ports; of IPv6 the flow label too (RFC 6438)
 //     l3         addresses; of IPv6 the flow label too
-//     symmetric  as l4, but alike for both directions; the flow label is each direction's own and left out
+//     symmetric  as l4, but alike for both directions; the flow label is each direction's own and
+//     left out
 //
 // Fragments carry no ports but for the first one, so every fragment, the first
 // included, is hashed on addresses and protocol alone (all fragments of an IPv6 packet carry its
@@ -22,7 +23,8 @@
 // Protocols whose header begins with two 16-bit ports.
 static inline bool proto_has_ports(uint8_t proto)
 {
-    return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP || proto == PROTO_UDPLITE;
+    return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP ||
+           proto == PROTO_UDPLITE;
 }
 
 // The same for both directions: the smaller half first.
@@ -34,7 +36,8 @@ static inline uint32_t ports_sorted(uint32_t ports)
 }
 
 // `readable`: bytes from ip to the end of the first segment; `len`: of the packet.
-static inline uint32_t flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t len, struct flow_hash how)
+static inline uint32_t flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t len,
+                                  struct flow_hash how)
 {
     uint32_t hlen = (ip[0] & 15) * 4u, src = load32(ip + 12), dst = load32(ip + 16), ports = 0;
     bool fragment = load16(ip + 6) & RTE_BE16(0x3fff); // more fragments, or an offset
@@ -54,14 +57,17 @@ static inline uint32_t flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t
     return (uint32_t)(hash_mix64(h ^ rest) >> 32);
 }
 
-static inline uint32_t flow_hash6(const uint8_t *ip, uint32_t readable, uint32_t len, struct flow_hash how)
+static inline uint32_t flow_hash6(const uint8_t *ip, uint32_t readable, uint32_t len,
+                                  struct flow_hash how)
 {
-    uint64_t a[2] = {load64(ip + 8), load64(ip + 16)}, b[2] = {load64(ip + 24), load64(ip + 32)}, rest = 0;
+    uint64_t a[2] = {load64(ip + 8), load64(ip + 16)}, b[2] = {load64(ip + 24), load64(ip + 32)},
+             rest = 0;
     uint32_t ports = 0;
     uint8_t proto = ip[6];
 
     if (how.mode != FLOW_HASH_L3) {
-        // Next header differs between fragments and the rest of a flow anyway (44), never between fragments of one packet.
+        // Next header differs between fragments and the rest of a flow anyway (44), never between
+        // fragments of one packet.
         if (proto_has_ports(proto) && IP6_HDR + 4 <= RTE_MIN(readable, len))
             ports = load32(ip + IP6_HDR);
         if (how.mode == FLOW_HASH_SYMMETRIC) {

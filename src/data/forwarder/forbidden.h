@@ -9,8 +9,10 @@
 
 #pragma GCC poison malloc calloc realloc free aligned_alloc posix_memalign mmap munmap
 #pragma GCC poison rte_malloc rte_zmalloc rte_calloc rte_free mem_map mem_unmap
-#pragma GCC poison printf fprintf snprintf puts log_line log_error log_warning log_notice log_info log_debug
-#pragma GCC poison pthread_mutex_lock pthread_cond_wait pthread_rwlock_rdlock sem_wait rte_spinlock_lock
+#pragma GCC poison printf fprintf snprintf puts log_line log_error log_warning log_notice log_info \
+    log_debug
+#pragma GCC poison pthread_mutex_lock pthread_cond_wait pthread_rwlock_rdlock sem_wait             \
+    rte_spinlock_lock
 #pragma GCC poison usleep sleep nanosleep clock_nanosleep clock_gettime poll epoll_wait
 #pragma GCC poison open close read write ioctl sendmsg recvmsg syscall
 #pragma GCC poison rcu_synchronize rcu_barrier rcu_retire

@@ -17,12 +17,14 @@
 
 struct forwarder;
 
-// Body of forwarder thread `(uintptr_t)arg`: polls until forwarder_slot[i].stop; sleeps as plan_idle_mode allows.
+// Body of forwarder thread `(uintptr_t)arg`: polls until forwarder_slot[i].stop; sleeps as
+// plan_idle_mode allows.
 void forwarder_main(void *arg);
 
 // --- the pieces of forwarder_main, for tests and benchmarks ---
 
-// Forwarder `index` counts into the calling thread's counter block (thread_slot()). NULL with errno.
+// Forwarder `index` counts into the calling thread's counter block (thread_slot()). NULL with
+// errno.
 struct forwarder *forwarder_new(unsigned index);
 void forwarder_free(struct forwarder *f);
 // One poll of every receive queue of the plan and of the inject ring: the number of packets taken.

@@ -4,12 +4,14 @@
 // Stages ip4_fwd, ip6_fwd: choose each packet's next hop.
 //
 //   in     packets checked by ip4_in / ip6_in
-//   out    survivors in the same order: nh[] names an adjacency, word[] is its state when it was looked at, hop_out[] the
+//   out    survivors in the same order: nh[] names an adjacency, word[] is its state when it was
+//   looked at, hop_out[] the
 //          header word with the TTL one lower, size[] the length of the frame to send
 //   exits  all of exit.c
 //
-// One bulk lookup of the burst, each packet in its virtual router's table; then one pass (lanes.h) reads the next hops' words and decides for
-// all packets whether the adjacency takes them. Packets whose next hop is a group choose their member, and are decided again. Packets themselves are not
+// One bulk lookup of the burst, each packet in its virtual router's table; then one pass (lanes.h)
+// reads the next hops' words and decides for all packets whether the adjacency takes them. Packets
+// whose next hop is a group choose their member, and are decided again. Packets themselves are not
 // changed: what an exit sees and an ICMP error quotes is what was received.
 //
 // The TTL is looked at after the route, not before: a packet that reaches us
@@ -27,7 +29,8 @@
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 
-// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from "no route" by its kind.
+// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from
+// "no route" by its kind.
 FWD_INLINE void fwd_choose(struct forwarder *f, struct burst *b, unsigned i, uint8_t family)
 {
     uint32_t member = nexthop_member(nexthop_get(b->nh[i]), fwd_hash(b, i, family));
@@ -49,7 +52,8 @@ FWD_INLINE void fwd_narrow_add(struct fwd_narrow *w, unsigned i, uint16_t mtu)
     w->mtu[i] = mtu;
 }
 
-// The smaller MTU of route and way out counts, and word[] says it. Returns those that are too large for it.
+// The smaller MTU of route and way out counts, and word[] says it. Returns those that are too large
+// for it.
 FWD_INLINE uint64_t fwd_narrow(struct burst *b, const struct fwd_narrow *w)
 {
     uint64_t large = 0;
@@ -65,11 +69,13 @@ FWD_INLINE uint64_t fwd_narrow(struct burst *b, const struct fwd_narrow *w)
     return large;
 }
 
-// Packet i's prefix has an alias: counts it, if that is asked for, and replaces the alias by what it stands for.
+// Packet i's prefix has an alias: counts it, if that is asked for, and replaces the alias by what
+// it stands for.
 FWD_INLINE void fwd_unalias(struct forwarder *f, struct burst *b, unsigned i, struct fwd_narrow *w)
 {
     const struct nexthop_alias *alias = &nexthop_get(b->nh[i])->alias;
-    struct prefix_count *c = &f->prefix_count[alias->counter]; // nobody reads the first, which others have
+    struct prefix_count *c =
+        &f->prefix_count[alias->counter]; // nobody reads the first, which others have
 
     c->packets++;
     c->bytes += b->len[i];
@@ -77,8 +83,10 @@ FWD_INLINE void fwd_unalias(struct forwarder *f, struct burst *b, unsigned i, st
     b->nh[i] = alias->target;
 }
 
-// Those whose next hop is a group get their member, those of an alias what it stands for. True when there were any.
-FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family, struct fwd_narrow *w)
+// Those whose next hop is a group get their member, those of an alias what it stands for. True when
+// there were any.
+FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family,
+                            struct fwd_narrow *w)
 {
     bool any = false;
 
@@ -106,7 +114,8 @@ FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
         burst_remove(b, out);
 }
 
-// Is it for us? What came in a broadcast or multicast frame only as a broadcast of IP (RFC 1122 3.3.6).
+// Is it for us? What came in a broadcast or multicast frame only as a broadcast of IP (RFC
+// 1122 3.3.6).
 FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
 {
     uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
@@ -116,8 +125,8 @@ FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
     return nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i];
 }
 
-// nh[] -> survivors with an adjacency that takes them; the rest leaves by fwd_exit. `held`: they were, and what their route
-// takes has come with them.
+// nh[] -> survivors with an adjacency that takes them; the rest leaves by fwd_exit. `held`: they
+// were, and what their route takes has come with them.
 FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool held)
 {
     uint64_t out = f->lanes->take(b, !held);

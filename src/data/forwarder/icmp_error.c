@@ -43,7 +43,8 @@ bool icmp_has_token(const struct forwarder *f, uint16_t iface, bool redirect)
 }
 
 // Whether an error is sent about a packet that came in by `iface`; `allowed`: by the rules.
-static bool may_send(struct forwarder *f, const struct burst *origin, uint16_t iface, bool allowed, bool redirect)
+static bool may_send(struct forwarder *f, const struct burst *origin, uint16_t iface, bool allowed,
+                     bool redirect)
 {
     struct counter_icmp *c = &f->counter->icmp;
     bool rate = allowed && origin->n < BURST_MAX && icmp_has_token(f, iface, redirect);
@@ -72,7 +73,8 @@ static const uint8_t *source6(uint16_t iface)
     return is_set6(own) ? own : vr_get(iface_get(iface)->vr)->addr6;
 }
 
-// Only these ICMP types are known not to be errors; anything else, or what cannot be read, may be one.
+// Only these ICMP types are known not to be errors; anything else, or what cannot be read, may be
+// one.
 static bool icmp4_is_query(uint8_t type)
 {
     const uint32_t query = 1u << 0 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 13 | 1u << 14 | 1u << 15 |
@@ -118,7 +120,9 @@ bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i)
 {
     const uint8_t *about = b->ip[i];
     uint32_t readable = packet_readable(b->pkt[i], about);
-    bool four = b->family == IP4, allowed = b->kind != BURST_ORIGIN && (four ? may_answer4(about, readable) : may_answer6(about, readable, 0));
+    bool four = b->family == IP4,
+         allowed = b->kind != BURST_ORIGIN &&
+                   (four ? may_answer4(about, readable) : may_answer6(about, readable, 0));
 
     return may_send(f, four ? &f->origin4 : &f->origin6, b->iface[i], allowed, false);
 }
@@ -154,11 +158,13 @@ void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_
     f->counter->iface[iface].inject_packets++;
 }
 
-void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word)
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
+                 uint32_t word)
 {
     const uint8_t *about = b->ip[i];
     ip4_t from = source4(b->iface[i]);
-    bool allowed = b->kind != BURST_ORIGIN && from && may_answer4(about, packet_readable(b->pkt[i], about));
+    bool allowed =
+        b->kind != BURST_ORIGIN && from && may_answer4(about, packet_readable(b->pkt[i], about));
 
     if (!may_send(f, &f->origin4, b->iface[i], allowed, type == ICMP4_REDIRECT))
         return;
@@ -183,7 +189,8 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     origin_add(f, IP4, m, b->iface[i]);
 }
 
-void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *to, uint8_t type, uint8_t code, uint32_t word)
+void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *to, uint8_t type,
+                uint8_t code, uint32_t word)
 {
     uint8_t *icmp = ip + IP6_HDR;
 
@@ -201,10 +208,12 @@ void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *t
     store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len - IP6_HDR)));
 }
 
-void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word)
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
+                 uint32_t word)
 {
     const uint8_t *about = b->ip[i], *from = source6(b->iface[i]);
-    bool allowed = b->kind != BURST_ORIGIN && is_set6(from) && may_answer6(about, packet_readable(b->pkt[i], about), type);
+    bool allowed = b->kind != BURST_ORIGIN && is_set6(from) &&
+                   may_answer6(about, packet_readable(b->pkt[i], about), type);
 
     if (!may_send(f, &f->origin6, b->iface[i], allowed, false))
         return;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_link.c - the one ICMP error that goes to a link-local address: destination beyond the scope of the source
+// icmp_link.c - the one ICMP error that goes to a link-local address: destination beyond the scope
+// of the source
 //
-// A host without another address yet has sent to the world from its link-local one (RFC 4443 3.1, code 2). Its address
-// is in no FIB, and means something on its link only: so the answer leaves by the interface the packet came in by, from our link-local
-// address there, in a frame to the MAC that sent the packet - on that link it is the source itself. The rules and the token
-// buckets are those of all errors (icmp_error.c).
+// A host without another address yet has sent to the world from its link-local one (RFC 4443 3.1,
+// code 2). Its address is in no FIB, and means something on its link only: so the answer leaves by
+// the interface the packet came in by, from our link-local address there, in a frame to the MAC
+// that sent the packet - on that link it is the source itself. The rules and the token buckets are
+// those of all errors (icmp_error.c).
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
 #include "forwarder/tx.h"
@@ -46,7 +48,8 @@ void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
     memcpy(frame, about + 6, 6);
     memcpy(frame + 6, iface->mac, 6);
     store16(frame + 12, ETHER_TYPE_IP6);
-    icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, ICMP6_UNREACHABLE, ICMP6_CODE_SCOPE, 0);
+    icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, ICMP6_UNREACHABLE,
+               ICMP6_CODE_SCOPE, 0);
     ip[7]--; // it does not pass the forwarding path, which takes one
     f->counter->inject++;
     f->counter->icmp.sent++;

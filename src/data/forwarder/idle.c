@@ -3,36 +3,40 @@
 //
 //     mode         spins for    then sleeps until woken, or, when a queue has to be polled, for
 //     performance  ever         -
-//     balanced     300 us       20, 40, 80, 100, 100 … us; then up to a thousandth of the silence before, and no
-//                               longer than keeps the CPU 1 % busy, nor than the ring bridges: 100 … 4000 us
+//     balanced     300 us       20, 40, 80, 100, 100 … us; then up to a thousandth of the silence
+//     before, and no
+//                               longer than keeps the CPU 1 % busy, nor than the ring bridges: 100
+//                               … 4000 us
 //     powersave    50 us        50, 100, 200 … us, as long as the ring bridges: up to 4000 us
 //
-// A packet ends the pause: the next one starts with spinning again. The silence goes on when packets are few (64, with a
-// second's pause after them): hellos and keepalives herald no flood.
+// A packet ends the pause: the next one starts with spinning again. The silence goes on when
+// packets are few (64, with a second's pause after them): hellos and keepalives herald no flood.
 //
-// Woken: every queue of the plan has a file that becomes readable with a packet (struct plan_wait: a packet socket, or
-// a driver's receive interrupt), so ppoll() waits for all of them and for the eventfd
-// by which others say that they have put something into our inject ring, changed the plan
+// Woken: every queue of the plan has a file that becomes readable with a packet (struct plan_wait:
+// a packet socket, or a driver's receive interrupt), so ppoll() waits for all of them and for the
+// eventfd by which others say that they have put something into our inject ring, changed the plan
 // or want us to stop (core/waker.h). Such a sleep costs nothing however long it is; it ends
-// after WOKEN_MAX_US at the latest, so that the watchdog sees us alive. The first packet waits for the
-// kernel's wake-up, some 10 us, and those behind it for that long in the ring. Interrupts are switched on
-// before the first sleep of a pause, and the queues polled once more, for they may tell nothing of what came before; the first
-// packet switches them off.
+// after WOKEN_MAX_US at the latest, so that the watchdog sees us alive. The first packet waits for
+// the kernel's wake-up, some 10 us, and those behind it for that long in the ring. Interrupts are
+// switched on before the first sleep of a pause, and the queues polled once more, for they may tell
+// nothing of what came before; the first packet switches them off.
 //
 // Polled: a queue without such a file (memif, net_ring, null) has to bridge the longest
-// sleep. 100 us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors a queue has by default. In a long
-// silence sleeps get longer, because each costs 3 us of CPU on one machine and 30 us on another
-// (a virtual one, where timers and idling are the hypervisor's), up to what the ring bridges at 0.5 Mpps: 2 ms for
-// 1,024. A burst that the ring holds is never lost, however long the sleep; what begins
-// at a higher rate and goes on, out of a silence of seconds, needs `performance` or more descriptors.
+// sleep. 100 us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors a queue has by
+// default. In a long silence sleeps get longer, because each costs 3 us of CPU on one machine and
+// 30 us on another (a virtual one, where timers and idling are the hypervisor's), up to what the
+// ring bridges at 0.5 Mpps: 2 ms for 1,024. A burst that the ring holds is never lost, however long
+// the sleep; what begins at a higher rate and goes on, out of a silence of seconds, needs
+// `performance` or more descriptors.
 //
 // A file that is readable when its queue has nothing (a device with an error, a driver out of
 // buffers) would make sleeping a busy loop: after two sleeps in vain files are not looked at until
 // a packet comes.
 //
-// The kernel's timer slack (50 us for ordinary threads) is 1 ns for forwarders (core/thread.c), or a sleep of
-// 20 us would last 70. While spinning a CPU that can (WAITPKG) pauses for 1 us at a time, which saves power and leaves
-// the core's other hyper-thread its units. RCU: offline while asleep, so that writers do not wait for a sleeper.
+// The kernel's timer slack (50 us for ordinary threads) is 1 ns for forwarders (core/thread.c), or
+// a sleep of 20 us would last 70. While spinning a CPU that can (WAITPKG) pauses for 1 us at a
+// time, which saves power and leaves the core's other hyper-thread its units. RCU: offline while
+// asleep, so that writers do not wait for a sleeper.
 #define ALLOW_EXPERIMENTAL_API // rte_power_pause
 #include "forwarder/idle.h"
 
@@ -84,13 +88,15 @@ static uint32_t within(uint64_t us, uint32_t least, uint32_t most)
 uint32_t idle_sleep_us(uint8_t mode, const struct idle_pause *p)
 {
     const struct schedule *s = &schedules[mode];
-    uint32_t bridged_us = within((uint64_t)p->descriptors * SILENT_US_PER_PACKET, schedules[IDLE_BALANCED].max_us, SILENT_MAX_US);
+    uint32_t bridged_us = within((uint64_t)p->descriptors * SILENT_US_PER_PACKET,
+                                 schedules[IDLE_BALANCED].max_us, SILENT_MAX_US);
     uint32_t max_us = bridged_us < s->max_us ? bridged_us : s->max_us;
 
     if (mode == IDLE_PERFORMANCE || p->idle_us < s->spin_us)
         return 0;
     if (mode == IDLE_BALANCED) {
-        uint64_t cheap_us = p->cost_ns * (uint64_t)CPU_SHARE / 1000, bold_us = p->silence_us / SILENCE_SHARE;
+        uint64_t cheap_us = p->cost_ns * (uint64_t)CPU_SHARE / 1000,
+                 bold_us = p->silence_us / SILENCE_SHARE;
         max_us = within(cheap_us < bold_us ? cheap_us : bold_us, s->max_us, bridged_us);
     }
     return within(p->last_us * 2, s->first_us, max_us);
@@ -117,7 +123,8 @@ static const struct plan *plan_now(const struct idle *idle)
 
 // --- receive interrupts ---
 
-// True: they were on already, or the plan has none. False: something may have come before they were.
+// True: they were on already, or the plan has none. False: something may have come before they
+// were.
 static bool interrupts_on(struct idle *idle, const struct plan *plan)
 {
     bool any = false;
@@ -131,7 +138,8 @@ static bool interrupts_on(struct idle *idle, const struct plan *plan)
         if (!plan_wait_is_interrupt(w))
             continue;
         any = true;
-        idle->deaf |= rte_eth_dev_rx_intr_enable(w->port, w->queue) != 0; // a vhost device without a guest
+        idle->deaf |=
+            rte_eth_dev_rx_intr_enable(w->port, w->queue) != 0; // a vhost device without a guest
     }
     return !any;
 }
@@ -146,7 +154,8 @@ static __attribute__((noinline)) void interrupts_off(struct idle *idle)
             rte_eth_dev_rx_intr_disable(plan->wait[i].port, plan->wait[i].queue);
 }
 
-// Makes a file that ended a sleep unreadable again. False: it is not for us to do so, or did not work.
+// Makes a file that ended a sleep unreadable again. False: it is not for us to do so, or did not
+// work.
 static bool file_empty(const struct plan_wait *w)
 {
     switch (w->wake) {
@@ -164,7 +173,8 @@ static bool file_empty(const struct plan_wait *w)
 // --- sleeping ---
 
 // Fills idle->fd[0..*n) and says how long to sleep.
-static uint32_t sleep_prepare(struct idle *idle, const struct plan *plan, uint32_t polled_us, unsigned *n)
+static uint32_t sleep_prepare(struct idle *idle, const struct plan *plan, uint32_t polled_us,
+                              unsigned *n)
 {
     bool heed = idle->in_vain < IN_VAIN_MAX;
 
@@ -183,7 +193,8 @@ static bool is_wanted(const struct idle *idle, const struct plan *plan)
            !rte_ring_empty(exchange_inject[idle->forwarder]);
 }
 
-// Files of queues ended the sleep; the poll that follows shows whether there is a packet. `serial`: of the plan they belong to.
+// Files of queues ended the sleep; the poll that follows shows whether there is a packet. `serial`:
+// of the plan they belong to.
 static void woken_by_queue(struct idle *idle, unsigned n, uint32_t serial)
 {
     const struct plan *plan = plan_now(idle);
@@ -192,7 +203,8 @@ static void woken_by_queue(struct idle *idle, unsigned n, uint32_t serial)
     if (!plan || plan->serial != serial) // closed perhaps, and others of that number opened
         return;
     for (unsigned i = 1; i < n; i++) {
-        if (idle->fd[i].revents & POLLERR) { // "the interface is down" is told once; reading it takes it back
+        if (idle->fd[i].revents &
+            POLLERR) { // "the interface is down" is told once; reading it takes it back
             int error;
             socklen_t size = sizeof error;
             getsockopt(idle->fd[i].fd, SOL_SOCKET, SO_ERROR, &error, &size);

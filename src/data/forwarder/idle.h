@@ -14,7 +14,7 @@
 struct idle {
     unsigned forwarder; // its index
     bool can_nap;       // the CPU can pause until a time (WAITPKG)
-    bool deaf;          // a receive interrupt could not be switched on: the queues are polled in this pause
+    bool deaf; // a receive interrupt could not be switched on: the queues are polled in this pause
     uint32_t armed;     // serial of the plan whose receive interrupts are on, 0 = none
     uint8_t in_vain;    // sleeps in a row that a queue ended without having a packet
     uint32_t sleep_us;  // length of the last sleep in this pause, 0 = none yet
@@ -29,7 +29,8 @@ struct idle {
 };
 
 void idle_init(struct idle *idle, unsigned forwarder);
-// After each poll: `taken` packets. Returns at once, or sleeps as plan_idle_mode says; offline for RCU meanwhile.
+// After each poll: `taken` packets. Returns at once, or sleeps as plan_idle_mode says; offline for
+// RCU meanwhile.
 void idle_after_poll(struct idle *idle, unsigned taken);
 
 struct idle_pause {

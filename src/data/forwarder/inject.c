@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // inject.c - packets that others have for this forwarder
 //
-//   INJECT_FRAME    from the kernel, by tap_manager: out of its interface as it is, with the VLAN tags of the interface
-//   INJECT_NEXTHOP  held by neigh_manager, which found what the next hop is now: IP header first, TTL already lowered
-//   INJECT_TX       finished frames for a port whose transmit queue is ours
+//   INJECT_FRAME    from the kernel, by tap_manager: out of its interface as it is, with the VLAN
+//   tags of the interface INJECT_NEXTHOP  held by neigh_manager, which found what the next hop is
+//   now: IP header first, TTL already lowered INJECT_TX       finished frames for a port whose
+//   transmit queue is ours
 //
 // At most one burst per poll, so that a busy kernel does not starve the ports.
 // Who puts a packet into the ring has counted it (inject), or it never left the

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ip4_in: may this IPv4 packet be forwarded, and if not, why?
 //
-//   in     IPv4 packets that ether_in did not find plain, headers in the first segment, 20 bytes at least
-//   out    survivors in the same order; len[], dst4[] set; destination is unicast, source can be one
+//   in     IPv4 packets that ether_in did not find plain, headers in the first segment, 20 bytes at
+//   least out    survivors in the same order; len[], dst4[] set; destination is unicast, source can
+//   be one
 //          packets from or to link-local addresses move to f->local4: delivered here or dropped
-//   exits  PUNT (limited broadcast, link-local and control multicast), other groups -> multicast.c, IP4_TRUNCATED,
+//   exits  PUNT (limited broadcast, link-local and control multicast), other groups -> multicast.c,
+//   IP4_TRUNCATED,
 //          IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, those of ip4_options.c
 //
 // RFC 1812 5.2.2 asks for five checks (length of the frame, version, header
@@ -42,10 +44,12 @@ static bool multicast_is_control(const uint8_t *ip)
 {
     uint8_t proto = ip[9];
 
-    return (ip[16] == 224 && ip[17] == 0 && ip[18] == 0) || proto == PROTO_IGMP || proto == PROTO_PIM;
+    return (ip[16] == 224 && ip[17] == 0 && ip[18] == 0) || proto == PROTO_IGMP ||
+           proto == PROTO_PIM;
 }
 
-// What is wrong with the destination of an otherwise good packet; DROP_NONE: nothing, or `*up` is set.
+// What is wrong with the destination of an otherwise good packet; DROP_NONE: nothing, or `*up` is
+// set.
 static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
 {
     uint32_t src = load32(ip + 12), dst = load32(ip + 16);

@@ -20,8 +20,14 @@
 #include "forwarder/forbidden.h"
 
 enum { ICMP4_PARAMETER_PROBLEM = 12 };
-enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_RECORD_ROUTE = 7, OPTION_TIMESTAMP = 68, OPTION_LOOSE_SOURCE_ROUTE = 131,
-       OPTION_STRICT_SOURCE_ROUTE = 137 };
+enum {
+    OPTION_END = 0,
+    OPTION_NOP = 1,
+    OPTION_RECORD_ROUTE = 7,
+    OPTION_TIMESTAMP = 68,
+    OPTION_LOOSE_SOURCE_ROUTE = 131,
+    OPTION_STRICT_SOURCE_ROUTE = 137
+};
 enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3 };
 
 // Our address on the way out (RFC 791 3.1), 0 where the packet is not forwarded.
@@ -35,8 +41,9 @@ static ip4_t address_of_way_out(const struct forwarder *f, const struct burst *b
     fib_find4_bulk(fib, &dst, &id, 1);
     id = nexthop_real(id);
     if (nexthop_word_kind(nexthop_word(nexthop_get(id))) == NEXTHOP_GROUP)
-        id = nexthop_member(nexthop_get(id), flow_hash4(b->ip[i], packet_readable(b->pkt[i], b->ip[i]), b->len[i],
-                                                        vr_flow_hash(vr)));
+        id = nexthop_member(nexthop_get(id),
+                            flow_hash4(b->ip[i], packet_readable(b->pkt[i], b->ip[i]), b->len[i],
+                                       vr_flow_hash(vr)));
     const struct nexthop *nh = nexthop_get(id);
     if (nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_LOCAL || !nh->iface)
         return 0;
@@ -62,8 +69,10 @@ static unsigned record_route(uint8_t *o, ip4_t own)
 
 static unsigned timestamp(uint8_t *o, ip4_t own)
 {
-    unsigned len = o[1], at = o[2], kind = len >= 4 ? o[3] & 15 : 0, size = kind == TIMESTAMP_ONLY ? 4 : 8;
-    // Not the time of day, so the highest bit is set (RFC 791 3.1); milliseconds as near as a shift makes them.
+    unsigned len = o[1], at = o[2], kind = len >= 4 ? o[3] & 15 : 0,
+             size = kind == TIMESTAMP_ONLY ? 4 : 8;
+    // Not the time of day, so the highest bit is set (RFC 791 3.1); milliseconds as near as a shift
+    // makes them.
     uint32_t now = (uint32_t)(rte_rdtsc() >> 21) | 1u << 31;
 
     if (len < 4 || at < 5)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ip6_chain.h - what is behind the extension headers of an IPv6 packet
 //
-// Hop-by-hop options, routing, fragment and destination options are passed; AH, ESP and whatever else count as the upper layer.
-// For access lists no more than IP6_CHAIN_MAX headers: who hides behind more of them has no upper layer. Whether a sender is told of an
-// error, which is rare and rated, is asked of the whole chain as far as it is in the first segment.
+// Hop-by-hop options, routing, fragment and destination options are passed; AH, ESP and whatever
+// else count as the upper layer. For access lists no more than IP6_CHAIN_MAX headers: who hides
+// behind more of them has no upper layer. Whether a sender is told of an error, which is rare and
+// rated, is asked of the whole chain as far as it is in the first segment.
 #ifndef FORWARDER_IP6_CHAIN_H
 #define FORWARDER_IP6_CHAIN_H
 
@@ -21,7 +22,8 @@ struct ip6_chain {
 
 static inline bool ip6_is_extension(uint8_t proto)
 {
-    return proto == PROTO_HOPOPTS || proto == PROTO_ROUTING || proto == PROTO_DSTOPTS || proto == PROTO_FRAGMENT;
+    return proto == PROTO_HOPOPTS || proto == PROTO_ROUTING || proto == PROTO_DSTOPTS ||
+           proto == PROTO_FRAGMENT;
 }
 
 // `end`: bytes from ip on that may be read; each header takes 8 of them at least.

@@ -4,7 +4,8 @@
 //   in     IPv6 packets that ether_in did not find plain, 40 bytes at least
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
-//   exits  PUNT (our link-local addresses, multicast of link scope, MLD), multicast of wider scope -> multicast.c, IP6_TRUNCATED,
+//   exits  PUNT (our link-local addresses, multicast of link scope, MLD), multicast of wider scope
+//   -> multicast.c, IP6_TRUNCATED,
 //          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_LINK_LOCAL, IP6_JUMBO
 //
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
@@ -51,7 +52,8 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
     return DROP_NONE;
 }
 
-// Multicast listener discovery speaks to the group it is about (RFC 2710 3, RFC 3590), behind a router alert.
+// Multicast listener discovery speaks to the group it is about (RFC 2710 3, RFC 3590), behind a
+// router alert.
 static bool is_mld(const uint8_t *ip, uint32_t readable)
 {
     uint32_t at = IP6_HDR;
@@ -62,8 +64,9 @@ static bool is_mld(const uint8_t *ip, uint32_t readable)
     return readable > at && ((ip[at] >= 130 && ip[at] <= 132) || ip[at] == 143);
 }
 
-// To a link-local address: up if it is ours on this link and the frame was for us alone. The kernel would send others on. The
-// subnet-router anycast address, fe80::, is ours everywhere (RFC 4291 2.6.1).
+// To a link-local address: up if it is ours on this link and the frame was for us alone. The kernel
+// would send others on. The subnet-router anycast address, fe80::, is ours everywhere (RFC
+// 4291 2.6.1).
 static enum drop_reason check_link_local(const struct burst *b, unsigned i, bool *up)
 {
     const uint8_t *ip = b->ip[i];
@@ -87,11 +90,14 @@ static enum drop_reason check_addresses(const struct burst *b, unsigned i, bool 
         return DROP_IP6_MARTIAN_DST;
     if (dst[0] == 0xff) { // reserved and interface-local scope are on no link (RFC 4291 2.7)
         *up = (dst[1] & 15) == 2;
-        return (dst[1] & 15) < 2 ? DROP_IP6_MARTIAN_DST : unspecified && !*up ? DROP_IP6_MARTIAN_SRC : DROP_NONE;
+        return (dst[1] & 15) < 2     ? DROP_IP6_MARTIAN_DST
+               : unspecified && !*up ? DROP_IP6_MARTIAN_SRC
+                                     : DROP_NONE;
     }
     if (is_link_local(dst))
         return check_link_local(b, i, up);
-    if (unspecified) // only duplicate address detection has no source, and that is multicast (RFC 4862)
+    if (unspecified) // only duplicate address detection has no source, and that is multicast (RFC
+                     // 4862)
         return DROP_IP6_MARTIAN_SRC;
     return DROP_NONE;
 }

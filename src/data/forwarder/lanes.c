@@ -29,7 +29,8 @@ INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
 }
 
 // The interface, its first word, and whether the frame is for it.
-INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame, uint16_t *iface, uint64_t *own)
+INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m,
+                       const uint8_t *frame, uint16_t *iface, uint64_t *own)
 {
     *iface = lanes_iface_of(port, tag, m, frame);
     *own = load64(iface_get(*iface));
@@ -37,10 +38,12 @@ INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_m
            ((m->ol_flags & LANES_STRIPPED) == lanes_stripped(tag));
 }
 
-INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
+INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag,
+                      struct burst *b, uint8_t family)
 {
     const unsigned l2 = lanes_l2(tag);
-    unsigned at = b->n; // goes on behind a plain packet only: the next one takes the place of one that is not
+    unsigned at =
+        b->n; // goes on behind a plain packet only: the next one takes the place of one that is not
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < a->n; i++) {
@@ -48,20 +51,24 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         uint8_t *frame = a->frame[i], *ip = frame + l2;
         unsigned all = m->pkt_len, first = m->data_len, len;
         // Loads lie inside the buffer of any mbuf; what is behind data_len decides nothing.
-        uint64_t w0 = load64(ip), w8 = load64(ip + 8), type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
+        uint64_t w0 = load64(ip), w8 = load64(ip + 8),
+                 type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
         uint64_t own;
-        unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own) & ((first >= LANES_WHOLE) | (first >= all));
+        unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own) &
+                      ((first >= LANES_WHOLE) | (first >= all));
         if (family == IP4) {
             uint32_t dst = load32(ip + 16);
             len = __builtin_bswap16((uint16_t)(w0 >> 16));
-            ok &= (type == LANES_IP4) & (len >= IP4_HDR) & is_unicast((uint32_t)(w8 >> 32)) & is_unicast(dst);
+            ok &= (type == LANES_IP4) & (len >= IP4_HDR) & is_unicast((uint32_t)(w8 >> 32)) &
+                  is_unicast(dst);
             if (unlikely((m->ol_flags & LANES_CKSUM) != RTE_MBUF_F_RX_IP_CKSUM_GOOD))
                 ok &= header_sum(w0, w8, dst) == 0xffff;
             b->hop[at] = (uint32_t)w8;
             b->dst4[at] = dst;
         } else {
             len = IP6_HDR + __builtin_bswap16((uint16_t)(w0 >> 32));
-            ok &= ((type & 0xf0ffff) == LANES_IP6) & (len - IP6_HDR - 1 <= UINT16_MAX - IP6_HDR - 1) & ((uint8_t)(w8 - 1) < 0xfd) &
+            ok &= ((type & 0xf0ffff) == LANES_IP6) &
+                  (len - IP6_HDR - 1 <= UINT16_MAX - IP6_HDR - 1) & ((uint8_t)(w8 - 1) < 0xfd) &
                   ((uint8_t)(ip[24] - 1) < 0xfd);
             b->hop[at] = (uint32_t)(w0 >> 32);
             memcpy(b->dst6[at], ip + 24, 16);
@@ -83,8 +90,8 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
     return odd;
 }
 
-// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so one less of it is 0x0100 more in the checksum, which as
-// bytes lie in memory is 1.
+// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so one less of it is 0x0100 more in
+// the checksum, which as bytes lie in memory is 1.
 INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
 {
     uint32_t sum = (hop >> 16) + 1;
@@ -95,7 +102,8 @@ INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
 
 INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 {
-    const struct nexthop *const table = nexthop_table; // stores could change the global, for all C knows
+    const struct nexthop *const table =
+        nexthop_table; // stores could change the global, for all C knows
     const unsigned n = b->n, l2 = b->l2;
     uint64_t bad = 0, ports = 0;
     unsigned moved = 0, resized = 0;
@@ -103,7 +111,8 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
     for (unsigned i = 0; i < n; i++) {
         const struct nexthop *nh = &table[b->nh[i]];
         uint64_t word = nexthop_word(nh);
-        uint32_t hop = b->hop[i], ttl = family == IP4 ? hop & 0xff : hop >> 24, head = nexthop_word_head(word);
+        uint32_t hop = b->hop[i], ttl = family == IP4 ? hop & 0xff : hop >> 24,
+                 head = nexthop_word_head(word);
         uint16_t size = (uint16_t)(b->len[i] + head);
         // mtu 0 means none: both sides less one, so that 0 becomes the largest
         unsigned fits = (uint16_t)(b->len[i] - 1) <= (uint16_t)(nexthop_word_mtu(word) - 1);
@@ -128,4 +137,5 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 
 #include "forwarder/lanes_set.h"
 
-const struct lanes lanes_scalar = {.name = "scalar", .plain4 = plain4, .plain6 = plain6, .take = take};
+const struct lanes lanes_scalar = {
+    .name = "scalar", .plain4 = plain4, .plain6 = plain6, .take = take};

@@ -3,7 +3,8 @@
 //
 // Four sets of functions with equal results, chosen when forwarders start: one packet
 // after the other (any machine), and eight at a time, header bytes of eight frames straight into
-// registers: with AVX2, and with AVX-512 by gathers or by loads. tests/path/lanes/lanes_test.c compares them.
+// registers: with AVX2, and with AVX-512 by gathers or by loads. tests/path/lanes/lanes_test.c
+// compares them.
 #ifndef FORWARDER_LANES_H
 #define FORWARDER_LANES_H
 
@@ -27,12 +28,16 @@ struct arrivals { // received by one port, not yet looked at
 
 struct lanes {
     const char *name;
-    // Which of the frames are plain packets (ether_in.c) of this family and tag? They are appended to b, with
-    // pkt ip iface vr len size(of the frame) hop dst; b->mixed, features, chained, bytes. Returns the mask of those that are not.
-    uint64_t (*plain4)(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b);
-    uint64_t (*plain6)(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b);
-    // nh, len, size, hop -> word, header, out_iface, out_port, hop_out, size of the frame that leaves; b->out_ports, in_place, same. Returns the
-    // mask of packets that the next hop does not simply take. `lower`: TTL by one.
+    // Which of the frames are plain packets (ether_in.c) of this family and tag? They are appended
+    // to b, with pkt ip iface vr len size(of the frame) hop dst; b->mixed, features, chained,
+    // bytes. Returns the mask of those that are not.
+    uint64_t (*plain4)(const struct arrivals *a, const struct port *port, enum tag tag,
+                       struct burst *b);
+    uint64_t (*plain6)(const struct arrivals *a, const struct port *port, enum tag tag,
+                       struct burst *b);
+    // nh, len, size, hop -> word, header, out_iface, out_port, hop_out, size of the frame that
+    // leaves; b->out_ports, in_place, same. Returns the mask of packets that the next hop does not
+    // simply take. `lower`: TTL by one.
     uint64_t (*take)(struct burst *b, bool lower);
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes_avx2.c - eight packets at a time, 32 bits of each in a register
 //
-// As lanes_avx512.c, but for what AVX2 has not: a lane has 4 bytes, so that eight packets still share an instruction; words come by
-// loads and shuffles alone (lanes_columns.h); a condition is a lane that is zero when it holds, and all conditions of a packet are
-// or'ed into one; and packets that are not plain are closed up with the help of a small table. Lanes
-// behind the last packet repeat the first one and are masked out of the result; what is stored for them means nothing (burst.h).
-// Compiled with its own flags; called after lanes_of() has asked the CPU.
+// As lanes_avx512.c, but for what AVX2 has not: a lane has 4 bytes, so that eight packets still
+// share an instruction; words come by loads and shuffles alone (lanes_columns.h); a condition is a
+// lane that is zero when it holds, and all conditions of a packet are or'ed into one; and packets
+// that are not plain are closed up with the help of a small table. Lanes behind the last packet
+// repeat the first one and are masked out of the result; what is stored for them means nothing
+// (burst.h). Compiled with its own flags; called after lanes_of() has asked the CPU.
 #include "forwarder/lanes_priv.h"
 
 #include "forwarder/lanes_columns.h"
@@ -42,15 +43,20 @@ INLINE __m256i number16(__m256i v, int k)
 {
     const int one = (int)(0x80800000 | (unsigned)k << 8 | (unsigned)(k + 1));
 
-    return _mm256_shuffle_epi8(v, _mm256_setr_epi32(one, one + 0x0404, one + 0x0808, one + 0x0c0c, one, one + 0x0404, one + 0x0808, one + 0x0c0c));
+    return _mm256_shuffle_epi8(v, _mm256_setr_epi32(one, one + 0x0404, one + 0x0808, one + 0x0c0c,
+                                                    one, one + 0x0404, one + 0x0808, one + 0x0c0c));
 }
 
-// Not 0 where one of two addresses is none that is_unicast of lanes.c takes. Their first octets decide: both in one register, as 16-bit lanes.
+// Not 0 where one of two addresses is none that is_unicast of lanes.c takes. Their first octets
+// decide: both in one register, as 16-bit lanes.
 INLINE __m256i not_unicast(__m256i a, __m256i b)
 {
-    __m256i two = _mm256_blend_epi16(a, _mm256_slli_epi32(b, 16), 0xaa), octet = _mm256_and_si256(two, _mm256_set1_epi16(0xff));
-    __m256i low = _mm256_cmpeq_epi16(octet, _mm256_setzero_si256()), high = _mm256_cmpgt_epi16(octet, _mm256_set1_epi16(223));
-    __m256i loop = _mm256_cmpeq_epi16(octet, _mm256_set1_epi16(127)), link = _mm256_cmpeq_epi16(two, _mm256_set1_epi16((short)LANES_LINK_LOCAL4));
+    __m256i two = _mm256_blend_epi16(a, _mm256_slli_epi32(b, 16), 0xaa),
+            octet = _mm256_and_si256(two, _mm256_set1_epi16(0xff));
+    __m256i low = _mm256_cmpeq_epi16(octet, _mm256_setzero_si256()),
+            high = _mm256_cmpgt_epi16(octet, _mm256_set1_epi16(223));
+    __m256i loop = _mm256_cmpeq_epi16(octet, _mm256_set1_epi16(127)),
+            link = _mm256_cmpeq_epi16(two, _mm256_set1_epi16((short)LANES_LINK_LOCAL4));
 
     return _mm256_or_si256(_mm256_or_si256(low, high), _mm256_or_si256(loop, link));
 }
@@ -58,7 +64,8 @@ INLINE __m256i not_unicast(__m256i a, __m256i b)
 // Sum of the two 16-bit words of each lane, added to `sum`.
 INLINE __m256i plus_halves(__m256i sum, __m256i v)
 {
-    return _mm256_add_epi32(sum, _mm256_add_epi32(_mm256_and_si256(v, ALL(0xffff)), _mm256_srli_epi32(v, 16)));
+    return _mm256_add_epi32(
+        sum, _mm256_add_epi32(_mm256_and_si256(v, ALL(0xffff)), _mm256_srli_epi32(v, 16)));
 }
 
 INLINE __m256i folded(__m256i sum)
@@ -67,7 +74,8 @@ INLINE __m256i folded(__m256i sum)
 }
 
 // The interface of each lane by its tags.
-INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, uint32_t id[8])
+INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *const *frame,
+                      __m256i tci, uint32_t id[8])
 {
     if (tag == DOUBLE || tag == DOUBLE_STRIPPED) {
         _mm256_storeu_si256((__m256i *)id, tci);
@@ -84,7 +92,8 @@ INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *cons
 }
 
 // The interface by tag, its first word; not 0 where the frame is not for it. `tci`: of the mbuf.
-INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, __m256i *iface, __m256i own[2])
+INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame,
+                          __m256i tci, __m256i *iface, __m256i own[2])
 {
     __m256i mac[2], bad = _mm256_setzero_si256();
 
@@ -110,9 +119,11 @@ INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *
         two_columns(at, 0, own);
         *iface = _mm256_loadu_si256((const __m256i *)id);
     }
-    // flags, virtual router and the MAC's first two bytes are in the first word; the rest of the MAC in the second
+    // flags, virtual router and the MAC's first two bytes are in the first word; the rest of the
+    // MAC in the second
     __m256i first = _mm256_srli_epi32(_mm256_xor_si256(own[0], _mm256_slli_epi32(mac[0], 16)), 16);
-    __m256i rest = _mm256_xor_si256(own[1], _mm256_or_si256(_mm256_srli_epi32(mac[0], 16), _mm256_slli_epi32(mac[1], 16)));
+    __m256i rest = _mm256_xor_si256(
+        own[1], _mm256_or_si256(_mm256_srli_epi32(mac[0], 16), _mm256_slli_epi32(mac[1], 16)));
     __m256i down = _mm256_andnot_si256(own[0], ALL(IFACE_UP));
     return _mm256_or_si256(_mm256_or_si256(bad, down), _mm256_or_si256(first, rest));
 }
@@ -121,20 +132,33 @@ struct packets { // what plain() appends of eight, beside where they are
     __m256i iface, vr, len, size, hop, dst;
 };
 
-// How the set ones of four lanes are moved together, by the mask of them: qwords of a register, dwords and words of half of one.
+// How the set ones of four lanes are moved together, by the mask of them: qwords of a register,
+// dwords and words of half of one.
 struct closing {
     uint32_t qword[8];
     uint8_t dword[16], word[16];
 } __attribute__((aligned(64)));
 #define FIRST(m) ((m) & 1 ? 0 : (m) & 2 ? 1 : (m) & 4 ? 2 : 3)
 #define REST(m) ((m) & ((m) - 1))
-#define NTH(m, n) ((n) == 0 ? FIRST(m) : (n) == 1 ? FIRST(REST(m)) : (n) == 2 ? FIRST(REST(REST(m))) : 3)
+#define NTH(m, n)                                                                                  \
+    ((n) == 0 ? FIRST(m) : (n) == 1 ? FIRST(REST(m)) : (n) == 2 ? FIRST(REST(REST(m))) : 3)
 #define TWO(at) (at), (at) + 1
-#define TWOS(m, from) TWO(from + 2 * NTH(m, 0)), TWO(from + 2 * NTH(m, 1)), TWO(from + 2 * NTH(m, 2)), TWO(from + 2 * NTH(m, 3))
+#define TWOS(m, from)                                                                              \
+    TWO(from + 2 * NTH(m, 0)), TWO(from + 2 * NTH(m, 1)), TWO(from + 2 * NTH(m, 2)),               \
+        TWO(from + 2 * NTH(m, 3))
 #define FOUR(at) (at), (at) + 1, (at) + 2, (at) + 3
-#define CLOSING(m) {{TWOS(m, 0)}, {FOUR(4 * NTH(m, 0)), FOUR(4 * NTH(m, 1)), FOUR(4 * NTH(m, 2)), FOUR(4 * NTH(m, 3))}, {TWOS(m, 0), TWOS(m, 8)}}
-static const struct closing closing[16] = {CLOSING(0), CLOSING(1), CLOSING(2), CLOSING(3), CLOSING(4), CLOSING(5), CLOSING(6), CLOSING(7),
-                                           CLOSING(8), CLOSING(9), CLOSING(10), CLOSING(11), CLOSING(12), CLOSING(13), CLOSING(14), CLOSING(15)};
+#define CLOSING(m)                                                                                 \
+    {                                                                                              \
+        {TWOS(m, 0)},                                                                              \
+            {FOUR(4 * NTH(m, 0)), FOUR(4 * NTH(m, 1)), FOUR(4 * NTH(m, 2)), FOUR(4 * NTH(m, 3))},  \
+        {                                                                                          \
+            TWOS(m, 0), TWOS(m, 8)                                                                 \
+        }                                                                                          \
+    }
+static const struct closing closing[16] = {CLOSING(0),  CLOSING(1),  CLOSING(2),  CLOSING(3),
+                                           CLOSING(4),  CLOSING(5),  CLOSING(6),  CLOSING(7),
+                                           CLOSING(8),  CLOSING(9),  CLOSING(10), CLOSING(11),
+                                           CLOSING(12), CLOSING(13), CLOSING(14), CLOSING(15)};
 
 INLINE void store_pointers(void *to, const void *from, __m256i closed, __m256i more)
 {
@@ -143,13 +167,16 @@ INLINE void store_pointers(void *to, const void *from, __m256i closed, __m256i m
     _mm256_storeu_si256(to, _mm256_add_epi64(v, more));
 }
 
-// The lanes of mask k out of four, `half` 0 or 1 of eight, to place `at` of b. mbuf and frame: where these four are.
-INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf, uint8_t *const *frame, __m256i l2,
-                        __m128i iface_vr, __m128i len_size, __m128i hop, __m128i dst, uint8_t family)
+// The lanes of mask k out of four, `half` 0 or 1 of eight, to place `at` of b. mbuf and frame:
+// where these four are.
+INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf,
+                        uint8_t *const *frame, __m256i l2, __m128i iface_vr, __m128i len_size,
+                        __m128i hop, __m128i dst, uint8_t family)
 {
     const struct closing *c = &closing[k];
     __m256i qword = _mm256_load_si256((const __m256i *)c->qword);
-    __m128i dword = _mm_load_si128((const __m128i *)c->dword), word = _mm_load_si128((const __m128i *)c->word);
+    __m128i dword = _mm_load_si128((const __m128i *)c->dword),
+            word = _mm_load_si128((const __m128i *)c->word);
 
     store_pointers(b->pkt + at, mbuf, qword, _mm256_setzero_si256());
     store_pointers(b->ip + at, frame, qword, l2);
@@ -165,22 +192,28 @@ INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbu
 }
 
 // The lanes of mask k, moved together, to place `at` of b.
-INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf, uint8_t *const *frame, unsigned l2,
-                   const struct packets *p, uint8_t family)
+INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf,
+                   uint8_t *const *frame, unsigned l2, const struct packets *p, uint8_t family)
 {
-    __m256i len_size = narrow(p->len, p->size), iface_vr = narrow(p->iface, p->vr), more = _mm256_set1_epi64x(l2);
+    __m256i len_size = narrow(p->len, p->size), iface_vr = narrow(p->iface, p->vr),
+            more = _mm256_set1_epi64x(l2);
 
     if (k != 0xff) {
-        append_some(b, at, k & 15, mbuf, frame, more, _mm256_castsi256_si128(iface_vr), _mm256_castsi256_si128(len_size),
-                    _mm256_castsi256_si128(p->hop), _mm256_castsi256_si128(p->dst), family);
+        append_some(b, at, k & 15, mbuf, frame, more, _mm256_castsi256_si128(iface_vr),
+                    _mm256_castsi256_si128(len_size), _mm256_castsi256_si128(p->hop),
+                    _mm256_castsi256_si128(p->dst), family);
         at += (unsigned)__builtin_popcount(k & 15);
-        append_some(b, at, k >> 4, mbuf + 4, frame + 4, more, _mm256_extracti128_si256(iface_vr, 1), _mm256_extracti128_si256(len_size, 1),
-                    _mm256_extracti128_si256(p->hop, 1), _mm256_extracti128_si256(p->dst, 1), family);
+        append_some(b, at, k >> 4, mbuf + 4, frame + 4, more, _mm256_extracti128_si256(iface_vr, 1),
+                    _mm256_extracti128_si256(len_size, 1), _mm256_extracti128_si256(p->hop, 1),
+                    _mm256_extracti128_si256(p->dst, 1), family);
         return;
     }
     for (unsigned j = 0; j < 8; j += 4) {
-        _mm256_storeu_si256((__m256i *)(b->pkt + at + j), _mm256_loadu_si256((const __m256i *)(mbuf + j)));
-        _mm256_storeu_si256((__m256i *)(b->ip + at + j), _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)(frame + j)), more));
+        _mm256_storeu_si256((__m256i *)(b->pkt + at + j),
+                            _mm256_loadu_si256((const __m256i *)(mbuf + j)));
+        _mm256_storeu_si256(
+            (__m256i *)(b->ip + at + j),
+            _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)(frame + j)), more));
     }
     store_halves(b->iface + at, b->vr + at, in_order(iface_vr));
     store_halves(b->len + at, b->size + at, in_order(len_size));
@@ -189,11 +222,16 @@ INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *co
         _mm256_storeu_si256((__m256i *)(b->dst4 + at), p->dst);
 }
 
-// What is wrong with the headers of eight packets, 0 = nothing. c: of the 16 bytes from two before the EtherType on; tail: of 8 later ones.
-INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i tail[2], __m256i flags)
+// What is wrong with the headers of eight packets, 0 = nothing. c: of the 16 bytes from two before
+// the EtherType on; tail: of 8 later ones.
+INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i tail[2],
+                          __m256i flags)
 {
-    __m256i type = _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
-    __m256i summed = _mm256_cmpeq_epi32(_mm256_and_si256(flags, ALL(LANES_CKSUM)), ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD)), bad;
+    __m256i type =
+        _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
+    __m256i summed = _mm256_cmpeq_epi32(_mm256_and_si256(flags, ALL(LANES_CKSUM)),
+                                        ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD)),
+            bad;
 
     p->len = number16(c[1], 2);
     p->hop = c[3];
@@ -202,7 +240,8 @@ INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i t
     bad = _mm256_or_si256(bad, GREATER(ALL(IP4_HDR), p->len));
     bad = _mm256_or_si256(bad, not_unicast(tail[0], tail[1]));
     if (_mm256_movemask_epi8(summed) != -1) { // the port has not (RFC 1071)
-        __m256i sum = plus_halves(plus_halves(plus_halves(_mm256_setzero_si256(), c[1]), c[2]), c[3]);
+        __m256i sum =
+            plus_halves(plus_halves(plus_halves(_mm256_setzero_si256(), c[1]), c[2]), c[3]);
         sum = folded(folded(plus_halves(plus_halves(sum, tail[0]), tail[1])));
         bad = _mm256_or_si256(bad, _mm256_andnot_si256(summed, _mm256_xor_si256(sum, ALL(0xffff))));
     }
@@ -211,30 +250,35 @@ INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i t
 
 INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i tail[2])
 {
-    __m256i type = _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
+    __m256i type =
+        _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
     __m256i payload = number16(c[2], 0), bad;
     // 1 to 0xfd: the first octet of source and destination
-    __m256i octets = _mm256_and_si256(_mm256_blend_epi16(c[3], _mm256_slli_epi32(tail[0], 16), 0xaa), ALL(0x00ff00ff));
+    __m256i octets = _mm256_and_si256(
+        _mm256_blend_epi16(c[3], _mm256_slli_epi32(tail[0], 16), 0xaa), ALL(0x00ff00ff));
 
     p->len = _mm256_add_epi32(payload, ALL(IP6_HDR));
     p->hop = c[2];
     p->dst = tail[0]; // not stored: too wide
     bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xf0ffff)), ALL(LANES_IP6));
     // 0: perhaps a jumbo payload; and the length has 16 bits
-    bad = _mm256_or_si256(bad, GREATER(_mm256_add_epi32(payload, ALL(-1)), ALL(UINT16_MAX - IP6_HDR - 1)));
+    bad = _mm256_or_si256(
+        bad, GREATER(_mm256_add_epi32(payload, ALL(-1)), ALL(UINT16_MAX - IP6_HDR - 1)));
     bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(payload, _mm256_setzero_si256()));
     bad = _mm256_or_si256(bad, _mm256_cmpeq_epi16(octets, _mm256_setzero_si256()));
     return _mm256_or_si256(bad, _mm256_cmpgt_epi16(octets, _mm256_set1_epi16(0xfd)));
 }
 
-// Of the plain ones: the bits that the first half of their interfaces' first words has in any, and does not have in all of them; how long they
-// are. What is not 0 in `chained`: frames that have more than one segment.
+// Of the plain ones: the bits that the first half of their interfaces' first words has in any, and
+// does not have in all of them; how long they are. What is not 0 in `chained`: frames that have
+// more than one segment.
 struct totals {
     __m256i any, none, bytes, chained;
 };
 
 // The plain ones of eight frames of which those in mask `live` count, in p.
-INLINE unsigned plain_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag, uint8_t family,
+INLINE unsigned plain_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
+                            const struct port *port, enum tag tag, uint8_t family,
                             struct packets *p, struct totals *t)
 {
     const unsigned l2 = lanes_l2(tag);
@@ -242,15 +286,19 @@ INLINE unsigned plain_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
 
     four_columns(frame, l2 - 4, c);
     two_columns(frame, family == IP4 ? l2 + 12 : l2 + 24, tail);
-    two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags), flag); // all that are asked for are in the first word
+    two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags),
+                flag); // all that are asked for are in the first word
     two_columns(mbuf, offsetof(struct rte_mbuf, pkt_len), sizes);
     __m256i all = sizes[0], first = _mm256_and_si256(sizes[1], ALL(0xffff));
-    bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16), &p->iface, own);
+    bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16),
+                     &p->iface, own);
     p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], 8), ALL(0xff));
-    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag))));
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)),
+                                                ALL(lanes_stripped(tag))));
     bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first));
     t->chained = _mm256_or_si256(t->chained, _mm256_xor_si256(first, all));
-    bad = _mm256_or_si256(bad, family == IP4 ? not_plain4(p, c, tail, flag[0]) : not_plain6(p, c, tail));
+    bad = _mm256_or_si256(bad,
+                          family == IP4 ? not_plain4(p, c, tail, flag[0]) : not_plain6(p, c, tail));
     p->size = all;
     __m256i needed = _mm256_add_epi32(p->len, ALL(l2));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_min_epu32(needed, all), needed));
@@ -286,7 +334,8 @@ INLINE void totals_add(struct burst *b, const struct totals *t)
     b->bytes += all_lanes(t->bytes);
 }
 
-INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
+INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag,
+                      struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, whole = n & ~7u;
     struct totals t = {0};
@@ -307,7 +356,8 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
             mbuf[j] = a->pkt[whole + (j < n - whole ? j : 0)];
             frame[j] = a->frame[whole + (j < n - whole ? j : 0)];
         }
-        __m256i live = _mm256_cmpgt_epi32(ALL(n - whole), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        __m256i live =
+            _mm256_cmpgt_epi32(ALL(n - whole), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
         unsigned k = plain_eight(live, mbuf, frame, port, tag, family, &p, &t);
         append(b, at, k, mbuf, frame, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
@@ -329,7 +379,8 @@ INLINE __m256i hop_lowered(__m256i hop, uint8_t family)
         return _mm256_sub_epi32(hop, ALL(1u << 24));
     __m256i sum = _mm256_add_epi32(_mm256_srli_epi32(hop, 16), ALL(1));
     sum = _mm256_sub_epi32(sum, _mm256_cmpgt_epi32(sum, ALL(0xfffe)));
-    return _mm256_or_si256(_mm256_sub_epi32(_mm256_and_si256(hop, ALL(0xffff)), ALL(1)), _mm256_slli_epi32(sum, 16));
+    return _mm256_or_si256(_mm256_sub_epi32(_mm256_and_si256(hop, ALL(0xffff)), ALL(1)),
+                           _mm256_slli_epi32(sum, 16));
 }
 
 // The decisions of the next hops named by eight ids, stored, and as two columns.
@@ -351,8 +402,9 @@ INLINE __m256i bits(__m256i number)
 {
     const __m256i one = _mm256_set1_epi64x(1);
 
-    return _mm256_or_si256(_mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(number))),
-                           _mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(number, 1))));
+    return _mm256_or_si256(
+        _mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(number))),
+        _mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(number, 1))));
 }
 
 INLINE uint64_t any_long(__m256i v)
@@ -366,8 +418,11 @@ INLINE void store_addresses(const uint8_t **p, const uint8_t *from, __m256i offs
 {
     const __m256i base = _mm256_set1_epi64x((long long)(uintptr_t)from);
 
-    _mm256_storeu_si256((__m256i *)p, _mm256_add_epi64(base, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(offset))));
-    _mm256_storeu_si256((__m256i *)(p + 4), _mm256_add_epi64(base, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(offset, 1))));
+    _mm256_storeu_si256((__m256i *)p, _mm256_add_epi64(base, _mm256_cvtepu32_epi64(
+                                                                 _mm256_castsi256_si128(offset))));
+    _mm256_storeu_si256(
+        (__m256i *)(p + 4),
+        _mm256_add_epi64(base, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(offset, 1))));
 }
 
 INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
@@ -375,7 +430,8 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
     const unsigned n = b->n;
     const __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const uint8_t *const rewrites = (const uint8_t *)nexthop_table + NEXTHOP_REWRITE;
-    __m256i moved = _mm256_setzero_si256(), resized = _mm256_setzero_si256(), ports = _mm256_setzero_si256();
+    __m256i moved = _mm256_setzero_si256(), resized = _mm256_setzero_si256(),
+            ports = _mm256_setzero_si256();
     uint64_t good = 0;
 
     for (unsigned i = n; i % 8; i++) // lanes that are not used
@@ -384,25 +440,34 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
     for (unsigned i = 0; i < n; i += 8) {
         __m256i live = _mm256_cmpgt_epi32(ALL(n - i), place), word[2];
         nexthop_words(b->nh + i, b->word + i, word);
-        __m256i len = wide16(b->len + i), came = wide16(b->size + i), hop = _mm256_loadu_si256((const __m256i *)(b->hop + i));
-        __m256i head = _mm256_srli_epi32(word[1], 24), size = _mm256_and_si256(_mm256_add_epi32(len, head), ALL(0xffff));
-        __m256i bad = _mm256_xor_si256(_mm256_and_si256(word[0], ALL(0xff)), ALL(NEXTHOP_ADJACENCY));
+        __m256i len = wide16(b->len + i), came = wide16(b->size + i),
+                hop = _mm256_loadu_si256((const __m256i *)(b->hop + i));
+        __m256i head = _mm256_srli_epi32(word[1], 24),
+                size = _mm256_and_si256(_mm256_add_epi32(len, head), ALL(0xffff));
+        __m256i bad =
+            _mm256_xor_si256(_mm256_and_si256(word[0], ALL(0xff)), ALL(NEXTHOP_ADJACENCY));
 
         // mtu 0 means none: both sides less one, so that 0 becomes the largest
-        bad = _mm256_or_si256(bad, GREATER(_mm256_and_si256(_mm256_add_epi32(len, ALL(-1)), ALL(0xffff)),
-                                       _mm256_and_si256(_mm256_add_epi32(word[1], ALL(-1)), ALL(0xffff))));
+        bad = _mm256_or_si256(
+            bad, GREATER(_mm256_and_si256(_mm256_add_epi32(len, ALL(-1)), ALL(0xffff)),
+                         _mm256_and_si256(_mm256_add_epi32(word[1], ALL(-1)), ALL(0xffff))));
         if (lower)
-            bad = _mm256_or_si256(bad, GREATER(ALL(2), family == IP4 ? _mm256_and_si256(hop, ALL(0xff)) : _mm256_srli_epi32(hop, 24)));
+            bad = _mm256_or_si256(bad,
+                                  GREATER(ALL(2), family == IP4 ? _mm256_and_si256(hop, ALL(0xff))
+                                                                : _mm256_srli_epi32(hop, 24)));
         resized = _mm256_or_si256(resized, _mm256_and_si256(live, _mm256_xor_si256(size, came)));
         moved = _mm256_or_si256(moved, _mm256_and_si256(live, _mm256_xor_si256(head, ALL(b->l2))));
         _mm256_storeu_si256((__m256i *)(b->hop_out + i), lower ? hop_lowered(hop, family) : hop);
-        _mm_storeu_si128((__m128i *)(b->size + i), _mm256_castsi256_si128(in_order(narrow(size, size))));
-        __m256i port = _mm256_and_si256(_mm256_srli_epi32(word[1], 16), ALL(0xff)), out_iface = _mm256_srli_epi32(word[0], 16);
+        _mm_storeu_si128((__m128i *)(b->size + i),
+                         _mm256_castsi256_si128(in_order(narrow(size, size))));
+        __m256i port = _mm256_and_si256(_mm256_srli_epi32(word[1], 16), ALL(0xff)),
+                out_iface = _mm256_srli_epi32(word[0], 16);
         store_halves(b->out_iface + i, b->out_port + i, in_order(narrow(out_iface, port)));
         port = _mm256_or_si256(port, _mm256_andnot_si256(live, ALL(64)));
         ports = _mm256_or_si256(ports, bits(port));
         __m256i at = _mm256_loadu_si256((const __m256i *)(b->nh + i));
-        at = _mm256_add_epi32(_mm256_slli_epi32(at, 6), _mm256_and_si256(_mm256_srli_epi32(word[0], 8), ALL(0xff)));
+        at = _mm256_add_epi32(_mm256_slli_epi32(at, 6),
+                              _mm256_and_si256(_mm256_srli_epi32(word[0], 8), ALL(0xff)));
         store_addresses(b->header + i, rewrites, at);
         __m256i fine = _mm256_and_si256(live, _mm256_cmpeq_epi32(bad, _mm256_setzero_si256()));
         good |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(fine)) << i;

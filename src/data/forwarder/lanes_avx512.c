@@ -2,10 +2,10 @@
 // lanes_avx512.c - eight packets at a time
 //
 // The same 8 bytes of eight frames, or of eight mbufs, come into one register (lanes_columns.h):
-// nothing is stored on the way, which counts, since a core commits one store a cycle. Conditions are
-// mask registers. Lanes behind the last packet are masked out of the gathers and of the result; what
-// is stored for them means nothing (burst.h). Compiled with its own flags, twice: with gathers, and with loads in their place;
-// called after lanes_of() has asked the CPU.
+// nothing is stored on the way, which counts, since a core commits one store a cycle. Conditions
+// are mask registers. Lanes behind the last packet are masked out of the gathers and of the result;
+// what is stored for them means nothing (burst.h). Compiled with its own flags, twice: with
+// gathers, and with loads in their place; called after lanes_of() has asked the CPU.
 #include "forwarder/lanes_priv.h"
 
 #include "forwarder/lanes_columns.h"
@@ -20,14 +20,16 @@ INLINE __m512i byte_of(__m512i v, int k)
 // Bytes k and k + 1 of each lane as a number in network order.
 INLINE __m512i number16(__m512i v, int k)
 {
-    return _mm512_shuffle_epi8(v, _mm512_set4_epi32((int)0x80808080, (int)(0x80800000 | (k + 8) << 8 | (k + 9)),
-                                                    (int)0x80808080, (int)(0x80800000 | k << 8 | (k + 1))));
+    return _mm512_shuffle_epi8(
+        v, _mm512_set4_epi32((int)0x80808080, (int)(0x80800000 | (k + 8) << 8 | (k + 9)),
+                             (int)0x80808080, (int)(0x80800000 | k << 8 | (k + 1))));
 }
 
 // The address that begins at byte `at` of each lane: as is_unicast in lanes.c.
 INLINE __mmask8 unicast(__mmask8 k, __m512i v, int at)
 {
-    __m512i octet = byte_of(v, at), two = _mm512_and_si512(_mm512_srli_epi64(v, (unsigned)at * 8), ALL(0xffff));
+    __m512i octet = byte_of(v, at),
+            two = _mm512_and_si512(_mm512_srli_epi64(v, (unsigned)at * 8), ALL(0xffff));
 
     k = _mm512_mask_cmpneq_epu64_mask(k, two, ALL(LANES_LINK_LOCAL4));
     k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(octet, ALL(1)), ALL(223));
@@ -37,7 +39,8 @@ INLINE __mmask8 unicast(__mmask8 k, __m512i v, int at)
 // Sum of the four 16-bit words of each lane.
 INLINE __m512i halves(__m512i v)
 {
-    v = _mm512_add_epi64(_mm512_and_si512(v, ALL(0x0000ffff0000ffff)), _mm512_and_si512(_mm512_srli_epi64(v, 16), ALL(0x0000ffff0000ffff)));
+    v = _mm512_add_epi64(_mm512_and_si512(v, ALL(0x0000ffff0000ffff)),
+                         _mm512_and_si512(_mm512_srli_epi64(v, 16), ALL(0x0000ffff0000ffff)));
     return _mm512_add_epi64(_mm512_and_si512(v, ALL(0xffffffff)), _mm512_srli_epi64(v, 32));
 }
 
@@ -63,7 +66,8 @@ struct ifaces {
     uint64_t own[BURST_ROOM];
 };
 
-// Of frames with a tag of type 0x8100; false: some have another one. A loop without branches: this is the place where tagged frames cost most.
+// Of frames with a tag of type 0x8100; false: some have another one. A loop without branches: this
+// is the place where tagged frames cost most.
 INLINE bool ifaces_of_tags(struct ifaces *of, const struct arrivals *a, const struct port *port)
 {
     uint32_t other = 0;
@@ -78,8 +82,10 @@ INLINE bool ifaces_of_tags(struct ifaces *of, const struct arrivals *a, const st
     return !(uint16_t)other;
 }
 
-// Frame by frame, ahead of the lanes: loads that wait for each other, but of all frames at once, where the lanes would wait for those of eight.
-INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struct port *port, enum tag tag)
+// Frame by frame, ahead of the lanes: loads that wait for each other, but of all frames at once,
+// where the lanes would wait for those of eight.
+INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struct port *port,
+                        enum tag tag)
 {
     const unsigned n = tag == UNTAGGED ? 1 : a->n;
     const bool found = tag == TAGGED && ifaces_of_tags(of, a, port);
@@ -129,31 +135,38 @@ INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, u
         store_dwords(b->dst4 + at, p.dst);
 }
 
-// Of the plain ones: what their interfaces' first words have in any, and in every one of them; how long they are.
+// Of the plain ones: what their interfaces' first words have in any, and in every one of them; how
+// long they are.
 struct totals {
     __m512i any, every, bytes;
 };
 
-// The plain ones of eight frames, in p. `id`, `own`: of their interfaces, and those of an untagged frame.
-INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const uint16_t *id, const uint64_t *own,
-                            __m512i untagged, enum tag tag, struct burst *b, uint8_t family, struct packets *p, struct totals *t)
+// The plain ones of eight frames, in p. `id`, `own`: of their interfaces, and those of an untagged
+// frame.
+INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
+                            const uint16_t *id, const uint64_t *own, __m512i untagged, enum tag tag,
+                            struct burst *b, uint8_t family, struct packets *p, struct totals *t)
 {
     const unsigned l2 = lanes_l2(tag);
     __m512i c[4], word = untagged;
     columns(live, frame, l2 - 2, c); // the last one is used of IPv6 alone
     __m512i type = c[0], ip6 = c[1], end = c[2];
-    __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len)), flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
-    __m512i all = _mm512_and_si512(size, ALL(0xffffffff)), first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
+    __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len)),
+            flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
+    __m512i all = _mm512_and_si512(size, ALL(0xffffffff)),
+            first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
     p->pkt = _mm512_loadu_si512(mbuf);
     p->ip = _mm512_add_epi64(_mm512_loadu_si512(frame), ALL(l2));
     p->size = all;
     if (tag != UNTAGGED)
         word = _mm512_loadu_si512(own);
-    p->iface = tag == UNTAGGED ? ALL(*id) : _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)id));
+    p->iface =
+        tag == UNTAGGED ? ALL(*id) : _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)id));
     p->vr = byte_of(word, 1);
     __mmask8 k = for_us(live, frame, word);
 
-    k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag)));
+    k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)),
+                                     ALL(lanes_stripped(tag)));
     k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
     b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
     if (family == IP4) {
@@ -163,10 +176,12 @@ INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
         k = _mm512_mask_cmpge_epu64_mask(k, p->len, ALL(20));
         k = unicast(unicast(k, ip6, 6), end, 2);
-        __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)), ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
+        __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)),
+                                                  ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
         if ((summed & live) != live) { // the port has not (RFC 1071)
-            __m512i sum = _mm512_add_epi64(halves(_mm512_srli_epi64(type, 16)),
-                                           _mm512_add_epi64(halves(ip6), halves(_mm512_and_si512(end, ALL(LANES_MAC)))));
+            __m512i sum = _mm512_add_epi64(
+                halves(_mm512_srli_epi64(type, 16)),
+                _mm512_add_epi64(halves(ip6), halves(_mm512_and_si512(end, ALL(LANES_MAC)))));
             k &= summed | _mm512_cmpeq_epu64_mask(folded(sum), ALL(0xffff));
         }
     } else {
@@ -175,7 +190,8 @@ INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         p->hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
         p->dst = end; // not stored: too wide
         k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
-        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p->len, ALL(41)), ALL(UINT16_MAX - 40)); // 0: perhaps a jumbo payload
+        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p->len, ALL(41)),
+                                         ALL(UINT16_MAX - 40)); // 0: perhaps a jumbo payload
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
     }
@@ -199,7 +215,8 @@ INLINE void totals_add(struct burst *b, uint64_t own, const struct totals *t)
     b->bytes += (uint32_t)_mm512_reduce_add_epi64(t->bytes);
 }
 
-INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
+INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag,
+                      struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, step = tag != UNTAGGED;
     struct ifaces of;
@@ -214,9 +231,11 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         struct packets p;
 
         if (LANES_BY_LOADS && live == LANES_ALL)
-            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &t);
+            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, of.id + i * step,
+                            of.own + i * step, untagged, tag, b, family, &p, &t);
         else
-            k = plain_eight(live, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &t);
+            k = plain_eight(live, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step,
+                            untagged, tag, b, family, &p, &t);
         append(b, at, k, p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(uint8_t)(k ^ live) << i;
@@ -236,7 +255,8 @@ INLINE __m512i hop_lowered(__m512i hop, uint8_t family)
         return _mm512_sub_epi64(hop, ALL(1u << 24));
     __m512i sum = _mm512_add_epi64(_mm512_srli_epi64(hop, 16), ALL(1));
     sum = _mm512_mask_add_epi64(sum, _mm512_cmpge_epu64_mask(sum, ALL(0xffff)), sum, ALL(1));
-    return _mm512_or_si512(_mm512_sub_epi64(_mm512_and_si512(hop, ALL(0xffff)), ALL(1)), _mm512_slli_epi64(sum, 16));
+    return _mm512_or_si512(_mm512_sub_epi64(_mm512_and_si512(hop, ALL(0xffff)), ALL(1)),
+                           _mm512_slli_epi64(sum, 16));
 }
 
 // The decisions of eight next hops.
@@ -246,7 +266,8 @@ INLINE __m512i nexthop_words(__mmask8 live, const uint32_t *id)
 
     if (!LANES_BY_LOADS || live != LANES_ALL) {
         __m512i wide = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)id));
-        return gather(live, _mm512_add_epi64(ALL((uintptr_t)nexthop_table), _mm512_slli_epi64(wide, 6)), 0);
+        return gather(
+            live, _mm512_add_epi64(ALL((uintptr_t)nexthop_table), _mm512_slli_epi64(wide, 6)), 0);
     }
     for (unsigned j = 0; j < 8; j++)
         at[j] = &nexthop_table[id[j]];
@@ -261,27 +282,36 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
     uint64_t bad = 0;
     unsigned moved = 0, resized = 0;
 
-    // Loads, gathered ones too, are done in order here: each word is read whole, before what it names (N3).
+    // Loads, gathered ones too, are done in order here: each word is read whole, before what it
+    // names (N3).
     for (unsigned i = 0; i < n; i += 8) {
         __mmask8 live = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
         __m512i word = nexthop_words(live, b->nh + i);
         __m512i len = _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(b->len + i)));
         __m512i came = _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(b->size + i)));
         __m512i hop = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->hop + i)));
-        __m512i head = _mm512_srli_epi64(word, 56), size = _mm512_add_epi64(len, head), mtu = _mm512_srli_epi64(word, 32);
-        __mmask8 k = _mm512_mask_cmpeq_epu64_mask(live, _mm512_and_si512(word, ALL(0xff)), ALL(NEXTHOP_ADJACENCY));
+        __m512i head = _mm512_srli_epi64(word, 56), size = _mm512_add_epi64(len, head),
+                mtu = _mm512_srli_epi64(word, 32);
+        __mmask8 k = _mm512_mask_cmpeq_epu64_mask(live, _mm512_and_si512(word, ALL(0xff)),
+                                                  ALL(NEXTHOP_ADJACENCY));
 
         // mtu 0 means none: both sides less one, so that 0 becomes the largest
-        k = _mm512_mask_cmple_epu64_mask(k, _mm512_and_si512(_mm512_sub_epi64(len, ALL(1)), ALL(0xffff)),
-                                         _mm512_and_si512(_mm512_sub_epi64(mtu, ALL(1)), ALL(0xffff)));
+        k = _mm512_mask_cmple_epu64_mask(
+            k, _mm512_and_si512(_mm512_sub_epi64(len, ALL(1)), ALL(0xffff)),
+            _mm512_and_si512(_mm512_sub_epi64(mtu, ALL(1)), ALL(0xffff)));
         if (lower)
-            k = _mm512_mask_cmpgt_epu64_mask(k, family == IP4 ? _mm512_and_si512(hop, ALL(0xff)) : _mm512_srli_epi64(hop, 24), ALL(1));
+            k = _mm512_mask_cmpgt_epu64_mask(
+                k, family == IP4 ? _mm512_and_si512(hop, ALL(0xff)) : _mm512_srli_epi64(hop, 24),
+                ALL(1));
         resized |= _mm512_mask_cmpneq_epu64_mask(live, size, came);
         moved |= _mm512_mask_cmpneq_epu64_mask(live, head, ALL(b->l2));
-        __m512i id = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->nh + i))), port = byte_of(word, 6);
+        __m512i id = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->nh + i))),
+                port = byte_of(word, 6);
         ports = _mm512_mask_or_epi64(ports, live, ports, _mm512_sllv_epi64(ALL(1), port));
         _mm512_storeu_si512(b->word + i, word);
-        _mm512_storeu_si512(b->header + i, _mm512_add_epi64(_mm512_add_epi64(rewrites, _mm512_slli_epi64(id, 6)), byte_of(word, 1)));
+        _mm512_storeu_si512(b->header + i,
+                            _mm512_add_epi64(_mm512_add_epi64(rewrites, _mm512_slli_epi64(id, 6)),
+                                             byte_of(word, 1)));
         store_words(b->out_iface + i, _mm512_srli_epi64(word, 16));
         store_words(b->out_port + i, port);
         store_dwords(b->hop_out + i, lower ? hop_lowered(hop, family) : hop);
@@ -297,7 +327,9 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 #include "forwarder/lanes_set.h"
 
 #ifdef LANES_LOADS
-const struct lanes lanes_avx512_loads = {.name = "avx512-loads", .plain4 = plain4, .plain6 = plain6, .take = take};
+const struct lanes lanes_avx512_loads = {
+    .name = "avx512-loads", .plain4 = plain4, .plain6 = plain6, .take = take};
 #else
-const struct lanes lanes_avx512 = {.name = "avx512", .plain4 = plain4, .plain6 = plain6, .take = take};
+const struct lanes lanes_avx512 = {
+    .name = "avx512", .plain4 = plain4, .plain6 = plain6, .take = take};
 #endif

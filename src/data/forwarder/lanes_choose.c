@@ -22,7 +22,9 @@ const struct lanes *lanes_of(const char *name)
 
 const struct lanes *lanes_choose(unsigned simd_bits)
 {
-    const struct lanes *wide = !simd_bits || simd_bits >= 512 ? lanes_of(gather_is_slow() ? "avx512-loads" : "avx512") : NULL;
+    const struct lanes *wide = !simd_bits || simd_bits >= 512
+                                   ? lanes_of(gather_is_slow() ? "avx512-loads" : "avx512")
+                                   : NULL;
 
     if (!wide && (!simd_bits || simd_bits >= 256))
         wide = lanes_of("avx2");

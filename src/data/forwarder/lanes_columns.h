@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes_columns.h - the same bytes of eight frames, or of eight mbufs, in one register
 //
-// With AVX-512, 8 bytes a lane, in two ways, of which lanes_avx512.c is compiled with one each: gathers, and, with LANES_LOADS,
-// a load a lane and shuffles. CPUs whose gathers are many small steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather,
-// 0.5 for loads, and 0.33 where neighboring words are wanted and one load brings four of them (docs/measurements.md).
-// With AVX2, 4 bytes a lane and always loads: one brings two or four neighboring words.
+// With AVX-512, 8 bytes a lane, in two ways, of which lanes_avx512.c is compiled with one each:
+// gathers, and, with LANES_LOADS, a load a lane and shuffles. CPUs whose gathers are many small
+// steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather, 0.5 for loads, and 0.33
+// where neighboring words are wanted and one load brings four of them (docs/measurements.md). With
+// AVX2, 4 bytes a lane and always loads: one brings two or four neighboring words.
 #ifndef FORWARDER_LANES_COLUMNS_H
 #define FORWARDER_LANES_COLUMNS_H
 
@@ -15,7 +16,8 @@
 
 INLINE __m128i load_two(const char *a, const char *b)
 {
-    return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
+    return _mm_castpd_si128(
+        _mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
 }
 
 #ifdef __AVX512F__
@@ -44,8 +46,10 @@ INLINE __m512i column(__mmask8 live, const void *at, long offset)
     if (!LANES_BY_LOADS || live != LANES_ALL)
         return gather(live, _mm512_loadu_si512(at), offset);
     const char *const *p = at;
-    return join(_mm256_set_m128i(load_two(p[2] + offset, p[3] + offset), load_two(p[0] + offset, p[1] + offset)),
-                _mm256_set_m128i(load_two(p[6] + offset, p[7] + offset), load_two(p[4] + offset, p[5] + offset)));
+    return join(_mm256_set_m128i(load_two(p[2] + offset, p[3] + offset),
+                                 load_two(p[0] + offset, p[1] + offset)),
+                _mm256_set_m128i(load_two(p[6] + offset, p[7] + offset),
+                                 load_two(p[4] + offset, p[5] + offset)));
 }
 
 // 32 bytes from a and 32 from b.
@@ -62,10 +66,13 @@ INLINE void columns(__mmask8 live, const void *at, long offset, __m512i c[4])
             c[k] = gather(live, _mm512_loadu_si512(at), offset + 8 * k);
         return;
     }
-    const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13),
+                  high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
     const char *const *p = at;
-    __m512i r0 = load_rows(p[0] + offset, p[4] + offset), r1 = load_rows(p[1] + offset, p[5] + offset);
-    __m512i r2 = load_rows(p[2] + offset, p[6] + offset), r3 = load_rows(p[3] + offset, p[7] + offset);
+    __m512i r0 = load_rows(p[0] + offset, p[4] + offset),
+            r1 = load_rows(p[1] + offset, p[5] + offset);
+    __m512i r2 = load_rows(p[2] + offset, p[6] + offset),
+            r3 = load_rows(p[3] + offset, p[7] + offset);
     __m512i even01 = _mm512_unpacklo_epi64(r0, r1), odd01 = _mm512_unpackhi_epi64(r0, r1);
     __m512i even23 = _mm512_unpacklo_epi64(r2, r3), odd23 = _mm512_unpackhi_epi64(r2, r3);
 
@@ -80,21 +87,25 @@ INLINE void columns(__mmask8 live, const void *at, long offset, __m512i c[4])
 // 8 bytes each at `offset` from p[0], p[1], p[4], p[5].
 INLINE __m256i load_four(const char *const *p, long offset)
 {
-    return _mm256_set_m128i(load_two(p[4] + offset, p[5] + offset), load_two(p[0] + offset, p[1] + offset));
+    return _mm256_set_m128i(load_two(p[4] + offset, p[5] + offset),
+                            load_two(p[0] + offset, p[1] + offset));
 }
 
 // Of two neighboring columns in rows, load_four(p) and load_four(p + 2): the first, the second.
 INLINE __m256i first_column(__m256i a, __m256i b)
 {
-    return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88));
+    return _mm256_castps_si256(
+        _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88));
 }
 
 INLINE __m256i second_column(__m256i a, __m256i b)
 {
-    return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
+    return _mm256_castps_si256(
+        _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
 }
 
-// Two columns that follow each other: word k of the 8 bytes at `offset` from the addresses at[0..8) is in c[k].
+// Two columns that follow each other: word k of the 8 bytes at `offset` from the addresses at[0..8)
+// is in c[k].
 INLINE void two_columns(const void *at, long offset, __m256i c[2])
 {
     __m256i a = load_four(at, offset), b = load_four((const char *const *)at + 2, offset);
@@ -110,7 +121,8 @@ INLINE void four_columns(const void *at, long offset, __m256i c[4])
     __m256i r[4];
 
     for (unsigned j = 0; j < 4; j++)
-        r[j] = _mm256_set_m128i(_mm_loadu_si128((const void *)(p[j + 4] + offset)), _mm_loadu_si128((const void *)(p[j] + offset)));
+        r[j] = _mm256_set_m128i(_mm_loadu_si128((const void *)(p[j + 4] + offset)),
+                                _mm_loadu_si128((const void *)(p[j] + offset)));
     __m256i low01 = _mm256_unpacklo_epi32(r[0], r[1]), low23 = _mm256_unpacklo_epi32(r[2], r[3]);
     __m256i high01 = _mm256_unpackhi_epi32(r[0], r[1]), high23 = _mm256_unpackhi_epi32(r[2], r[3]);
     c[0] = _mm256_unpacklo_epi64(low01, low23);

@@ -17,9 +17,13 @@
 #define LANES_WHOLE 128u                          // ether_in.c: HEADERS_MAX
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
 
-// struct iface as its first 8 bytes: flags, virtual router, MAC. An interface that is none is not up.
-_Static_assert(offsetof(struct iface, flags) == 0 && offsetof(struct iface, vr) == 1 && offsetof(struct iface, mac) == 2, "own");
-_Static_assert((sizeof(struct iface) & (sizeof(struct iface) - 1)) == 0, "where an interface is, without a multiplication");
+// struct iface as its first 8 bytes: flags, virtual router, MAC. An interface that is none is not
+// up.
+_Static_assert(offsetof(struct iface, flags) == 0 && offsetof(struct iface, vr) == 1 &&
+                   offsetof(struct iface, mac) == 2,
+               "own");
+_Static_assert((sizeof(struct iface) & (sizeof(struct iface) - 1)) == 0,
+               "where an interface is, without a multiplication");
 
 // How the port has marked all frames of a kind.
 #define LANES_STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)
@@ -33,20 +37,24 @@ static inline unsigned lanes_l2(enum tag tag)
     return tag == DOUBLE ? 22 : tag == TAGGED || tag == DOUBLE_STRIPPED ? 18 : 14;
 }
 
-// The interface of a frame with two tags, DOUBLE or DOUBLE_STRIPPED; 0 = none, or another type of outer tag than its own.
-// `word`: 8 bytes from the first tag on, as loaded; `tci`: of the mbuf.
-static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_t word, uint16_t tci)
+// The interface of a frame with two tags, DOUBLE or DOUBLE_STRIPPED; 0 = none, or another type of
+// outer tag than its own. `word`: 8 bytes from the first tag on, as loaded; `tci`: of the mbuf.
+static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_t word,
+                                  uint16_t tci)
 {
     uint32_t inner = (uint32_t)(tag == DOUBLE ? word >> 32 : word);
     uint16_t outer = (tag == DOUBLE ? __builtin_bswap16((uint16_t)(word >> 16)) : tci) & 0xfff;
-    uint16_t id = port_inner[port->outer_row[outer]][__builtin_bswap16((uint16_t)(inner >> 16)) & 0xfff];
-    bool right = (uint16_t)inner == LANES_TAG && (tag != DOUBLE || (uint16_t)word == iface_get(id)->tpid_be);
+    uint16_t id =
+        port_inner[port->outer_row[outer]][__builtin_bswap16((uint16_t)(inner >> 16)) & 0xfff];
+    bool right =
+        (uint16_t)inner == LANES_TAG && (tag != DOUBLE || (uint16_t)word == iface_get(id)->tpid_be);
 
     return right ? id : 0;
 }
 
 // The interface of a frame of that kind; 0 = none, or an outer tag of another type than its own.
-static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame)
+static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag,
+                                      const struct rte_mbuf *m, const uint8_t *frame)
 {
     if (tag == UNTAGGED)
         return port->untagged;

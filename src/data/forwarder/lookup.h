@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup.h - a burst's destinations in the FIBs of its virtual routers, and the hash of a packet's flow
+// lookup.h - a burst's destinations in the FIBs of its virtual routers, and the hash of a packet's
+// flow
 //
 // For whoever gives `family` as a constant: the compiler makes two loops of one text.
 #ifndef FORWARDER_LOOKUP_H
@@ -18,19 +19,23 @@ FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uin
     return vr_fib(vr, family, f->node);
 }
 
-// That all packets have one destination, as those of one large flow do: each has the one of the packet before.
+// That all packets have one destination, as those of one large flow do: each has the one of the
+// packet before.
 FWD_INLINE bool fwd_is_one(const struct burst *b, uint8_t family)
 {
     if (family == IP4)
-        return b->n > 1 && b->dst4[0] == b->dst4[1] && !memcmp(b->dst4, b->dst4 + 1, (b->n - 1) * sizeof *b->dst4);
-    return b->n > 1 && !memcmp(b->dst6[0], b->dst6[1], 16) && !memcmp(b->dst6, b->dst6 + 1, (b->n - 1) * sizeof *b->dst6);
+        return b->n > 1 && b->dst4[0] == b->dst4[1] &&
+               !memcmp(b->dst4, b->dst4 + 1, (b->n - 1) * sizeof *b->dst4);
+    return b->n > 1 && !memcmp(b->dst6[0], b->dst6[1], 16) &&
+           !memcmp(b->dst6, b->dst6 + 1, (b->n - 1) * sizeof *b->dst6);
 }
 
 FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t family)
 {
     if (unlikely(b->mixed)) {
         const struct fib *const *of = vr_fibs(family, f->node);
-        family == IP4 ? fib_find4_each(of, b->vr, b->dst4, b->nh, b->n) : fib_find6_each(of, b->vr, b->dst6, b->nh, b->n);
+        family == IP4 ? fib_find4_each(of, b->vr, b->dst4, b->nh, b->n)
+                      : fib_find6_each(of, b->vr, b->dst6, b->nh, b->n);
         return;
     }
     const unsigned n = fwd_is_one(b, family) ? 1 : b->n;
@@ -49,7 +54,8 @@ FWD_INLINE uint32_t fwd_hash(const struct burst *b, unsigned i, uint8_t family)
     struct flow_hash how = vr_flow_hash(vr_get(b->vr[i]));
     uint32_t readable = packet_readable(b->pkt[i], b->ip[i]);
 
-    return family == IP4 ? flow_hash4(b->ip[i], readable, b->len[i], how) : flow_hash6(b->ip[i], readable, b->len[i], how);
+    return family == IP4 ? flow_hash4(b->ip[i], readable, b->len[i], how)
+                         : flow_hash6(b->ip[i], readable, b->len[i], how);
 }
 
 #endif

@@ -24,7 +24,8 @@ static void burst_init(struct burst *b, enum burst_kind kind, uint8_t family)
     b->family = family;
 }
 
-void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *counter, uint8_t *used_mark, uint64_t *chosen)
+void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *counter,
+                    uint8_t *used_mark, uint64_t *chosen)
 {
     f->index = index;
     f->node = mem_node_of_thread();
@@ -54,7 +55,8 @@ struct forwarder *forwarder_new(unsigned index)
     if (!f)
         return NULL;
     forwarder_init(f, index, counter_mine(), nexthop_used_mark[index], nexthop_chosen[index]);
-    f->acl_cache = acl_caches[index] = acl_cache_new(ACL_CACHE_BYTES, acl_secret); // without one, lists are asked each time
+    f->acl_cache = acl_caches[index] =
+        acl_cache_new(ACL_CACHE_BYTES, acl_secret); // without one, lists are asked each time
     return f;
 }
 
@@ -67,8 +69,8 @@ void forwarder_free(struct forwarder *f)
     mem_unmap(f, sizeof *f);
 }
 
-// Who was handed packets is awake as a rule. One that sleeps costs a write(): the only system call of a busy
-// forwarder, and at most one for each time that the other falls asleep.
+// Who was handed packets is awake as a rule. One that sleeps costs a write(): the only system call
+// of a busy forwarder, and at most one for each time that the other falls asleep.
 static void wake_others(struct forwarder *f)
 {
     for (uint32_t rest = f->handed; rest; rest &= rest - 1)

@@ -3,7 +3,8 @@
 //
 //   in     frames as received or as sent, which stay as they are; a watch that leads to a port
 //   out    copies sent by that port: ledger inject and tx, or, by another forwarder's queue, inject
-//   exits  none: what has no buffer, no room in the port, or is too large for it, was never made: counted as missed
+//   exits  none: what has no buffer, no room in the port, or is too large for it, was never made:
+//   counted as missed
 //
 // Copies are offered to the port once: a mirror never makes the original wait.
 #include <rte_ethdev.h>
@@ -30,8 +31,9 @@ static bool tag_restore(struct rte_mbuf *m)
 
 static struct rte_mbuf *copy_for(const struct port *to, const struct rte_mbuf *m)
 {
-    struct rte_mbuf *copy =
-        m->pkt_len <= to->mtu + FRAME_OVERHEAD ? rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX) : NULL;
+    struct rte_mbuf *copy = m->pkt_len <= to->mtu + FRAME_OVERHEAD
+                                ? rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX)
+                                : NULL;
 
     if (!copy)
         return NULL;
@@ -63,7 +65,8 @@ static unsigned give(struct forwarder *f, uint16_t port, struct rte_mbuf **copy,
     return sent;
 }
 
-void mirror(struct forwarder *f, unsigned index, struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n)
+void mirror(struct forwarder *f, unsigned index, struct rte_mbuf *const *pkt,
+            const struct watch_tag *tag, unsigned n)
 {
     const struct watch *w = &watch_table[index];
     struct watch_count *c = &watch_count[f->slot][index];

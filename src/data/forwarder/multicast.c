@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast.c - a packet for a group that may leave its link
 //
-//   in     packet i of a burst, headers sound; from ip4_in and ip6_in, which keep what concerns the link alone
-//   out    a copy for each output of the group's route (multicast_out.c)
-//   exits  PUNT (the host has joined; the kernel's routing daemon is to see it), IP4_MULTICAST, IP6_MULTICAST,
+//   in     packet i of a burst, headers sound; from ip4_in and ip6_in, which keep what concerns the
+//   link alone out    a copy for each output of the group's route (multicast_out.c) exits  PUNT
+//   (the host has joined; the kernel's routing daemon is to see it), IP4_MULTICAST, IP6_MULTICAST,
 //          MULTICAST_WRONG_IF, IP4_LINK_LOCAL, IP6_LINK_LOCAL, those of multicast_out.c
 //
 // The route is that of source and group, (S,G), else that of the group, (*,G). A packet that
 // came by another interface than the route says is dropped: else trees would have loops.
 //
 // What the kernel gets.
-//   Groups the host has joined on the interface: a copy, unless the route is the kernel's - the kernel would forward it again.
-//   Groups without a route, where a multicast routing daemon runs on the interface: the packet. The kernel
-//     tells the daemon (NOCACHE), which makes a route; the kernel forwards what it has kept meanwhile through the TAPs.
-//   Of a route of the kernel's, one packet in ten seconds, which the kernel forwards: so its counters
-//     move, by which daemons tell a source that is alive. And one in three seconds of those that came by
-//     the wrong interface, which the kernel drops and tells of (assert, switch to the shortest path).
-//   All of a route with an output that is none of ours (a PIM register tunnel): the kernel forwards them.
-// What is for the daemon goes in a class of its own, the last one, so a flood of unknown groups spends nobody else's rate.
+//   Groups the host has joined on the interface: a copy, unless the route is the kernel's - the
+//   kernel would forward it again. Groups without a route, where a multicast routing daemon runs on
+//   the interface: the packet. The kernel
+//     tells the daemon (NOCACHE), which makes a route; the kernel forwards what it has kept
+//     meanwhile through the TAPs.
+//   Of a route of the kernel's, one packet in ten seconds, which the kernel forwards: so its
+//   counters
+//     move, by which daemons tell a source that is alive. And one in three seconds of those that
+//     came by the wrong interface, which the kernel drops and tells of (assert, switch to the
+//     shortest path).
+//   All of a route with an output that is none of ours (a PIM register tunnel): the kernel forwards
+//   them.
+// What is for the daemon goes in a class of its own, the last one, so a flood of unknown groups
+// spends nobody else's rate.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/multicast_out.h"
@@ -26,7 +32,8 @@
 #include "table/multicast.h"
 #include "forwarder/forbidden.h"
 
-static void punt_up(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface, uint8_t family)
+static void punt_up(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface,
+                    uint8_t family)
 {
     if (family == IP4)
         punt_ip4(f, m, ip, iface);
@@ -36,7 +43,8 @@ static void punt_up(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, 
 
 static bool is_link_local(const uint8_t *src, uint8_t family)
 {
-    return family == IP4 ? src[0] == 169 && src[1] == 254 : src[0] == 0xfe && (src[1] & 0xc0) == 0x80;
+    return family == IP4 ? src[0] == 169 && src[1] == 254
+                         : src[0] == 0xfe && (src[1] & 0xc0) == 0x80;
 }
 
 static bool is_daemon(uint16_t iface, uint8_t family)
@@ -57,7 +65,8 @@ static bool is_time(const struct forwarder *f, uint64_t *last, uint64_t cycles)
 
     if (now - at < cycles || (int64_t)(now - at) <= 0)
         return false;
-    return f->dry || __atomic_compare_exchange_n(last, &at, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return f->dry ||
+           __atomic_compare_exchange_n(last, &at, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static bool is_output(const struct multicast_entry *r, uint16_t iface)
@@ -87,7 +96,8 @@ static struct found find(const struct burst *b, unsigned i, bool link_only)
 {
     const uint8_t *ip = b->ip[i];
     unsigned n = b->family == IP4 ? 4 : 16, at = b->family == IP4 ? 12 : 8;
-    const struct multicast_table *t = rcu_load(&multicast_table[iface_get(b->iface[i])->vr][b->family == IP6]);
+    const struct multicast_table *t =
+        rcu_load(&multicast_table[iface_get(b->iface[i])->vr][b->family == IP6]);
     struct multicast_key k = {.family = b->family};
     struct found found = {0};
 
@@ -120,7 +130,8 @@ static void no_route(struct forwarder *f, struct burst *b, unsigned i, bool link
         packet_drop(f, b->pkt[i], b->iface[i], four ? DROP_IP4_MULTICAST : DROP_IP6_MULTICAST);
 }
 
-static void wrong_interface(struct forwarder *f, struct burst *b, unsigned i, const struct multicast_entry *r)
+static void wrong_interface(struct forwarder *f, struct burst *b, unsigned i,
+                            const struct multicast_entry *r)
 {
     count(f, &r->counter->wrong, 1);
     if ((r->flags & MULTICAST_KERNEL) && is_daemon(b->iface[i], b->family) &&
@@ -138,7 +149,8 @@ static void along_route(struct forwarder *f, struct burst *b, unsigned i, const 
     count(f, &r->counter->packets, 1);
     count(f, &r->counter->bytes, b->len[i]);
     if ((r->flags & MULTICAST_SLOW) ||
-        ((r->flags & MULTICAST_KERNEL) && is_time(f, &r->counter->sampled, multicast_sample_cycles))) {
+        ((r->flags & MULTICAST_KERNEL) &&
+         is_time(f, &r->counter->sampled, multicast_sample_cycles))) {
         punt(f, m, b->iface[i], PUNT_MULTICAST);
         return;
     }
@@ -146,7 +158,9 @@ static void along_route(struct forwarder *f, struct burst *b, unsigned i, const 
         struct rte_mbuf *copy = rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         f->counter->inject++;
         if (copy)
-            punt_up(f, copy, rte_pktmbuf_mtod_offset(copy, const uint8_t *, packet_l2_len(m, b->ip[i])), b->iface[i], b->family);
+            punt_up(f, copy,
+                    rte_pktmbuf_mtod_offset(copy, const uint8_t *, packet_l2_len(m, b->ip[i])),
+                    b->iface[i], b->family);
         else
             drop_count(f, b->iface[i], DROP_TX_NO_BUFFER);
     }

@@ -3,16 +3,19 @@
 //
 //   in     packet i of a burst and its route, the right interface
 //   out    f->tx_pkt[port]: finished frames
-//   exits  MULTICAST_TTL, MULTICAST_NO_OUTPUT, IP4_TOO_BIG, IP6_TOO_BIG, TX_NO_BUFFER; ICMPv6 packet too big
+//   exits  MULTICAST_TTL, MULTICAST_NO_OUTPUT, IP4_TOO_BIG, IP6_TOO_BIG, TX_NO_BUFFER; ICMPv6
+//   packet too big
 //
-// An output takes a packet whose TTL is larger than its threshold (with the least threshold, 1, a packet with
-// TTL 1 ends here: no error is sent about it, RFC 1812 4.3.2.7), and that did not come by it.
-// What is larger than its MTU is cut (IPv4 without DF) or dropped there; the source is told of IPv6 only, by the
-// smallest of those MTUs (RFC 4443 2.4 e). The group's MAC address is made from the group (RFC 1112 6.4, RFC 2464 7).
+// An output takes a packet whose TTL is larger than its threshold (with the least threshold, 1, a
+// packet with TTL 1 ends here: no error is sent about it, RFC 1812 4.3.2.7), and that did not come
+// by it. What is larger than its MTU is cut (IPv4 without DF) or dropped there; the source is told
+// of IPv6 only, by the smallest of those MTUs (RFC 4443 2.4 e). The group's MAC address is made
+// from the group (RFC 1112 6.4, RFC 2464 7).
 //
-// Copies are whole: a buffer of exchange_pool with one owner for each output, the packet itself for the last one. Shared
-// buffers would save the copying, but ports with FAST_FREE do not take them, and that there may be any
-// (exchange_mixed) costs every unicast packet a look. One packet becomes n: the ledger's inject grows by n - 1.
+// Copies are whole: a buffer of exchange_pool with one owner for each output, the packet itself for
+// the last one. Shared buffers would save the copying, but ports with FAST_FREE do not take them,
+// and that there may be any (exchange_mixed) costs every unicast packet a look. One packet becomes
+// n: the ledger's inject grows by n - 1.
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
@@ -28,12 +31,14 @@
 #include "forwarder/forbidden.h"
 
 struct ways {
-    unsigned n, n_big, n_low; // outputs that take the packet; are too narrow; have too high a threshold
+    unsigned n, n_big,
+        n_low; // outputs that take the packet; are too narrow; have too high a threshold
     uint16_t mtu;             // the smallest of those that are too narrow
     uint16_t iface[MULTICAST_OUT_MAX];
 };
 
-static void choose(const struct burst *b, unsigned i, const struct multicast_entry *r, struct ways *w)
+static void choose(const struct burst *b, unsigned i, const struct multicast_entry *r,
+                   struct ways *w)
 {
     uint8_t *ip = b->ip[i], ttl = ttl_of(ip, b->family);
     bool whole = b->family == IP6 || load16(ip + 6) & RTE_BE16(0x4000);
@@ -128,7 +133,8 @@ static void copy_out(struct forwarder *f, struct burst *b, unsigned i, const str
     out(f, m, b->family, w->iface[w->n - 1]);
 }
 
-void multicast_out(struct forwarder *f, struct burst *b, unsigned i, const struct multicast_entry *r)
+void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
+                   const struct multicast_entry *r)
 {
     enum drop_reason big = b->family == IP4 ? DROP_IP4_TOO_BIG : DROP_IP6_TOO_BIG;
     struct ways w;
@@ -137,7 +143,10 @@ void multicast_out(struct forwarder *f, struct burst *b, unsigned i, const struc
     if (w.n_big && b->family == IP6)
         icmp6_error(f, b, i, 2 /* too big */, 0, w.mtu);
     if (!w.n) {
-        packet_drop(f, b->pkt[i], b->iface[i], w.n_big ? big : w.n_low ? DROP_MULTICAST_TTL : DROP_MULTICAST_NO_OUTPUT);
+        packet_drop(f, b->pkt[i], b->iface[i],
+                    w.n_big   ? big
+                    : w.n_low ? DROP_MULTICAST_TTL
+                              : DROP_MULTICAST_NO_OUTPUT);
         return;
     }
     f->counter->inject += w.n_big; // each would have been a copy

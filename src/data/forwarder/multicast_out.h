@@ -7,6 +7,7 @@
 #include "table/multicast.h"
 
 // Ends packet i: a copy by each output that takes it.
-void multicast_out(struct forwarder *f, struct burst *b, unsigned i, const struct multicast_entry *r);
+void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
+                   const struct multicast_entry *r);
 
 #endif

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // offload.c - what a sender has left to a network card that is not there
 //
-// A sender whose card computes checksums writes into the field of TCP and UDP the sum of the pseudo-header alone, folded
-// but not complemented, and leaves the rest to the card. Behind a veth, or in a virtual machine, there is no card: the packet
-// arrives unfinished, the driver (net_af_packet, net_af_xdp) does not say so, and whoever receives it drops it as damaged.
+// A sender whose card computes checksums writes into the field of TCP and UDP the sum of the
+// pseudo-header alone, folded but not complemented, and leaves the rest to the card. Behind a veth,
+// or in a virtual machine, there is no card: the packet arrives unfinished, the driver
+// (net_af_packet, net_af_xdp) does not say so, and whoever receives it drops it as damaged.
 //
-// An input feature of the interfaces of such ports (struct port.offload), so all others pay nothing. Each packet costs the sum
-// of its pseudo-header; its payload is read only when the field holds just that: one in 65,536 of the right packets, and all
-// unfinished ones. Those get the sum of all, which is what the field of a right packet holds already: that one is left as it is.
+// An input feature of the interfaces of such ports (struct port.offload), so all others pay
+// nothing. Each packet costs the sum of its pseudo-header; its payload is read only when the field
+// holds just that: one in 65,536 of the right packets, and all unfinished ones. Those get the sum
+// of all, which is what the field of a right packet holds already: that one is left as it is.
 //
-// Fragments have no checksum of their own, and what a tunnel carries inside is not looked for: only the outermost TCP or UDP
-// header is known to be a header.
+// Fragments have no checksum of their own, and what a tunnel carries inside is not looked for: only
+// the outermost TCP or UDP header is known to be a header.
 #include "base/checksum.h"
 #include "forwarder/feature.h"
 #include "forwarder/ip6_chain.h"
@@ -48,16 +50,20 @@ static uint16_t folded(uint32_t sum)
     return (uint16_t)~checksum_finish(sum);
 }
 
-// Sum of the pseudo-header, folded: what an unfinished field holds. `len`: from the header of TCP or UDP on.
+// Sum of the pseudo-header, folded: what an unfinished field holds. `len`: from the header of TCP
+// or UDP on.
 static uint16_t pseudo_sum(const uint8_t *ip, uint8_t family, uint8_t proto, uint32_t len)
 {
-    uint32_t sum = family == IP6 ? checksum_pseudo6(ip + 8, ip + 24, len, proto)
-                                 : checksum_add(rte_cpu_to_be_16((uint16_t)len) + rte_cpu_to_be_16(proto), ip + 12, 8);
+    uint32_t sum =
+        family == IP6
+            ? checksum_pseudo6(ip + 8, ip + 24, len, proto)
+            : checksum_add(rte_cpu_to_be_16((uint16_t)len) + rte_cpu_to_be_16(proto), ip + 12, 8);
 
     return folded(sum);
 }
 
-// Sum of `len` bytes of the packet from `at` on, over all its buffers. (DPDK 22.11's rte_raw_cksum_mbuf is wrong behind a buffer of odd length.)
+// Sum of `len` bytes of the packet from `at` on, over all its buffers. (DPDK 22.11's
+// rte_raw_cksum_mbuf is wrong behind a buffer of odd length.)
 static uint16_t sum_of(const struct rte_mbuf *m, uint32_t at, uint32_t len)
 {
     uint32_t sum = 0, done = 0;
@@ -82,8 +88,11 @@ void offload_one(struct forwarder *f, struct burst *b, unsigned i)
     if (!find_l4(ip, b->family, RTE_MIN(packet_readable(m, ip), len), &l) ||
         likely(load16(ip + l.sum_at) != pseudo_sum(ip, b->family, l.proto, len - l.at)))
         return;
-    uint16_t sum = sum_of(m, packet_l2_len(m, ip) + l.at, len - l.at); // the pseudo-header's is in it, by the field
-    uint16_t whole = sum == UINT16_MAX && l.proto == PROTO_UDP ? UINT16_MAX : (uint16_t)~sum; // RFC 768: 0 would say that there is none
+    uint16_t sum = sum_of(m, packet_l2_len(m, ip) + l.at,
+                          len - l.at); // the pseudo-header's is in it, by the field
+    uint16_t whole = sum == UINT16_MAX && l.proto == PROTO_UDP
+                         ? UINT16_MAX
+                         : (uint16_t)~sum; // RFC 768: 0 would say that there is none
     if (whole == load16(ip + l.sum_at))
         return;
     store16(ip + l.sum_at, whole);
@@ -97,7 +106,8 @@ void offload(struct forwarder *f, struct burst *b)
             offload_one(f, b, i);
 }
 
-enum drop_reason offload_cut(struct forwarder *f, const struct burst *b, unsigned i, uint32_t len, enum drop_reason why)
+enum drop_reason offload_cut(struct forwarder *f, const struct burst *b, unsigned i, uint32_t len,
+                             enum drop_reason why)
 {
     const struct iface *iface = iface_get(b->iface[i]);
 

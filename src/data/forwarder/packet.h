@@ -24,10 +24,24 @@
 
 #define IP4_HDR 20u
 #define IP6_HDR 40u
-enum { PROTO_HOPOPTS = 0, PROTO_ICMP = 1, PROTO_IGMP = 2, PROTO_TCP = 6, PROTO_UDP = 17,
-       PROTO_ROUTING = 43, PROTO_FRAGMENT = 44, PROTO_RSVP = 46, PROTO_ICMP6 = 58, PROTO_DSTOPTS = 60,
-       PROTO_EIGRP = 88, PROTO_OSPF = 89,
-       PROTO_PIM = 103, PROTO_VRRP = 112, PROTO_SCTP = 132, PROTO_UDPLITE = 136 };
+enum {
+    PROTO_HOPOPTS = 0,
+    PROTO_ICMP = 1,
+    PROTO_IGMP = 2,
+    PROTO_TCP = 6,
+    PROTO_UDP = 17,
+    PROTO_ROUTING = 43,
+    PROTO_FRAGMENT = 44,
+    PROTO_RSVP = 46,
+    PROTO_ICMP6 = 58,
+    PROTO_DSTOPTS = 60,
+    PROTO_EIGRP = 88,
+    PROTO_OSPF = 89,
+    PROTO_PIM = 103,
+    PROTO_VRRP = 112,
+    PROTO_SCTP = 132,
+    PROTO_UDPLITE = 136
+};
 
 static inline uint16_t load16(const void *p)
 {
@@ -73,7 +87,8 @@ static inline uint16_t load16_host(const void *p)
 // Does a VLAN tag begin with this EtherType?
 static inline bool is_tag(uint16_t type_be)
 {
-    return type_be == ETHER_TYPE_VLAN || type_be == ETHER_TYPE_QINQ || type_be == ETHER_TYPE_QINQ_OLD;
+    return type_be == ETHER_TYPE_VLAN || type_be == ETHER_TYPE_QINQ ||
+           type_be == ETHER_TYPE_QINQ_OLD;
 }
 
 // Bytes in front of the IP header.

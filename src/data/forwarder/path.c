@@ -17,14 +17,16 @@
 // IPv6, which go on to the lookup; odd ones, which ip4_in and ip6_in look at one by
 // one; and those that are at most for us. What an interface was given beyond routing is in
 // features_in, which bursts without such an interface do not enter. Their ICMP errors make up two
-// more. Everything a burst causes has left the forwarder when path_burst() returns: nothing waits for packets to come.
+// more. Everything a burst causes has left the forwarder when path_burst() returns: nothing waits
+// for packets to come.
 //
 // Cost. One burst of TIMED_EVERY is timed: after each stage the cycles since the
-// one before are added to its counter (`show thread stages`). That is up to ten times 30 cycles for the TSC
-// and a counter, of one burst in 61: 5 cycles a burst. All others pay for looking whether it is their turn: the
-// stages' order stands here once, and the compiler makes of it one path with the laps and one without. 61 is a
-// prime, so that a pattern in the traffic or the order of the queues is not always met at the same place. Of timed bursts, again
-// one in so many is measured from its receive queue to the transmit queues (table/latency.h), when that is configured.
+// one before are added to its counter (`show thread stages`). That is up to ten times 30 cycles for
+// the TSC and a counter, of one burst in 61: 5 cycles a burst. All others pay for looking whether
+// it is their turn: the stages' order stands here once, and the compiler makes of it one path with
+// the laps and one without. 61 is a prime, so that a pattern in the traffic or the order of the
+// queues is not always met at the same place. Of timed bursts, again one in so many is measured
+// from its receive queue to the transmit queues (table/latency.h), when that is configured.
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
@@ -47,7 +49,8 @@
 #define PATH_INLINE static inline __attribute__((always_inline))
 
 // `n` packets have passed a stage of a timed burst.
-static __attribute__((noinline, cold)) void lap_count(struct forwarder *f, enum stage stage, unsigned n)
+static __attribute__((noinline, cold)) void lap_count(struct forwarder *f, enum stage stage,
+                                                      unsigned n)
 {
     struct counter_stage *c = &f->counter->stage[stage];
     uint64_t now = rte_rdtsc();
@@ -58,7 +61,8 @@ static __attribute__((noinline, cold)) void lap_count(struct forwarder *f, enum 
     f->lap = now;
 }
 
-// Compiled in three ways: as most bursts go; with laps; and writing down what becomes of the one packet (record.h).
+// Compiled in three ways: as most bursts go; with laps; and writing down what becomes of the one
+// packet (record.h).
 enum how { USUAL, TIMED, RECORDED };
 
 PATH_INLINE void lap(struct forwarder *f, enum how how, enum stage stage, unsigned n)
@@ -68,7 +72,8 @@ PATH_INLINE void lap(struct forwarder *f, enum how how, enum stage stage, unsign
 }
 
 // A stage is done with the n packets it found in b, NULL = in f->rx.
-PATH_INLINE void done(struct forwarder *f, enum how how, enum stage stage, const struct burst *b, unsigned n)
+PATH_INLINE void done(struct forwarder *f, enum how how, enum stage stage, const struct burst *b,
+                      unsigned n)
 {
     lap(f, how, stage, n);
     if (how == RECORDED)
@@ -96,7 +101,8 @@ PATH_INLINE void path_acl_out(struct forwarder *f, struct burst *b, enum how how
 }
 
 // All next hops are known, nothing has been sent.
-static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count *count, const struct burst *b)
+static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count *count,
+                                                           const struct burst *b)
 {
     for (unsigned i = 0; i < b->n; i++) {
         count[b->nh[i]].packets++;
@@ -104,8 +110,10 @@ static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count 
     }
 }
 
-// From the lookup to the port. `lists`: an access list may be asked about what leaves, or has redirected some.
-PATH_INLINE void to_port(struct forwarder *f, struct burst *b, uint8_t family, enum how how, bool lists)
+// From the lookup to the port. `lists`: an access list may be asked about what leaves, or has
+// redirected some.
+PATH_INLINE void to_port(struct forwarder *f, struct burst *b, uint8_t family, enum how how,
+                         bool lists)
 {
     unsigned n = b->n;
 
@@ -234,7 +242,8 @@ static __attribute__((noinline, cold)) void tx_flush_timed(struct forwarder *f, 
     lap_count(f, STAGE_TX, n);
     for (uint64_t p = f->taken ? ports : 0; p; p &= p - 1)
         if (sent[__builtin_ctzll(p)])
-            latency_add(f->index, f->taken_from, (uint16_t)__builtin_ctzll(p), f->lap - f->taken, sent[__builtin_ctzll(p)]);
+            latency_add(f->index, f->taken_from, (uint16_t)__builtin_ctzll(p), f->lap - f->taken,
+                        sent[__builtin_ctzll(p)]);
 }
 
 // What the burst left in our arrays goes out.
@@ -259,7 +268,8 @@ PATH_INLINE void path_flush(struct forwarder *f, enum how how)
     lap(f, how, STAGE_OTHER, n);
 }
 
-PATH_INLINE void path_stages(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats, unsigned n, enum how how)
+PATH_INLINE void path_stages(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats,
+                             unsigned n, enum how how)
 {
     stats->packets += n;
     burst_reset(&f->in4);
@@ -275,7 +285,8 @@ PATH_INLINE void path_stages(struct forwarder *f, uint16_t port, struct plan_rx_
     path_apart(f, how);
 }
 
-__attribute__((noinline, cold)) void path_recorded(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats)
+__attribute__((noinline, cold)) void path_recorded(struct forwarder *f, uint16_t port,
+                                                   struct plan_rx_stats *stats)
 {
     path_stages(f, port, stats, 1, RECORDED);
 }
@@ -288,15 +299,17 @@ static void rx_part(struct forwarder *f, const struct arrivals *all, unsigned at
     f->rx.n = n;
 }
 
-// Each packet of f->rx that a trace wants goes alone and is written down; what came before it goes before it, as a burst. Left in
-// f->rx is what came behind the last one: how many.
-static unsigned path_traced(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
+// Each packet of f->rx that a trace wants goes alone and is written down; what came before it goes
+// before it, as a burst. Left in f->rx is what came behind the last one: how many.
+static unsigned path_traced(struct forwarder *f, const struct plan_rx *q,
+                            struct plan_rx_stats *stats)
 {
     struct arrivals all = f->rx;
     unsigned from = 0;
 
     for (unsigned i = 0; i < all.n; i++) {
-        struct passage *p = trace_take(q->port, all.pkt[i], iface_of_frame(port_get(q->port), all.pkt[i], true));
+        struct passage *p =
+            trace_take(q->port, all.pkt[i], iface_of_frame(port_get(q->port), all.pkt[i], true));
         if (!p)
             continue;
         if (i > from) {
@@ -318,8 +331,8 @@ static unsigned path_traced(struct forwarder *f, const struct plan_rx *q, struct
 }
 
 // Somebody looks at what this port receives. How many packets are left to go the usual way.
-static __attribute__((noinline, cold)) unsigned path_watched(struct forwarder *f, const struct plan_rx *q,
-                                                             struct plan_rx_stats *stats)
+static __attribute__((noinline, cold)) unsigned
+path_watched(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
 {
     return watch_received(f, q->port) ? path_traced(f, q, stats) : f->rx.n;
 }
@@ -356,7 +369,8 @@ static void latency_begin(struct forwarder *f, uint16_t port)
     f->taken = 0;
     if (!every)
         return;
-    f->until_latency = f->until_latency < every ? f->until_latency : every - 1; // it may have been more
+    f->until_latency =
+        f->until_latency < every ? f->until_latency : every - 1; // it may have been more
     if (f->until_latency--)
         return;
     f->until_latency = every - 1;
@@ -364,7 +378,8 @@ static void latency_begin(struct forwarder *f, uint16_t port)
     f->taken_from = port;
 }
 
-static __attribute__((noinline, cold)) void path_burst_timed(struct forwarder *f, const struct plan_rx *q, unsigned n)
+static __attribute__((noinline, cold)) void path_burst_timed(struct forwarder *f,
+                                                             const struct plan_rx *q, unsigned n)
 {
     latency_begin(f, q->port);
     lap_count(f, STAGE_RX, n);
@@ -399,7 +414,8 @@ unsigned forwarder_poll(struct forwarder *f)
 
     path_account(f);
     f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
-    f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE); // partner: nexthop_count_set
+    f->counting = __atomic_load_n(&nexthop_counting[f->index],
+                                  __ATOMIC_ACQUIRE); // partner: nexthop_count_set
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
     for (unsigned i = 0; f->plan && i < f->plan->n_rx; i++) {
         const struct plan_rx *q = &f->plan->rx[i];

@@ -58,8 +58,9 @@ void punt_flush(struct forwarder *f)
     f->punt_n = 0;
 }
 
-// BFD by its destination port. Of one hop (RFC 5881 5: control 3784; of a LAG, RFC 7130: 6784; echo 3785, which the neighbor
-// has forwarded back) only with the TTL that nobody further away can make arrive: the rest goes up too, but with the rest.
+// BFD by its destination port. Of one hop (RFC 5881 5: control 3784; of a LAG, RFC 7130: 6784; echo
+// 3785, which the neighbor has forwarded back) only with the TTL that nobody further away can make
+// arrive: the rest goes up too, but with the rest.
 static bool is_bfd(uint8_t ttl, uint16_t port_host)
 {
     if (port_host == 4784 || port_host == 7784) // multihop (RFC 5883), seamless (RFC 7881)
@@ -91,7 +92,8 @@ static enum punt_class class_of_ports(uint8_t proto, uint8_t ttl, const uint8_t 
 
 static bool is_routing_proto(uint8_t proto)
 {
-    return proto == PROTO_OSPF || proto == PROTO_PIM || proto == PROTO_VRRP || proto == PROTO_EIGRP || proto == PROTO_RSVP;
+    return proto == PROTO_OSPF || proto == PROTO_PIM || proto == PROTO_VRRP ||
+           proto == PROTO_EIGRP || proto == PROTO_RSVP;
 }
 
 static bool has_ports(uint8_t proto)
@@ -117,10 +119,12 @@ void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16
     punt(f, m, iface, class);
 }
 
-// RS, RA, NS, NA, redirect (RFC 4861, with hop limit 255 only: 6.1, 7.1); IPv6's IGMP (RFC 2710, RFC 3810).
+// RS, RA, NS, NA, redirect (RFC 4861, with hop limit 255 only: 6.1, 7.1); IPv6's IGMP (RFC 2710,
+// RFC 3810).
 static bool is_link_icmp6(uint8_t type, uint8_t hop_limit)
 {
-    return (type >= 133 && type <= 137 && hop_limit == 255) || (type >= 130 && type <= 132) || type == 143;
+    return (type >= 133 && type <= 137 && hop_limit == 255) || (type >= 130 && type <= 132) ||
+           type == 143;
 }
 
 void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)

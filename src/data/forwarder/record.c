@@ -9,7 +9,8 @@
 
 // --- frames ---
 
-static struct passage_frame keep(struct passage *p, const struct rte_mbuf *m, uint16_t port, uint16_t iface)
+static struct passage_frame keep(struct passage *p, const struct rte_mbuf *m, uint16_t port,
+                                 uint16_t iface)
 {
     struct passage_frame k = {.port = port, .iface = iface, .len = m->pkt_len, .at = p->used};
 
@@ -23,7 +24,8 @@ static struct passage_frame keep(struct passage *p, const struct rte_mbuf *m, ui
     return k;
 }
 
-static void frame_add(struct passage *p, struct passage_step *s, const struct rte_mbuf *m, uint16_t port, uint16_t iface)
+static void frame_add(struct passage *p, struct passage_step *s, const struct rte_mbuf *m,
+                      uint16_t port, uint16_t iface)
 {
     if (p->n_frames == PASSAGE_FRAMES)
         return;
@@ -73,7 +75,8 @@ static void add_sent(struct forwarder *f, struct passage_step *s)
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         uint16_t port = (uint16_t)__builtin_ctzll(ports);
         for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++)
-            frame_add(f->record.passage, s, f->tx_pkt[port][k], port, iface_of_frame(port_get(port), f->tx_pkt[port][k], false));
+            frame_add(f->record.passage, s, f->tx_pkt[port][k], port,
+                      iface_of_frame(port_get(port), f->tx_pkt[port][k], false));
     }
 }
 
@@ -86,7 +89,8 @@ static void add_punted(struct forwarder *f, struct passage_step *s)
         struct rte_mbuf *m = up->pkt[up->n - 1];
         s->end = PASSAGE_PUNTED;
         s->punt_class = (uint16_t)c;
-        frame_add(f->record.passage, s, m, iface_get(packet_meta(m)->iface)->port, packet_meta(m)->iface);
+        frame_add(f->record.passage, s, m, iface_get(packet_meta(m)->iface)->port,
+                  packet_meta(m)->iface);
     }
 }
 
@@ -108,7 +112,9 @@ static void find_end(struct forwarder *f, struct passage_step *s, bool stays)
         s->end = PASSAGE_HELD;
     else if (local_n(f) > f->record.local && s->kind != PASSAGE_LOCAL)
         s->end = PASSAGE_TO_LOCAL;
-    f->record.left |= (uint8_t)((s->end == PASSAGE_SENT || s->end == PASSAGE_PUNTED || s->end == PASSAGE_HELD) << s->of);
+    f->record.left |=
+        (uint8_t)((s->end == PASSAGE_SENT || s->end == PASSAGE_PUNTED || s->end == PASSAGE_HELD)
+                  << s->of);
 }
 
 static void find_icmp(struct forwarder *f, struct passage_step *s)
@@ -119,7 +125,8 @@ static void find_icmp(struct forwarder *f, struct passage_step *s)
         s->icmp = PASSAGE_ICMP_LIMITED;
     } else if (now->forbidden != was->forbidden) {
         s->icmp = PASSAGE_ICMP_FORBIDDEN;
-    } else if (now->sent != was->sent) { // without a lookup of its own: an IPv6 redirect (redirect.c)
+    } else if (now->sent !=
+               was->sent) { // without a lookup of its own: an IPv6 redirect (redirect.c)
         s->icmp = PASSAGE_ICMP_SENT;
         s->icmp_type = 137;
     }
@@ -148,8 +155,8 @@ static void find_packet(const struct burst *b, struct passage_step *s)
     s->ttl = (uint16_t)(b->family == IP4 ? b->hop[0] & 0xff : b->hop[0] >> 24);
 }
 
-// The lookup once more, with all that leads to its answer. A table that has changed meanwhile shows as a group whose member
-// is another one.
+// The lookup once more, with all that leads to its answer. A table that has changed meanwhile shows
+// as a group whose member is another one.
 static void find_lookup(const struct forwarder *f, const struct burst *b, struct passage_step *s)
 {
     struct passage_lookup *l = &s->lookup;
@@ -164,12 +171,14 @@ static void find_lookup(const struct forwarder *f, const struct burst *b, struct
     l->leaf = fib_find(fib, &l->dst);
     l->route_mtu = nexthop_route_mtu(l->leaf);
     l->leaf = nexthop_real(l->leaf);
-    l->n_nodes = (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, PASSAGE_NODES), (unsigned)PASSAGE_NODES);
+    l->n_nodes =
+        (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, PASSAGE_NODES), (unsigned)PASSAGE_NODES);
     uint64_t word = nexthop_word(nexthop_get(l->leaf));
     l->leaf_kind = nexthop_word_kind(word);
     l->nexthop = b->nh[0];
     if (l->leaf_kind == NEXTHOP_GROUP) {
-        uint64_t group = __atomic_load_n(&nexthop_get(l->leaf)->group.word, __ATOMIC_ACQUIRE); // as nexthop_member
+        uint64_t group = __atomic_load_n(&nexthop_get(l->leaf)->group.word,
+                                         __ATOMIC_ACQUIRE); // as nexthop_member
         l->hash = fwd_hash(b, 0, b->family);
         l->n_buckets = (uint32_t)(group >> 32) + 1;
         l->bucket = l->hash & (uint32_t)(group >> 32);
@@ -188,8 +197,9 @@ static void find_kind(struct forwarder *f, struct passage_step *s)
     const struct {
         const struct burst *b;
         uint8_t kind;
-    } where[] = {{&f->in4, PASSAGE_PLAIN}, {&f->in6, PASSAGE_PLAIN},   {&f->odd4, PASSAGE_ODD},
-                 {&f->odd6, PASSAGE_ODD},  {&f->local4, PASSAGE_LOCAL}, {&f->local6, PASSAGE_LOCAL}};
+    } where[] = {{&f->in4, PASSAGE_PLAIN},    {&f->in6, PASSAGE_PLAIN},
+                 {&f->odd4, PASSAGE_ODD},     {&f->odd6, PASSAGE_ODD},
+                 {&f->local4, PASSAGE_LOCAL}, {&f->local6, PASSAGE_LOCAL}};
 
     for (unsigned i = 0; i < RTE_DIM(where); i++)
         if (where[i].b->n) {
@@ -203,11 +213,17 @@ static void find_kind(struct forwarder *f, struct passage_step *s)
 static const char *name_of(enum stage stage, const struct burst *b)
 {
     static const char *const name[STAGE_N][2] = {
-        [STAGE_RX] = {"rx", "rx"},          [STAGE_ETHER_IN] = {"ether_in", "ether_in"},
-        [STAGE_IP4_IN] = {"ip4_in", "ip4_in"},    [STAGE_IP4_FWD] = {"ip4_fwd", "ip4_fwd"},
-        [STAGE_IP6_IN] = {"ip6_in", "ip6_in"},    [STAGE_IP6_FWD] = {"ip6_fwd", "ip6_fwd"},
-        [STAGE_ETHER_OUT] = {"ether_out", "ether_out"}, [STAGE_TX] = {"tx", "tx"},
-        [STAGE_FEATURES] = {"features_in", "features_in"}, [STAGE_ACL_OUT] = {"acl_out", "acl_out"}, [STAGE_OTHER] = {"ip4_local", "ip6_local"},
+        [STAGE_RX] = {"rx", "rx"},
+        [STAGE_ETHER_IN] = {"ether_in", "ether_in"},
+        [STAGE_IP4_IN] = {"ip4_in", "ip4_in"},
+        [STAGE_IP4_FWD] = {"ip4_fwd", "ip4_fwd"},
+        [STAGE_IP6_IN] = {"ip6_in", "ip6_in"},
+        [STAGE_IP6_FWD] = {"ip6_fwd", "ip6_fwd"},
+        [STAGE_ETHER_OUT] = {"ether_out", "ether_out"},
+        [STAGE_TX] = {"tx", "tx"},
+        [STAGE_FEATURES] = {"features_in", "features_in"},
+        [STAGE_ACL_OUT] = {"acl_out", "acl_out"},
+        [STAGE_OTHER] = {"ip4_local", "ip6_local"},
     };
 
     return name[stage][b && b->family == IP6];
@@ -230,7 +246,9 @@ static struct passage_step *step_add(struct forwarder *f, enum stage stage, cons
 
 void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
 {
-    bool finishes = stage == STAGE_FEATURES && b->features == IFACE_OFFLOAD; // what its sender left to a card: no step to tell of
+    bool finishes =
+        stage == STAGE_FEATURES &&
+        b->features == IFACE_OFFLOAD; // what its sender left to a card: no step to tell of
     struct passage_step *s = finishes ? NULL : step_add(f, stage, b);
 
     if (s) {

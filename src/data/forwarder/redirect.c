@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // redirect.c - telling a host that its packet could have gone straight to the next hop
 //
-// An input feature, off unless configured. A packet that came in by the interface by which its next hop is reached
-// goes on as any other, and its sender is told, when (RFC 1812 5.2.7.2, RFC 4861 8.2)
+// An input feature, off unless configured. A packet that came in by the interface by which its next
+// hop is reached goes on as any other, and its sender is told, when (RFC 1812 5.2.7.2, RFC
+// 4861 8.2)
 //
 //     it is a neighbor on that interface
-//     the next hop is resolved, and of the packet's family: it is the destination itself, or a router; an IPv6 router is
-//     named by its link-local address, so one that routes name otherwise is not told of
+//     the next hop is resolved, and of the packet's family: it is the destination itself, or a
+//     router; an IPv6 router is named by its link-local address, so one that routes name otherwise
+//     is not told of
 //
-// IPv4 as any ICMP error (icmp_error.c). The IPv6 message has to arrive with hop limit 255 and comes from our
-// link-local address, so it does not pass the lookup: it leaves by the sender's adjacency. Redirects have a token bucket of their
-// own for each interface. The destination is looked up twice, here and in ip4_fwd or ip6_fwd: only bursts of such
-// interfaces pay for that.
+// IPv4 as any ICMP error (icmp_error.c). The IPv6 message has to arrive with hop limit 255 and
+// comes from our link-local address, so it does not pass the lookup: it leaves by the sender's
+// adjacency. Redirects have a token bucket of their own for each interface. The destination is
+// looked up twice, here and in ip4_fwd or ip6_fwd: only bursts of such interfaces pay for that.
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/feature.h"
@@ -43,7 +45,8 @@ static uint32_t sender(const struct forwarder *f, const struct burst *b, unsigne
     else
         fib_find6_bulk(fib, (const uint8_t(*)[16])src.b, &id, 1);
     uint64_t word = nexthop_word(nexthop_get(id));
-    bool neighbor = nexthop_word_kind(word) == NEXTHOP_ADJACENCY && nexthop_word_iface(word) == b->iface[i];
+    bool neighbor =
+        nexthop_word_kind(word) == NEXTHOP_ADJACENCY && nexthop_word_iface(word) == b->iface[i];
     return neighbor && nexthop_address[id].family && ip_equal(&nexthop_address[id], &src) ? id : 0;
 }
 
@@ -54,7 +57,8 @@ FWD_INLINE uint32_t better(struct burst *b, unsigned i, uint8_t family)
         return 0;
     b->nh[i] = nexthop_real(b->nh[i]);
     if (nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i]))) == NEXTHOP_GROUP)
-        b->nh[i] = nexthop_member(nexthop_get(b->nh[i]), fwd_hash(b, i, family)); // without counting it as chosen
+        b->nh[i] = nexthop_member(nexthop_get(b->nh[i]),
+                                  fwd_hash(b, i, family)); // without counting it as chosen
     uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
     if (nexthop_word_kind(word) != NEXTHOP_ADJACENCY || nexthop_word_iface(word) != b->iface[i])
         return 0;
@@ -67,7 +71,8 @@ void redirect4(struct forwarder *f, struct burst *b)
     for (unsigned i = 0; i < b->n; i++) {
         uint32_t id = better(b, i, IP4);
         if (id && iface_get(b->iface[i])->addr4 && sender(f, b, i, IP4))
-            icmp4_error(f, b, i, ICMP4_REDIRECT, ICMP4_CODE_HOST, rte_be_to_cpu_32(nexthop_address[id].ip4));
+            icmp4_error(f, b, i, ICMP4_REDIRECT, ICMP4_CODE_HOST,
+                        rte_be_to_cpu_32(nexthop_address[id].ip4));
     }
 }
 
@@ -77,17 +82,20 @@ static bool is_link_local(const uint8_t *a)
 }
 
 // The message about packet i, `id` its better next hop; NULL without a buffer.
-static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id, const uint8_t *from)
+static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
+                                       const uint8_t *from)
 {
     const unsigned head = IP6_HDR + REDIRECT6_HDR + OPTION_MAC_LEN + OPTION_QUOTE_HDR;
     const struct nexthop *nh = nexthop_get(id);
     uint64_t word = nexthop_word(nh);
-    uint32_t quote = RTE_MIN(IP6_REDIRECT_MAX - head, (uint32_t)b->len[i]) & ~7u; // options are counted in 8 bytes
+    uint32_t quote = RTE_MIN(IP6_REDIRECT_MAX - head, (uint32_t)b->len[i]) &
+                     ~7u; // options are counted in 8 bytes
     struct rte_mbuf *m = icmp_quote(b, i, head, quote);
 
     if (!m)
         return NULL;
-    uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP6_HDR, *option = icmp + REDIRECT6_HDR;
+    uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP6_HDR,
+            *option = icmp + REDIRECT6_HDR;
     uint32_t len = m->data_len - IP6_HDR;
     memset(ip, 0, head);
     ip[0] = 0x60;

@@ -2,11 +2,12 @@
 // sample.c - one packet in so many, for flow exporters (table/watch.h)
 //
 //   in     frames as received, which stay as they are
-//   out    copies in the watch's slots, each with where its packet is to go: one lookup for each sample
-//   exits  none
+//   out    copies in the watch's slots, each with where its packet is to go: one lookup for each
+//   sample exits  none
 //
-// The number of packets to pass over is random and independent of the traffic, so that no pattern in it is met always or never
-// (sFlow version 5, 3.1; RFC 5475 5.2). What is passed over costs a subtraction a burst.
+// The number of packets to pass over is random and independent of the traffic, so that no pattern
+// in it is met always or never (sFlow version 5, 3.1; RFC 5475 5.2). What is passed over costs a
+// subtraction a burst.
 #include "base/hash.h"
 #include "forwarder/lookup.h"
 #include "forwarder/tags.h"
@@ -28,7 +29,8 @@ static void begin(struct sampling *s, const struct watch *w, unsigned forwarder)
     s->skip = draw(s);
 }
 
-static uint32_t find4(const struct fib *fib, const uint8_t *ip, uint32_t readable, struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
+static uint32_t find4(const struct fib *fib, const uint8_t *ip, uint32_t readable,
+                      struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
 {
     uint32_t len = RTE_MIN((uint32_t)load16_host(ip + 2), readable);
 
@@ -37,11 +39,13 @@ static uint32_t find4(const struct fib *fib, const uint8_t *ip, uint32_t readabl
     return fib_find(fib, dst);
 }
 
-static uint32_t find6(const struct fib *fib, const uint8_t *ip, uint32_t readable, struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
+static uint32_t find6(const struct fib *fib, const uint8_t *ip, uint32_t readable,
+                      struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
 {
     dst->family = IP6;
     memcpy(dst->b, ip + 24, 16);
-    *hash = flow_hash6(ip, readable, RTE_MIN(IP6_HDR + (uint32_t)load16_host(ip + 4), readable), how);
+    *hash =
+        flow_hash6(ip, readable, RTE_MIN(IP6_HDR + (uint32_t)load16_host(ip + 4), readable), how);
     return fib_find(fib, dst);
 }
 
@@ -49,17 +53,22 @@ static uint32_t find6(const struct fib *fib, const uint8_t *ip, uint32_t readabl
 static void find_way(const struct forwarder *f, const struct rte_mbuf *m, struct watch_tag *tag)
 {
     struct tags tags;
-    const uint8_t *type = m->data_len >= ETHER_HDR ? tags_read(m, true, &tags) : NULL, *ip = type ? type + 2 : NULL;
+    const uint8_t *type = m->data_len >= ETHER_HDR ? tags_read(m, true, &tags) : NULL,
+                  *ip = type ? type + 2 : NULL;
     uint16_t vr = iface_get(tag->iface)->vr;
     struct flow_hash how = vr_flow_hash(vr_get(vr));
-    uint8_t family = !type ? IP_NONE : load16(type) == ETHER_TYPE_IP4 ? IP4 : load16(type) == ETHER_TYPE_IP6 ? IP6 : IP_NONE;
+    uint8_t family = !type                            ? IP_NONE
+                     : load16(type) == ETHER_TYPE_IP4 ? IP4
+                     : load16(type) == ETHER_TYPE_IP6 ? IP6
+                                                      : IP_NONE;
     const struct fib *fib = family ? fwd_fib(f, vr, family) : NULL;
     struct ip_addr dst = {0};
     uint32_t nh, hash;
 
     if (!fib || packet_readable(m, ip) < (family == IP4 ? IP4_HDR : IP6_HDR))
         return;
-    nh = family == IP4 ? find4(fib, ip, packet_readable(m, ip), how, &dst, &hash) : find6(fib, ip, packet_readable(m, ip), how, &dst, &hash);
+    nh = family == IP4 ? find4(fib, ip, packet_readable(m, ip), how, &dst, &hash)
+                       : find6(fib, ip, packet_readable(m, ip), how, &dst, &hash);
     nh = nexthop_real(nh);
     if (nexthop_word_kind(nexthop_word(nexthop_get(nh))) == NEXTHOP_GROUP)
         nh = nexthop_member(nexthop_get(nh), hash);

@@ -2,11 +2,12 @@
 // Exit slow: slow-protocol frames (IEEE 802.3 annex 57A) of a member of a LAG
 //
 //   in     a frame of EtherType 0x8809, whether the member and the LAG's interface are up or not
-//   out    LACPDUs and markers that are sound go up as the punt class "routing", to control instead of a TAP
-//   exits  SLOW_TAGGED, SLOW_DESTINATION, SLOW_TRUNCATED, SLOW_SUBTYPE, LACP_LENGTH, LACP_LOOPED, LACP_NOT_CONFIGURED
+//   out    LACPDUs and markers that are sound go up as the punt class "routing", to control instead
+//   of a TAP exits  SLOW_TAGGED, SLOW_DESTINATION, SLOW_TRUNCATED, SLOW_SUBTYPE, LACP_LENGTH,
+//   LACP_LOOPED, LACP_NOT_CONFIGURED
 //
-// Looked at are lengths, and that it is for us. Version, types and reserved fields must not be (IEEE 802.1AX-2014 6.4.12): a later version
-// begins as this one does.
+// Looked at are lengths, and that it is for us. Version, types and reserved fields must not be
+// (IEEE 802.1AX-2014 6.4.12): a later version begins as this one does.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -16,7 +17,13 @@
 
 #define PDU 110u // bytes behind the EtherType
 enum { SUBTYPE_LACP = 1, SUBTYPE_MARKER = 2 };
-enum { AT_ACTOR_LENGTH = 3, AT_ACTOR_SYSTEM = 6, AT_PARTNER_LENGTH = 23, AT_COLLECTOR_LENGTH = 43, AT_TERMINATOR_LENGTH = 59 };
+enum {
+    AT_ACTOR_LENGTH = 3,
+    AT_ACTOR_SYSTEM = 6,
+    AT_PARTNER_LENGTH = 23,
+    AT_COLLECTOR_LENGTH = 43,
+    AT_TERMINATOR_LENGTH = 59
+};
 enum { AT_MARKER_LENGTH = 3, AT_MARKER_TERMINATOR_LENGTH = 19 };
 
 static const uint8_t group[6] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x02};
@@ -25,17 +32,21 @@ static enum drop_reason lacp_reason(const struct lag *lag, const uint8_t *pdu)
 {
     if (!lag->lacp)
         return DROP_LACP_NOT_CONFIGURED;
-    if (pdu[AT_ACTOR_LENGTH] != 20 || pdu[AT_PARTNER_LENGTH] != 20 || pdu[AT_COLLECTOR_LENGTH] != 16 || pdu[AT_TERMINATOR_LENGTH])
+    if (pdu[AT_ACTOR_LENGTH] != 20 || pdu[AT_PARTNER_LENGTH] != 20 ||
+        pdu[AT_COLLECTOR_LENGTH] != 16 || pdu[AT_TERMINATOR_LENGTH])
         return DROP_LACP_LENGTH;
-    return memcmp(pdu + AT_ACTOR_SYSTEM, lag->system, sizeof lag->system) ? DROP_NONE : DROP_LACP_LOOPED;
+    return memcmp(pdu + AT_ACTOR_SYSTEM, lag->system, sizeof lag->system) ? DROP_NONE
+                                                                          : DROP_LACP_LOOPED;
 }
 
 static enum drop_reason marker_reason(const uint8_t *pdu)
 {
-    return pdu[AT_MARKER_LENGTH] != 16 || pdu[AT_MARKER_TERMINATOR_LENGTH] ? DROP_LACP_LENGTH : DROP_NONE;
+    return pdu[AT_MARKER_LENGTH] != 16 || pdu[AT_MARKER_TERMINATOR_LENGTH] ? DROP_LACP_LENGTH
+                                                                           : DROP_NONE;
 }
 
-static enum drop_reason reason(const struct lag *lag, const struct rte_mbuf *m, const uint8_t *pdu, unsigned tags)
+static enum drop_reason reason(const struct lag *lag, const struct rte_mbuf *m, const uint8_t *pdu,
+                               unsigned tags)
 {
     uint32_t readable = packet_readable(m, pdu);
 
@@ -52,7 +63,8 @@ static enum drop_reason reason(const struct lag *lag, const struct rte_mbuf *m, 
     return pdu[0] == SUBTYPE_LACP ? lacp_reason(lag, pdu) : marker_reason(pdu);
 }
 
-void slow(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag, const uint8_t *type_at, unsigned tags)
+void slow(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
+          const uint8_t *type_at, unsigned tags)
 {
     uint16_t iface = port_get(lag)->untagged;
     enum drop_reason why = reason(lag_get(lag), m, type_at + 2, tags);

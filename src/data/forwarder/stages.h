@@ -28,7 +28,8 @@ void ip4_local(struct forwarder *f, struct burst *b);
 void ip6_local(struct forwarder *f, struct burst *b);
 // Writes the new Ethernet header and puts each packet into its port's tx array.
 void ether_out(struct forwarder *f, struct burst *b);
-// Packets others have for us: from the kernel, from neigh_manager, from forwarders without a queue of a port. How many.
+// Packets others have for us: from the kernel, from neigh_manager, from forwarders without a queue
+// of a port. How many.
 unsigned inject(struct forwarder *f);
 
 // The one frame in f->rx, of `port`, through all stages, each recorded (record.h); not flushed.

@@ -26,8 +26,8 @@
 
 struct acl_cache;
 
-// Room of a collecting array. A stage may add BURST_MAX packets to it without looking, so each is flushed when more than
-// COLLECT_MAX - BURST_MAX are in it.
+// Room of a collecting array. A stage may add BURST_MAX packets to it without looking, so each is
+// flushed when more than COLLECT_MAX - BURST_MAX are in it.
 #define COLLECT_MAX 256u
 
 struct collect {
@@ -63,17 +63,18 @@ struct forwarder {
     uint8_t *used_mark;              // nexthop_used_mark[index]
     uint64_t *chosen;                // nexthop_chosen[index]
     struct prefix_count *prefix_count; // prefix_count_row(index)
-    struct nexthop_count *counting;  // nexthop_counting[index] of this poll; NULL = next hops are not counted
+    struct nexthop_count
+        *counting; // nexthop_counting[index] of this poll; NULL = next hops are not counted
     uint8_t used_epoch;              // nexthop_used_epoch of this burst
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
-    uint64_t lap;                    // of a timed burst: TSC when the stage before this one was done
+    uint64_t lap; // of a timed burst: TSC when the stage before this one was done
     uint32_t until_timed;            // bursts before the next timed one
     uint32_t until_latency;          // timed bursts before the next whose latency is measured
     uint64_t taken;                  // of such a burst: TSC before it was taken; 0 = it is none
     uint16_t taken_from;             // its port
-    uint32_t handed;                 // bit g: forwarder g was handed packets in this poll, and may sleep
+    uint32_t handed; // bit g: forwarder g was handed packets in this poll, and may sleep
     bool punted, holds;              // this poll has put packets into the punt rings, the hold ring
     uint16_t icmp_id;                // IPv4 identification of the next error
     bool dry;                        // explain's: takes no tokens
@@ -94,7 +95,7 @@ struct forwarder {
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // chooses whom they log
-    uint32_t n_ways;                 // packets of the burst that a list sends to another next hop: until the lookup
+    uint32_t n_ways; // packets of the burst that a list sends to another next hop: until the lookup
     struct {
         uint8_t at; // place in the burst
         uint16_t redirect; // acl_target.h
@@ -105,8 +106,8 @@ struct forwarder {
 
 _Static_assert(PORT_MAX <= 64, "tx_ports");
 
-// What waits in tx_pkt[port], in one word so that a packet costs one store: bits 0-15 packets; 16-31 those of them that the
-// port's own interface has still to count as sent, 32-63 their bytes.
+// What waits in tx_pkt[port], in one word so that a packet costs one store: bits 0-15 packets;
+// 16-31 those of them that the port's own interface has still to count as sent, 32-63 their bytes.
 #define TX_WORD_COUNTED (1ull | 1ull << 16)
 static inline unsigned tx_word_n(uint64_t word)
 {
@@ -114,6 +115,7 @@ static inline unsigned tx_word_n(uint64_t word)
 }
 
 // Sets up forwarder `index` to count into `counter` and `chosen` and mark into `used_mark`.
-void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *counter, uint8_t *used_mark, uint64_t *chosen);
+void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *counter,
+                    uint8_t *used_mark, uint64_t *chosen);
 
 #endif

@@ -47,8 +47,10 @@ static enum drop_reason pair_iface(const struct port *port, const struct tags *t
     uint16_t found = port_iface(port, t->vlan[0], t->vlan[1]);
 
     if (!found || t->n > 2)
-        return port->outer_row[t->vlan[0]] || port->vlan_iface[t->vlan[0]] ? DROP_VLAN_INNER_UNKNOWN : DROP_VLAN_UNKNOWN;
-    if (!type_is(t->type_be[0], iface_get(found)->tpid_be) || !type_is(t->type_be[1], ETHER_TYPE_VLAN))
+        return port->outer_row[t->vlan[0]] || port->vlan_iface[t->vlan[0]] ? DROP_VLAN_INNER_UNKNOWN
+                                                                           : DROP_VLAN_UNKNOWN;
+    if (!type_is(t->type_be[0], iface_get(found)->tpid_be) ||
+        !type_is(t->type_be[1], ETHER_TYPE_VLAN))
         return DROP_VLAN_TPID;
     *id = found;
     return DROP_NONE;

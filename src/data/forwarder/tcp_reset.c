@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp_reset.c - see tcp_reset.h
 //
-// RFC 9293 3.5.2 (RFC 793 3.4), as for a connection that does not exist: a reset is not answered; what acknowledges is
-// answered by a reset with that sequence number; anything else by one with sequence number 0 that acknowledges the segment. It is
-// made like an ICMP error, takes the same way (f->origin4, origin6) and has the same limits: none to what is not one host, to a
-// group or broadcast, or over the rate.
+// RFC 9293 3.5.2 (RFC 793 3.4), as for a connection that does not exist: a reset is not answered;
+// what acknowledges is answered by a reset with that sequence number; anything else by one with
+// sequence number 0 that acknowledges the segment. It is made like an ICMP error, takes the same
+// way (f->origin4, origin6) and has the same limits: none to what is not one host, to a group or
+// broadcast, or over the rate.
 #include "forwarder/tcp_reset.h"
 
 #include "base/checksum.h"

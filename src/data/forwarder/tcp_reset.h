@@ -5,8 +5,8 @@
 
 #include "forwarder/state.h"
 
-// Packet i of b, of TCP and no later fragment, gets a reset from the address it was sent to; b->pkt[i] stays the caller's.
-// Says nothing when the rules or the rate forbid it.
+// Packet i of b, of TCP and no later fragment, gets a reset from the address it was sent to;
+// b->pkt[i] stays the caller's. Says nothing when the rules or the rate forbid it.
 void tcp_reset(struct forwarder *f, struct burst *b, unsigned i);
 
 #endif

@@ -6,8 +6,8 @@
 #include "base/ip.h"
 #include "forwarder/packet.h"
 
-// TTL and checksum of an IPv4 header, or the hop limit, one less, in a packet that does not leave by ether_out's common way.
-// Its sum: see lowered4 in lanes.c.
+// TTL and checksum of an IPv4 header, or the hop limit, one less, in a packet that does not leave
+// by ether_out's common way. Its sum: see lowered4 in lanes.c.
 static inline void ttl_lower(uint8_t *ip, uint8_t family)
 {
     if (family == IP4) {

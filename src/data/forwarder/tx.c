@@ -13,8 +13,8 @@
 // Packets are counted as sent by their interface before: by ether_out, or here from what it has
 // left in tx_word. Those that are not sent are taken back here, where it is known.
 //
-// A LAG's packets are dealt out to its members by the hash of their flow (table/lag.h), and go at once. Ports find out that they are no LAG by the
-// comparison that tells them whose their queue is.
+// A LAG's packets are dealt out to its members by the hash of their flow (table/lag.h), and go at
+// once. Ports find out that they are no LAG by the comparison that tells them whose their queue is.
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
@@ -46,17 +46,20 @@ static void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, u
 
 static bool is_ours(struct rte_mbuf *m)
 {
-    return m->pool == exchange_pool && m->nb_segs == 1 && RTE_MBUF_DIRECT(m) && rte_mbuf_refcnt_read(m) == 1;
+    return m->pool == exchange_pool && m->nb_segs == 1 && RTE_MBUF_DIRECT(m) &&
+           rte_mbuf_refcnt_read(m) == 1;
 }
 
-// A port that frees into our pool without looking gets packets of other pools, in several segments or with several owners as
-// copies. How many packets there are then.
-static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
+// A port that frees into our pool without looking gets packets of other pools, in several segments
+// or with several owners as copies. How many packets there are then.
+static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
+                                         unsigned n)
 {
     unsigned k = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        struct rte_mbuf *m = pkt[i], *copy = is_ours(m) ? m : rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
+        struct rte_mbuf *m = pkt[i],
+                        *copy = is_ours(m) ? m : rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         if (!copy || copy->nb_segs > 1) {
             rte_pktmbuf_free(copy);
             tx_drop(f, port, &m, 1, DROP_TX_NO_BUFFER);
@@ -69,9 +72,10 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
     return k;
 }
 
-// Inline: since LAGs send, too, there are two callers, and the call cost 0.6 % of a plain packet's instructions.
-static inline __attribute__((always_inline)) void tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt,
-                                                          unsigned n)
+// Inline: since LAGs send, too, there are two callers, and the call cost 0.6 % of a plain packet's
+// instructions.
+static inline __attribute__((always_inline)) void
+tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
 {
     if (unlikely(port_get(port)->watch_tx))
         watch_sent(f, port, pkt, n);
@@ -89,7 +93,8 @@ static inline __attribute__((always_inline)) void tx_send(struct forwarder *f, u
 }
 
 // The port has fewer transmit queues than there are forwarders: its queue is `owner`'s.
-static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt, unsigned n)
+static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt,
+                         unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         *packet_meta(pkt[i]) = (struct packet_meta){.port = port, .kind = INJECT_TX};
@@ -100,8 +105,10 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
 
 static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n);
 
-// Nothing, if those of the burst that were to leave by it have ended. `member`: of a LAG, which sends by it.
-static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port, bool member)
+// Nothing, if those of the burst that were to leave by it have ended. `member`: of a LAG, which
+// sends by it.
+static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port,
+                                                          bool member)
 {
     struct rte_mbuf **pkt = f->tx_pkt[port];
     uint64_t word = f->tx_word[port];
@@ -123,7 +130,8 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
     f->tx_word[port] = 0;
 }
 
-// What tells the flow of a frame that leaves by port `lag`: as the virtual router of its interface says; of what is not IP its MACs.
+// What tells the flow of a frame that leaves by port `lag`: as the virtual router of its interface
+// says; of what is not IP its MACs.
 static uint32_t flow_of(uint16_t lag, const struct rte_mbuf *m)
 {
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -143,7 +151,8 @@ static uint32_t flow_of(uint16_t lag, const struct rte_mbuf *m)
     return (uint32_t)(hash_mix64(load64(frame) ^ load32(frame + 8)) >> 32);
 }
 
-static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n)
+static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t lag,
+                                                   struct rte_mbuf **pkt, unsigned n)
 {
     uint64_t members = 0;
 
@@ -153,7 +162,8 @@ static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t
             tx_drop(f, lag, &pkt[i], 1, DROP_LAG_NO_MEMBER);
             continue;
         }
-        f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = pkt[i]; // has room: all arrays together hold tx_queued packets
+        f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] =
+            pkt[i]; // has room: all arrays together hold tx_queued packets
         members |= 1ull << port;
     }
     for (; members; members &= members - 1)

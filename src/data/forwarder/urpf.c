@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // urpf.c - is the source where the packet comes from? (RFC 3704, RFC 8704)
 //
-// An input feature. One more lookup, of the sources of all packets of the burst whose interface asks for it, in
-// the FIB of its virtual router:
+// An input feature. One more lookup, of the sources of all packets of the burst whose interface
+// asks for it, in the FIB of its virtual router:
 //
 //     loose     some route leads to the source
-//     strict    the best one leaves by the interface the packet came in by, or one of its ECMP members does
-//     feasible  the same of any route to the longest prefix of the source
+//     strict    the best one leaves by the interface the packet came in by, or one of its ECMP
+//     members does feasible  the same of any route to the longest prefix of the source
 //
-// The FIB's next hop answers the first two. That a prefix is the default route, which counts only with allow-default,
-// and what other routes it has, is told by aliases (table/nexthop.h), which rib_manager makes where a virtual router
-// has interfaces that ask. A source that leads nowhere (no route, blackhole, unreachable, prohibit) or to ourselves
-// is never believed. Sources
-// of this link only (fe80::/10, 169.254/16) are nobody's to route: they are not asked about. Neither is what went up
-// before this: broadcast of a host without address (DHCP), control multicast, neighbor discovery.
+// The FIB's next hop answers the first two. That a prefix is the default route, which counts only
+// with allow-default, and what other routes it has, is told by aliases (table/nexthop.h), which
+// rib_manager makes where a virtual router has interfaces that ask. A source that leads nowhere (no
+// route, blackhole, unreachable, prohibit) or to ourselves is never believed. Sources of this link
+// only (fe80::/10, 169.254/16) are nobody's to route: they are not asked about. Neither is what
+// went up before this: broadcast of a host without address (DHCP), control multicast, neighbor
+// discovery.
 #include "forwarder/drop.h"
 #include "forwarder/feature.h"
 #include "forwarder/packet.h"
@@ -58,7 +59,8 @@ static void ask(struct asked *a, const struct burst *b)
 static void lookup(struct asked *a, const struct fib *const *of, uint8_t family, bool mixed)
 {
     if (mixed)
-        family == IP4 ? fib_find4_each(of, a->vr, a->src4, a->nh, a->n) : fib_find6_each(of, a->vr, a->src6, a->nh, a->n);
+        family == IP4 ? fib_find4_each(of, a->vr, a->src4, a->nh, a->n)
+                      : fib_find6_each(of, a->vr, a->src6, a->nh, a->n);
     else if (family == IP4)
         fib_find4_bulk(rcu_load(&of[a->vr[0]]), a->src4, a->nh, a->n);
     else
@@ -68,7 +70,8 @@ static void lookup(struct asked *a, const struct fib *const *of, uint8_t family,
 // Does a next hop of that kind lead to anybody but us?
 static bool leads_on(enum nexthop_kind kind)
 {
-    const unsigned on = 1u << NEXTHOP_ADJACENCY | 1u << NEXTHOP_HOLD | 1u << NEXTHOP_GLEAN | 1u << NEXTHOP_FAILED | 1u << NEXTHOP_GROUP;
+    const unsigned on = 1u << NEXTHOP_ADJACENCY | 1u << NEXTHOP_HOLD | 1u << NEXTHOP_GLEAN |
+                        1u << NEXTHOP_FAILED | 1u << NEXTHOP_GROUP;
 
     return on >> kind & 1;
 }
@@ -81,7 +84,8 @@ static bool other_leads_out(const struct nexthop *alias, uint16_t iface)
     return false;
 }
 
-// Why a packet that came in by `iface`, from a source that `id` leads to, is not believed; DROP_NONE: it is.
+// Why a packet that came in by `iface`, from a source that `id` leads to, is not believed;
+// DROP_NONE: it is.
 static enum drop_reason judge(const struct iface *iface, uint8_t family, uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id), *alias = NULL;
@@ -99,7 +103,9 @@ static enum drop_reason judge(const struct iface *iface, uint8_t family, uint32_
         return DROP_URPF_SOURCE;
     if (mode == URPF_LOOSE || nexthop_leads_out(id, iface->id))
         return DROP_NONE;
-    return mode == URPF_FEASIBLE && alias && other_leads_out(alias, iface->id) ? DROP_NONE : DROP_URPF_INTERFACE;
+    return mode == URPF_FEASIBLE && alias && other_leads_out(alias, iface->id)
+               ? DROP_NONE
+               : DROP_URPF_INTERFACE;
 }
 
 void urpf(struct forwarder *f, struct burst *b)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch.c - showing frames to who watches them (table/watch.h)
 //
-// Called once for a burst and a port, or once for a batch of dropped or punted packets, and only while a bit is set there. What is
-// seen stays as it is; each watch takes copies.
+// Called once for a burst and a port, or once for a batch of dropped or punted packets, and only
+// while a bit is set there. What is seen stays as it is; each watch takes copies.
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-static void offer(struct forwarder *f, uint32_t bits, enum watch_point point, struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n)
+static void offer(struct forwarder *f, uint32_t bits, enum watch_point point,
+                  struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n)
 {
     for (bits &= (1u << WATCH_MAX) - 1; bits; bits &= bits - 1) {
         unsigned index = (unsigned)__builtin_ctz(bits);
@@ -22,12 +23,14 @@ static void offer(struct forwarder *f, uint32_t bits, enum watch_point point, st
 }
 
 // n <= BURST_MAX frames of one port.
-static void offer_port(struct forwarder *f, uint32_t bits, enum watch_point point, uint16_t port, struct rte_mbuf *const *pkt, unsigned n)
+static void offer_port(struct forwarder *f, uint32_t bits, enum watch_point point, uint16_t port,
+                       struct rte_mbuf *const *pkt, unsigned n)
 {
     struct watch_tag tag[BURST_MAX];
 
     for (unsigned i = 0; i < n; i++)
-        tag[i] = (struct watch_tag){.port = port, .iface = iface_of_frame(port_get(port), pkt[i], point == WATCH_RX)};
+        tag[i] = (struct watch_tag){
+            .port = port, .iface = iface_of_frame(port_get(port), pkt[i], point == WATCH_RX)};
     offer(f, bits, point, pkt, tag, n);
 }
 
@@ -41,7 +44,8 @@ void watch_one(struct forwarder *f, unsigned index, struct rte_mbuf *m, uint16_t
 
 bool watch_received(struct forwarder *f, uint16_t port)
 {
-    uint32_t bits = watch_bits(&port_get(port)->watch_rx), sampling = bits & watch_bits(&watch_sampling);
+    uint32_t bits = watch_bits(&port_get(port)->watch_rx),
+             sampling = bits & watch_bits(&watch_sampling);
 
     if (sampling)
         sample(f, port, sampling);
@@ -64,7 +68,8 @@ static uint16_t port_of(uint16_t iface, const struct rte_mbuf *m)
     return iface ? iface_get(iface)->port : m->port < PORT_MAX ? m->port : PORT_NONE;
 }
 
-// Packets whose work is done are no drops. Dropped ones may be changed: their next owner is their pool.
+// Packets whose work is done are no drops. Dropped ones may be changed: their next owner is their
+// pool.
 void watch_dropped(struct forwarder *f)
 {
     struct rte_mbuf *pkt[BURST_MAX];
@@ -81,7 +86,8 @@ void watch_dropped(struct forwarder *f)
         if (bare)
             ether_restore(m, iface, rte_pktmbuf_mtod(m, uint8_t *)[0] >> 4 == 4 ? IP4 : IP6);
         pkt[n] = m;
-        tag[n++] = (struct watch_tag){.port = port_of(iface, m), .iface = iface, .why = word & 0xff};
+        tag[n++] =
+            (struct watch_tag){.port = port_of(iface, m), .iface = iface, .why = word & 0xff};
         if (n == BURST_MAX) {
             offer(f, watch_bits(&watch_drop), WATCH_DROP, pkt, tag, n);
             n = 0;
@@ -99,7 +105,8 @@ static void punted_of_class(struct forwarder *f, enum punt_class class, uint32_t
         unsigned n = RTE_MIN(c->n - at, (unsigned)BURST_MAX);
         for (unsigned i = 0; i < n; i++) {
             uint16_t iface = packet_meta(c->pkt[at + i])->iface;
-            tag[i] = (struct watch_tag){.port = port_of(iface, c->pkt[at + i]), .iface = iface, .why = (uint8_t)class};
+            tag[i] = (struct watch_tag){
+                .port = port_of(iface, c->pkt[at + i]), .iface = iface, .why = (uint8_t) class};
         }
         offer(f, bits, WATCH_PUNT, c->pkt + at, tag, n);
     }

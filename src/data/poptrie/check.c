@@ -44,7 +44,8 @@ static void block_reached(struct checker *k, uint32_t word)
     k->blocks++;
     k->block_bytes += pool_block_bytes(&k->t->group->blocks, word_ref(word));
     for (unsigned c = 0; c < k->t->n_copies; c++)
-        if (memcmp(block_at(k->t->copy[c]->arena, word), block, pool_block_bytes(&k->t->group->blocks, word_ref(word))) != 0)
+        if (memcmp(block_at(k->t->copy[c]->arena, word), block,
+                   pool_block_bytes(&k->t->group->blocks, word_ref(word))) != 0)
             fail(k, "P7: copy %u has another block at %u", c + 1, word_ref(word));
 }
 
@@ -56,7 +57,8 @@ static void check_copies(struct checker *k)
         const struct poptrie *c = t->copy[i];
 
         if (memcmp(c->floor, t->floor, sizeof(t->floor)) != 0 || c->outside != t->outside ||
-            memcmp(c->dir, t->dir, t->group->dir_bytes) != 0 || memcmp(c->page, t->page, sizeof(t->page)) != 0)
+            memcmp(c->dir, t->dir, t->group->dir_bytes) != 0 ||
+            memcmp(c->page, t->page, sizeof(t->page)) != 0)
             fail(k, "P7: copy %u has another directory or floor", i + 1);
     }
 }
@@ -378,7 +380,9 @@ static void reach(struct checker *k, uint64_t *seen, uint32_t w)
         return;
     }
     for (unsigned c = 0; c < 64 && word_code(w) > CODE_MIXED; c++) {
-        const uint32_t *slot = c == 0 || run_of(block, c) != run_of(block, c - 1) ? block_slot(k->t->arena, w, c) : NULL;
+        const uint32_t *slot = c == 0 || run_of(block, c) != run_of(block, c - 1)
+                                   ? block_slot(k->t->arena, w, c)
+                                   : NULL;
 
         if (slot != NULL)
             reach(k, seen, *slot);
@@ -394,7 +398,8 @@ static bool reached_before(struct checker *k, const struct poptrie *o, uint32_t 
         if (e == NULL || e->dir[slot] != o->dir[slot])
             continue;
         if (!slot_is_marked(e, slot) || !slot_is_marked(o, slot))
-            fail(k, "P8: the tree under slot %u is shared, but tables %u and %u do not both know", slot, i, o->place);
+            fail(k, "P8: the tree under slot %u is shared, but tables %u and %u do not both know",
+                 slot, i, o->place);
         return true;
     }
     return false;
@@ -419,8 +424,9 @@ static void check_group_blocks(struct checker *k)
     }
     free(seen);
     if (k->blocks + g->garbage_n - g->garbage_pages != g->blocks.blocks)
-        fail(k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated", (unsigned long long)k->blocks,
-             g->garbage_n - g->garbage_pages, (unsigned long long)g->blocks.blocks);
+        fail(k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
+             (unsigned long long)k->blocks, g->garbage_n - g->garbage_pages,
+             (unsigned long long)g->blocks.blocks);
 }
 
 static void check_pages(struct checker *k)
@@ -431,11 +437,14 @@ static void check_pages(struct checker *k)
     unsigned used = 0;
 
     for (unsigned p = 0; p < PAGES; p++) {
-        if (t->page[p] != page_own(t, p) && (t->page[p] < g->places * PAGES || t->page[p] >= g->page_top))
+        if (t->page[p] != page_own(t, p) &&
+            (t->page[p] < g->places * PAGES || t->page[p] >= g->page_top))
             fail(k, "P8: page %u is number %u", p, t->page[p]);
         for (unsigned c = 0; c <= t->n_copies && !k->bad; c++)
-            if (memcmp((const uint32_t *)g->base[c] + t->page[p] * words, t->dir + p * words, words * sizeof(*t->dir)) != 0)
-                fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p, t->page[p], c);
+            if (memcmp((const uint32_t *)g->base[c] + t->page[p] * words, t->dir + p * words,
+                       words * sizeof(*t->dir)) != 0)
+                fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p,
+                     t->page[p], c);
         for (unsigned i = 0; i < g->places; i++) { // each number is counted where it is met first
             bool first = g->table[i] != NULL && g->table[i]->page[p] >= g->places * PAGES;
 
@@ -444,9 +453,10 @@ static void check_pages(struct checker *k)
             used += first;
         }
     }
-    if (used != g->pages_used || g->page_top - g->places * PAGES != used + g->garbage_pages + g->n_free_pages)
-        fail(k, "P8: %u shared pages are read, %u counted, %zu garbage, %u free, of %u", used, g->pages_used, g->garbage_pages,
-             g->n_free_pages, g->page_top - g->places * PAGES);
+    if (used != g->pages_used ||
+        g->page_top - g->places * PAGES != used + g->garbage_pages + g->n_free_pages)
+        fail(k, "P8: %u shared pages are read, %u counted, %zu garbage, %u free, of %u", used,
+             g->pages_used, g->garbage_pages, g->n_free_pages, g->page_top - g->places * PAGES);
 }
 
 // What check_tree has counted.
@@ -455,15 +465,18 @@ static void check_reach(struct checker *k)
     const struct poptrie *t = k->t;
     uint64_t shared = 0;
 
-    if (k->blocks != t->reach.blocks || k->block_bytes != t->reach.bytes || k->leaves != t->reach.leaves)
-        fail(k, "P4: %llu blocks, %llu bytes, %llu leaves reachable, but %llu, %llu, %llu counted", (unsigned long long)k->blocks,
-             (unsigned long long)k->block_bytes, (unsigned long long)k->leaves, (unsigned long long)t->reach.blocks,
+    if (k->blocks != t->reach.blocks || k->block_bytes != t->reach.bytes ||
+        k->leaves != t->reach.leaves)
+        fail(k, "P4: %llu blocks, %llu bytes, %llu leaves reachable, but %llu, %llu, %llu counted",
+             (unsigned long long)k->blocks, (unsigned long long)k->block_bytes,
+             (unsigned long long)k->leaves, (unsigned long long)t->reach.blocks,
              (unsigned long long)t->reach.bytes, (unsigned long long)t->reach.leaves);
     for (uint32_t slot = 0; slot < dir_words(t) && t->maybe_shared != NULL; slot++)
         if (slot_is_shared(t, slot))
             shared += share_bytes(t, t->dir[slot]);
     if (shared != t->shared_bytes)
-        fail(k, "P4: %llu bytes shared, but %llu counted", (unsigned long long)shared, (unsigned long long)t->shared_bytes);
+        fail(k, "P4: %llu bytes shared, but %llu counted", (unsigned long long)shared,
+             (unsigned long long)t->shared_bytes);
 }
 
 int poptrie_check(const struct poptrie *t, char *why, size_t n)
@@ -476,7 +489,8 @@ int poptrie_check(const struct poptrie *t, char *why, size_t n)
         check_group_blocks(&k);
     else if (k.blocks + t->group->garbage_n - t->group->garbage_pages != t->group->blocks.blocks)
         fail(&k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
-             (unsigned long long)k.blocks, t->group->garbage_n, (unsigned long long)t->group->blocks.blocks);
+             (unsigned long long)k.blocks, t->group->garbage_n,
+             (unsigned long long)t->group->blocks.blocks);
     if (k.nodes != t->nodes.blocks)
         fail(&k, "P5: %llu nodes reachable, but %llu allocated", (unsigned long long)k.nodes,
              (unsigned long long)t->nodes.blocks);
@@ -496,12 +510,14 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
         .routes = t->routes,
         .nodes = t->reach.blocks,
         .leaves = t->reach.leaves,
-        .bytes_used = t->group->dir_bytes + (t->group->tables == 1 ? pool_bytes(&t->group->blocks) : t->reach.bytes),
+        .bytes_used = t->group->dir_bytes +
+                      (t->group->tables == 1 ? pool_bytes(&t->group->blocks) : t->reach.bytes),
         .shared_bytes = t->shared_bytes,
         .bytes_reserved = t->group->dir_bytes + t->group->arena_bytes + ARENA_TAIL_BYTES,
         .garbage_bytes = t->group->garbage_bytes,
         .writer_bytes = pool_bytes(&t->nodes) + t->group->garbage_cap * sizeof(*t->group->garbage) +
-                        (t->group->blocks.top + t->nodes.top) * sizeof(struct pool_chunk) + sizeof(*t),
+                        (t->group->blocks.top + t->nodes.top) * sizeof(struct pool_chunk) +
+                        sizeof(*t),
         .updates = t->updates,
         .rebuilt = t->rebuilt,
         .refused = t->refused,

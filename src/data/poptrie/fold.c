@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fold.c - trees and pages that have become equal become one
 //
-// Whoever becomes equal to another table of the group last finds it, so only what has changed since the last fold is looked at, and there is
-// nothing to look for in between.
+// Whoever becomes equal to another table of the group last finds it, so only what has changed since
+// the last fold is looked at, and there is nothing to look for in between.
 #include "poptrie/walk.h"
 
 #include <stdlib.h>
@@ -53,10 +53,12 @@ static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
     if (word_code(a) == CODE_SKIP) {
         const struct skip *x = (const void *)p, *y = (const void *)q;
 
-        return x->out == y->out && x->bits == y->bits && x->key == y->key && tree_equal(arena, x->in, y->in);
+        return x->out == y->out && x->bits == y->bits && x->key == y->key &&
+               tree_equal(arena, x->in, y->in);
     }
     if (word_code(a) == CODE_WIDE)
-        return memcmp(p, q, WIDE_HEAD_BYTES) == 0 && memcmp(p + WIDE_HEAD_BYTES, q + WIDE_HEAD_BYTES, leaves_bytes(arena, a)) == 0;
+        return memcmp(p, q, WIDE_HEAD_BYTES) == 0 &&
+               memcmp(p + WIDE_HEAD_BYTES, q + WIDE_HEAD_BYTES, leaves_bytes(arena, a)) == 0;
     if (memcmp(p, q, 8) != 0)
         return false;
     if (word_code(a) == CODE_BRANCH) {
@@ -82,7 +84,8 @@ static struct poptrie *equal_beside(const struct poptrie *t, uint32_t slot)
     for (unsigned k = 0; k < g->places; k++) {
         struct poptrie *o = g->table[k];
 
-        if (o == NULL || o == t || !word_is_ref(o->dir[slot]) || (found != NULL && !slot_is_marked(o, slot)))
+        if (o == NULL || o == t || !word_is_ref(o->dir[slot]) ||
+            (found != NULL && !slot_is_marked(o, slot)))
             continue;
         if (tree_equal(t->arena, t->dir[slot], o->dir[slot])) {
             found = o;

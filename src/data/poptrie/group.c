@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // group.c - tables beside each other: their places in one memory, its pages and its garbage
 //
-// Many full tables do not fit a core's caches, and virtual routers with the same upstreams have nearly the same tables. So the tables of a
-// group have one arena, in which a word means the same block to all of them, and two things may be shared: trees of blocks (share.c), and
-// pages of the directory, by bursts of several tables, which read directories by page numbers. A shared page is never changed: a table
-// whose directory changes goes back to reading its own, which is always whole and is what everybody else reads.
+// Many full tables do not fit a core's caches, and virtual routers with the same upstreams have
+// nearly the same tables. So the tables of a group have one arena, in which a word means the same
+// block to all of them, and two things may be shared: trees of blocks (share.c), and pages of the
+// directory, by bursts of several tables, which read directories by page numbers. A shared page is
+// never changed: a table whose directory changes goes back to reading its own, which is always
+// whole and is what everybody else reads.
 //
 //     fold.c     what has become equal becomes one
 //     share.c    a tree of blocks that several tables have, and parting from it before a change
 //     txn.c      a change of one table, all or nothing
 //     group.c    the memory: it knows nothing of routes
 //
-// A table that others are beside never frees at once what it alone had: readers of another one, which had it until a moment ago, may be in there. It
-// is the group's garbage, and waits like all of that.
+// A table that others are beside never frees at once what it alone had: readers of another one,
+// which had it until a moment ago, may be in there. It is the group's garbage, and waits like all
+// of that.
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
@@ -32,7 +35,8 @@ static size_t copy_bytes(const struct table_group *g)
 
 static struct poptrie *table_at(const struct table_group *g, unsigned copy, unsigned place)
 {
-    return (struct poptrie *)(g->base[copy] + reader_bytes(g)) + place; // 64-byte aligned, as all before it are
+    return (struct poptrie *)(g->base[copy] + reader_bytes(g)) +
+           place; // 64-byte aligned, as all before it are
 }
 
 void group_free(struct table_group *g)
@@ -46,7 +50,8 @@ void group_free(struct table_group *g)
     free(g);
 }
 
-// What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge page, and so do the tables themselves.
+// What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge
+// page, and so do the tables themselves.
 static bool group_map(struct table_group *g)
 {
     for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++) {
@@ -63,7 +68,8 @@ static bool group_map(struct table_group *g)
     return true;
 }
 
-static struct table_group *group_new(const struct poptrie_config *cfg, const struct tree_geometry *geo)
+static struct table_group *group_new(const struct poptrie_config *cfg,
+                                     const struct tree_geometry *geo)
 {
     struct table_group *g = calloc(1, sizeof(*g));
 
@@ -74,7 +80,8 @@ static struct table_group *group_new(const struct poptrie_config *cfg, const str
     g->places = cfg->places == 0 ? 1 : cfg->places;
     g->epoch = 1;
     g->dir_bytes = (geo->key_bits == 32 ? DIR4_WORDS : DIR6_WORDS) * sizeof(uint32_t);
-    g->pages_bytes = g->places == 1 ? 0 : g->places * g->dir_bytes / 2; // each is of two tables, or more
+    g->pages_bytes =
+        g->places == 1 ? 0 : g->places * g->dir_bytes / 2; // each is of two tables, or more
     g->page_top = g->places * PAGES;
     g->arena_bytes = (cfg->max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
     if (g->arena_bytes > ARENA_MAX_BYTES)
@@ -170,7 +177,8 @@ bool group_garbage_reserve(struct table_group *g, size_t more)
 
 void group_retire(struct table_group *g, uint32_t ref)
 {
-    g->garbage[(g->garbage_head + g->garbage_n++) % g->garbage_cap] = (struct garbage){ref, g->epoch};
+    g->garbage[(g->garbage_head + g->garbage_n++) % g->garbage_cap] =
+        (struct garbage){ref, g->epoch};
     if ((ref & GARBAGE_PAGE) != 0)
         g->garbage_pages++;
     else
@@ -215,7 +223,8 @@ static void page_publish(struct poptrie *t, unsigned p, uint16_t number)
 
 void group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
 {
-    unsigned first = (unsigned)(loc - t->dir) >> page_bits(t), last = (unsigned)(loc + n - 1 - t->dir) >> page_bits(t);
+    unsigned first = (unsigned)(loc - t->dir) >> page_bits(t),
+             last = (unsigned)(loc + n - 1 - t->dir) >> page_bits(t);
 
     for (unsigned p = first; p <= last; p++) {
         uint16_t was = t->page[p];
@@ -247,7 +256,8 @@ static uint16_t page_make(const struct poptrie *t, unsigned p)
     else
         return 0;
     for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++)
-        memcpy((uint32_t *)g->base[k] + number * words, t->dir + p * words, words * sizeof(*t->dir));
+        memcpy((uint32_t *)g->base[k] + number * words, t->dir + p * words,
+               words * sizeof(*t->dir));
     g->pages_used++;
     return (uint16_t)number;
 }

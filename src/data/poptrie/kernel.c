@@ -16,13 +16,14 @@ static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t
 static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                        unsigned n);
 
-static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                            unsigned n);
+static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be,
+                            uint32_t *value, unsigned n);
 
-static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
-                            unsigned n);
+static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                            uint32_t *value, unsigned n);
 
-static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each, boot_find6_each};
+static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each,
+                                          boot_find6_each};
 static const struct kernel *current = &kernel_boot;
 
 static const struct kernel *kernel_now(void)
@@ -71,7 +72,8 @@ int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits)
     unsigned bits = max_simd_bits == 0 ? 512 : max_simd_bits;
 
     if (k == POPTRIE_KERNEL_AUTO)
-        for (k = gather_is_slow() ? POPTRIE_KERNEL_AVX512_LOADS : POPTRIE_KERNEL_AVX512_VPOPCNT; !kernel_runs(k, bits);)
+        for (k = gather_is_slow() ? POPTRIE_KERNEL_AVX512_LOADS : POPTRIE_KERNEL_AVX512_VPOPCNT;
+             !kernel_runs(k, bits);)
             k--;
     if (!kernel_runs(k, bits))
         return -ENOTSUP;
@@ -99,15 +101,15 @@ static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32
     kernel_now()->find6(t, dst, value, n);
 }
 
-static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                            unsigned n)
+static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be,
+                            uint32_t *value, unsigned n)
 {
     poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
     kernel_now()->find4_each(each, dst_be, value, n);
 }
 
-static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
-                            unsigned n)
+static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                            uint32_t *value, unsigned n)
 {
     poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
     kernel_now()->find6_each(each, dst, value, n);
@@ -143,8 +145,8 @@ void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_b
             value[i] = poptrie_find4(each[i], dst_be[i]);
 }
 
-void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
-                        unsigned n)
+void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                        uint32_t *value, unsigned n)
 {
     if (n >= FEW)
         kernel_now()->find6_each(each, dst, value, n);

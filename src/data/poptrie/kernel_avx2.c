@@ -5,9 +5,11 @@
 // registers: lanes that need nothing read the arena's first bytes, which are never used and zero.
 // IPv4 addresses that need more than one block are finished one by one.
 //
-// The lines of the directory are asked for before the first is read: a gather of many small steps (Zen 3) keeps the loads behind it out until the
-// slowest of its lanes has come. IPv4's words are read one by one, so that their blocks can be asked for as well.
-// A burst of several tables takes its directory words from their pages; from there on it is a burst of one table, as they have one arena.
+// The lines of the directory are asked for before the first is read: a gather of many small steps
+// (Zen 3) keeps the loads behind it out until the slowest of its lanes has come. IPv4's words are
+// read one by one, so that their blocks can be asked for as well. A burst of several tables takes
+// its directory words from their pages; from there on it is a burst of one table, as they have one
+// arena.
 #include "poptrie/walk.h"
 
 #include <immintrin.h>
@@ -67,7 +69,8 @@ INLINE __m256i floor4(const struct poptrie *t, __m256i leaf, __m256i addr)
     return _mm256_or_si256(leaf, _mm256_and_si256(none, floor));
 }
 
-// The directory's words, one by one: each line is asked for before the first is read, and each word's block as soon as it is known.
+// The directory's words, one by one: each line is asked for before the first is read, and each
+// word's block as soon as it is known.
 INLINE void words4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *word, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -79,7 +82,8 @@ INLINE void words4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *wo
 }
 
 // The same where each address has its own table.
-INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint32_t *dst_be, uint32_t *value)
+INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint32_t *dst_be,
+                    uint32_t *value)
 {
     __m256i none = _mm256_cmpeq_epi32(leaf, _mm256_setzero_si256());
 
@@ -89,9 +93,10 @@ INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint3
     }
 }
 
-// `found` are the directory's words. Of the table t; or, if `each` is not NULL, of the addresses' tables, whose arena is t's.
-INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, const uint32_t *found, const uint32_t *dst_be, uint32_t *value,
-                   unsigned groups)
+// `found` are the directory's words. Of the table t; or, if `each` is not NULL, of the addresses'
+// tables, whose arena is t's.
+INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each,
+                   const uint32_t *found, const uint32_t *dst_be, uint32_t *value, unsigned groups)
 {
     const __m256i swap = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
@@ -148,7 +153,8 @@ INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, c
                 value[i] = walk_answer4(each ? each[i] : t, value[i], __builtin_bswap32(dst_be[i]));
 }
 
-INLINE void table4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned groups)
+INLINE void table4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                   unsigned groups)
 {
     uint32_t found[8 * GROUPS4];
 
@@ -176,7 +182,8 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
 }
 
 // The directory's words of n of 1..64 addresses; false: the tables have several arenas.
-INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *word, unsigned n)
+INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *word,
+                        unsigned n)
 {
     const uint32_t *at[EACH4];
     const uint8_t *arena = each[0]->arena;
@@ -196,7 +203,8 @@ INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_b
     return true;
 }
 
-static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+                       unsigned n)
 {
     uint32_t word[EACH4];
 
@@ -210,8 +218,10 @@ static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be
             for (unsigned i = 0; i + 8 <= left; i += 8)
                 burst4(each[0], each + i, word + i, dst_be + i, value + i, 1);
             for (unsigned i = left & ~7u; i < left; i++)
-                value[i] = word_is_ref(word[i]) ? walk_answer4(each[i], word[i], __builtin_bswap32(dst_be[i]))
-                                                : leaf_answer(each[i], word[i], __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
+                value[i] = word_is_ref(word[i])
+                               ? walk_answer4(each[i], word[i], __builtin_bswap32(dst_be[i]))
+                               : leaf_answer(each[i], word[i],
+                                             __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
         }
     }
 }

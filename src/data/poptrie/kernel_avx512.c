@@ -418,7 +418,8 @@ void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, u
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6, find4_each_avx512_vpopcnt, find6_each_scalar};
+const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6,
+                                             find4_each_avx512_vpopcnt, find6_each_scalar};
 #else
 const struct kernel kernel_avx512 = {"avx512", find4, find6, find4_each_avx512, find6_each_scalar};
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_avx512.h - what the AVX-512 kernels share; each is compiled twice, with and without VPOPCNTDQ
+// kernel_avx512.h - what the AVX-512 kernels share; each is compiled twice, with and without
+// VPOPCNTDQ
 #ifndef POPTRIE_KERNEL_AVX512_H
 #define POPTRIE_KERNEL_AVX512_H
 
@@ -31,9 +32,11 @@ INLINE __m512i tables8(__m512i other, __mmask8 used, const struct poptrie *const
     return _mm512_mask_loadu_epi64(other, used, each);
 }
 
-// Other groups' tables are further away: there is a directory, at least, between two groups' tables.
+// Other groups' tables are further away: there is a directory, at least, between two groups'
+// tables.
 #define TABLES_BYTES (GROUP_TABLES * sizeof(struct poptrie))
-_Static_assert(TABLES_BYTES < DIR4_WORDS * sizeof(uint32_t), "tables of another group are told by where they are");
+_Static_assert(TABLES_BYTES < DIR4_WORDS * sizeof(uint32_t),
+               "tables of another group are told by where they are");
 
 // That n tables are all of one group.
 INLINE bool tables_are_near(const struct poptrie *const *each, unsigned n)
@@ -42,7 +45,8 @@ INLINE bool tables_are_near(const struct poptrie *const *each, unsigned n)
     __mmask8 far = 0;
 
     for (unsigned i = 0; i < n; i += 8) {
-        __m512i at = _mm512_sub_epi64(tables8(first, n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1), each + i), first);
+        __m512i at = _mm512_sub_epi64(
+            tables8(first, n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1), each + i), first);
         far |= _mm512_cmpge_epu64_mask(at, _mm512_set1_epi64((long long)TABLES_BYTES));
     }
     return !far;
@@ -132,14 +136,18 @@ INLINE void load6(const uint8_t (*dst)[16], unsigned left, __m512i *hi, __m512i 
 
 // kernel_avx512.c
 void find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
-void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                          unsigned n);
 
 // kernel_avx512_each.c
-void find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
-void find4_each_avx512_vpopcnt(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+                       unsigned n);
+void find4_each_avx512_vpopcnt(const struct poptrie *const *each, const uint32_t *dst_be,
+                               uint32_t *value, unsigned n);
 
 // kernel_avx512_loads6.c
 void find6_loads(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
-void find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+void find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                      unsigned n);
 
 #endif

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_avx512_loads6.c - IPv6 lookups with AVX-512 for CPUs whose gathers are slow (base/gather.h)
+// kernel_avx512_loads6.c - IPv6 lookups with AVX-512 for CPUs whose gathers are slow
+// (base/gather.h)
 //
-// A level is two words of each address, whatever its block is, as in kernel_avx512.c, and an address of a full table takes three or four. Vectors made
-// of eight loads each would be shuffles above all. So words come one by one into arrays, in loops that do nothing else, and vectors read the arrays
-// when the words have long been stored. Addresses that go on are moved together: the next level has them side by side, their blocks asked for.
+// A level is two words of each address, whatever its block is, as in kernel_avx512.c, and an
+// address of a full table takes three or four. Vectors made of eight loads each would be shuffles
+// above all. So words come one by one into arrays, in loops that do nothing else, and vectors read
+// the arrays when the words have long been stored. Addresses that go on are moved together: the
+// next level has them side by side, their blocks asked for.
 //
 // Eight addresses a vector. The tables may be several, if they are of one group.
 #include "poptrie/kernel_avx512.h"
@@ -12,16 +15,19 @@
 #define LANES 8u
 
 struct walks {
-    const uint8_t *at[BURST + LANES]; // the word; then the block behind it; then 8 bytes before the leaf or the key
+    const uint8_t *at[BURST + LANES]; // the word; then the block behind it; then 8 bytes before the
+                                      // leaf or the key
     uint64_t head[BURST + LANES];     // what the block begins with
     uint64_t more[BURST + LANES];     // the bytes with the leaf, or the key
     uint64_t bit[BURST + LANES];      // where the leaf is
     uint64_t half[BURST + LANES];     // of the address, that the word is in, host order
-    uint64_t state[BURST + LANES];    // the word; from bit 32 on the depth, from bit 40 on whose it is, BURST = nobody's
+    uint64_t state[BURST + LANES];    // the word; from bit 32 on the depth, from bit 40 on whose it
+                                      // is, BURST = nobody's
     uint64_t done[BURST + LANES];     // answers, from bit 32 on whose
     unsigned n_done;
 } __attribute__((aligned(64)));
-_Static_assert((BURST + LANES) * sizeof(uint64_t) % 64 == 0, "a vector of an array is in one cache line");
+_Static_assert((BURST + LANES) * sizeof(uint64_t) % 64 == 0,
+               "a vector of an array is in one cache line");
 #define STATE_DEPTH 32
 #define STATE_WHOSE 40
 
@@ -40,8 +46,8 @@ INLINE uint64_t load_one(const uint8_t *p)
     return v;
 }
 
-// Asks for what the eight walks before place i read next. Their addresses were stored a while ago: what has just been stored as a vector is slow to
-// load word by word.
+// Asks for what the eight walks before place i read next. Their addresses were stored a while ago:
+// what has just been stored as a vector is slow to load word by word.
 INLINE void prefetch_before(const struct walks *w, unsigned i)
 {
     for (unsigned j = i - LANES; i && j < i; j++)
@@ -75,48 +81,64 @@ INLINE __m512i blocks_of(const uint8_t *arena, __m512i word)
 INLINE void find_leaves(struct walks *w, unsigned i)
 {
     __m512i state = _mm512_loadu_si512(w->state + i), code = code_of(state);
-    __m512i child = _mm512_srli_epi64(_mm512_sllv_epi64(_mm512_loadu_si512(w->half + i), depth_of(state)), 58);
-    __m512i n = popcount64(_mm512_sllv_epi64(_mm512_loadu_si512(w->head + i), _mm512_xor_si512(child, all(63))));
+    __m512i child =
+        _mm512_srli_epi64(_mm512_sllv_epi64(_mm512_loadu_si512(w->half + i), depth_of(state)), 58);
+    __m512i n = popcount64(
+        _mm512_sllv_epi64(_mm512_loadu_si512(w->head + i), _mm512_xor_si512(child, all(63))));
     __mmask8 leaves = _mm512_mask_cmpneq_epi64_mask(refs_of(state), code, all(CODE_SKIP));
-    __m512i bit = _mm512_maskz_mul_epu32(leaves, _mm512_sub_epi64(n, all(1)), _mm512_add_epi64(code, all(1)));
+    __m512i bit =
+        _mm512_maskz_mul_epu32(leaves, _mm512_sub_epi64(n, all(1)), _mm512_add_epi64(code, all(1)));
 
     _mm512_storeu_si512(w->bit + i, bit);
-    _mm512_storeu_si512(w->at + i, _mm512_add_epi64(_mm512_loadu_si512(w->at + i), _mm512_srli_epi64(bit, 3)));
+    _mm512_storeu_si512(w->at + i,
+                        _mm512_add_epi64(_mm512_loadu_si512(w->at + i), _mm512_srli_epi64(bit, 3)));
 }
 
-// Eight walks have gone a level down: answers are written down, the others come behind the m that go on already. How many these are now.
-INLINE unsigned step(struct walks *w, unsigned i, unsigned m, const uint8_t *arena, const uint8_t (*dst)[16])
+// Eight walks have gone a level down: answers are written down, the others come behind the m that
+// go on already. How many these are now.
+INLINE unsigned step(struct walks *w, unsigned i, unsigned m, const uint8_t *arena,
+                     const uint8_t (*dst)[16])
 {
-    const __m512i low = all(UINT32_MAX), state = _mm512_loadu_si512(w->state + i), more = _mm512_loadu_si512(w->more + i);
-    __m512i whose = _mm512_srli_epi64(state, STATE_WHOSE), half = _mm512_loadu_si512(w->half + i), code = code_of(state);
-    __m512i next = _mm512_srlv_epi64(more, _mm512_and_si512(_mm512_loadu_si512(w->bit + i), all(7)));
+    const __m512i low = all(UINT32_MAX), state = _mm512_loadu_si512(w->state + i),
+                  more = _mm512_loadu_si512(w->more + i);
+    __m512i whose = _mm512_srli_epi64(state, STATE_WHOSE), half = _mm512_loadu_si512(w->half + i),
+            code = code_of(state);
+    __m512i next =
+        _mm512_srlv_epi64(more, _mm512_and_si512(_mm512_loadu_si512(w->bit + i), all(7)));
     __m512i depth = _mm512_add_epi64(depth_of(state), all(6));
     __mmask8 refs = refs_of(state), skip = _mm512_mask_cmpeq_epi64_mask(refs, code, all(CODE_SKIP));
 
     next = _mm512_and_si512(next, _mm512_srlv_epi64(low, _mm512_sub_epi64(all(31), code)));
     if (skip) {
         __m512i head = _mm512_loadu_si512(w->head + i), bits = _mm512_srli_epi64(head, 48);
-        __m512i differ = _mm512_srlv_epi64(_mm512_xor_si512(half, more), _mm512_sub_epi64(all(64), bits));
+        __m512i differ =
+            _mm512_srlv_epi64(_mm512_xor_si512(half, more), _mm512_sub_epi64(all(64), bits));
         next = _mm512_mask_and_epi64(next, skip, _mm512_srli_epi64(head, 32), all(0xffff));
-        next = _mm512_mask_and_epi64(next, _mm512_mask_testn_epi64_mask(skip, differ, differ), head, low);
+        next = _mm512_mask_and_epi64(next, _mm512_mask_testn_epi64_mask(skip, differ, differ), head,
+                                     low);
         depth = _mm512_mask_mov_epi64(depth, skip, bits);
     }
     next = _mm512_mask_and_epi64(next, (__mmask8)~refs, state, low);
     __mmask8 on = refs_of(next), over = _mm512_mask_cmpge_epu64_mask(on, depth, all(64));
     __mmask8 done = _mm512_mask_cmplt_epu64_mask((__mmask8)~on, whose, all(BURST));
     if (over) { // rare: the second half of the address
-        const __m512i swap = _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
-        __m512i lo = _mm512_mask_i64gather_epi64(half, over, _mm512_slli_epi64(whose, 1), (const uint8_t *)dst + 8, 8);
+        const __m512i swap = _mm512_broadcast_i32x4(
+            _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
+        __m512i lo = _mm512_mask_i64gather_epi64(half, over, _mm512_slli_epi64(whose, 1),
+                                                 (const uint8_t *)dst + 8, 8);
         half = _mm512_mask_mov_epi64(half, over, _mm512_shuffle_epi8(lo, swap));
         depth = _mm512_mask_mov_epi64(depth, over, _mm512_setzero_si512());
     }
     if (done) {
-        _mm512_storeu_si512(w->done + w->n_done, _mm512_maskz_compress_epi64(done, _mm512_or_si512(next, _mm512_slli_epi64(whose, 32))));
+        _mm512_storeu_si512(
+            w->done + w->n_done,
+            _mm512_maskz_compress_epi64(done, _mm512_or_si512(next, _mm512_slli_epi64(whose, 32))));
         w->n_done += (unsigned)__builtin_popcount(done);
     }
     _mm512_storeu_si512(w->at + m, _mm512_maskz_compress_epi64(on, blocks_of(arena, next)));
     _mm512_storeu_si512(w->half + m, _mm512_maskz_compress_epi64(on, half));
-    next = _mm512_or_si512(next, _mm512_or_si512(_mm512_slli_epi64(depth, STATE_DEPTH), _mm512_slli_epi64(whose, STATE_WHOSE)));
+    next = _mm512_or_si512(next, _mm512_or_si512(_mm512_slli_epi64(depth, STATE_DEPTH),
+                                                 _mm512_slli_epi64(whose, STATE_WHOSE)));
     _mm512_storeu_si512(w->state + m, _mm512_maskz_compress_epi64(on, next));
     prefetch_before(w, m & ~(LANES - 1));
     return m + (unsigned)__builtin_popcount(on);
@@ -151,24 +173,29 @@ INLINE __mmask8 slotted(__m512i hi)
 // Where eight addresses' words are in the table: in its directory, or outside of it.
 INLINE void word_at(struct walks *w, unsigned i, const struct poptrie *t)
 {
-    __m512i hi = _mm512_loadu_si512(w->half + i), slot = _mm512_and_si512(_mm512_srli_epi64(hi, 64 - DIR6_BITS), all(DIR6_WORDS - 1));
+    __m512i hi = _mm512_loadu_si512(w->half + i),
+            slot = _mm512_and_si512(_mm512_srli_epi64(hi, 64 - DIR6_BITS), all(DIR6_WORDS - 1));
     __m512i in = _mm512_add_epi64(all((uintptr_t)t->dir), _mm512_slli_epi64(slot, 2));
 
-    _mm512_storeu_si512(w->at + i, _mm512_mask_mov_epi64(all((uintptr_t)&t->outside), slotted(hi), in));
+    _mm512_storeu_si512(w->at + i,
+                        _mm512_mask_mov_epi64(all((uintptr_t)&t->outside), slotted(hi), in));
 }
 
 // The same for each address in its own table, by way of pages.
-INLINE void word_at_each(struct walks *w, const struct poptrie *const *each, const uint32_t *pages, unsigned n)
+INLINE void word_at_each(struct walks *w, const struct poptrie *const *each, const uint32_t *pages,
+                         unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         uint64_t hi = w->half[i];
-        const uint32_t *in = page_word_of(each[i], pages, hi >> (64 - DIR6_BITS) & (DIR6_WORDS - 1), PAGE6_BITS);
+        const uint32_t *in =
+            page_word_of(each[i], pages, hi >> (64 - DIR6_BITS) & (DIR6_WORDS - 1), PAGE6_BITS);
         w->at[i] = (const uint8_t *)(hi >> 61 == 1 ? in : &each[i]->outside);
     }
 }
 
 // The walks begin: words, and the blocks behind them.
-INLINE void begin(struct walks *w, const struct poptrie *t, const struct poptrie *const *each, const uint8_t (*dst)[16], unsigned n)
+INLINE void begin(struct walks *w, const struct poptrie *t, const struct poptrie *const *each,
+                  const uint8_t (*dst)[16], unsigned n)
 {
     const __m512i lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
 
@@ -183,8 +210,10 @@ INLINE void begin(struct walks *w, const struct poptrie *t, const struct poptrie
     for (unsigned i = 0; i < n; i++)
         w->more[i] = word_load((const uint32_t *)(const void *)w->at[i]);
     for (unsigned i = 0; i < n; i += LANES) {
-        __m512i word = _mm512_loadu_si512(w->more + i), whose = _mm512_slli_epi64(_mm512_add_epi64(all(i), lane), STATE_WHOSE);
-        __m512i depth = _mm512_maskz_mov_epi64(slotted(_mm512_loadu_si512(w->half + i)), all((uint64_t)DIR6_BITS << STATE_DEPTH));
+        __m512i word = _mm512_loadu_si512(w->more + i),
+                whose = _mm512_slli_epi64(_mm512_add_epi64(all(i), lane), STATE_WHOSE);
+        __m512i depth = _mm512_maskz_mov_epi64(slotted(_mm512_loadu_si512(w->half + i)),
+                                               all((uint64_t)DIR6_BITS << STATE_DEPTH));
         _mm512_storeu_si512(w->at + i, blocks_of(t->arena, word));
         _mm512_storeu_si512(w->state + i, _mm512_or_si512(word, _mm512_or_si512(depth, whose)));
         prefetch_before(w, i);
@@ -193,7 +222,8 @@ INLINE void begin(struct walks *w, const struct poptrie *t, const struct poptrie
 }
 
 // n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own of t's group.
-INLINE void burst6(const struct poptrie *t, const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+INLINE void burst6(const struct poptrie *t, const struct poptrie *const *each,
+                   const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     struct walks w;
     bool none = false;
@@ -217,7 +247,8 @@ void find6_loads(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *va
     burst6(t, NULL, dst, value, n);
 }
 
-void find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+void find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                      unsigned n)
 {
     for (unsigned some; n; n -= some, each += some, dst += some, value += some) {
         some = n < BURST ? n : BURST;

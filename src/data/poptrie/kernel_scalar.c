@@ -34,10 +34,12 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
     return leaf_answer(t, w, hi >> (64 - FLOOR_BITS));
 }
 
-// Address i in table `one`, or when that is NULL in each[i]: of many tables little is in the cache, so blocks are asked
-// for early.
-static inline __attribute__((always_inline)) void burst4(const struct poptrie *one, const struct poptrie *const *each,
-                                                         const uint32_t *dst_be, uint32_t *value, unsigned n)
+// Address i in table `one`, or when that is NULL in each[i]: of many tables little is in the cache,
+// so blocks are asked for early.
+static inline __attribute__((always_inline)) void burst4(const struct poptrie *one,
+                                                         const struct poptrie *const *each,
+                                                         const uint32_t *dst_be, uint32_t *value,
+                                                         unsigned n)
 {
     uint32_t word[BURST], deep = 0;
 
@@ -69,22 +71,26 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
         burst4(t, NULL, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+                       unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
         burst4(NULL, each + i, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
 // Four levels or so: too branchy for passes to pay, so start the directory loads ahead instead.
-static inline __attribute__((always_inline)) void burst6(const struct poptrie *one, const struct poptrie *const *each,
-                                                         const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+static inline __attribute__((always_inline)) void burst6(const struct poptrie *one,
+                                                         const struct poptrie *const *each,
+                                                         const uint8_t (*dst)[16], uint32_t *value,
+                                                         unsigned n)
 {
     uint32_t word[BURST];
     unsigned depth[BURST];
 
     for (unsigned i = 0; i < n; i++) {
         const struct poptrie *t = one ? one : each[i];
-        word[i] = one ? start6(t, load_be64(dst[i]), &depth[i]) : start6_paged(t, load_be64(dst[i]), &depth[i]);
+        word[i] = one ? start6(t, load_be64(dst[i]), &depth[i])
+                      : start6_paged(t, load_be64(dst[i]), &depth[i]);
         __builtin_prefetch(t->arena + (size_t)word_ref(word[i]) * POOL_UNIT);
     }
     for (unsigned i = 0; i < n; i++) {
@@ -102,7 +108,8 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
         burst6(t, NULL, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                       unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
         burst6(NULL, each + i, dst + i, value + i, n - i < BURST ? n - i : BURST);

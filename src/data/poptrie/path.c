@@ -18,7 +18,8 @@ struct path {
 static void visit(struct path *p, enum poptrie_node_kind kind, unsigned bits)
 {
     if (p->n < p->max)
-        p->node[p->n] = (struct poptrie_node){.kind = kind, .depth = (uint8_t)(p->base + p->depth), .bits = (uint8_t)bits};
+        p->node[p->n] = (struct poptrie_node){
+            .kind = kind, .depth = (uint8_t)(p->base + p->depth), .bits = (uint8_t)bits};
     p->n++;
 }
 
@@ -58,7 +59,10 @@ static bool step(const struct poptrie *t, struct path *p, uint32_t *w)
         *w = wide_leaf(t->arena, *w, p->hi << WIDE_DEPTH >> 56);
         return false;
     }
-    visit(p, code == CODE_BRANCH ? POPTRIE_NODE_BRANCH : code > CODE_MIXED ? POPTRIE_NODE_MIXED : POPTRIE_NODE_LEAF,
+    visit(p,
+          code == CODE_BRANCH ? POPTRIE_NODE_BRANCH
+          : code > CODE_MIXED ? POPTRIE_NODE_MIXED
+                              : POPTRIE_NODE_LEAF,
           block_bits(p));
     slot = block_slot(t->arena, *w, c);
     *w = slot ? word_load(slot) : block_leaf(t->arena, *w, c); // partner: word_publish
@@ -66,8 +70,8 @@ static bool step(const struct poptrie *t, struct path *p, uint32_t *w)
     return slot && word_is_ref(*w);
 }
 
-unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t *dst, struct poptrie_node *node,
-                      unsigned max, uint32_t *value)
+unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
+                      struct poptrie_node *node, unsigned max, uint32_t *value)
 {
     struct path p = {.node = node, .max = max, .end = key_bits == 32 ? 32 : 64};
     uint8_t key[16] = {0};
@@ -97,8 +101,9 @@ unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t 
 const char *poptrie_node_name(enum poptrie_node_kind kind)
 {
     static const char *const name[] = {
-        [POPTRIE_NODE_DIRECTORY] = "directory", [POPTRIE_NODE_OUTSIDE] = "outside", [POPTRIE_NODE_LEAF] = "leaf",
-        [POPTRIE_NODE_MIXED] = "mixed",         [POPTRIE_NODE_BRANCH] = "branch",   [POPTRIE_NODE_WIDE] = "wide",
+        [POPTRIE_NODE_DIRECTORY] = "directory", [POPTRIE_NODE_OUTSIDE] = "outside",
+        [POPTRIE_NODE_LEAF] = "leaf",           [POPTRIE_NODE_MIXED] = "mixed",
+        [POPTRIE_NODE_BRANCH] = "branch",       [POPTRIE_NODE_WIDE] = "wide",
         [POPTRIE_NODE_SKIP] = "skip",           [POPTRIE_NODE_FLOOR] = "floor",
     };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie.c - the table behind poptrie.h: its life, its updates, its garbage
 //
-// Three layers, and the group (group.c), which owns the memory, and in which tables share what is equal (share.c, fold.c).
-// The *tree* (tree.c) is the writer's copy of the routes.  *Words and blocks* (poptrie_priv.h)
-// are what readers walk: a directory word answers an address outright or leads
-// to a block of 64 children, which is usually one cache line and answers it.  An *edit* (edit.c,
-// block.c) turns a change of the tree into new blocks and a few 32-bit stores; a *transaction*
-// (txn.c) does all of that or nothing.
+// Three layers, and the group (group.c), which owns the memory, and in which tables share what is
+// equal (share.c, fold.c). The *tree* (tree.c) is the writer's copy of the routes.  *Words and
+// blocks* (poptrie_priv.h) are what readers walk: a directory word answers an address outright or
+// leads to a block of 64 children, which is usually one cache line and answers it.  An *edit*
+// (edit.c, block.c) turns a change of the tree into new blocks and a few 32-bit stores; a
+// *transaction* (txn.c) does all of that or nothing.
 //
 //     IPv4   directory on bits 0..17 (1 MiB), then blocks at 18, 24 and 30
 //     IPv6   directory on bits 3..23 under 2000::/3 (8 MiB), then blocks at 24, 30 ... 124; all
@@ -26,12 +26,15 @@
 //   P1  every directory slot and floor entry holds what the routes over it and the tree below say;
 //   P2  every block holds the words its node's routes and children make, in the smallest width;
 //   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
-//   P4  each block is reachable once, from a table's own tree or one that tables share under the same slot, or waits as
-//       garbage, and no other block is allocated; what a table reaches, and what of it others reach, is as much as it counts;
+//   P4  each block is reachable once, from a table's own tree or one that tables share under the
+//   same slot, or waits as
+//       garbage, and no other block is allocated; what a table reaches, and what of it others
+//       reach, is as much as it counts;
 //   P5  the tree has no node without purpose, no unbuilt entry, and as many routes as counted;
 //   P6  the allocators' lists agree with their counts;
 //   P7  every copy of what readers touch says the same as the first;
-//   P8  each page that a table reads in place of its own is like it, shared pages are used by a table or wait as garbage or are
+//   P8  each page that a table reads in place of its own is like it, shared pages are used by a
+//   table or wait as garbage or are
 //       free, and a tree that tables share is marked so by each of them.
 //
 // Cost: a lookup reads two cache lines for most of a full IPv4 table; an update descends the tree
@@ -75,20 +78,24 @@ static bool tree_map(struct poptrie *t, size_t max_bytes)
     void *nodes;
 
     errno = ENOMEM;
-    t->node_bytes = (max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK * WRITER_SHARE + POOL_CHUNK;
+    t->node_bytes =
+        (max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK * WRITER_SHARE + POOL_CHUNK;
     nodes = map_huge(NULL, "poptrie tree", t->node_bytes, 0);
-    return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 && tree_init(&t->nodes, &t->root) == 0;
+    return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 &&
+           tree_init(&t->nodes, &t->root) == 0;
 }
 
 struct poptrie *poptrie_new(const struct poptrie_config *cfg)
 {
     struct poptrie_config own = *cfg;
-    const struct tree_geometry geo = {.key_bits = cfg->key_bits, .dir_bits = cfg->key_bits == 32 ? DIR4_BITS : DIR6_BITS};
+    const struct tree_geometry geo = {.key_bits = cfg->key_bits,
+                                      .dir_bits = cfg->key_bits == 32 ? DIR4_BITS : DIR6_BITS};
     size_t max = cfg->max_bytes == 0 ? DEFAULT_MAX_BYTES : cfg->max_bytes;
     struct poptrie *t;
 
     if ((cfg->key_bits != 32 && cfg->key_bits != 128) || max > ARENA_MAX_BYTES ||
-        cfg->copies > POPTRIE_COPIES_MAX || cfg->places > POPTRIE_TABLES_MAX || (cfg->map == NULL) != (cfg->unmap == NULL) ||
+        cfg->copies > POPTRIE_COPIES_MAX || cfg->places > POPTRIE_TABLES_MAX ||
+        (cfg->map == NULL) != (cfg->unmap == NULL) ||
         (cfg->beside != NULL && cfg->beside->geo.key_bits != cfg->key_bits)) {
         errno = EINVAL;
         return NULL;
@@ -153,10 +160,12 @@ static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len
     }
 }
 
-// The trees in which the words of a change under key/len may be become the table's own; the next fold looks at them, whatever becomes of the change.
+// The trees in which the words of a change under key/len may be become the table's own; the next
+// fold looks at them, whatever becomes of the change.
 static int make_own(struct poptrie *t, const uint64_t key[2], unsigned len)
 {
-    uint32_t from = key_slot(t, key), n = len >= t->geo.dir_bits ? 1 : 1u << (t->geo.dir_bits - len);
+    uint32_t from = key_slot(t, key),
+             n = len >= t->geo.dir_bits ? 1 : 1u << (t->geo.dir_bits - len);
 
     if (len <= FLOOR_BITS || !key_has_slot(t, key))
         return 0;
@@ -362,14 +371,16 @@ struct walker {
     unsigned after_len;
 };
 
-// Where the subtree of key/len lies: < 0 wholly before `after` or at it, 0 `after` is in it, > 0 behind.
+// Where the subtree of key/len lies: < 0 wholly before `after` or at it, 0 `after` is in it, > 0
+// behind.
 static int seek(struct walker *w, const uint64_t key[2], unsigned len)
 {
     uint64_t cut[2] = {w->after[0], w->after[1]};
     int side;
 
     key_mask(cut, len);
-    side = key[0] != cut[0] ? (key[0] > cut[0]) - (key[0] < cut[0]) : (key[1] > cut[1]) - (key[1] < cut[1]);
+    side = key[0] != cut[0] ? (key[0] > cut[0]) - (key[0] < cut[0])
+                            : (key[1] > cut[1]) - (key[1] < cut[1]);
     if (side == 0 && len > w->after_len)
         side = 1;
     w->seeking = side <= 0;
@@ -384,8 +395,10 @@ static int walk_heap(struct walker *w, const struct node *n, unsigned idx)
 
     if (l != 0)
         key[n->depth >> 6] |= ((uint64_t)idx << (6 - l) & 63) << 58 >> (n->depth & 63);
-    // The last window of a half is shorter than six bits: what would lie behind its end is below it.
-    if (w->seeking && seek(w, key, n->depth + l < depth_next(n->depth) ? n->depth + l : depth_next(n->depth)) < 0)
+    // The last window of a half is shorter than six bits: what would lie behind its end is below
+    // it.
+    if (w->seeking &&
+        seek(w, key, n->depth + l < depth_next(n->depth) ? n->depth + l : depth_next(n->depth)) < 0)
         return 0;
     if (idx > 1 && node_has_route(n, idx) && !w->seeking) {
         uint8_t b[16];
@@ -417,7 +430,8 @@ int poptrie_walk(const struct poptrie *t,
 }
 
 int poptrie_walk_after(const struct poptrie *t, const uint8_t *key, unsigned len,
-                       int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx)
+                       int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value),
+                       void *ctx)
 {
     struct walker w = {.t = t, .fn = fn, .ctx = ctx, .seeking = true, .after_len = len};
 

@@ -34,13 +34,16 @@ struct poptrie;
 struct poptrie_config {
     unsigned key_bits; // 32 (IPv4) or 128 (IPv6)
     size_t max_bytes;  // address space reserved for nodes, at most 512 MiB; 0 = 256 MiB
-    // A group of tables in one arena, for who looks up in several at once: what is equal in them need not exist twice (poptrie_fold). The first
-    // table says how many places there are, 1 (= 0) to POPTRIE_TABLES_MAX, and all the rest here; another one says beside which it wants to be,
-    // and then nothing else of this but key_bits is looked at. One writer, and one count of epochs, for all tables of a group.
+    // A group of tables in one arena, for who looks up in several at once: what is equal in them
+    // need not exist twice (poptrie_fold). The first table says how many places there are, 1 (= 0)
+    // to POPTRIE_TABLES_MAX, and all the rest here; another one says beside which it wants to be,
+    // and then nothing else of this but key_bits is looked at. One writer, and one count of epochs,
+    // for all tables of a group.
     unsigned places;
     struct poptrie *beside;
-    // Copies of what readers dereference, 1 (= 0) to POPTRIE_COPIES_MAX: one for each of the machine's memory nodes.
-    // Every change is stored in all of them; what only the writer needs exists once.
+    // Copies of what readers dereference, 1 (= 0) to POPTRIE_COPIES_MAX: one for each of the
+    // machine's memory nodes. Every change is stored in all of them; what only the writer needs
+    // exists once.
     unsigned copies;
     // Memory of copy number `copy`: zeroed, 64-byte aligned, NULL on failure.  NULL = mmap
     // with transparent huge pages, committed page by page as the table grows.
@@ -59,9 +62,12 @@ struct poptrie_stats {
     uint64_t routes;         // prefixes stored, the default route included
     uint64_t nodes;          // nodes readers walk: leaf blocks, branch blocks, skips
     uint64_t leaves;         // leaves in them (runs of equal values)
-    uint64_t bytes_used;     // directory + nodes in use, alone in its arena + garbage too: what readers may touch (of one copy)
-    uint64_t shared_bytes;   // of them, nodes that other tables of the group have as well: each counts them
-    uint64_t bytes_reserved; // address space held for readers (of one copy), the group's arena counted whole
+    uint64_t bytes_used; // directory + nodes in use, alone in its arena + garbage too: what readers
+                         // may touch (of one copy)
+    uint64_t shared_bytes;   // of them, nodes that other tables of the group have as well: each
+                             // counts them
+    uint64_t bytes_reserved; // address space held for readers (of one copy), the group's arena
+                             // counted whole
     uint64_t garbage_bytes;  // retired, waiting for poptrie_reclaim, of the group
     uint64_t writer_bytes;   // the writer's own copy of the routes and its books
     uint64_t depth[32];      // stored prefixes by nodes read to reach them (0 = directory alone)
@@ -70,7 +76,8 @@ struct poptrie_stats {
     uint64_t refused;        // add/del/load that failed for want of memory
 };
 
-// NULL with errno: EINVAL (key_bits, max_bytes, copies, places), ENOSPC (no place beside that one), ENOMEM.
+// NULL with errno: EINVAL (key_bits, max_bytes, copies, places), ENOSPC (no place beside that one),
+// ENOMEM.
 struct poptrie *poptrie_new(const struct poptrie_config *cfg);
 // No reader of this table may be left; those of others of its group may. NULL is fine.
 void poptrie_free(struct poptrie *t);
@@ -84,12 +91,14 @@ int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t va
 // 0, -EINVAL, -ENOENT; -ENOSPC, -ENOMEM: old table in force.
 int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len);
 // Either of them, as value says, which may be POPTRIE_NONE; *was: the former value.
-int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint32_t *was);
+int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value,
+                 uint32_t *was);
 // Replace the whole content by r[0..n), in any order; of equal prefixes the last one wins.
 // Meanwhile readers see each route old or new.  Errors as poptrie_add.
 int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n);
-// What was changed since the last fold and equals what another table of the group has in the same place becomes one with it. Readers notice
-// nothing. True if something did, so that there may be garbage. Want of memory is no error: less is shared.
+// What was changed since the last fold and equals what another table of the group has in the same
+// place becomes one with it. Readers notice nothing. True if something did, so that there may be
+// garbage. Want of memory is no error: less is shared.
 bool poptrie_fold(struct poptrie *t);
 // The value stored for exactly this prefix, or POPTRIE_NONE.
 uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
@@ -97,14 +106,16 @@ uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
 // key has key_bits/8 bytes.
 int poptrie_walk(const struct poptrie *t,
                  int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx);
-// The same, but only those behind key/len in that order, whether it is stored or not: a walk in pieces.
+// The same, but only those behind key/len in that order, whether it is stored or not: a walk in
+// pieces.
 int poptrie_walk_after(const struct poptrie *t, const uint8_t *key, unsigned len,
-                       int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx);
+                       int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value),
+                       void *ctx);
 
 // Closes the current garbage epoch, of the whole group, and returns its number.
 uint64_t poptrie_epoch(struct poptrie *t);
-// Every reader, of any table of the group, has passed a grace period since poptrie_epoch() returned `epoch`: memory retired
-// in it and before is used again.
+// Every reader, of any table of the group, has passed a grace period since poptrie_epoch() returned
+// `epoch`: memory retired in it and before is used again.
 void poptrie_reclaim(struct poptrie *t, uint64_t epoch);
 
 // All invariants (P1.. in poptrie.c); 0, or -EINVAL with a sentence in why[0..n).
@@ -116,7 +127,8 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
 
 // --- reader: any thread, wait-free, during any writer call ---
 
-// What the table's user has given it to be at hand behind a lookup, where the table's own first line is in the cache.
+// What the table's user has given it to be at hand behind a lookup, where the table's own first
+// line is in the cache.
 struct poptrie_front { // struct poptrie begins with it
     const void *with;
 };
@@ -139,11 +151,14 @@ void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_
 void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                         unsigned n);
 // Address i in each[i]: a burst whose packets belong to several routing tables.
-void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
-void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+                        unsigned n);
+void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                        uint32_t *value, unsigned n);
 
-// The nodes by which a lookup of dst (network order, key_bits/8 bytes; key_bits as the table's) finds its answer, for who asks why: how many, of which
-// node[0..min(max, n)) are written; *value: the answer, as poptrie_find gives it.
+// The nodes by which a lookup of dst (network order, key_bits/8 bytes; key_bits as the table's)
+// finds its answer, for who asks why: how many, of which node[0..min(max, n)) are written; *value:
+// the answer, as poptrie_find gives it.
 enum poptrie_node_kind {
     POPTRIE_NODE_DIRECTORY, // the table of first bits
     POPTRIE_NODE_OUTSIDE,   // IPv6 addresses that the directory does not cover
@@ -158,8 +173,8 @@ struct poptrie_node {
     enum poptrie_node_kind kind;
     uint8_t depth, bits; // looks at `bits` bits of the address from bit `depth` on
 };
-unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t *dst, struct poptrie_node *node,
-                      unsigned max, uint32_t *value);
+unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
+                      struct poptrie_node *node, unsigned max, uint32_t *value);
 const char *poptrie_node_name(enum poptrie_node_kind kind); // "directory", "leaf" …
 
 // --- kernels: chosen once for the process, before readers start ---
@@ -170,7 +185,8 @@ enum poptrie_kernel {
     POPTRIE_KERNEL_AVX2,
     POPTRIE_KERNEL_AVX512,         // AVX-512 F, BW, DQ, VL
     POPTRIE_KERNEL_AVX512_VPOPCNT, // the same and VPOPCNTDQ
-    POPTRIE_KERNEL_AVX512_LOADS,   // the same, with loads in place of gathers: AUTO takes it where gathers are slow
+    POPTRIE_KERNEL_AVX512_LOADS,   // the same, with loads in place of gathers: AUTO takes it where
+                                   // gathers are slow
     POPTRIE_KERNELS
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_group_test.c - tables beside each other: what they share, and that none notices
 //
-// Each table has its model. Changes go to one table, or to all of them, so that trees become equal, are shared, and part again.
+// Each table has its model. Changes go to one table, or to all of them, so that trees become equal,
+// are shared, and part again.
 #include "poptrie/test_kit.h"
 #include "base/table_gen.h"
 
@@ -15,8 +16,11 @@ static struct poptrie *table[GROUPS * TABLES];
 static void group_make(unsigned group, unsigned key_bits, unsigned copies)
 {
     for (unsigned k = group * TABLES; k < (group + 1) * TABLES; k++) {
-        table[k] = poptrie_new(&(struct poptrie_config){
-            .key_bits = key_bits, .copies = copies, .places = TABLES, .beside = k % TABLES ? table[group * TABLES] : NULL});
+        table[k] = poptrie_new(
+            &(struct poptrie_config){.key_bits = key_bits,
+                                     .copies = copies,
+                                     .places = TABLES,
+                                     .beside = k % TABLES ? table[group * TABLES] : NULL});
         assert_non_null(table[k]);
         model[k].n = 0;
         model[k].key_bits = key_bits;
@@ -43,7 +47,8 @@ static void fold_all(void)
     flush(table[0]);
 }
 
-// Addresses of all tables of a group in one burst, and one of `strays` in a table of the other one: every kernel, every copy.
+// Addresses of all tables of a group in one burst, and one of `strays` in a table of the other one:
+// every kernel, every copy.
 static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
 {
     static const struct poptrie *of[150];
@@ -70,7 +75,8 @@ static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
                 poptrie_find6_each(of, (const uint8_t(*)[16])key, got, n);
             for (unsigned i = 0; i < n; i++)
                 if (got[i] != model_find(&model[who[i]], key[i]))
-                    fail_msg("%s: address %u of %u: %u, not %u", poptrie_kernel_name(), i, n, got[i], model_find(&model[who[i]], key[i]));
+                    fail_msg("%s: address %u of %u: %u, not %u", poptrie_kernel_name(), i, n,
+                             got[i], model_find(&model[who[i]], key[i]));
             assert_int_equal(got[n], 0xeeeeeeee);
         }
     }
@@ -152,7 +158,8 @@ static void random_changes_of_five_ip6_tables(void **state)
     random_changes(128);
 }
 
-// More virtual routers than places: their packets come in one burst all the same, most of one group, half and half, or one alone of the other.
+// More virtual routers than places: their packets come in one burst all the same, most of one
+// group, half and half, or one alone of the other.
 static void bursts_of_two_groups(unsigned key_bits)
 {
     tables_make(key_bits, 2);
@@ -160,7 +167,8 @@ static void bursts_of_two_groups(unsigned key_bits)
     for (unsigned round = 0; round < 8; round++) {
         for (unsigned k = 0; k < GROUPS * TABLES; k++) {
             for (unsigned i = 0; i < 30; i++)
-                random_step(table[k], &model[k], 200, k < TABLES ? 100 : 60000); // what one has the other one does not
+                random_step(table[k], &model[k], 200,
+                            k < TABLES ? 100 : 60000); // what one has the other one does not
             if (k % TABLES && round % 2)
                 become_equal(k, k - k % TABLES);
             poptrie_fold(table[k]);
@@ -200,7 +208,8 @@ static struct poptrie_route *generated(size_t n, unsigned family, size_t *got)
     return r;
 }
 
-// Five equal tables have the blocks of one; after changes that are taken back, and those of short routes, again.
+// Five equal tables have the blocks of one; after changes that are taken back, and those of short
+// routes, again.
 static void equal_tables_are_as_large_as_one(unsigned key_bits)
 {
     size_t n;
@@ -215,7 +224,8 @@ static void equal_tables_are_as_large_as_one(unsigned key_bits)
     for (unsigned k = 1; k < TABLES; k++)
         assert_int_equal(poptrie_load(table[k], r, n), 0);
     fold_all();
-    assert_in_range(g->blocks.block_bytes, one, one * 11 / 10); // the tree outside of IPv6's directory is each one's own
+    assert_in_range(g->blocks.block_bytes, one,
+                    one * 11 / 10); // the tree outside of IPv6's directory is each one's own
     assert_true(shared_bytes(1) > 0);
     pages = g->pages_used;
     assert_int_equal(pages, PAGES);
@@ -349,7 +359,8 @@ static void what_a_refused_change_parted_is_shared_again(void **state)
     tables_make(32, 1);
     for (unsigned k = 0; k < TABLES; k++)
         for (uint8_t i = 0; i < 200; i++)
-            copy_route(k, &(struct poptrie_route){.key = {10, 1, i, 128}, .len = 26, .value = 1 + i % 3});
+            copy_route(
+                k, &(struct poptrie_route){.key = {10, 1, i, 128}, .len = 26, .value = 1 + i % 3});
     fold_all();
     shared = shared_bytes(2);
     assert_true(shared > 0);
@@ -365,7 +376,8 @@ static void what_a_refused_change_parted_is_shared_again(void **state)
     tables_free();
 }
 
-// As many as there can be: all alike, then each of them gone in another order while the others change, its garbage not yet reclaimed.
+// As many as there can be: all alike, then each of them gone in another order while the others
+// change, its garbage not yet reclaimed.
 static void sixty_four_tables_come_and_go(void **state)
 {
     static struct poptrie *t[POPTRIE_TABLES_MAX];
@@ -373,7 +385,8 @@ static void sixty_four_tables_come_and_go(void **state)
     uint8_t key[16];
 
     for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++) {
-        t[k] = poptrie_new(&(struct poptrie_config){.key_bits = 32, .places = POPTRIE_TABLES_MAX, .beside = k ? t[0] : NULL});
+        t[k] = poptrie_new(&(struct poptrie_config){
+            .key_bits = 32, .places = POPTRIE_TABLES_MAX, .beside = k ? t[0] : NULL});
         assert_non_null(t[k]);
         m[k] = (struct model){.key_bits = 32};
     }
@@ -391,7 +404,8 @@ static void sixty_four_tables_come_and_go(void **state)
     for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++)
         poptrie_fold(t[k]);
     for (unsigned round = 0; round < 60; round++) {
-        unsigned gone = 1 + model_random(&seed) % (POPTRIE_TABLES_MAX - 1), other = model_random(&seed) % POPTRIE_TABLES_MAX;
+        unsigned gone = 1 + model_random(&seed) % (POPTRIE_TABLES_MAX - 1),
+                 other = model_random(&seed) % POPTRIE_TABLES_MAX;
 
         if (other == gone)
             continue;
@@ -402,7 +416,8 @@ static void sixty_four_tables_come_and_go(void **state)
         t[gone] = poptrie_new(&(struct poptrie_config){.key_bits = 32, .beside = t[0]});
         assert_non_null(t[gone]);
         for (size_t i = 0; i < m[0].n; i++)
-            assert_int_equal(poptrie_add(t[gone], m[0].r[i].key, m[0].r[i].len, m[0].r[i].value), 0);
+            assert_int_equal(poptrie_add(t[gone], m[0].r[i].key, m[0].r[i].len, m[0].r[i].value),
+                             0);
         m[gone] = m[0];
         poptrie_fold(t[gone]);
         if (round % 8 == 0) {

@@ -219,7 +219,8 @@ static void every_copy_answers_alike(void **state)
         must_be_sound(t);
         poptrie_free(t);
     }
-    assert_null(poptrie_new(&(struct poptrie_config){.key_bits = 32, .copies = POPTRIE_COPIES_MAX + 1}));
+    assert_null(
+        poptrie_new(&(struct poptrie_config){.key_bits = 32, .copies = POPTRIE_COPIES_MAX + 1}));
 }
 
 static void kernels_refuse_what_the_limit_rules_out(void **state)

@@ -30,10 +30,11 @@
 // 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
 // The half is the first one up to depth 63 and the second one from depth 64 on.
 //
-// Tables that are made beside each other (poptrie_config.beside) are a group: one arena, so that a word means the same block in
-// each of them, and equal trees under equal directory slots are the same blocks. Each has its whole directory, flat, for bursts that ask
-// one table. Bursts that ask several read directories in pages, by a table of page numbers: what several tables have alike is one page
-// there. group.c has the memory, share.c and fold.c what is shared in it.
+// Tables that are made beside each other (poptrie_config.beside) are a group: one arena, so that a
+// word means the same block in each of them, and equal trees under equal directory slots are the
+// same blocks. Each has its whole directory, flat, for bursts that ask one table. Bursts that ask
+// several read directories in pages, by a table of page numbers: what several tables have alike is
+// one page there. group.c has the memory, share.c and fold.c what is shared in it.
 #ifndef POPTRIE_POPTRIE_PRIV_H
 #define POPTRIE_POPTRIE_PRIV_H
 
@@ -122,7 +123,8 @@ struct table_group {
     struct pool blocks;                  // what readers walk
     struct poptrie_config cfg;
     struct tree_geometry geo;
-    size_t dir_bytes, pages_bytes, arena_bytes; // of a copy: the directories, shared pages, the arena, its tail, the copy's tables
+    size_t dir_bytes, pages_bytes, arena_bytes; // of a copy: the directories, shared pages, the
+                                                // arena, its tail, the copy's tables
     uint8_t *base[POPTRIE_COPIES_MAX];          // of each copy
     uint16_t *free_page;                        // numbers of shared pages that are not used
     unsigned n_free_pages, page_top, pages_used;
@@ -133,15 +135,19 @@ struct table_group {
 };
 
 struct poptrie {
-    // --- what readers touch: three cache lines, and of `page` a number for each address of a burst of several tables ---
+    // --- what readers touch: three cache lines, and of `page` a number for each address of a burst
+    // of several tables ---
     struct poptrie_front front;
     uint32_t *dir;
     const uint8_t *arena;
-    uint32_t *pages;  // number 0; the group's directories lie there in one piece, its shared pages behind them
+    uint32_t *pages; // number 0; the group's directories lie there in one piece, its shared pages
+                     // behind them
     const struct poptrie *first; // of the group, on the place 0: the tables lie in one piece, too
     uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
-    uint16_t floor[FLOOR_ENTRIES] __attribute__((aligned(64))); // by the first bits of the address: what a leaf of 0 means
-    uint16_t page[PAGES] __attribute__((aligned(64))); // where the directory's pages are: in `dir`, or one that several tables read
+    uint16_t floor[FLOOR_ENTRIES]
+        __attribute__((aligned(64))); // by the first bits of the address: what a leaf of 0 means
+    uint16_t page[PAGES] __attribute__((
+        aligned(64))); // where the directory's pages are: in `dir`, or one that several tables read
     // --- the writer's ---
     uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
     struct kid root;
@@ -150,13 +156,15 @@ struct poptrie {
     unsigned place;                               // in it
     struct pool nodes;                            // what the writer remembers
     size_t node_bytes;
-    struct poptrie *copy[POPTRIE_COPIES_MAX - 1]; // what their readers touch, at the end of that copy's memory
+    struct poptrie
+        *copy[POPTRIE_COPIES_MAX - 1]; // what their readers touch, at the end of that copy's memory
     unsigned n_copies;                            // of them
     uint64_t routes;
     struct reach reach;
     uint64_t shared_bytes; // of them, what other tables have as well
     struct txn txn;
-    uint64_t *maybe_shared; // a bit for each slot: another table may have the same tree; NULL in a group of one place
+    uint64_t *maybe_shared; // a bit for each slot: another table may have the same tree; NULL in a
+                            // group of one place
     struct vec changed;     // struct changed, while there are other tables
     bool all_changed;       // too many for that
     uint64_t updates, rebuilt, refused;
@@ -180,7 +188,8 @@ static inline uint32_t word_width(uint32_t w) // of the leaves of a leaf or mixe
 // A leaf or mixed block: what the first steps of all kernels can do.
 static inline bool word_is_plain(uint32_t w)
 {
-    return w / WORD_REF & ~(CODES_SPECIAL >> word_code(w)) & 1; // no branch: random addresses would mispredict it
+    return w / WORD_REF & ~(CODES_SPECIAL >> word_code(w)) &
+           1; // no branch: random addresses would mispredict it
 }
 
 static inline uint32_t word_ref(uint32_t w)
@@ -205,7 +214,8 @@ static inline void word_publish(uint32_t *p, uint32_t w)
     __atomic_store_n(p, w, __ATOMIC_RELEASE);
 }
 
-// Where copy c has what `p` points at in the first one: a word of the directory, the arena or outside.
+// Where copy c has what `p` points at in the first one: a word of the directory, the arena or
+// outside.
 static inline void *copy_at(const struct poptrie *t, const struct poptrie *c, const void *p)
 {
     if (p == &t->outside)
@@ -269,27 +279,34 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 
 // --- group.c: the memory of tables beside each other ---
 
-struct poptrie *group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo); // a table in a group, which may be new; NULL with errno
+struct poptrie *group_join(
+    const struct poptrie_config *cfg,
+    const struct tree_geometry *geo); // a table in a group, which may be new; NULL with errno
 void group_leave(struct poptrie *t);
 void group_free(struct table_group *g); // without tables, and with the memory of the last one
 bool group_garbage_reserve(struct table_group *g, size_t more);
 void group_retire(struct table_group *g, uint32_t ref); // room for it has been made
-void group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n); // these words of the directory have changed
-bool group_page_share(struct poptrie *t, struct poptrie *o, unsigned p); // both read one page p, which is alike; false: no page is left for that
+void group_page_leave(struct poptrie *t, uint32_t *loc,
+                      uint32_t n); // these words of the directory have changed
+bool group_page_share(
+    struct poptrie *t, struct poptrie *o,
+    unsigned p); // both read one page p, which is alike; false: no page is left for that
 
 static inline unsigned page_bits(const struct poptrie *t)
 {
     return t->geo.key_bits == 32 ? PAGE4_BITS : PAGE6_BITS;
 }
 
-static inline uint16_t page_own(const struct poptrie *t, unsigned p) // the number of a page of its flat directory
+static inline uint16_t page_own(const struct poptrie *t,
+                                unsigned p) // the number of a page of its flat directory
 {
     return (uint16_t)(t->place * PAGES + p);
 }
 
-// The directory's word as readers of several tables find it. Partners: group.c, page_publish; word_publish.
-// `pages`: the table's, or of another one of its group.
-static inline const uint32_t *page_word_of(const struct poptrie *t, const uint32_t *pages, uint32_t slot, unsigned bits)
+// The directory's word as readers of several tables find it. Partners: group.c, page_publish;
+// word_publish. `pages`: the table's, or of another one of its group.
+static inline const uint32_t *page_word_of(const struct poptrie *t, const uint32_t *pages,
+                                           uint32_t slot, unsigned bits)
 {
     size_t page = __atomic_load_n(&t->page[slot >> bits], __ATOMIC_ACQUIRE);
 
@@ -320,14 +337,19 @@ static inline bool slot_is_marked(const struct poptrie *t, uint32_t slot)
 }
 
 bool slot_is_shared(const struct poptrie *t, uint32_t slot);         // has one?
-uint64_t share_bytes(const struct poptrie *t, uint32_t w);           // of the blocks that the word leads to
-int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o); // o's tree in place of its own, which is equal; 0, or an error with nothing changed
-// A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or an error with nothing changed.
+uint64_t share_bytes(const struct poptrie *t, uint32_t w); // of the blocks that the word leads to
+int share_take(struct poptrie *t, uint32_t slot,
+               struct poptrie *o); // o's tree in place of its own, which is equal; 0, or an error
+                                   // with nothing changed
+// A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or
+// an error with nothing changed.
 int share_part(struct poptrie *t, uint32_t from, uint32_t n);
-// All its trees are going to be left to the others, or after all not: who has one with this table alone counts it no more as shared, or again.
+// All its trees are going to be left to the others, or after all not: who has one with this table
+// alone counts it no more as shared, or again.
 void share_leaving(struct poptrie *t, bool leaves);
 void share_left(struct poptrie *t);  // they have been
-void share_leave(struct poptrie *t); // nobody reads the table any more, and others stay: it gives up all it has
+void share_leave(
+    struct poptrie *t); // nobody reads the table any more, and others stay: it gives up all it has
 
 // --- fold.c: what is equal becomes one (poptrie_fold) ---
 
@@ -360,12 +382,16 @@ struct kernel {
     const char *name;
     void (*find4)(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
     void (*find6)(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
-    void (*find4_each)(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
-    void (*find6_each)(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+    void (*find4_each)(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+                       unsigned n);
+    void (*find6_each)(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                       unsigned n);
 };
 
-void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
-void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+                       unsigned n);
+void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                       unsigned n);
 
 extern const struct kernel kernel_scalar;
 extern const struct kernel kernel_avx2;

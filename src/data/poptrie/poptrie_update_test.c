@@ -146,7 +146,8 @@ static int take_piece(void *ctx, const uint8_t *key, unsigned len, uint32_t valu
     return --p->room == 0;
 }
 
-// A walk in pieces of random size meets what one walk meets; so does one behind a prefix that is not there.
+// A walk in pieces of random size meets what one walk meets; so does one behind a prefix that is
+// not there.
 static void a_walk_in_pieces_is_the_whole_walk(void **state)
 {
     static struct model m;
@@ -164,7 +165,8 @@ static void a_walk_in_pieces_is_the_whole_walk(void **state)
 
             while (rc) {
                 p.room = 1 + (unsigned)(model_random(&seed) % 9);
-                if ((model_random(&seed) >> 9) % 4 == 0) { // the last one met goes and comes: its place is enough
+                if ((model_random(&seed) >> 9) % 4 ==
+                    0) { // the last one met goes and comes: its place is enough
                     uint32_t value = poptrie_get(t, p.key, p.len);
                     uint8_t key[16];
                     unsigned len = p.len;

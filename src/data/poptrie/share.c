@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // share.c - trees of blocks that several tables of a group have
 //
-// The tree under a directory slot is shared by the tables that have the same word in that slot. Only the same slot counts, so looking for a
-// partner is one comparison for each table, and nobody counts references: a tree is shared as long as another directory has the word. Once
-// shared it is never changed: before a change the table gets blocks of its own (share_part), and leaves the old ones to the others.
+// The tree under a directory slot is shared by the tables that have the same word in that slot.
+// Only the same slot counts, so looking for a partner is one comparison for each table, and nobody
+// counts references: a tree is shared as long as another directory has the word. Once shared it is
+// never changed: before a change the table gets blocks of its own (share_part), and leaves the old
+// ones to the others.
 #include "poptrie/walk.h"
 
-// How many other tables have the tree under this slot, where more than `enough` are as many; *one: the last of them.
-static unsigned others(const struct poptrie *t, uint32_t slot, unsigned enough, struct poptrie **one)
+// How many other tables have the tree under this slot, where more than `enough` are as many; *one:
+// the last of them.
+static unsigned others(const struct poptrie *t, uint32_t slot, unsigned enough,
+                       struct poptrie **one)
 {
     const struct table_group *g = t->group;
     unsigned n = 0;
@@ -38,7 +42,8 @@ uint64_t share_bytes(const struct poptrie *t, uint32_t w)
         return 0;
     bytes = pool_block_bytes(&t->group->blocks, word_ref(w));
     if (word_code(w) == CODE_SKIP)
-        return bytes + share_bytes(t, ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in);
+        return bytes +
+               share_bytes(t, ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in);
     FOR_WORDS_BELOW(t->arena, w, slot)
         bytes += share_bytes(t, *slot);
     return bytes;
@@ -78,7 +83,8 @@ static uint32_t tree_copy(struct poptrie *t, uint32_t w)
     return word;
 }
 
-// The entry and those below it say what the tree of blocks behind `word` has in the same places; in a transaction.
+// The entry and those below it say what the tree of blocks behind `word` has in the same places; in
+// a transaction.
 static void rehang(struct poptrie *t, struct kid *kid, uint32_t word)
 {
     const struct node *n = node_at(&t->nodes, kid->node);
@@ -104,7 +110,8 @@ static struct kid *entry_of(struct poptrie *t, uint32_t slot)
     struct kid *via = &t->root;
     const struct node *n = node_at(&t->nodes, via->node);
 
-    key[0] = t->geo.key_bits == 32 ? (uint64_t)slot << (64 - DIR4_BITS) : (uint64_t)1 << 61 | (uint64_t)slot << (64 - DIR6_BITS);
+    key[0] = t->geo.key_bits == 32 ? (uint64_t)slot << (64 - DIR4_BITS)
+                                   : (uint64_t)1 << 61 | (uint64_t)slot << (64 - DIR6_BITS);
     while (n->depth < t->geo.dir_bits) {
         via = node_kid(n, key_window(key, n->depth));
         n = node_at(&t->nodes, via->node);
@@ -112,8 +119,9 @@ static struct kid *entry_of(struct poptrie *t, uint32_t slot)
     return via;
 }
 
-// Where nobody else has the tree any more it is replaced all the same: readers of who had it a moment ago may be in there, and words in
-// blocks that only this table's readers ever saw are what it replaces in place (edit.c).
+// Where nobody else has the tree any more it is replaced all the same: readers of who had it a
+// moment ago may be in there, and words in blocks that only this table's readers ever saw are what
+// it replaces in place (edit.c).
 static int slot_part(struct poptrie *t, uint32_t slot)
 {
     const struct reach was = t->reach;
@@ -221,6 +229,7 @@ void share_leave(struct poptrie *t)
         group_page_leave(t, t->dir, dir_words(t));
         return;
     }
-    for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++) // without memory for the list of garbage the arena loses the blocks, no more
+    for (unsigned k = 0; k == 0 || k < g->cfg.copies;
+         k++) // without memory for the list of garbage the arena loses the blocks, no more
         memset(k == 0 ? t->dir : t->copy[k - 1]->dir, 0, g->dir_bytes);
 }

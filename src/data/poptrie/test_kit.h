@@ -69,7 +69,8 @@ static inline void random_address(const struct model *m, uint8_t key[16])
 }
 
 // The nodes on the way give the same answer, one after the other along the address.
-static inline void path_must_agree(const struct poptrie *t, unsigned bits, const uint8_t *key, uint32_t want)
+static inline void path_must_agree(const struct poptrie *t, unsigned bits, const uint8_t *key,
+                                   uint32_t want)
 {
     struct poptrie_node node[32];
     uint32_t value = 0;

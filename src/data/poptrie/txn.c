@@ -6,8 +6,8 @@
 // own memory.  If memory runs out on the way, that is put back and the new blocks are freed;
 // readers have seen nothing.  txn_finish() otherwise publishes word by word, each store leading
 // from one complete answer to another, and only then retires what the old words led to.  Room
-// for the retired is made before the first store, so that nothing can fail after it.  Other copies of the table
-// get the new blocks first, then the same stores.
+// for the retired is made before the first store, so that nothing can fail after it.  Other copies
+// of the table get the new blocks first, then the same stores.
 #include "poptrie/walk.h"
 
 #include <errno.h>
@@ -158,7 +158,8 @@ static void publish_copy(const struct poptrie *t, const struct poptrie *c)
     for (size_t i = 0; i < t->txn.fresh.n; i++) {
         const void *block = pool_at(&t->group->blocks, word_ref(fresh[i]));
 
-        memcpy(copy_at(t, c, block), block, pool_block_bytes(&t->group->blocks, word_ref(fresh[i])));
+        memcpy(copy_at(t, c, block), block,
+               pool_block_bytes(&t->group->blocks, word_ref(fresh[i])));
     }
     for (size_t i = 0; i < t->txn.stores.n; i++)
         publish(&s[i], copy_at(t, c, s[i].loc));

@@ -82,9 +82,10 @@ static inline uint64_t runs_that_lead_on(const uint8_t *arena, uint32_t w)
 }
 
 // For each place of a word in the block by which it leads on.
-#define FOR_WORDS_BELOW(arena, w, slot)                                                                      \
-    for (uint64_t left_ = runs_that_lead_on((arena), (w)); left_ != 0; left_ &= left_ - 1)                   \
-        if (((slot) = block_slot((arena), (w), (unsigned)__builtin_ctzll(left_))) != NULL && word_is_ref(*(slot)))
+#define FOR_WORDS_BELOW(arena, w, slot)                                                            \
+    for (uint64_t left_ = runs_that_lead_on((arena), (w)); left_ != 0; left_ &= left_ - 1)         \
+        if (((slot) = block_slot((arena), (w), (unsigned)__builtin_ctzll(left_))) != NULL &&       \
+            word_is_ref(*(slot)))
 
 static inline uint32_t wide_leaf(const uint8_t *arena, uint32_t w, unsigned c)
 {
@@ -170,7 +171,8 @@ static inline uint32_t start6_paged(const struct poptrie *t, uint64_t hi, unsign
     bool slotted = hi >> 61 == 1;
 
     *depth = slotted ? DIR6_BITS : 0;
-    return word_load(slotted ? page_word(t, hi >> (64 - DIR6_BITS) & (DIR6_WORDS - 1), PAGE6_BITS) : &t->outside);
+    return word_load(slotted ? page_word(t, hi >> (64 - DIR6_BITS) & (DIR6_WORDS - 1), PAGE6_BITS)
+                             : &t->outside);
 }
 
 #endif

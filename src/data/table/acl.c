@@ -12,8 +12,8 @@
 #include "table/grace.h"
 
 #define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
-// A large array of all forwarders' rows is made larger than what mem_map() puts on explicit huge pages: those are taken at once for
-// the whole array, and most rows are never touched.
+// A large array of all forwarders' rows is made larger than what mem_map() puts on explicit huge
+// pages: those are taken at once for the whole array, and most rows are never touched.
 #define ROWS_LARGE ((size_t)2 << 20)
 #define ROWS_LEAST ((size_t)17 << 20)
 
@@ -119,7 +119,8 @@ void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_acti
 
     bug_on(slot != ACL_MISS && at != slot);
     c->action[at] = *a;
-    __atomic_store_n(&c->verb[at], (uint8_t)(a->verb | (a->extra ? ACL_MORE : 0)), __ATOMIC_RELEASE);
+    __atomic_store_n(&c->verb[at], (uint8_t)(a->verb | (a->extra ? ACL_MORE : 0)),
+                     __ATOMIC_RELEASE);
 }
 
 struct acl_content *acl_publish(uint16_t id, struct acl_content *c)
@@ -143,7 +144,8 @@ void acl_changed(uint16_t id)
 
     thread_must_be(ROLE_ACL_MANAGER);
     bug_on(!l->content);
-    // Release: who reads this epoch finds the engine as it is now. Partner: the acquiring load of forwarders.
+    // Release: who reads this epoch finds the engine as it is now. Partner: the acquiring load of
+    // forwarders.
     __atomic_store_n(&l->content->epoch, ++l->epoch, __ATOMIC_RELEASE);
 }
 
@@ -165,7 +167,8 @@ void acl_hits_clear(struct acl_content *c, uint32_t slot)
 struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot)
 {
     uint32_t at = acl_place(c, slot);
-    struct acl_hits sum = {__atomic_load_n(&c->added[at].packets, __ATOMIC_RELAXED), __atomic_load_n(&c->added[at].bytes, __ATOMIC_RELAXED)};
+    struct acl_hits sum = {__atomic_load_n(&c->added[at].packets, __ATOMIC_RELAXED),
+                           __atomic_load_n(&c->added[at].bytes, __ATOMIC_RELAXED)};
 
     for (unsigned f = 0; f < FORWARDER_MAX; f++) {
         sum.packets += __atomic_load_n(&c->hits[f][at].packets, __ATOMIC_RELAXED);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl.h - access lists as forwarders find them: rules, what to do, and counters
 //
-// A list is a name and a content; an interface has at most one list for what comes in and one for what leaves
-// (iface_bind_acl), an interface without one that of its virtual router: resolved by the writer, forwarders look at the
-// interface alone. A content is replaced by one pointer, or its engine is changed in place (acl_engine.h). Written by
-// acl_manager; read by forwarders, which load the content once a burst. Ids start at 1 and are reused after a grace period.
+// A list is a name and a content; an interface has at most one list for what comes in and one for
+// what leaves (iface_bind_acl), an interface without one that of its virtual router: resolved by
+// the writer, forwarders look at the interface alone. A content is replaced by one pointer, or its
+// engine is changed in place (acl_engine.h). Written by acl_manager; read by forwarders, which load
+// the content once a burst. Ids start at 1 and are reused after a grace period.
 //
-// A rule is its slot in the engine; behind the last slot is what no rule matches. Each forwarder counts for itself.
-// Counters are read as what forwarders have counted since the content was made, plus what the writer
-// has added: so they survive when a content replaces another, and are cleared without a write to what others count in.
+// A rule is its slot in the engine; behind the last slot is what no rule matches. Each forwarder
+// counts for itself. Counters are read as what forwarders have counted since the content was made,
+// plus what the writer has added: so they survive when a content replaces another, and are cleared
+// without a write to what others count in.
 //
 // Changing a list                                 readers
 //     c = acl_content_new(engine, slots)
@@ -16,7 +18,8 @@
 //     old = acl_publish(id, c)                    (grace period)
 //     acl_hits_add(c, slot, acl_hits_read(old, …)) for rules that stay; acl_content_free(old)
 // or, in place
-//     acl_content_set(c, slot, action) before the engine has a rule in that slot; acl_engine_add/del; acl_changed(id)
+//     acl_content_set(c, slot, action) before the engine has a rule in that slot;
+//     acl_engine_add/del; acl_changed(id)
 #ifndef TABLE_ACL_H
 #define TABLE_ACL_H
 
@@ -31,7 +34,11 @@
 #define ACL_RULES_MAX (1u << 22)
 #define ACL_NAME_SIZE 32
 
-enum acl_verb { ACL_PERMIT, ACL_DENY, ACL_REJECT }; // reject: TCP RST, for other protocols ICMP admin-prohibited
+enum acl_verb {
+    ACL_PERMIT,
+    ACL_DENY,
+    ACL_REJECT
+}; // reject: TCP RST, for other protocols ICMP admin-prohibited
 enum acl_extra { ACL_LOG = 1, ACL_MIRROR = 2, ACL_POLICE = 4, ACL_REDIRECT = 8 };
 
 struct acl_action {
@@ -40,7 +47,8 @@ struct acl_action {
     uint16_t mirror;   // id of the session that takes copies (acl_target.h)
     uint16_t meter;    // acl_meter.h: what exceeds it is dropped
     uint16_t log_every; // one packet of about so many is logged
-    uint16_t redirect; // id of the address it goes by instead, while there is a way to it (acl_target.h)
+    uint16_t
+        redirect; // id of the address it goes by instead, while there is a way to it (acl_target.h)
     uint32_t number;   // of the rule, 0 = what no rule matches
 };
 
@@ -55,8 +63,10 @@ struct acl_cache;
 
 struct acl_content {
     struct acl_engine *engine; // NULL: no rules. Not owned
-    uint32_t slots;            // rules have slots below it; arrays have one entry more, for what no rule matches
-    uint32_t epoch;            // of the list's id; grows with each change, also in place: verdict caches look at it
+    uint32_t
+        slots; // rules have slots below it; arrays have one entry more, for what no rule matches
+    uint32_t
+        epoch; // of the list's id; grows with each change, also in place: verdict caches look at it
     bool cached;               // verdicts go by way of the cache
     uint8_t *verb;             // [slots + 1] enum acl_verb | ACL_MORE: all that most packets need
     struct acl_action *action; // [slots + 1]
@@ -77,25 +87,30 @@ struct acl_list {
 
 extern struct acl_list *acl_table; // [ACL_LIST_MAX]
 extern uint8_t acl_secret[16];     // of the process, random: for verdict caches
-extern struct acl_cache *acl_caches[FORWARDER_MAX]; // acl/cache.h, for show: control, which starts and joins forwarders
+extern struct acl_cache
+    *acl_caches[FORWARDER_MAX]; // acl/cache.h, for show: control, which starts and joins forwarders
 
 int acl_table_init(void);
 void acl_table_fini(void); // contents and engines are acl_manager's to free before
 
 // --- writer: acl_manager ---
 uint16_t acl_list_new(const char *name); // a free id, without content; 0 = all are taken
-void acl_list_free(uint16_t id);         // its content is out (acl_publish(id, NULL)); nothing is bound to it any more
-// No rules: `engine` NULL, `slots` 0. All actions permit with number 0 until they are set. NULL with errno.
+void acl_list_free(
+    uint16_t id); // its content is out (acl_publish(id, NULL)); nothing is bound to it any more
+// No rules: `engine` NULL, `slots` 0. All actions permit with number 0 until they are set. NULL
+// with errno.
 struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots);
 void acl_content_free(struct acl_content *c); // no reader is left; NULL is fine
-void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_action *a); // ACL_MISS: what no rule matches
-// `c`, NULL = none, is what forwarders find from now on. Waits for a grace period: the content before, which nobody reads any more.
+void acl_content_set(struct acl_content *c, uint32_t slot,
+                     const struct acl_action *a); // ACL_MISS: what no rule matches
+// `c`, NULL = none, is what forwarders find from now on. Waits for a grace period: the content
+// before, which nobody reads any more.
 struct acl_content *acl_publish(uint16_t id, struct acl_content *c);
 void acl_changed(uint16_t id); // the engine, or a set that it names, has been changed in place
 void acl_hits_add(struct acl_content *c, uint32_t slot, struct acl_hits more);
 void acl_hits_clear(struct acl_content *c, uint32_t slot);
 
-// --- any thread that has the content: the sum of all forwarders; ACL_MISS: of what no rule matched ---
+// --- any thread that has the content: the sum of all forwarders; ACL_MISS: of what no rule matched
 struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot);
 
 // --- reader: forwarder, inside a burst ---

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_engine.c - ours or rte_acl: compiled both, measured on traffic made from the rules, the faster one kept
+// acl_engine.c - ours or rte_acl: compiled both, measured on traffic made from the rules, the
+// faster one kept
 //
-// Ours is always there: it takes changes in place, knows every field, and answers for later fragments, which rte_acl
-// would take for packets with port 0. rte_acl is tried for lists of up to RTE_RULES rules that it can express and holds in RTE_BYTES; it
-// has to be faster by MARGIN, because it costs megabytes and a compilation for each change.
+// Ours is always there: it takes changes in place, knows every field, and answers for later
+// fragments, which rte_acl would take for packets with port 0. rte_acl is tried for lists of up to
+// RTE_RULES rules that it can express and holds in RTE_BYTES; it has to be faster by MARGIN,
+// because it costs megabytes and a compilation for each change.
 #include "table/acl_engine.h"
 
 #include <errno.h>
@@ -63,7 +65,8 @@ static uint64_t draw(struct sample *s) // the same for the same rules: the choic
     return s->random >> 16;
 }
 
-static void draw_address(struct sample *s, const struct acl_side *side, uint8_t *addr, unsigned bytes)
+static void draw_address(struct sample *s, const struct acl_side *side, uint8_t *addr,
+                         unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++) {
         unsigned own = side->len >= 8 * (i + 1) ? 8 : side->len > 8 * i ? side->len - 8 * i : 0;
@@ -79,7 +82,8 @@ static uint16_t draw_port(struct sample *s, const uint16_t range[2])
 }
 
 // So many of 16 packets have any address, the others match a rule, or one that comes before it.
-static void draw_packets(struct sample *s, const struct acl_rule *const *rule, uint32_t n, unsigned strays)
+static void draw_packets(struct sample *s, const struct acl_rule *const *rule, uint32_t n,
+                         unsigned strays)
 {
     static const struct acl_side any;
 
@@ -87,7 +91,12 @@ static void draw_packets(struct sample *s, const struct acl_rule *const *rule, u
     for (unsigned i = 0; i < SAMPLE; i++) {
         const struct acl_rule *r = rule[draw(s) % n];
         bool stray = draw(s) % 16 < strays;
-        struct acl_key_l4 l4 = {draw_port(s, r->sport), draw_port(s, r->dport), r->proto_any ? 6 : r->proto, 0, 0, ACL_WHOLE};
+        struct acl_key_l4 l4 = {draw_port(s, r->sport),
+                                draw_port(s, r->dport),
+                                r->proto_any ? 6 : r->proto,
+                                0,
+                                0,
+                                ACL_WHOLE};
 
         draw_address(s, stray ? &any : &r->src, (uint8_t *)&s->key4[i].src_be, 4);
         draw_address(s, stray ? &any : &r->dst, (uint8_t *)&s->key4[i].dst_be, 4);
@@ -99,7 +108,8 @@ static void draw_packets(struct sample *s, const struct acl_rule *const *rule, u
 
 // --- measuring ---
 
-static double cycles_of(const struct acl *ours, const struct acl_rte *rte, struct sample *s, bool v6)
+static double cycles_of(const struct acl *ours, const struct acl_rte *rte, struct sample *s,
+                        bool v6)
 {
     uint64_t start = rte_rdtsc();
 
@@ -126,7 +136,8 @@ struct cycles { // a packet
 };
 
 // The best of some rounds, in turn: what else the machine does spoils single ones.
-static struct cycles measure(const struct acl_engine *e, struct acl_rte *rte, struct sample *s, bool v6)
+static struct cycles measure(const struct acl_engine *e, struct acl_rte *rte, struct sample *s,
+                             bool v6)
 {
     struct cycles c = {.ours = NEVER};
 
@@ -182,7 +193,8 @@ static const char *collect(const struct acl *a, struct in_order *o)
         const struct acl_rule *r = acl_rule_of(a, slot);
 
         if (r && !acl_rte_can(r))
-            return "rte_acl cannot match what some rules use: address sets, TCP flags, DSCP or fragments";
+            return "rte_acl cannot match what some rules use: address sets, TCP flags, DSCP or "
+                   "fragments";
         if (r)
             o->rule[o->n++] = r;
     }
@@ -216,8 +228,9 @@ static void draw_rules(struct sample *s, const struct in_order *o, uint32_t n, s
     }
 }
 
-// What does not fit rte_acl cuts into parts, again and again: that takes minutes and gigabytes, and cannot be stopped. So some of the
-// rules are compiled first, then twice as many, as long as the growth says that the next time they will fit.
+// What does not fit rte_acl cuts into parts, again and again: that takes minutes and gigabytes, and
+// cannot be stopped. So some of the rules are compiled first, then twice as many, as long as the
+// growth says that the next time they will fit.
 static bool fits(const struct in_order *o, struct sample *s, size_t max_bytes)
 {
     struct in_order *some = malloc(sizeof *some);
@@ -262,7 +275,8 @@ static void compare(struct acl_engine *e, const struct in_order *o, struct sampl
     struct rte_serving *new = fits(o, s, e->rte_bytes) ? serving_new(o, e->rte_bytes) : NULL;
 
     if (!new) {
-        snprintf(e->why, sizeof e->why, "rte_acl would need more than %zu MiB for these rules", e->rte_bytes >> 20);
+        snprintf(e->why, sizeof e->why, "rte_acl would need more than %zu MiB for these rules",
+                 e->rte_bytes >> 20);
         serve(e, NULL);
         return;
     }
@@ -275,9 +289,12 @@ static void compare(struct acl_engine *e, const struct in_order *o, struct sampl
     e->ours_cycles = matching.ours;
     e->rte_cycles = matching.rte[variant];
     // Whichever is slower for neither: most traffic is one kind, and the other is an attack.
-    bool faster = e->rte_cycles < MARGIN * e->ours_cycles || strange.rte[variant] < MARGIN * strange.ours;
-    snprintf(e->why, sizeof e->why, "measured with packets that match: Kamuee %.0f cycles per packet, rte_acl %.0f; with others: %.0f, %.0f", e->ours_cycles,
-             e->rte_cycles, strange.ours, strange.rte[variant]);
+    bool faster =
+        e->rte_cycles < MARGIN * e->ours_cycles || strange.rte[variant] < MARGIN * strange.ours;
+    snprintf(e->why, sizeof e->why,
+             "measured with packets that match: Kamuee %.0f cycles per packet, rte_acl %.0f; with "
+             "others: %.0f, %.0f",
+             e->ours_cycles, e->rte_cycles, strange.ours, strange.rte[variant]);
     acl_rte_use(new->table, variant);
     serve(e, faster ? new : NULL);
     if (!faster)
@@ -288,7 +305,9 @@ void acl_engine_choose(struct acl_engine *e)
 {
     struct in_order *o = malloc(sizeof *o);
     struct sample *s = malloc(sizeof *s);
-    const char *no = !o || !s ? "no memory for the comparison" : e->ours_only ? "no comparison requested" : collect(e->ours, o);
+    const char *no = !o || !s       ? "no memory for the comparison"
+                     : e->ours_only ? "no comparison requested"
+                                    : collect(e->ours, o);
 
     if (!no && !rte_lcore_count())
         no = "DPDK is not running";
@@ -305,7 +324,8 @@ void acl_engine_choose(struct acl_engine *e)
 
 // --- writer ---
 
-struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const struct acl_rule *r, size_t n)
+struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const struct acl_rule *r,
+                                  size_t n)
 {
     struct acl_engine *e = calloc(1, sizeof *e);
     uint64_t start = clock_now_ns();
@@ -314,7 +334,9 @@ struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const str
     if (!e)
         return NULL;
     e->ours_only = cfg->ours_only;
-    e->rte_bytes = cfg->acl.max_bytes && cfg->acl.max_bytes / RTE_SHARE < RTE_BYTES ? cfg->acl.max_bytes / RTE_SHARE : RTE_BYTES;
+    e->rte_bytes = cfg->acl.max_bytes && cfg->acl.max_bytes / RTE_SHARE < RTE_BYTES
+                       ? cfg->acl.max_bytes / RTE_SHARE
+                       : RTE_BYTES;
     e->ours = acl_new(&cfg->acl);
     rc = e->ours ? acl_load(e->ours, r, n) : -errno;
     if (rc) {
@@ -437,7 +459,8 @@ const struct acl *acl_engine_ours(const struct acl_engine *e)
     return rcu_load(&e->rte) ? NULL : e->ours;
 }
 
-void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key, uint32_t *slot,
+                          unsigned n)
 {
     const struct rte_serving *s = rcu_load(&e->rte);
 
@@ -448,7 +471,8 @@ void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key
             acl_classify4(e->ours, key + i, slot + i, burst_at(i, n));
 }
 
-void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot,
+                          unsigned n)
 {
     const struct rte_serving *s = rcu_load(&e->rte);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_engine.h - a list's classifier: ours (acl/acl.h) or DPDK's rte_acl, whichever is faster for these rules
+// acl_engine.h - a list's classifier: ours (acl/acl.h) or DPDK's rte_acl, whichever is faster for
+// these rules
 //
-// Written by acl_manager, read by forwarders. Made aside for a list's content; then published with it. Readers see an
-// engine through one pointer, which changes when acl_engine_choose makes a better one beside the old one.
+// Written by acl_manager, read by forwarders. Made aside for a list's content; then published with
+// it. Readers see an engine through one pointer, which changes when acl_engine_choose makes a
+// better one beside the old one.
 #ifndef TABLE_ACL_ENGINE_H
 #define TABLE_ACL_ENGINE_H
 
@@ -34,10 +36,13 @@ struct acl_engine_cost { // what `show acl NAME cost` says
 
 // --- writer: acl_manager ---
 
-// NULL with errno: EINVAL, EEXIST (number), ENOMEM, ENOSPC (max_bytes; acl_need says what it takes).
-struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const struct acl_rule *r, size_t n);
+// NULL with errno: EINVAL, EEXIST (number), ENOMEM, ENOSPC (max_bytes; acl_need says what it
+// takes).
+struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const struct acl_rule *r,
+                                  size_t n);
 void acl_engine_free(struct acl_engine *e); // no reader may be left; NULL is fine
-// In place, readers go on. 0 or as acl_add and acl_del. An engine of DPDK's goes over to ours at once.
+// In place, readers go on. 0 or as acl_add and acl_del. An engine of DPDK's goes over to ours at
+// once.
 int acl_engine_add(struct acl_engine *e, const struct acl_rule *r);
 int acl_engine_del(struct acl_engine *e, uint32_t number);
 // Measures again after changes and goes over to the faster kind; readers go on.
@@ -46,16 +51,20 @@ void acl_engine_choose(struct acl_engine *e);
 const struct acl *acl_engine_list(const struct acl_engine *e);
 uint64_t acl_engine_epoch(struct acl_engine *e);
 void acl_engine_reclaim(struct acl_engine *e, uint64_t epoch);
-size_t acl_engine_bytes(const struct acl_engine *e); // readers' and writer's memory; at once, where acl_engine_cost walks everything
+size_t acl_engine_bytes(const struct acl_engine *e); // readers' and writer's memory; at once, where
+                                                     // acl_engine_cost walks everything
 void acl_engine_cost(const struct acl_engine *e, struct acl_engine_cost *c);
 const char *acl_engine_kind_name(enum acl_engine_kind k); // "ours", "rte_acl"
 
 // --- reader: forwarder, inside a burst ---
 
-// The list when it answers itself, as it does for packets whose fields are read late (acl_classify_late); NULL: rte_acl does.
+// The list when it answers itself, as it does for packets whose fields are read late
+// (acl_classify_late); NULL: rte_acl does.
 const struct acl *acl_engine_ours(const struct acl_engine *e);
 // As acl_classify4 and 6.
-void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key, uint32_t *slot, unsigned n);
-void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot, unsigned n);
+void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key, uint32_t *slot,
+                          unsigned n);
+void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot,
+                          unsigned n);
 
 #endif

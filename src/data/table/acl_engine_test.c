@@ -50,7 +50,8 @@ static void must_agree(const struct acl_engine *e, uint32_t n)
     acl_engine_classify4(e, k4, slot4, KEYS);
     acl_engine_classify6(e, k6, slot6, KEYS);
     for (unsigned i = 0; i < KEYS; i++)
-        assert_int_equal(number_of(acl_engine_list(e), key[i].v6 ? slot6[i] : slot4[i]), kit_first(rule, n, &key[i]));
+        assert_int_equal(number_of(acl_engine_list(e), key[i].v6 ? slot6[i] : slot4[i]),
+                         kit_first(rule, n, &key[i]));
 }
 
 static struct acl_engine *engine(uint32_t n, bool ours_only)
@@ -97,8 +98,10 @@ static void rte_acl_answers_as_the_oracle(void **state)
     assert_true(acl_rte_bytes(t) > 0);
     for (unsigned i = 0; i < KEYS; i++) {
         key[i].k4.l4.part = key[i].k6.l4.part = ACL_WHOLE;
-        assert_true(key[i].v6 ? acl_rte_classify6(t, &key[i].k6, &got[i], 1) : acl_rte_classify4(t, &key[i].k4, &got[i], 1));
-        assert_int_equal(got[i] == ACL_MISS ? UINT32_MAX : rule[got[i]].number, kit_first(rule, MOST, &key[i]));
+        assert_true(key[i].v6 ? acl_rte_classify6(t, &key[i].k6, &got[i], 1)
+                              : acl_rte_classify4(t, &key[i].k4, &got[i], 1));
+        assert_int_equal(got[i] == ACL_MISS ? UINT32_MAX : rule[got[i]].number,
+                         kit_first(rule, MOST, &key[i]));
     }
     acl_rte_free(t);
 }
@@ -119,7 +122,8 @@ static void rte_acl_answers_as_the_oracle_where_fields_are_left_out(void **state
                 rule[i].sport[0] = rule[i].dport[0] = 0;
                 rule[i].sport[1] = rule[i].dport[1] = UINT16_MAX;
             }
-            if (rule[i].proto_any && i % 8) { // few from any to any: they would leave nothing to the others
+            if (rule[i].proto_any &&
+                i % 8) { // few from any to any: they would leave nothing to the others
                 rule[i].proto_any = false;
                 rule[i].proto = 6;
             }
@@ -134,14 +138,16 @@ static void rte_acl_answers_as_the_oracle_where_fields_are_left_out(void **state
             k4[i] = key[i].k4;
             assert_true(acl_rte_classify6(t, &key[i].k6, &got[i], 1));
             if (key[i].v6)
-                assert_int_equal(got[i] == ACL_MISS ? UINT32_MAX : rule[got[i]].number, kit_first(rule, MOST, &key[i]));
+                assert_int_equal(got[i] == ACL_MISS ? UINT32_MAX : rule[got[i]].number,
+                                 kit_first(rule, MOST, &key[i]));
         }
         for (unsigned i = 0, n; i < KEYS; i += n) {
             n = 1 + kit_random(KEYS - i < 64 ? KEYS - i : 64);
             assert_true(acl_rte_classify4(t, k4 + i, got + i, n));
             for (unsigned j = i; j < i + n; j++)
                 if (!key[j].v6)
-                    assert_int_equal(got[j] == ACL_MISS ? UINT32_MAX : rule[got[j]].number, kit_first(rule, MOST, &key[j]));
+                    assert_int_equal(got[j] == ACL_MISS ? UINT32_MAX : rule[got[j]].number,
+                                     kit_first(rule, MOST, &key[j]));
             k4[i + n - 1].l4.part = ACL_LATER;
             assert_false(acl_rte_classify4(t, k4 + i, got + i, n));
         }
@@ -190,7 +196,8 @@ static void the_cost_names_engine_and_reason(void **state)
     assert_int_equal(acl_engine_bytes(e), cost.bytes + cost.writer_bytes);
     assert_true(cost.bytes > 0 && cost.build_ns > 0 && cost.ours.tuples > 0);
     double ours, theirs; // of packets that match little
-    assert_int_equal(sscanf(strstr(cost.why, "with others: "), "with others: %lf, %lf", &ours, &theirs), 2);
+    assert_int_equal(
+        sscanf(strstr(cost.why, "with others: "), "with others: %lf, %lf", &ours, &theirs), 2);
     if (cost.rte_acl_cycles < 0.97 * cost.ours_cycles || theirs + 1 < 0.97 * (ours - 1))
         assert_int_equal(cost.kind, ACL_ENGINE_RTE_ACL);
     else if (theirs - 1 > 0.97 * (ours + 1))
@@ -205,13 +212,16 @@ static void the_cost_names_engine_and_reason(void **state)
 
 #define LONG 1500u
 
-// From one host to another; or from anywhere to one and from another to anywhere, by turns: the second kind multiplies in rte_acl.
+// From one host to another; or from anywhere to one and from another to anywhere, by turns: the
+// second kind multiplies in rte_acl.
 static void long_list(struct acl_rule *r, bool wide)
 {
     for (uint32_t i = 0; i < LONG; i++) {
         acl_rule_init(&r[i], i, ACL_IP4);
-        r[i].src = (struct acl_side){{10, (uint8_t)(i >> 8), (uint8_t)i, 1}, wide && i % 2 ? 0 : 32, ACL_NO_SET};
-        r[i].dst = (struct acl_side){{20, (uint8_t)(i >> 8), (uint8_t)i, 1}, wide && i % 2 == 0 ? 0 : 32, ACL_NO_SET};
+        r[i].src = (struct acl_side){
+            {10, (uint8_t)(i >> 8), (uint8_t)i, 1}, wide && i % 2 ? 0 : 32, ACL_NO_SET};
+        r[i].dst = (struct acl_side){
+            {20, (uint8_t)(i >> 8), (uint8_t)i, 1}, wide && i % 2 == 0 ? 0 : 32, ACL_NO_SET};
         r[i].proto_any = false;
         r[i].proto = 6;
         r[i].dport[0] = (uint16_t)(1 + kit_random(30000));
@@ -275,7 +285,9 @@ static int begin(void **state)
 
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    if (eal_init(&(struct eal_config){.name = "acl_engine_test", .memory_mib = 256, .no_huge = true}, err, sizeof err))
+    if (eal_init(
+            &(struct eal_config){.name = "acl_engine_test", .memory_mib = 256, .no_huge = true},
+            err, sizeof err))
         fail_msg("%s", err);
     kit_sets_new();
     return 0;

@@ -16,7 +16,8 @@ _Static_assert(sizeof(struct acl_log_entry) % 4 == 0, "of a ring's element");
 
 int acl_log_init(void)
 {
-    acl_log_ring = rte_ring_create_elem("acl_log", sizeof(struct acl_log_entry), ACL_LOG_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
+    acl_log_ring = rte_ring_create_elem("acl_log", sizeof(struct acl_log_entry), ACL_LOG_SIZE,
+                                        SOCKET_ID_ANY, RING_F_SC_DEQ);
     return acl_log_ring ? 0 : -rte_errno;
 }
 
@@ -35,5 +36,6 @@ void acl_log_put(const struct acl_log_entry *e)
 unsigned acl_log_take(struct acl_log_entry *e, unsigned n)
 {
     thread_must_be(ROLE_CONTROL);
-    return acl_log_ring ? rte_ring_sc_dequeue_burst_elem(acl_log_ring, e, sizeof *e, n, NULL) : 0; // a server without forwarders has none
+    return acl_log_ring ? rte_ring_sc_dequeue_burst_elem(acl_log_ring, e, sizeof *e, n, NULL)
+                        : 0; // a server without forwarders has none
 }

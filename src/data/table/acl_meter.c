@@ -20,7 +20,8 @@ uint16_t acl_meter_new(uint64_t kbps, uint64_t burst_bytes)
         if (m->state == USED || (m->state == WAITING && !grace_over(m->ticket)))
             continue;
         double per_byte = (double)rte_get_tsc_hz() * 8 / ((double)kbps * 1000);
-        *m = (struct acl_meter){.per_byte = (uint64_t)(per_byte * (1u << ACL_METER_SHIFT)), .depth = (uint64_t)(per_byte * (double)burst_bytes),
+        *m = (struct acl_meter){.per_byte = (uint64_t)(per_byte * (1u << ACL_METER_SHIFT)),
+                                .depth = (uint64_t)(per_byte * (double)burst_bytes),
                                 .state = USED};
         return id;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_meter.h - how many bytes of layer 3 what access lists police may have
 //
-// Token buckets that all forwarders share (bucket.h), filled by bytes. Written by acl_manager; ids start at 1 and are reused
-// after a grace period.
+// Token buckets that all forwarders share (bucket.h), filled by bytes. Written by acl_manager; ids
+// start at 1 and are reused after a grace period.
 #ifndef TABLE_ACL_METER_H
 #define TABLE_ACL_METER_H
 
@@ -25,7 +25,9 @@ struct acl_meter {
 extern struct acl_meter acl_meter_table[ACL_METER_MAX];
 
 // --- writer: acl_manager ---
-uint16_t acl_meter_new(uint64_t kbps, uint64_t burst_bytes); // full; id, or 0: all are taken, or a rate or burst of 0
+uint16_t
+acl_meter_new(uint64_t kbps,
+              uint64_t burst_bytes); // full; id, or 0: all are taken, or a rate or burst of 0
 void acl_meter_free(uint16_t id);                            // no published action names it
 
 // --- forwarder: may a packet of `bytes` pass at TSC `now`? `dry`: nothing is taken ---
@@ -36,7 +38,8 @@ static inline bool acl_meter_passes(uint16_t id, uint32_t bytes, uint64_t now, b
 
     if (cost > m->depth)
         return false;
-    return dry ? __atomic_load_n(&m->full_at, __ATOMIC_RELAXED) <= until : bucket_take_cost(&m->full_at, cost, until, now);
+    return dry ? __atomic_load_n(&m->full_at, __ATOMIC_RELAXED) <= until
+               : bucket_take_cost(&m->full_at, cost, until, now);
 }
 
 #endif

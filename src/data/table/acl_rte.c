@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_rte.c - see acl_rte.h
 //
-// Our keys are in its order already but for the ports, which it wants in network order: they are swapped into a copy, which has the
-// same place for all bursts of a thread, so that the array of pointers that rte_acl wants is made once. What no rule looks at is
-// no field: rte_acl walks four bytes of each packet less.
+// Our keys are in its order already but for the ports, which it wants in network order: they are
+// swapped into a copy, which has the same place for all bursts of a thread, so that the array of
+// pointers that rte_acl wants is made once. What no rule looks at is no field: rte_acl walks four
+// bytes of each packet less.
 #include "table/acl_rte.h"
 
 #include <errno.h>
@@ -38,12 +39,14 @@ struct acl_rte {
 
 bool acl_rte_can(const struct acl_rule *r)
 {
-    return r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET && r->part == ACL_ANY_PART && !r->tcp_mask && !r->tcp_any && r->dscp == ACL_DSCP_ANY;
+    return r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET && r->part == ACL_ANY_PART &&
+           !r->tcp_mask && !r->tcp_any && r->dscp == ACL_DSCP_ANY;
 }
 
 // --- keys ---
 
-_Static_assert(sizeof(struct acl_key4) == 16 && offsetof(struct acl_key4, l4.sport) == 8 && offsetof(struct acl_key4, l4.part) == 15,
+_Static_assert(sizeof(struct acl_key4) == 16 && offsetof(struct acl_key4, l4.sport) == 8 &&
+                   offsetof(struct acl_key4, l4.part) == 15,
                "as copied, shuffled and looked at");
 
 // Ports in network order. Is a later fragment among them?
@@ -61,9 +64,11 @@ static bool copy4(bytes16 *to, const struct acl_key4 *key, unsigned n)
 }
 
 #if defined(__x86_64__)
-static __attribute__((target("avx512f,avx512bw"))) bool copy4_avx512(bytes16 *to, const struct acl_key4 *key, unsigned n)
+static __attribute__((target("avx512f,avx512bw"))) bool
+copy4_avx512(bytes16 *to, const struct acl_key4 *key, unsigned n)
 {
-    const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
+    const __m512i order =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
     __m512i any = _mm512_setzero_si512();
     unsigned i = 0;
 
@@ -76,9 +81,11 @@ static __attribute__((target("avx512f,avx512bw"))) bool copy4_avx512(bytes16 *to
     return copy4(to + i, key + i, n - i) || later;
 }
 
-static __attribute__((target("avx2"))) bool copy4_avx2(bytes16 *to, const struct acl_key4 *key, unsigned n)
+static __attribute__((target("avx2"))) bool copy4_avx2(bytes16 *to, const struct acl_key4 *key,
+                                                       unsigned n)
 {
-    const __m256i order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
+    const __m256i order = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
     __m256i any = _mm256_setzero_si256();
     unsigned i = 0;
 
@@ -87,7 +94,8 @@ static __attribute__((target("avx2"))) bool copy4_avx2(bytes16 *to, const struct
         any = _mm256_or_si256(any, k);
         _mm256_store_si256((__m256i *)(to + i), _mm256_shuffle_epi8(k, order));
     }
-    bool later = !_mm256_testz_si256(any, _mm256_set_epi64x((int64_t)ACL_LATER << 56, 0, (int64_t)ACL_LATER << 56, 0));
+    bool later = !_mm256_testz_si256(
+        any, _mm256_set_epi64x((int64_t)ACL_LATER << 56, 0, (int64_t)ACL_LATER << 56, 0));
     return copy4(to + i, key + i, n - i) || later;
 }
 #endif
@@ -126,12 +134,14 @@ static struct fields fields_of(const struct acl_rule *const *rule, uint32_t n, u
             continue;
         for (unsigned s = 0; s < 2; s++)
             f.side[s] |= side_of(r, s)->len > 0;
-        f.ports |= r->sport[0] || r->dport[0] || r->sport[1] != UINT16_MAX || r->dport[1] != UINT16_MAX;
+        f.ports |=
+            r->sport[0] || r->dport[0] || r->sport[1] != UINT16_MAX || r->dport[1] != UINT16_MAX;
     }
     return f;
 }
 
-static struct rte_acl_field *put_prefix(struct rte_acl_field *f, const struct acl_side *s, unsigned words)
+static struct rte_acl_field *put_prefix(struct rte_acl_field *f, const struct acl_side *s,
+                                        unsigned words)
 {
     for (unsigned w = 0; w < words; w++, f++) {
         uint32_t v;
@@ -144,9 +154,12 @@ static struct rte_acl_field *put_prefix(struct rte_acl_field *f, const struct ac
     return f;
 }
 
-static struct rte_rule rule_of(const struct acl_rule *r, uint32_t slot, uint32_t rank, const struct fields *f)
+static struct rte_rule rule_of(const struct acl_rule *r, uint32_t slot, uint32_t rank,
+                               const struct fields *f)
 {
-    struct rte_rule to = {.data = {.category_mask = 1, .priority = (int32_t)(RTE_ACL_MAX_PRIORITY - rank), .userdata = slot + 1}};
+    struct rte_rule to = {.data = {.category_mask = 1,
+                                   .priority = (int32_t)(RTE_ACL_MAX_PRIORITY - rank),
+                                   .userdata = slot + 1}};
     struct rte_acl_field *at = to.field;
 
     at->value.u8 = r->proto_any ? 0 : r->proto;
@@ -162,7 +175,8 @@ static struct rte_rule rule_of(const struct acl_rule *r, uint32_t slot, uint32_t
     return to;
 }
 
-static void add_field(struct rte_acl_config *c, uint8_t type, uint8_t size, unsigned input, size_t offset)
+static void add_field(struct rte_acl_config *c, uint8_t type, uint8_t size, unsigned input,
+                      size_t offset)
 {
     uint8_t i = (uint8_t)c->num_fields++;
 
@@ -175,16 +189,19 @@ static struct rte_acl_config layout(const struct fields *f, size_t max_bytes)
     const uint32_t l4 = 8 * f->words;
     unsigned input = 0;
 
-    add_field(&c, RTE_ACL_FIELD_TYPE_BITMASK, sizeof(uint8_t), input++, l4 + offsetof(struct acl_key_l4, proto));
+    add_field(&c, RTE_ACL_FIELD_TYPE_BITMASK, sizeof(uint8_t), input++,
+              l4 + offsetof(struct acl_key_l4, proto));
     for (unsigned s = 0; s < 2; s++)
         for (unsigned w = 0; f->side[s] && w < f->words; w++)
-            add_field(&c, RTE_ACL_FIELD_TYPE_MASK, sizeof(uint32_t), input++, 4 * (s * f->words + w));
+            add_field(&c, RTE_ACL_FIELD_TYPE_MASK, sizeof(uint32_t), input++,
+                      4 * (s * f->words + w));
     for (unsigned p = 0; f->ports && p < 2; p++)
         add_field(&c, RTE_ACL_FIELD_TYPE_RANGE, sizeof(uint16_t), input, l4 + 2 * p);
     return c;
 }
 
-static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uint32_t *slot, uint32_t n, uint8_t family, size_t max_bytes)
+static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uint32_t *slot,
+                                   uint32_t n, uint8_t family, size_t max_bytes)
 {
     static _Atomic unsigned number; // DPDK wants names
     const struct fields fields = fields_of(rule, n, family);
@@ -192,7 +209,10 @@ static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uin
     struct rte_acl_config cfg = layout(&fields, max_bytes);
 
     snprintf(name, sizeof name, "acl%u", atomic_fetch_add(&number, 1));
-    struct rte_acl_param param = {.name = name, .socket_id = SOCKET_ID_ANY, .rule_size = RTE_ACL_RULE_SZ(FIELDS6), .max_rule_num = n};
+    struct rte_acl_param param = {.name = name,
+                                  .socket_id = SOCKET_ID_ANY,
+                                  .rule_size = RTE_ACL_RULE_SZ(FIELDS6),
+                                  .max_rule_num = n};
     struct rte_acl_ctx *ctx = rte_acl_create(&param);
     int rc = ctx ? 0 : -rte_errno;
     for (uint32_t i = 0; i < n && !rc; i++) {
@@ -210,8 +230,9 @@ static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uin
     return ctx;
 }
 
-static const enum rte_acl_classify_alg variant_of[ACL_RTE_VARIANTS] = {RTE_ACL_CLASSIFY_AVX512X32, RTE_ACL_CLASSIFY_AVX512X16, RTE_ACL_CLASSIFY_AVX2,
-                                                                       RTE_ACL_CLASSIFY_SSE};
+static const enum rte_acl_classify_alg variant_of[ACL_RTE_VARIANTS] = {
+    RTE_ACL_CLASSIFY_AVX512X32, RTE_ACL_CLASSIFY_AVX512X16, RTE_ACL_CLASSIFY_AVX2,
+    RTE_ACL_CLASSIFY_SSE};
 
 bool acl_rte_use(struct acl_rte *t, unsigned variant)
 {
@@ -239,7 +260,8 @@ static size_t heap_bytes(void)
     return n;
 }
 
-struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *slot, uint32_t n, size_t max_bytes)
+struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *slot, uint32_t n,
+                            size_t max_bytes)
 {
     struct acl_rte *t = calloc(1, sizeof *t);
     size_t before = heap_bytes();
@@ -310,7 +332,8 @@ static void classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint32_t
         slot[i]--; // 0, no rule, becomes ACL_MISS
 }
 
-bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot,
+                       unsigned n)
 {
     struct asked *a = asked_of_thread();
 
@@ -320,7 +343,8 @@ bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint
     return true;
 }
 
-bool acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+bool acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint32_t *slot,
+                       unsigned n)
 {
     struct asked *a = asked_of_thread();
     unsigned any = 0;

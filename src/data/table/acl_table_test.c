@@ -24,7 +24,8 @@ static int setup(void **state)
 {
     char err[128];
 
-    if (eal_init(&(struct eal_config){.name = "acl_table_test", .memory_mib = 64, .no_huge = true}, err, sizeof err))
+    if (eal_init(&(struct eal_config){.name = "acl_table_test", .memory_mib = 64, .no_huge = true},
+                 err, sizeof err))
         return -1;
     rcu_init();
     rcu_thread_register();

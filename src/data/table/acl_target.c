@@ -25,7 +25,8 @@ static struct redirect {
     uint64_t began[2]; // the sum of all forwarders when its first holder came
 } redirect[ACL_REDIRECT_MAX];
 
-static uint64_t redirected[FORWARDER_MAX][ACL_REDIRECT_MAX][2] __attribute__((aligned(128))); // [no way, sent]; each forwarder's own
+static uint64_t redirected[FORWARDER_MAX][ACL_REDIRECT_MAX][2]
+    __attribute__((aligned(128))); // [no way, sent]; each forwarder's own
 
 // --- mirror sessions -----------------------------------------------------------------------------
 
@@ -70,7 +71,8 @@ int acl_mirror_lead(const char *name, unsigned watch)
     pthread_mutex_lock(&lock);
     uint16_t id = session_id(name);
     if (id)
-        __atomic_store_n(&session[id].watch, (uint16_t)(watch < WATCH_MAX ? watch + 1 : 0), __ATOMIC_RELEASE); // partner: acl_mirror_watch
+        __atomic_store_n(&session[id].watch, (uint16_t)(watch < WATCH_MAX ? watch + 1 : 0),
+                         __ATOMIC_RELEASE); // partner: acl_mirror_watch
     pthread_mutex_unlock(&lock);
     return id ? 0 : -ENOSPC;
 }
@@ -145,9 +147,10 @@ unsigned acl_redirect_rows(struct acl_redirect_row *row)
     pthread_mutex_lock(&lock);
     for (unsigned id = 1; id < ACL_REDIRECT_MAX; id++)
         if (redirect[id].holders)
-            row[n++] = (struct acl_redirect_row){.to = redirect[id].to,
-                                                 .sent = redirected_sum(id, true) - redirect[id].began[true],
-                                                 .no_way = redirected_sum(id, false) - redirect[id].began[false]};
+            row[n++] = (struct acl_redirect_row){
+                .to = redirect[id].to,
+                .sent = redirected_sum(id, true) - redirect[id].began[true],
+                .no_way = redirected_sum(id, false) - redirect[id].began[false]};
     pthread_mutex_unlock(&lock);
     return n;
 }

@@ -31,7 +31,8 @@ static inline bool bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t u
 
     for (unsigned i = 0; i < BUCKET_TRIES && at <= until; i++) {
         uint64_t next = (at > now ? at : now) + cost;
-        if (__atomic_compare_exchange_n(full_at, &at, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(full_at, &at, next, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
             return true;
     }
     return false;
@@ -51,7 +52,8 @@ static inline bool bucket_has(const uint64_t *full_at, const struct bucket_rate 
 {
     uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
 
-    return __atomic_load_n(&r->interval, __ATOMIC_RELAXED) && __atomic_load_n(full_at, __ATOMIC_RELAXED) <= until;
+    return __atomic_load_n(&r->interval, __ATOMIC_RELAXED) &&
+           __atomic_load_n(full_at, __ATOMIC_RELAXED) <= until;
 }
 
 // Of a bucket whose rate the writer has changed: full again.

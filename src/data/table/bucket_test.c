@@ -12,7 +12,8 @@
 
 #define INTERVAL 1000u
 
-static const struct bucket_rate five = {.interval = INTERVAL, .tolerance = 4 * INTERVAL}; // five at once
+static const struct bucket_rate five = {.interval = INTERVAL,
+                                        .tolerance = 4 * INTERVAL}; // five at once
 
 static unsigned take_all(uint64_t *bucket, const struct bucket_rate *r, uint64_t now)
 {
@@ -53,7 +54,8 @@ static void any_times_give_no_more_than_burst_and_rate(void **state)
         n += bucket_take(&bucket, &five, now);
     }
     assert_true(n <= 5 + (now - 5000) / INTERVAL);
-    assert_true(n >= (now - 5000) / INTERVAL * 99 / 100); // asked for more often than it fills, it gives all it has
+    assert_true(n >= (now - 5000) / INTERVAL * 99 /
+                         100); // asked for more often than it fills, it gives all it has
 }
 
 static void a_rate_or_burst_of_zero_gives_none(void **state)

@@ -10,8 +10,8 @@
 //   inject  came to be here: read from a TAP (kernel to port), or made by us (ICMP errors)
 //   tx      taken by a port's transmit queue
 //   punt    written to a TAP
-//   held    inside the router now: rings, hold queues, unsent bursts (counted at its places, not derived)
-//   drops   ended by a reason of drops.def
+//   held    inside the router now: rings, hold queues, unsent bursts (counted at its places, not
+//   derived) drops   ended by a reason of drops.def
 #ifndef TABLE_COUNTER_H
 #define TABLE_COUNTER_H
 
@@ -44,16 +44,22 @@ struct counter_iface { // one cache line
 } __attribute__((aligned(64)));
 
 typedef uint64_t counter_pair __attribute__((vector_size(16), may_alias));
-_Static_assert(offsetof(struct counter_iface, rx_packets) % 16 == 0 && offsetof(struct counter_iface, rx_bytes) % 16 == 8, "a pair");
-_Static_assert(offsetof(struct counter_iface, tx_packets) % 16 == 0 && offsetof(struct counter_iface, tx_bytes) % 16 == 8, "a pair");
+_Static_assert(offsetof(struct counter_iface, rx_packets) % 16 == 0 &&
+                   offsetof(struct counter_iface, rx_bytes) % 16 == 8,
+               "a pair");
+_Static_assert(offsetof(struct counter_iface, tx_packets) % 16 == 0 &&
+                   offsetof(struct counter_iface, tx_bytes) % 16 == 8,
+               "a pair");
 
-// A packet of so many bytes is added to rx_packets and rx_bytes, or to tx_packets and tx_bytes, with one load and one store. The owning thread.
+// A packet of so many bytes is added to rx_packets and rx_bytes, or to tx_packets and tx_bytes,
+// with one load and one store. The owning thread.
 static inline void counter_pair_add(uint64_t *packets, uint64_t bytes)
 {
     *(counter_pair *)(void *)packets += (counter_pair){1, bytes};
 }
 
-struct counter_offload { // of a port: packets that their sender left to a card which is not there (forwarder/offload.c)
+struct counter_offload { // of a port: packets that their sender left to a card which is not there
+                         // (forwarder/offload.c)
     uint64_t completed; // checksums of TCP and UDP
     uint64_t cut;       // segments longer than the link, dropped as offload_cut
 };
@@ -70,10 +76,22 @@ struct counter_icmp { // errors of ours, and TCP resets of access lists
     uint64_t forbidden; // about what no error may be sent, or there is no address to send it from
 };
 
-// What a packet's life is made of, as its cost is told. OTHER: what leaves the common path (for us, ICMP errors, held,
-// dropped).
-enum stage { STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_IN, STAGE_IP4_FWD, STAGE_IP6_IN, STAGE_IP6_FWD, STAGE_FEATURES,
-             STAGE_ACL_OUT, STAGE_ETHER_OUT, STAGE_TX, STAGE_OTHER, STAGE_N };
+// What a packet's life is made of, as its cost is told. OTHER: what leaves the common path (for us,
+// ICMP errors, held, dropped).
+enum stage {
+    STAGE_RX,
+    STAGE_ETHER_IN,
+    STAGE_IP4_IN,
+    STAGE_IP4_FWD,
+    STAGE_IP6_IN,
+    STAGE_IP6_FWD,
+    STAGE_FEATURES,
+    STAGE_ACL_OUT,
+    STAGE_ETHER_OUT,
+    STAGE_TX,
+    STAGE_OTHER,
+    STAGE_N
+};
 extern const char *const stage_name[STAGE_N]; // "ether_in"
 
 struct counter_stage { // of the bursts that were timed
@@ -81,16 +99,19 @@ struct counter_stage { // of the bursts that were timed
     uint64_t cycles; // TSC
 };
 
-#define BURST_SIZE_N 7 // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 packets: bucket i begins at 1 << i
+#define BURST_SIZE_N                                                                               \
+    7 // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 packets: bucket i begins at 1 << i
 
 struct counter_block {
     uint64_t rx, inject, tx, punt; // ledger sums of this thread
-    uint64_t held;                 // gauge: packets this thread keeps in private queues (hold queues, unsent bursts)
+    uint64_t
+        held; // gauge: packets this thread keeps in private queues (hold queues, unsent bursts)
     uint64_t drop[DROP_N];
     struct counter_punt punt_class[PUNT_CLASS_N];
     struct counter_icmp icmp;
     // forwarders only:
-    uint64_t polls, polls_idle, bursts; // calls of the poll loop, those that found nothing, bursts handled
+    uint64_t polls, polls_idle,
+        bursts; // calls of the poll loop, those that found nothing, bursts handled
     uint64_t busy_cycles, idle_cycles;  // TSC
     uint64_t burst_size[BURST_SIZE_N];
     struct counter_stage stage[STAGE_N];
@@ -98,7 +119,8 @@ struct counter_block {
     struct counter_iface iface[IFACE_MAX];
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
-_Static_assert(sizeof(struct counter_block) % 128 == 0, "no cache line belongs to two threads; CPUs fetch them in pairs");
+_Static_assert(sizeof(struct counter_block) % 128 == 0,
+               "no cache line belongs to two threads; CPUs fetch them in pairs");
 
 int counter_init(void); // maps all blocks (committed when touched); 0 or -errno
 void counter_fini(void);
@@ -115,10 +137,11 @@ struct counter_icmp counter_sum_icmp(void);
 struct counter_offload counter_sum_offload(uint16_t port);
 
 // --- control ---
-void counter_begin_iface(uint16_t iface); // at 0: when an interface id is reused after a grace period
+void counter_begin_iface(
+    uint16_t iface); // at 0: when an interface id is reused after a grace period
 
-// Counters only grow, because SNMP, metrics and RESTCONF read them. What an operator cleared begins anew where people read it: these
-// are the counters at that time.
+// Counters only grow, because SNMP, metrics and RESTCONF read them. What an operator cleared begins
+// anew where people read it: these are the counters at that time.
 struct counter_cleared {
     uint64_t wall_ns; // since 1970; 0: never
     struct counter_iface at;
@@ -131,7 +154,8 @@ struct ledger {
     uint64_t rx, inject, tx, punt, held, drops;
     int64_t imbalance; // rx + inject - tx - punt - held - drops
 };
-// Reads until two passes agree or `tries` are used up: under traffic the words move, at rest it is exact.
+// Reads until two passes agree or `tries` are used up: under traffic the words move, at rest it is
+// exact.
 void ledger_read(struct ledger *l, unsigned tries);
 
 #endif

@@ -37,22 +37,26 @@ static void zone_free(struct rte_mempool_memhdr *chunk, void *zone)
     rte_memzone_free(zone);
 }
 
-// Places buffers side by side. RTE_MEMPOOL_F_NO_IOVA_CONTIG alone is not enough: for DPDK it also means that no device ever sees
-// the buffers, and rte_mempool_populate_default() would give them no IOVA. Theirs is the virtual address, which DPDK has mapped for
-// vfio with the rest of its memory. Memory may be in pieces; each zone is as large as can be had.
+// Places buffers side by side. RTE_MEMPOOL_F_NO_IOVA_CONTIG alone is not enough: for DPDK it also
+// means that no device ever sees the buffers, and rte_mempool_populate_default() would give them no
+// IOVA. Theirs is the virtual address, which DPDK has mapped for vfio with the rest of its memory.
+// Memory may be in pieces; each zone is as large as can be had.
 static int populate_packed(struct rte_mempool *pool)
 {
     size_t most = SIZE_MAX, least, align;
     char name[RTE_MEMZONE_NAMESIZE];
 
-    pool->flags &= ~RTE_MEMPOOL_F_NON_IO; // before the event that the pool is ready, by which drivers map it
+    pool->flags &=
+        ~RTE_MEMPOOL_F_NON_IO; // before the event that the pool is ready, by which drivers map it
     for (unsigned i = 0; pool->populated_size < pool->size; i++) {
-        ssize_t bytes = rte_mempool_op_calc_mem_size_default(pool, pool->size - pool->populated_size, 0, &least, &align);
+        ssize_t bytes = rte_mempool_op_calc_mem_size_default(
+            pool, pool->size - pool->populated_size, 0, &least, &align);
         const struct rte_memzone *zone;
         if (bytes < 0)
             return (int)bytes;
         snprintf(name, sizeof name, RTE_MEMPOOL_MZ_FORMAT "_%u", pool->name, i);
-        least = RTE_MIN((size_t)pool->header_size + pool->elt_size + pool->trailer_size, (size_t)bytes);
+        least =
+            RTE_MIN((size_t)pool->header_size + pool->elt_size + pool->trailer_size, (size_t)bytes);
         for (;;) {
             most = RTE_MIN(most, (size_t)bytes);
             zone = rte_memzone_reserve_aligned(name, most, pool->socket_id, 0, (unsigned)align);
@@ -62,8 +66,8 @@ static int populate_packed(struct rte_mempool *pool)
         }
         if (!zone)
             return -rte_errno;
-        int r = rte_mempool_populate_iova(pool, zone->addr, (rte_iova_t)(uintptr_t)zone->addr, zone->len, zone_free,
-                                          (void *)(uintptr_t)zone);
+        int r = rte_mempool_populate_iova(pool, zone->addr, (rte_iova_t)(uintptr_t)zone->addr,
+                                          zone->len, zone_free, (void *)(uintptr_t)zone);
         if (r <= 0) {
             rte_memzone_free(zone);
             return r ? r : -ENOBUFS;
@@ -88,18 +92,19 @@ static int pool_fill(struct rte_mempool *pool, uint16_t data_room, bool packed)
     return 0;
 }
 
-// rte_pktmbuf_pool_create() with one choice more. Without huge pages DPDK gives each buffer 4 KiB pages of its own, so that
-// a device could reach it by physical addresses. That takes nearly twice the memory, and all buffers begin
-// at the same offset of a page, that is, in the same few sets of the first-level cache, where a burst does
-// not fit any more. Where devices use virtual addresses nothing needs that, and buffers are packed.
-struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache, uint16_t data_room, int socket,
-                                    bool within_pages)
+// rte_pktmbuf_pool_create() with one choice more. Without huge pages DPDK gives each buffer 4 KiB
+// pages of its own, so that a device could reach it by physical addresses. That takes nearly twice
+// the memory, and all buffers begin at the same offset of a page, that is, in the same few sets of
+// the first-level cache, where a burst does not fit any more. Where devices use virtual addresses
+// nothing needs that, and buffers are packed.
+struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache,
+                                    uint16_t data_room, int socket, bool within_pages)
 {
     unsigned bytes = (unsigned)(sizeof(struct rte_mbuf) + sizeof(struct packet_meta)) + data_room;
     bool packed = !within_pages && rte_eal_iova_mode() == RTE_IOVA_VA;
     struct rte_mempool *pool =
-        rte_mempool_create_empty(name, n, bytes, cache, sizeof(struct rte_pktmbuf_pool_private), socket,
-                                 packed ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0);
+        rte_mempool_create_empty(name, n, bytes, cache, sizeof(struct rte_pktmbuf_pool_private),
+                                 socket, packed ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0);
     int r = pool ? pool_fill(pool, data_room, packed) : 0;
 
     if (!r)
@@ -120,7 +125,8 @@ int exchange_init(unsigned n_mbufs, unsigned data_room)
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
         ok = ok && (exchange_inject[i] = ring_new("inject", i, EXCHANGE_INJECT_SIZE, 0));
     ok = ok && (exchange_hold = ring_new("hold", 0, EXCHANGE_HOLD_SIZE, 0));
-    ok = ok && (exchange_pool = packet_pool_new("exchange", n_mbufs, EXCHANGE_CACHE, (uint16_t)data_room, SOCKET_ID_ANY, false));
+    ok = ok && (exchange_pool = packet_pool_new("exchange", n_mbufs, EXCHANGE_CACHE,
+                                                (uint16_t)data_room, SOCKET_ID_ANY, false));
     if (ok)
         return 0;
     int e = rte_errno ? rte_errno : ENOMEM;

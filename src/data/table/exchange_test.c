@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange_test.c - what lies in the rings is held, refused when full, and freed at the end; starts DPDK without huge pages
+// exchange_test.c - what lies in the rings is held, refused when full, and freed at the end; starts
+// DPDK without huge pages
 #include "table/exchange.h"
 
 #include <setjmp.h>
@@ -25,7 +26,8 @@ static void packets_in_rings_are_held_in_the_ledger(void **state)
     for (unsigned i = 0; i < 10; i++) {
         struct rte_mbuf *p = rte_pktmbuf_alloc(exchange_pool);
         packet_meta(p)->iface = (uint16_t)i;
-        assert_int_equal(rte_ring_enqueue(i % 2 ? exchange_punt[PUNT_NEIGH] : exchange_inject[5], p), 0);
+        assert_int_equal(
+            rte_ring_enqueue(i % 2 ? exchange_punt[PUNT_NEIGH] : exchange_inject[5], p), 0);
     }
     assert_int_equal(exchange_held(), 10);
     ledger_read(&l, 3);
@@ -33,7 +35,8 @@ static void packets_in_rings_are_held_in_the_ledger(void **state)
     assert_int_equal(l.imbalance, -10); // nobody received them
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_NEIGH], &m), 0);
-        assert_int_equal(packet_meta(m)->iface, 2 * i + 1); // in order, and nobody touched the private area
+        assert_int_equal(packet_meta(m)->iface,
+                         2 * i + 1); // in order, and nobody touched the private area
         rte_pktmbuf_free(m);
     }
     assert_int_equal(exchange_held(), 5);
@@ -57,11 +60,13 @@ static void look_where(struct rte_mempool *pool, void *wrong, void *buffer, unsi
 {
     const struct rte_mbuf *m = buffer;
 
-    *(unsigned *)wrong += rte_mbuf_iova_get(m) == RTE_BAD_IOVA || rte_mbuf_iova_get(m) != (rte_iova_t)(uintptr_t)m->buf_addr ||
+    *(unsigned *)wrong += rte_mbuf_iova_get(m) == RTE_BAD_IOVA ||
+                          rte_mbuf_iova_get(m) != (rte_iova_t)(uintptr_t)m->buf_addr ||
                           rte_mempool_virt2iova(m) != (rte_iova_t)(uintptr_t)m;
 }
 
-// A card writes to the address that the buffer has for devices (IOVA); under vfio that is the virtual address.
+// A card writes to the address that the buffer has for devices (IOVA); under vfio that is the
+// virtual address.
 static void a_card_finds_each_buffer_where_it_is(void **state)
 {
     unsigned wrong = 0;
@@ -69,14 +74,16 @@ static void a_card_finds_each_buffer_where_it_is(void **state)
     assert_int_equal(rte_eal_iova_mode(), RTE_IOVA_VA);
     assert_int_equal(rte_mempool_obj_iter(exchange_pool, look_where, &wrong), BUFFERS);
     assert_int_equal(wrong, 0);
-    assert_false(exchange_pool->flags & RTE_MEMPOOL_F_NON_IO); // drivers that map memory themselves pass over such pools
+    assert_false(exchange_pool->flags &
+                 RTE_MEMPOOL_F_NON_IO); // drivers that map memory themselves pass over such pools
 }
 
 static void fini_frees_what_is_left(void **state)
 {
     void *all[8] = {0};
 
-    exchange_fini(); // asserts nothing itself: a second start shows that names and memory are free again
+    exchange_fini(); // asserts nothing itself: a second start shows that names and memory are free
+                     // again
     assert_int_equal(exchange_init(BUFFERS, 2176), 0);
     assert_int_equal(exchange_held(), 0);
     assert_int_equal(rte_mempool_avail_count(exchange_pool), BUFFERS);
@@ -97,7 +104,8 @@ int main(void)
     snprintf(name, sizeof name, "exchange-test-%d", (int)getpid());
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 128, .no_huge = true}, err, sizeof err)) {
+    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 128, .no_huge = true}, err,
+                 sizeof err)) {
         fprintf(stderr, "%s\n", err);
         return 1;
     }

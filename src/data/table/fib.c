@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib.c - where a virtual router sends each destination: the front of the engines
 //
-//     fib.c ──┬── fib_poptrie.c                      src/data/poptrie: the default, and the one to use
+//     fib.c ──┬── fib_poptrie.c                      src/data/poptrie: the default, and the one to
+//     use
 //             └── fib_dpdk.c ──┬── fib_dir24_8.c     DPDK's rte_fib and rte_fib6
 //                              └── fib_lpm.c         DPDK's rte_lpm and rte_lpm6
 //
@@ -36,7 +37,8 @@ static void none_find6(const struct fib *f, const uint8_t (*dst)[16], uint32_t *
 }
 
 static const struct fib_ops none_ops = {.find4_bulk = none_find4, .find6_bulk = none_find6};
-static const struct fib none[2] = {{.ops = &none_ops, .family = IP4}, {.ops = &none_ops, .family = IP6}};
+static const struct fib none[2] = {{.ops = &none_ops, .family = IP4},
+                                   {.ops = &none_ops, .family = IP6}};
 
 const struct fib *fib_none(uint8_t family)
 {
@@ -98,7 +100,8 @@ static inline const uint16_t *hops_of(const struct fib *f)
 
 static inline uint32_t hop_at(const uint16_t *hops, uint32_t value)
 {
-    return __atomic_load_n(&hops[value], __ATOMIC_RELAXED); // stored before the value was to be found
+    return __atomic_load_n(&hops[value],
+                           __ATOMIC_RELAXED); // stored before the value was to be found
 }
 
 static inline uint32_t hop_of(const struct fib *f, uint32_t value)
@@ -130,7 +133,8 @@ int fib_walk(const struct fib *f, const struct prefix *after,
     const struct poptrie *routes = f->ops->routes(f);
 
     thread_must_be(ROLE_RIB_MANAGER);
-    return after ? poptrie_walk_after(routes, after->b, after->len, visit, &w) : poptrie_walk(routes, visit, &w);
+    return after ? poptrie_walk_after(routes, after->b, after->len, visit, &w)
+                 : poptrie_walk(routes, visit, &w);
 }
 
 int fib_load(struct fib *f, const struct fib_route *r, size_t n)
@@ -177,7 +181,8 @@ uint32_t fib_find(const struct fib *f, const struct ip_addr *dst)
     uint32_t nexthop;
 
     if (f->trie) {
-        nexthop = f->family == IP4 ? poptrie_find4(f->trie, dst->ip4) : poptrie_find6(f->trie, dst->b);
+        nexthop =
+            f->family == IP4 ? poptrie_find4(f->trie, dst->ip4) : poptrie_find6(f->trie, dst->b);
         return hop_of(f, nexthop);
     }
     if (f->family == IP4)
@@ -187,7 +192,8 @@ uint32_t fib_find(const struct fib *f, const struct ip_addr *dst)
     return nexthop;
 }
 
-unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_node *node, unsigned max)
+unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_node *node,
+                  unsigned max)
 {
     struct poptrie_node way[FIB_EACH_MAX];
     uint32_t value;
@@ -231,7 +237,8 @@ void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nex
 }
 
 // The tries of a burst's FIBs; false when one has none.
-static bool each_of(const struct fib *const *of, const uint16_t *which, const struct poptrie **each, unsigned n)
+static bool each_of(const struct fib *const *of, const uint16_t *which, const struct poptrie **each,
+                    unsigned n)
 {
     unsigned without = 0;
 
@@ -248,7 +255,8 @@ static inline void hops_each(const struct poptrie *const *each, uint32_t *nextho
         nexthop[i] = hop_at(poptrie_with(each[i]), nexthop[i]);
 }
 
-void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst,
+                    uint32_t *nexthop, unsigned n)
 {
     const struct poptrie *each[FIB_EACH_MAX];
 
@@ -261,7 +269,8 @@ void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip
         fib_find4_bulk(rcu_load(&of[which[i]]), &dst[i], &nexthop[i], 1);
 }
 
-void fib_find6_each(const struct fib *const *of, const uint16_t *which, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+void fib_find6_each(const struct fib *const *of, const uint16_t *which, const uint8_t (*dst)[16],
+                    uint32_t *nexthop, unsigned n)
 {
     const struct poptrie *each[FIB_EACH_MAX];
 

@@ -7,13 +7,15 @@
 //
 //     rib_manager                        forwarder
 //     fib_set(fib, prefix, nh) x N       fib_find4_bulk(fib, dst, nh, n)   once per burst and vr
-//     fib_commit(fib)                    sees old or new for each changed prefix, never a third thing
+//     fib_commit(fib)                    sees old or new for each changed prefix, never a third
+//     thing
 //
 // Always true (fib_check; unit tests call it after every step):
 //   F1  a leaf holds the id of a live next hop, or 0;
 //   F2  an id is released only after no prefix names it and a grace period has passed;
 //   F3  memory unlinked by a change is reused only a grace period after fib_commit;
-//   F4  what a leaf has for an id (fib_poptrie.c) means that one as long as a forwarder may have read it.
+//   F4  what a leaf has for an id (fib_poptrie.c) means that one as long as a forwarder may have
+//   read it.
 #ifndef TABLE_FIB_H
 #define TABLE_FIB_H
 
@@ -24,37 +26,49 @@
 
 struct fib;
 
-enum fib_engine { FIB_POPTRIE, FIB_DIR24_8, FIB_LPM, FIB_ENGINES }; // src/data/poptrie; DPDK's librte_fib, librte_lpm
+enum fib_engine {
+    FIB_POPTRIE,
+    FIB_DIR24_8,
+    FIB_LPM,
+    FIB_ENGINES
+}; // src/data/poptrie; DPDK's librte_fib, librte_lpm
 
 struct fib_stats {
     enum fib_engine engine;
     uint64_t routes, nodes, leaves;
     uint64_t bytes_used, bytes_reserved, garbage_bytes; // of what forwarders read
     uint64_t bytes_shared; // of bytes_used, what other FIBs have as well: each of them counts it
-    unsigned copies;        // of bytes_used, one on each of so many memory nodes; 0: there is one, wherever it is
+    unsigned copies;       // of bytes_used, one on each of so many memory nodes; 0: there is one,
+                           // wherever it is
     uint64_t control_bytes;                             // of what only the writer reads
     uint64_t updates, commits;
-    uint64_t engine_faults;   // changes that DPDK's structure refused or answered wrongly: repaired, and logged
+    uint64_t engine_faults; // changes that DPDK's structure refused or answered wrongly: repaired,
+                            // and logged
     uint64_t engine_rebuilds; // tables made anew, to repair or to grow
 };
 
 // --- any thread ---
-// The FIB as readers on a memory node had best read it: poptrie keeps a copy on each, other engines have one for all.
+// The FIB as readers on a memory node had best read it: poptrie keeps a copy on each, other engines
+// have one for all.
 const struct fib *fib_near(const struct fib *f, unsigned node);
 const struct fib *fib_none(uint8_t family); // has no routes, for readers that are to find none
 const char *fib_engine_name(enum fib_engine e); // as in the configuration
 enum fib_engine fib_engine_of(const struct fib *f);
-unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes); // of DPDK memory, about; 0 = none
+unsigned fib_engine_mib(enum fib_engine e, uint8_t family,
+                        size_t routes); // of DPDK memory, about; 0 = none
 
 // --- control or rib_manager ---
-struct fib *fib_new(uint8_t family, enum fib_engine e); // NULL with errno; ENOMEM: DPDK's memory, fib_engine_mib
+struct fib *fib_new(uint8_t family,
+                    enum fib_engine e); // NULL with errno; ENOMEM: DPDK's memory, fib_engine_mib
 void fib_free(struct fib *f); // after a grace period in which no forwarder could find it
 
 // --- writer: rib_manager ---
-int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop); // insert or replace; 0 or -errno, old state kept
+int fib_set(struct fib *f, const struct prefix *p,
+            uint32_t nexthop); // insert or replace; 0 or -errno, old state kept
 int fib_del(struct fib *f, const struct prefix *p);                   // 0 or -ENOENT
 uint32_t fib_get(const struct fib *f, const struct prefix *p);        // exact prefix, 0 = absent
-// The prefixes behind `after` (NULL: all) in the order of prefix_compare, until fn is not 0, which is returned. fn changes nothing.
+// The prefixes behind `after` (NULL: all) in the order of prefix_compare, until fn is not 0, which
+// is returned. fn changes nothing.
 int fib_walk(const struct fib *f, const struct prefix *after,
              int (*fn)(void *ctx, const struct prefix *p, uint32_t nexthop), void *ctx);
 struct fib_route {
@@ -71,18 +85,22 @@ const char *fib_kernel_name(void); // of the lookup code chosen for this CPU: "s
 
 // --- reader: forwarder inside a burst; or any thread that is an online RCU reader ---
 uint32_t fib_find(const struct fib *f, const struct ip_addr *dst);
-// The nodes that the lookup of dst reads, for who asks why: how many, of which the first `max` are written. 0: the engine does
-// not tell.
+// The nodes that the lookup of dst reads, for who asks why: how many, of which the first `max` are
+// written. 0: the engine does not tell.
 struct fib_node {
     const char *kind;    // "directory", "leaf" … (poptrie_node_name)
     uint8_t depth, bits; // looks at these bits of the address
 };
-unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_node *node, unsigned max);
+unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_node *node,
+                  unsigned max);
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
 void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
-// Destination i in of[which[i]]; n <= FIB_EACH_MAX. `of` may be published into meanwhile (core/rcu.h).
+// Destination i in of[which[i]]; n <= FIB_EACH_MAX. `of` may be published into meanwhile
+// (core/rcu.h).
 #define FIB_EACH_MAX 64
-void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst, uint32_t *nexthop, unsigned n);
-void fib_find6_each(const struct fib *const *of, const uint16_t *which, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst,
+                    uint32_t *nexthop, unsigned n);
+void fib_find6_each(const struct fib *const *of, const uint16_t *which, const uint8_t (*dst)[16],
+                    uint32_t *nexthop, unsigned n);
 
 #endif

@@ -86,10 +86,18 @@ static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsi
         nexthop[i] = (uint32_t)found[i];
 }
 
-const struct fib_dpdk_kind fib_dir24_8_kind4 = {
-    .create = create4, .destroy = destroy4, .add = add4, .del = del4, .find4 = find4, .any_change_moves = true,
-    .route_bytes = 256};
+const struct fib_dpdk_kind fib_dir24_8_kind4 = {.create = create4,
+                                                .destroy = destroy4,
+                                                .add = add4,
+                                                .del = del4,
+                                                .find4 = find4,
+                                                .any_change_moves = true,
+                                                .route_bytes = 256};
 
-const struct fib_dpdk_kind fib_dir24_8_kind6 = {
-    .create = create6, .destroy = destroy6, .add = add6, .del = del6, .find6 = find6, .any_change_moves = true,
-    .route_bytes = 256};
+const struct fib_dpdk_kind fib_dir24_8_kind6 = {.create = create6,
+                                                .destroy = destroy6,
+                                                .add = add6,
+                                                .del = del6,
+                                                .find6 = find6,
+                                                .any_change_moves = true,
+                                                .route_bytes = 256};

@@ -106,7 +106,8 @@ static uint32_t with_room(uint64_t n, uint32_t least)
 
 unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes)
 {
-    // As many groups as there are in tables of the Internet: few in IPv4, one for three routes in IPv6.
+    // As many groups as there are in tables of the Internet: few in IPv4, one for three routes in
+    // IPv6.
     struct fib_capacity c = {.routes = with_room(routes, MIN_ROUTES),
                              .tbl8 = with_room(family == IP4 ? routes / 16 : routes / 3, MIN_TBL8)};
 
@@ -155,7 +156,8 @@ static void *create(const struct fib_dpdk *f, const struct fib_capacity *c)
     snprintf(name, sizeof name, "fib%u", atomic_fetch_add(&number, 1));
     void *table = f->kind->create(name, c);
     if (!table)
-        log_error("fib: no DPDK memory for a table: engine=%s family=ipv%u routes=%u groups=%u needs_mib=%u "
+        log_error("fib: no DPDK memory for a table: engine=%s family=ipv%u routes=%u groups=%u "
+                  "needs_mib=%u "
                   "remedy=\"set memory %u and restart kamueed, or set fib-engine poptrie\"",
                   name_of(f), f->fib.family, c->routes, c->tbl8, mib, eal_memory_mib() + mib);
     return table;
@@ -225,8 +227,9 @@ static int rebuild(struct fib_dpdk *f, const char *why, bool after_fault)
     f->capacity = c;
     f->rebuilds++;
     f->gave_back = false;
-    log_info("fib: table rebuilt: engine=%s family=ipv%u why=\"%s\" routes=%u groups=%u ms=%llu", name_of(f),
-             f->fib.family, why, need.routes, need.tbl8, (unsigned long long)((clock_now_ns() - begin) / NS_PER_MS));
+    log_info("fib: table rebuilt: engine=%s family=ipv%u why=\"%s\" routes=%u groups=%u ms=%llu",
+             name_of(f), f->fib.family, why, need.routes, need.tbl8,
+             (unsigned long long)((clock_now_ns() - begin) / NS_PER_MS));
     return 0;
 }
 
@@ -283,8 +286,10 @@ static void fault(struct fib_dpdk *f, const struct prefix *p, const char *what, 
     char text[PREFIX_TEXT_MAX];
 
     f->faults++;
-    log_warning("fib: DPDK's table %s, rebuilding it: engine=%s family=ipv%u prefix=%s error=%d faults=%llu "
-                "remedy=\"set fib-engine poptrie\"", what, name_of(f), f->fib.family, prefix_format(p, text), error,
+    log_warning("fib: DPDK's table %s, rebuilding it: engine=%s family=ipv%u prefix=%s error=%d "
+                "faults=%llu "
+                "remedy=\"set fib-engine poptrie\"",
+                what, name_of(f), f->fib.family, prefix_format(p, text), error,
                 (unsigned long long)f->faults);
 }
 
@@ -295,7 +300,8 @@ static int follow(struct fib_dpdk *f, const struct prefix *p, uint32_t nexthop)
 {
     poptrie_reclaim(f->rib, poptrie_epoch(f->rib)); // nobody else reads it
     if (!p->len) {
-        __atomic_store_n(&f->default_nexthop, nexthop, __ATOMIC_RELAXED); // a word of its own: nothing to order
+        __atomic_store_n(&f->default_nexthop, nexthop,
+                         __ATOMIC_RELAXED); // a word of its own: nothing to order
         return 0;
     }
     bool groups_move = p->len > FIRST_BITS;
@@ -427,7 +433,8 @@ static void stats(const struct fib *fib, struct fib_stats *s)
         .bytes_used = words_bytes(&f->capacity),
         .bytes_reserved = words_bytes(&f->capacity),
         .garbage_bytes = f->retired ? words_bytes(&f->capacity) : 0,
-        .control_bytes = p.bytes_used + p.writer_bytes + (uint64_t)f->capacity.routes * f->kind->route_bytes,
+        .control_bytes =
+            p.bytes_used + p.writer_bytes + (uint64_t)f->capacity.routes * f->kind->route_bytes,
         .updates = p.updates,
         .engine_faults = f->faults,
         .engine_rebuilds = f->rebuilds,
@@ -449,8 +456,10 @@ static int check_one(void *ctx, const uint8_t *key, unsigned len, uint32_t value
     memcpy(p.b, key, ip_bits(p.family) / 8);
     if (prefix_is_right(c->f, &p))
         return 0;
-    snprintf(c->why, c->n, "engine %s returns wrong results within %s: set fib-engine poptrie, or restart kamueed",
-             name_of(c->f), prefix_format(&p, text));
+    snprintf(
+        c->why, c->n,
+        "engine %s returns wrong results within %s: set fib-engine poptrie, or restart kamueed",
+        name_of(c->f), prefix_format(&p, text));
     return -EINVAL;
 }
 
@@ -484,7 +493,8 @@ static void find4_bulk(const struct fib *fib, const ip4_t *dst, uint32_t *nextho
     }
 }
 
-static void find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+static void find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t *nexthop,
+                       unsigned n)
 {
     const struct fib_dpdk *f = of(fib);
     void *table = rcu_load(&f->table);
@@ -511,8 +521,17 @@ static void free_fib(struct fib *fib)
 }
 
 static const struct fib_ops ops = {
-    .free = free_fib, .set = set, .del = del, .get = get, .routes = routes, .load = load, .commit = commit,
-    .stats = stats, .check = check, .find4_bulk = find4_bulk, .find6_bulk = find6_bulk,
+    .free = free_fib,
+    .set = set,
+    .del = del,
+    .get = get,
+    .routes = routes,
+    .load = load,
+    .commit = commit,
+    .stats = stats,
+    .check = check,
+    .find4_bulk = find4_bulk,
+    .find6_bulk = find6_bulk,
 };
 
 struct fib *fib_dpdk_new(uint8_t family, enum fib_engine engine)

@@ -58,7 +58,8 @@ static void lpm_refuses_more_routes_than_it_takes_and_stays_usable(void **state)
     struct fib_stats s;
 
     for (uint32_t i = 0; i < N; i++) {
-        r[i].prefix = (struct prefix){.family = IP4, .len = 24, .ip4 = htonl(0x14000000u + (i << 8))};
+        r[i].prefix =
+            (struct prefix){.family = IP4, .len = 24, .ip4 = htonl(0x14000000u + (i << 8))};
         r[i].nexthop = 1 + i % 60000;
     }
     assert_int_equal(fib_load(fib, r, N), -E2BIG);
@@ -99,8 +100,8 @@ static void churn_of_ipv6_loses_nothing_and_faults_are_counted(void **state)
     }
     check();
     fib_stats(fib, &s);
-    print_message("faults repaired: %llu, tables made anew: %llu\n", (unsigned long long)s.engine_faults,
-                  (unsigned long long)s.engine_rebuilds);
+    print_message("faults repaired: %llu, tables made anew: %llu\n",
+                  (unsigned long long)s.engine_faults, (unsigned long long)s.engine_rebuilds);
     assert_true(s.engine_rebuilds >= s.engine_faults);
     if (engine == FIB_DIR24_8 && RTE_VER_YEAR == 22)
         assert_true(s.engine_faults > 0);

@@ -22,22 +22,26 @@ struct fib_ops {
     int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop);
     int (*del)(struct fib *f, const struct prefix *p);
     uint32_t (*get)(const struct fib *f, const struct prefix *p);
-    const struct poptrie *(*routes)(const struct fib *f); // the writer's own copy of the routes, for fib_walk
+    const struct poptrie *(*routes)(
+        const struct fib *f); // the writer's own copy of the routes, for fib_walk
     int (*load)(struct fib *f, const struct fib_route *r, size_t n); // of an empty one
     void (*commit)(struct fib *f, bool changed);
     void (*stats)(const struct fib *f, struct fib_stats *s);
     int (*check)(const struct fib *f, char *why, size_t n);
     // reader; NULL for the family that this one is not of
     void (*find4_bulk)(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
-    void (*find6_bulk)(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+    void (*find6_bulk)(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop,
+                       unsigned n);
 };
 
 struct fib {
     struct poptrie *trie; // engine poptrie: what readers walk; else NULL
-    const uint16_t *hops; // what trie's values stand for, while that has to be asked; NULL: a value is the next hop. Read behind the value.
-                          // poptrie_with(trie) is the same, but never NULL
+    const uint16_t
+        *hops; // what trie's values stand for, while that has to be asked; NULL: a value is the
+               // next hop. Read behind the value. poptrie_with(trie) is the same, but never NULL
     const struct fib_ops *ops;
-    struct fib *near[MEM_NODES_MAX]; // what readers on that memory node use: a copy there, or this one itself
+    struct fib *near[MEM_NODES_MAX]; // what readers on that memory node use: a copy there, or this
+                                     // one itself
     uint8_t family, engine;
     bool changed; // since the last commit
     uint64_t commits;

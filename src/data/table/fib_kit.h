@@ -103,7 +103,8 @@ static inline void begin(const char *name)
 
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 768, .no_huge = true}, err, sizeof err)) {
+    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 768, .no_huge = true}, err,
+                 sizeof err)) {
         fprintf(stderr, "%s: %s\n", name, err);
         exit(1);
     }

@@ -91,9 +91,17 @@ static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsi
         nexthop[i] = found[i] < 0 ? 0 : (uint32_t)found[i];
 }
 
-const struct fib_dpdk_kind fib_lpm_kind4 = {
-    .create = create4, .destroy = destroy4, .add = add4, .del = del4, .find4 = find4, .max_routes = MAX_ROUTES4,
-    .route_bytes = 8};
+const struct fib_dpdk_kind fib_lpm_kind4 = {.create = create4,
+                                            .destroy = destroy4,
+                                            .add = add4,
+                                            .del = del4,
+                                            .find4 = find4,
+                                            .max_routes = MAX_ROUTES4,
+                                            .route_bytes = 8};
 
-const struct fib_dpdk_kind fib_lpm_kind6 = {
-    .create = create6, .destroy = destroy6, .add = add6, .del = del6, .find6 = find6, .route_bytes = 128};
+const struct fib_dpdk_kind fib_lpm_kind6 = {.create = create6,
+                                            .destroy = destroy6,
+                                            .add = add6,
+                                            .del = del6,
+                                            .find6 = find6,
+                                            .route_bytes = 128};

@@ -18,10 +18,12 @@
 //     if that means its next hop here, too, or nothing yet. So a next hop may have several
 //     numbers, and whichever router is told of a prefix first, all have one number for it;
 //   - else it gets one that its next hop has, or that nobody has, the next hop's id if
-//     possible. As long as all are ids, as with one virtual router, readers need not look (hops NULL);
-//   - a host, and what is in poptrie's floor, does not ask others: such routes are there first, they may lead
-//     elsewhere in each router, and if they had taken the number that a full table has elsewhere, nothing
-//     of that would be equal;
+//     possible. As long as all are ids, as with one virtual router, readers need not look (hops
+//     NULL);
+//   - a host, and what is in poptrie's floor, does not ask others: such routes are there first,
+//   they may lead
+//     elsewhere in each router, and if they had taken the number that a full table has elsewhere,
+//     nothing of that would be equal;
 //   - a number means the same until no route has it and a grace period has passed.
 //     A next hop keeps it while nobody else wants it.
 //
@@ -43,14 +45,17 @@
 #include "table/limits.h"
 
 #define PENDING 64
-#define ARENA_BYTES ((size_t)512 << 20) // what poptrie can have: 8 MiB for each of 64 FIBs, three times a full table
+#define ARENA_BYTES                                                                                \
+    ((size_t)512                                                                                   \
+     << 20) // what poptrie can have: 8 MiB for each of 64 FIBs, three times a full table
 
 struct estate {
     struct estate *next; // of the family
     uint8_t family;
     struct fib_poptrie *fib[POPTRIE_TABLES_MAX]; // NULL: a free place
     unsigned n;
-    uint64_t closed, over;       // epochs of its tries: the last closed one; the last one that every reader has left behind
+    uint64_t closed, over; // epochs of its tries: the last closed one; the last one that every
+                           // reader has left behind
     uint16_t taken[NEXTHOP_MAX]; // by how many FIBs each number is
 };
 
@@ -58,8 +63,10 @@ struct fib_poptrie {
     struct fib fib;
     struct fib copy[MEM_NODES_MAX - 1]; // for readers on nodes 1 ...
     struct estate *estate;
-    uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] what each number means, 0 = nothing yet; a copy on each node
-    uint16_t *number;              // [NEXTHOP_MAX] which number a next hop has where no other FIB has the prefix, 0 = none
+    uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] what each number means, 0 = nothing yet; a copy
+                                   // on each node
+    uint16_t *number; // [NEXTHOP_MAX] which number a next hop has where no other FIB has the
+                      // prefix, 0 = none
     uint32_t *count;               // [NEXTHOP_MAX] how many routes have the number
     uint64_t *left;                // [NEXTHOP_MAX] in which epoch the last one gave it up
     unsigned head, n; // of pending[], oldest first
@@ -95,7 +102,8 @@ static bool is_free(const struct fib_poptrie *f, uint32_t number)
     return !f->hops[0][number] || (!f->count[number] && f->left[number] <= f->estate->over);
 }
 
-// From here on the number means this next hop. Partner: hops_of (fib.c), which asks behind the value.
+// From here on the number means this next hop. Partner: hops_of (fib.c), which asks behind the
+// value.
 static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop)
 {
     uint16_t was = f->hops[0][number];
@@ -110,7 +118,8 @@ static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop
         __atomic_store_n(&f->fib.near[node]->hops, f->hops[node], __ATOMIC_RELEASE);
 }
 
-// What others call their next hop for this prefix, if that means this next hop here or may. 0: it means something else, or nobody has it.
+// What others call their next hop for this prefix, if that means this next hop here or may. 0: it
+// means something else, or nobody has it.
 static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
     if (p->len <= POPTRIE_FLOOR_BITS || p->len == ip_bits(p->family))
@@ -125,7 +134,8 @@ static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *
     return 0;
 }
 
-// A number that nobody has, or if there is none, that nobody needs here. 0: none is free before a grace period is over.
+// A number that nobody has, or if there is none, that nobody needs here. 0: none is free before a
+// grace period is over.
 static uint32_t number_new(const struct fib_poptrie *f, uint32_t nexthop)
 {
     if (is_free(f, nexthop) && !f->estate->taken[nexthop])
@@ -139,7 +149,8 @@ static uint32_t number_new(const struct fib_poptrie *f, uint32_t nexthop)
     return 0;
 }
 
-// The number of a next hop of 1 .. NEXTHOP_MAX - 1, for a route to p. 0: there is none before a grace period is over.
+// The number of a next hop of 1 .. NEXTHOP_MAX - 1, for a route to p. 0: there is none before a
+// grace period is over.
 static uint32_t number_of(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
     uint32_t own = f->number[nexthop], number = number_beside(f, p, nexthop);
@@ -148,7 +159,8 @@ static uint32_t number_of(struct fib_poptrie *f, const struct prefix *p, uint32_
         number = own ? own : number_new(f, nexthop);
     if (number && f->hops[0][number] != nexthop)
         number_take(f, number, nexthop);
-    if (number && (!own || number < own)) // the least of all that go round, so that routers soon agree on one
+    if (number &&
+        (!own || number < own)) // the least of all that go round, so that routers soon agree on one
         f->number[nexthop] = (uint16_t)number;
     return number;
 }
@@ -173,7 +185,8 @@ static bool numbers_make(struct fib_poptrie *f)
     bool all = true;
 
     for (unsigned node = 0; node < mem_nodes(); node++) {
-        f->hops[node] = mem_map_node("next hops of a FIB", NEXTHOP_MAX * sizeof *f->hops[node], node);
+        f->hops[node] =
+            mem_map_node("next hops of a FIB", NEXTHOP_MAX * sizeof *f->hops[node], node);
         all &= f->hops[node] != NULL;
     }
     f->number = calloc(NEXTHOP_MAX, sizeof *f->number);
@@ -200,7 +213,8 @@ static void reclaim(struct fib_poptrie *f)
     poptrie_reclaim(f->fib.trie, epoch);
 }
 
-// Closes the epoch. The caller has the lock, and lets go of it meanwhile: control may hold up grace periods while it waits for that.
+// Closes the epoch. The caller has the lock, and lets go of it meanwhile: control may hold up grace
+// periods while it waits for that.
 static void wait_for_room(struct fib_poptrie *f)
 {
     uint64_t epoch = f->estate->closed = poptrie_epoch(f->fib.trie);
@@ -281,8 +295,10 @@ static int count_route(void *ctx, const uint8_t *key, unsigned len, uint32_t num
     return 0;
 }
 
-// Each number that is found counts for its route at once: one that seems to have none could be given to the next next hop.
-static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route, const struct fib_route *r, size_t n, size_t *found)
+// Each number that is found counts for its route at once: one that seems to have none could be
+// given to the next next hop.
+static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route,
+                        const struct fib_route *r, size_t n, size_t *found)
 {
     for (*found = 0; *found < n; ++*found) {
         uint32_t nexthop = r[*found].nexthop, number;
@@ -298,7 +314,8 @@ static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route, cons
     return 0;
 }
 
-static int load_numbered(struct fib *f, struct poptrie_route *route, const struct fib_route *r, size_t n)
+static int load_numbered(struct fib *f, struct poptrie_route *route, const struct fib_route *r,
+                         size_t n)
 {
     size_t found;
     int e = numbers_find(of(f), route, r, n, &found);
@@ -374,14 +391,16 @@ static int check(const struct fib *f, char *why, size_t n)
     for (uint32_t i = 1; i < NEXTHOP_MAX; i++) {
         counted += p->count[i];
         if (p->number[i] && p->hops[0][p->number[i]] != i && !e) {
-            snprintf(why, n, "F4: next hop %u has number %u, which means %u", i, p->number[i], p->hops[0][p->number[i]]);
+            snprintf(why, n, "F4: next hop %u has number %u, which means %u", i, p->number[i],
+                     p->hops[0][p->number[i]]);
             e = -EINVAL;
         }
     }
     struct poptrie_stats s;
     poptrie_usage(f->trie, &s);
     if (!e && counted != s.routes) {
-        snprintf(why, n, "F4: %lu routes, but their numbers are counted as %lu", (unsigned long)s.routes, (unsigned long)counted);
+        snprintf(why, n, "F4: %lu routes, but their numbers are counted as %lu",
+                 (unsigned long)s.routes, (unsigned long)counted);
         e = -EINVAL;
     }
     return e;
@@ -435,8 +454,12 @@ static void kernel_choose(void)
 // A place in an estate of the family, the first that has one.
 static bool estate_join(struct fib_poptrie *f, uint8_t family)
 {
-    struct poptrie_config cfg = {.key_bits = ip_bits(family), .max_bytes = ARENA_BYTES, .places = POPTRIE_TABLES_MAX,
-                                 .map = map, .unmap = unmap, .copies = mem_nodes()};
+    struct poptrie_config cfg = {.key_bits = ip_bits(family),
+                                 .max_bytes = ARENA_BYTES,
+                                 .places = POPTRIE_TABLES_MAX,
+                                 .map = map,
+                                 .unmap = unmap,
+                                 .copies = mem_nodes()};
     struct estate *e = estates;
     unsigned k = 0;
 
@@ -492,7 +515,8 @@ struct fib *fib_poptrie_new(uint8_t family)
     for (unsigned node = 1; node < mem_nodes(); node++) {
         struct fib *copy = &f->copy[node - 1];
         copy->ops = &ops;
-        copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie, node); // readers' functions alone
+        copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie,
+                                                               node); // readers' functions alone
         poptrie_set_with(f->fib.trie, node, f->hops[node]);
         f->fib.near[node] = copy;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_share_test.c - FIBs beside each other: routes over next hops of their own, equal parts once
 //
-// Next hop `way` of router k is the id IDS * (k + 1) + way: whatever a router finds is one of its own.
+// Next hop `way` of router k is the id IDS * (k + 1) + way: whatever a router finds is one of its
+// own.
 #include "table/fib_kit.h"
 #include <stdatomic.h>
 
@@ -166,20 +167,25 @@ static void routers_with_equal_routes_share_them_whatever_their_next_hops(void *
     assert_int_equal(shared(2), all);
 }
 
-// As kamueed starts: the kernels of all routers tell at the same time, of neighbors first, and of neighbors that are not each other's.
+// As kamueed starts: the kernels of all routers tell at the same time, of neighbors first, and of
+// neighbors that are not each other's.
 static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
 {
     const unsigned bits = ip_bits(route[0].prefix.family);
 
     for (unsigned k = 0; k < ROUTERS; k++)
         for (uint32_t way = 1; way <= WAYS; way++) {
-            struct prefix host = {.family = route[0].prefix.family, .len = (uint8_t)bits, .b = {0x2a}}, net = {.family = host.family, .len = 2};
+            struct prefix host = {.family = route[0].prefix.family,
+                                  .len = (uint8_t)bits,
+                                  .b = {0x2a}},
+                          net = {.family = host.family, .len = 2};
             host.b[bits / 8 - 1] = (uint8_t)way;
             net.b[0] = (uint8_t)(way << 6);
             assert_int_equal(fib_set(router[k], &host, id_of(k, 1 + (way + 7 * k) % WAYS)), 0);
             assert_int_equal(fib_set(router[k], &net, id_of(k, 1 + (way + 5 * k) % WAYS)), 0);
         }
-    for (unsigned step = 0; step < ROUTES + 100 * ROUTERS; step++) // each one some way ahead of the next one, here and there of the one before
+    for (unsigned step = 0; step < ROUTES + 100 * ROUTERS;
+         step++) // each one some way ahead of the next one, here and there of the one before
         for (unsigned k = 0; k < ROUTERS; k++) {
             unsigned at = step - 100 * (step / 500 % 2 ? k : ROUTERS - 1 - k), i = at * 7 % ROUTES;
             if (at < ROUTES && !now[k][i])
@@ -196,7 +202,9 @@ static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
     for (unsigned k = 0; k < ROUTERS; k++) {
         struct fib_stats s;
         fib_stats(router[k], &s);
-        assert_in_range(s.bytes_used - s.bytes_shared, 0, directory_bytes(route[0].prefix.family) + 2048); // a block or two with the hosts
+        assert_in_range(s.bytes_used - s.bytes_shared, 0,
+                        directory_bytes(route[0].prefix.family) +
+                            2048); // a block or two with the hosts
     }
     check_routers();
 }
@@ -218,7 +226,8 @@ static void loads_share_as_changes_do(void **state)
     assert_int_equal(shared(0), shared(3));
 }
 
-// What one router has over one next hop goes over two of the other: both are offered the same number.
+// What one router has over one next hop goes over two of the other: both are offered the same
+// number.
 static void loads_with_other_groupings_keep_routes_apart(void **state)
 {
     static struct fib_route r[ROUTES];
@@ -239,7 +248,8 @@ static void random_changes_of_all_equal_what_was_set(void **state)
     for (unsigned round = 0; round < 60; round++) {
         for (unsigned n = 0; n < 400; n++) {
             unsigned i = (unsigned)random() % ROUTES;
-            uint32_t way = random() % 3 ? route[i].nexthop + (random() % 5 ? 0 : (uint32_t)random() % 900) : 0;
+            uint32_t way =
+                random() % 3 ? route[i].nexthop + (random() % 5 ? 0 : (uint32_t)random() % 900) : 0;
             if (way >= IDS)
                 way = 1;
             for (unsigned k = 0; k < ROUTERS; k++)
@@ -321,7 +331,8 @@ static void check_crowd(uint8_t family)
     }
 }
 
-// The estate that open_routers has begun has places for all but the last few: those share with each other, and not with the first.
+// The estate that open_routers has begun has places for all but the last few: those share with each
+// other, and not with the first.
 static void routers_beyond_an_estate_have_another_one(void **state)
 {
     const uint8_t family = *(uint8_t *)*state;
@@ -336,7 +347,8 @@ static void routers_beyond_an_estate_have_another_one(void **state)
         crowd_join(k, family);
     assert_true(crowd_shared(CROWD - 3) > 0);
     check_crowd(family);
-    for (unsigned k = 3; k < CROWD; k += 31) { // some go, others come and take their places, in whichever estate
+    for (unsigned k = 3; k < CROWD;
+         k += 31) { // some go, others come and take their places, in whichever estate
         rcu_barrier();
         fib_free(crowd[k]);
         crowd_join(k, family);
@@ -411,7 +423,8 @@ static void read_all(void *arg)
             fib_find6_each(of, which, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
         for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
             unsigned k = which[n];
-            n_wrong += got[n] <= IDS * (k + 1) || got[n] >= IDS * (k + 2); // there is always a route, over one of its own
+            n_wrong += got[n] <= IDS * (k + 1) ||
+                       got[n] >= IDS * (k + 2); // there is always a route, over one of its own
         }
         if (route[0].prefix.family == IP4) {
             fib_find4_bulk(router[1], dst4, got, FIB_EACH_MAX);
@@ -438,7 +451,8 @@ static void readers_never_find_what_another_router_has(void **state)
     assert_int_equal(thread_start(&t, ROLE_TAP_MANAGER, 2, "reader", -1, read_all, NULL), 0);
     for (unsigned step = 0; step < 1500 || n_read < 200000; step++) {
         unsigned i = (unsigned)random() % ROUTES;
-        uint32_t way = random() % 4 ? 1 + (uint32_t)random() % 900 : 0; // many: numbers change hands
+        uint32_t way =
+            random() % 4 ? 1 + (uint32_t)random() % 900 : 0; // many: numbers change hands
         for (unsigned n = 0; n < 20; n++, i = (i + 1) % ROUTES)
             for (unsigned k = 0; k < ROUTERS; k++)
                 put(k, i, n % 5 || k != step % ROUTERS ? way : 1 + step % 900);
@@ -475,7 +489,8 @@ int main(void)
         for (unsigned f = 0; f < 2; f++) {
             for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++)
                 tests[i].initial_state = &family[f];
-            failed += _cmocka_run_group_tests("fib_share", tests, sizeof tests / sizeof *tests, NULL, NULL);
+            failed += _cmocka_run_group_tests("fib_share", tests, sizeof tests / sizeof *tests,
+                                              NULL, NULL);
         }
     }
     return end(failed);

@@ -2,8 +2,8 @@
 // fib_test.c - every engine answers alike
 //
 // The same tests run over each engine: random changes against a naive model,
-// default and host routes, bulk load; and again as on a machine with three memory nodes. fib_reader_test.c has readers beside the
-// writer, fib_dpdk_test.c what only DPDK's tables do.
+// default and host routes, bulk load; and again as on a machine with three memory nodes.
+// fib_reader_test.c has readers beside the writer, fib_dpdk_test.c what only DPDK's tables do.
 #include "table/fib_kit.h"
 
 static void find_after_withdraw_returns_covering_route(void **state)
@@ -70,7 +70,8 @@ static void bulk_load_equals_single_inserts(void **state)
     assert_int_equal(fib_load(fib, r, N), 0);
     fib_commit(fib);
     for (unsigned i = 0; i < 50000; i++) {
-        struct ip_addr a = {.family = IP4, .ip4 = htonl(0x0a000000u | ((uint32_t)random() & 0xffffff))};
+        struct ip_addr a = {.family = IP4,
+                            .ip4 = htonl(0x0a000000u | ((uint32_t)random() & 0xffffff))};
         assert_int_equal(fib_find(fib, &a), fib_find(other, &a));
     }
     check();
@@ -121,7 +122,8 @@ static uint32_t model_find(const struct ip_addr *a)
     const struct fib_route *best = NULL;
 
     for (unsigned i = 0; i < MODEL; i++)
-        if (model[i].nexthop && prefix_has(&model[i].prefix, a) && (!best || model[i].prefix.len > best->prefix.len))
+        if (model[i].nexthop && prefix_has(&model[i].prefix, a) &&
+            (!best || model[i].prefix.len > best->prefix.len))
             best = &model[i];
     return best ? best->nexthop : 0;
 }
@@ -147,7 +149,9 @@ static void make_model(uint8_t family)
 
         do {
             *p = (struct prefix){.family = family};
-            p->len = (uint8_t)(i == 0 ? 0 : i % 5 == 0 ? ip_bits(family) : 1 + (unsigned)random() % ip_bits(family));
+            p->len = (uint8_t)(i == 0       ? 0
+                               : i % 5 == 0 ? ip_bits(family)
+                                            : 1 + (unsigned)random() % ip_bits(family));
             memcpy(p->b, a.b, 16);
             prefix_canon(p);
             a = some_address(family);
@@ -217,7 +221,9 @@ static void random_changes_of_ipv6_equal_a_naive_model(void **state)
 
 static void loaded_default_and_host_routes_are_found_and_withdrawn(void **state)
 {
-    struct fib_route r[] = {{prefix_of("::/0"), 65535}, {prefix_of("2001:db8::1/128"), 2}, {prefix_of("2001:db8::/32"), 3}};
+    struct fib_route r[] = {{prefix_of("::/0"), 65535},
+                            {prefix_of("2001:db8::1/128"), 2},
+                            {prefix_of("2001:db8::/32"), 3}};
 
     assert_int_equal(fib_load(fib, r, 3), 0);
     fib_commit(fib);

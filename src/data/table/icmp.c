@@ -6,7 +6,8 @@
 #include "table/bucket.h"
 #include "table/limits.h"
 
-const struct icmp_limit icmp_limit_default = {.per_s = 100, .burst = 50, .total_per_s = 1000, .total_burst = 500};
+const struct icmp_limit icmp_limit_default = {
+    .per_s = 100, .burst = 50, .total_per_s = 1000, .total_burst = 500};
 
 static struct icmp_limit limit; // writer's own: control
 static struct bucket_rate rate, total_rate;
@@ -53,5 +54,6 @@ bool icmp_could_send(uint16_t iface, uint64_t now)
 
 bool icmp_may_redirect(uint16_t iface, uint64_t now, bool dry)
 {
-    return dry ? bucket_has(&redirect_bucket[iface], &rate, now) : bucket_take(&redirect_bucket[iface], &rate, now);
+    return dry ? bucket_has(&redirect_bucket[iface], &rate, now)
+               : bucket_take(&redirect_bucket[iface], &rate, now);
 }

@@ -25,7 +25,8 @@ struct icmp_limit icmp_limit_now(void);
 bool icmp_may_send(uint16_t iface, uint64_t now);
 // The same, but no token is taken.
 bool icmp_could_send(uint16_t iface, uint64_t now);
-// May a redirect be sent? As many as errors, from a bucket of its own: they silence no error. `dry`: no token is taken.
+// May a redirect be sent? As many as errors, from a bucket of its own: they silence no error.
+// `dry`: no token is taken.
 bool icmp_may_redirect(uint16_t iface, uint64_t now, bool dry);
 
 #endif

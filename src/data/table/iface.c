@@ -100,10 +100,12 @@ static bool is_reusable(struct slot *s)
 void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 {
     thread_must_be(ROLE_CONTROL);
-    __atomic_store_n(&i->flags, (uint8_t)((i->flags & ~mask) | (flags & mask)), __ATOMIC_RELEASE); // a list before the bit
+    __atomic_store_n(&i->flags, (uint8_t)((i->flags & ~mask) | (flags & mask)),
+                     __ATOMIC_RELEASE); // a list before the bit
 }
 
-// A forwarder that reads meanwhile may miss one for a moment; whole words, so it finds none that was not there.
+// A forwarder that reads meanwhile may miss one for a moment; whole words, so it finds none that
+// was not there.
 bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n)
 {
     bool changed = false;

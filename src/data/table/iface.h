@@ -17,17 +17,37 @@
 
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
-// Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and input features, a bit for each that the interface has
-// (forwarder/features.c). A family's bit is set when it is on for that family. All interfaces have IFACE_ACL_OUT while some interface has a
-// list for what leaves by it: who looks at what comes in need not ask. IFACE_OFFLOAD is struct port.offload of the interface's port.
-enum iface_flag { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4, IFACE_ACL_IN = 8, IFACE_ACL_OUT = 16, IFACE_OFFLOAD = 32, IFACE_UP = 128 };
+// Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and input features, a bit for each
+// that the interface has (forwarder/features.c). A family's bit is set when it is on for that
+// family. All interfaces have IFACE_ACL_OUT while some interface has a list for what leaves by it:
+// who looks at what comes in need not ask. IFACE_OFFLOAD is struct port.offload of the interface's
+// port.
+enum iface_flag {
+    IFACE_URPF4 = 1,
+    IFACE_URPF6 = 2,
+    IFACE_REDIRECT = 4,
+    IFACE_ACL_IN = 8,
+    IFACE_ACL_OUT = 16,
+    IFACE_OFFLOAD = 32,
+    IFACE_UP = 128
+};
 #define IFACE_FEATURES 0x7f
 
-// Which sources are believed (RFC 3704): any that a route leads to; those whose best route leaves by the interface; those of
-// which any candidate route does.
-enum iface_urpf { URPF_OFF, URPF_LOOSE, URPF_STRICT, URPF_FEASIBLE, URPF_MODE = 3, URPF_ALLOW_DEFAULT = 4 };
+// Which sources are believed (RFC 3704): any that a route leads to; those whose best route leaves
+// by the interface; those of which any candidate route does.
+enum iface_urpf {
+    URPF_OFF,
+    URPF_LOOSE,
+    URPF_STRICT,
+    URPF_FEASIBLE,
+    URPF_MODE = 3,
+    URPF_ALLOW_DEFAULT = 4
+};
 
-enum iface_sample { IFACE_SAMPLE_SFLOW = 1, IFACE_SAMPLE_IPFIX = 2 }; // who takes samples of what comes in
+enum iface_sample {
+    IFACE_SAMPLE_SFLOW = 1,
+    IFACE_SAMPLE_IPFIX = 2
+}; // who takes samples of what comes in
 
 struct iface_policy { // as configured; all zero = none of it
     uint8_t urpf[2];         // IPv4, IPv6: enum iface_urpf, with URPF_ALLOW_DEFAULT
@@ -66,8 +86,8 @@ _Static_assert(VR_MAX <= 256, "iface.vr");
 int iface_table_init(void);
 void iface_table_fini(void);
 extern struct iface *iface_table; // [IFACE_MAX]
-// The one list that all interfaces have for what leaves by them; 0: not all have the same. Forwarders need not look at each
-// packet's next hop then.
+// The one list that all interfaces have for what leaves by them; 0: not all have the same.
+// Forwarders need not look at each packet's next hop then.
 extern uint16_t iface_acl_out_of_all;
 
 static inline struct iface *iface_get(uint16_t id)
@@ -84,15 +104,17 @@ static inline uint64_t iface_mac_word(const uint8_t mac[6])
     return w | 1ull << 63;
 }
 
-// MACs that the interface has beside its own: those of macvlans on its TAP (VRRP's virtual router). A packet to its own MAC costs
-// nothing for them: who asks has found that the MAC is another one. Plain pages, touched by few.
+// MACs that the interface has beside its own: those of macvlans on its TAP (VRRP's virtual router).
+// A packet to its own MAC costs nothing for them: who asks has found that the MAC is another one.
+// Plain pages, touched by few.
 extern uint64_t (*iface_macs)[IFACE_MACS]; // [IFACE_MAX]; the first 0 ends a row
 
 static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
 {
     uint64_t want = iface_mac_word(mac), w;
 
-    for (unsigned k = 0; k < IFACE_MACS && (w = __atomic_load_n(&iface_macs[i->id][k], __ATOMIC_RELAXED)); k++)
+    for (unsigned k = 0;
+         k < IFACE_MACS && (w = __atomic_load_n(&iface_macs[i->id][k], __ATOMIC_RELAXED)); k++)
         if (w == want)
             return true;
     return false;
@@ -104,12 +126,17 @@ static inline bool iface_is_up(const struct iface *i)
 }
 
 // --- control ---
-struct iface *iface_find_name(const char *name); // NULL when absent; any manager may call it between mailbox calls
-struct iface *iface_new(const char *name);       // free id with the name set, kind still NONE; NULL when full
+struct iface *iface_find_name(
+    const char *name); // NULL when absent; any manager may call it between mailbox calls
+struct iface *
+iface_new(const char *name); // free id with the name set, kind still NONE; NULL when full
 void iface_free(struct iface *i);                // id becomes free after a grace period
-void iface_set_flags(struct iface *i, unsigned mask, unsigned flags); // those of `mask`; what a feature needs was stored before
-bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n); // at most IFACE_MACS; true: others than before
-// The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period after no interface has it.
+void iface_set_flags(struct iface *i, unsigned mask,
+                     unsigned flags); // those of `mask`; what a feature needs was stored before
+bool iface_set_macs(struct iface *i, const uint64_t *mac,
+                    unsigned n); // at most IFACE_MACS; true: others than before
+// The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period
+// after no interface has it.
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
 
 // --- any manager ---

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag.h - link aggregation: by which member a frame leaves
 //
-// A LAG is an entry of the port table that no device stands behind: its id is one of the last LAG_MAX. Its members are ports
-// (struct port's `lag`). The flow of a frame gives one of LAG_BUCKETS buckets, each of which is the id of a member.
+// A LAG is an entry of the port table that no device stands behind: its id is one of the last
+// LAG_MAX. Its members are ports (struct port's `lag`). The flow of a frame gives one of
+// LAG_BUCKETS buckets, each of which is the id of a member.
 //
-// Written by control (port/lag_use.c), byte by byte: each bucket is right for itself. Read by every forwarder that has a frame for it.
+// Written by control (port/lag_use.c), byte by byte: each bucket is right for itself. Read by every
+// forwarder that has a frame for it.
 #ifndef TABLE_LAG_H
 #define TABLE_LAG_H
 
@@ -21,7 +23,7 @@ struct lag {
     // reader: forwarder
     uint8_t bucket[LAG_BUCKETS]; // port id of a member
     bool lacp;                   // LACPDUs are taken
-    uint8_t system[6];           // our system of LACP: LACPDUs that say they are from it have come back to us
+    uint8_t system[6]; // our system of LACP: LACPDUs that say they are from it have come back to us
 } __attribute__((aligned(64)));
 
 extern struct lag lag_table[LAG_MAX];
@@ -36,14 +38,17 @@ static inline struct lag *lag_get(uint16_t port)
     return &lag_table[port - LAG_FIRST];
 }
 
-// The member by which a flow leaves. Mixed once more: what an ECMP group has sent here is alike in some bits of its hash.
+// The member by which a flow leaves. Mixed once more: what an ECMP group has sent here is alike in
+// some bits of its hash.
 static inline uint8_t lag_member(uint16_t port, uint32_t flow_hash)
 {
-    return __atomic_load_n(&lag_get(port)->bucket[hash_mix64(flow_hash) % LAG_BUCKETS], __ATOMIC_RELAXED);
+    return __atomic_load_n(&lag_get(port)->bucket[hash_mix64(flow_hash) % LAG_BUCKETS],
+                           __ATOMIC_RELAXED);
 }
 
 // --- control ---
-// The buckets are shared by these members alone, evenly, and as few of them as possible get another member.
+// The buckets are shared by these members alone, evenly, and as few of them as possible get another
+// member.
 void lag_share(struct lag *lag, const uint8_t *member, unsigned n);
 
 #endif

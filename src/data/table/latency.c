@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency.c - how long packets are inside a forwarder: a histogram for each pair of ports
 //
-// A block has LATENCY_PAIRS histograms, given to pairs of ports as they are first seen; place[in][out] says which, 0 = none yet.
-// A reader that comes between the two stores of a new pair sees an empty histogram.
+// A block has LATENCY_PAIRS histograms, given to pairs of ports as they are first seen;
+// place[in][out] says which, 0 = none yet. A reader that comes between the two stores of a new pair
+// sees an empty histogram.
 #include "table/latency.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@ struct latency_block {
 } __attribute__((aligned(128)));
 
 uint32_t latency_every;
-static struct latency_block *blocks; // [FORWARDER_MAX]; set before latency_every is, and never changed then
+static struct latency_block
+    *blocks; // [FORWARDER_MAX]; set before latency_every is, and never changed then
 
 static uint64_t word(const uint64_t *p)
 {
@@ -51,7 +53,9 @@ int latency_start(uint32_t bursts)
     if (bursts && !blocks && !(blocks = mem_map("latency", FORWARDER_MAX * sizeof *blocks)))
         return -ENOMEM;
     uint32_t every = (bursts + LATENCY_TIMED - 1) / LATENCY_TIMED;
-    __atomic_store_n(&latency_every, every, __ATOMIC_RELEASE); // partner: the forwarder's acquire, before it uses the blocks
+    __atomic_store_n(
+        &latency_every, every,
+        __ATOMIC_RELEASE); // partner: the forwarder's acquire, before it uses the blocks
     return 0;
 }
 
@@ -72,7 +76,8 @@ static void add(struct latency_pair *sum, const struct latency_pair *p)
         sum->bucket[i] += word(&p->bucket[i]);
 }
 
-void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum), void *ctx)
+void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum),
+                  void *ctx)
 {
     for (unsigned in = 0; blocks && in < PORT_MAX; in++) {
         for (unsigned out = 0; out < PORT_MAX; out++) {
@@ -105,7 +110,9 @@ uint64_t latency_quantile(const struct latency_pair *p, double part)
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
         below += p->bucket[i];
         if (below && below >= wanted)
-            return i + 1 < LATENCY_BUCKETS && latency_floor(i + 1) - 1 < p->max ? latency_floor(i + 1) - 1 : p->max;
+            return i + 1 < LATENCY_BUCKETS && latency_floor(i + 1) - 1 < p->max
+                       ? latency_floor(i + 1) - 1
+                       : p->max;
     }
     return p->max;
 }

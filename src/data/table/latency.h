@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency.h - how long packets are inside a forwarder: a histogram for each pair of ports
 //
-// From the call that took the burst from the receive queue to the return of the one that gave it to the transmit queue, of one
-// burst in so many, when that is configured. Each forwarder writes its own block; readers add them up. Values are cycles of
-// the TSC in buckets whose width is a 16th of where they begin (as HDR histograms have it): exact to 6 %.
+// From the call that took the burst from the receive queue to the return of the one that gave it to
+// the transmit queue, of one burst in so many, when that is configured. Each forwarder writes its
+// own block; readers add them up. Values are cycles of the TSC in buckets whose width is a 16th of
+// where they begin (as HDR histograms have it): exact to 6 %.
 //
 //     forwarder                                     control
 //     latency_add(index, in, out, cycles, n)        latency_start(every)     latency_each(fn)
 //
-// The memory, 34 MB of addresses, is mapped when it is first switched on, and touched as pairs are seen.
+// The memory, 34 MB of addresses, is mapped when it is first switched on, and touched as pairs are
+// seen.
 #ifndef TABLE_LATENCY_H
 #define TABLE_LATENCY_H
 
@@ -50,12 +52,15 @@ extern uint32_t latency_every; // measure one timed burst in so many, 0 = none; 
 void latency_add(unsigned forwarder, uint16_t in, uint16_t out, uint64_t cycles, unsigned n);
 
 // --- control ---
-// Measures one burst in `bursts`, 0 = none; what has been measured stays. 0 or -ENOMEM and nothing changed.
-#define LATENCY_TIMED 61u // bursts of which one is timed (forwarder/path.c): no more can be measured
+// Measures one burst in `bursts`, 0 = none; what has been measured stays. 0 or -ENOMEM and nothing
+// changed.
+#define LATENCY_TIMED                                                                              \
+    61u // bursts of which one is timed (forwarder/path.c): no more can be measured
 int latency_start(uint32_t bursts);
 void latency_fini(void);
 // Each pair of ports that packets were measured of: all forwarders' together.
-void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum), void *ctx);
+void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum),
+                  void *ctx);
 uint64_t latency_missed(void); // packets of pairs that there was no room for
 // The value below which `part` of the packets are, in cycles: the end of the bucket that has it.
 uint64_t latency_quantile(const struct latency_pair *p, double part);

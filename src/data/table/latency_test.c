@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency_test.c - buckets cover every value, quantiles are within a bucket's width, pairs are kept apart
+// latency_test.c - buckets cover every value, quantiles are within a bucket's width, pairs are kept
+// apart
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@ static void every_value_lies_in_its_bucket_and_buckets_follow_each_other(void **
         if (i + 1 < LATENCY_BUCKETS)
             assert_int_equal(latency_bucket(latency_floor(i + 1) - 1), i);
         if (i >= LATENCY_SUB && i + 1 < LATENCY_BUCKETS) // exact to a 16th
-            assert_true((latency_floor(i + 1) - latency_floor(i)) * LATENCY_SUB <= latency_floor(i));
+            assert_true((latency_floor(i + 1) - latency_floor(i)) * LATENCY_SUB <=
+                        latency_floor(i));
     }
     assert_int_equal(latency_bucket(UINT64_MAX), LATENCY_BUCKETS - 1);
 }
@@ -70,7 +72,8 @@ static void quantiles_are_those_of_the_values_to_a_16th(void **state)
     assert_int_equal(s.pair[0].max, value[N - 1]);
     assert_int_equal(s.pair[1].packets, 64);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        uint64_t is = value[(size_t)(parts[i] * N) - (parts[i] > 0.0005)], told = latency_quantile(&s.pair[0], parts[i]);
+        uint64_t is = value[(size_t)(parts[i] * N) - (parts[i] > 0.0005)],
+                 told = latency_quantile(&s.pair[0], parts[i]);
         assert_true(told >= is && told <= is + is / 15 + 1);
     }
     free(value);

@@ -6,7 +6,8 @@
 #ifndef TABLE_LIMITS_H
 #define TABLE_LIMITS_H
 
-#define PORT_MAX 64         // below LAG_FIRST the index is DPDK's port id, 0 a real one; from there on there are LAGs
+#define PORT_MAX                                                                                   \
+    64 // below LAG_FIRST the index is DPDK's port id, 0 a real one; from there on there are LAGs
 #define LAG_MAX 16
 #define LAG_FIRST (PORT_MAX - LAG_MAX)
 #define LAG_MEMBER_MAX 8

@@ -16,7 +16,8 @@
 #include "base/log.h"
 #include "core/thread.h"
 
-#define SAMPLE_S 10 // FRR takes a source for silent after 30 seconds without a packet through the kernel
+#define SAMPLE_S                                                                                   \
+    10 // FRR takes a source for silent after 30 seconds without a packet through the kernel
 #define TOLD_S 3    // as often as Linux itself tells of wrong interfaces
 
 struct multicast_table *multicast_table[VR_MAX][2];
@@ -56,7 +57,8 @@ static uint32_t place(const struct multicast_table *t, const struct multicast_ke
     return (uint32_t)hash_bytes(k, sizeof *k, t->seed) & (MULTICAST_BUCKETS - 1);
 }
 
-const struct multicast_entry *multicast_find(const struct multicast_table *t, const struct multicast_key *k)
+const struct multicast_entry *multicast_find(const struct multicast_table *t,
+                                             const struct multicast_key *k)
 {
     const struct multicast_entry *e = rcu_load(&t->bucket[place(t, k)]);
 
@@ -67,7 +69,8 @@ const struct multicast_entry *multicast_find(const struct multicast_table *t, co
 
 static void entry_free(struct rcu_retired *r)
 {
-    struct multicast_entry *e = (struct multicast_entry *)((char *)r - offsetof(struct multicast_entry, retired));
+    struct multicast_entry *e =
+        (struct multicast_entry *)((char *)r - offsetof(struct multicast_entry, retired));
 
     if (e->last)
         free(e->counter);
@@ -173,5 +176,6 @@ void multicast_daemon_set(uint16_t iface, uint8_t family, bool runs)
     uint8_t bit = family == IP4 ? 1 : 2, now = multicast_daemon[iface];
 
     thread_must_be(ROLE_RIB_MANAGER);
-    __atomic_store_n(&multicast_daemon[iface], (uint8_t)(runs ? now | bit : now & ~bit), __ATOMIC_RELAXED);
+    __atomic_store_n(&multicast_daemon[iface], (uint8_t)(runs ? now | bit : now & ~bit),
+                     __ATOMIC_RELAXED);
 }

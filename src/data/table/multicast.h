@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast.h - multicast routes: by which interface a group's packets must come, and to which they are copied
+// multicast.h - multicast routes: by which interface a group's packets must come, and to which they
+// are copied
 //
 // A table per virtual router and family: a hash of chains, keyed by source and
 // group; no source means any, (*,G). The interfaces on which the host itself has
-// joined a group, or has a link-local address, stand in the same table, keyed by group or address and interface. A
-// router that listens to nothing has no table. An entry never changes: it is
+// joined a group, or has a link-local address, stand in the same table, keyed by group or address
+// and interface. A router that listens to nothing has no table. An entry never changes: it is
 // replaced, and retired after a grace period; what is counted lives beside it
 // and goes over to the one that replaces it.
 //
@@ -32,10 +33,13 @@ struct multicast_key { // without padding
 _Static_assert(sizeof(struct multicast_key) == 36, "compared and hashed as bytes");
 
 enum multicast_flag {
-    MULTICAST_KERNEL = 1, // the kernel's route: a packet now and then goes its way, so that the routing daemon sees traffic
-    MULTICAST_SLOW = 2,   // it has an output that is none of ours, such as a PIM register tunnel: the kernel forwards
-    MULTICAST_TREE = 4,   // packets may come by any of the outputs too, as the kernel's (*,G) say
-    MULTICAST_JOIN = 8,   // no route: the host has joined the group, or has the link-local address, on the interface
+    MULTICAST_KERNEL = 1, // the kernel's route: a packet now and then goes its way, so that the
+                          // routing daemon sees traffic
+    MULTICAST_SLOW = 2, // it has an output that is none of ours, such as a PIM register tunnel: the
+                        // kernel forwards
+    MULTICAST_TREE = 4, // packets may come by any of the outputs too, as the kernel's (*,G) say
+    MULTICAST_JOIN = 8, // no route: the host has joined the group, or has the link-local address,
+                        // on the interface
 };
 
 struct multicast_out {
@@ -46,7 +50,7 @@ struct multicast_out {
 // Forwarders share it: groups are few, and a group's packets mostly come by one queue.
 struct multicast_counter {
     uint64_t packets, bytes, wrong; // bytes from the IP header on; wrong: came by another interface
-    uint64_t sampled, told;         // TSC when a packet last went the kernel's way; when a wrong one did
+    uint64_t sampled, told; // TSC when a packet last went the kernel's way; when a wrong one did
 } __attribute__((aligned(64)));
 
 struct multicast_entry {
@@ -70,19 +74,22 @@ int multicast_init(void); // after eal_init; 0
 void multicast_fini(void);
 // [IPv4, IPv6]; rcu_load
 extern struct multicast_table *multicast_table[VR_MAX][2];
-// What the kernel does with packets for groups without a route, of each interface: bit 0 IPv4, bit 1 IPv6: a multicast
-// routing daemon wants to be told.
+// What the kernel does with packets for groups without a route, of each interface: bit 0 IPv4, bit
+// 1 IPv6: a multicast routing daemon wants to be told.
 extern uint8_t multicast_daemon[IFACE_MAX];
-extern uint64_t multicast_sample_cycles, multicast_told_cycles; // TSC: at most one packet of a route goes up in so long
+extern uint64_t multicast_sample_cycles,
+    multicast_told_cycles; // TSC: at most one packet of a route goes up in so long
 
 // --- rib_manager ---
-// Adds the entry or replaces the one of its key: key, in, flags, out are taken. 0, -ENOSPC or -ENOMEM.
+// Adds the entry or replaces the one of its key: key, in, flags, out are taken. 0, -ENOSPC or
+// -ENOMEM.
 int multicast_set(uint16_t vr, const struct multicast_entry *e);
 void multicast_del(uint16_t vr, const struct multicast_key *k);
 void multicast_clear(uint16_t vr); // the whole router's, both families
 void multicast_daemon_set(uint16_t iface, uint8_t family, bool runs);
 
 // --- any reader ---
-const struct multicast_entry *multicast_find(const struct multicast_table *t, const struct multicast_key *k);
+const struct multicast_entry *multicast_find(const struct multicast_table *t,
+                                             const struct multicast_key *k);
 
 #endif

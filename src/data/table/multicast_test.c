@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_test.c - random changes of the multicast table against a naive list, with a reader beside the writer
+// multicast_test.c - random changes of the multicast table against a naive list, with a reader
+// beside the writer
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +138,8 @@ static void a_full_table_refuses_and_still_replaces(void **state)
 
 static bool stop;
 
-// What a reader finds is one of the entries that were ever set: its outputs all carry the number that `in` does.
+// What a reader finds is one of the entries that were ever set: its outputs all carry the number
+// that `in` does.
 static void *reader(void *arg)
 {
     uint64_t *torn = arg;
@@ -167,7 +169,8 @@ static void a_reader_beside_the_writer_sees_whole_entries(void **state)
     stop = false;
     assert_int_equal(pthread_create(&t, NULL, reader, &torn), 0);
     for (unsigned n = 0; n < 30000; n++) {
-        struct multicast_entry e = {.key = key_of(n % 2 ? 1 : 61), .in = (uint16_t)n, .n_out = MULTICAST_OUT_MAX};
+        struct multicast_entry e = {
+            .key = key_of(n % 2 ? 1 : 61), .in = (uint16_t)n, .n_out = MULTICAST_OUT_MAX};
         for (unsigned i = 0; i < MULTICAST_OUT_MAX; i++)
             e.out[i].iface = (uint16_t)n;
         if (n % 7)
@@ -195,7 +198,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_changes_agree_with_a_list, setup, teardown),
         cmocka_unit_test_setup_teardown(virtual_routers_have_tables_of_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_table_refuses_and_still_replaces, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_reader_beside_the_writer_sees_whole_entries, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reader_beside_the_writer_sees_whole_entries, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_daemon_is_known_by_interface_and_family, setup, teardown),
     };
 

@@ -60,7 +60,8 @@ int nexthop_table_init(void)
     chosen = mem_map("next hops chosen", FORWARDER_MAX * NEXTHOP_MAX * sizeof *chosen);
     slots = calloc(NEXTHOP_MAX, sizeof *slots);
     n_ids = 1;
-    if (!nexthop_table || !nexthop_address || !marks || !chosen || !slots || nexthop_group_init() || prefix_count_init()) {
+    if (!nexthop_table || !nexthop_address || !marks || !chosen || !slots || nexthop_group_init() ||
+        prefix_count_init()) {
         nexthop_table_fini();
         return -ENOMEM;
     }
@@ -105,8 +106,12 @@ static void word_set(struct nexthop *nh, struct nexthop with)
 
 static void kind_set(struct nexthop *nh, enum nexthop_kind kind)
 {
-    word_set(nh, (struct nexthop){.kind = (uint8_t)kind, .rewrite_at = nh->rewrite_at, .iface = nh->iface,
-                                  .mtu = nh->mtu, .port = nh->port, .head = nh->head});
+    word_set(nh, (struct nexthop){.kind = (uint8_t)kind,
+                                  .rewrite_at = nh->rewrite_at,
+                                  .iface = nh->iface,
+                                  .mtu = nh->mtu,
+                                  .port = nh->port,
+                                  .head = nh->head});
 }
 
 // The way out by `iface`, 0 = none.
@@ -114,8 +119,11 @@ static struct nexthop way_out(enum nexthop_kind kind, uint16_t iface)
 {
     const struct iface *i = iface_get(iface);
 
-    return (struct nexthop){.kind = (uint8_t)kind, .rewrite_at = offsetof(struct nexthop, rewrite), .iface = iface,
-                            .mtu = iface ? i->mtu : 0, .port = iface ? (uint8_t)i->port : 0};
+    return (struct nexthop){.kind = (uint8_t)kind,
+                            .rewrite_at = offsetof(struct nexthop, rewrite),
+                            .iface = iface,
+                            .mtu = iface ? i->mtu : 0,
+                            .port = iface ? (uint8_t)i->port : 0};
 }
 
 static uint32_t id_take(void)
@@ -166,7 +174,8 @@ uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
 uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface)
 {
     thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP || kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_ALIAS);
+    bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP || kind == NEXTHOP_ADJACENCY ||
+           kind == NEXTHOP_ALIAS);
     return nexthop_id_new(kind, iface);
 }
 
@@ -188,8 +197,10 @@ void nexthop_set_kind(uint32_t id, enum nexthop_kind kind)
     kind_set(nh, kind);
 }
 
-// dst MAC, src MAC [, type of the outer tag, TCI] [, 0x8100, TCI], at the end of a rewrite; priorities 0. Returns `head`.
-static uint8_t rewrite_fill(uint8_t rewrite[NEXTHOP_REWRITE], const struct iface *i, const uint8_t dst_mac[6])
+// dst MAC, src MAC [, type of the outer tag, TCI] [, 0x8100, TCI], at the end of a rewrite;
+// priorities 0. Returns `head`.
+static uint8_t rewrite_fill(uint8_t rewrite[NEXTHOP_REWRITE], const struct iface *i,
+                            const uint8_t dst_mac[6])
 {
     uint8_t head = i->outer_vlan ? 22 : i->vlan ? 18 : 14, *at = rewrite + NEXTHOP_REWRITE - head;
 
@@ -201,16 +212,19 @@ static uint8_t rewrite_fill(uint8_t rewrite[NEXTHOP_REWRITE], const struct iface
         memcpy(at + 14, (uint8_t[2]){(uint8_t)(i->outer_vlan >> 8), (uint8_t)i->outer_vlan}, 2);
     }
     if (i->vlan)
-        memcpy(at + head - 6, (uint8_t[4]){0x81, 0x00, (uint8_t)(i->vlan >> 8), (uint8_t)i->vlan}, 4);
+        memcpy(at + head - 6, (uint8_t[4]){0x81, 0x00, (uint8_t)(i->vlan >> 8), (uint8_t)i->vlan},
+               4);
     return head;
 }
 
-static void rewrite_set(uint32_t id, enum nexthop_kind kind, uint16_t iface, const uint8_t dst_mac[6])
+static void rewrite_set(uint32_t id, enum nexthop_kind kind, uint16_t iface,
+                        const uint8_t dst_mac[6])
 {
     struct nexthop *nh = &nexthop_table[id], with = way_out(kind, iface);
 
     thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP || nexthop_word_kind(nh->word) == NEXTHOP_ALIAS);
+    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP ||
+           nexthop_word_kind(nh->word) == NEXTHOP_ALIAS);
     if (!grace_over(slots[id].flip_ticket))
         grace_wait(); // the copy to be filled may still be read
     unsigned copy = nh->rewrite_at == offsetof(struct nexthop, rewrite[0]);
@@ -335,7 +349,8 @@ int nexthop_check(char *why, unsigned n)
     }
     for (size_t i = waiting_head; i < waiting.n; i++)
         if (slots[waiting.item[i].id].state != WAITING) {
-            snprintf(why, n, "N2: id %u waits for its grace period and is in use", waiting.item[i].id);
+            snprintf(why, n, "N2: id %u waits for its grace period and is in use",
+                     waiting.item[i].id);
             return -EINVAL;
         }
     if (live != n_used) {

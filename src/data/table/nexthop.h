@@ -5,7 +5,8 @@
 // line each. Prefix-independent convergence: a MAC that changes, a gateway
 // that gets resolved, a group member that fails change an entry here and touch
 // no prefix. A group is a next hop of kind GROUP whose buckets name others. An alias is one of
-// kind ALIAS, which prefixes with something of their own name instead of the shared one (manager/rib_source.c).
+// kind ALIAS, which prefixes with something of their own name instead of the shared one
+// (manager/rib_source.c).
 //
 // Written by rib_manager, read by every forwarder.
 //
@@ -15,12 +16,15 @@
 //     if kind == ADJACENCY: nexthop_rewrite  nexthop_free(id)   --- RCU ---> id reusable
 //
 // Always true (nexthop_check):
-//   N1  a bucket of a live group names a live next hop that is neither a group nor an alias; a live alias names live
+//   N1  a bucket of a live group names a live next hop that is neither a group nor an alias; a live
+//   alias names live
 //       ones that are no aliases;
 //   N2  an id is reused only a grace period after no FIB and no group names it;
-//   N3  the rewrite that `word` names is complete when `word` says ADJACENCY (release store of `word`, partner:
+//   N3  the rewrite that `word` names is complete when `word` says ADJACENCY (release store of
+//   `word`, partner:
 //       acquire in nexthop_word).
-//   N4  a live group knows the interfaces of all its members (an id that is a member keeps its interface).
+//   N4  a live group knows the interfaces of all its members (an id that is a member keeps its
+//   interface).
 #ifndef TABLE_NEXTHOP_H
 #define TABLE_NEXTHOP_H
 
@@ -36,19 +40,23 @@
 #define NEXTHOP_ALIAS_MAX 21
 
 enum nexthop_kind {
-    NEXTHOP_NONE,        // id 0: no route
-    NEXTHOP_ADJACENCY,   // resolved: rewrite and send
-    NEXTHOP_GROUP,       // choose a member by flow hash
-    NEXTHOP_HOLD,        // gateway not resolved yet: give the packet to neigh_manager
-    NEXTHOP_GLEAN,       // destination is on the link: give the packet to neigh_manager, which resolves it
-    NEXTHOP_LOCAL,       // ours: to the TAP
+    NEXTHOP_NONE,      // id 0: no route
+    NEXTHOP_ADJACENCY, // resolved: rewrite and send
+    NEXTHOP_GROUP,     // choose a member by flow hash
+    NEXTHOP_HOLD,      // gateway not resolved yet: give the packet to neigh_manager
+    NEXTHOP_GLEAN, // destination is on the link: give the packet to neigh_manager, which resolves
+                   // it
+    NEXTHOP_LOCAL, // ours: to the TAP
     NEXTHOP_BLACKHOLE,   // drop silently
     NEXTHOP_UNREACHABLE, // ICMP host unreachable
     NEXTHOP_PROHIBIT,    // ICMP administratively prohibited
     NEXTHOP_FAILED,      // neighbor did not answer: ICMP host unreachable, until tried again
-    NEXTHOP_BROADCAST,   // broadcast address of a subnet of ours: to the TAP, or out of its interface to everybody
-    NEXTHOP_ALIAS,       // stands for another one, and tells what is the prefix's own: MTU, what uRPF asks, where it is counted
-    NEXTHOP_NO_ROUTE,    // as if the table had nothing for it, shorter prefixes included: ICMP net unreachable
+    NEXTHOP_BROADCAST, // broadcast address of a subnet of ours: to the TAP, or out of its interface
+                       // to everybody
+    NEXTHOP_ALIAS,     // stands for another one, and tells what is the prefix's own: MTU, what uRPF
+                       // asks, where it is counted
+    NEXTHOP_NO_ROUTE,  // as if the table had nothing for it, shorter prefixes included: ICMP net
+                       // unreachable
     NEXTHOP_KIND_N
 };
 
@@ -61,9 +69,9 @@ struct nexthop_alias { // of a prefix: never changed
     uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of the routes to it that are not the best
 };
 
-// All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset of the rewrite in
-// use, 2-3 iface, 4-5 mtu, 6 port, 7 head (bytes from the least significant one). The fields of that
-// name are for whoever need not read them together.
+// All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset
+// of the rewrite in use, 2-3 iface, 4-5 mtu, 6 port, 7 head (bytes from the least significant one).
+// The fields of that name are for whoever need not read them together.
 struct nexthop {
     union {
         uint64_t word;
@@ -72,15 +80,19 @@ struct nexthop {
             uint16_t iface; // way out, 0 = none
             uint16_t mtu;   // bytes of layer 3, 0 = none
             uint8_t port;
-            uint8_t head;   // bytes in front of the IP header: 14 untagged, 18 and 22 with one and two VLAN tags
+            uint8_t head; // bytes in front of the IP header: 14 untagged, 18 and 22 with one and
+                          // two VLAN tags
         };
     };
     union {
-        // dst MAC, src MAC [, outer tag] [, 0x8100, TCI], room for the EtherType: `head` bytes at the end of each
+        // dst MAC, src MAC [, outer tag] [, 0x8100, TCI], room for the EtherType: `head` bytes at
+        // the end of each
         uint8_t rewrite[2][NEXTHOP_REWRITE];
         struct {
-            uint64_t word; // low half: first index in nexthop_bucket[]; high half: number of buckets - 1 (power of two)
-            uint16_t iface[NEXTHOP_GROUP_IFACES]; // ways out of its members, 0 = free place; [0] = NEXTHOP_IFACES_MANY: more than fit
+            uint64_t word; // low half: first index in nexthop_bucket[]; high half: number of
+                           // buckets - 1 (power of two)
+            uint16_t iface[NEXTHOP_GROUP_IFACES]; // ways out of its members, 0 = free place; [0] =
+                                                  // NEXTHOP_IFACES_MANY: more than fit
         } group;
         struct nexthop_alias alias;
     };
@@ -92,7 +104,8 @@ int nexthop_table_init(void);
 void nexthop_table_fini(void);
 extern struct nexthop *nexthop_table;    // [NEXTHOP_MAX]
 extern uint16_t *nexthop_bucket;         // [NEXTHOP_BUCKET_MAX]
-extern struct ip_addr *nexthop_address;  // [NEXTHOP_MAX] the neighbor's, family 0 = of none: for redirects
+extern struct ip_addr
+    *nexthop_address; // [NEXTHOP_MAX] the neighbor's, family 0 = of none: for redirects
 
 // --- reader: forwarder, inside a burst ---
 static inline const struct nexthop *nexthop_get(uint32_t id)
@@ -155,41 +168,50 @@ static inline uint16_t nexthop_route_mtu(uint32_t id)
 
     return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.mtu : 0;
 }
-bool nexthop_leads_out(uint32_t id, uint16_t iface); // no alias: by that interface, or some member of the group does
+bool nexthop_leads_out(
+    uint32_t id, uint16_t iface); // no alias: by that interface, or some member of the group does
 
 // --- writer: rib_manager ---
 uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface); // id, or 0 when the table is full
 void nexthop_set_address(uint32_t id, const struct ip_addr *addr); // once, before anything names it
 void nexthop_set_kind(uint32_t id, enum nexthop_kind kind);
-// Complete rewrite towards `dst_mac` out of `iface` (source MAC, VLAN, port and MTU taken from the iface table); then kind = ADJACENCY.
-// Two changes within one grace period wait for it (rcu_synchronize).
+// Complete rewrite towards `dst_mac` out of `iface` (source MAC, VLAN, port and MTU taken from the
+// iface table); then kind = ADJACENCY. Two changes within one grace period wait for it
+// (rcu_synchronize).
 void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6]);
-void nexthop_set_broadcast(uint32_t id, uint16_t iface); // of kind BROADCAST: the rewrite towards everybody on the link
-void nexthop_refresh_iface(uint16_t iface); // MTU, MAC or VLAN of the interface changed: rewrite all adjacencies out of it
-// A new group of n members with weights (>= 1); id, or 0 when full. Resilient: a later nexthop_group_set moves only the
-// buckets it has to. n == 0 is allowed (all buckets 0 = DROP_ECMP_EMPTY); n <= NEXTHOP_MEMBER_MAX; a member
-// named twice gets the sum of its weights. nexthop_group_set: 0, -ENOSPC, -E2BIG, and nothing changed then.
+void nexthop_set_broadcast(
+    uint32_t id, uint16_t iface); // of kind BROADCAST: the rewrite towards everybody on the link
+void nexthop_refresh_iface(
+    uint16_t iface); // MTU, MAC or VLAN of the interface changed: rewrite all adjacencies out of it
+// A new group of n members with weights (>= 1); id, or 0 when full. Resilient: a later
+// nexthop_group_set moves only the buckets it has to. n == 0 is allowed (all buckets 0 =
+// DROP_ECMP_EMPTY); n <= NEXTHOP_MEMBER_MAX; a member named twice gets the sum of its weights.
+// nexthop_group_set: 0, -ENOSPC, -E2BIG, and nothing changed then.
 #define NEXTHOP_MEMBER_MAX 1024
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n);
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
 uint32_t nexthop_alias_new(const struct nexthop_alias *a); // id, or 0 when full
-void nexthop_free(uint32_t id); // caller has removed it from every FIB and group; reusable after a grace period
+void nexthop_free(
+    uint32_t id); // caller has removed it from every FIB and group; reusable after a grace period
 unsigned nexthop_used(void);
 const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", …
 
-// Marks "used lately" kept by forwarders: one byte per id and thread, written only when it differs, so that
-// neigh_manager refreshes what is in use. Epoch moves every few seconds.
+// Marks "used lately" kept by forwarders: one byte per id and thread, written only when it differs,
+// so that neigh_manager refreshes what is in use. Epoch moves every few seconds.
 extern uint8_t *nexthop_used_mark[];     // [forwarder] -> [NEXTHOP_MAX]
 extern uint8_t nexthop_used_epoch;       // rib_manager moves it, forwarders read it once per burst
-bool nexthop_used_since(uint32_t id, unsigned epochs); // any forwarder marked it within the last `epochs` (1..8) epochs
+bool nexthop_used_since(
+    uint32_t id, unsigned epochs); // any forwarder marked it within the last `epochs` (1..8) epochs
 
-// Packets that groups gave each member, counted by forwarders where they choose one: nothing for next hops used alone.
+// Packets that groups gave each member, counted by forwarders where they choose one: nothing for
+// next hops used alone.
 extern uint64_t *nexthop_chosen[];       // [forwarder] -> [NEXTHOP_MAX]
 uint64_t nexthop_chosen_packets(uint32_t id);
 
 // For show: rib_manager.
 uint32_t nexthop_group_size(uint32_t group);                   // buckets
-uint32_t nexthop_group_count(uint32_t group, uint32_t member); // buckets that name it; 0 for member 0
+uint32_t nexthop_group_count(uint32_t group,
+                             uint32_t member); // buckets that name it; 0 for member 0
 
 int nexthop_check(char *why, unsigned n); // 0 or -EINVAL with a sentence
 

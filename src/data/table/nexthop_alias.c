@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_alias.c - what is a prefix's own: its MTU, is it the default route, by which interfaces does it lead, where is it counted?
+// nexthop_alias.c - what is a prefix's own: its MTU, is it the default route, by which interfaces
+// does it lead, where is it counted?
 //
 // Prefixes share next hops, so a next hop cannot say what is particular to one
-// prefix. Those few whose route has an MTU, of which uRPF has to know more, or whose packets are counted, name an alias: it says that and
-// which next hop it stands for. The forwarding path goes through it as it does through a group.
+// prefix. Those few whose route has an MTU, of which uRPF has to know more, or whose packets are
+// counted, name an alias: it says that and which next hop it stands for. The forwarding path goes
+// through it as it does through a group.
 #include <errno.h>
 #include <stdio.h>
 
@@ -35,7 +37,8 @@ int nexthop_alias_check(uint32_t id, char *why, unsigned n)
     for (unsigned i = 0; sound && i < nh->alias.n; i++)
         sound = is_plain(nh->alias.other[i]);
     if (!sound)
-        snprintf(why, n, "N1: alias %u of %u names what is not live or an alias", id, nh->alias.target);
+        snprintf(why, n, "N1: alias %u of %u names what is not live or an alias", id,
+                 nh->alias.target);
     return sound ? 0 : -EINVAL;
 }
 
@@ -44,7 +47,8 @@ static bool group_leads_out(const struct nexthop *nh, uint16_t iface)
     if (__atomic_load_n(&nh->group.iface[0], __ATOMIC_ACQUIRE) == NEXTHOP_IFACES_MANY) {
         uint64_t word = __atomic_load_n(&nh->group.word, __ATOMIC_ACQUIRE);
         for (uint32_t i = 0; i <= word >> 32; i++) {
-            uint32_t member = __atomic_load_n(&nexthop_bucket[(uint32_t)word + i], __ATOMIC_RELAXED);
+            uint32_t member =
+                __atomic_load_n(&nexthop_bucket[(uint32_t)word + i], __ATOMIC_RELAXED);
             if (member && nexthop_word_iface(nexthop_word(nexthop_get(member))) == iface)
                 return true;
         }

@@ -10,7 +10,8 @@
 #include "core/mem.h"
 
 struct nexthop_count *nexthop_counting[FORWARDER_MAX];
-static struct nexthop_count *counts; // [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it
+static struct nexthop_count
+    *counts; // [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it
 
 static struct nexthop_count *all(void)
 {
@@ -21,13 +22,15 @@ int nexthop_count_set(bool on)
 {
     thread_must_be(ROLE_CONTROL);
     if (on && !counts) {
-        struct nexthop_count *c = mem_map("next hops counted", (size_t)FORWARDER_MAX * NEXTHOP_MAX * sizeof *c);
+        struct nexthop_count *c =
+            mem_map("next hops counted", (size_t)FORWARDER_MAX * NEXTHOP_MAX * sizeof *c);
         if (!c)
             return -ENOMEM;
         __atomic_store_n(&counts, c, __ATOMIC_RELEASE);
     }
     for (size_t f = 0; f < FORWARDER_MAX; f++)
-        __atomic_store_n(&nexthop_counting[f], on ? counts + f * NEXTHOP_MAX : NULL, __ATOMIC_RELEASE); // partner: forwarder_poll
+        __atomic_store_n(&nexthop_counting[f], on ? counts + f * NEXTHOP_MAX : NULL,
+                         __ATOMIC_RELEASE); // partner: forwarder_poll
     return 0;
 }
 

@@ -30,7 +30,8 @@
 #define SIZE_LARGEST 4096u
 #define SIZES 7 // 64 << 0..6
 #define TOLERANCE 2         // buckets by which the relation of two members may be off
-#define TOLERANCE_LEAVING 4 // while one leaves and none comes: more than that is a change of weights
+#define TOLERANCE_LEAVING                                                                          \
+    4 // while one leaves and none comes: more than that is a change of weights
 
 uint16_t *nexthop_bucket;
 
@@ -117,7 +118,8 @@ static uint32_t group_size(const struct nexthop *nh)
     return (uint32_t)(nh->group.word >> 32) + 1;
 }
 
-// Release: the buckets are filled before the group leads to them; partner: acquire in nexthop_member.
+// Release: the buckets are filled before the group leads to them; partner: acquire in
+// nexthop_member.
 static void group_publish(struct nexthop *nh, uint32_t start, uint32_t size)
 {
     __atomic_store_n(&nh->group.word, (uint64_t)(size - 1) << 32 | start, __ATOMIC_RELEASE);
@@ -159,7 +161,8 @@ static struct share *neediest(struct share *s, unsigned n, uint32_t size, uint64
     struct share *best = s;
 
     for (unsigned i = 0; i < n; i++)
-        if (s[i].target ? best->target && excess(&s[i], size, sum) < excess(best, size, sum) : best->target != 0)
+        if (s[i].target ? best->target && excess(&s[i], size, sum) < excess(best, size, sum)
+                        : best->target != 0)
             best = &s[i];
     return best;
 }
@@ -175,10 +178,11 @@ static struct share *richest(struct share *s, unsigned n, uint32_t size, uint64_
     return best;
 }
 
-// Buckets for each, in proportion to the weights, at least one, and as near as can be to what each has. Whom the others'
-// leaving entitles to more gets it from what is free, so none that stays loses a bucket when
-// another leaves. Buckets move between members only when two are further than TOLERANCE buckets from
-// their relation (one came, or weights changed), and then until nothing more is gained.
+// Buckets for each, in proportion to the weights, at least one, and as near as can be to what each
+// has. Whom the others' leaving entitles to more gets it from what is free, so none that stays
+// loses a bucket when another leaves. Buckets move between members only when two are further than
+// TOLERANCE buckets from their relation (one came, or weights changed), and then until nothing more
+// is gained.
 static void shares_apportion(struct share *s, unsigned n, uint32_t size)
 {
     uint32_t free_buckets = size;
@@ -196,7 +200,8 @@ static void shares_apportion(struct share *s, unsigned n, uint32_t size)
         neediest(s, n, size, sum)->target++;
     for (;; limit = 1) {
         struct share *to = neediest(s, n, size, sum), *from = richest(s, n, size, sum);
-        if (!from || (to->target && excess(from, size, sum) - excess(to, size, sum) <= limit * (int64_t)sum))
+        if (!from ||
+            (to->target && excess(from, size, sum) - excess(to, size, sum) <= limit * (int64_t)sum))
             break;
         to->target++;
         from->target--;
@@ -259,7 +264,8 @@ static bool has_iface(const uint16_t *list, unsigned n, uint16_t iface)
 }
 
 // The members' interfaces, each once; NEXTHOP_GROUP_IFACES + 1 when there are more than fit.
-static unsigned ifaces_collect(const struct share *s, unsigned n, uint16_t iface[NEXTHOP_GROUP_IFACES + 1])
+static unsigned ifaces_collect(const struct share *s, unsigned n,
+                               uint16_t iface[NEXTHOP_GROUP_IFACES + 1])
 {
     unsigned k = 0;
 
@@ -284,7 +290,8 @@ static void ifaces_set(struct nexthop *nh, const struct share *s, unsigned n)
     for (unsigned i = NEXTHOP_GROUP_IFACES; i-- > 0;)
         if (have[i] && !has_iface(want, k, have[i]) && !(i == 0 && have[0] == NEXTHOP_IFACES_MANY))
             __atomic_store_n(&have[i], 0, __ATOMIC_RELAXED);
-    bool many = have[0] == NEXTHOP_IFACES_MANY; // its place is free only when the others are written
+    bool many =
+        have[0] == NEXTHOP_IFACES_MANY; // its place is free only when the others are written
     for (unsigned w = 0, i = many; w < k; w++) {
         if (has_iface(have, NEXTHOP_GROUP_IFACES, want[w]))
             continue;
@@ -408,7 +415,8 @@ int nexthop_group_check(uint32_t id, char *why, unsigned n)
         }
         uint16_t out = nexthop_table[member].iface;
         if (out && !nexthop_leads_out(id, out)) {
-            snprintf(why, n, "N4: group %u does not know that member %u leads out by interface %u", id, member, out);
+            snprintf(why, n, "N4: group %u does not know that member %u leads out by interface %u",
+                     id, member, out);
             return -EINVAL;
         }
     }

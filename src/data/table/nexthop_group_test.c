@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_group_test.c - groups against a model that counts buckets: who moves, how many, and is it fair
+// nexthop_group_test.c - groups against a model that counts buckets: who moves, how many, and is it
+// fair
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,10 @@
 #include "table/iface.h"
 #include "table/nexthop.h"
 
-enum { MEMBERS = 200, BUCKETS = 4096 }; // the largest group there is: a hash below 4096 names one bucket of any group
+enum {
+    MEMBERS = 200,
+    BUCKETS = 4096
+}; // the largest group there is: a hash below 4096 names one bucket of any group
 
 static uint32_t member[MEMBERS];
 
@@ -38,7 +42,8 @@ static int close_tables(void **state)
     return 0;
 }
 
-// A group, and for each of 4096 hashes whose it is: smaller groups repeat, so counts are in units of 1/4096.
+// A group, and for each of 4096 hashes whose it is: smaller groups repeat, so counts are in units
+// of 1/4096.
 struct picture {
     uint32_t owner[BUCKETS];
     unsigned count[MEMBERS]; // by index into member[]
@@ -111,7 +116,8 @@ static unsigned size_of(uint32_t group)
     return (unsigned)(nexthop_get(group)->group.word >> 32) + 1;
 }
 
-// Each within three buckets of its due, unless tiny weights, which have one bucket at least, take from the others.
+// Each within three buckets of its due, unless tiny weights, which have one bucket at least, take
+// from the others.
 static void is_fair(uint32_t group, const struct set *s, const struct picture *p)
 {
     unsigned unit = BUCKETS / size_of(group);
@@ -127,7 +133,8 @@ static void is_fair(uint32_t group, const struct set *s, const struct picture *p
         double due = size_of(group) * (s->weight[k] / sum), has = (double)p->count[k] / unit;
         assert_true(!s->weight[k] == !p->count[k]);
         if (s->weight[k] && (has < due - 3 - forced || has > due + 3))
-            fail_msg("member %u of weight %u has %.2f of %u buckets, due %.2f", k, s->weight[k], has, size_of(group), due);
+            fail_msg("member %u of weight %u has %.2f of %u buckets, due %.2f", k, s->weight[k],
+                     has, size_of(group), due);
     }
 }
 
@@ -177,9 +184,11 @@ static void random_changes_move_exactly_what_they_must(void **state)
             is_fair(group, &s, after);
             assert_int_equal(moved(before, after), moves_due(before, after));
             if (leaves && moved(before, after) != before->count[k])
-                fail_msg("run %u step %u: leaves n=%u size=%u moved %u had %u", run, step, s.n, size_of(group), moved(before, after), before->count[k]);
+                fail_msg("run %u step %u: leaves n=%u size=%u moved %u had %u", run, step, s.n,
+                         size_of(group), moved(before, after), before->count[k]);
             if (joins && equal && moved(before, after) != after->count[k])
-                fail_msg("run %u step %u: joins n=%u size=%u moved %u has %u", run, step, s.n, size_of(group), moved(before, after), after->count[k]);
+                fail_msg("run %u step %u: joins n=%u size=%u moved %u has %u", run, step, s.n,
+                         size_of(group), moved(before, after), after->count[k]);
             left += leaves;
             joined += joins;
             most = s.n > most ? s.n : most;
@@ -193,7 +202,8 @@ static void random_changes_move_exactly_what_they_must(void **state)
     free(after);
 }
 
-// A group made with n members and one that grew to them one by one: the same shares within two buckets.
+// A group made with n members and one that grew to them one by one: the same shares within two
+// buckets.
 static void a_group_that_grew_is_as_fair_as_a_new_one(void **state)
 {
     struct picture *grown = malloc(sizeof *grown), *made = malloc(sizeof *made);

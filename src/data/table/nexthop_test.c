@@ -86,7 +86,8 @@ static void adjacency_holds_the_complete_rewrite(void **state)
 
 static void refresh_follows_mac_and_mtu_of_the_interface(void **state)
 {
-    uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id), glean = nexthop_new(NEXTHOP_GLEAN, plain->id);
+    uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id),
+             glean = nexthop_new(NEXTHOP_GLEAN, plain->id);
     const struct nexthop *nh = nexthop_get(id);
 
     nexthop_set_adjacency(id, plain->id, (const uint8_t *)"\6\6\6\6\6\6");
@@ -302,7 +303,8 @@ static void change_leaf(unsigned i)
     uint8_t mac[6] = {2, (uint8_t)random()};
 
     if (!leaf[i])
-        leaf[i] = nexthop_new(random() % 2 ? NEXTHOP_HOLD : NEXTHOP_GLEAN, random() % 2 ? plain->id : tagged->id);
+        leaf[i] = nexthop_new(random() % 2 ? NEXTHOP_HOLD : NEXTHOP_GLEAN,
+                              random() % 2 ? plain->id : tagged->id);
     else if (random() % 3)
         nexthop_set_kind(leaf[i], random() % 2 ? NEXTHOP_HOLD : NEXTHOP_FAILED);
     else

@@ -21,11 +21,28 @@
 #define PASSAGE_NODES 28
 
 enum passage_of { PASSAGE_PACKET, PASSAGE_ERROR /* the ICMP error about it */ };
-enum passage_kind { PASSAGE_NO_IP, PASSAGE_PLAIN, PASSAGE_ODD, PASSAGE_LOCAL }; // as ether_in parts packets
+enum passage_kind {
+    PASSAGE_NO_IP,
+    PASSAGE_PLAIN,
+    PASSAGE_ODD,
+    PASSAGE_LOCAL
+}; // as ether_in parts packets
 // How a step ends: the packet goes on to the next one, or that was its end.
-enum passage_end { PASSAGE_ON, PASSAGE_TO_LOCAL /* goes on, may only be delivered here */, PASSAGE_SENT, PASSAGE_PUNTED,
-                   PASSAGE_HELD, PASSAGE_DROPPED };
-enum passage_icmp { PASSAGE_ICMP_NONE, PASSAGE_ICMP_SENT, PASSAGE_ICMP_LIMITED, PASSAGE_ICMP_FORBIDDEN, PASSAGE_RESET_SENT };
+enum passage_end {
+    PASSAGE_ON,
+    PASSAGE_TO_LOCAL /* goes on, may only be delivered here */,
+    PASSAGE_SENT,
+    PASSAGE_PUNTED,
+    PASSAGE_HELD,
+    PASSAGE_DROPPED
+};
+enum passage_icmp {
+    PASSAGE_ICMP_NONE,
+    PASSAGE_ICMP_SENT,
+    PASSAGE_ICMP_LIMITED,
+    PASSAGE_ICMP_FORBIDDEN,
+    PASSAGE_RESET_SENT
+};
 
 struct passage_lookup {
     bool asked;
@@ -106,8 +123,8 @@ static inline const struct passage_step *passage_last(const struct passage *p, e
     return NULL;
 }
 
-// Runs a frame that would come by `port` through the stages without effect, and writes it down: 0 or -errno. The forwarder has
-// it, main passes it to who asks. Control, an online RCU reader.
+// Runs a frame that would come by `port` through the stages without effect, and writes it down: 0
+// or -errno. The forwarder has it, main passes it to who asks. Control, an online RCU reader.
 typedef int passage_explain(uint16_t port, const void *frame, uint32_t n, struct passage *p);
 
 #endif

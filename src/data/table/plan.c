@@ -18,7 +18,8 @@ struct plan_rx_stats plan_rx_sum(uint16_t port, uint16_t queue)
 
     for (unsigned f = 0; f < FORWARDER_MAX; f++) {
         const struct plan_rx_stats *s = &forwarder_slot[f].rx_stats[port][queue];
-        uint32_t depth = __atomic_load_n(&s->depth, __ATOMIC_RELAXED), most = __atomic_load_n(&s->depth_max, __ATOMIC_RELAXED);
+        uint32_t depth = __atomic_load_n(&s->depth, __ATOMIC_RELAXED),
+                 most = __atomic_load_n(&s->depth_max, __ATOMIC_RELAXED);
 
         sum.packets += __atomic_load_n(&s->packets, __ATOMIC_RELAXED);
         sum.bytes += __atomic_load_n(&s->bytes, __ATOMIC_RELAXED);

@@ -25,9 +25,10 @@
 enum plan_wake {
     WAKE_POLL,     // it has to look
     WAKE_READABLE, // `fd` is readable as long as packets wait
-    WAKE_EVENT,    // `fd`, an eventfd, becomes readable with the driver's receive interrupt, which is switched on before sleeping
-    WAKE_EDGE,     // the same, but `fd` tells each event of a file that stays readable (waker_edge_new)
-    WAKE_UIO,      // the same, but `fd` is a UIO device, which counts interrupts in four bytes
+    WAKE_EVENT, // `fd`, an eventfd, becomes readable with the driver's receive interrupt, which is
+                // switched on before sleeping
+    WAKE_EDGE, // the same, but `fd` tells each event of a file that stays readable (waker_edge_new)
+    WAKE_UIO,  // the same, but `fd` is a UIO device, which counts interrupts in four bytes
 };
 
 struct plan_wait {
@@ -44,11 +45,13 @@ struct plan {
     struct plan_rx {
         uint16_t port, queue;
     } rx[PLAN_RX_MAX];
-    uint16_t n_wait; // queues of rx[] that wake who sleeps. n_wait < n_rx: the others have to be polled
+    uint16_t
+        n_wait; // queues of rx[] that wake who sleeps. n_wait < n_rx: the others have to be polled
     struct plan_wait wait[PLAN_RX_MAX];
     uint16_t descriptors; // of the queue that has the fewest
-    // For each port: who owns the transmit queue this forwarder's packets leave by. Own index: send by
-    // tx_queue[port]; another's: hand over through that forwarder's inject ring (ports with fewer queues than forwarders).
+    // For each port: who owns the transmit queue this forwarder's packets leave by. Own index: send
+    // by tx_queue[port]; another's: hand over through that forwarder's inject ring (ports with
+    // fewer queues than forwarders).
     uint8_t tx_owner[PORT_MAX];
     uint16_t tx_queue[PORT_MAX];
 };
@@ -77,19 +80,23 @@ static inline bool plan_wait_is_interrupt(const struct plan_wait *w)
 struct plan_rx_stats { // written by the forwarder, one for each queue
     uint64_t packets, bytes;
     uint64_t depth_samples;       // 0: the driver cannot tell how full the queue is
-    uint32_t depth, depth_max;    // packets that waited when a burst was taken: at the last sample, most of all samples
+    uint32_t depth, depth_max;    // packets that waited when a burst was taken: at the last sample,
+                                  // most of all samples
 };
-// All forwarders' together, each word read atomically: a queue may have moved, and each keeps what it took. Depth: the largest.
+// All forwarders' together, each word read atomically: a queue may have moved, and each keeps what
+// it took. Depth: the largest.
 struct plan_rx_stats plan_rx_sum(uint16_t port, uint16_t queue);
 
-// Three parts on cache lines of their own (128 bytes: CPUs fetch lines in pairs), by who writes them.
+// Three parts on cache lines of their own (128 bytes: CPUs fetch lines in pairs), by who writes
+// them.
 struct forwarder_slot {
     // control:
     struct plan *plan;    // rcu_load by the forwarder once per poll; NULL = nothing to do
     uint8_t stop;         // control sets, forwarder leaves its loop
     uint8_t running;      // forwarder thread exists
     int cpu;
-    // the forwarder, and who gives it work while it sleeps (core/waker.h): wake it after plan, stop, its inject ring
+    // the forwarder, and who gives it work while it sleeps (core/waker.h): wake it after plan,
+    // stop, its inject ring
     struct waker waker;
     // the forwarder alone: receive counters per (port, queue)
     struct plan_rx_stats rx_stats[PORT_MAX][QUEUE_MAX] __attribute__((aligned(128)));
@@ -102,19 +109,26 @@ extern struct forwarder_slot *forwarder_slot; // [FORWARDER_MAX]
 int plan_init(void);
 void plan_fini(void);
 
-// For managers that have a packet for a port: the forwarder whose inject ring takes it, or PLAN_TX_NONE
-// (drop INJECT_NO_FORWARDER). It owns a transmit queue of the port. Written by control, read by any manager per packet.
+// For managers that have a packet for a port: the forwarder whose inject ring takes it, or
+// PLAN_TX_NONE (drop INJECT_NO_FORWARDER). It owns a transmit queue of the port. Written by
+// control, read by any manager per packet.
 extern uint8_t plan_port_home[PORT_MAX];
 static inline uint8_t plan_home(uint16_t port)
 {
-    return port < PORT_MAX ? __atomic_load_n(&plan_port_home[port], __ATOMIC_RELAXED) : PLAN_TX_NONE;
+    return port < PORT_MAX ? __atomic_load_n(&plan_port_home[port], __ATOMIC_RELAXED)
+                           : PLAN_TX_NONE;
 }
 
-enum idle_mode { IDLE_PERFORMANCE /* spin */, IDLE_BALANCED /* spin, then sleep */, IDLE_POWERSAVE /* sleep early and long */ };
+enum idle_mode {
+    IDLE_PERFORMANCE /* spin */,
+    IDLE_BALANCED /* spin, then sleep */,
+    IDLE_POWERSAVE /* sleep early and long */
+};
 extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders read once per poll
 
 // What becomes of IPv4 packets that ask to have route or time recorded (RFC 7126 4.5, 4.7).
 enum ip4_options { IP4_OPTIONS_DROP, IP4_OPTIONS_IGNORE, IP4_OPTIONS_PROCESS };
-extern uint8_t plan_ip4_options; // enum ip4_options; control writes, forwarders read for packets with options
+extern uint8_t
+    plan_ip4_options; // enum ip4_options; control writes, forwarders read for packets with options
 
 #endif

@@ -2,9 +2,9 @@
 // port.c - DPDK ports as forwarders see them: one fixed array, mapped at start
 //
 // Frames with two tags are looked up in two steps: the port's outer_row[] has a row of
-// port_inner[] for each outer VLAN that has sub-interfaces, the row an interface for each inner VLAN.
-// A row that leads nowhere any more is empty, and is given to another outer VLAN
-// when no burst can be looking at it (grace ticket).
+// port_inner[] for each outer VLAN that has sub-interfaces, the row an interface for each inner
+// VLAN. A row that leads nowhere any more is empty, and is given to another outer VLAN when no
+// burst can be looking at it (grace ticket).
 #include "table/port.h"
 
 #include <errno.h>
@@ -46,7 +46,8 @@ void port_table_fini(void)
     rows = NULL;
 }
 
-// A row without entries that nobody can be reading; 0 when there is none. Waits for readers rather than refuse.
+// A row without entries that nobody can be reading; 0 when there is none. Waits for readers rather
+// than refuse.
 static uint16_t row_take(void)
 {
     for (int again = 0; again < 2; again++) {
@@ -60,7 +61,8 @@ static uint16_t row_take(void)
 
 static void entry_store(struct port *p, uint16_t outer, uint16_t vlan, uint16_t value)
 {
-    __atomic_store_n(outer ? &p->outer_row[outer] : &p->vlan_iface[vlan], value, __ATOMIC_RELEASE); // after the interface is complete
+    __atomic_store_n(outer ? &p->outer_row[outer] : &p->vlan_iface[vlan], value,
+                     __ATOMIC_RELEASE); // after the interface is complete
 }
 
 // An entry of the port, and of the members that collect for it if it is a LAG.
@@ -85,7 +87,8 @@ static int lead_pair(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
     uint16_t before = port_inner[row][vlan];
     rows[row].used = rows[row].used + (id != 0) - (before != 0);
     rows[row].was_used = true;
-    __atomic_store_n(&port_inner[row][vlan], id, __ATOMIC_RELEASE); // after the interface is complete
+    __atomic_store_n(&port_inner[row][vlan], id,
+                     __ATOMIC_RELEASE); // after the interface is complete
     entry_set(p, outer, 0, rows[row].used ? row : 0);
     if (!rows[row].used)
         rows[row].ticket = grace_ticket();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // prefix_count.h - packets of single prefixes, for those that are to be counted
 //
-// A counted prefix has a slot here for as long as it is configured, whatever becomes of its route. The FIB leads to an alias
-// (table/nexthop.h) that names the slot, and forwarders count where they go through it (forwarder/fwd_priv.h): each in a row of its
-// own, which readers add up. Prefixes that are not counted have no alias: nothing is done for them.
+// A counted prefix has a slot here for as long as it is configured, whatever becomes of its route.
+// The FIB leads to an alias (table/nexthop.h) that names the slot, and forwarders count where they
+// go through it (forwarder/fwd_priv.h): each in a row of its own, which readers add up. Prefixes
+// that are not counted have no alias: nothing is done for them.
 //
-// rib_manager gives slots out; the configuration and each alias hold theirs. A slot is somebody else's only a grace period
-// after all have let go of it.
+// rib_manager gives slots out; the configuration and each alias hold theirs. A slot is somebody
+// else's only a grace period after all have let go of it.
 #ifndef TABLE_PREFIX_COUNT_H
 #define TABLE_PREFIX_COUNT_H
 
@@ -23,12 +24,13 @@ struct prefix_count {
 int prefix_count_init(void); // 0 or -ENOMEM
 void prefix_count_fini(void);
 
-// --- forwarder: PREFIX_COUNT_MAX of its own; slot 0, of aliases that do not count, means nothing ---
-// `forwarder` = FORWARDER_MAX: of a dry run, which nobody reads.
+// --- forwarder: PREFIX_COUNT_MAX of its own; slot 0, of aliases that do not count, means nothing
+// --- `forwarder` = FORWARDER_MAX: of a dry run, which nobody reads.
 struct prefix_count *prefix_count_row(unsigned forwarder);
 
 // --- rib_manager ---
-uint16_t prefix_count_new(void); // held once, at 0; 0 = all are in use. May wait for a grace period.
+uint16_t
+prefix_count_new(void); // held once, at 0; 0 = all are in use. May wait for a grace period.
 void prefix_count_hold(uint16_t slot); // 0 is fine
 void prefix_count_put(uint16_t slot);  // 0 is fine
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix_count_test.c - slots are held by several, begin at 0, are somebody else's only when all have let go, and are bounded
+// prefix_count_test.c - slots are held by several, begin at 0, are somebody else's only when all
+// have let go, and are bounded
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,9 +81,12 @@ static void the_slot_that_has_been_free_for_longest_is_given_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_of_forwarders_are_added_and_a_dry_run_is_not, open_table, close_table),
-        cmocka_unit_test_setup_teardown(a_slot_is_given_again_at_0_once_all_have_let_go, open_table, close_table),
-        cmocka_unit_test_setup_teardown(the_slot_that_has_been_free_for_longest_is_given_first, open_table, close_table),
+        cmocka_unit_test_setup_teardown(rows_of_forwarders_are_added_and_a_dry_run_is_not,
+                                        open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_slot_is_given_again_at_0_once_all_have_let_go, open_table,
+                                        close_table),
+        cmocka_unit_test_setup_teardown(the_slot_that_has_been_free_for_longest_is_given_first,
+                                        open_table, close_table),
     };
 
     rcu_init();

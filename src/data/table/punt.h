@@ -15,7 +15,8 @@
 // Strict priority, first is best.
 enum punt_class {
     PUNT_BFD,     // BFD: its sessions end within tens of milliseconds
-    PUNT_ROUTING, // BGP, OSPF, IS-IS, RIP, LDP, PIM, VRRP, LACP, LLDP: sessions and adjacencies of minutes
+    PUNT_ROUTING, // BGP, OSPF, IS-IS, RIP, LDP, PIM, VRRP, LACP, LLDP: sessions and adjacencies of
+                  // minutes
     PUNT_NEIGH,   // ARP, neighbor discovery, IGMP and MLD: what the link's hosts say to be found
     PUNT_ICMP,    // the rest of ICMP for our addresses
     PUNT_OTHER,   // everything else
@@ -28,7 +29,8 @@ extern const char *const punt_class_name[PUNT_CLASS_N];
 
 struct punt_limit {
     uint32_t per_s, burst; // packets to the kernel
-    uint32_t queue;        // packets that wait, <= PUNT_QUEUE_MAX; several forwarders may exceed it by a burst each
+    uint32_t queue; // packets that wait, <= PUNT_QUEUE_MAX; several forwarders may exceed it by a
+                    // burst each
 };
 extern const struct punt_limit punt_limit_default[PUNT_CLASS_N];
 

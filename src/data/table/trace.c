@@ -76,7 +76,8 @@ struct passage *trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface)
     struct trace *t = rcu_load(&now);
     struct watch_tag tag = {.port = port, .iface = iface};
 
-    if (!t || __atomic_load_n(&t->taken, __ATOMIC_RELAXED) >= t->count || !(watch_bits(&port_get(port)->watch_rx) >> t->watch & 1) ||
+    if (!t || __atomic_load_n(&t->taken, __ATOMIC_RELAXED) >= t->count ||
+        !(watch_bits(&port_get(port)->watch_rx) >> t->watch & 1) ||
         !watch_wants(&watch_table[t->watch], m, &tag))
         return NULL;
     uint32_t i = __atomic_fetch_add(&t->taken, 1, __ATOMIC_RELAXED);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trace.h - what the stages did with real packets, a bounded number of them
 //
-// One trace at a time. It is a watch at rx (table/watch.h, WATCH_TO_TRACE), which chooses the packets, and an array of
-// passages (table/passage.h), one for each packet up to `count`. A forwarder that receives a packet the watch wants takes the
-// next passage, sends the packet through the stages alone, and marks the passage as written. When all are taken
-// nothing is traced any more, whether or not anybody has looked.
+// One trace at a time. It is a watch at rx (table/watch.h, WATCH_TO_TRACE), which chooses the
+// packets, and an array of passages (table/passage.h), one for each packet up to `count`. A
+// forwarder that receives a packet the watch wants takes the next passage, sends the packet through
+// the stages alone, and marks the passage as written. When all are taken nothing is traced any
+// more, whether or not anybody has looked.
 //
-// Written by control: trace_begin after the watch is there, trace_end before it goes. Read and filled by every forwarder.
+// Written by control: trace_begin after the watch is there, trace_end before it goes. Read and
+// filled by every forwarder.
 #ifndef TABLE_TRACE_H
 #define TABLE_TRACE_H
 
@@ -22,11 +24,12 @@
 
 // --- control ---
 int trace_begin(unsigned watch, unsigned count); // 0; -EBUSY: there is one; -ENOMEM
-void trace_end(void);                            // after a grace period its memory goes back; nothing when there is none
+void trace_end(void); // after a grace period its memory goes back; nothing when there is none
 const struct passage *trace_at(unsigned i);      // NULL: not written yet
 
 // --- forwarders, RCU readers ---
-// A passage for a packet received by `port`; NULL: it is not wanted, or all are taken. trace_done() when it is written.
+// A passage for a packet received by `port`; NULL: it is not wanted, or all are taken. trace_done()
+// when it is written.
 struct passage *trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface);
 void trace_done(struct passage *p);
 

@@ -21,7 +21,8 @@
 
 enum flow_hash_mode { FLOW_HASH_L3, FLOW_HASH_L4, FLOW_HASH_SYMMETRIC, FLOW_HASH_MODES };
 
-// What chooses a flow's member of a group (forwarder/flow_hash.h). One word, so that nobody sees half a change.
+// What chooses a flow's member of a group (forwarder/flow_hash.h). One word, so that nobody sees
+// half a change.
 struct flow_hash {
     uint32_t seed;
     uint8_t mode; // enum flow_hash_mode
@@ -33,10 +34,12 @@ _Static_assert(sizeof(struct flow_hash) == 8, "one word");
 struct vr {
     // reader: forwarder; its FIBs are in vr_fibs
     struct flow_hash flow_hash;
-    // writer: rib_manager; what ICMP errors come from where the interface has no address (RFC 1812 4.3.2.4); 0 = none
+    // writer: rib_manager; what ICMP errors come from where the interface has no address (RFC
+    // 1812 4.3.2.4); 0 = none
     ip4_t addr4;
     uint8_t addr6[16];
-    // the FIBs themselves: rib_manager's, and for any other thread that is no forwarder to look up in
+    // the FIBs themselves: rib_manager's, and for any other thread that is no forwarder to look up
+    // in
     struct fib *fib4, *fib6;
     // writer's own: control
     uint32_t random_seed; // of the flow hash while none is configured
@@ -50,7 +53,8 @@ struct vr {
 int vr_table_init(void);
 void vr_table_fini(void);
 extern struct vr *vr_table; // [VR_MAX]
-// Each one's FIB of a family as readers on a memory node have it; fib_none while it is being made or taken apart. Published by vr_publish.
+// Each one's FIB of a family as readers on a memory node have it; fib_none while it is being made
+// or taken apart. Published by vr_publish.
 extern const struct fib *vr_near[MEM_NODES_MAX][2][VR_MAX];
 
 static inline struct vr *vr_get(uint16_t id)
@@ -58,7 +62,8 @@ static inline struct vr *vr_get(uint16_t id)
     return &vr_table[id];
 }
 
-// The FIBs of a family of all virtual routers, by id, for a forwarder on that memory node: each is read with rcu_load.
+// The FIBs of a family of all virtual routers, by id, for a forwarder on that memory node: each is
+// read with rcu_load.
 static inline const struct fib *const *vr_fibs(uint8_t family, unsigned node)
 {
     return vr_near[node][family == IP6];
@@ -78,13 +83,15 @@ static inline struct flow_hash vr_flow_hash(const struct vr *v)
 }
 
 extern const struct flow_hash flow_hash_default; // seed 0: a random one
-const char *flow_hash_name(unsigned mode);       // "l3", "l4", "symmetric"; NULL behind the last one
-void vr_set_flow_hash(struct vr *v, struct flow_hash h); // control; live: flows may change their member
+const char *flow_hash_name(unsigned mode); // "l3", "l4", "symmetric"; NULL behind the last one
+void vr_set_flow_hash(struct vr *v,
+                      struct flow_hash h); // control; live: flows may change their member
 
 struct vr *vr_find(const char *name); // control; NULL when absent
 struct vr *vr_new(const char *name);  // control; with empty FIBs; NULL with errno
 void vr_free(struct vr *v);           // control; nothing refers to it any more
-// Everybody finds another FIB of the family, or one without routes (NULL). control; rib_manager while a commit waits.
+// Everybody finds another FIB of the family, or one without routes (NULL). control; rib_manager
+// while a commit waits.
 void vr_publish(struct vr *v, uint8_t family, struct fib *f);
 
 #endif

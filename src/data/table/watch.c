@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch.c - copying frames for who watches
 //
-// Slots and both rings lie in one region of mem_map(), so that a capture takes no packet buffer from the ports, and
-// what is not used is not in memory. Frames of a burst are chosen first, then take their slots at once; rings are in RTS mode
-// for the same reason as those of exchange.c.
+// Slots and both rings lie in one region of mem_map(), so that a capture takes no packet buffer
+// from the ports, and what is not used is not in memory. Frames of a burst are chosen first, then
+// take their slots at once; rings are in RTS mode for the same reason as those of exchange.c.
 //
-// A port may have taken the VLAN tag off a frame. Filters and copies see it where it was: rte_bpf reads frames by segments, so
-// such a frame is shown as two, of which the first has addresses and tag (struct tagged).
+// A port may have taken the VLAN tag off a frame. Filters and copies see it where it was: rte_bpf
+// reads frames by segments, so such a frame is shown as two, of which the first has addresses and
+// tag (struct tagged).
 #include "table/watch.h"
 
 #include <errno.h>
@@ -100,7 +101,8 @@ unsigned watch_take(unsigned index, struct watch_slot **slot, unsigned n)
 
 void watch_give_back(unsigned index, struct watch_slot **slot, unsigned n)
 {
-    rte_ring_enqueue_burst(watch_table[index].empty, (void **)slot, n, NULL); // has room for all slots there are
+    rte_ring_enqueue_burst(watch_table[index].empty, (void **)slot, n,
+                           NULL); // has room for all slots there are
 }
 
 // --- who has frames ---
@@ -171,7 +173,8 @@ static void copy_frame(struct watch_slot *s, uint32_t snap, struct rte_mbuf *m)
     s->kept = at;
 }
 
-unsigned watch_copy(unsigned index, enum watch_point point, struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n)
+unsigned watch_copy(unsigned index, enum watch_point point, struct rte_mbuf *const *pkt,
+                    const struct watch_tag *tag, unsigned n)
 {
     const struct watch *w = &watch_table[index];
     struct watch_count *c = &watch_count[thread_slot()][index];

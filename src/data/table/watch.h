@@ -7,18 +7,22 @@
 //     punt  for the kernel, with the class
 //
 // A watch is a capture (its frames are copied into slots of its own memory, which control or
-// tap_manager reads) or a mirror to a port (its frames are copied and sent). Each is one bit: in struct port's watch_rx and watch_tx, and in
-// watch_drop and watch_punt. The bit is looked at once for a burst; without watches that is all they cost.
+// tap_manager reads) or a mirror to a port (its frames are copied and sent). Each is one bit: in
+// struct port's watch_rx and watch_tx, and in watch_drop and watch_punt. The bit is looked at once
+// for a burst; without watches that is all they cost.
 //
-// A watch may be one that samples (`every`, at rx): of the packets of a port each forwarder passes over a random number, 0 to
-// 2 * (every - 1), takes the next, and so on; looking whether it is a burst's turn is all that the others cost. A sample tells where the packet is
-// to go (tag.way, out, gateway).
+// A watch may be one that samples (`every`, at rx): of the packets of a port each forwarder passes
+// over a random number, 0 to 2 * (every - 1), takes the next, and so on; looking whether it is a
+// burst's turn is all that the others cost. A sample tells where the packet is to go (tag.way, out,
+// gateway).
 //
-// A watch never delays what it sees. A frame for which there is no empty slot, no buffer or no room in
-// the port is counted as missed. Slots: `empty` --forwarder copies--> `full` --reader--> `empty`.
+// A watch never delays what it sees. A frame for which there is no empty slot, no buffer or no room
+// in the port is counted as missed. Slots: `empty` --forwarder copies--> `full` --reader-->
+// `empty`.
 //
-// Written by control: watch_new, then the bits; when they are taken back, watch_free after a grace period. Read by every
-// forwarder, and by the managers that drop packets. Each thread counts for itself.
+// Written by control: watch_new, then the bits; when they are taken back, watch_free after a grace
+// period. Read by every forwarder, and by the managers that drop packets. Each thread counts for
+// itself.
 #ifndef TABLE_WATCH_H
 #define TABLE_WATCH_H
 
@@ -32,14 +36,20 @@
 #include "core/thread.h"
 #include "table/limits.h"
 
-#define WATCH_MAX 16      // bits 0..15; higher bits of the words below are free for others who look at frames
+#define WATCH_MAX                                                                                  \
+    16 // bits 0..15; higher bits of the words below are free for others who look at frames
 #define WATCH_SNAP_MAX 9728 // the largest frame of a port, with tags
 #define WATCH_SLOTS_MAX 16384
 
 enum watch_point { WATCH_RX, WATCH_TX, WATCH_DROP, WATCH_PUNT, WATCH_POINT_N };
 extern const char *const watch_point_name[WATCH_POINT_N]; // "rx"
 
-enum watch_to { WATCH_TO_NOBODY, WATCH_TO_SLOTS, WATCH_TO_PORT, WATCH_TO_TRACE /* table/trace.h */ };
+enum watch_to {
+    WATCH_TO_NOBODY,
+    WATCH_TO_SLOTS,
+    WATCH_TO_PORT,
+    WATCH_TO_TRACE /* table/trace.h */
+};
 
 struct watch_tag { // what is known of a frame beside its bytes
     uint16_t port;  // PORT_NONE = unknown
@@ -73,7 +83,7 @@ struct watch {
     uint16_t iface;                   // only frames of this interface, 0 = of any
     uint32_t snap;                    // bytes kept of a frame
     uint32_t every;                   // samples one packet in so many, 0 = no sampling
-    uint8_t sample;                   // only of interfaces whose policy has this bit of enum iface_sample
+    uint8_t sample; // only of interfaces whose policy has this bit of enum iface_sample
     uint64_t seed;                    // of the random numbers
     const struct rte_bpf *filter;     // NULL: all
     uint64_t (*filter_code)(void *m); // the same as machine code, where there is a compiler for it
@@ -95,21 +105,23 @@ extern uint32_t watch_drop, watch_punt; // bits, like port.watch_rx and watch_tx
 extern uint32_t watch_sampling;         // bits of the watches that sample
 
 // --- control ---
-// `w`, with its fields to ... filter_code filled in, becomes a watch with n_slots slots (0 unless to == WATCH_TO_SLOTS), a
-// power of two. Its index, or -errno: -EBUSY: there are WATCH_MAX already.
+// `w`, with its fields to ... filter_code filled in, becomes a watch with n_slots slots (0 unless
+// to == WATCH_TO_SLOTS), a power of two. Its index, or -errno: -EBUSY: there are WATCH_MAX already.
 int watch_new(const struct watch *w, unsigned n_slots);
 void watch_free(unsigned index); // no bit of it is set, a grace period is over, no slot is in use
 struct watch_count watch_sum(unsigned index);
 static inline void watch_bit_set(uint32_t *word, unsigned index, bool on)
 {
     if (on)
-        __atomic_or_fetch(word, 1u << index, __ATOMIC_RELEASE); // partner: the acquiring loads of who offers frames
+        __atomic_or_fetch(word, 1u << index,
+                          __ATOMIC_RELEASE); // partner: the acquiring loads of who offers frames
     else
         __atomic_and_fetch(word, ~(1u << index), __ATOMIC_RELAXED);
 }
 
 // --- the one reader of a watch with slots ---
-// At most n copied frames, oldest first of each thread; they are the reader's until it gives them back.
+// At most n copied frames, oldest first of each thread; they are the reader's until it gives them
+// back.
 unsigned watch_take(unsigned index, struct watch_slot **slot, unsigned n);
 void watch_give_back(unsigned index, struct watch_slot **slot, unsigned n);
 
@@ -118,8 +130,10 @@ static inline uint32_t watch_bits(const uint32_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
-// Offers n <= BURST_MAX frames to watch `index` with slots, at `point`. The frames stay the caller's, unchanged. How many were copied.
-unsigned watch_copy(unsigned index, enum watch_point point, struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n);
+// Offers n <= BURST_MAX frames to watch `index` with slots, at `point`. The frames stay the
+// caller's, unchanged. How many were copied.
+unsigned watch_copy(unsigned index, enum watch_point point, struct rte_mbuf *const *pkt,
+                    const struct watch_tag *tag, unsigned n);
 // Whether the watch wants the frame.
 bool watch_wants(const struct watch *w, struct rte_mbuf *m, const struct watch_tag *tag);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm.c - what is wrong now: thresholds with hysteresis, and what was wrong lately
 //
-// Few alarms are raised at a time, so they are a list. One that is over moves to the history, a ring; one that is raised
-// again within the history counts on.
+// Few alarms are raised at a time, so they are a list. One that is over moves to the history, a
+// ring; one that is raised again within the history counts on.
 #include "alarm/alarm.h"
 
 #include <errno.h>
@@ -19,33 +19,81 @@
 #include "event/event.h"
 
 const struct alarm_kind alarm_kind[ALARM_N] = {
-    [ALARM_LEDGER] = {"ledger", "critical", "packets",
-                      "packets appeared or disappeared without being counted: a bug in kamueed; please report it", {true, 1, 0}},
-    [ALARM_FIB_DIVERGENCE] = {"fib-divergence", "major", "prefixes in an hour",
-                              "audits found and repaired differences between kernel and FIB: see show audit", {true, 1, 0}},
-    [ALARM_TABLE] = {"table", "major", "percent", "a table is nearly full; entries that do not fit are rejected and logged", {true, 80, 70}},
-    [ALARM_BUFFERS] = {"buffers", "major", "percent",
-                       "almost all packet buffers are in use; increase memory, or use fewer descriptors", {true, 95, 90}},
-    [ALARM_PUNT_DROPS] = {"punt-drops", "major", "packets in a minute",
-                          "packets for the control plane are being dropped: see show punt", {true, 1000, 0}},
-    [ALARM_LINK_FLAPPING] = {"link-flapping", "major", "changes in a minute", "the port's link is flapping", {true, 5, 0}},
-    [ALARM_LAG_DEGRADED] = {"lag-degraded", "major", "members out of use",
-                            "the LAG has fewer members in use than configured: show lag shows why; check the link, and LACP at the other end",
+    [ALARM_LEDGER] = {"ledger",
+                      "critical",
+                      "packets",
+                      "packets appeared or disappeared without being counted: a bug in kamueed; "
+                      "please report it",
+                      {true, 1, 0}},
+    [ALARM_FIB_DIVERGENCE] =
+        {"fib-divergence",
+         "major",
+         "prefixes in an hour",
+         "audits found and repaired differences between kernel and FIB: see show audit",
+         {true, 1, 0}},
+    [ALARM_TABLE] = {"table",
+                     "major",
+                     "percent",
+                     "a table is nearly full; entries that do not fit are rejected and logged",
+                     {true, 80, 70}},
+    [ALARM_BUFFERS] =
+        {"buffers",
+         "major",
+         "percent",
+         "almost all packet buffers are in use; increase memory, or use fewer descriptors",
+         {true, 95, 90}},
+    [ALARM_PUNT_DROPS] = {"punt-drops",
+                          "major",
+                          "packets in a minute",
+                          "packets for the control plane are being dropped: see show punt",
+                          {true, 1000, 0}},
+    [ALARM_LINK_FLAPPING] = {"link-flapping",
+                             "major",
+                             "changes in a minute",
+                             "the port's link is flapping",
+                             {true, 5, 0}},
+    [ALARM_LAG_DEGRADED] = {"lag-degraded",
+                            "major",
+                            "members out of use",
+                            "the LAG has fewer members in use than configured: show lag shows why; "
+                            "check the link, and LACP at the other end",
                             {true, 1, 0}},
-    [ALARM_OFFLOAD_CUT] = {"offload-cut", "major", "segments in a minute",
-                           "segments longer than the link MTU are being dropped: on the sender run ethtool -K DEV tso off gso off", {true, 1, 0}},
-    [ALARM_TEMPERATURE] = {"temperature", "critical", "degrees Celsius", "the port's device or optical module is too hot",
+    [ALARM_OFFLOAD_CUT] = {"offload-cut",
+                           "major",
+                           "segments in a minute",
+                           "segments longer than the link MTU are being dropped: on the sender run "
+                           "ethtool -K DEV tso off gso off",
+                           {true, 1, 0}},
+    [ALARM_TEMPERATURE] = {"temperature",
+                           "critical",
+                           "degrees Celsius",
+                           "the port's device or optical module is too hot",
                            {true, 90, 80}},
     [ALARM_STALL] = {"stall", "critical", "seconds", "the thread is stuck", {true, 5, 1}},
-    [ALARM_NETLINK_OVERRUN] = {"netlink-overrun", "minor", "overruns in ten minutes",
-                               "the kernel lost netlink messages and tables were dumped again; increase netlink receive-buffer", {true, 1, 0}},
-    [ALARM_ROUTING_DAEMON] = {"routing-daemon", "major", "seconds",
-                              "the routing daemon has fewer routes than expected, or no longer reads the kernel's route messages; packets "
-                              "follow the kernel's routes", {true, 30, 0}},
-    [ALARM_KERNEL_STATE] = {"kernel-state", "major", "attribute",
-                            "Linux state that affects where packets go is not followed; audit and the log show what it is and the remedy", {true, 1, 0}},
-    [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed", "major", "rules and routes",
-                                  "forwarding does not follow them, but Linux does: see show audit", {true, 1, 0}},
+    [ALARM_NETLINK_OVERRUN] = {"netlink-overrun",
+                               "minor",
+                               "overruns in ten minutes",
+                               "the kernel lost netlink messages and tables were dumped again; "
+                               "increase netlink receive-buffer",
+                               {true, 1, 0}},
+    [ALARM_ROUTING_DAEMON] = {"routing-daemon",
+                              "major",
+                              "seconds",
+                              "the routing daemon has fewer routes than expected, or no longer "
+                              "reads the kernel's route messages; packets "
+                              "follow the kernel's routes",
+                              {true, 30, 0}},
+    [ALARM_KERNEL_STATE] = {"kernel-state",
+                            "major",
+                            "attribute",
+                            "Linux state that affects where packets go is not followed; audit and "
+                            "the log show what it is and the remedy",
+                            {true, 1, 0}},
+    [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed",
+                                  "major",
+                                  "rules and routes",
+                                  "forwarding does not follow them, but Linux does: see show audit",
+                                  {true, 1, 0}},
 };
 
 static struct {
@@ -83,13 +131,15 @@ void alarm_message(const struct alarm *a, struct text *t)
 {
     const struct alarm_kind *k = &alarm_kind[a->name];
 
-    text_printf(t, "%s%s%" PRIu64 " %s: %s", a->subject, a->subject[0] ? ": " : "", a->value, k->unit, k->sentence);
+    text_printf(t, "%s%s%" PRIu64 " %s: %s", a->subject, a->subject[0] ? ": " : "", a->value,
+                k->unit, k->sentence);
 }
 
 const struct alarm_silence *alarm_silenced(const struct alarm *a)
 {
     vec_foreach (&state.silence, s)
-        if (s->name == a->name && (!s->subject[0] || !strcmp(s->subject, a->subject)) && s->until_wall_ns > state.wall_ns)
+        if (s->name == a->name && (!s->subject[0] || !strcmp(s->subject, a->subject)) &&
+            s->until_wall_ns > state.wall_ns)
             return s;
     return NULL;
 }
@@ -100,7 +150,8 @@ int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, c
     size_t n = 0;
 
     thread_must_be(ROLE_CONTROL);
-    for (size_t i = 0; i < state.silence.n; i++) { // those that are over go, and the one that this takes the place of
+    for (size_t i = 0; i < state.silence.n;
+         i++) { // those that are over go, and the one that this takes the place of
         struct alarm_silence *s = &state.silence.item[i];
         if (s->until_wall_ns > state.wall_ns && (s->name != name || strcmp(s->subject, subject)))
             state.silence.item[n++] = *s;
@@ -111,7 +162,8 @@ int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, c
     if (n == ALARM_SILENCES)
         return -ENOSPC;
     mine = vec_push(&state.silence);
-    *mine = (struct alarm_silence){.name = name, .until_wall_ns = state.wall_ns + seconds * NS_PER_SECOND};
+    *mine = (struct alarm_silence){.name = name,
+                                   .until_wall_ns = state.wall_ns + seconds * NS_PER_SECOND};
     snprintf(mine->subject, sizeof mine->subject, "%s", subject);
     snprintf(mine->by, sizeof mine->by, "%s", by);
     return 0;
@@ -125,12 +177,14 @@ static void tell(const struct alarm *a, bool raised)
 
     alarm_message(a, &t);
     if (raised)
-        log_warning("alarm: raised: name=%s subject=\"%s\" severity=%s message=\"%s\"", k->name, a->subject, k->severity,
-                    text_str(&t));
+        log_warning("alarm: raised: name=%s subject=\"%s\" severity=%s message=\"%s\"", k->name,
+                    a->subject, k->severity, text_str(&t));
     else
-        log_notice("alarm: cleared: name=%s subject=\"%s\" peak=%" PRIu64, k->name, a->subject, a->peak);
-    event_publish("alarm-change", json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", k->name, "subject", a->subject, "status", status,
-                                     "severity", k->severity, "message", text_str(&t)));
+        log_notice("alarm: cleared: name=%s subject=\"%s\" peak=%" PRIu64, k->name, a->subject,
+                   a->peak);
+    event_publish("alarm-change",
+                  json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", k->name, "subject", a->subject,
+                            "status", status, "severity", k->severity, "message", text_str(&t)));
     text_free(&t);
 }
 
@@ -155,7 +209,11 @@ static void raise(enum alarm_name name, const char *subject, uint64_t value)
 {
     struct alarm *a = vec_push(&state.active);
 
-    *a = (struct alarm){.name = name, .value = value, .peak = value, .raised_wall_ns = state.wall_ns, .round = state.round,
+    *a = (struct alarm){.name = name,
+                        .value = value,
+                        .peak = value,
+                        .raised_wall_ns = state.wall_ns,
+                        .round = state.round,
                         .count = raised_before(name, subject) + 1};
     snprintf(a->subject, sizeof a->subject, "%s", subject);
     state.raised_total[name]++;
@@ -169,7 +227,8 @@ static void over(size_t i)
 
     *a = state.active.item[i];
     a->cleared_wall_ns = state.wall_ns;
-    memmove(&state.active.item[i], &state.active.item[i + 1], (state.active.n - i - 1) * sizeof *state.active.item);
+    memmove(&state.active.item[i], &state.active.item[i + 1],
+            (state.active.n - i - 1) * sizeof *state.active.item);
     state.active.n--;
     if (a->told)
         tell(a, false);

@@ -8,8 +8,9 @@
 //     alarm_observe(ALARM_BUFFERS, "pool", 80)  <= clear: over
 //     alarm_round_end()                         what was not observed any more is over, too
 //
-// Raised and over, an alarm is logged, published as an event and kept in the history. One that an operator has silenced for a time
-// is kept, but told and counted by alarm_active() only once the time is over and it still is. Control role.
+// Raised and over, an alarm is logged, published as an event and kept in the history. One that an
+// operator has silenced for a time is kept, but told and counted by alarm_active() only once the
+// time is over and it still is. Control role.
 #ifndef ALARM_ALARM_H
 #define ALARM_ALARM_H
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm_daemon.c - looks whether routing daemons are silent
 //
-// What is expected is configured (alarm/routing_daemon.h); nothing is looked at otherwise. Two things tell:
+// What is expected is configured (alarm/routing_daemon.h); nothing is looked at otherwise. Two
+// things tell:
 //
-//     "red bgp"      fewer routes of the protocol than expected: bgpd has ended, its sessions are down, or it was told so
-//     "red netlink"  nobody but us reads the kernel's announcements of routes in the namespace of the virtual router: zebra or BIRD
-//                    has ended (the kernel keeps its routes), or hangs, and what it is told stays unread
+//     "red bgp"      fewer routes of the protocol than expected: bgpd has ended, its sessions are
+//     down, or it was told so "red netlink"  nobody but us reads the kernel's announcements of
+//     routes in the namespace of the virtual router: zebra or BIRD
+//                    has ended (the kernel keeps its routes), or hangs, and what it is told stays
+//                    unread
 //
-// The alarm's value is for how long it has been so, of the time it is expected. A reader hangs when something waits for it and no
-// less than at the look before. A second program that reads (`ip monitor`) hides that one of them has gone.
+// The alarm's value is for how long it has been so, of the time it is expected. A reader hangs when
+// something waits for it and no less than at the look before. A second program that reads (`ip
+// monitor`) hides that one of them has gone.
 #include "alarm/alarm_daemon.h"
 
 #include <stdio.h>
@@ -80,7 +84,8 @@ void alarm_daemon_answered(uint16_t vr, const struct rib_stats *r)
         o->routes[p] = r->by_protocol4[p] + r->by_protocol6[p];
 }
 
-static void observe(const char *vr, const char *what, struct silence *s, bool silent, uint64_t now_ns)
+static void observe(const char *vr, const char *what, struct silence *s, bool silent,
+                    uint64_t now_ns)
 {
     char subject[ALARM_SUBJECT];
 
@@ -129,7 +134,8 @@ void alarm_daemon_look(uint64_t now_ns)
         if (o && o->known) {
             if (o->round != round_now)
                 look_readers(v, o, now_ns);
-            observe(v->name, item->protocol, &o->protocol[p], o->routes[p] < item->minimum_routes, now_ns);
+            observe(v->name, item->protocol, &o->protocol[p], o->routes[p] < item->minimum_routes,
+                    now_ns);
         }
         if (o)
             o->round = round_now;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm_watch.c - looks once a second at what alarms are about
 //
-// Nothing here costs a forwarder anything: counters are read where they stand. rib_manager is asked for the numbers of one
-// virtual router at a time; how long it takes to answer tells whether it still comes round.
+// Nothing here costs a forwarder anything: counters are read where they stand. rib_manager is asked
+// for the numbers of one virtual router at a time; how long it takes to answer tells whether it
+// still comes round.
 #include "alarm/alarm_watch.h"
 
 #include <event2/event.h>
@@ -53,21 +54,24 @@ static struct {
     uint64_t imbalance[LEDGER_LOOKS];
     unsigned n_looks;
     struct window divergence, punt[PUNT_CLASS_N], overruns[VR_MAX];
-    uint64_t overruns_now[VR_MAX], unfollowed[VR_MAX], polls[FORWARDER_MAX], came_round_ns[FORWARDER_MAX];
+    uint64_t overruns_now[VR_MAX], unfollowed[VR_MAX], polls[FORWARDER_MAX],
+        came_round_ns[FORWARDER_MAX];
     VEC(struct port_watch) port;
     VEC(struct memory_watch) memory;
     uint64_t slow_ns, asked_ns, round_ns; // asked_ns 0: no answer is to come
     unsigned vr;                          // asked about, or next
 } watch;
 
-// Under traffic the two sides of the ledger differ by what is between two counters: what is missing is what they always differ by.
+// Under traffic the two sides of the ledger differ by what is between two counters: what is missing
+// is what they always differ by.
 static void look_ledger(void)
 {
     struct ledger l;
     uint64_t least = UINT64_MAX;
 
     ledger_read(&l, LEDGER_TRIES);
-    watch.imbalance[watch.n_looks++ % LEDGER_LOOKS] = (uint64_t)(l.imbalance < 0 ? -l.imbalance : l.imbalance);
+    watch.imbalance[watch.n_looks++ % LEDGER_LOOKS] =
+        (uint64_t)(l.imbalance < 0 ? -l.imbalance : l.imbalance);
     for (unsigned i = 0; i < LEDGER_LOOKS; i++)
         least = watch.imbalance[i] < least ? watch.imbalance[i] : least;
     alarm_observe(ALARM_LEDGER, "", least);
@@ -112,7 +116,8 @@ static void look_punt(uint64_t now_ns)
         struct counter_punt sum = counter_sum_punt(c);
 
         watch.punt[c].span_s = 60;
-        alarm_observe(ALARM_PUNT_DROPS, punt_class_name[c], window_grown(&watch.punt[c], sum.policed + sum.full, now_ns));
+        alarm_observe(ALARM_PUNT_DROPS, punt_class_name[c],
+                      window_grown(&watch.punt[c], sum.policed + sum.full, now_ns));
     }
 }
 
@@ -152,8 +157,10 @@ static void look_ports(uint64_t now_ns, bool slow)
     for (unsigned i = 0; i < n; i++) {
         struct port_watch *p = port_of(name[i]);
 
-        alarm_observe(ALARM_LINK_FLAPPING, name[i], window_grown(&p->flaps, port_manager_link_changes(name[i]), now_ns));
-        alarm_observe(ALARM_OFFLOAD_CUT, name[i], window_grown(&p->cut, port_manager_offload(name[i]).cut, now_ns));
+        alarm_observe(ALARM_LINK_FLAPPING, name[i],
+                      window_grown(&p->flaps, port_manager_link_changes(name[i]), now_ns));
+        alarm_observe(ALARM_OFFLOAD_CUT, name[i],
+                      window_grown(&p->cut, port_manager_offload(name[i]).cut, now_ns));
         if (slow && port_manager_temperature(name[i], &p->celsius))
             p->celsius = INT32_MIN;
         if (p->celsius > 0)
@@ -210,7 +217,8 @@ static void look_threads(uint64_t now_ns)
     for (unsigned i = 0; i < n; i++)
         if (t[i].forwarder >= 0)
             look_forwarder(&t[i], now_ns);
-    alarm_observe(ALARM_STALL, "rib_manager", watch.asked_ns ? (now_ns - watch.asked_ns) / NS_PER_SECOND : 0);
+    alarm_observe(ALARM_STALL, "rib_manager",
+                  watch.asked_ns ? (now_ns - watch.asked_ns) / NS_PER_SECOND : 0);
 }
 
 static void answered(void *ctx, const struct rib_stats *r)
@@ -281,7 +289,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     struct timespec wall;
 
     clock_gettime(CLOCK_REALTIME, &wall);
-    alarm_watch_look(clock_now_ns(), (uint64_t)wall.tv_sec * NS_PER_SECOND + (uint64_t)wall.tv_nsec);
+    alarm_watch_look(clock_now_ns(),
+                     (uint64_t)wall.tv_sec * NS_PER_SECOND + (uint64_t)wall.tv_nsec);
 }
 
 void alarm_watch_start(struct event_base *loop)

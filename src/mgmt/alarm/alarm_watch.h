@@ -9,6 +9,7 @@ struct event_base;
 
 void alarm_watch_start(struct event_base *loop);
 void alarm_watch_stop(void);
-void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns); // what the timer does; for tests, with a clock of their own
+void alarm_watch_look(
+    uint64_t now_ns, uint64_t wall_ns); // what the timer does; for tests, with a clock of their own
 
 #endif

@@ -4,7 +4,8 @@
 //     struct window w = {.span_s = 60};
 //     grown = window_grown(&w, counter, now_ns);    within the last minute, to a sixtieth of it
 //
-// The first look counts from there: what was before is not lately; unless `begun` says that the counter is known to begin with 0.
+// The first look counts from there: what was before is not lately; unless `begun` says that the
+// counter is known to begin with 0.
 #ifndef ALARM_ALARM_WINDOW_H
 #define ALARM_ALARM_WINDOW_H
 
@@ -24,7 +25,8 @@ struct window {
 
 static inline uint64_t window_grown(struct window *w, uint64_t counter, uint64_t now_ns)
 {
-    uint64_t slice = now_ns / (w->span_s * NS_PER_SECOND / WINDOW_SLICES), steps = w->begun ? slice - w->slice : WINDOW_SLICES;
+    uint64_t slice = now_ns / (w->span_s * NS_PER_SECOND / WINDOW_SLICES),
+             steps = w->begun ? slice - w->slice : WINDOW_SLICES;
 
     for (uint64_t i = 0; i < steps && i < WINDOW_SLICES; i++)
         w->before[(slice + WINDOW_SLICES - i) % WINDOW_SLICES] = w->begun ? w->last : counter;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // apply.c - from one model to another through the managers: all or nothing
 //
-// The difference of two models becomes a list of steps (apply_step.h), which each area says in its apply_X.c.
-// The order (apply_plan) is the one in which nothing is ever used after it went
-// or before it came: access lists come or change; multicast routes and counted prefixes go, queues leave threads, vports go, interfaces leave virtual
-// routers that go, ports go, virtual routers go; then all of it comes in the
-// opposite order. A thing that cannot be changed in place (a vport's VLAN, a
-// virtual router's namespace) goes and comes.
+// The difference of two models becomes a list of steps (apply_step.h), which each area says in its
+// apply_X.c. The order (apply_plan) is the one in which nothing is ever used after it went or
+// before it came: access lists come or change; multicast routes and counted prefixes go, queues
+// leave threads, vports go, interfaces leave virtual routers that go, ports go, virtual routers go;
+// then all of it comes in the opposite order. A thing that cannot be changed in place (a vport's
+// VLAN, a virtual router's namespace) goes and comes.
 //
-// Between two steps others are served (aside_pause): they see what is so far, and change nothing of it.
+// Between two steps others are served (aside_pause): they see what is so far, and change nothing of
+// it.
 #include "apply/apply.h"
 
 
@@ -84,7 +85,8 @@ static void undo(const struct plan_steps *p, size_t done)
         aside_pause();
         if (!step_run(&p->step.item[done], false, err, sizeof err))
             continue;
-        log_error("config: not undone: what=\"%s\" error=\"%s\"", step_subject(&p->step.item[done], subject, sizeof subject), err);
+        log_error("config: not undone: what=\"%s\" error=\"%s\"",
+                  step_subject(&p->step.item[done], subject, sizeof subject), err);
     }
 }
 
@@ -100,7 +102,8 @@ int apply_change(const struct model *from, const struct model *to, struct errors
         char err[256] = "";
 
         work_at(&w, i + 1, p.step.n);
-        aside_pause(); // not behind the last one, which may close the listener that the answer goes to
+        aside_pause(); // not behind the last one, which may close the listener that the answer goes
+                       // to
         if (aside_stopped()) {
             errors_add(e, 0, "kamueed is stopping: the change was not completed");
             r = -ECANCELED; // nothing is undone, since all of it ends

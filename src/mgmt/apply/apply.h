@@ -12,8 +12,8 @@
 void apply_plan(struct plan_steps *p, const struct model *from, const struct model *to);
 void apply_plan_free(struct plan_steps *p);
 
-// Carries out what differs. 0; or -errno with the manager's sentence and its line added to `e`, and what had been done
-// undone.
+// Carries out what differs. 0; or -errno with the manager's sentence and its line added to `e`, and
+// what had been done undone.
 int apply_change(const struct model *from, const struct model *to, struct errors *e);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // apply_acl.c - steps of access lists and address sets, and of what they are bound to
 //
-// acl_manager has everything ready (acl_gate.c), so that the step itself is one short call, forwards or backwards. Only at
-// the start, and when a commit is taken back because it cannot be kept on disk, nobody has asked, and it waits.
+// acl_manager has everything ready (acl_gate.c), so that the step itself is one short call,
+// forwards or backwards. Only at the start, and when a commit is taken back because it cannot be
+// kept on disk, nobody has asked, and it waits.
 #include "apply/apply_acl.h"
 
 #include <errno.h>
@@ -69,7 +70,8 @@ static int run_bind(const struct step *s, const void *from, const void *to, char
 static const struct step_kind bind_kind = {"interface", run_bind};
 static const struct model_acls none;
 
-void step_bind_acls(struct plan_steps *p, const char *interface, const struct model_acls *from, const struct model_acls *to, unsigned line)
+void step_bind_acls(struct plan_steps *p, const char *interface, const struct model_acls *from,
+                    const struct model_acls *to, unsigned line)
 {
     if (memcmp(from ? from : &none, to ? to : &none, sizeof none))
         step_add(p, &bind_kind, interface, from ? from : &none, to ? to : &none, line);

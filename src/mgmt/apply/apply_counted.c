@@ -12,7 +12,8 @@
 static int run_counted(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     const struct model_counted *c = to ? to : from;
-    int e = to ? rib_manager_counted_add(c->vr, &c->prefix) : rib_manager_counted_del(c->vr, &c->prefix);
+    int e = to ? rib_manager_counted_add(c->vr, &c->prefix)
+               : rib_manager_counted_del(c->vr, &c->prefix);
 
     if (e == -ENOSPC)
         snprintf(err, n, "at most %u prefixes can be counted", PREFIX_COUNT_MAX - 1);

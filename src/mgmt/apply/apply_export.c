@@ -21,7 +21,8 @@ static int run_ipfix(const struct step *s, const void *from, const void *to, cha
     return ipfix_set(to, err, n);
 }
 
-static const struct step_kind snmp_kind = {"snmp", run_snmp}, sflow_kind = {"sflow", run_sflow}, ipfix_kind = {"ipfix", run_ipfix};
+static const struct step_kind snmp_kind = {"snmp", run_snmp}, sflow_kind = {"sflow", run_sflow},
+                              ipfix_kind = {"ipfix", run_ipfix};
 
 void plan_export(struct plan_steps *p)
 {

@@ -28,7 +28,8 @@ static int run_vport(const struct step *s, const void *from, const void *to, cha
     return iface_manager_add_vport(s->name, v->port, v->tags, v->mtu, v->vr, err, n);
 }
 
-static int run_vport_mtu(const struct step *s, const void *from, const void *to, char *err, size_t n)
+static int run_vport_mtu(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
 {
     return iface_manager_set_mtu(s->name, ((const struct model_vport *)to)->mtu, err, n);
 }
@@ -43,30 +44,35 @@ static int run_policy(const struct step *s, const void *from, const void *to, ch
     return iface_manager_set_policy(s->name, to, err, n);
 }
 
-static int run_description(const struct step *s, const void *from, const void *to, char *err, size_t n)
+static int run_description(const struct step *s, const void *from, const void *to, char *err,
+                           size_t n)
 {
     return iface_manager_set_description(s->name, to, err, n);
 }
 
 static const struct step_kind port_kind = {"port", run_port}, vport_kind = {"vport", run_vport},
-                              vport_mtu_kind = {"vport", run_vport_mtu}, iface_vr_kind = {"interface", run_vr},
-                              policy_kind = {"interface", run_policy}, description_kind = {"interface", run_description};
+                              vport_mtu_kind = {"vport", run_vport_mtu},
+                              iface_vr_kind = {"interface", run_vr},
+                              policy_kind = {"interface", run_policy},
+                              description_kind = {"interface", run_description};
 static const struct iface_policy no_policy;
 
-static void add_vr(struct plan_steps *p, const char *name, const char *from, const char *to, unsigned line)
+static void add_vr(struct plan_steps *p, const char *name, const char *from, const char *to,
+                   unsigned line)
 {
     if (strcmp(from, to))
         step_add(p, &iface_vr_kind, name, from, to, line);
 }
 
-static void add_policy(struct plan_steps *p, const char *name, const struct iface_policy *from, const struct iface_policy *to,
-                       unsigned line)
+static void add_policy(struct plan_steps *p, const char *name, const struct iface_policy *from,
+                       const struct iface_policy *to, unsigned line)
 {
     if (memcmp(from, to, sizeof *from))
         step_add(p, &policy_kind, name, from, to, line);
 }
 
-static void add_description(struct plan_steps *p, const char *name, const char *from, const char *to, unsigned line)
+static void add_description(struct plan_steps *p, const char *name, const char *from,
+                            const char *to, unsigned line)
 {
     if (strcmp(from, to))
         step_add(p, &description_kind, name, from, to, line);
@@ -74,7 +80,8 @@ static void add_description(struct plan_steps *p, const char *name, const char *
 
 static bool device_same(const struct model_port *a, const struct model_port *b)
 {
-    return !a->config.lag.mode == !b->config.lag.mode && !strcmp(a->config.devargs, b->config.devargs) &&
+    return !a->config.lag.mode == !b->config.lag.mode &&
+           !strcmp(a->config.devargs, b->config.devargs) &&
            !strcmp(a->config.netns, b->config.netns);
 }
 
@@ -101,8 +108,9 @@ static bool port_same(const struct model_port *a, const struct model_port *b) //
 
     return device_same(a, b) && x->rx_queues == y->rx_queues && x->tx_queues == y->tx_queues &&
            x->rx_descriptors == y->rx_descriptors && x->tx_descriptors == y->tx_descriptors &&
-           x->rx_mode == y->rx_mode && x->mtu == y->mtu && x->promiscuous == y->promiscuous && x->enabled == y->enabled &&
-           x->has_mac == y->has_mac && (!x->has_mac || !memcmp(x->mac, y->mac, 6)) && !memcmp(&x->lag, &y->lag, sizeof x->lag);
+           x->rx_mode == y->rx_mode && x->mtu == y->mtu && x->promiscuous == y->promiscuous &&
+           x->enabled == y->enabled && x->has_mac == y->has_mac &&
+           (!x->has_mac || !memcmp(x->mac, y->mac, 6)) && !memcmp(&x->lag, &y->lag, sizeof x->lag);
 }
 
 static bool vport_stays(const struct plan_steps *p, const struct model_vport *a,
@@ -168,11 +176,13 @@ static void plan_ports(struct plan_steps *p)
     }
     for (int lag = 0; lag <= 1; lag++) // behind their members, of which they have their MAC
         vec_foreach (&p->to->port, i)
-            if (!i->config.lag.mode == !lag && !port_stays(p, model_find_port(p->from, i->config.name), i))
+            if (!i->config.lag.mode == !lag &&
+                !port_stays(p, model_find_port(p->from, i->config.name), i))
                 step_add(p, &port_kind, i->config.name, NULL, i, i->line);
 }
 
-// Where an interface that stayed is now: plan_interfaces_going took it out of virtual routers that go.
+// Where an interface that stayed is now: plan_interfaces_going took it out of virtual routers that
+// go.
 static const char *vr_now(const struct plan_steps *p, const char *old)
 {
     return vr_name_stays(p, old) ? old : VR_DEFAULT_NAME;
@@ -183,16 +193,22 @@ static void plan_policies(struct plan_steps *p)
     vec_foreach (&p->to->port, i) {
         const struct model_port *old = model_find_port(p->from, i->config.name);
 
-        add_policy(p, i->config.name, port_stays(p, old, i) ? &old->policy : &no_policy, &i->policy, i->policy_line);
-        add_description(p, i->config.name, port_stays(p, old, i) ? old->description : "", i->description, i->policy_line);
-        step_bind_acls(p, i->config.name, port_stays(p, old, i) ? &old->acls : NULL, &i->acls, i->policy_line);
+        add_policy(p, i->config.name, port_stays(p, old, i) ? &old->policy : &no_policy, &i->policy,
+                   i->policy_line);
+        add_description(p, i->config.name, port_stays(p, old, i) ? old->description : "",
+                        i->description, i->policy_line);
+        step_bind_acls(p, i->config.name, port_stays(p, old, i) ? &old->acls : NULL, &i->acls,
+                       i->policy_line);
     }
     vec_foreach (&p->to->vport, v) {
         const struct model_vport *old = model_find_vport(p->from, v->name);
 
-        add_policy(p, v->name, vport_stays(p, old, v) ? &old->policy : &no_policy, &v->policy, v->policy_line);
-        add_description(p, v->name, vport_stays(p, old, v) ? old->description : "", v->description, v->policy_line);
-        step_bind_acls(p, v->name, vport_stays(p, old, v) ? &old->acls : NULL, &v->acls, v->policy_line);
+        add_policy(p, v->name, vport_stays(p, old, v) ? &old->policy : &no_policy, &v->policy,
+                   v->policy_line);
+        add_description(p, v->name, vport_stays(p, old, v) ? old->description : "", v->description,
+                        v->policy_line);
+        step_bind_acls(p, v->name, vport_stays(p, old, v) ? &old->acls : NULL, &v->acls,
+                       v->policy_line);
     }
 }
 
@@ -203,7 +219,8 @@ void plan_interfaces_coming(struct plan_steps *p)
     vec_foreach (&p->to->port, i) {
         const struct model_port *old = model_find_port(p->from, i->config.name);
 
-        add_vr(p, i->config.name, port_stays(p, old, i) ? vr_now(p, old->vr) : VR_DEFAULT_NAME, i->vr, i->vr_line);
+        add_vr(p, i->config.name, port_stays(p, old, i) ? vr_now(p, old->vr) : VR_DEFAULT_NAME,
+               i->vr, i->vr_line);
     }
     vec_foreach (&p->to->vport, v) {
         const struct model_vport *old = model_find_vport(p->from, v->name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // apply_leaf_test.c - no leaf of the configuration is read and then forgotten
 //
-// One configuration has every leaf of the schema at a value that is not its default. Each leaf in turn is taken away, or
-// given another value where it must be there: the change must make a step.
+// One configuration has every leaf of the schema at a value that is not its default. Each leaf in
+// turn is taken away, or given another value where it must be there: the change must make a step.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,32 +21,43 @@
 
 static const char everything[] =
     "set memory 512\nset huge-pages never\nset log-level debug\nset fib-engine lpm\n"
-    "set port p0 kernel-interface eth0 force true namespace there rx-queues 3 tx-queues 2 rx-descriptors 512 tx-descriptors 512\n"
+    "set port p0 kernel-interface eth0 force true namespace there rx-queues 3 tx-queues 2 "
+    "rx-descriptors 512 tx-descriptors 512\n"
     "set port p0 rx-mode poll mtu 9000 mac 02:00:00:00:00:07 promiscuous false enabled false\n"
     "set port p1 devargs net_null1\nset port p2 devargs net_null2\nset port p3 devargs net_null3\n"
-    "set port p4 devargs net_null4\nset port p5 devargs net_null5\nset port p6 devargs net_null6\nset port p7 devargs net_null7\n"
+    "set port p4 devargs net_null4\nset port p5 devargs net_null5\nset port p6 devargs "
+    "net_null6\nset port p7 devargs net_null7\n"
     "set port p8 devargs net_null8\n"
-    "set port lag0 lag mode active-backup primary p4\nset port lag0 lag member p4\nset port lag0 lag member p5\n"
-    "set port lag1 lag min-links 2\nset port lag1 lag lacp rate slow activity passive system-priority 7\n"
-    "set port lag1 lag member p6\nset port lag1 lag member p7\nset port lag2 lag mode active-backup\nset port lag2 lag member p8\n"
+    "set port lag0 lag mode active-backup primary p4\nset port lag0 lag member p4\nset port lag0 "
+    "lag member p5\n"
+    "set port lag1 lag min-links 2\nset port lag1 lag lacp rate slow activity passive "
+    "system-priority 7\n"
+    "set port lag1 lag member p6\nset port lag1 lag member p7\nset port lag2 lag mode "
+    "active-backup\nset port lag2 lag member p8\n"
     "set port p0 mirror rx to port p2\nset port p1 mirror both to tap mon0\n"
-    "set vport v1 port p0 outer-vlan 9 vlan 1 tpid 0x8100 mtu 1400\nset interface v1 vr blue\nset vport v2 port p2 vlan 2\n"
-    "set vr red namespace red\nset vr blue table 7 fib-engine dir24_8 flow-hash symmetric flow-label true flow-hash-seed 5 acl in a out b\n"
+    "set vport v1 port p0 outer-vlan 9 vlan 1 tpid 0x8100 mtu 1400\nset interface v1 vr blue\nset "
+    "vport v2 port p2 vlan 2\n"
+    "set vr red namespace red\nset vr blue table 7 fib-engine dir24_8 flow-hash symmetric "
+    "flow-label true flow-hash-seed 5 acl in a out b\n"
     "set interface p1 description uplink vr red urpf ipv4 strict ipv6 loose allow-default true\n"
     "set interface p1 redirect true sflow true ipfix true directed-broadcast true acl in a out b\n"
     "set address-set s prefix 192.0.2.0/24\nset address-set f file /etc/set\n"
     "set acl a default permit\nset acl b file /etc/list\n"
     "set mirror-session m to port p2\nset mirror-session t to tap mon1\n"
-    "set acl a rule 1 permit tcp from 10.0.0.0/8 port 1 to 10.0.0.0/8 port 80 established description web\n"
+    "set acl a rule 1 permit tcp from 10.0.0.0/8 port 1 to 10.0.0.0/8 port 80 established "
+    "description web\n"
     "set acl a rule 2 permit tcp from set s to set s tcp-flags syn dscp ef\n"
     "set acl a rule 3 permit icmp from any to any icmp-type echo-request\n"
     "set acl a rule 4 permit ip from any to any first-fragment\n"
     "set acl a rule 5 permit ip from any to any log every 7\n"
     "set acl a rule 6 permit udp from any to any police 100 burst 10\n"
-    "set acl a rule 7 permit ip from any to any mirror m\nset acl a rule 8 permit ip from any to any redirect to 192.0.2.1\n"
+    "set acl a rule 7 permit ip from any to any mirror m\nset acl a rule 8 permit ip from any to "
+    "any redirect to 192.0.2.1\n"
     "set acl-limit memory 77 build-time 7\n"
-    "set thread 1 forwarder port p0 rx-queue 0\nset thread 1 forwarder port p0 rx-queue 2\nset thread 2 forwarder port p0 rx-queue 1\n"
-    "set forwarding idle performance ipv4-options process latency-sample 61 flow-hash l3 flow-label false flow-hash-seed 7 acl in b out a\n"
+    "set thread 1 forwarder port p0 rx-queue 0\nset thread 1 forwarder port p0 rx-queue 2\nset "
+    "thread 2 forwarder port p0 rx-queue 1\n"
+    "set forwarding idle performance ipv4-options process latency-sample 61 flow-hash l3 "
+    "flow-label false flow-hash-seed 7 acl in b out a\n"
     "set punt icmp rate 7 burst 8 queue 99\n"
     "set multicast route default 239.1.1.1 any input p2 output p0 ttl 9\n"
     "set icmp rate 7 burst 8 total-rate 9 total-burst 10\n"
@@ -56,9 +67,12 @@ static const char everything[] =
     "set counters nexthop true\nset counters prefix default 192.0.2.0/24\n"
     "set metrics listen 127.0.0.1 port 7001\nset web listen 127.0.0.1 port 7002\n"
     "set netlink receive-buffer 500000\nset snmp agentx /x link-notifications false\n"
-    "set sflow sample-rate 7 polling-interval 7 agent-address 192.0.2.9 collector 192.0.2.1 port 7\n"
-    "set ipfix sample-rate 7 active-timeout 7 inactive-timeout 6 template-interval 7 flows 1024 observation-domain 7 collector 192.0.2.1 port 8\n"
-    "set api listen 127.0.0.1 port 7003 tls true\nset api tls certificate /c key /k client-ca /a\nset api tokens /t\n"
+    "set sflow sample-rate 7 polling-interval 7 agent-address 192.0.2.9 collector 192.0.2.1 port "
+    "7\n"
+    "set ipfix sample-rate 7 active-timeout 7 inactive-timeout 6 template-interval 7 flows 1024 "
+    "observation-domain 7 collector 192.0.2.1 port 8\n"
+    "set api listen 127.0.0.1 port 7003 tls true\nset api tls certificate /c key /k client-ca "
+    "/a\nset api tokens /t\n"
     "set api client c role admin\nset api group read-only r operator o admin a\n";
 
 // Leaves that must be there: another value. The rest is taken away.
@@ -87,7 +101,8 @@ static const struct {
     {"/kamuee:api/listen/tls", "false"},
     {"/kamuee:api/client/role", "operator"},
 };
-// Leaves whose change makes no step: the first two are read when kamueed starts, the third allows what a check refuses.
+// Leaves whose change makes no step: the first two are read when kamueed starts, the third allows
+// what a check refuses.
 static const char *const no_step[] = {"/kamuee:memory", "/kamuee:huge-pages", "/kamuee:port/force"};
 
 static struct lyd_node *tree_of(const char *text)
@@ -130,8 +145,10 @@ static size_t steps_between(const struct model *from, const struct model *to)
     return n;
 }
 
-// The whole tree without this node, or with another value in it. NULL: such a configuration is refused.
-static struct model *model_without(struct lyd_node *tree, const struct lyd_node *node, const char *value)
+// The whole tree without this node, or with another value in it. NULL: such a configuration is
+// refused.
+static struct model *model_without(struct lyd_node *tree, const struct lyd_node *node,
+                                   const char *value)
 {
     struct lyd_node *copy = NULL, *at = NULL;
     char *path = lyd_path(node, LYD_PATH_STD, NULL, 0);
@@ -208,7 +225,9 @@ static unsigned try_leaves(struct walk *w, const struct lysc_node *parent)
         w->tried = w->stepless = 0;
         try_each(w, w->tree);
         if (!w->tried && !lysc_is_key(s)) // others may refer to the entry of a key
-            fail_msg("%s: not in `everything`, or cannot be taken away: give it another value in `instead`", path);
+            fail_msg("%s: not in `everything`, or cannot be taken away: give it another value in "
+                     "`instead`",
+                     path);
         if (w->stepless && !has_no_step(path))
             fail_msg("%s: a change of it makes no step", path);
         if (!w->stepless && has_no_step(path))
@@ -244,7 +263,11 @@ static void expect_order(const struct model *from, const struct model *to, const
         const struct step *s = &p.step.item[i];
 
         if (s->kind->what[0]) // not a setting
-            text_printf(&t, "%s %s\n", !s->from ? "add" : !s->to ? "del" : "set", step_subject(s, subject, sizeof subject));
+            text_printf(&t, "%s %s\n",
+                        !s->from ? "add"
+                        : !s->to ? "del"
+                                 : "set",
+                        step_subject(s, subject, sizeof subject));
     }
     apply_plan_free(&p);
     assert_string_equal(text_str(&t), expected);
@@ -259,26 +282,32 @@ static void steps_come_in_the_safe_order(void **state)
     struct model *all = config_model_of(&tree, &e), *empty = config_model_of(&none, &e);
 
     assert_int_equal(e.n, 0);
-    expect_order(empty, all,
-                 "set access lists\nset vr default\nset vr default\nadd vr blue\nadd vr red\nadd port p0\n"
-                 "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port p7\nadd port p8\n"
-                 "add port lag0\nadd port lag1\nadd port lag2\n"
-                 "set interface p1\nadd vport v1\nadd vport v2\n"
-                 "set interface lag0\nset interface lag1\nset interface lag2\nset interface p0\nset interface p1\nset interface p1\n"
-                 "set interface p1\nset interface p2\n"
-                 "set interface p3\nset interface v1\nset interface v2\nset thread\nadd mirror of port p0\n"
-                 "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\nadd multicast route\n"
-                 "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
-    expect_order(all, empty,
-                 "set access lists\ndel multicast route\ndel counters prefix\ndel mirror of port p0\n"
-                 "del mirror of port p1\ndel mirror-session m\ndel mirror-session t\nset interface v1\n"
-                 "del vport v1\nset interface v2\ndel vport v2\nset interface lag0\ndel port lag0\nset interface lag1\n"
-                 "del port lag1\nset interface lag2\ndel port lag2\nset interface p0\ndel port p0\n"
-                 "set interface p1\nset interface p1\nset interface p1\nset interface p1\ndel port p1\n"
-                 "set interface p2\ndel port p2\nset interface p3\ndel port p3\ndel port p4\ndel port p5\ndel port p6\ndel port p7\n"
-                 "del port p8\ndel vr blue\ndel vr red\n"
-                 "set vr default\nset vr default\nset thread\ndel metrics\ndel web\nset snmp\nset sflow\n"
-                 "set ipfix\nset api\n");
+    expect_order(
+        empty, all,
+        "set access lists\nset vr default\nset vr default\nadd vr blue\nadd vr red\nadd port p0\n"
+        "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port "
+        "p7\nadd port p8\n"
+        "add port lag0\nadd port lag1\nadd port lag2\n"
+        "set interface p1\nadd vport v1\nadd vport v2\n"
+        "set interface lag0\nset interface lag1\nset interface lag2\nset interface p0\nset "
+        "interface p1\nset interface p1\n"
+        "set interface p1\nset interface p2\n"
+        "set interface p3\nset interface v1\nset interface v2\nset thread\nadd mirror of port p0\n"
+        "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\nadd multicast route\n"
+        "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
+    expect_order(
+        all, empty,
+        "set access lists\ndel multicast route\ndel counters prefix\ndel mirror of port p0\n"
+        "del mirror of port p1\ndel mirror-session m\ndel mirror-session t\nset interface v1\n"
+        "del vport v1\nset interface v2\ndel vport v2\nset interface lag0\ndel port lag0\nset "
+        "interface lag1\n"
+        "del port lag1\nset interface lag2\ndel port lag2\nset interface p0\ndel port p0\n"
+        "set interface p1\nset interface p1\nset interface p1\nset interface p1\ndel port p1\n"
+        "set interface p2\ndel port p2\nset interface p3\ndel port p3\ndel port p4\ndel port "
+        "p5\ndel port p6\ndel port p7\n"
+        "del port p8\ndel vr blue\ndel vr red\n"
+        "set vr default\nset vr default\nset thread\ndel metrics\ndel web\nset snmp\nset sflow\n"
+        "set ipfix\nset api\n");
     model_free(all);
     model_free(empty);
     lyd_free_all(tree);

@@ -10,7 +10,8 @@ static int run_listen(const struct step *s, const void *from, const void *to, ch
     return 0;
 }
 
-static const struct step_kind listen_kind[LISTEN_N] = {[LISTEN_METRICS] = {"metrics", run_listen}, [LISTEN_WEB] = {"web", run_listen}};
+static const struct step_kind listen_kind[LISTEN_N] = {
+    [LISTEN_METRICS] = {"metrics", run_listen}, [LISTEN_WEB] = {"web", run_listen}};
 
 // All that go before any comes: one may take the other's port.
 void plan_listens(struct plan_steps *p)

@@ -14,14 +14,17 @@ static int run_mirror(const struct step *s, const void *from, const void *to, ch
     return 0;
 }
 
-static const struct step_kind mirror_kind = {"mirror of port", run_mirror}, session_kind = {"mirror-session", run_mirror};
+static const struct step_kind mirror_kind = {"mirror of port", run_mirror},
+                              session_kind = {"mirror-session", run_mirror};
 
-static void add(struct plan_steps *p, const struct model_mirror *from, const struct model_mirror *to)
+static void add(struct plan_steps *p, const struct model_mirror *from,
+                const struct model_mirror *to)
 {
     const struct mirror *m = to ? &to->mirror : &from->mirror;
     bool is_session = m->session[0];
 
-    step_add(p, is_session ? &session_kind : &mirror_kind, is_session ? m->session : m->port, from, to, to ? to->line : 0);
+    step_add(p, is_session ? &session_kind : &mirror_kind, is_session ? m->session : m->port, from,
+             to, to ? to->line : 0);
 }
 
 void plan_mirrors_going(struct plan_steps *p)

@@ -9,13 +9,16 @@
 #include "apply/apply_vr.h"
 #include "rib/rib_manager.h"
 
-static int run_multicast(const struct step *s, const void *from, const void *to, char *err, size_t n)
+static int run_multicast(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
 {
     const struct model_multicast *old = from, *new = to;
-    int e = new ? rib_manager_multicast_set(new->vr, &new->route) : rib_manager_multicast_del(old->vr, &old->route.key);
+    int e = new ? rib_manager_multicast_set(new->vr, &new->route)
+                : rib_manager_multicast_del(old->vr, &old->route.key);
 
     if (e == -ENOSPC)
-        snprintf(err, n, "a virtual router can have at most %u multicast routes and joined groups", MULTICAST_MAX);
+        snprintf(err, n, "a virtual router can have at most %u multicast routes and joined groups",
+                 MULTICAST_MAX);
     else if (e)
         snprintf(err, n, "%s", strerror(-e));
     return e;

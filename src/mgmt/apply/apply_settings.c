@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // apply_settings.c - steps of what a configuration has once
 //
-// Each setting is a step of its own: a step that fails has changed nothing, and those before it are undone.
+// Each setting is a step of its own: a step that fails has changed nothing, and those before it are
+// undone.
 #include "apply/apply_settings.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@ struct setting {
     struct step_kind kind; // first: a step finds its setting by it
     size_t at, size;       // in struct model_settings
     int (*set)(const struct model_settings *s, char *err, size_t n);
-    bool (*same)(const struct model_settings *a, const struct model_settings *b); // NULL = compare the bytes
+    bool (*same)(const struct model_settings *a,
+                 const struct model_settings *b); // NULL = compare the bytes
 };
 
 static int set_journal(const struct model_settings *s, char *err, size_t n)
@@ -99,14 +101,18 @@ static int set_daemons(const struct model_settings *s, char *err, size_t n)
     return 0;
 }
 
-static int run_setting(const struct step *step, const void *from, const void *to, char *err, size_t n)
+static int run_setting(const struct step *step, const void *from, const void *to, char *err,
+                       size_t n)
 {
     return ((const struct setting *)step->kind)->set(to, err, n);
 }
 
 // What is refused names itself, so `what` is empty.
-#define SETTING(member, set, same) \
-    {{"", run_setting}, offsetof(struct model_settings, member), sizeof(((struct model_settings *)0)->member), set, same}
+#define SETTING(member, set, same)                                                                 \
+    {                                                                                              \
+        {"", run_setting}, offsetof(struct model_settings, member),                                \
+            sizeof(((struct model_settings *)0)->member), set, same                                \
+    }
 static const struct setting settings[] = {
     SETTING(journal_mib, set_journal, NULL),
     SETTING(latency_sample, set_latency_sample, NULL),
@@ -122,9 +128,11 @@ static const struct setting settings[] = {
     SETTING(daemons, set_daemons, NULL),
 };
 
-static bool same(const struct setting *s, const struct model_settings *a, const struct model_settings *b)
+static bool same(const struct setting *s, const struct model_settings *a,
+                 const struct model_settings *b)
 {
-    return s->same ? s->same(a, b) : !memcmp((const char *)a + s->at, (const char *)b + s->at, s->size);
+    return s->same ? s->same(a, b)
+                   : !memcmp((const char *)a + s->at, (const char *)b + s->at, s->size);
 }
 
 void plan_settings(struct plan_steps *p)

@@ -4,10 +4,11 @@
 
 #include <stdio.h>
 
-void step_add(struct plan_steps *p, const struct step_kind *kind, const char *name, const void *from, const void *to,
-              unsigned line)
+void step_add(struct plan_steps *p, const struct step_kind *kind, const char *name,
+              const void *from, const void *to, unsigned line)
 {
-    *vec_push(&p->step) = (struct step){.kind = kind, .name = name, .from = from, .to = to, .line = line};
+    *vec_push(&p->step) =
+        (struct step){.kind = kind, .name = name, .from = from, .to = to, .line = line};
 }
 
 int step_run(const struct step *s, bool forward, char *err, size_t n)

@@ -22,13 +22,15 @@ struct step;
 
 struct step_kind {
     const char *what; // "port": with the name, whom a manager's sentence is about
-    // Gets the thing from one state to the other, one of which may be NULL. 0 or -errno with a sentence.
+    // Gets the thing from one state to the other, one of which may be NULL. 0 or -errno with a
+    // sentence.
     int (*run)(const struct step *s, const void *from, const void *to, char *err, size_t n);
 };
 
 struct step {
     const struct step_kind *kind;
-    const void *from, *to; // what they are is the kind's to know; they live as long as the two models
+    const void *from,
+        *to; // what they are is the kind's to know; they live as long as the two models
     const char *name;      // of the thing; "" when there is only one
     unsigned line;
 };
@@ -44,8 +46,8 @@ struct plan_steps {
     struct assignments before, between, after; // apply_thread.c
 };
 
-void step_add(struct plan_steps *p, const struct step_kind *kind, const char *name, const void *from, const void *to,
-              unsigned line);
+void step_add(struct plan_steps *p, const struct step_kind *kind, const char *name,
+              const void *from, const void *to, unsigned line);
 int step_run(const struct step *s, bool forward, char *err, size_t n);
 const char *step_subject(const struct step *s, char *buf, size_t n); // "port p0"; returns buf
 

@@ -115,46 +115,61 @@ static const char rich[] =
     "1\n"
     "set interface p1 vr red\nset interface v1 vr red\nset interface v2 vr blue\n"
     "set counters prefix default 192.0.2.0/24\nset counters prefix red 2001:db8::/32\n"
-    "set multicast route red 239.1.1.1 any input p1 output v1 ttl 9\nset multicast route default ff1e::1 2001:db8::1 input p0\n"
+    "set multicast route red 239.1.1.1 any input p1 output v1 ttl 9\nset multicast route default "
+    "ff1e::1 2001:db8::1 input p0\n"
     "set thread 1 forwarder port p0 rx-queue 0\nset thread 2 forwarder port p0 rx-queue 1\nset "
     "thread 2 forwarder port p1 rx-queue 0\n";
 
 static void a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router(void **state)
 {
 #define BASE "set port p0 devargs net_null0\nset port p1 devargs net_null1\n"
-    static const char a[] = BASE "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p1\n";
+    static const char a[] =
+        BASE "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p1\n";
 
-    assert_int_equal(try_pair(a, BASE "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p1 ttl 5\n"), 1);
-    assert_int_equal(try_pair(a, BASE "set multicast route default 239.1.1.1 10.0.0.1 input p1 output p0\n"), 1);
-    assert_int_equal(try_pair(a, BASE "set multicast route default 239.1.1.1 any input p0 output p1\n"), 2);
+    assert_int_equal(
+        try_pair(a,
+                 BASE "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p1 ttl 5\n"),
+        1);
+    assert_int_equal(
+        try_pair(a, BASE "set multicast route default 239.1.1.1 10.0.0.1 input p1 output p0\n"), 1);
+    assert_int_equal(
+        try_pair(a, BASE "set multicast route default 239.1.1.1 any input p0 output p1\n"), 2);
     assert_int_equal(try_pair(a, a), 0);
     try_pair(a, BASE "set vr red table 9\nset interface p0 vr red\nset interface p1 vr red\n"
                      "set multicast route red 239.1.1.1 10.0.0.1 input p0 output p1\n");
-    try_pair(BASE "set vr red table 9\nset interface p0 vr red\nset multicast route red 239.1.1.1 any input p0\n",
-             BASE "set vr red table 10\nset interface p0 vr red\nset multicast route red 239.1.1.1 any input p0\n");
+    try_pair(BASE "set vr red table 9\nset interface p0 vr red\nset multicast route red 239.1.1.1 "
+                  "any input p0\n",
+             BASE "set vr red table 10\nset interface p0 vr red\nset multicast route red 239.1.1.1 "
+                  "any input p0\n");
 }
 
 static void a_counted_prefix_moves_with_its_virtual_router(void **state)
 {
-    static const char a[] = "set vr red table 9\nset counters prefix red 192.0.2.0/24\nset counters prefix default 192.0.2.0/24\n";
+    static const char a[] = "set vr red table 9\nset counters prefix red 192.0.2.0/24\nset "
+                            "counters prefix default 192.0.2.0/24\n";
 
     assert_int_equal(try_pair(a, a), 0);
-    assert_int_equal(try_pair(a, "set vr red table 9\nset counters prefix red 192.0.2.0/25\nset counters prefix default 192.0.2.0/24\n"), 2);
+    assert_int_equal(try_pair(a, "set vr red table 9\nset counters prefix red 192.0.2.0/25\nset "
+                                 "counters prefix default 192.0.2.0/24\n"),
+                     2);
     assert_int_equal(try_pair(a, "set vr red table 10\nset counters prefix red 192.0.2.0/24\n"
                                  "set counters prefix default 192.0.2.0/24\n"), 4);
 }
 
 static void everything_comes_and_goes(void **state)
 {
-    assert_int_equal(try_pair("", rich),
-                     2 + 2 + 1 + 3 + 1 + 2 + 2); // vrs, ports, p1 into red, vports, threads, multicast routes, counted prefixes
+    assert_int_equal(
+        try_pair("", rich),
+        2 + 2 + 1 + 3 + 1 + 2 +
+            2); // vrs, ports, p1 into red, vports, threads, multicast routes, counted prefixes
     assert_true(try_pair(rich, "") > 8);
     assert_int_equal(try_pair(rich, rich), 0);
 }
 
 static void engine_of_a_router_follows_its_own_line_before_the_global_one(void **state)
 {
-    struct model *empty = model_of(""), *both = model_of("set fib-engine lpm\nset vr red table 7\n"),
+    struct model *empty = model_of(""),
+                 *both = model_of("set fib-engine lpm\nset vr red table 7\n"),
                  *own = model_of("set fib-engine lpm\nset vr red table 7 fib-engine dir24_8\n");
 
     fake_reset();
@@ -166,7 +181,8 @@ static void engine_of_a_router_follows_its_own_line_before_the_global_one(void *
     model_free(empty);
     model_free(both);
     model_free(own);
-    assert_int_equal(try_pair("set vr red table 7\n", "set vr red table 7\nset fib-engine dir24_8\n"), 2);
+    assert_int_equal(
+        try_pair("set vr red table 7\n", "set vr red table 7\nset fib-engine dir24_8\n"), 2);
     assert_int_equal(try_pair("set vr red table 7 fib-engine lpm\n", "set vr red table 7\n"), 1);
 }
 
@@ -178,22 +194,26 @@ static void calls_come_in_the_safe_order(void **state)
     apply(empty, m);
     assert_string_equal(text_str(&fake_calls),
                         "add-vr blue\nadd-vr red\nattach p0\nattach p1\nset-vr p1\nadd-vport "
-                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\nset-multicast default\nset-multicast red\nadd-counted default\nadd-counted red\n");
+                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\nset-multicast "
+                        "default\nset-multicast red\nadd-counted default\nadd-counted red\n");
     text_clear(&fake_calls);
     apply(m, empty);
-    assert_string_equal(text_str(&fake_calls),
-                        "del-multicast default\ndel-multicast red\ndel-counted default\ndel-counted red\n"
-                        "del-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\nset-vr p1\ndetach "
-                        "p1\ndel-vr blue\ndel-vr red\nassign default\n");
+    assert_string_equal(
+        text_str(&fake_calls),
+        "del-multicast default\ndel-multicast red\ndel-counted default\ndel-counted red\n"
+        "del-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\nset-vr p1\ndetach "
+        "p1\ndel-vr blue\ndel-vr red\nassign default\n");
     model_free(empty);
     model_free(m);
 }
 
 static void a_mirror_comes_after_its_ports_and_goes_before_them(void **state)
 {
-    struct model *empty = model_of(""), *m = model_of("set port p0 devargs a\nset port p1 devargs b\n"
-                                                       "set port p0 mirror both to port p1\n");
-    struct model *tap = model_of("set port p0 devargs a\nset port p1 devargs b\nset port p0 mirror both to tap mon0\n");
+    struct model *empty = model_of(""),
+                 *m = model_of("set port p0 devargs a\nset port p1 devargs b\n"
+                               "set port p0 mirror both to port p1\n");
+    struct model *tap = model_of(
+        "set port p0 devargs a\nset port p1 devargs b\nset port p0 mirror both to tap mon0\n");
 
     fake_reset();
     apply(empty, m);
@@ -213,21 +233,25 @@ static void a_mirror_comes_after_its_ports_and_goes_before_them(void **state)
 
 static void who_is_told_is_set_last_and_set_back(void **state)
 {
-    struct model *empty = model_of("set sflow sample-rate 7\n"); // nobody is told: as good as nothing
-    struct model *m = model_of("set port p0 devargs a\nset snmp agentx /x\nset sflow collector 192.0.2.1\nset ipfix collector 2001:db8::1\n");
+    struct model *empty =
+        model_of("set sflow sample-rate 7\n"); // nobody is told: as good as nothing
+    struct model *m = model_of("set port p0 devargs a\nset snmp agentx /x\nset sflow collector "
+                               "192.0.2.1\nset ipfix collector 2001:db8::1\n");
     struct errors e = {0};
 
     fake_reset();
     apply(empty, m);
     assert_string_equal(text_str(&fake_calls), "attach p0\nsnmp /x\nsflow on\nipfix on\n");
-    assert_true(m->sflow.sample_rate == 1000 && m->sflow.collector[0].port == 6343 && m->ipfix.collector[0].addr.family == IP6);
+    assert_true(m->sflow.sample_rate == 1000 && m->sflow.collector[0].port == 6343 &&
+                m->ipfix.collector[0].addr.family == IP6);
     text_clear(&fake_calls);
     apply(m, empty);
     assert_string_equal(text_str(&fake_calls), "detach p0\nsnmp \nsflow off\nipfix off\n");
     text_clear(&fake_calls);
     fake_fail_at = 4;
     assert_int_equal(apply_change(empty, m, &e), -EIO);
-    assert_string_equal(text_str(&fake_calls), "attach p0\nsnmp /x\nsflow on\nipfix on\nsflow off\nsnmp \ndetach p0\n");
+    assert_string_equal(text_str(&fake_calls),
+                        "attach p0\nsnmp /x\nsflow on\nipfix on\nsflow off\nsnmp \ndetach p0\n");
     assert_string_equal(e.item[0].sentence, "ipfix: the device on refuses to ipfix");
     errors_free(&e);
     model_free(empty);
@@ -348,7 +372,8 @@ static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void 
     assert_int_equal(fake_audit_interval_s, 300);
     fake_journal_fails = true;
     assert_int_equal(apply_change(a, b, &e), -ENOMEM);
-    assert_string_equal(e.item[0].sentence, "journal: no memory for 7 MiB: set a smaller journal size");
+    assert_string_equal(e.item[0].sentence,
+                        "journal: no memory for 7 MiB: set a smaller journal size");
     assert_int_equal(fake_audit_interval_s, 300);
     errors_free(&e);
     model_free(a);
@@ -358,7 +383,8 @@ static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void 
 // No address space is left but 16 MiB: counters of next hops need more.
 static void a_setting_without_memory_takes_the_others_back(void **state)
 {
-    struct model *a = model_of(""), *b = model_of("set journal size 7\nset counters nexthop true\n");
+    struct model *a = model_of(""),
+                 *b = model_of("set journal size 7\nset counters nexthop true\n");
     struct errors e = {0};
     struct rlimit all, few;
     FILE *f = fopen("/proc/self/statm", "r");
@@ -376,7 +402,8 @@ static void a_setting_without_memory_takes_the_others_back(void **state)
     int r = apply_change(a, b, &e);
     setrlimit(RLIMIT_AS, &all);
     assert_int_equal(r, -ENOMEM);
-    assert_string_equal(e.item[0].sentence, "counters nexthop: no memory for the counters of next hops");
+    assert_string_equal(e.item[0].sentence,
+                        "counters nexthop: no memory for the counters of next hops");
     assert_int_equal(fake_journal_mib, 64);
     errors_free(&e);
     model_free(a);
@@ -425,10 +452,12 @@ static struct text state_with(const char *config)
 
 static void flow_hash_of_a_router_follows_its_own_line_before_the_global_one(void **state)
 {
-    struct text t = state_with("set forwarding flow-hash l3 flow-label false\nset vr red table 7 flow-hash symmetric\n"
-                               "set vr blue table 8 flow-label true flow-hash-seed 5\n");
+    struct text t = state_with(
+        "set forwarding flow-hash l3 flow-label false\nset vr red table 7 flow-hash symmetric\n"
+        "set vr blue table 8 flow-label true flow-hash-seed 5\n");
 
-    assert_non_null(strstr(text_str(&t), "vr red ns= table=7 engine=poptrie flow-hash=symmetric/0/0\n"));
+    assert_non_null(
+        strstr(text_str(&t), "vr red ns= table=7 engine=poptrie flow-hash=symmetric/0/0\n"));
     assert_non_null(strstr(text_str(&t), "vr blue ns= table=8 engine=poptrie flow-hash=l3/1/5\n"));
     assert_non_null(strstr(text_str(&t), "vr default engine=poptrie flow-hash=l3/0/0\n"));
     text_free(&t);
@@ -439,9 +468,12 @@ static void flow_hash_of_a_router_follows_its_own_line_before_the_global_one(voi
 
 static void seeds_of_virtual_routers_differ_and_follow_from_the_configured_one(void **state)
 {
-    static const char config[] = "set forwarding flow-hash-seed 77\nset vr red table 7\nset vr blue table 8\n";
-    struct model *a = model_of(config), *b = model_of(config), *other = model_of("set forwarding flow-hash-seed 78\nset vr red table 7\n");
-    uint32_t red = model_find_vr(a, "red")->flow_hash.seed, blue = model_find_vr(a, "blue")->flow_hash.seed;
+    static const char config[] =
+        "set forwarding flow-hash-seed 77\nset vr red table 7\nset vr blue table 8\n";
+    struct model *a = model_of(config), *b = model_of(config),
+                 *other = model_of("set forwarding flow-hash-seed 78\nset vr red table 7\n");
+    uint32_t red = model_find_vr(a, "red")->flow_hash.seed,
+             blue = model_find_vr(a, "blue")->flow_hash.seed;
 
     assert_int_equal(a->settings.flow_hash.seed, 77);
     assert_int_not_equal(red, 0);
@@ -497,9 +529,10 @@ static void a_policy_comes_with_its_interface_and_goes_with_it(void **state)
     assert_int_equal(try_pair("", with), 1 + 1 + 2);
     assert_int_equal(try_pair(with, ""), 2 + 1 + 1);
     assert_int_equal(try_pair(with, with), 0);
-    assert_int_equal(try_pair(with, "set port p0 devargs a\nset vport v1 port p0 vlan 2\n"
-                                    "set interface p0 urpf ipv4 feasible\nset interface v1 redirect true\n"),
-                     2 + 2 + 1); // v1 goes and comes with its policy, p0 changes
+    assert_int_equal(
+        try_pair(with, "set port p0 devargs a\nset vport v1 port p0 vlan 2\n"
+                       "set interface p0 urpf ipv4 feasible\nset interface v1 redirect true\n"),
+        2 + 2 + 1); // v1 goes and comes with its policy, p0 changes
 }
 
 int main(void)

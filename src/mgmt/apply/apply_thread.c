@@ -60,5 +60,6 @@ void plan_threads_going(struct plan_steps *p)
 void plan_threads_coming(struct plan_steps *p)
 {
     if (!assignments_same(&p->between, &p->after))
-        step_add(p, &threads_kind, "", &p->between, &p->after, p->to->thread_line.n ? p->to->thread_line.item[0] : 0);
+        step_add(p, &threads_kind, "", &p->between, &p->after,
+                 p->to->thread_line.n ? p->to->thread_line.item[0] : 0);
 }

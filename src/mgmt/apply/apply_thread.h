@@ -5,7 +5,8 @@
 
 #include "apply/apply_step.h"
 
-void plan_threads_begin(struct plan_steps *p); // before the others, and the end after the plan was run
+void plan_threads_begin(
+    struct plan_steps *p); // before the others, and the end after the plan was run
 void plan_threads_going(struct plan_steps *p);
 void plan_threads_coming(struct plan_steps *p);
 void plan_threads_end(struct plan_steps *p);

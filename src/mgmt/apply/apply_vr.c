@@ -21,12 +21,14 @@ static int run_engine(const struct step *s, const void *from, const void *to, ch
     return vr_manager_set_engine(s->name, (enum fib_engine) * (const uint8_t *)to, err, n);
 }
 
-static int run_flow_hash(const struct step *s, const void *from, const void *to, char *err, size_t n)
+static int run_flow_hash(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
 {
     return vr_manager_set_flow_hash(s->name, *(const struct flow_hash *)to, err, n);
 }
 
-static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine}, flow_hash_kind = {"vr", run_flow_hash};
+static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine},
+                              flow_hash_kind = {"vr", run_flow_hash};
 
 static bool vr_stays(const struct model_vr *a, const struct model_vr *b)
 {
@@ -35,7 +37,8 @@ static bool vr_stays(const struct model_vr *a, const struct model_vr *b)
 
 bool vr_name_stays(const struct plan_steps *p, const char *name)
 {
-    return !strcmp(name, VR_DEFAULT_NAME) || vr_stays(model_find_vr(p->from, name), model_find_vr(p->to, name));
+    return !strcmp(name, VR_DEFAULT_NAME) ||
+           vr_stays(model_find_vr(p->from, name), model_find_vr(p->to, name));
 }
 
 void plan_vrs_going(struct plan_steps *p)
@@ -52,14 +55,15 @@ void plan_vrs_coming(struct plan_steps *p)
             step_add(p, &vr_kind, v->name, NULL, v, v->line);
 }
 
-static void add_engine(struct plan_steps *p, const char *name, const uint8_t *from, const uint8_t *to, unsigned line)
+static void add_engine(struct plan_steps *p, const char *name, const uint8_t *from,
+                       const uint8_t *to, unsigned line)
 {
     if (*from != *to)
         step_add(p, &engine_kind, name, from, to, line);
 }
 
-static void add_flow_hash(struct plan_steps *p, const char *name, const struct flow_hash *from, const struct flow_hash *to,
-                          unsigned line)
+static void add_flow_hash(struct plan_steps *p, const char *name, const struct flow_hash *from,
+                          const struct flow_hash *to, unsigned line)
 {
     if (from->mode != to->mode || from->label != to->label || from->seed != to->seed)
         step_add(p, &flow_hash_kind, name, from, to, line);

@@ -93,7 +93,8 @@ int acl_gate(const struct model *from, const struct model *to, struct errors *e)
     acl_gate_leave();
     if (busy)
         return -EINPROGRESS;
-    r = acl_manager_prepare(&(struct acl_prepare_ask){.wanted = to->acl, .done = prepared, .ctx = acl_wanted_get(to->acl)});
+    r = acl_manager_prepare(&(struct acl_prepare_ask){
+        .wanted = to->acl, .done = prepared, .ctx = acl_wanted_get(to->acl)});
     if (!r) {
         busy = true;
         return -EINPROGRESS;
@@ -135,7 +136,10 @@ int acl_reload(const struct acl_reload *r)
     bug_on(!copy);
     *copy = *r;
     e = acl_manager_prepare(&(struct acl_prepare_ask){.wanted = acl_manager_wanted(),
-                                                      .set = r->set, .list = r->list, .done = reloaded, .ctx = copy});
+                                                      .set = r->set,
+                                                      .list = r->list,
+                                                      .done = reloaded,
+                                                      .ctx = copy});
     if (e)
         free(copy);
     else

@@ -33,7 +33,8 @@ struct candidate {
 static struct candidate all[CANDIDATES_MAX];
 static uint64_t last_id, last_version;
 
-// Numbers begin anywhere: a shell that outlives a daemon must not find somebody else's session under the number of its own.
+// Numbers begin anywhere: a shell that outlives a daemon must not find somebody else's session
+// under the number of its own.
 static uint64_t next_id(void)
 {
     uint32_t begin;
@@ -102,7 +103,8 @@ static void end_idle(uint64_t now)
 
         if (!c->id || now - c->touched_ns < CANDIDATE_IDLE_S * NS_PER_SECOND)
             continue;
-        log_notice("config: session ended, idle: session=%" PRIu64 " by=%s lines=%u", c->id, LOG_VALUE(c->by), c->n_changes);
+        log_notice("config: session ended, idle: session=%" PRIu64 " by=%s lines=%u", c->id,
+                   LOG_VALUE(c->by), c->n_changes);
         candidate_close(c);
     }
 }
@@ -131,7 +133,10 @@ struct candidate *candidate_open(const char *by, char *err, size_t err_size)
     end_idle(now);
     struct candidate *c = find_room();
     if (!c) {
-        snprintf(err, err_size, "%d sessions with uncommitted changes are open; close one ('show configuration sessions')", CANDIDATES_MAX);
+        snprintf(err, err_size,
+                 "%d sessions with uncommitted changes are open; close one ('show configuration "
+                 "sessions')",
+                 CANDIDATES_MAX);
         return NULL;
     }
     *c = (struct candidate){.id = next_id(), .opened_ns = now, .touched_ns = now};
@@ -166,8 +171,10 @@ bool candidate_at(unsigned i, struct candidate_state *s)
 
         if (!c->id || i--)
             continue;
-        *s = (struct candidate_state){
-            .id = c->id, .since_ns = now - c->opened_ns, .idle_ns = now - c->touched_ns, .n_changes = c->n_changes};
+        *s = (struct candidate_state){.id = c->id,
+                                      .since_ns = now - c->opened_ns,
+                                      .idle_ns = now - c->touched_ns,
+                                      .n_changes = c->n_changes};
         memcpy(s->by, c->by, sizeof s->by);
         return true;
     }
@@ -225,7 +232,8 @@ void candidate_update(struct candidate *c, struct errors *notes)
 }
 
 // What is to be committed; with what collides, if anything does.
-static struct lyd_node *to_commit(const struct candidate *c, struct config_result *result, struct errors *e)
+static struct lyd_node *to_commit(const struct candidate *c, struct config_result *result,
+                                  struct errors *e)
 {
     struct lyd_node *tree = NULL;
 
@@ -239,16 +247,21 @@ static struct lyd_node *to_commit(const struct candidate *c, struct config_resul
     if (e->n) {
         const struct revision *last = config_revision(0);
 
-        errors_add(e, 0, "nothing was committed: %s has committed since you began; 'update' to merge (your values win), then compare, and "
-                         "commit", last ? last->by : "someone else");
+        errors_add(e, 0,
+                   "nothing was committed: %s has committed since you began; 'update' to merge "
+                   "(your values win), then compare, and "
+                   "commit",
+                   last ? last->by : "someone else");
         config_drop(tree);
         return NULL;
     }
-    errors_add(&result->notes, 0, "others have committed since you began; your changes were merged with theirs");
+    errors_add(&result->notes, 0,
+               "others have committed since you began; your changes were merged with theirs");
     return tree;
 }
 
-int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result, struct errors *e)
+int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result,
+                     struct errors *e)
 {
     struct commit mine = *how;
     char made_from[64];

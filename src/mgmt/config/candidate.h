@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // candidate.h - configurations that people edit before they commit them: one for each session
 //
-// A session is named by a number. It begins with what runs, and knows of which running configuration it came, so that
-// what others commit meanwhile is neither lost nor overwritten. Sessions are bounded; one that has changed nothing makes
-// room for a new one, and one that nobody has touched for CANDIDATE_IDLE_S ends. Control role; they change in turns of ASIDE_CHANGE.
+// A session is named by a number. It begins with what runs, and knows of which running
+// configuration it came, so that what others commit meanwhile is neither lost nor overwritten.
+// Sessions are bounded; one that has changed nothing makes room for a new one, and one that nobody
+// has touched for CANDIDATE_IDLE_S ends. Control role; they change in turns of ASIDE_CHANGE.
 #ifndef CONFIG_CANDIDATE_H
 #define CONFIG_CANDIDATE_H
 
@@ -24,14 +25,18 @@ void candidate_close(struct candidate *c);
 void candidates_end(void); // all of them
 
 uint64_t candidate_id(const struct candidate *c);
-const struct snapshot *candidate_snapshot(const struct candidate *c); // what it says now; nobody has checked it
+const struct snapshot *
+candidate_snapshot(const struct candidate *c); // what it says now; nobody has checked it
 // Does it, or nothing: as config_edited().
 int candidate_edit(struct candidate *c, const struct config_edit *how, struct errors *e);
-// Takes over what others have committed since; where both changed the same, mine holds and a note says so.
+// Takes over what others have committed since; where both changed the same, mine holds and a note
+// says so.
 void candidate_update(struct candidate *c, struct errors *notes);
-// As config_commit(), with what others have committed since. -EAGAIN: they changed the same; the errors name it. Then,
-// and after any other error, the candidate is as it was; else it begins anew with what runs.
-int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result, struct errors *e);
+// As config_commit(), with what others have committed since. -EAGAIN: they changed the same; the
+// errors name it. Then, and after any other error, the candidate is as it was; else it begins anew
+// with what runs.
+int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result,
+                     struct errors *e);
 
 struct candidate_state {
     uint64_t id;

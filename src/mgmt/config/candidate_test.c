@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// candidate_test.c - several people edit at once, and nobody's change is lost; what a change will do
+// candidate_test.c - several people edit at once, and nobody's change is lost; what a change will
+// do
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,12 +109,16 @@ static void changes_of_two_editors_are_added(void **state)
     assert_int_equal(commit(a, &alice), 0);
     assert_string_equal(text_str(&result.change), "set port p0 mtu 3000\ndelete vport v1\n");
     assert_non_null(strstr(result.notes.item[0].sentence, "others have committed since you began"));
-    assert_prints(config_running(), "set port p0 devargs net_null0\nset port p0 mtu 3000\nset port p0 promiscuous false\n"
-                                    "set port p1 devargs net_null1\nset port p1 mtu 4000\n");
+    assert_prints(
+        config_running(),
+        "set port p0 devargs net_null0\nset port p0 mtu 3000\nset port p0 promiscuous false\n"
+        "set port p1 devargs net_null1\nset port p1 mtu 4000\n");
 }
 
-// Bob commits his lines, then alice's are refused with this sentence, and an update makes hers hold.
-static void assert_collision(const char *hers, const char *his, const char *sentence, const char *after_update)
+// Bob commits his lines, then alice's are refused with this sentence, and an update makes hers
+// hold.
+static void assert_collision(const char *hers, const char *his, const char *sentence,
+                             const char *after_update)
 {
     struct candidate *a = open_as("alice"), *b = open_as("bob");
     struct errors notes = {0};
@@ -140,20 +145,25 @@ static void the_same_value_changed_in_two_ways_is_refused_and_named(void **state
 {
     assert_collision("set port p0 mtu 3000\n", "set port p0 mtu 4000\nset port p1 mtu 5000\n",
                      "you set port p0 mtu 3000, but meanwhile someone else set port p0 mtu 4000",
-                     "set port p0 devargs net_null0\nset port p0 mtu 3000\nset port p1 devargs net_null1\nset port p1 mtu 5000\n"
+                     "set port p0 devargs net_null0\nset port p0 mtu 3000\nset port p1 devargs "
+                     "net_null1\nset port p1 mtu 5000\n"
                      "set vport v1 port p0\nset vport v1 vlan 1\n");
 }
 
 static void a_change_of_what_another_took_away_is_refused_and_named(void **state)
 {
-    assert_collision("set vport v1 mtu 1400\n", "delete vport v1\n", "you set vport v1 mtu 1400, but meanwhile someone else deleted vport v1",
-                     "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\nset vport v1 mtu 1400\n");
+    assert_collision("set vport v1 mtu 1400\n", "delete vport v1\n",
+                     "you set vport v1 mtu 1400, but meanwhile someone else deleted vport v1",
+                     "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs "
+                     "net_null1\nset vport v1 mtu 1400\n");
 }
 
 static void taking_away_what_another_changed_is_refused_and_named(void **state)
 {
-    assert_collision("delete vport v1\n", "set vport v1 mtu 1400\n", "you deleted vport v1, but meanwhile someone else set vport v1 mtu 1400",
-                     "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\n");
+    assert_collision(
+        "delete vport v1\n", "set vport v1 mtu 1400\n",
+        "you deleted vport v1, but meanwhile someone else set vport v1 mtu 1400",
+        "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\n");
 }
 
 static void the_same_change_by_two_is_no_collision(void **state)
@@ -170,10 +180,18 @@ static void the_same_change_by_two_is_no_collision(void **state)
 // BASE with three of these changes.
 static struct lyd_node *random_edit(void)
 {
-    static const char *const change[] = {"set port p0 mtu 3000\n", "set port p0 mtu 4000\n", "delete port p0 mtu\n", "set port p1 mtu 3000\n",
-                                         "delete vport v1\n", "set vport v1 mtu 1400\n", "set vport v2 port p1 vlan 3\n",
-                                         "set vport v2 port p1 vlan 4\n", "set vr red table 7\n", "set interface p1 vr red\n",
-                                         "set thread 1 forwarder port p0 rx-queue 0\n", "set thread 1 forwarder port p0 rx-queue 1\n"};
+    static const char *const change[] = {"set port p0 mtu 3000\n",
+                                         "set port p0 mtu 4000\n",
+                                         "delete port p0 mtu\n",
+                                         "set port p1 mtu 3000\n",
+                                         "delete vport v1\n",
+                                         "set vport v1 mtu 1400\n",
+                                         "set vport v2 port p1 vlan 3\n",
+                                         "set vport v2 port p1 vlan 4\n",
+                                         "set vr red table 7\n",
+                                         "set interface p1 vr red\n",
+                                         "set thread 1 forwarder port p0 rx-queue 0\n",
+                                         "set thread 1 forwarder port p0 rx-queue 1\n"};
     struct lyd_node *tree = NULL;
     struct errors e = {0};
 
@@ -193,7 +211,8 @@ static void it_does_not_matter_who_commits_first(void **state)
         struct lyd_node *mine = random_edit(), *theirs = random_edit();
         struct errors a = {0}, b = {0};
         struct text x = {0}, y = {0};
-        struct lyd_node *first = config_rebase(config_running(), mine, theirs, &a), *second = config_rebase(config_running(), theirs, mine, &b);
+        struct lyd_node *first = config_rebase(config_running(), mine, theirs, &a),
+                        *second = config_rebase(config_running(), theirs, mine, &b);
 
         config_print(first, &x);
         config_print(second, &y);
@@ -240,34 +259,55 @@ static void json_and_the_text_of_another_configuration_can_be_added_or_take_its_
     struct candidate *c = open_as("alice");
     struct errors e = {0};
 
-    assert_int_equal(candidate_edit(c, &(struct config_edit){.json = true, .text = "{\"kamuee:port\":[{\"name\":\"p1\",\"mtu\":7000}]}"}, &e), 0);
-    assert_int_equal(candidate_edit(c, &(struct config_edit){.json = true, .text = "{\"kamuee:port\":[{\"name\":\"p1\",\"mtu\":1}]}"}, &e), -EINVAL);
+    assert_int_equal(
+        candidate_edit(
+            c,
+            &(struct config_edit){.json = true,
+                                  .text = "{\"kamuee:port\":[{\"name\":\"p1\",\"mtu\":7000}]}"},
+            &e),
+        0);
+    assert_int_equal(
+        candidate_edit(c,
+                       &(struct config_edit){
+                           .json = true, .text = "{\"kamuee:port\":[{\"name\":\"p1\",\"mtu\":1}]}"},
+                       &e),
+        -EINVAL);
     assert_string_equal(e.item[0].sentence,
                         "port p1: 'mtu' is '1', expected 68..9600 (bytes)");
-    assert_prints(candidate_snapshot(c)->tree, "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\nset port p1 mtu 7000\n"
-                                     "set vport v1 port p0\nset vport v1 vlan 1\n");
-    assert_int_equal(candidate_edit(c, &(struct config_edit){.replace = true, .text = "set port p9 devargs net_null9\n"}, &said), 0);
+    assert_prints(candidate_snapshot(c)->tree,
+                  "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs "
+                  "net_null1\nset port p1 mtu 7000\n"
+                  "set vport v1 port p0\nset vport v1 vlan 1\n");
+    assert_int_equal(
+        candidate_edit(
+            c, &(struct config_edit){.replace = true, .text = "set port p9 devargs net_null9\n"},
+            &said),
+        0);
     assert_prints(candidate_snapshot(c)->tree, "set port p9 devargs net_null9\n");
     assert_int_equal(candidate_edit(c, &(struct config_edit){.revision = "0"}, &said), 0);
     assert_prints(candidate_snapshot(c)->tree, BASE);
     errors_free(&e);
     assert_int_equal(candidate_edit(c, &(struct config_edit){.revision = "7"}, &e), -ENOENT);
-    assert_string_equal(e.item[0].sentence, "there is no revision 7, expected 0 to 0 ('show configuration revisions')");
+    assert_string_equal(e.item[0].sentence,
+                        "there is no revision 7, expected 0 to 0 ('show configuration revisions')");
     errors_free(&e);
 }
 
 static void what_a_change_will_do_is_told_before_and_after(void **state)
 {
-    static const char lines[] = "set port p0 rx-queues 2 mtu 3000 rx-descriptors 64\nset vport v1 vlan 9\nset memory 512\n"
-                                "set port p7 devargs net_null7 rx-queues 4\nset log-level debug\n";
+    static const char lines[] =
+        "set port p0 rx-queues 2 mtu 3000 rx-descriptors 64\nset vport v1 vlan 9\nset memory 512\n"
+        "set port p7 devargs net_null7 rx-queues 4\nset log-level debug\n";
     struct candidate *c = open_as("alice");
 
     assert_int_equal(edit(c, lines), 0);
     for (int checked = 1; checked >= 0; checked--) {
         assert_int_equal(commit(c, &(struct commit){.by = "alice", .check_only = checked}), 0);
         assert_int_equal(result.notes.n, 3);
-        assert_string_equal(result.notes.item[0].sentence, "'memory' takes effect when kamueed is restarted");
-        assert_string_equal(result.notes.item[1].sentence, "restarts port p0: rx-queues, rx-descriptors");
+        assert_string_equal(result.notes.item[0].sentence,
+                            "'memory' takes effect when kamueed is restarted");
+        assert_string_equal(result.notes.item[1].sentence,
+                            "restarts port p0: rx-queues, rx-descriptors");
         assert_string_equal(result.notes.item[2].sentence, "restarts vport v1: vlan");
     }
 }
@@ -312,15 +352,24 @@ static void what_the_machine_lacks_is_refused_before_anything_happens(void **sta
 
     make_machine();
     text_clear(&fake_calls);
-    assert_int_equal(edit(c, "set memory 100000\nset thread 9 forwarder port p0 rx-queue 0\nset thread 3 forwarder port p1 rx-queue 0\n"
-                             "set port p2 devargs 0000:af:00.0\nset port p3 devargs 0000:3b:00.1 namespace blue\n"
-                             "set vr red namespace red\n"), 0);
+    assert_int_equal(
+        edit(c,
+             "set memory 100000\nset thread 9 forwarder port p0 rx-queue 0\nset thread 3 forwarder "
+             "port p1 rx-queue 0\n"
+             "set port p2 devargs 0000:af:00.0\nset port p3 devargs 0000:3b:00.1 namespace blue\n"
+             "set vr red namespace red\n"),
+        0);
     assert_int_equal(commit(c, &(struct commit){.by = "alice", .check_only = true}), -EINVAL);
     assert_int_equal(said.n, 4);
-    assert_string_equal(said.item[0].sentence, "thread 9: core 9 does not exist or is offline, expected one of 0-3,6");
-    assert_string_equal(said.item[1].sentence, "port p2: there is no PCI device 0000:af:00.0, expected one of 'lspci -D'");
-    assert_string_equal(said.item[2].sentence, "vr red: there is no network namespace 'red', expected one of 'ip netns list'");
-    assert_string_equal(said.item[3].sentence, "'memory' is '100000', expected at most 7821 (MiB), the host's memory");
+    assert_string_equal(said.item[0].sentence,
+                        "thread 9: core 9 does not exist or is offline, expected one of 0-3,6");
+    assert_string_equal(said.item[1].sentence,
+                        "port p2: there is no PCI device 0000:af:00.0, expected one of 'lspci -D'");
+    assert_string_equal(
+        said.item[2].sentence,
+        "vr red: there is no network namespace 'red', expected one of 'ip netns list'");
+    assert_string_equal(said.item[3].sentence,
+                        "'memory' is '100000', expected at most 7821 (MiB), the host's memory");
     assert_int_equal(commit(c, &alice), -EINVAL);
     assert_string_equal(text_str(&fake_calls), "");
     machine_set_root(NULL);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // commit_bench.c - what a commit of one line takes, beside so many rules of an access list
 //
-//     commit_bench [RULES [COMMITS [rule]]]     of a setting, or with "rule" of one rule; revisions go to a directory in $TMPDIR
+//     commit_bench [RULES [COMMITS [rule]]]     of a setting, or with "rule" of one rule; revisions
+//     go to a directory in $TMPDIR
 //
-// Real configuration code on fake managers: the answer is what copying, checking, comparing, printing and keeping take, in
-// microseconds, on whichever thread (core/aside.h). What is freed after a commit is not counted.
+// Real configuration code on fake managers: the answer is what copying, checking, comparing,
+// printing and keeping take, in microseconds, on whichever thread (core/aside.h). What is freed
+// after a commit is not counted.
 #include <event2/event.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
@@ -62,10 +64,11 @@ static void load_rules(unsigned n)
 {
     struct text t = {0};
 
-    text_printf(&t, "set port p0 devargs net_null0\nset address-set s prefix 192.0.2.0/24\nset acl edge default permit\n");
+    text_printf(&t, "set port p0 devargs net_null0\nset address-set s prefix 192.0.2.0/24\nset acl "
+                    "edge default permit\n");
     for (unsigned i = 0; i < n; i++)
-        text_printf(&t, "set acl edge rule %u permit tcp from 10.%u.%u.0/24 to %s port %u\n", 10 * (i + 1), i >> 8 & 255, i & 255,
-                    i % 16 ? "any" : "set s", 1 + i % 60000);
+        text_printf(&t, "set acl edge rule %u permit tcp from 10.%u.%u.0/24 to %s port %u\n",
+                    10 * (i + 1), i >> 8 & 255, i & 255, i % 16 ? "any" : "set s", 1 + i % 60000);
     uint64_t since = clock_now_ns();
     commit(t.s);
     printf("%u rules at once: %.0f us\n", n, (double)(clock_now_ns() - since) / 1e3);
@@ -74,7 +77,8 @@ static void load_rules(unsigned n)
 
 int main(int argc, char **argv)
 {
-    unsigned rules = argc > 1 ? (unsigned)atoi(argv[1]) : 10000, n = argc > 2 ? (unsigned)atoi(argv[2]) : 21;
+    unsigned rules = argc > 1 ? (unsigned)atoi(argv[1]) : 10000,
+             n = argc > 2 ? (unsigned)atoi(argv[2]) : 21;
     bool of_rule = argc > 3 && !strcmp(argv[3], "rule");
     char dir[] = "/tmp/commit-bench-XXXXXX", err[256], line[128], file[64];
     uint64_t *took = calloc(n + 1, sizeof *took);
@@ -93,7 +97,8 @@ int main(int argc, char **argv)
     load_rules(rules);
     for (unsigned i = 0; i < n; i++) {
         if (of_rule)
-            snprintf(line, sizeof line, "set acl edge rule %u deny udp to any port %u", 10 * (1 + i % (rules ? rules : 1)) + 1, 1 + i);
+            snprintf(line, sizeof line, "set acl edge rule %u deny udp to any port %u",
+                     10 * (1 + i % (rules ? rules : 1)) + 1, 1 + i);
         else
             snprintf(line, sizeof line, "set port p0 mtu %u", 1500 + i % 8000);
         uint64_t since = clock_now_ns();
@@ -101,7 +106,8 @@ int main(int argc, char **argv)
         took[i] = (clock_now_ns() - since) / 1000;
     }
     qsort(took, n, sizeof *took, by_number);
-    printf("%u commits of one %s: median %lu us, 90 %% %lu, most %lu\n", n, of_rule ? "rule" : "setting", (unsigned long)took[n / 2],
+    printf("%u commits of one %s: median %lu us, 90 %% %lu, most %lu\n", n,
+           of_rule ? "rule" : "setting", (unsigned long)took[n / 2],
            (unsigned long)took[n * 9 / 10], (unsigned long)took[n - 1]);
     aside_stop();
     config_fini();

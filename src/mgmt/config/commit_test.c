@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// commit_test.c - a commit is all or nothing, on disk too: every step of it fails once, and dies once
+// commit_test.c - a commit is all or nothing, on disk too: every step of it fails once, and dies
+// once
 //
-// The linker hands this program's system calls on files to the __wrap functions below, and the fake managers call
-// `step` before each of theirs, so that a test can let the n-th step fail, as a full disk does, or be the last one of
-// the process, as kill -9 does.
+// The linker hands this program's system calls on files to the __wrap functions below, and the fake
+// managers call `step` before each of theirs, so that a test can let the n-th step fail, as a full
+// disk does, or be the last one of the process, as kill -9 does.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -201,7 +202,8 @@ static int commit_lines(const char *lines, const struct commit *how)
     r = config_commit(tree, how, &result, &said);
     file_noted = false;
     for (unsigned i = 0; i < result.notes.n; i++)
-        file_noted |= strstr(result.notes.item[i].sentence, "was changed since it was last read") != NULL;
+        file_noted |=
+            strstr(result.notes.item[i].sentence, "was changed since it was last read") != NULL;
     config_result_free(&result);
     return r;
 }
@@ -227,8 +229,12 @@ static void assert_now(const char *wanted)
     free(is);
 }
 
-#define A "set port p0 devargs net_null0\nset port p0 mtu 2000\nset vport v1 port p0\nset vport v1 vlan 1\n"
-#define B "set port p0 mtu 3000\nset port p1 devargs net_null1\nset vport v2 port p1 vlan 2\ndelete vport v1\nset interface p1 urpf ipv4 loose\n"
+#define A                                                                                          \
+    "set port p0 devargs net_null0\nset port p0 mtu 2000\nset vport v1 port p0\nset vport v1 "     \
+    "vlan 1\n"
+#define B                                                                                          \
+    "set port p0 mtu 3000\nset port p1 devargs net_null1\nset vport v2 port p1 vlan 2\ndelete "    \
+    "vport v1\nset interface p1 urpf ipv4 loose\n"
 #define C "set port p0 promiscuous false\n"
 
 static void count_file(const char *path)
@@ -258,7 +264,9 @@ static void what_was_committed_is_there_after_a_restart_until_the_file_is_change
     assert_int_equal(revision_count(), 3);
     struct config_result result = {0};
     struct lyd_node *tree;
-    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &said), 0); // nothing is lost
+    assert_int_equal(
+        config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &said),
+        0); // nothing is lost
     assert_int_equal(config_commit(tree, &at_once, &result, &said), 0);
     config_result_free(&result);
     assert_now(committed);
@@ -289,10 +297,14 @@ static void what_nobody_confirms_goes_back(void **state)
 {
     start_anew(A);
     char *before = now();
-    assert_int_equal(commit_lines(B, &(struct commit){.by = "alice", .session = 7, .confirm_s = 600}), 0);
+    assert_int_equal(
+        commit_lines(B, &(struct commit){.by = "alice", .session = 7, .confirm_s = 600}), 0);
     assert_int_equal(commit_lines(C, &(struct commit){.by = "bob", .confirms = true}), -EBUSY);
     assert_int_equal(commit_lines(C, &at_once), -EBUSY);
-    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .session = 7, .confirms = true, .confirm_s = 1}), 0);
+    assert_int_equal(
+        commit_lines(
+            C, &(struct commit){.by = "alice", .session = 7, .confirms = true, .confirm_s = 1}),
+        0);
     assert_int_equal(confirm_waiting()->revision, 3);
     while (confirm_waiting())
         event_base_loop(loop, EVLOOP_ONCE);
@@ -303,8 +315,10 @@ static void what_nobody_confirms_goes_back(void **state)
 
 static void a_commit_of_the_same_session_confirms_and_of_no_other(void **state)
 {
-    const struct commit waits = {.by = "root", .session = 7, .confirm_s = 600}, mine = {.by = "root", .session = 7, .confirms = true},
-                        other = {.by = "root", .session = 8, .confirms = true}, none = {.by = "root", .confirms = true};
+    const struct commit waits = {.by = "root", .session = 7, .confirm_s = 600},
+                        mine = {.by = "root", .session = 7, .confirms = true},
+                        other = {.by = "root", .session = 8, .confirms = true},
+                        none = {.by = "root", .confirms = true};
 
     start_anew(A);
     assert_int_equal(commit_lines(B, &waits), 0);
@@ -312,7 +326,8 @@ static void a_commit_of_the_same_session_confirms_and_of_no_other(void **state)
     for (unsigned i = 0; i < 2; i++) {
         const char *lines = i ? "" : "set port p0 mtu 4000\n";
         assert_int_equal(commit_lines(lines, &other), -EBUSY);
-        assert_non_null(strstr(said.item[0].sentence, "a commit by root in session 7 must be confirmed in that session"));
+        assert_non_null(strstr(said.item[0].sentence,
+                               "a commit by root in session 7 must be confirmed in that session"));
         assert_int_equal(commit_lines(lines, &none), -EBUSY);
     }
     assert_now(runs);
@@ -330,7 +345,8 @@ static void a_commit_of_the_same_session_confirms_and_of_no_other(void **state)
 static void without_a_session_the_same_person_confirms(void **state)
 {
     start_anew(A);
-    assert_int_equal(commit_lines(B, &(struct commit){.by = "root (alice)", .session = 7, .confirm_s = 600}), 0);
+    assert_int_equal(
+        commit_lines(B, &(struct commit){.by = "root (alice)", .session = 7, .confirm_s = 600}), 0);
     assert_false(confirm_is_of(0, "root (alice)"));
     confirm_session_ended(8);
     assert_true(confirm_is_of(7, "root (alice)"));
@@ -338,7 +354,8 @@ static void without_a_session_the_same_person_confirms(void **state)
     assert_true(confirm_is_of(0, "root (alice)"));
     assert_false(confirm_is_of(0, "root"));
     assert_false(confirm_is_of(7, "root (alice)"));
-    assert_int_equal(commit_lines("", &(struct commit){.by = "root (bob)", .confirms = true}), -EBUSY);
+    assert_int_equal(commit_lines("", &(struct commit){.by = "root (bob)", .confirms = true}),
+                     -EBUSY);
     assert_int_equal(commit_lines("", &(struct commit){.by = "root (alice)", .confirms = true}), 0);
     assert_null(confirm_waiting());
 }
@@ -350,7 +367,8 @@ static void assert_back(const char *back, const char *config)
     struct lyd_node *tree;
 
     errors_free(&said);
-    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = back}, &tree, &said), 0);
+    assert_int_equal(
+        config_edited(config_running(), &(struct config_edit){.revision = back}, &tree, &said), 0);
     config_print(tree, &t);
     text_printf(&t, "--"); // as now() says it
     assert_int_equal(strncmp(text_str(&t), config, t.n), 0);
@@ -362,12 +380,15 @@ static void what_was_rolled_back_is_never_the_one_before(void **state)
 {
     start_anew(A);
     char *before = now();
-    assert_int_equal(commit_lines("set port p0 mtu 4000\n", &(struct commit){.by = "alice", .confirm_s = 1}), 0);
+    assert_int_equal(
+        commit_lines("set port p0 mtu 4000\n", &(struct commit){.by = "alice", .confirm_s = 1}), 0);
     assert_back("1", before);
     while (confirm_waiting())
         event_base_loop(loop, EVLOOP_ONCE);
     struct lyd_node *tree;
-    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &said), -ENOENT); // there is none
+    assert_int_equal(
+        config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &said),
+        -ENOENT); // there is none
     assert_int_equal(commit_lines(C, &at_once), 0);
     char *after = now();
     for (unsigned i = 0; i < 2; i++) { // and after a restart
@@ -375,7 +396,9 @@ static void what_was_rolled_back_is_never_the_one_before(void **state)
         assert_true(config_was_rolled_back(revision_at(1)));
         assert_back("0", after);
         assert_back("1", before);
-        assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "2"}, &tree, &said), -ENOENT);
+        assert_int_equal(
+            config_edited(config_running(), &(struct config_edit){.revision = "2"}, &tree, &said),
+            -ENOENT);
         assert_string_equal(revision_at(1)->first_change, "set port p0 mtu 4000");
         stop();
         start();
@@ -486,7 +509,8 @@ static void death_at_any_step_leaves_the_old_or_the_new_configuration(void **sta
         assert_int_equal(commit_lines(C, &at_once), 0);
         free(is);
     }
-    print_message("%d steps, died at each: %d times the old configuration, %d times the new one\n", n - 1, old, new);
+    print_message("%d steps, died at each: %d times the old configuration, %d times the new one\n",
+                  n - 1, old, new);
     assert_true(old > 8 && new > 0);
     free(a);
     free(b);
@@ -516,7 +540,8 @@ static void a_revision_that_is_cut_off_anywhere_is_left_aside(void **state)
 
 static void a_name_out_of_range_or_a_pipe_is_left_aside(void **state)
 {
-    static const char *const name[] = {"18446744073709551615.conf", "99999999999999999999999.conf", "18446744073709551614.unconfirmed"};
+    static const char *const name[] = {"18446744073709551615.conf", "99999999999999999999999.conf",
+                                       "18446744073709551614.unconfirmed"};
     char path[128];
 
     start_anew(A);
@@ -542,7 +567,8 @@ static void a_name_out_of_range_or_a_pipe_is_left_aside(void **state)
     free(before);
 }
 
-// The newest revision as an earlier kamueed would have kept it, which knew a leaf that is gone: whole, with its own checksum.
+// The newest revision as an earlier kamueed would have kept it, which knew a leaf that is gone:
+// whole, with its own checksum.
 static void write_as_of_an_older_schema(void)
 {
     char path[128], end[32];
@@ -583,7 +609,9 @@ static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(v
     assert_int_equal(start_with(tree, &e), 0);
     assert_non_null(model_find_port(config_model(), "p0"));
     char *before = now();
-    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &e), -EINVAL);
+    assert_int_equal(
+        config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &e),
+        -EINVAL);
     assert_now(before);
     free(before);
     errors_free(&e);
@@ -603,7 +631,8 @@ static void try_rules(void *ctx)
     errors_free(&said);
     if (!config_commit_again(&how, &result, &said, &last_try)) {
         n_made++;
-        assert_int_equal(config_edited(config_running(), &(struct config_edit){.text = ctx}, &tree, &said), 0);
+        assert_int_equal(
+            config_edited(config_running(), &(struct config_edit){.text = ctx}, &tree, &said), 0);
         last_try = config_commit(tree, &how, &result, &said);
     }
     if (!last_try)
@@ -613,7 +642,7 @@ static void try_rules(void *ctx)
     config_result_free(&result);
 }
 
-static void a_candidate_that_waits_for_its_access_lists_is_made_once_unless_something_else_runs_by_then(void **state)
+static void a_candidate_waiting_for_access_lists_is_made_once_unless_another_runs(void **state)
 {
     struct event_base *was = fake_acl_loop;
 
@@ -691,7 +720,8 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
         struct config_result result = {0};
 
         fake_config(&t);
-        assert_int_equal(config_edited(NULL, &(struct config_edit){.text = text_str(&t)}, &tree, &said), 0);
+        assert_int_equal(
+            config_edited(NULL, &(struct config_edit){.text = text_str(&t)}, &tree, &said), 0);
         assert_int_equal(config_commit(tree, &at_once, &result, &said), 0);
         if (result.n_changes) // not the same by chance
             past[i++] = now();
@@ -700,7 +730,9 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
     assert_int_equal(revision_count(), REVISIONS_MAX);
     for (int i = 0; i < REVISIONS_MAX; i++) {
         snprintf(back, sizeof back, "%d", i);
-        assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = back}, &tree, &said), 0);
+        assert_int_equal(
+            config_edited(config_running(), &(struct config_edit){.revision = back}, &tree, &said),
+            0);
         config_print(tree, &text[i]);
         lyd_free_all(tree);
     }
@@ -713,7 +745,8 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
     text_free(&t);
 }
 
-// `save` writes what runs already: nobody has to be told of it. An edit of the file is told at the next commit.
+// `save` writes what runs already: nobody has to be told of it. An edit of the file is told at the
+// next commit.
 static void a_file_that_says_what_runs_is_not_noted(void **state)
 {
     struct text t = {0};
@@ -772,11 +805,13 @@ int main(void)
         cmocka_unit_test(a_full_disk_refuses_the_commit_and_changes_nothing),
         cmocka_unit_test(what_a_manager_refuses_leaves_no_revision),
         cmocka_unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration),
-        cmocka_unit_test_prestate(death_at_any_step_leaves_the_old_or_the_new_configuration, (void *)1),
+        cmocka_unit_test_prestate(death_at_any_step_leaves_the_old_or_the_new_configuration,
+                                  (void *)1),
         cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
         cmocka_unit_test(a_name_out_of_range_or_a_pipe_is_left_aside),
         cmocka_unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain),
-        cmocka_unit_test(a_candidate_that_waits_for_its_access_lists_is_made_once_unless_something_else_runs_by_then),
+        cmocka_unit_test(
+            a_candidate_waiting_for_access_lists_is_made_once_unless_another_runs),
         cmocka_unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits),
         cmocka_unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had),
     };

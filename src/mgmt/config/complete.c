@@ -116,7 +116,8 @@ static bool is_given(const struct completion *c, const struct lysc_node *s)
     return false;
 }
 
-static const struct lysc_node *word_at(struct completion *c, const struct lysc_node *place, const char *word)
+static const struct lysc_node *word_at(struct completion *c, const struct lysc_node *place,
+                                       const char *word)
 {
     const struct lysc_node *s = yang_child(place, word, true);
 
@@ -136,7 +137,8 @@ static const struct lysc_node *word_at(struct completion *c, const struct lysc_n
 // As config_line.c finds it: what the word is here or, in a one-line entry, above.
 static const struct lysc_node *find_word(struct completion *c, const char *word)
 {
-    for (const struct lysc_node *place = c->place; place || !c->place; place = yang_line_above(place)) {
+    for (const struct lysc_node *place = c->place; place || !c->place;
+         place = yang_line_above(place)) {
         const struct lysc_node *s = word_at(c, place, word);
 
         if (s && place != c->place) {
@@ -198,7 +200,8 @@ static void offer_children(struct completion *c)
         if (!c->deleting && !offer_values_alone(c, place))
             return;
         for (const struct lysc_node *s = NULL; (s = yang_next(s, place));)
-            if (yang_is_config(s) && !lysc_is_key(s) && !yang_is_keywordless(s) && (!c->deleting || is_there(c, s)))
+            if (yang_is_config(s) && !lysc_is_key(s) && !yang_is_keywordless(s) &&
+                (!c->deleting || is_there(c, s)))
                 offer(c, s->name, s->dsc ? s->dsc : "");
         if (c->deleting || !place || !yang_line_above(place))
             return;

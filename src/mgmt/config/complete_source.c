@@ -104,7 +104,8 @@ static void offer_kernel_interface(void *ctx, const char *word, const char *help
 {
     const struct netdev *n = ctx;
 
-    if (strcmp(word, "lo") && strlen(word) <= 15 && !model_find_port(config_model(), word) && !model_find_vport(config_model(), word))
+    if (strcmp(word, "lo") && strlen(word) <= 15 && !model_find_port(config_model(), word) &&
+        !model_find_vport(config_model(), word))
         n->fn(n->ctx, word, "");
 }
 
@@ -166,10 +167,17 @@ void complete_source(const char *source, word_fn fn, void *ctx)
     static const struct {
         const char *name;
         void (*each)(word_fn fn, void *ctx);
-    } sources[] = {{"port", each_port},   {"interface", each_interface}, {"vr", each_vr},
-                   {"netns", each_netns}, {"core", each_core},           {"netdev", each_netdev},
+    } sources[] = {{"port", each_port},
+                   {"interface", each_interface},
+                   {"vr", each_vr},
+                   {"netns", each_netns},
+                   {"core", each_core},
+                   {"netdev", each_netdev},
                    {"kernel-interface", each_kernel_interface},
-                   {"service", each_service}, {"protocol", each_protocol}, {"icmp-type", each_icmp_type}, {"dscp", each_dscp}};
+                   {"service", each_service},
+                   {"protocol", each_protocol},
+                   {"icmp-type", each_icmp_type},
+                   {"dscp", each_dscp}};
 
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         if (!strcmp(source, sources[i].name))

@@ -5,10 +5,12 @@
 //                   |                      |              |             |
 //                errors                nothing done    undone        undone
 //
-// What may fail for lack of room or permission, writing the revision, happens before anything is touched; what makes it
-// count is one rename. A crash at any point leaves the revision before or the new one.
+// What may fail for lack of room or permission, writing the revision, happens before anything is
+// touched; what makes it count is one rename. A crash at any point leaves the revision before or
+// the new one.
 //
-// Checking, comparing, printing and writing are done aside; what asks or changes the managers is control's (core/aside.h).
+// Checking, comparing, printing and writing are done aside; what asks or changes the managers is
+// control's (core/aside.h).
 #include "config/config.h"
 
 #include <errno.h>
@@ -84,7 +86,8 @@ static const struct revision *last_word(void)
     return r && (r->file_digest == digest || !digest) ? r : NULL;
 }
 
-int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate, struct errors *e, struct text *source)
+int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate,
+                      struct errors *e, struct text *source)
 {
     const struct revision *r = file_only ? NULL : last_word(), *any = revision_confirmed();
     struct text t = {0};
@@ -94,7 +97,8 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
     if (r && !revision_read(r, &t, err, sizeof err)) {
         text_printf(source, "%s", revision_path(r, path, sizeof path));
         if (!may_be_missing && !config_file_digest())
-            log_notice("config: no such file, using the last commit: file=%s revision=%" PRIu64, config_file(), r->id);
+            log_notice("config: no such file, using the last commit: file=%s revision=%" PRIu64,
+                       config_file(), r->id);
         config_read_text(candidate, t.s, e);
         text_free(&t);
         return e->n ? -EINVAL : 0;
@@ -102,7 +106,8 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
     text_free(&t);
     text_printf(source, "%s", config_file());
     if (any)
-        log_notice("config: the file is newer than the last commit: file=%s revision=%" PRIu64, LOG_VALUE(config_file()), any->id);
+        log_notice("config: the file is newer than the last commit: file=%s revision=%" PRIu64,
+                   LOG_VALUE(config_file()), any->id);
     return config_read_file(may_be_missing, candidate, e);
 }
 
@@ -116,7 +121,8 @@ static bool revision_says(const struct revision *r, const struct text *config)
     if (r && !revision_read(r, &t, err, sizeof err)) {
         const char *at = revision_config(&t);
 
-        same = at && !strncmp(at, text_str(config), config->n) && !strncmp(at + config->n, "# end ", 6);
+        same = at && !strncmp(at, text_str(config), config->n) &&
+               !strncmp(at + config->n, "# end ", 6);
     }
     text_free(&t);
     return same;
@@ -126,7 +132,8 @@ int config_start(struct lyd_node *candidate, struct model *m, struct errors *e)
 {
     const struct revision *last = revision_confirmed();
     struct snapshot *s = snapshot_new(candidate, m, last ? last->id : 0);
-    struct revision new = {.confirmed = true, .comment = "at the start", .file_digest = config_file_digest()};
+    struct revision new = {
+        .confirmed = true, .comment = "at the start", .file_digest = config_file_digest()};
     struct text t = {0};
     char err[600] = "";
     struct work w;
@@ -163,7 +170,9 @@ static int look_at_waiting(const struct commit *how, struct errors *e)
     if (!w || how->check_only || (how->confirms && confirm_is_of(how->session, how->by)))
         return 0;
     confirm_say(&t);
-    errors_add(e, 0, "nothing was committed: %s; commit again once that one is confirmed or rolled back", text_str(&t));
+    errors_add(e, 0,
+               "nothing was committed: %s; commit again once that one is confirmed or rolled back",
+               text_str(&t));
     text_free(&t);
     return -EBUSY;
 }
@@ -204,8 +213,11 @@ static void note_file_changed(struct errors *notes)
     l.last = *last;
     aside(look_at_file, &l);
     if (l.changed)
-        errors_add(notes, 0, "%s was changed since it was last read; kamueed will start with this commit, which is newer ('compare file' "
-                             "shows the difference)", config_file());
+        errors_add(notes, 0,
+                   "%s was changed since it was last read; kamueed will start with this commit, "
+                   "which is newer ('compare file' "
+                   "shows the difference)",
+                   config_file());
 }
 
 // The model has the lines of each access list.
@@ -241,7 +253,8 @@ static void write_revision(void *arg)
 }
 
 // The running configuration becomes `s`, as a revision, or nothing happens.
-static int make_it_run(struct snapshot *s, const struct commit *how, const struct config_result *result, struct errors *e)
+static int make_it_run(struct snapshot *s, const struct commit *how,
+                       const struct config_result *result, struct errors *e)
 {
     const char *change = text_str(&result->change);
     struct revision new = {.n_changes = result->n_changes, .confirmed = !how->confirm_s};
@@ -280,13 +293,15 @@ static int make_it_run(struct snapshot *s, const struct commit *how, const struc
 
 #define CHANGE_LINES 100 // told in an event
 
-static void tell_change(const struct config_result *result, const struct commit *how, const struct snapshot *s)
+static void tell_change(const struct config_result *result, const struct commit *how,
+                        const struct snapshot *s)
 {
     const char *line = text_str(&result->change), *comment = how->comment ? how->comment : "";
     json_t *lines = json_array();
 
-    log_notice("config: changed: by=%s lines=%u revision=%" PRIu64 " confirm=%u comment=%s", LOG_VALUE(how->by), result->n_changes,
-               s->revision, how->confirm_s, LOG_VALUE(comment));
+    log_notice("config: changed: by=%s lines=%u revision=%" PRIu64 " confirm=%u comment=%s",
+               LOG_VALUE(how->by), result->n_changes, s->revision, how->confirm_s,
+               LOG_VALUE(comment));
     for (unsigned i = 0; *line && i < CHANGE_LINES; i++) {
         size_t n = strcspn(line, "\n");
 
@@ -294,7 +309,8 @@ static void tell_change(const struct config_result *result, const struct commit 
         line += n + (line[n] == '\n');
     }
     event_publish("configuration-change",
-                  json_pack("{s:s, s:i, s:s, s:o}", "by", how->by, "lines", result->n_changes, "comment", comment, "change", lines));
+                  json_pack("{s:s, s:i, s:s, s:o}", "by", how->by, "lines", result->n_changes,
+                            "comment", comment, "change", lines));
 }
 
 // A virtual router that is to follow a table in which Linux makes no routes of interfaces.
@@ -305,14 +321,18 @@ static void note_vrfs(const struct model *from, const struct model *to, struct e
         bool is_new = !old || old->table != v->table || strcmp(old->netns, v->netns);
 
         if (is_new && !vr_manager_has_vrf(v->netns, v->table))
-            errors_add(notes, 0, "vr %s: no VRF device has table %u, so connected routes of its interfaces stay in Linux's main table and "
-                                 "packets to those hosts are rejected; create one: ip link add %s type vrf table %u", v->name, v->table,
-                       v->name, v->table);
+            errors_add(
+                notes, 0,
+                "vr %s: no VRF device has table %u, so connected routes of its interfaces stay in "
+                "Linux's main table and "
+                "packets to those hosts are rejected; create one: ip link add %s type vrf table %u",
+                v->name, v->table, v->name, v->table);
     }
 }
 
 // A commit of nothing: what waits is confirmed.
-static int confirm_by_commit(const struct commit *how, struct config_result *result, struct errors *e)
+static int confirm_by_commit(const struct commit *how, struct config_result *result,
+                             struct errors *e)
 {
     char err[600] = "";
 
@@ -351,7 +371,8 @@ static int is_possible(const struct snapshot *s, const struct commit *how, struc
 }
 
 // A candidate that is valid and compared; takes over the snapshot.
-static int finish(struct snapshot *s, const struct commit *how, struct config_result *result, struct errors *e)
+static int finish(struct snapshot *s, const struct commit *how, struct config_result *result,
+                  struct errors *e)
 {
     int r = acl_gate(config_model(), s->model, e);
 
@@ -386,7 +407,8 @@ static void compare(void *arg)
     config_effects(c->old, c->new, &c->result->notes);
 }
 
-int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e)
+int config_commit(struct lyd_node *candidate, const struct commit *how,
+                  struct config_result *result, struct errors *e)
 {
     thread_must_be(ROLE_CONTROL);
     struct model *m = config_model_of(&candidate, e);
@@ -403,12 +425,14 @@ int config_commit(struct lyd_node *candidate, const struct commit *how, struct c
     return finish(s, how, result, e);
 }
 
-bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e, int *r)
+bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e,
+                         int *r)
 {
     struct snapshot *s = kept.s;
 
     thread_must_be(ROLE_CONTROL);
-    if (!s || kept.version != config_version() || !how->made_from || strcmp(kept.made_from, how->made_from))
+    if (!s || kept.version != config_version() || !how->made_from ||
+        strcmp(kept.made_from, how->made_from))
         return false;
     *result = kept.result;
     kept.s = NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config.h - transactions: how the running configuration changes
 //
-// It changes only by config_commit() (and when a commit that was to be confirmed goes back): a candidate is checked,
-// compared, kept on disk, applied through the managers, and only then takes its place. Control role, in a turn of ASIDE_CHANGE
-// once the loop runs (core/aside.h).
+// It changes only by config_commit() (and when a commit that was to be confirmed goes back): a
+// candidate is checked, compared, kept on disk, applied through the managers, and only then takes
+// its place. Control role, in a turn of ASIDE_CHANGE once the loop runs (core/aside.h).
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
 
@@ -22,21 +22,26 @@ struct lyd_node;
 void config_init(const char *file, const char *state_dir);
 void config_fini(void);
 
-// What the router starts with: whoever spoke last. That is the newest confirmed revision, unless the file has been
-// changed since, or `file_only`. `source`: whose lines the errors count. 0, or -errno with errors.
-int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate, struct errors *e, struct text *source);
-// Applies it, with the model that config_model_of() made of it: the first commit of this process. Takes over both. A disk that
-// is full is no reason not to start.
+// What the router starts with: whoever spoke last. That is the newest confirmed revision, unless
+// the file has been changed since, or `file_only`. `source`: whose lines the errors count. 0, or
+// -errno with errors.
+int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate,
+                      struct errors *e, struct text *source);
+// Applies it, with the model that config_model_of() made of it: the first commit of this process.
+// Takes over both. A disk that is full is no reason not to start.
 int config_start(struct lyd_node *candidate, struct model *m, struct errors *e);
 
 struct commit {
     const char *by;
     const char *comment;  // or NULL
-    unsigned confirm_s;   // goes back unless it is confirmed within so many seconds; 0 = counts at once
+    unsigned
+        confirm_s; // goes back unless it is confirmed within so many seconds; 0 = counts at once
     uint64_t session;     // whose candidate it is; 0: nobody's (candidate.h sets it)
-    bool confirms;        // what waits to be confirmed is, if it is of the same session, or of the same person without one
+    bool confirms; // what waits to be confirmed is, if it is of the same session, or of the same
+                   // person without one
     bool check_only;
-    const char *made_from; // all that the candidate is made from beside what runs, in words; NULL: that cannot be said
+    const char *made_from; // all that the candidate is made from beside what runs, in words; NULL:
+                           // that cannot be said
 };
 
 struct config_result {
@@ -47,12 +52,15 @@ struct config_result {
 void config_result_free(struct config_result *r);
 
 // Checks the candidate and, unless `check_only`, applies it and makes it the running one. Takes
-// over the candidate in any case. 0; -EINVAL: not valid; -EBUSY: another commit waits to be confirmed; other -errno: a
-// manager or the disk refused. Then nothing has changed, and `e` says why.
-// -EINPROGRESS: try again when acl_gate_wait calls (acl_gate.h); the candidate is kept for that.
-int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e);
-// The second try, without making the candidate again. False: what it would be is not known any more, because something else
-// runs now or somebody else waits, and it is to be made.
-bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e, int *r);
+// over the candidate in any case. 0; -EINVAL: not valid; -EBUSY: another commit waits to be
+// confirmed; other -errno: a manager or the disk refused. Then nothing has changed, and `e` says
+// why. -EINPROGRESS: try again when acl_gate_wait calls (acl_gate.h); the candidate is kept for
+// that.
+int config_commit(struct lyd_node *candidate, const struct commit *how,
+                  struct config_result *result, struct errors *e);
+// The second try, without making the candidate again. False: what it would be is not known any
+// more, because something else runs now or somebody else waits, and it is to be made.
+bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e,
+                         int *r);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_acl_test.c - access lists in the configuration: one line a rule, its words without keywords, completion, refusals
+// config_acl_test.c - access lists in the configuration: one line a rule, its words without
+// keywords, completion, refusals
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,36 +41,40 @@ static const char *reads(const char *lines)
 
 static void one_rule_is_one_line_in_canonical_order(void **state)
 {
-    assert_string_equal(reads("set address-set customers prefix 10.0.0.0/8\n"
-                              "set acl edge rule 100 permit tcp to any port 443 from set customers\n"
-                              "set acl edge rule 20 deny icmp6 icmp-type echo-request description \"no pings\" log every 100\n"
-                              "set acl edge rule 30 reject tcp established dscp ef tcp-flags syn,!ack\n"
-                              "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
-                              "set mirror-session ids to tap ids0\n"
-                              "set acl edge rule 50 permit tcp redirect to 192.0.2.9 mirror ids\n"
-                              "set acl edge rule 60 permit udp\n"
-                              "set acl edge rule 60 redirect to 2001:db8::9\n"
-                              "set acl edge default permit\n"),
-                        "set address-set customers prefix 10.0.0.0/8\n"
-                        "set acl edge default permit\n"
-                        "set acl edge rule 20 deny icmp6 icmp-type echo-request log every 100 description \"no pings\"\n"
-                        "set acl edge rule 30 reject tcp established tcp-flags syn,!ack dscp ef\n"
-                        "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
-                        "set acl edge rule 50 permit tcp mirror ids redirect to 192.0.2.9\n"
-                        "set acl edge rule 60 permit udp redirect to 2001:db8::9\n"
-                        "set acl edge rule 100 permit tcp from set customers to any port 443\n"
-                        "set mirror-session ids to tap ids0\n");
+    assert_string_equal(
+        reads("set address-set customers prefix 10.0.0.0/8\n"
+              "set acl edge rule 100 permit tcp to any port 443 from set customers\n"
+              "set acl edge rule 20 deny icmp6 icmp-type echo-request description \"no pings\" log "
+              "every 100\n"
+              "set acl edge rule 30 reject tcp established dscp ef tcp-flags syn,!ack\n"
+              "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
+              "set mirror-session ids to tap ids0\n"
+              "set acl edge rule 50 permit tcp redirect to 192.0.2.9 mirror ids\n"
+              "set acl edge rule 60 permit udp\n"
+              "set acl edge rule 60 redirect to 2001:db8::9\n"
+              "set acl edge default permit\n"),
+        "set address-set customers prefix 10.0.0.0/8\n"
+        "set acl edge default permit\n"
+        "set acl edge rule 20 deny icmp6 icmp-type echo-request log every 100 description \"no "
+        "pings\"\n"
+        "set acl edge rule 30 reject tcp established tcp-flags syn,!ack dscp ef\n"
+        "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
+        "set acl edge rule 50 permit tcp mirror ids redirect to 192.0.2.9\n"
+        "set acl edge rule 60 permit udp redirect to 2001:db8::9\n"
+        "set acl edge rule 100 permit tcp from set customers to any port 443\n"
+        "set mirror-session ids to tap ids0\n");
 }
 
 static void line_with_an_action_says_the_whole_rule_and_one_without_changes_it(void **state)
 {
-    assert_string_equal(reads("set acl e rule 1 permit tcp from 192.0.2.1 to any port 443 log\n"
-                              "set acl e rule 1 deny udp\n"
-                              "set acl e rule 2 permit tcp from 192.0.2.1 to any port 443\n"
-                              "set acl e rule 2 log\n"
-                              "set acl e rule 2 to 198.51.100.0/24\n"),
-                        "set acl e rule 1 deny udp\n"
-                        "set acl e rule 2 permit tcp from 192.0.2.1 to 198.51.100.0/24 port 443 log\n");
+    assert_string_equal(
+        reads("set acl e rule 1 permit tcp from 192.0.2.1 to any port 443 log\n"
+              "set acl e rule 1 deny udp\n"
+              "set acl e rule 2 permit tcp from 192.0.2.1 to any port 443\n"
+              "set acl e rule 2 log\n"
+              "set acl e rule 2 to 198.51.100.0/24\n"),
+        "set acl e rule 1 deny udp\n"
+        "set acl e rule 2 permit tcp from 192.0.2.1 to 198.51.100.0/24 port 443 log\n");
 }
 
 static void later_case_of_a_choice_wins(void **state)
@@ -100,29 +105,41 @@ static void wrong_rules_are_refused_with_what_was_expected(void **state)
     static const struct {
         const char *line, *says;
     } wrong[] = {
-        {"set acl e rule 1 permti tcp", "unknown word 'permti', expected one of permit, deny or reject"},
+        {"set acl e rule 1 permti tcp",
+         "unknown word 'permti', expected one of permit, deny or reject"},
         {"set acl e rule 1 permit tcp frm any", "unknown word 'frm', did you mean 'from'?"},
-        {"set acl e rule 1 permit udp police rate 100", "police: unknown word 'rate', expected one of 1..400000000 (kbit/s), burst"},
+        {"set acl e rule 1 permit udp police rate 100",
+         "police: unknown word 'rate', expected one of 1..400000000 (kbit/s), burst"},
         {"set acl e rule 1 permit", "acl e rule 1: 'protocol' is required: a protocol: ip (all)"},
         {"set acl e rule 1 permit nonsense", "acl e rule 1: unknown protocol 'nonsense'"},
-        {"set acl e rule 1 permit udp established", "'established' and 'tcp-flags' need the protocol tcp"},
-        {"set acl e rule 1 permit ip to any port 80", "'port' needs the protocol tcp, udp, sctp or udplite"},
+        {"set acl e rule 1 permit udp established",
+         "'established' and 'tcp-flags' need the protocol tcp"},
+        {"set acl e rule 1 permit ip to any port 80",
+         "'port' needs the protocol tcp, udp, sctp or udplite"},
         {"set acl e rule 1 permit tcp to any port 70000", "unknown port '70000'"},
         {"set acl e rule 1 permit tcp to any port nosuch", "unknown port 'nosuch'"},
-        {"set acl e rule 1 permit tcp from 10.0.0.0/8 to 2001:db8::/32", "'2001:db8::/32' is of another address family"},
+        {"set acl e rule 1 permit tcp from 10.0.0.0/8 to 2001:db8::/32",
+         "'2001:db8::/32' is of another address family"},
         {"set acl e rule 1 permit tcp from 10.0.0.0/33", "expected one of any, a prefix such as"},
-        {"set acl e rule 1 permit tcp to any port 80 fragments", "'fragments' matches later fragments, which carry no ports"},
-        {"set acl e rule 1 permit icmp icmp-type neighbor-solicitation", "unknown ICMP type 'neighbor-solicitation' for icmp"},
+        {"set acl e rule 1 permit tcp to any port 80 fragments",
+         "'fragments' matches later fragments, which carry no ports"},
+        {"set acl e rule 1 permit icmp icmp-type neighbor-solicitation",
+         "unknown ICMP type 'neighbor-solicitation' for icmp"},
         {"set acl e rule 1 deny tcp police 100", "'police' works only with 'permit'"},
-        {"set acl e rule 1 permit tcp from set none", "refers to address-set 'none', which does not exist"},
-        {"set acl e rule 1 permit tcp mirror none", "refers to mirror-session 'none', which does not exist"},
+        {"set acl e rule 1 permit tcp from set none",
+         "refers to address-set 'none', which does not exist"},
+        {"set acl e rule 1 permit tcp mirror none",
+         "refers to mirror-session 'none', which does not exist"},
         {"set acl e rule 1 deny tcp redirect to 192.0.2.9", "'redirect' works only with 'permit'"},
         {"set acl e rule 1 permit tcp redirect to fe80::1", "invalid next hop 'fe80::1'"},
-        {"set acl e rule 1 permit tcp from 10.0.0.0/8 redirect to 2001:db8::9", "'2001:db8::9' is of another address family"},
+        {"set acl e rule 1 permit tcp from 10.0.0.0/8 redirect to 2001:db8::9",
+         "'2001:db8::9' is of another address family"},
         {"set acl e rule 1 permit tcp redirect to nowhere", "the address of a next hop"},
         {"set mirror-session ids to port p0", "refers to port 'p0', which does not exist"},
-        {"set port p0 devargs x\nset mirror-session ids to port p0 tap t", "mirror-session ids: a mirror needs either 'to port' or 'to tap'"},
-        {"set port p0 devargs x\nset mirror-session ids to tap p0", "mirror-session ids: mirror to tap 'p0': the name belongs to an interface"},
+        {"set port p0 devargs x\nset mirror-session ids to port p0 tap t",
+         "mirror-session ids: a mirror needs either 'to port' or 'to tap'"},
+        {"set port p0 devargs x\nset mirror-session ids to tap p0",
+         "mirror-session ids: mirror to tap 'p0': the name belongs to an interface"},
         {"set acl e rule 0 permit tcp", "'number' is '0', expected 1..4294967294"},
         {"set interface p0 acl in e", "refers to acl 'e', which does not exist"},
         {"set acl e file relative", "'file' is 'relative', expected the path of a file"},
@@ -139,11 +156,15 @@ static void interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding(
     struct errors e = {0};
     struct model *m;
 
-    config_read_text(&tree,
-                     "set port p0 devargs net_null0\nset port p1 devargs net_null1\nset port p2 devargs net_null2\n"
-                     "set vr red namespace red\nset interface p1 vr red\nset interface p2 vr red\n"
-                     "set acl a default permit\nset acl b default permit\nset acl c default permit\n"
-                     "set forwarding acl in a\nset forwarding acl out a\nset vr red acl in b\nset interface p2 acl in c\n", &e);
+    config_read_text(
+        &tree,
+        "set port p0 devargs net_null0\nset port p1 devargs net_null1\nset port p2 devargs "
+        "net_null2\n"
+        "set vr red namespace red\nset interface p1 vr red\nset interface p2 vr red\n"
+        "set acl a default permit\nset acl b default permit\nset acl c default permit\n"
+        "set forwarding acl in a\nset forwarding acl out a\nset vr red acl in b\nset interface p2 "
+        "acl in c\n",
+        &e);
     m = config_model_of(&tree, &e);
     assert_int_equal(e.n, 0);
     assert_string_equal(model_find_port(m, "p0")->acls.in, "a");
@@ -160,10 +181,12 @@ static void difference_of_a_rule_is_its_line(void **state)
     struct errors e = {0};
     struct text t = {0};
 
-    config_read_text(&a, "set acl e rule 1 permit tcp from any port 5 to any\nset acl e rule 2 deny ip\n", &e);
+    config_read_text(
+        &a, "set acl e rule 1 permit tcp from any port 5 to any\nset acl e rule 2 deny ip\n", &e);
     config_read_text(&b, "set acl e rule 1 permit tcp to any\nset acl e rule 3 deny ip\n", &e);
     assert_int_equal(config_diff(a, b, &t), 3);
-    assert_string_equal(t.s, "set acl e rule 1 permit tcp to any\ndelete acl e rule 2\nset acl e rule 3 deny ip\n");
+    assert_string_equal(
+        t.s, "set acl e rule 1 permit tcp to any\ndelete acl e rule 2\nset acl e rule 3 deny ip\n");
     text_free(&t);
     lyd_free_all(a);
     lyd_free_all(b);
@@ -212,11 +235,13 @@ static void completion_knows_where_a_word_of_a_rule_may_stand(void **state)
     assert_false(offers("set acl e rule 10 permit tcp nonsense ", "log"));
 }
 
-// --- what is known is not looked at again -----------------------------------------------------------
+// --- what is known is not looked at again --------------------------------------------------------
 
 static void random_line(struct text *t)
 {
-    static const char *const end[] = {"", " from set s", " from set u to any port 443", " from 10.0.0.0/8", " log", " log every 7", " description \"a b\""};
+    static const char *const end[] = {
+        "",     " from set s",  " from set u to any port 443", " from 10.0.0.0/8",
+        " log", " log every 7", " description \"a b\""};
     unsigned number = 1 + (unsigned)rand() % 40;
 
     switch (rand() % 8) {
@@ -233,7 +258,8 @@ static void random_line(struct text *t)
         text_printf(t, "set acl %c default %s\n", 'a' + rand() % 2, rand() % 2 ? "permit" : "deny");
         break;
     default:
-        text_printf(t, "set acl %c rule %u %s %s%s\n", 'a' + rand() % 2, number, rand() % 2 ? "permit" : "deny", rand() % 2 ? "tcp" : "udp",
+        text_printf(t, "set acl %c rule %u %s %s%s\n", 'a' + rand() % 2, number,
+                    rand() % 2 ? "permit" : "deny", rand() % 2 ? "tcp" : "udp",
                     end[(size_t)rand() % (sizeof end / sizeof *end)]);
     }
 }
@@ -246,7 +272,8 @@ static void tell_model(const struct model *m, struct errors *e, struct text *t)
         for (size_t i = 0; i < l->rules.rule.n; i++) {
             const struct acl_how *how = &l->rules.how.item[i];
 
-            acl_line_format(&l->rules.rule.item[i], how->verb, how->more ? &l->rules.more.item[how->more - 1] : NULL, l->rules.set, t);
+            acl_line_format(&l->rules.rule.item[i], how->verb,
+                            how->more ? &l->rules.more.item[how->more - 1] : NULL, l->rules.set, t);
             text_printf(t, "\n");
         }
     }
@@ -260,7 +287,8 @@ static void tell_tree(const struct lyd_node *base, const struct lyd_node *tree, 
 
     config_print(tree, t);
     config_diff(base, tree, t);
-    assert_int_equal(lyd_print_mem(&all, tree, LYD_JSON, LYD_PRINT_WITHSIBLINGS | LYD_PRINT_WD_ALL), 0);
+    assert_int_equal(lyd_print_mem(&all, tree, LYD_JSON, LYD_PRINT_WITHSIBLINGS | LYD_PRINT_WD_ALL),
+                     0);
     text_printf(t, "%s", all ? all : "");
     free(all);
 }
@@ -325,10 +353,14 @@ static void model_made_with_what_is_known_is_the_one_made_without(void **state)
 
 // --- JSON ----------------------------------------------------------------------------------------
 
-#define LIST(entry) "{\"kamuee:address-set\": [{\"name\": \"s\"}], \"kamuee:acl\": [{\"name\": \"e\", \"rule\": [" entry "]}]}"
-#define RULE(from) "{\"number\": 10, \"action\": \"deny\", \"protocol\": \"ip\", \"from\": {" from "}}"
+#define LIST(entry)                                                                                \
+    "{\"kamuee:address-set\": [{\"name\": \"s\"}], \"kamuee:acl\": [{\"name\": \"e\", \"rule\": "  \
+    "[" entry "]}]}"
+#define RULE(from)                                                                                 \
+    "{\"number\": 10, \"action\": \"deny\", \"protocol\": \"ip\", \"from\": {" from "}}"
 
-// The canonical text of both, the second merged into the first when that has been found right; or what is wrong.
+// The canonical text of both, the second merged into the first when that has been found right; or
+// what is wrong.
 static const char *merged(const char *first, const char *second)
 {
     struct lyd_node *tree = NULL;
@@ -351,31 +383,42 @@ static const char *merged(const char *first, const char *second)
 
 static void of_two_cases_the_one_that_is_merged_stays(void **state)
 {
-    assert_string_equal(merged(LIST(RULE("\"prefix\": \"192.0.2.0/24\"")), LIST(RULE("\"set\": \"s\""))),
-                        "set address-set s\nset acl e rule 10 deny ip from set s\n");
+    assert_string_equal(
+        merged(LIST(RULE("\"prefix\": \"192.0.2.0/24\"")), LIST(RULE("\"set\": \"s\""))),
+        "set address-set s\nset acl e rule 10 deny ip from set s\n");
     assert_string_equal(merged(LIST(RULE("\"set\": \"s\"")), LIST(RULE("\"prefix\": \"any\""))),
                         "set address-set s\nset acl e rule 10 deny ip from any\n");
-    assert_string_equal(merged(LIST(RULE("\"prefix\": \"any\", \"set\": \"s\"")), "{}"),
-                        "acl e rule 10 from: 'prefix' and 'set' exclude each other, expected only one");
+    assert_string_equal(
+        merged(LIST(RULE("\"prefix\": \"any\", \"set\": \"s\"")), "{}"),
+        "acl e rule 10 from: 'prefix' and 'set' exclude each other, expected only one");
 }
 
 static void what_json_says_twice_is_refused(void **state)
 {
-    assert_string_equal(merged(LIST(RULE("\"prefix\": \"any\"") ", " RULE("\"prefix\": \"any\"")), "{}"),
-                        "acl e rule 10 appears twice, expected it once");
-    assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\", \"prefix\": [\"10.0.0.0/8\", \"10.0.0.0/8\"]}]}", "{}"),
+    assert_string_equal(
+        merged(LIST(RULE("\"prefix\": \"any\"") ", " RULE("\"prefix\": \"any\"")), "{}"),
+        "acl e rule 10 appears twice, expected it once");
+    assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\", \"prefix\": "
+                               "[\"10.0.0.0/8\", \"10.0.0.0/8\"]}]}",
+                               "{}"),
                         "address-set s prefix appears twice, expected it once");
-    assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"s\"}]}", "{}"),
-                        "set address-set s\nset address-set t\n"); // one entry, in two places
-    assert_string_equal(merged("{\"kamuee:memory\": 64, \"kamuee:memory\": 65}", "{}"), "not JSON: duplicate object key near '\"kamuee:memory\"' in line 1");
+    assert_string_equal(
+        merged(
+            "{\"kamuee:address-set\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"s\"}]}",
+            "{}"),
+        "set address-set s\nset address-set t\n"); // one entry, in two places
+    assert_string_equal(merged("{\"kamuee:memory\": 64, \"kamuee:memory\": 65}", "{}"),
+                        "not JSON: duplicate object key near '\"kamuee:memory\"' in line 1");
 }
 
 static void merging_json_keeps_the_order_of_the_schema(void **state)
 {
     assert_string_equal(merged("{\"kamuee:api\": {\"tokens\": \"/t\"}, \"kamuee:memory\": 64, "
                                "\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"net_null0\"}]}",
-                               "{\"kamuee:port\": [{\"name\": \"p1\", \"devargs\": \"net_null1\"}, {\"name\": \"p0\", \"mtu\": 9000}], \"kamuee:memory\": 65}"),
-                        "set memory 65\nset port p0 devargs net_null0\nset port p0 mtu 9000\nset port p1 devargs net_null1\n"
+                               "{\"kamuee:port\": [{\"name\": \"p1\", \"devargs\": \"net_null1\"}, "
+                               "{\"name\": \"p0\", \"mtu\": 9000}], \"kamuee:memory\": 65}"),
+                        "set memory 65\nset port p0 devargs net_null0\nset port p0 mtu 9000\nset "
+                        "port p1 devargs net_null1\n"
                         "set api tokens /t\n");
 }
 

@@ -43,8 +43,9 @@ static void start_timer(unsigned seconds)
 
 static void tell_rollback(void)
 {
-    event_publish("configuration-change", json_pack("{s:s, s:i, s:s, s:[]}", "by", wait.told.by, "lines", 0, "comment",
-                                                    "not confirmed, rolled back", "change"));
+    event_publish("configuration-change",
+                  json_pack("{s:s, s:i, s:s, s:[]}", "by", wait.told.by, "lines", 0, "comment",
+                            "not confirmed, rolled back", "change"));
 }
 
 static void go_back_soon(void *ctx);
@@ -59,7 +60,8 @@ static void go_back(void *ctx) // the revision
     struct errors e = {0};
     struct text t = {0};
 
-    if (!wait.back || wait.told.revision != (uintptr_t)ctx) // confirmed while access lists were built
+    if (!wait.back ||
+        wait.told.revision != (uintptr_t)ctx) // confirmed while access lists were built
         return;
     int r = acl_gate(config_model(), wait.back->model, &e);
     if (r == -EINPROGRESS) {
@@ -68,12 +70,13 @@ static void go_back(void *ctx) // the revision
     }
     if (r || config_running_apply(wait.back, &e)) {
         errors_text(&e, NULL, &t);
-        log_error("config: not confirmed, but the rollback failed; retrying: revision=%" PRIu64 " by=%s error=%s",
+        log_error("config: not confirmed, but the rollback failed; retrying: revision=%" PRIu64
+                  " by=%s error=%s",
                   wait.told.revision, LOG_VALUE(wait.told.by), LOG_VALUE(text_str(&t)));
         start_timer(AGAIN_S);
     } else {
-        log_warning("config: not confirmed, rolled back: revision=%" PRIu64 " by=%s to=%" PRIu64, wait.told.revision, LOG_VALUE(wait.told.by),
-                    wait.back->revision);
+        log_warning("config: not confirmed, rolled back: revision=%" PRIu64 " by=%s to=%" PRIu64,
+                    wait.told.revision, LOG_VALUE(wait.told.by), wait.back->revision);
         config_running_take(snapshot_ref(wait.back));
         tell_rollback();
         end_waiting();
@@ -130,10 +133,15 @@ void confirm_say(struct text *t)
     const struct confirm *w = confirm_waiting();
 
     if (w && w->session)
-        text_printf(t, "a commit by %s in session %" PRIu64 " must be confirmed in that session ('configure %" PRIu64
-                       "' to take it over) or will be rolled back in %u s", w->by, w->session, w->session, w->seconds);
+        text_printf(t,
+                    "a commit by %s in session %" PRIu64
+                    " must be confirmed in that session ('configure %" PRIu64
+                    "' to take it over) or will be rolled back in %u s",
+                    w->by, w->session, w->session, w->seconds);
     else if (w)
-        text_printf(t, "a commit by %s must be confirmed ('confirm') or will be rolled back in %u s", w->by, w->seconds);
+        text_printf(t,
+                    "a commit by %s must be confirmed ('confirm') or will be rolled back in %u s",
+                    w->by, w->seconds);
 }
 
 void confirm_session_ended(uint64_t session)
@@ -169,7 +177,8 @@ void confirm_superseded(const char *by)
 {
     char err[600];
 
-    if (confirm_now(by, err, sizeof err)) { // it only is not marked as confirmed: the later one counts
+    if (confirm_now(by, err,
+                    sizeof err)) { // it only is not marked as confirmed: the later one counts
         log_warning("config: %s", err);
         end_waiting();
     }

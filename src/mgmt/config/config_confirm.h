@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_confirm.h - a commit that waits to be confirmed, and goes back when it is not
 //
-// At most one waits. While it does, the revision on disk is an unconfirmed one: a kamueed that starts again, for
-// whatever reason, starts with what was there before. It belongs to the session that committed it, because two people who
-// are both root are still two; once that session has ended, or where there was none, to the person. Control role.
+// At most one waits. While it does, the revision on disk is an unconfirmed one: a kamueed that
+// starts again, for whatever reason, starts with what was there before. It belongs to the session
+// that committed it, because two people who are both root are still two; once that session has
+// ended, or where there was none, to the person. Control role.
 #ifndef CONFIG_CONFIG_CONFIRM_H
 #define CONFIG_CONFIG_CONFIRM_H
 
@@ -28,11 +29,13 @@ const struct confirm *confirm_waiting(void); // or NULL
 bool confirm_is_of(uint64_t session, const char *by);
 void confirm_session_ended(uint64_t session);
 struct text;
-void confirm_say(struct text *t); // "a commit by alice in session 7 must be confirmed …", and who may do it
-// The running configuration has to be confirmed within this time; else `back`, or what another one that waits would
-// have gone back to, takes its place.
+void confirm_say(
+    struct text *t); // "a commit by alice in session 7 must be confirmed …", and who may do it
+// The running configuration has to be confirmed within this time; else `back`, or what another one
+// that waits would have gone back to, takes its place.
 void confirm_wait(const struct snapshot *back, const char *by, uint64_t session, unsigned seconds);
-int confirm_now(const char *by, char *err, size_t err_size); // 0 or -errno with a sentence; 0 when nothing waits
+int confirm_now(const char *by, char *err,
+                size_t err_size);        // 0 or -errno with a sentence; 0 when nothing waits
 void confirm_superseded(const char *by); // a later revision counts
 
 #endif

@@ -57,11 +57,13 @@ static int find_revision(const char *back, const struct revision **r, struct err
     *r = is_number ? config_revision((unsigned)n) : NULL;
     if (*r)
         return 0;
-    errors_add(e, 0, "there is no revision %s, expected 0 to %u ('show configuration revisions')", back, last_back());
+    errors_add(e, 0, "there is no revision %s, expected 0 to %u ('show configuration revisions')",
+               back, last_back());
     return -ENOENT;
 }
 
-static int read_revision(const struct revision *r, const char *back, struct lyd_node **tree, struct errors *e)
+static int read_revision(const struct revision *r, const char *back, struct lyd_node **tree,
+                         struct errors *e)
 {
     struct text t = {0};
     char err[600];
@@ -72,8 +74,11 @@ static int read_revision(const struct revision *r, const char *back, struct lyd_
     else
         config_read_text(tree, text_str(&t), e);
     if (!result && e->n) // the schema has changed since
-        errors_add(e, 0, "revision %s is from an earlier kamueed and has lines that this version does not know: copy %s, correct these lines "
-                         "in the copy, then 'load replace' it", back, revision_path(r, err, sizeof err));
+        errors_add(e, 0,
+                   "revision %s is from an earlier kamueed and has lines that this version does "
+                   "not know: copy %s, correct these lines "
+                   "in the copy, then 'load replace' it",
+                   back, revision_path(r, err, sizeof err));
     text_free(&t);
     return result ? result : e->n ? -EINVAL : 0;
 }
@@ -131,7 +136,8 @@ static void edit(void *arg)
     d->result = r;
 }
 
-int config_edited(const struct lyd_node *from, const struct config_edit *how, struct lyd_node **tree, struct errors *e)
+int config_edited(const struct lyd_node *from, const struct config_edit *how,
+                  struct lyd_node **tree, struct errors *e)
 {
     struct editing d = {.how = how, .from = from, .e = e};
     const struct revision *revision = NULL;

@@ -11,23 +11,26 @@ struct lyd_node;
 struct revision;
 
 struct config_edit { // in this order
-    const char *revision;     // becomes that revision: how many back, "0" is the running one; or NULL
+    const char *revision; // becomes that revision: how many back, "0" is the running one; or NULL
     bool file;                // becomes what the configuration file says
     bool replace;             // becomes empty, for what follows
-    const char *text;         // set/delete lines, or JSON of RFC 7951 when `json`, that are added; or NULL
+    const char *text; // set/delete lines, or JSON of RFC 7951 when `json`, that are added; or NULL
     bool json;
     const char *const *line; // set/delete lines
     unsigned n_lines;
 };
 
-// Makes a tree of `from`, which is to stay meanwhile (core/aside.h), so edited. 0; or -EINVAL, -ENOENT or another -errno with errors, and there is none.
-int config_edited(const struct lyd_node *from, const struct config_edit *how, struct lyd_node **tree, struct errors *e);
+// Makes a tree of `from`, which is to stay meanwhile (core/aside.h), so edited. 0; or -EINVAL,
+// -ENOENT or another -errno with errors, and there is none.
+int config_edited(const struct lyd_node *from, const struct config_edit *how,
+                  struct lyd_node **tree, struct errors *e);
 
-// The edit in words, for struct commit; false: they do not tell what will be, because it reads the file.
+// The edit in words, for struct commit; false: they do not tell what will be, because it reads the
+// file.
 bool config_edit_words(const struct config_edit *how, struct text *t);
 
-// The revision that is so many before the one that runs, which is 0; or NULL. One that nobody confirmed is not counted:
-// nobody means it by "the one before".
+// The revision that is so many before the one that runs, which is 0; or NULL. One that nobody
+// confirmed is not counted: nobody means it by "the one before".
 const struct revision *config_revision(unsigned back);
 bool config_was_rolled_back(const struct revision *r); // nobody confirmed it
 

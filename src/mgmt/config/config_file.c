@@ -71,7 +71,8 @@ static void save(void *arg)
     struct saving *s = arg;
     struct text t = {0};
 
-    text_printf(&t, "# Kamuee configuration, written by save-configuration. One value per line, in any order.\n");
+    text_printf(&t, "# Kamuee configuration, written by save-configuration. One value per line, in "
+                    "any order.\n");
     config_print(s->tree, &t);
     s->result = file_prepare(path, &t);
     s->result = s->result ? s->result : file_keep(path);
@@ -85,6 +86,7 @@ int config_save(const struct lyd_node *tree, char *err, size_t err_size)
     thread_must_be(ROLE_CONTROL);
     aside(save, &s);
     if (s.result)
-        snprintf(err, err_size, "%s: cannot write: %s; check the directory and its permissions", path, strerror(-s.result));
+        snprintf(err, err_size, "%s: cannot write: %s; check the directory and its permissions",
+                 path, strerror(-s.result));
     return s.result;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_rebase.c - two people changed the same configuration
 //
-// Each one's difference from the base becomes a list of changes of single values or of things that went, by path,
-// sorted. Paths are words with blanks between, so what lies below a path follows it and begins with it and a blank.
+// Each one's difference from the base becomes a list of changes of single values or of things that
+// went, by path, sorted. Paths are words with blanks between, so what lies below a path follows it
+// and begins with it and a blank.
 #include "config/config_rebase.h"
 
 #include <libyang/libyang.h>
@@ -127,7 +128,8 @@ static const struct change *set_below(const struct changes *theirs, const char *
     struct text below = {0};
 
     text_printf(&below, "%s ", path);
-    for (size_t i = at_or_behind(theirs, below.s); !found && i < theirs->item.n && !strncmp(theirs->item.item[i].path, below.s, below.n); i++)
+    for (size_t i = at_or_behind(theirs, below.s);
+         !found && i < theirs->item.n && !strncmp(theirs->item.item[i].path, below.s, below.n); i++)
         if (theirs->item.item[i].set)
             found = &theirs->item.item[i];
     text_free(&below);
@@ -142,7 +144,8 @@ static void tell(const struct change *c, struct text *t)
         text_printf(t, "set %s%s%s", c->path, *c->value ? " " : "", c->value);
 }
 
-static void collide(const struct change *mine, const struct change *theirs, struct errors *conflicts)
+static void collide(const struct change *mine, const struct change *theirs,
+                    struct errors *conflicts)
 {
     struct text a = {0}, b = {0};
 
@@ -169,7 +172,8 @@ static char *line_of(const struct change *c)
 {
     struct text line = {0};
 
-    text_printf(&line, "%s %s%s%s", c->set ? "set" : "delete", c->path, *c->value ? " " : "", c->value);
+    text_printf(&line, "%s %s%s%s", c->set ? "set" : "delete", c->path, *c->value ? " " : "",
+                c->value);
     return line.s;
 }
 
@@ -187,8 +191,8 @@ static void repeat(struct lyd_node **tree, const struct changes *mine)
     errors_free(&none);
 }
 
-struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine, const struct lyd_node *theirs,
-                               struct errors *conflicts)
+struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine,
+                               const struct lyd_node *theirs, struct errors *conflicts)
 {
     struct lyd_node *result = config_dup(theirs);
     struct changes m = {0}, t = {0};

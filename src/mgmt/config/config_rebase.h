@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_rebase.h - two people changed the same configuration: both changes together, or where they collide
+// config_rebase.h - two people changed the same configuration: both changes together, or where they
+// collide
 #ifndef CONFIG_CONFIG_REBASE_H
 #define CONFIG_CONFIG_REBASE_H
 
@@ -9,9 +10,10 @@
 
 struct lyd_node;
 
-// `mine` and `theirs` both come from `base`. Makes `theirs` with my changes. Where both changed the same value in
-// different ways, or one took away what the other changed, a sentence is added to `conflicts` and mine holds.
-struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine, const struct lyd_node *theirs,
-                               struct errors *conflicts);
+// `mine` and `theirs` both come from `base`. Makes `theirs` with my changes. Where both changed the
+// same value in different ways, or one took away what the other changed, a sentence is added to
+// `conflicts` and mine holds.
+struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine,
+                               const struct lyd_node *theirs, struct errors *conflicts);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_running.h - the configuration that is in force: a checked tree and the model made of it
 //
-// Who needs it to stay while others change the running one (an editor's base, what to go back to) holds a reference to
-// it as a snapshot. It changes only in turns of ASIDE_CHANGE (core/aside.h). Control role.
+// Who needs it to stay while others change the running one (an editor's base, what to go back to)
+// holds a reference to it as a snapshot. It changes only in turns of ASIDE_CHANGE (core/aside.h).
+// Control role.
 #ifndef CONFIG_CONFIG_RUNNING_H
 #define CONFIG_CONFIG_RUNNING_H
 
@@ -31,19 +32,22 @@ const struct model *config_model(void);
 uint64_t config_version(void);     // another one after each change
 time_t config_changed_at(void);    // the last change
 
-struct snapshot *snapshot_new(struct lyd_node *tree, struct model *m, uint64_t revision); // takes both over; one reference
+struct snapshot *snapshot_new(struct lyd_node *tree, struct model *m,
+                              uint64_t revision); // takes both over; one reference
 struct snapshot *snapshot_ref(const struct snapshot *s);
 void snapshot_unref(struct snapshot *s);
 void config_drop(struct lyd_node *tree); // frees it, some time
 
-// Everything that may be wrong with a candidate, and its model (also when there are errors, but NULL when it has more of
-// something than there may be); the caller frees it.
+// Everything that may be wrong with a candidate, and its model (also when there are errors, but
+// NULL when it has more of something than there may be); the caller frees it.
 struct model *config_model_of(struct lyd_node **candidate, struct errors *e);
 
-// Goes from the running one to `s` through the managers: 0, or -errno with sentences, and nothing has changed. What runs
-// in the end is told by config_running_take(), or taken back by config_running_return().
+// Goes from the running one to `s` through the managers: 0, or -errno with sentences, and nothing
+// has changed. What runs in the end is told by config_running_take(), or taken back by
+// config_running_return().
 int config_running_apply(const struct snapshot *s, struct errors *e);
-void config_running_take(struct snapshot *s);         // what was applied is the running one now; takes the reference
+void config_running_take(
+    struct snapshot *s); // what was applied is the running one now; takes the reference
 void config_running_return(const struct snapshot *s); // undoes config_running_apply(s)
 
 #endif

@@ -16,9 +16,10 @@
 #include "yang/yang.h"
 
 // What a line may begin with, in the order of the schema.
-#define TOP_WORDS \
-    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, mirror-session, acl-limit, thread, forwarding, punt, " \
-    "multicast, icmp, journal, " \
+#define TOP_WORDS                                                                                  \
+    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, "    \
+    "mirror-session, acl-limit, thread, forwarding, punt, "                                        \
+    "multicast, icmp, journal, "                                                                   \
     "fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
 
 static struct lyd_node *read_lines(const char *text, struct errors *e)
@@ -144,17 +145,20 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p5 mtu 99999", "c:1: port p5: 'mtu' is '99999', expected 68..9600 (bytes)"},
         {"set port p5 mtu", "c:1: port p5 mtu: the line is incomplete, expected 68..9600 (bytes)"},
         {"set port p5 mut 9000",
-         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, devargs, lag, force, "
+         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, "
+         "devargs, lag, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, "
          "mac, promiscuous, enabled, mirror"},
         {"set prot p0",
          "c:1: unknown word 'prot', did you mean 'port'? expected one of " TOP_WORDS},
-        {"set port p5 name x",
-         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of kernel-interface, devargs, lag, force, "
-         "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, mac, promiscuous, "
-         "enabled, mirror"},
+        {"set port p5 name x", "c:1: port p5: unknown word 'name', did you mean 'namespace'? "
+                               "expected one of kernel-interface, devargs, lag, force, "
+                               "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, "
+                               "rx-mode, mtu, mac, promiscuous, "
+                               "enabled, mirror"},
         {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},
-        {"set port", "c:1: port: the line is incomplete, expected a name of 1 to 15 letters, digits, '_', '.' or '-'"},
+        {"set port", "c:1: port: the line is incomplete, expected a name of 1 to 15 letters, "
+                     "digits, '_', '.' or '-'"},
         {"set port p/0 mtu 1500",
          "c:1: port: 'name' is 'p/0', expected a name of 1 to 15 letters, digits, '_', '.' or '-'"},
         {"set port abcdefghijklmnop mtu 1500",
@@ -175,11 +179,12 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set", "c:1: the line is incomplete, expected one of " TOP_WORDS},
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
-        {"set port p5 mtu 9000",
-         "c:1: port p5: 'kernel-interface' or 'devargs' or 'lag' is required: a kernel interface such as eth1 (ip link); or "
-         "a DPDK device: a PCI address such as 0000:3b:00.0, "
-         "or net_af_packet0,iface=eth1, net_af_xdp0,iface=eth1, "
-         "net_memif0,…, net_tap0,…, net_pcap0,…, net_null0; or the ports that it is made of (lag member p0)"},
+        {"set port p5 mtu 9000", "c:1: port p5: 'kernel-interface' or 'devargs' or 'lag' is "
+                                 "required: a kernel interface such as eth1 (ip link); or "
+                                 "a DPDK device: a PCI address such as 0000:3b:00.0, "
+                                 "or net_af_packet0,iface=eth1, net_af_xdp0,iface=eth1, "
+                                 "net_memif0,…, net_tap0,…, net_pcap0,…, net_null0; or the ports "
+                                 "that it is made of (lag member p0)"},
         {"set vport v4 port p0 vlan 4", "c:1: vport v4: 'port' refers to port 'p0', which does not "
                                         "exist; expected the name of a port (none is configured)"},
         {"set port p1 devargs x\nset thread 4 forwarder port p0 rx-queue 0",
@@ -196,27 +201,33 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:2: port p2: kernel interface eth1 already belongs to port p1, expected another one"},
         {"set port p1 devargs net_af_xdp3,iface=eth1\nset port p2 kernel-interface eth1",
          "c:2: port p2: kernel interface eth1 already belongs to port p1, expected another one"},
-        {"set port p1 devargs net_af_packet3,iface=eth1\nset port p2 devargs net_af_packet4,framecnt=64,iface=eth1",
+        {"set port p1 devargs net_af_packet3,iface=eth1\nset port p2 devargs "
+         "net_af_packet4,framecnt=64,iface=eth1",
          "c:2: port p2: kernel interface eth1 already belongs to port p1, expected another one"},
         {"set port p1 devargs x\nset interface p1 vr red",
          "c:2: interface p1: 'vr' refers to vr 'red', which does not exist; expected the name of a "
          "vr (none is configured)"},
         {"set port p1 devargs x\nset port lag0 lag member p99",
-         "c:2: port lag0 lag: 'member' refers to port 'p99', which does not exist; expected the name of a port (there is p1)"},
+         "c:2: port lag0 lag: 'member' refers to port 'p99', which does not exist; expected the "
+         "name of a port (there is p1)"},
         {"set port lag0 lag member p99",
-         "c:1: port lag0 lag: 'member' refers to port 'p99', which does not exist; expected the name of a port (there is no other)"},
+         "c:1: port lag0 lag: 'member' refers to port 'p99', which does not exist; expected the "
+         "name of a port (there is no other)"},
         {"set port p1 devargs x\nset vport p1 port p1 vlan 7",
          "c:2: vport p1: the name belongs to a port, expected another name (e.g. p1.7)"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 vlan 7",
          "c:3: vport b: port 'p1' vlan '7' already belongs to vport a, expected another VLAN"},
-        {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 outer-vlan 7 vlan 7\n"
+        {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 outer-vlan 7 vlan "
+         "7\n"
          "set vport c port p1 outer-vlan 7 vlan 7 tpid 0x8100",
-         "c:4: vport c: port 'p1' outer-vlan '7' vlan '7' already belongs to vport b, expected another VLAN"},
+         "c:4: vport c: port 'p1' outer-vlan '7' vlan '7' already belongs to vport b, expected "
+         "another VLAN"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7 tpid 0x8100",
          "c:2: vport a: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7 mtu 1501",
          "c:2: vport a: 'mtu' is '1501', expected at most 1500, the mtu of port p1"},
-        {"set vr red table 254", "c:1: vr red: expected its own 'namespace' or 'table': the main table of kamueed's namespace belongs to "
+        {"set vr red table 254", "c:1: vr red: expected its own 'namespace' or 'table': the main "
+                                 "table of kamueed's namespace belongs to "
                                  "'default'"},
         {"set vr red table 7\nset vr blue table 7",
          "c:1: vr red: expected another 'namespace' or 'table' than those of vr blue"},
@@ -229,39 +240,59 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "its own"},
         {"set port p0 devargs x\nset port p0 mirror rx to port p0",
          "c:2: port p0: a mirror to the port itself would loop, expected another port"},
-        {"set port p0 devargs x mirror rx to port p1\nset port p1 devargs y\nset port p1 mirror tx to tap mon0",
-         "c:1: port p0: mirror to port 'p1', which is itself mirrored: that would loop, expected another port"},
+        {"set port p0 devargs x mirror rx to port p1\nset port p1 devargs y\nset port p1 mirror tx "
+         "to tap mon0",
+         "c:1: port p0: mirror to port 'p1', which is itself mirrored: that would loop, expected "
+         "another port"},
         {"set port p0 devargs x\nset port p0 mirror rx to tap p0",
-         "c:2: port p0: mirror to tap 'p0': the name belongs to an interface, expected another name"},
+         "c:2: port p0: mirror to tap 'p0': the name belongs to an interface, expected another "
+         "name"},
         {"set port p0 devargs x\nset port p0 mirror rx to tap a\nset port p0 mirror both to tap b",
-         "c:3: port p0: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, expected one of them"},
-        {"set port p0 devargs x\nset port p0 mirror rx", "c:2: port p0: a mirror needs either 'to port' or 'to tap'"},
+         "c:3: port p0: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, expected "
+         "one of them"},
+        {"set port p0 devargs x\nset port p0 mirror rx",
+         "c:2: port p0: a mirror needs either 'to port' or 'to tap'"},
         {"set port p0 devargs x rx-queues 2\nset thread 1 forwarder port p0 rx-queue 2",
-         "c:2: thread 1: port 'p0' rx-queue '2' does not exist, expected 0..1: the port has 2 receive queues"},
-        {"set alarm punt-drops raise 10 clear 10", "c:1: alarm punt-drops: 'clear' is 10, expected less than 'raise', which is 10"},
-        {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected a loopback address: 127.0.0.1 or ::1"},
+         "c:2: thread 1: port 'p0' rx-queue '2' does not exist, expected 0..1: the port has 2 "
+         "receive queues"},
+        {"set alarm punt-drops raise 10 clear 10",
+         "c:1: alarm punt-drops: 'clear' is 10, expected less than 'raise', which is 10"},
+        {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected a "
+                                        "loopback address: 127.0.0.1 or ::1"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p9",
-         "c:2: multicast route default 239.1.1.1: 'input' refers to 'p9', which does not exist; expected the name of a port or "
+         "c:2: multicast route default 239.1.1.1: 'input' refers to 'p9', which does not exist; "
+         "expected the name of a port or "
          "vport"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p0",
-         "c:2: multicast route default 239.1.1.1: 'output' is 'p0', which is the input, expected another interface"},
+         "c:2: multicast route default 239.1.1.1: 'output' is 'p0', which is the input, expected "
+         "another interface"},
         {"set port p0 devargs x\nset multicast route default ff1e::1 10.0.0.1 input p0",
-         "c:2: multicast route default ff1e::1: the source is of another address family, expected an IPv6 address"},
+         "c:2: multicast route default ff1e::1: the source is of another address family, expected "
+         "an IPv6 address"},
         {"set port p0 devargs x\nset multicast route default 224.0.0.9 any input p0",
-         "c:2: multicast route default 224.0.0.9: the group has link-local scope, expected a multicast address with more, such as 239.1.1.1 "
+         "c:2: multicast route default 224.0.0.9: the group has link-local scope, expected a "
+         "multicast address with more, such as 239.1.1.1 "
          "or ff3e::1"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 fe80::1 input p0",
-         "c:2: multicast route default 239.1.1.1: the source is of another address family, expected an IPv4 address"},
+         "c:2: multicast route default 239.1.1.1: the source is of another address family, "
+         "expected an IPv4 address"},
         {"set port p0 devargs x\nset multicast route default ff1e::1 fe80::1 input p0",
-         "c:2: multicast route default ff1e::1: the source cannot be a host beyond the link, expected a unicast address, or 'any'"},
-        {"set port p0 devargs x\nset vr red table 9\nset multicast route red 239.1.1.1 any input p0",
-         "c:3: multicast route red 239.1.1.1: 'input' is 'p0', expected an interface of virtual router 'red', not of 'default'"},
+         "c:2: multicast route default ff1e::1: the source cannot be a host beyond the link, "
+         "expected a unicast address, or 'any'"},
+        {"set port p0 devargs x\nset vr red table 9\nset multicast route red 239.1.1.1 any input "
+         "p0",
+         "c:3: multicast route red 239.1.1.1: 'input' is 'p0', expected an interface of virtual "
+         "router 'red', not of 'default'"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any",
-         "c:2: multicast route default 239.1.1.1 any: 'input' is required: the name of a port or vport"},
-        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p1 ttl 0",
-         "c:2: multicast route default 239.1.1.1 any input p0 output p1: 'ttl' is '0', expected 1..254"},
+         "c:2: multicast route default 239.1.1.1 any: 'input' is required: the name of a port or "
+         "vport"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p1 ttl "
+         "0",
+         "c:2: multicast route default 239.1.1.1 any input p0 output p1: 'ttl' is '0', expected "
+         "1..254"},
         {"set multicast route default 10.0.0.300 any input p0",
-         "c:1: multicast route default: 'group' is '10.0.0.300', expected a multicast address with more than link-local scope, such as 239.1.1.1 "
+         "c:1: multicast route default: 'group' is '10.0.0.300', expected a multicast address with "
+         "more than link-local scope, such as 239.1.1.1 "
          "or ff3e::1"},
     };
 
@@ -271,11 +302,13 @@ static void each_wrong_line_says_what_was_expected(void **state)
 
 static void more_entries_than_there_is_room_for_are_refused(void **state)
 {
-    char *said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port 1\nset sflow collector 10.0.0.3 port 1\n"
+    char *said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port "
+                           "1\nset sflow collector 10.0.0.3 port 1\n"
                            "set sflow collector 10.0.0.4 port 1\n");
 
     assert_string_equal(said, "");
-    said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port 1\nset sflow collector 10.0.0.3 port 1\n"
+    said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port "
+                     "1\nset sflow collector 10.0.0.3 port 1\n"
                      "set sflow collector 10.0.0.4 port 1\nset sflow collector 10.0.0.5 port 1\n");
     assert_non_null(strstr(said, "sflow: 5 'collector' are configured, expected at most 4"));
 }
@@ -307,8 +340,10 @@ static void reference_left_behind_by_a_delete_is_named(void **state)
     model_free(config_model_of(&copy, &e));
     errors_text(&e, NULL, &t);
     assert_string_equal(text_str(&t),
-                        "vport v: 'port' refers to port 'p0', which is not configured (none is configured): configure it, or delete this as "
-                        "well\ninterface p0: no port or vport has this name: configure one, or delete 'interface p0' too");
+                        "vport v: 'port' refers to port 'p0', which is not configured (none is "
+                        "configured): configure it, or delete this as "
+                        "well\ninterface p0: no port or vport has this name: configure one, or "
+                        "delete 'interface p0' too");
     text_free(&t);
     errors_free(&e);
     lyd_free_all(copy);

@@ -81,8 +81,9 @@ static void check_cores(const struct model *from, const struct model *to, struct
         if (i && to->thread.item[i - 1].core == core)
             continue;
         if (!core_is_used(from, core) && !range_has(online, core))
-            errors_add(e, to->thread_line.item[i], "thread %d: core %d does not exist or is offline, expected one of %s", core, core,
-                       online);
+            errors_add(e, to->thread_line.item[i],
+                       "thread %d: core %d does not exist or is offline, expected one of %s", core,
+                       core, online);
     }
 }
 
@@ -93,14 +94,17 @@ static bool is_pci(const char *devargs)
     unsigned domain, bus, slot, function;
     int end = 0;
 
-    return sscanf(devargs, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) == 4 && end == 12 &&
-           (!devargs[end] || devargs[end] == ',');
+    return sscanf(devargs, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) == 4 &&
+           end == 12 && (!devargs[end] || devargs[end] == ',');
 }
 
-static void check_netns(const char *kind, const char *name, const char *netns, unsigned line, struct errors *e)
+static void check_netns(const char *kind, const char *name, const char *netns, unsigned line,
+                        struct errors *e)
 {
     if (netns[0] && exists("/run/netns", "") && !exists("/run/netns/%s", netns))
-        errors_add(e, line, "%s %s: there is no network namespace '%s', expected one of 'ip netns list'", kind, name, netns);
+        errors_add(e, line,
+                   "%s %s: there is no network namespace '%s', expected one of 'ip netns list'",
+                   kind, name, netns);
 }
 
 // A kernel interface that none of `from` has.
@@ -119,14 +123,21 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
     struct netdev_use u;
     char err[400];
 
-    if (!c->netns[0] && (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface)))
-        errors_add(e, p->line, "port %s: %s is kamueed's own interface, expected a kernel interface", c->name, c->kernel_interface);
+    if (!c->netns[0] &&
+        (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface)))
+        errors_add(e, p->line,
+                   "port %s: %s is kamueed's own interface, expected a kernel interface", c->name,
+                   c->kernel_interface);
     else if (netdev_use_look(c->kernel_interface, c->netns, &u, err, sizeof err))
         errors_add(e, p->line, "port %s: %s", c->name, err);
     else if (!p->force && (u.gateway[0] || u.session[0]))
-        errors_add(e, p->line, "port %s: %s is in use by this host for %s%s%s%s%s, which would stop working: expected another "
-                               "interface, or 'set port %s force true' as well", c->name, c->kernel_interface, u.gateway[0] ? "the default route via " : "",
-                   u.gateway, u.gateway[0] && u.session[0] ? " and " : "", u.session[0] ? "a TCP connection to " : "", u.session, c->name);
+        errors_add(e, p->line,
+                   "port %s: %s is in use by this host for %s%s%s%s%s, which would stop working: "
+                   "expected another "
+                   "interface, or 'set port %s force true' as well",
+                   c->name, c->kernel_interface, u.gateway[0] ? "the default route via " : "",
+                   u.gateway, u.gateway[0] && u.session[0] ? " and " : "",
+                   u.session[0] ? "a TCP connection to " : "", u.session, c->name);
 }
 
 static void note_addresses(const struct model *from, const struct model *to, struct errors *notes)
@@ -135,9 +146,14 @@ static void note_addresses(const struct model *from, const struct model *to, str
     char err[400];
 
     vec_foreach (&to->port, p)
-        if (takes_anew(from, p) && !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) && u.address[0])
-            errors_add(notes, 0, "%s has %s, which is no longer reachable because port %s now uses the interface; move it: ip addr add … "
-                                 "dev %s", p->config.kernel_interface, u.address, p->config.name, p->config.name);
+        if (takes_anew(from, p) &&
+            !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) &&
+            u.address[0])
+            errors_add(notes, 0,
+                       "%s has %s, which is no longer reachable because port %s now uses the "
+                       "interface; move it: ip addr add … "
+                       "dev %s",
+                       p->config.kernel_interface, u.address, p->config.name, p->config.name);
 }
 
 static void check_ports(const struct model *from, const struct model *to, struct errors *e)
@@ -149,7 +165,8 @@ static void check_ports(const struct model *from, const struct model *to, struct
         snprintf(address, sizeof address, "%.12s", p->config.devargs);
         if ((!old || strcmp(old->config.devargs, p->config.devargs)) && is_pci(p->config.devargs) &&
             exists("/sys/bus/pci/devices", "") && !exists("/sys/bus/pci/devices/%s", address))
-            errors_add(e, p->line, "port %s: there is no PCI device %s, expected one of 'lspci -D'", p->config.name, address);
+            errors_add(e, p->line, "port %s: there is no PCI device %s, expected one of 'lspci -D'",
+                       p->config.name, address);
         if (takes_anew(from, p))
             check_netdev(to, p, e);
         else if (!old || strcmp(old->config.netns, p->config.netns))
@@ -190,10 +207,13 @@ static void check_memory(const struct model *from, const struct model *to, struc
     unsigned long all = meminfo_mib("MemTotal:"), free = meminfo_mib("MemAvailable:");
 
     if (all && new->memory_mib > all && new->memory_mib != old->memory_mib)
-        errors_add(e, 0, "'memory' is '%u', expected at most %lu (MiB), the host's memory", new->memory_mib, all);
+        errors_add(e, 0, "'memory' is '%u', expected at most %lu (MiB), the host's memory",
+                   new->memory_mib, all);
     if (free && new->journal_mib > old->journal_mib && new->journal_mib - old->journal_mib > free)
-        errors_add(e, 0, "journal: 'size' is '%u', expected at most %lu (MiB), the host's available memory", new->journal_mib,
-                   old->journal_mib + free);
+        errors_add(
+            e, 0,
+            "journal: 'size' is '%u', expected at most %lu (MiB), the host's available memory",
+            new->journal_mib, old->journal_mib + free);
 }
 
 // --- what goes with an interface ----------------------------------------------------------------
@@ -205,11 +225,15 @@ static const char *netns_of(const struct model *m, const char *vr)
     return v ? v->netns : "";
 }
 
-static void note_move(const struct model *from, const struct model *to, const char *name, const char *was, const char *is, struct errors *notes)
+static void note_move(const struct model *from, const struct model *to, const char *name,
+                      const char *was, const char *is, struct errors *notes)
 {
     if (strcmp(netns_of(from, was), netns_of(to, is)))
-        errors_add(notes, 0, "moves %s to another network namespace: permanent addresses move with it; routes, neighbors, sysctls, and tc "
-                             "and nftables rules on its TAP do not", name);
+        errors_add(notes, 0,
+                   "moves %s to another network namespace: permanent addresses move with it; "
+                   "routes, neighbors, sysctls, and tc "
+                   "and nftables rules on its TAP do not",
+                   name);
 }
 
 void machine_notes(const struct model *from, const struct model *to, struct errors *notes)

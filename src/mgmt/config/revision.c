@@ -42,7 +42,8 @@ static char *path_of(uint64_t id, bool confirmed)
 {
     struct text t = {0};
 
-    text_printf(&t, "%s/revision-%" PRIu64 ".%s", store.dir, id, confirmed ? "conf" : "unconfirmed");
+    text_printf(&t, "%s/revision-%" PRIu64 ".%s", store.dir, id,
+                confirmed ? "conf" : "unconfirmed");
     return t.s;
 }
 
@@ -59,7 +60,9 @@ const char *revision_path(const struct revision *r, char *buf, size_t n)
 
 static void write_header(const struct revision *r, struct text *t)
 {
-    text_printf(t, "# kamuee revision %" PRIu64 "\n# time %" PRIu64 "\n# by %s\n# changes %u\n# file %016" PRIx64 "\n# comment %s\n",
+    text_printf(t,
+                "# kamuee revision %" PRIu64 "\n# time %" PRIu64
+                "\n# by %s\n# changes %u\n# file %016" PRIx64 "\n# comment %s\n",
                 r->id, r->time_ns, r->by, r->n_changes, r->file_digest, r->comment);
     if (*r->first_change) // behind the comment, where an earlier kamueed takes it for one more
         text_printf(t, FIRST "%s\n", r->first_change);
@@ -84,8 +87,11 @@ static bool read_header(const char *s, struct revision *r)
 {
     int by = 0, comment = 0;
 
-    if (sscanf(s, "# kamuee revision %" SCNu64 "\n# time %" SCNu64 "\n# by %n%*[^\n]\n# changes %u\n# file %" SCNx64 "\n# comment%n", &r->id,
-               &r->time_ns, &by, &r->n_changes, &r->file_digest, &comment) != 4 || !comment)
+    if (sscanf(s,
+               "# kamuee revision %" SCNu64 "\n# time %" SCNu64
+               "\n# by %n%*[^\n]\n# changes %u\n# file %" SCNx64 "\n# comment%n",
+               &r->id, &r->time_ns, &by, &r->n_changes, &r->file_digest, &comment) != 4 ||
+        !comment)
         return false;
     snprintf(r->by, sizeof r->by, "%.*s", (int)strcspn(s + by, "\n"), s + by);
     comment += s[comment] == ' ';
@@ -115,14 +121,16 @@ int revision_read(const struct revision *r, struct text *t, char *err, size_t er
     int e = read_file(path, t, &same);
 
     if (e)
-        snprintf(err, err_size, "%s: %s", path, e == -EBADMSG ? "damaged: wrong checksum; use another revision" : strerror(-e));
+        snprintf(err, err_size, "%s: %s", path,
+                 e == -EBADMSG ? "damaged: wrong checksum; use another revision" : strerror(-e));
     free(path);
     return e;
 }
 
 const char *revision_config(const struct text *t)
 {
-    const char *comment = strstr(text_str(t), "\n# comment"), *at = comment ? strchr(comment + 1, '\n') : NULL;
+    const char *comment = strstr(text_str(t), "\n# comment"),
+               *at = comment ? strchr(comment + 1, '\n') : NULL;
 
     if (at && !strncmp(at + 1, FIRST, sizeof FIRST - 1))
         at = strchr(at + 1, '\n');
@@ -174,7 +182,8 @@ static void look_at(const char *name)
     text_free(&t);
 }
 
-// The directory and those above it that are missing, as the first start in a run directory of one's own finds it.
+// The directory and those above it that are missing, as the first start in a run directory of one's
+// own finds it.
 static DIR *open_or_make(const char *dir)
 {
     struct text above = {0};
@@ -201,7 +210,9 @@ void revision_open(const char *dir)
     bug_on(!store.dir);
     DIR *d = open_or_make(dir);
     if (!d) {
-        log_error("revision: cannot use the state directory, so nothing can be committed: dir=%s error=\"%s\"", dir, strerror(errno));
+        log_error("revision: cannot use the state directory, so nothing can be committed: dir=%s "
+                  "error=\"%s\"",
+                  dir, strerror(errno));
         return;
     }
     while ((entry = readdir(d)))
@@ -250,7 +261,8 @@ static const char *remedy(int e)
     case EDQUOT:
         return "free disk space, then try again";
     case EROFS:
-        return "make the file system writable (disk errors turn it read-only: see dmesg), then try again";
+        return "make the file system writable (disk errors turn it read-only: see dmesg), then try "
+               "again";
     default:
         return "check the state directory";
     }
@@ -302,7 +314,8 @@ static void forget_oldest(void)
 
     unlink(path);
     free(path);
-    memmove(&store.item.item[i], &store.item.item[i + 1], (--store.item.n - i) * sizeof *store.item.item);
+    memmove(&store.item.item[i], &store.item.item[i + 1],
+            (--store.item.n - i) * sizeof *store.item.item);
 }
 
 int revision_keep(const struct revision *r, char *err, size_t err_size)
@@ -339,7 +352,8 @@ int revision_confirm(uint64_t id, char *err, size_t err_size)
     int e = rename(from, to) ? -errno : 0;
 
     if (e)
-        snprintf(err, err_size, "cannot store the confirmation: %s: %s; %s", from, strerror(-e), remedy(e));
+        snprintf(err, err_size, "cannot store the confirmation: %s: %s; %s", from, strerror(-e),
+                 remedy(e));
     else
         file_sync_directory(to);
     for (size_t i = store.item.n; !e && i--;)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // revision.h - committed configurations, kept on disk: the last REVISIONS_MAX of them
 //
-// Each is a file of the state directory, which holds the configuration as text behind a few lines of comment, and ends
-// with a checksum: one that is cut off or damaged is told of and left aside. A revision that waits to be confirmed is
-// `revision-N.unconfirmed`; the rename to `revision-N.conf` confirms it. What was in force last is therefore the
-// confirmed one with the largest number, whenever the process or the machine stopped. Control role.
+// Each is a file of the state directory, which holds the configuration as text behind a few lines
+// of comment, and ends with a checksum: one that is cut off or damaged is told of and left aside. A
+// revision that waits to be confirmed is `revision-N.unconfirmed`; the rename to `revision-N.conf`
+// confirms it. What was in force last is therefore the confirmed one with the largest number,
+// whenever the process or the machine stopped. Control role.
 #ifndef CONFIG_REVISION_H
 #define CONFIG_REVISION_H
 
@@ -24,10 +25,12 @@ struct revision {
     bool confirmed;
     char by[64];
     char comment[256];
-    char first_change[128]; // the first of the lines that differed, or as much as fits; "": not known
+    char first_change[128]; // the first of the lines that differed, or as much as fits; "": not
+                            // known
 };
 
-// Looks through the directory, which is made when it is not there. NULL: nothing is kept. What cannot be read is logged.
+// Looks through the directory, which is made when it is not there. NULL: nothing is kept. What
+// cannot be read is logged.
 void revision_open(const char *dir);
 void revision_close(void);
 const char *revision_dir(void); // or NULL
@@ -41,8 +44,9 @@ int revision_read(const struct revision *r, struct text *t, char *err, size_t er
 const char *revision_config(const struct text *t); // what was read, behind its header; or NULL
 const char *revision_path(const struct revision *r, char *buf, size_t n); // returns buf
 
-// A new one in two steps. prepare() writes it aside and gives it a number and the time: 0, or -errno with a sentence.
-// After that either keep() makes it count (0 or -errno with a sentence, and it is gone), or drop() forgets it.
+// A new one in two steps. prepare() writes it aside and gives it a number and the time: 0, or
+// -errno with a sentence. After that either keep() makes it count (0 or -errno with a sentence, and
+// it is gone), or drop() forgets it.
 int revision_prepare(struct revision *r, const struct text *config, char *err, size_t err_size);
 int revision_keep(const struct revision *r, char *err, size_t err_size);
 void revision_drop(const struct revision *r);

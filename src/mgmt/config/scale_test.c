@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // scale_test.c - what a configuration costs grows with its size and no faster
 //
-//     scale_test [LIST N]      without arguments: the tests; else the seconds that N entries of this list take
+//     scale_test [LIST N]      without arguments: the tests; else the seconds that N entries of
+//     this list take
 //
-// A pair of loops over the same list is quick in every test and stops the router for a minute when somebody sends 200,000
-// entries, so each list of the schema is read, checked, compared, printed and copied at two sizes, and eight times as many may
-// take at most sixteen times as long; pairs would take 64. The measure is processor time, the least of three.
+// A pair of loops over the same list is quick in every test and stops the router for a minute when
+// somebody sends 200,000 entries, so each list of the schema is read, checked, compared, printed
+// and copied at two sizes, and eight times as many may take at most sixteen times as long; pairs
+// would take 64. The measure is processor time, the least of three.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +41,8 @@ static void port_mirrors(struct text *t, unsigned i)
 
 static void vports(struct text *t, unsigned i)
 {
-    text_printf(t, "set vport v%u port p0 outer-vlan %u vlan %u\n", i, 1 + i / 4000 % 4000, 1 + i % 4000);
+    text_printf(t, "set vport v%u port p0 outer-vlan %u vlan %u\n", i, 1 + i / 4000 % 4000,
+                1 + i % 4000);
 }
 
 static void vrs(struct text *t, unsigned i)
@@ -49,12 +52,16 @@ static void vrs(struct text *t, unsigned i)
 
 static void interfaces(struct text *t, unsigned i)
 {
-    text_printf(t, "set interface v%u sflow true\nset vport v%u port p0 vlan %u\n", i, i, 1 + i % 4000);
+    text_printf(t, "set interface v%u sflow true\nset vport v%u port p0 vlan %u\n", i, i,
+                1 + i % 4000);
 }
 
 static void bindings(struct text *t, unsigned i)
 {
-    text_printf(t, "set interface v%u acl in l%u\nset vport v%u port p0 vlan %u\nset acl l%u default permit\n", i, i, i, 1 + i % 4000, i);
+    text_printf(
+        t,
+        "set interface v%u acl in l%u\nset vport v%u port p0 vlan %u\nset acl l%u default permit\n",
+        i, i, i, 1 + i % 4000, i);
 }
 
 static void sets(struct text *t, unsigned i)
@@ -74,12 +81,16 @@ static void lists(struct text *t, unsigned i)
 
 static void lists_of_sets(struct text *t, unsigned i)
 {
-    text_printf(t, "set address-set s%u prefix 192.0.2.0/24\nset acl l%u rule 10 permit tcp from set s%u to any\n", i, i, i);
+    text_printf(t,
+                "set address-set s%u prefix 192.0.2.0/24\nset acl l%u rule 10 permit tcp from set "
+                "s%u to any\n",
+                i, i, i);
 }
 
 static void rules(struct text *t, unsigned i)
 {
-    text_printf(t, "set acl edge rule %u permit tcp from 10.%u.%u.0/24 to any port %u\n", i + 1, i >> 8 & 255, i & 255, 1 + i % 60000);
+    text_printf(t, "set acl edge rule %u permit tcp from 10.%u.%u.0/24 to any port %u\n", i + 1,
+                i >> 8 & 255, i & 255, 1 + i % 60000);
 }
 
 static void mirror_sessions(struct text *t, unsigned i)
@@ -94,18 +105,20 @@ static void threads(struct text *t, unsigned i)
 
 static void routes(struct text *t, unsigned i)
 {
-    text_printf(t, "set multicast route default 239.%u.%u.%u any input p0 output p0\n", 1 + (i >> 16 & 127), i >> 8 & 255, i & 255);
+    text_printf(t, "set multicast route default 239.%u.%u.%u any input p0 output p0\n",
+                1 + (i >> 16 & 127), i >> 8 & 255, i & 255);
 }
 
 static void counted(struct text *t, unsigned i)
 {
-    text_printf(t, "set counters prefix default 10.%u.%u.%u/32\n", i >> 16 & 255, i >> 8 & 255, i & 255);
+    text_printf(t, "set counters prefix default 10.%u.%u.%u/32\n", i >> 16 & 255, i >> 8 & 255,
+                i & 255);
 }
 
 static void listens(struct text *t, unsigned i)
 {
-    text_printf(t, "set metrics listen 127.%u.%u.%u\nset web listen 127.%u.%u.%u\n", i >> 16 & 255, i >> 8 & 255, i & 255, i >> 16 & 255,
-                i >> 8 & 255, i & 255);
+    text_printf(t, "set metrics listen 127.%u.%u.%u\nset web listen 127.%u.%u.%u\n", i >> 16 & 255,
+                i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255);
 }
 
 static void daemons(struct text *t, unsigned i)
@@ -115,8 +128,11 @@ static void daemons(struct text *t, unsigned i)
 
 static void clients(struct text *t, unsigned i)
 {
-    text_printf(t, "set api client c%u role admin\nset api listen 10.%u.%u.%u\nset sflow collector 10.%u.%u.%u\nset ipfix collector 10.%u.%u.%u\n",
-                i, i >> 16 & 255, i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255);
+    text_printf(t,
+                "set api client c%u role admin\nset api listen 10.%u.%u.%u\nset sflow collector "
+                "10.%u.%u.%u\nset ipfix collector 10.%u.%u.%u\n",
+                i, i >> 16 & 255, i >> 8 & 255, i & 255, i >> 16 & 255, i >> 8 & 255, i & 255,
+                i >> 16 & 255, i >> 8 & 255, i & 255);
 }
 
 static const struct many {
@@ -203,7 +219,8 @@ static void eight_times_as_many_take_eight_times_as_long(void **state)
     for (unsigned k = 0; k < KINDS; k++) {
         double few = cost(&kinds[k], FEW, 3), many = cost(&kinds[k], MORE * FEW, 3);
 
-        print_message("%-20s %6u: %7.1f ms  %6u: %7.1f ms  x %.1f\n", kinds[k].what, FEW, few * 1e3, MORE * FEW, many * 1e3, many / few);
+        print_message("%-20s %6u: %7.1f ms  %6u: %7.1f ms  x %.1f\n", kinds[k].what, FEW, few * 1e3,
+                      MORE * FEW, many * 1e3, many / few);
         all = all && many < 0.002 + 16 * few;
     }
     assert_true(all);
@@ -231,10 +248,12 @@ static char *json_of(unsigned n)
 {
     struct text t = {0};
 
-    text_printf(&t, "{\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"net_null0\"}], \"kamuee:vport\": [");
+    text_printf(
+        &t,
+        "{\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"net_null0\"}], \"kamuee:vport\": [");
     for (unsigned i = 0; i < n; i++)
-        text_printf(&t, "%s{\"name\": \"v%u\", \"port\": \"p0\", \"outer-vlan\": %u, \"vlan\": %u}", i ? ", " : "", i, 1 + i / 4000 % 4000,
-                    1 + i % 4000);
+        text_printf(&t, "%s{\"name\": \"v%u\", \"port\": \"p0\", \"outer-vlan\": %u, \"vlan\": %u}",
+                    i ? ", " : "", i, 1 + i / 4000 % 4000, 1 + i % 4000);
     text_printf(&t, "]}");
     return t.s;
 }
@@ -274,7 +293,8 @@ static void so_they_do_as_json(void **state)
 
 static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wrong)
 {
-    const struct lysc_node_list *list = s->nodetype == LYS_LIST ? (const struct lysc_node_list *)s : NULL;
+    const struct lysc_node_list *list =
+        s->nodetype == LYS_LIST ? (const struct lysc_node_list *)s : NULL;
 
     if (lysc_node_musts(s) || lysc_node_when(s))
         text_printf(wrong, "%s: must or when\n", s->name);
@@ -284,7 +304,8 @@ static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wr
         text_printf(wrong, "%s: leaf-list at the top\n", s->name);
     if (list && list->uniques && strcmp(s->name, "vport")) // model_interface.c
         text_printf(wrong, "%s: unique\n", s->name);
-    if (list && at_top && list->max == UINT32_MAX && strcmp(s->name, "punt") && strcmp(s->name, "alarm")) // their keys are few
+    if (list && at_top && list->max == UINT32_MAX && strcmp(s->name, "punt") &&
+        strcmp(s->name, "alarm")) // their keys are few
         text_printf(wrong, "%s: no max-elements\n", s->name);
     for (const struct lysc_node *c = lysc_node_child(s); c; c = c->next)
         if (c->flags & LYS_CONFIG_W)
@@ -332,6 +353,7 @@ int main(int argc, char **argv)
         return cmocka_run_group_tests(tests, setup, teardown);
     setup(NULL);
     if (kind(argv[1]))
-        printf("%s %s: %.3f s\n", argv[2], argv[1], cost(kind(argv[1]), (unsigned)atoi(argv[2]), 1));
+        printf("%s %s: %.3f s\n", argv[2], argv[1],
+               cost(kind(argv[1]), (unsigned)atoi(argv[2]), 1));
     return teardown(NULL);
 }

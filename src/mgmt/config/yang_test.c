@@ -29,15 +29,30 @@ static void wrong(const struct lysc_node *s, const char *what)
 
 static bool is_number(const struct lysc_type *t)
 {
-    return t->basetype >= LY_TYPE_UINT8 && t->basetype <= LY_TYPE_UINT64 && t->basetype != LY_TYPE_STRING;
+    return t->basetype >= LY_TYPE_UINT8 && t->basetype <= LY_TYPE_UINT64 &&
+           t->basetype != LY_TYPE_STRING;
 }
 
-// Numbers that name something, or count the things that the leaf is named after, have no unit; those of an alarm have its.
+// Numbers that name something, or count the things that the leaf is named after, have no unit;
+// those of an alarm have its.
 static bool has_no_unit(const char *name)
 {
-    static const char *const names[] = {"core", "vlan", "outer-vlan", "table", "rx-queue", "rx-queues", "tx-queues", "rx-descriptors",
-                                        "tx-descriptors", "flow-hash-seed", "ttl", "port", "observation-domain",
-                                        "raise", "clear", "system-priority"};
+    static const char *const names[] = {"core",
+                                        "vlan",
+                                        "outer-vlan",
+                                        "table",
+                                        "rx-queue",
+                                        "rx-queues",
+                                        "tx-queues",
+                                        "rx-descriptors",
+                                        "tx-descriptors",
+                                        "flow-hash-seed",
+                                        "ttl",
+                                        "port",
+                                        "observation-domain",
+                                        "raise",
+                                        "clear",
+                                        "system-priority"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
@@ -59,9 +74,11 @@ static void check_type(const struct lysc_node *s)
 
     if (is_number(t) && !((const struct lysc_type_num *)t)->range && !lysc_is_key(s))
         wrong(s, "a number without a range");
-    if (is_number(t) && !yang_units(s) && !has_no_unit(s->name) && !lysc_is_key(s) && !inside_one_line(s))
+    if (is_number(t) && !yang_units(s) && !has_no_unit(s->name) && !lysc_is_key(s) &&
+        !inside_one_line(s))
         wrong(s, "a number without units (or, if it has none: yang_test.c, has_no_unit)");
-    if (t->basetype == LY_TYPE_STRING && !((const struct lysc_type_str *)t)->length && !((const struct lysc_type_str *)t)->patterns)
+    if (t->basetype == LY_TYPE_STRING && !((const struct lysc_type_str *)t)->length &&
+        !((const struct lysc_type_str *)t)->patterns)
         wrong(s, "a string without length or pattern");
 }
 
@@ -70,7 +87,8 @@ static void check_default(const struct lysc_node *s)
 {
     bool has = s->nodetype != LYS_LEAF || ((const struct lysc_node_leaf *)s)->dflt;
 
-    if (!has && !lysc_is_key(s) && !(s->flags & LYS_MAND_TRUE) && !inside_one_line(s) && !strstr(s->dsc ? s->dsc : "", "Default"))
+    if (!has && !lysc_is_key(s) && !(s->flags & LYS_MAND_TRUE) && !inside_one_line(s) &&
+        !strstr(s->dsc ? s->dsc : "", "Default"))
         wrong(s, "neither default nor mandatory, and the description has no 'Default: …'");
 }
 
@@ -91,7 +109,8 @@ static void check_node(const struct lysc_node *s)
         check_type(s);
         check_default(s);
     }
-    for (const struct lysc_node *c = NULL; !(s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) && (c = yang_next(c, s));)
+    for (const struct lysc_node *c = NULL;
+         !(s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) && (c = yang_next(c, s));)
         check_node(c);
 }
 
@@ -108,7 +127,8 @@ static void every_node_has_description_range_units_default_and_when_it_applies(v
 // --- and what it says is so ----------------------------------------------------------------------
 
 #define BASE                                                                                       \
-    "set port p0 devargs net_null0\nset port p1 devargs net_null1\nset vport v port p0 vlan 5 outer-vlan 9\n" \
+    "set port p0 devargs net_null0\nset port p1 devargs net_null1\nset vport v port p0 vlan 5 "    \
+    "outer-vlan 9\n"                                                                               \
     "set vr red table 7\n"
 
 static struct config_result result;
@@ -131,7 +151,8 @@ static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
         const char *line, *leaf, *comes, *told;
     } change[] = {
         {"set vport v vlan 6\n", "vport/vlan", "add-vport v", "restarts vport v: vlan"},
-        {"set vport v outer-vlan 8\n", "vport/outer-vlan", "add-vport v", "restarts vport v: outer-vlan"},
+        {"set vport v outer-vlan 8\n", "vport/outer-vlan", "add-vport v",
+         "restarts vport v: outer-vlan"},
         {"set vport v tpid 0x9100\n", "vport/tpid", "add-vport v", "restarts vport v: tpid"},
         {"set vport v port p1\n", "vport/port", "add-vport v", "restarts vport v: port"},
         {"set vport v mtu 1400\n", "vport/mtu", "add-vport v", NULL},
@@ -149,7 +170,9 @@ static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
         text_clear(&fake_calls);
         commit(change[i].line);
         char *path = strdup(change[i].leaf), *slash = strchr(path, '/');
-        const struct lysc_node *s = slash ? (*slash = 0, yang_child(yang_child(NULL, path, true), slash + 1, true)) : yang_child(NULL, path, true);
+        const struct lysc_node *s =
+            slash ? (*slash = 0, yang_child(yang_child(NULL, path, true), slash + 1, true))
+                  : yang_child(NULL, path, true);
         bool restarts = strstr(text_str(&fake_calls), change[i].comes);
         assert_non_null(s);
         assert_int_equal(restarts, !strcmp(config_apply_of(s), "port-restart"));
@@ -162,7 +185,8 @@ static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
     config_result_free(&result);
 }
 
-// How many values get their text, or the text of the member of their union, only when it is asked for.
+// How many values get their text, or the text of the member of their union, only when it is asked
+// for.
 static unsigned unsettled(const struct lyd_node *first)
 {
     unsigned n = 0;
@@ -171,7 +195,8 @@ static unsigned unsettled(const struct lyd_node *first)
         if (c->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
             const struct lyd_value *v = &((const struct lyd_node_term *)c)->value;
 
-            n += !v->_canonical || (v->realtype->basetype == LY_TYPE_UNION && !v->subvalue->value._canonical);
+            n += !v->_canonical ||
+                 (v->realtype->basetype == LY_TYPE_UNION && !v->subvalue->value._canonical);
         }
         n += unsettled(lyd_child(c));
     }
@@ -184,9 +209,12 @@ static void reading_writes_nothing_into_what_is_settled(void **state)
     struct errors e = {0};
 
     config_read_text(&tree,
-                     "set port p0 devargs net_null0 mac 02:00:00:00:00:01\nset acl a rule 1 permit tcp from 10.0.0.0/24 to 2001:db8::1 port 1-5\n"
-                     "set address-set s prefix 10.0.0.1\nset address-set s prefix 10.0.0.0/8\nset counters prefix default 10.0.0.0/8\n"
-                     "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p0\nset sflow agent-address ::1\nset sflow collector ::1\n",
+                     "set port p0 devargs net_null0 mac 02:00:00:00:00:01\nset acl a rule 1 permit "
+                     "tcp from 10.0.0.0/24 to 2001:db8::1 port 1-5\n"
+                     "set address-set s prefix 10.0.0.1\nset address-set s prefix 10.0.0.0/8\nset "
+                     "counters prefix default 10.0.0.0/8\n"
+                     "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p0\nset sflow "
+                     "agent-address ::1\nset sflow collector ::1\n",
                      &e);
     assert_int_not_equal(unsettled(tree), 0); // or nothing of this would be needed
     config_check(&tree, &e);

@@ -3,7 +3,8 @@
 //
 // One text is made of an event and written to each listener that has room;
 // http.c keeps at most 64 KiB for one that does not read. Who has none misses
-// events, and hears how many as soon as there is room again (events-missed). What a listener wants says its filter (filter.c).
+// events, and hears how many as soon as there is room again (events-missed). What a listener wants
+// says its filter (filter.c).
 #include "event/event.h"
 
 #include <event2/event.h>
@@ -159,7 +160,8 @@ static bool may_be_one_more(const struct http *h)
         return n_listeners < EVENT_LISTENERS_MAX;
     LIST_FOREACH(l, &listeners, next)
         mine += http_same_peer(l->http, h);
-    return mine < EVENT_LISTENERS_PEER && n_listeners < EVENT_LISTENERS_MAX - EVENT_LISTENERS_RESERVE;
+        return mine < EVENT_LISTENERS_PEER &&
+               n_listeners < EVENT_LISTENERS_MAX - EVENT_LISTENERS_RESERVE;
 }
 
 // False: an answer has been given.
@@ -170,11 +172,14 @@ static bool may_listen(struct http *h, struct filter **filter)
 
     *filter = text ? filter_parse(text, &why) : NULL;
     if (http_query(h, "start-time") || http_query(h, "stop-time"))
-        http_refuse(h, 400, "invalid-value", "events cannot be replayed: 'start-time' and 'stop-time' are not supported");
+        http_refuse(h, 400, "invalid-value",
+                    "events cannot be replayed: 'start-time' and 'stop-time' are not supported");
     else if (text && !*filter)
         http_refuse(h, 400, "invalid-value", "%s", text_str(&why));
     else if (!may_be_one_more(h))
-        http_refuse(h, 409, "resource-denied", "too many clients listen to events: %u of at most %d, at most %d per user; try again later",
+        http_refuse(h, 409, "resource-denied",
+                    "too many clients listen to events: %u of at most %d, at most %d per user; try "
+                    "again later",
                     n_listeners, EVENT_LISTENERS_MAX, EVENT_LISTENERS_PEER);
     else
         return true;

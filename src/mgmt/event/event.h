@@ -14,8 +14,8 @@
 #define EVENT_LISTENERS_PEER 32    // of one user of the socket, or one address
 #define EVENT_LISTENERS_RESERVE 16 // of all, root's
 
-// `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing happens.
-// Those that make events only while somebody listens: told before the first listener.
+// `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing
+// happens. Those that make events only while somebody listens: told before the first listener.
 struct event_sources {
     void (*start)(void); // somebody listens
     void (*stop)(void);  // nobody does any more

@@ -5,9 +5,9 @@
 //     event  = "/kamuee:" NAME { "[" test { "and" test } "]" }
 //     test   = LEAF "=" ( "'" VALUE "'" | '"' VALUE '"' )
 //
-// Blanks may stand between all of these. Names and values are looked up in the schema when the filter is read, so
-// a filter that could never let anything through is refused and not obeyed in silence. A leaf-list passes when
-// one of its values is equal.
+// Blanks may stand between all of these. Names and values are looked up in the schema when the
+// filter is read, so a filter that could never let anything through is refused and not obeyed in
+// silence. A leaf-list passes when one of its values is equal.
 #include "event/filter.h"
 
 #include <libyang/libyang.h>
@@ -124,8 +124,10 @@ static bool no_grammar(struct reader *r)
         text_printf(r->why, "'filter': syntax error at '%s'", r->at);
     else
         text_printf(r->why, "'filter' ends too early");
-    text_printf(r->why, "; expected event names with tests LEAF='VALUE', such as /kamuee:link-change[port='p0'] | "
-                        "/kamuee:alarm-change");
+    text_printf(
+        r->why,
+        "; expected event names with tests LEAF='VALUE', such as /kamuee:link-change[port='p0'] | "
+        "/kamuee:alarm-change");
     return false;
 }
 
@@ -140,7 +142,8 @@ static bool read_test(struct reader *r, const struct lysc_node *event)
         return no_grammar(r);
     const struct lysc_node *leaf = leaf_of(event, name);
     if (!leaf) {
-        text_printf(r->why, "'filter': the event %s has no leaf '%s', expected one of ", event->name, name);
+        text_printf(r->why, "'filter': the event %s has no leaf '%s', expected one of ",
+                    event->name, name);
         say_leaves(event, r->why);
         return false;
     }
@@ -150,7 +153,8 @@ static bool read_test(struct reader *r, const struct lysc_node *event)
         return false;
     }
     if (f->n_tests == FILTER_TESTS_MAX) {
-        text_printf(r->why, "'filter' compares too many leaves, expected at most %d", FILTER_TESTS_MAX);
+        text_printf(r->why, "'filter' compares too many leaves, expected at most %d",
+                    FILTER_TESTS_MAX);
         return false;
     }
     f->test[f->n_tests++] = (struct test){leaf->name, value};
@@ -184,7 +188,8 @@ static bool read_event(struct reader *r)
         return false;
     }
     if (f->n_events == FILTER_NAMES_MAX) {
-        text_printf(r->why, "'filter' names too many events, expected at most %d", FILTER_NAMES_MAX);
+        text_printf(r->why, "'filter' names too many events, expected at most %d",
+                    FILTER_NAMES_MAX);
         return false;
     }
     struct wanted *w = &f->event[f->n_events++];

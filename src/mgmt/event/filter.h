@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // filter.h - which events a client wants: names, and leaves that must have a value
 //
-//     /kamuee:link-change[port='p0'] | /kamuee:neighbor-change[vr='red' and status='failed'] | /kamuee:alarm-change
+//     /kamuee:link-change[port='p0'] | /kamuee:neighbor-change[vr='red' and status='failed'] |
+//     /kamuee:alarm-change
 //
-// This looks like XPath (RFC 8040, 4.8.4) and is a small part of it, read by our own code: a client's XPath can take minutes over
-// one event, this takes FILTER_TESTS_MAX comparisons of text. Control role.
+// This looks like XPath (RFC 8040, 4.8.4) and is a small part of it, read by our own code: a
+// client's XPath can take minutes over one event, this takes FILTER_TESTS_MAX comparisons of text.
+// Control role.
 #ifndef EVENT_FILTER_H
 #define EVENT_FILTER_H
 

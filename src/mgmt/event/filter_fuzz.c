@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// filter_fuzz.c - any text as a filter of events: it is refused with a sentence, or answers about any event
+// filter_fuzz.c - any text as a filter of events: it is refused with a sentence, or answers about
+// any event
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,29 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 // A byte below 32 stands for a word.
 static void expand(const uint8_t *data, size_t size, struct text *t)
 {
-    static const char *const word[] = {"/kamuee:", "link-change", "[", "]", "port", "status", "=", "'", "\"", "up", " and ", " | ", "p0", "route-change",
-                                       "alarm-change", "configuration-change", "change", "lines", "1", "kamuee:", "//*", "count(", "events-missed"};
+    static const char *const word[] = {"/kamuee:",
+                                       "link-change",
+                                       "[",
+                                       "]",
+                                       "port",
+                                       "status",
+                                       "=",
+                                       "'",
+                                       "\"",
+                                       "up",
+                                       " and ",
+                                       " | ",
+                                       "p0",
+                                       "route-change",
+                                       "alarm-change",
+                                       "configuration-change",
+                                       "change",
+                                       "lines",
+                                       "1",
+                                       "kamuee:",
+                                       "//*",
+                                       "count(",
+                                       "events-missed"};
 
     for (size_t i = 0; i < size; i++) {
         if (data[i] < sizeof word / sizeof *word)
@@ -38,7 +60,8 @@ static void expand(const uint8_t *data, size_t size, struct text *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct text t = {0}, why = {0};
-    json_t *link = json_pack("{s:s, s:s}", "port", "p0", "status", "up"), *commit = json_pack("{s:i, s:[s]}", "lines", 1, "change", "p0");
+    json_t *link = json_pack("{s:s, s:s}", "port", "p0", "status", "up"),
+           *commit = json_pack("{s:i, s:[s]}", "lines", 1, "change", "p0");
 
     expand(data, size, &t);
     struct filter *f = filter_parse(text_str(&t), &why);

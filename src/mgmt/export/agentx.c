@@ -37,9 +37,11 @@ int agentx_read_header(const uint8_t *p, struct agentx_header *h)
     return p[0] == VERSION && h->payload <= AGENTX_PDU_MAX && h->payload % 4 == 0 ? 0 : -EINVAL;
 }
 
-void agentx_reader_init(struct agentx_reader *r, const struct agentx_header *h, const uint8_t *payload)
+void agentx_reader_init(struct agentx_reader *r, const struct agentx_header *h,
+                        const uint8_t *payload)
 {
-    *r = (struct agentx_reader){.p = payload, .end = payload + h->payload, .network_order = h->network_order};
+    *r = (struct agentx_reader){
+        .p = payload, .end = payload + h->payload, .network_order = h->network_order};
 }
 
 // The next n bytes, or NULL.
@@ -122,11 +124,13 @@ void agentx_write_u32(struct text *t, uint32_t v)
     agentx_write_u16(t, (uint16_t)v);
 }
 
-size_t agentx_begin(struct text *t, enum agentx_type type, uint8_t flags, uint32_t session, uint32_t transaction, uint32_t packet)
+size_t agentx_begin(struct text *t, enum agentx_type type, uint8_t flags, uint32_t session,
+                    uint32_t transaction, uint32_t packet)
 {
     size_t begun = t->n;
 
-    text_append(t, (uint8_t[]){VERSION, (uint8_t)type, (uint8_t)(flags | FLAG_NETWORK_ORDER), 0}, 4);
+    text_append(t, (uint8_t[]){VERSION, (uint8_t)type, (uint8_t)(flags | FLAG_NETWORK_ORDER), 0},
+                4);
     agentx_write_u32(t, session);
     agentx_write_u32(t, transaction);
     agentx_write_u32(t, packet);
@@ -144,10 +148,12 @@ void agentx_end(struct text *t, size_t begun)
 
 void agentx_write_oid(struct text *t, const struct oid *o, bool include)
 {
-    bool short_form = o->n >= 5 && !memcmp(o->id, internet, sizeof internet) && o->id[4] && o->id[4] < 256;
+    bool short_form =
+        o->n >= 5 && !memcmp(o->id, internet, sizeof internet) && o->id[4] && o->id[4] < 256;
     unsigned from = short_form ? 5 : 0;
 
-    text_append(t, (uint8_t[]){(uint8_t)(o->n - from), short_form ? (uint8_t)o->id[4] : 0, include, 0}, 4);
+    text_append(
+        t, (uint8_t[]){(uint8_t)(o->n - from), short_form ? (uint8_t)o->id[4] : 0, include, 0}, 4);
     for (unsigned i = from; i < o->n; i++)
         agentx_write_u32(t, o->id[i]);
 }

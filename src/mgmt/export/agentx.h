@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // agentx.h - PDUs of the protocol between an SNMP agent (master) and who extends it (RFC 2741)
 //
-// Bytes in, structs out, and back; no sockets, no state. What is written is in network byte order; both orders are read.
+// Bytes in, structs out, and back; no sockets, no state. What is written is in network byte order;
+// both orders are read.
 #ifndef EXPORT_AGENTX_H
 #define EXPORT_AGENTX_H
 
@@ -33,7 +34,12 @@ enum agentx_type {
     AGENTX_RESPONSE = 18
 };
 
-enum { AGENTX_NO_ERROR = 0, AGENTX_NOT_WRITABLE = 17, AGENTX_PARSE_ERROR = 266, AGENTX_PROCESSING_ERROR = 268 };
+enum {
+    AGENTX_NO_ERROR = 0,
+    AGENTX_NOT_WRITABLE = 17,
+    AGENTX_PARSE_ERROR = 266,
+    AGENTX_PROCESSING_ERROR = 268
+};
 enum { AGENTX_REASON_SHUTDOWN = 5 };
 
 enum value_type { // of a variable
@@ -74,7 +80,8 @@ struct agentx_reader { // a payload; `failed` stays set once something did not f
     const uint8_t *p, *end;
     bool network_order, failed;
 };
-void agentx_reader_init(struct agentx_reader *r, const struct agentx_header *h, const uint8_t *payload);
+void agentx_reader_init(struct agentx_reader *r, const struct agentx_header *h,
+                        const uint8_t *payload);
 uint16_t agentx_read_u16(struct agentx_reader *r);
 uint32_t agentx_read_u32(struct agentx_reader *r);
 void agentx_read_oid(struct agentx_reader *r, struct oid *o, bool *include);
@@ -82,7 +89,8 @@ void agentx_read_context(struct agentx_reader *r, char context[AGENTX_CONTEXT_MA
 
 // --- writing ---
 // begin; contents; end, which fills in the length.
-size_t agentx_begin(struct text *t, enum agentx_type type, uint8_t flags, uint32_t session, uint32_t transaction, uint32_t packet);
+size_t agentx_begin(struct text *t, enum agentx_type type, uint8_t flags, uint32_t session,
+                    uint32_t transaction, uint32_t packet);
 void agentx_end(struct text *t, size_t begun);
 #define AGENTX_FLAG_CONTEXT 0x08
 void agentx_write_u8(struct text *t, uint8_t v);

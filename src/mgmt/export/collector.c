@@ -51,7 +51,8 @@ static void fails(struct collector *c)
     const char *why = strerror(errno);
 
     if (strcmp(c->state.error, why))
-        log_warning("export: datagrams are lost: collector=%s port=%u error=\"%s\"", ip_format(&c->state.to.addr, text), c->state.to.port, why);
+        log_warning("export: datagrams are lost: collector=%s port=%u error=\"%s\"",
+                    ip_format(&c->state.to.addr, text), c->state.to.port, why);
     snprintf(c->state.error, sizeof c->state.error, "%s", why);
 }
 

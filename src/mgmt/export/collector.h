@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collector.h - UDP sockets towards collectors: datagrams go or are lost, and both are counted
 //
-// Nothing waits. A collector without a route, or that refuses datagrams, is tried again with the next ones. Control role.
+// Nothing waits. A collector without a route, or that refuses datagrams, is tried again with the
+// next ones. Control role.
 #ifndef EXPORT_COLLECTOR_H
 #define EXPORT_COLLECTOR_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // export.h - what others are told: SNMP managers, collectors of sFlow and of IPFIX
 //
-//     snmp.c    an AgentX session with an SNMP agent: its questions are answered from the tables (mib.h), links are announced
-//     sflow.c   sampled packets and interface counters as sFlow version 5
-//     ipfix.c   flows, made of sampled packets, as IPFIX
+//     snmp.c    an AgentX session with an SNMP agent: its questions are answered from the tables
+//     (mib.h), links are announced sflow.c   sampled packets and interface counters as sFlow
+//     version 5 ipfix.c   flows, made of sampled packets, as IPFIX
 //
-// All of it runs on control's event loop and waits for nobody: sockets do not block, rib_manager answers by calls. What cannot be
-// sent is counted. Control role.
+// All of it runs on control's event loop and waits for nobody: sockets do not block, rib_manager
+// answers by calls. What cannot be sent is counted. Control role.
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 
@@ -94,7 +94,7 @@ struct ipfix_state {
     uint32_t sample_rate;
     uint64_t samples, samples_missed, samples_no_ip; // packets
     uint64_t flows;                                  // told of
-    uint64_t flows_no_room;                          // of them because there was no room for another one
+    uint64_t flows_no_room; // of them because there was no room for another one
     uint32_t flows_now, flows_max;
     unsigned n_collectors;
     struct collector_state collector[EXPORT_COLLECTORS];

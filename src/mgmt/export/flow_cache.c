@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow_cache.c - see flow_cache.h
 //
-// An array of flows; rows of a hash table lead to them, and a list in the order of their last packets.
+// An array of flows; rows of a hash table lead to them, and a list in the order of their last
+// packets.
 #include "export/flow_cache.h"
 
 #include <stdlib.h>
@@ -29,7 +30,8 @@ struct flow_cache *flow_cache_new(uint32_t flows_max, flow_tell *tell)
         rows *= 2;
     if (!c)
         return NULL;
-    *c = (struct flow_cache){.tell = tell, .max = flows_max, .mask = rows - 1, .seed = hash_mix64(clock_now_ns())};
+    *c = (struct flow_cache){
+        .tell = tell, .max = flows_max, .mask = rows - 1, .seed = hash_mix64(clock_now_ns())};
     c->row = calloc(rows, sizeof *c->row);
     c->flow = calloc(flows_max + 1ul, sizeof *c->flow);
     if (!c->row || !c->flow) {
@@ -110,8 +112,8 @@ static uint32_t make(struct flow_cache *c, const struct flow_key *key)
     return i;
 }
 
-void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const struct ip_addr *gateway, uint32_t bytes, uint8_t tcp_flags,
-                    uint64_t now_ms, uint64_t active_ms)
+void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const struct ip_addr *gateway,
+                    uint32_t bytes, uint8_t tcp_flags, uint64_t now_ms, uint64_t active_ms)
 {
     uint32_t i = *row_of(c, key);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow_cache.h - flows that are being counted, bounded in number
 //
-// A flow ends when no packet of it came for the inactive timeout; it is told of, and goes on, when it is as old as the active timeout; and
-// the one without packets for the longest time ends when there is no room for a new one. Times are milliseconds of
-// any clock that does not go back. Control role.
+// A flow ends when no packet of it came for the inactive timeout; it is told of, and goes on, when
+// it is as old as the active timeout; and the one without packets for the longest time ends when
+// there is no room for a new one. Times are milliseconds of any clock that does not go back.
+// Control role.
 #ifndef EXPORT_FLOW_CACHE_H
 #define EXPORT_FLOW_CACHE_H
 
@@ -12,7 +13,12 @@
 
 #include "base/ip.h"
 
-enum flow_end { FLOW_END_INACTIVE = 1, FLOW_END_ACTIVE = 2, FLOW_END_FORCED = 4, FLOW_END_NO_ROOM = 5 }; // flowEndReason of RFC 5102
+enum flow_end {
+    FLOW_END_INACTIVE = 1,
+    FLOW_END_ACTIVE = 2,
+    FLOW_END_FORCED = 4,
+    FLOW_END_NO_ROOM = 5
+}; // flowEndReason of RFC 5102
 
 struct flow_key { // of memory that was all zero
     struct ip_addr src, dst;
@@ -36,8 +42,8 @@ typedef void flow_tell(const struct flow *f, enum flow_end why);
 struct flow_cache *flow_cache_new(uint32_t flows_max, flow_tell *tell); // NULL: no memory
 void flow_cache_free(struct flow_cache *c);                             // tells nobody
 // A packet; `active_ms`: the flow's age at which it is told of.
-void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const struct ip_addr *gateway, uint32_t bytes, uint8_t tcp_flags,
-                    uint64_t now_ms, uint64_t active_ms);
+void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const struct ip_addr *gateway,
+                    uint32_t bytes, uint8_t tcp_flags, uint64_t now_ms, uint64_t active_ms);
 // Ends flows without packets since `before_ms`, at most `max` of them, for that reason. How many.
 unsigned flow_cache_end(struct flow_cache *c, uint64_t before_ms, unsigned max, enum flow_end why);
 uint32_t flow_cache_used(const struct flow_cache *c);

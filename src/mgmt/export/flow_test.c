@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_test.c - datagrams of sFlow and IPFIX byte by byte; the flow cache against a naive one; frames cut anywhere
+// flow_test.c - datagrams of sFlow and IPFIX byte by byte; the flow cache against a naive one;
+// frames cut anywhere
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,20 +26,37 @@ static void assert_bytes(const struct text *t, const uint8_t *wanted, size_t n)
 static void an_sflow_packet_is_written_as_specified(void **state)
 {
     static const uint8_t wanted[] = {
-        0, 0, 0, 5, 0, 0, 0, 1, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0x30, 0x39, 0, 0, 0, 1, // version … uptime, one sample
-        0, 0, 0, 1, 0, 0, 0, 112,                                                           // flow sample, length
-        0, 0, 0, 9, 0, 0, 0, 3, 0, 0, 3, 0xe8, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 3, // sequence … records
-        0, 0, 0, 1, 0, 0, 0, 24, 0, 0, 0, 1, 0, 0, 0, 64, 0, 0, 0, 4, 0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0,   // raw header, padded
-        0, 0, 3, 0xe9, 0, 0, 0, 16, 0, 0, 0, 40, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0,        // extended switch
-        0, 0, 3, 0xea, 0, 0, 0, 16, 0, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 24, 0, 0, 0, 8};      // extended router
+        0, 0, 0, 5,    0, 0, 0,    1,    192, 0, 2, 1,    0,  0, 0, 0,
+        0, 0, 0, 7,    0, 0, 0x30, 0x39, 0,   0, 0, 1, // version … uptime, one sample
+        0, 0, 0, 1,    0, 0, 0,    112,                // flow sample, length
+        0, 0, 0, 9,    0, 0, 0,    3,    0,   0, 3, 0xe8, 0,  1, 0, 0,
+        0, 0, 0, 2,    0, 0, 0,    3,    0,   0, 0, 4,    0,  0, 0, 3, // sequence … records
+        0, 0, 0, 1,    0, 0, 0,    24,   0,   0, 0, 1,    0,  0, 0, 64,
+        0, 0, 0, 4,    0, 0, 0,    5,    1,   2, 3, 4,    5,  0, 0, 0, // raw header, padded
+        0, 0, 3, 0xe9, 0, 0, 0,    16,   0,   0, 0, 40,   0,  0, 0, 5,
+        0, 0, 0, 0,    0, 0, 0,    0, // extended switch
+        0, 0, 3, 0xea, 0, 0, 0,    16,   0,   0, 0, 1,    10, 0, 0, 2,
+        0, 0, 0, 24,   0, 0, 0,    8}; // extended router
     const struct ip_addr agent = {.family = IP4, .b = {192, 0, 2, 1}};
     struct text t = {0};
 
     sflow_begin(&t, &agent, 7, 12345);
     assert_int_equal(sflow_samples(&t), 0);
-    sflow_packet(&t, &(struct sflow_packet){.sequence = 9, .source = 3, .rate = 1000, .pool = 65536, .drops = 2, .input = 3, .output = 4,
-                                            .length = 60, .frame = (const uint8_t[]){1, 2, 3, 4, 5}, .kept = 5, .vlan = 40, .priority = 5,
-                                            .gateway = {.family = IP4, .b = {10, 0, 0, 2}}, .src_len = 24, .dst_len = 8});
+    sflow_packet(&t, &(struct sflow_packet){.sequence = 9,
+                                            .source = 3,
+                                            .rate = 1000,
+                                            .pool = 65536,
+                                            .drops = 2,
+                                            .input = 3,
+                                            .output = 4,
+                                            .length = 60,
+                                            .frame = (const uint8_t[]){1, 2, 3, 4, 5},
+                                            .kept = 5,
+                                            .vlan = 40,
+                                            .priority = 5,
+                                            .gateway = {.family = IP4, .b = {10, 0, 0, 2}},
+                                            .src_len = 24,
+                                            .dst_len = 8});
     assert_int_equal(sflow_samples(&t), 1);
     assert_bytes(&t, wanted, sizeof wanted);
     text_free(&t);
@@ -52,27 +70,43 @@ static void the_largest_sflow_sample_is_not_larger_than_promised(void **state)
 
     sflow_begin(&t, &agent, 0, 0);
     size_t head = t.n;
-    sflow_packet(&t, &(struct sflow_packet){.frame = frame, .kept = sizeof frame, .gateway = {.family = IP6}});
+    sflow_packet(&t, &(struct sflow_packet){
+                         .frame = frame, .kept = sizeof frame, .gateway = {.family = IP6}});
     assert_in_range(t.n - head, SFLOW_HEADER_MAX, SFLOW_SAMPLE_MAX);
-    sflow_counters(&t, &(struct sflow_counters){.speed_bps = 100000000000, .up = true, .in_bytes = 1ull << 40});
+    sflow_counters(&t, &(struct sflow_counters){
+                           .speed_bps = 100000000000, .up = true, .in_bytes = 1ull << 40});
     assert_int_equal(sflow_samples(&t), 2);
     assert_int_equal(t.n % 4, 0);
     assert_in_range(t.n, head, head + 2 * SFLOW_SAMPLE_MAX);
     text_free(&t);
 }
 
-static const struct flow flow6 = {.key = {.src = {.family = IP6, .b = {0x20, 1}}, .dst = {.family = IP6, .b = {0x20, 2}}, .sport = 1, .dport = 2,
-                                          .proto = 6, .tos = 0xb8, .in = 3, .out = 4},
-                                  .tcp_flags = 0x12, .packets = 5, .bytes = 600, .first_ms = 1000, .last_ms = 2000};
+static const struct flow flow6 = {.key = {.src = {.family = IP6, .b = {0x20, 1}},
+                                          .dst = {.family = IP6, .b = {0x20, 2}},
+                                          .sport = 1,
+                                          .dport = 2,
+                                          .proto = 6,
+                                          .tos = 0xb8,
+                                          .in = 3,
+                                          .out = 4},
+                                  .tcp_flags = 0x12,
+                                  .packets = 5,
+                                  .bytes = 600,
+                                  .first_ms = 1000,
+                                  .last_ms = 2000};
 
 static void an_ipfix_message_is_written_as_the_rfc_has_it(void **state)
 {
-    static const uint8_t head[] = {0, 10, 0, 183, 1, 2, 3, 4, 0, 0, 0, 9, 0, 0, 0, 1,
-                                   0, 2, 0, 132, 1, 0, 0, 15, 0, 8, 0, 4, 0, 12, 0, 4, 0, 15, 0, 4, 0, 7, 0, 2, 0, 11, 0, 2};
-    static const uint8_t options[] = {0, 3, 0, 22, 1, 2, 0, 3, 0, 1, 0, 149, 0, 4, 0, 34, 0, 4, 0, 35, 0, 1, // options template 258
-                                      1, 2, 0, 13, 0, 0, 0, 1, 0, 0, 3, 0xe8, 2};                            // 1 in 1000, at random
-    static const uint8_t record[] = {0, 1, 0, 2, 6, 0xb8, 0x12, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 2, 0x58, 0, 0, 0, 0, 0, 0, 0, 5,
-                                     0, 0, 0, 0, 0, 0, 0x13, 0x88, 0, 0, 0, 0, 0, 0, 0x17, 0x70};
+    static const uint8_t head[] = {0, 10, 0, 183, 1,   2, 3, 4, 0,  0, 0, 9,  0, 0, 0,
+                                   1, 0,  2, 0,   132, 1, 0, 0, 15, 0, 8, 0,  4, 0, 12,
+                                   0, 4,  0, 15,  0,   4, 0, 7, 0,  2, 0, 11, 0, 2};
+    static const uint8_t options[] = {
+        0, 3, 0,  22, 1, 2, 0,  3, 0, 1, 0, 149,  0,
+        4, 0, 34, 0,  4, 0, 35, 0, 1,                 // options template 258
+        1, 2, 0,  13, 0, 0, 0,  1, 0, 0, 3, 0xe8, 2}; // 1 in 1000, at random
+    static const uint8_t record[] = {0, 1, 0, 2, 6, 0xb8, 0x12, 2,    0, 0, 0, 3, 0, 0, 0,    4,
+                                     0, 0, 0, 0, 0, 0,    2,    0x58, 0, 0, 0, 0, 0, 0, 0,    5,
+                                     0, 0, 0, 0, 0, 0,    0x13, 0x88, 0, 0, 0, 0, 0, 0, 0x17, 0x70};
     struct ipfix_message m = {0};
 
     ipfix_begin(&m, 0x01020304, 9, 1);
@@ -88,7 +122,8 @@ static void an_ipfix_message_is_written_as_the_rfc_has_it(void **state)
     ipfix_end(&m);
     assert_int_equal(m.records, 2);
     assert_int_equal(m.t.n, 16 + 4 + 2 * (48 + sizeof record));
-    assert_memory_equal(m.t.s + 16, ((uint8_t[]){1, 1, 0, 4 + 2 * (48 + sizeof record)}), 4); // one set, of template 257
+    assert_memory_equal(m.t.s + 16, ((uint8_t[]){1, 1, 0, 4 + 2 * (48 + sizeof record)}),
+                        4); // one set, of template 257
     assert_memory_equal(m.t.s + 20 + 48, record, sizeof record);
     assert_in_range(4 + 48 + sizeof record, 1, IPFIX_RECORD_MAX);
     text_free(&m.t);
@@ -102,7 +137,8 @@ static struct naive {
     bool there;
     uint64_t packets, bytes, first, last, order;
 } naive[KEYS];
-static uint64_t told_packets[KEYS], told_bytes[KEYS], ends[8], expect_packets[KEYS], expect_bytes[KEYS], expect_ends[8];
+static uint64_t told_packets[KEYS], told_bytes[KEYS], ends[8], expect_packets[KEYS],
+    expect_bytes[KEYS], expect_ends[8];
 
 static void tell(const struct flow *f, enum flow_end why)
 {
@@ -176,7 +212,8 @@ static void the_flow_cache_does_what_a_naive_one_does(void **state)
         if (d >> 40 & 7)
             continue;
         unsigned n = flow_cache_end(c, now - 80, 3, FLOW_END_INACTIVE);
-        for (int o = naive_oldest(); o >= 0 && naive[o].last < now - 80 && n; o = naive_oldest(), n--)
+        for (int o = naive_oldest(); o >= 0 && naive[o].last < now - 80 && n;
+             o = naive_oldest(), n--)
             naive_end((unsigned)o, FLOW_END_INACTIVE);
         assert_int_equal(n, 0);
         assert_int_equal(flow_cache_used(c), naive_used());
@@ -196,8 +233,9 @@ static void the_flow_cache_does_what_a_naive_one_does(void **state)
 
 static void frames_cut_anywhere_are_read_as_far_as_they_go(void **state)
 {
-    uint8_t frame[200] = {[12] = 0x88, 0xa8, 0, 9, 0x81, 0, 0, 5, 8, 0, 0x45, 0x10, 0, 60, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
-                          0, 80, 1, 187, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x12};
+    uint8_t frame[200] = {[12] = 0x88, 0xa8, 0, 9,   0x81, 0, 0, 5,  8, 0, 0x45, 0x10, 0,    60,  0,
+                          0,           0x40, 0, 64,  6,    0, 0, 10, 0, 0, 1,    10,   0,    0,   2,
+                          0,           80,   1, 187, 0,    0, 0, 0,  0, 0, 0,    0,    0x50, 0x12};
     struct sample_packet p;
 
     for (unsigned n = 0; n <= sizeof frame; n++) {
@@ -209,7 +247,8 @@ static void frames_cut_anywhere_are_read_as_far_as_they_go(void **state)
         assert_int_equal(p.tcp_flags, n >= 42 + 14 ? 0x12 : 0);
         free(cut);
     }
-    assert_true(p.sport == 80 && p.proto == 6 && p.tos == 0x10 && p.length == 60 && p.dst.b[3] == 2);
+    assert_true(p.sport == 80 && p.proto == 6 && p.tos == 0x10 && p.length == 60 &&
+                p.dst.b[3] == 2);
     frame[29] = 1; // a later fragment
     sample_packet_read(frame, sizeof frame, &p);
     assert_true(p.src.family == IP4 && !p.sport && !p.dport && !p.tcp_flags);
@@ -217,11 +256,13 @@ static void frames_cut_anywhere_are_read_as_far_as_they_go(void **state)
 
 static void ports_of_ipv6_and_the_type_of_icmp_are_read(void **state)
 {
-    uint8_t frame[100] = {[12] = 0x86, 0xdd, 0x6b, 0x80, 0, 0, 0, 16, 17, 64, 0x20, 1, [38] = 0x20, 2, [54] = 0, 53, 1, 0};
+    uint8_t frame[100] = {[12] = 0x86, 0xdd, 0x6b, 0x80,        0, 0,        0,  16, 17,
+                          64,          0x20, 1,    [38] = 0x20, 2, [54] = 0, 53, 1,  0};
     struct sample_packet p;
 
     sample_packet_read(frame, sizeof frame, &p);
-    assert_true(p.src.family == IP6 && p.src.b[0] == 0x20 && p.dst.b[1] == 2 && p.sport == 53 && p.dport == 256 && p.tos == 0xb8 && p.length == 56);
+    assert_true(p.src.family == IP6 && p.src.b[0] == 0x20 && p.dst.b[1] == 2 && p.sport == 53 &&
+                p.dport == 256 && p.tos == 0xb8 && p.length == 56);
     frame[20] = 58;
     frame[54] = 128;
     frame[55] = 3;

@@ -3,9 +3,10 @@
 //
 //     forwarders --watch's slots--> take_samples --> flow_cache --> told() --> collectors
 //
-// Every TICK_MS at most BATCH samples are counted, and at most ENDS flows end. Templates and the sampling options go out with the first
-// message, and again every template interval, since datagrams may be lost. Counts are those of the samples: collectors
-// multiply them by samplingInterval. A flow is addresses, protocol, ports, type of service, and interfaces.
+// Every TICK_MS at most BATCH samples are counted, and at most ENDS flows end. Templates and the
+// sampling options go out with the first message, and again every template interval, since
+// datagrams may be lost. Counts are those of the samples: collectors multiply them by
+// samplingInterval. A flow is addresses, protocol, ports, type of service, and interfaces.
 #include "export/ipfix.h"
 
 #include <errno.h>
@@ -68,7 +69,8 @@ static void send_message(void)
 
 static void begin_message(void)
 {
-    ipfix_begin(&ipfix.message, (uint32_t)(wall_now_ms() / 1000), ipfix.sequence, ipfix.config.domain);
+    ipfix_begin(&ipfix.message, (uint32_t)(wall_now_ms() / 1000), ipfix.sequence,
+                ipfix.config.domain);
 }
 
 static void send_templates(uint64_t now)
@@ -115,7 +117,8 @@ static void count(const struct watch_slot *s, uint64_t now)
     key.tos = p.tos;
     key.in = s->tag.iface;
     key.out = s->tag.out;
-    flow_cache_add(ipfix.cache, &key, &s->tag.gateway, p.length, p.tcp_flags, now, ipfix.config.active_s * 1000ull);
+    flow_cache_add(ipfix.cache, &key, &s->tag.gateway, p.length, p.tcp_flags, now,
+                   ipfix.config.active_s * 1000ull);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
@@ -167,8 +170,12 @@ void ipfix_stop(void)
 
 int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size)
 {
-    struct watch_spec spec = {
-        .points = 1u << WATCH_RX, .to = WATCH_TO_SLOTS, .snap = SNAP, .n_slots = SLOTS, .every = c->sample_rate, .sample = IFACE_SAMPLE_IPFIX};
+    struct watch_spec spec = {.points = 1u << WATCH_RX,
+                              .to = WATCH_TO_SLOTS,
+                              .snap = SNAP,
+                              .n_slots = SLOTS,
+                              .every = c->sample_rate,
+                              .sample = IFACE_SAMPLE_IPFIX};
     const struct timeval tick = {.tv_usec = TICK_MS * 1000};
     struct flow_cache *cache = NULL;
     int watch = -1;
@@ -205,7 +212,8 @@ void ipfix_state(struct ipfix_state *s)
     *s = (struct ipfix_state){.on = ipfix.watch >= 0,
                               .sample_rate = ipfix.config.sample_rate,
                               .samples = ipfix.samples,
-                              .samples_missed = ipfix.watch >= 0 ? watch_sum((unsigned)ipfix.watch).missed : 0,
+                              .samples_missed =
+                                  ipfix.watch >= 0 ? watch_sum((unsigned)ipfix.watch).missed : 0,
                               .samples_no_ip = ipfix.no_ip,
                               .flows = ipfix.flows,
                               .flows_no_room = ipfix.no_room,

@@ -5,7 +5,13 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { SET_TEMPLATE = 2, SET_OPTIONS_TEMPLATE = 3, TEMPLATE_IP4 = 256, TEMPLATE_IP6 = 257, TEMPLATE_SAMPLING = 258 };
+enum {
+    SET_TEMPLATE = 2,
+    SET_OPTIONS_TEMPLATE = 3,
+    TEMPLATE_IP4 = 256,
+    TEMPLATE_IP6 = 257,
+    TEMPLATE_SAMPLING = 258
+};
 enum { ALGORITHM_RANDOM = 2 };
 
 struct field {
@@ -13,10 +19,38 @@ struct field {
 };
 
 // In the order in which ipfix_flow() writes them.
-static const struct field flow_fields[2][15] = {
-    {{8, 4}, {12, 4}, {15, 4}, {7, 2}, {11, 2}, {4, 1}, {5, 1}, {6, 1}, {136, 1}, {10, 4}, {14, 4}, {1, 8}, {2, 8}, {152, 8}, {153, 8}},
-    {{27, 16}, {28, 16}, {62, 16}, {7, 2}, {11, 2}, {4, 1}, {5, 1}, {6, 1}, {136, 1}, {10, 4}, {14, 4}, {1, 8}, {2, 8}, {152, 8}, {153, 8}}};
-static const struct field sampling_fields[] = {{149, 4} /* scope: observation domain */, {34, 4}, {35, 1}};
+static const struct field flow_fields[2][15] = {{{8, 4},
+                                                 {12, 4},
+                                                 {15, 4},
+                                                 {7, 2},
+                                                 {11, 2},
+                                                 {4, 1},
+                                                 {5, 1},
+                                                 {6, 1},
+                                                 {136, 1},
+                                                 {10, 4},
+                                                 {14, 4},
+                                                 {1, 8},
+                                                 {2, 8},
+                                                 {152, 8},
+                                                 {153, 8}},
+                                                {{27, 16},
+                                                 {28, 16},
+                                                 {62, 16},
+                                                 {7, 2},
+                                                 {11, 2},
+                                                 {4, 1},
+                                                 {5, 1},
+                                                 {6, 1},
+                                                 {136, 1},
+                                                 {10, 4},
+                                                 {14, 4},
+                                                 {1, 8},
+                                                 {2, 8},
+                                                 {152, 8},
+                                                 {153, 8}}};
+static const struct field sampling_fields[] = {
+    {149, 4} /* scope: observation domain */, {34, 4}, {35, 1}};
 
 static void put8(struct text *t, uint8_t v)
 {
@@ -91,7 +125,8 @@ static void put_fields(struct text *t, const struct field *f, unsigned n)
 void ipfix_templates(struct ipfix_message *m, uint32_t domain, uint32_t sample_rate)
 {
     struct text *t = &m->t;
-    const unsigned n = sizeof flow_fields[0] / sizeof *flow_fields[0], n_sampling = sizeof sampling_fields / sizeof *sampling_fields;
+    const unsigned n = sizeof flow_fields[0] / sizeof *flow_fields[0],
+                   n_sampling = sizeof sampling_fields / sizeof *sampling_fields;
 
     set_begin(m, SET_TEMPLATE);
     for (unsigned six = 0; six < 2; six++) {

@@ -6,7 +6,8 @@
 
 #define TREE(...) {sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), {__VA_ARGS__}}
 
-// The trees are cut where net-snmp's own modules cut theirs, or finer, so that ours take their places.
+// The trees are cut where net-snmp's own modules cut theirs, or finer, so that ours take their
+// places.
 const struct mib mib_table[] = {
     {TREE(1, 3, 6, 1, 2, 1, 2, 1, 0), false, mib_if_number},       // ifNumber
     {TREE(1, 3, 6, 1, 2, 1, 2, 2), false, mib_if_table},           // ifTable
@@ -26,7 +27,8 @@ static bool is_asked(const struct mib_question *q, const struct mib *m)
     return m->per_vr || q->interfaces;
 }
 
-enum mib_found mib_next(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_next(const struct mib_question *q, const struct oid *from, bool include,
+                        struct oid *name, struct value *v)
 {
     for (unsigned i = 0; i < mib_n; i++) {
         const struct mib *m = &mib_table[i];
@@ -65,7 +67,8 @@ struct value value_string(const void *s, unsigned n)
     return v;
 }
 
-bool mib_place_of(const struct oid *tree, const struct oid *from, uint32_t first, struct mib_place *p)
+bool mib_place_of(const struct oid *tree, const struct oid *from, uint32_t first,
+                  struct mib_place *p)
 {
     const uint32_t *id = from->id + tree->n;
     unsigned n = oid_is_in(from, tree) ? from->n - tree->n : 0;
@@ -73,11 +76,14 @@ bool mib_place_of(const struct oid *tree, const struct oid *from, uint32_t first
 
     if (n && id[0] > 1)
         return false;
-    *p = (struct mib_place){.column = column < first ? first : column, .key = id + 2, .n = n > 2 && column >= first ? n - 2 : 0};
+    *p = (struct mib_place){.column = column < first ? first : column,
+                            .key = id + 2,
+                            .n = n > 2 && column >= first ? n - 2 : 0};
     return true;
 }
 
-void mib_place_name(const struct oid *tree, uint32_t column, const uint32_t *key, unsigned n, struct oid *name)
+void mib_place_name(const struct oid *tree, uint32_t column, const uint32_t *key, unsigned n,
+                    struct oid *name)
 {
     *name = *tree;
     oid_add(name, 1);
@@ -86,7 +92,8 @@ void mib_place_name(const struct oid *tree, uint32_t column, const uint32_t *key
         oid_add(name, key[i]);
 }
 
-enum mib_found mib_scalar(const struct oid *tree, const struct oid *from, bool include, struct oid *name)
+enum mib_found mib_scalar(const struct oid *tree, const struct oid *from, bool include,
+                          struct oid *name)
 {
     int d = oid_compare(from, tree);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mib_if.c - IF-MIB (RFC 2863): ifTable, ifXTable with 64-bit counters, ifStackTable
 //
-// A row is an interface; ifIndex is its id. Forwarders count packets and bytes of an interface, not whom they are for, so all
-// are counted as unicast, and the columns for multicast and broadcast are not there. What is not counted is not shown as 0.
+// A row is an interface; ifIndex is its id. Forwarders count packets and bytes of an interface, not
+// whom they are for, so all are counted as unicast, and the columns for multicast and broadcast are
+// not there. What is not counted is not shown as 0.
 #include <stdio.h>
 #include <string.h>
 
@@ -124,7 +125,9 @@ static bool if_column(const struct iface *i, uint32_t column, struct value *v)
     switch (column) {
     case 1: *v = value_integer(i->id); return true;
     case 2: *v = description(i); return true;
-    case 3: *v = value_integer(i->kind == IFACE_PORT ? IF_TYPE_ETHERNET : IF_TYPE_VLAN); return true;
+    case 3:
+        *v = value_integer(i->kind == IFACE_PORT ? IF_TYPE_ETHERNET : IF_TYPE_VLAN);
+        return true;
     case 4: *v = value_integer(i->mtu); return true;
     case 5:
         bps = speed_mbps(i) * 1000000ull;
@@ -179,7 +182,8 @@ struct place { // TREE.1.column.index[.second]
 };
 
 // Where in the table `from` is. False: behind all of it.
-static bool place_of(const struct oid *tree, const struct oid *from, bool include, unsigned n_index, struct place *p)
+static bool place_of(const struct oid *tree, const struct oid *from, bool include, unsigned n_index,
+                     struct place *p)
 {
     const uint32_t *id = from->id + tree->n;
     unsigned n = oid_is_in(from, tree) ? from->n - tree->n : 0;
@@ -196,7 +200,8 @@ static bool place_of(const struct oid *tree, const struct oid *from, bool includ
     return true;
 }
 
-static void place_name(const struct oid *tree, const struct place *p, unsigned n_index, struct oid *name)
+static void place_name(const struct oid *tree, const struct place *p, unsigned n_index,
+                       struct oid *name)
 {
     *name = *tree;
     oid_add(name, 1);
@@ -205,8 +210,10 @@ static void place_name(const struct oid *tree, const struct place *p, unsigned n
         oid_add(name, p->index[i]);
 }
 
-static enum mib_found next_interface(const struct oid *tree, const struct oid *from, bool include, uint32_t last_column,
-                                     bool (*column)(const struct iface *i, uint32_t column, struct value *v), struct oid *name, struct value *v)
+static enum mib_found
+next_interface(const struct oid *tree, const struct oid *from, bool include, uint32_t last_column,
+               bool (*column)(const struct iface *i, uint32_t column, struct value *v),
+               struct oid *name, struct value *v)
 {
     struct place p;
 
@@ -227,11 +234,14 @@ static enum mib_found next_interface(const struct oid *tree, const struct oid *f
     return MIB_END;
 }
 
-static const struct oid if_number = {9, {1, 3, 6, 1, 2, 1, 2, 1, 0}}, if_table = {8, {1, 3, 6, 1, 2, 1, 2, 2}},
-                        ifx_table = {9, {1, 3, 6, 1, 2, 1, 31, 1, 1}}, stack_table = {9, {1, 3, 6, 1, 2, 1, 31, 1, 2}},
+static const struct oid if_number = {9, {1, 3, 6, 1, 2, 1, 2, 1, 0}},
+                        if_table = {8, {1, 3, 6, 1, 2, 1, 2, 2}},
+                        ifx_table = {9, {1, 3, 6, 1, 2, 1, 31, 1, 1}},
+                        stack_table = {9, {1, 3, 6, 1, 2, 1, 31, 1, 2}},
                         if_changed = {10, {1, 3, 6, 1, 2, 1, 31, 1, 5, 0}};
 
-enum mib_found mib_if_number(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_if_number(const struct mib_question *q, const struct oid *from, bool include,
+                             struct oid *name, struct value *v)
 {
     int32_t n = 0;
 
@@ -241,18 +251,21 @@ enum mib_found mib_if_number(const struct mib_question *q, const struct oid *fro
     return mib_scalar(&if_number, from, include, name);
 }
 
-enum mib_found mib_if_changed(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_if_changed(const struct mib_question *q, const struct oid *from, bool include,
+                              struct oid *name, struct value *v)
 {
     *v = value_unsigned(VALUE_TIME_TICKS, table_changed);
     return mib_scalar(&if_changed, from, include, name);
 }
 
-enum mib_found mib_if_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_if_table(const struct mib_question *q, const struct oid *from, bool include,
+                            struct oid *name, struct value *v)
 {
     return next_interface(&if_table, from, include, 22, if_column, name, v);
 }
 
-enum mib_found mib_ifx_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_ifx_table(const struct mib_question *q, const struct oid *from, bool include,
+                             struct oid *name, struct value *v)
 {
     return next_interface(&ifx_table, from, include, 19, ifx_column, name, v);
 }
@@ -285,7 +298,8 @@ static bool stack_row(uint64_t higher, uint64_t low, uint32_t *lower)
     return false;
 }
 
-enum mib_found mib_stack_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_stack_table(const struct mib_question *q, const struct oid *from, bool include,
+                               struct oid *name, struct value *v)
 {
     const uint32_t status = 3; // its only readable column
     struct place p;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mib_ip.c - IP-MIB (RFC 4293): addresses of our interfaces, their prefixes, and the neighbors on their links
+// mib_ip.c - IP-MIB (RFC 4293): addresses of our interfaces, their prefixes, and the neighbors on
+// their links
 //
 //     ipAddressPrefixTable   TREE.1.column . ifIndex . type.length.prefix . prefix-length
 //     ipAddressTable         TREE.1.column . type.length.address
 //     ipNetToPhysicalTable   TREE.1.column . ifIndex . type.length.address
 //
-// rib_manager has them all. A table is asked for as a whole, of one virtual router, put in order, and kept for LIFE_NS: who walks
-// it asks for its rows one after the other. Addresses of a link (fe80::/10) have its ifIndex behind them (ipv6z, RFC 4001),
-// since two links may have the same ones.
+// rib_manager has them all. A table is asked for as a whole, of one virtual router, put in order,
+// and kept for LIFE_NS: who walks it asks for its rows one after the other. Addresses of a link
+// (fe80::/10) have its ifIndex behind them (ipv6z, RFC 4001), since two links may have the same
+// ones.
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +115,10 @@ static void on_addresses(void *ctx, const struct address_row *row, unsigned n)
     for (unsigned i = 0; t && i < n; i++) {
         struct row *r = vec_push(&t->row);
         struct prefix net = {.family = row[i].addr.family, .len = row[i].len};
-        *r = (struct row){.iface = row[i].iface, .usable = row[i].usable, .family = row[i].addr.family, .len = row[i].len};
+        *r = (struct row){.iface = row[i].iface,
+                          .usable = row[i].usable,
+                          .family = row[i].addr.family,
+                          .len = row[i].len};
         memcpy(r->address, row[i].addr.b, 16);
         memcpy(net.b, row[i].addr.b, sizeof net.b);
         prefix_canon(&net);
@@ -177,7 +182,14 @@ void mib_ip_forget(void)
 
 // --- columns -------------------------------------------------------------------------------------
 
-enum { TRUTH_TRUE = 1, TRUTH_FALSE = 2, ROW_ACTIVE = 1, STORAGE_VOLATILE = 2, ORIGIN_OTHER = 1, ORIGIN_LINK_LAYER = 5 };
+enum {
+    TRUTH_TRUE = 1,
+    TRUTH_FALSE = 2,
+    ROW_ACTIVE = 1,
+    STORAGE_VOLATILE = 2,
+    ORIGIN_OTHER = 1,
+    ORIGIN_LINK_LAYER = 5
+};
 
 static bool is_link_local(const struct row *r)
 {
@@ -233,7 +245,8 @@ static int32_t neighbor_state(const char *name)
     static const struct {
         const char *name;
         int32_t state; // ipNetToPhysicalState
-    } states[] = {{"reachable", 1}, {"permanent", 1}, {"noarp", 1}, {"stale", 2}, {"delay", 3}, {"probe", 4}, {"failed", 5}, {"incomplete", 7}};
+    } states[] = {{"reachable", 1}, {"permanent", 1}, {"noarp", 1},  {"stale", 2},
+                  {"delay", 3},     {"probe", 4},     {"failed", 5}, {"incomplete", 7}};
 
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (!strcmp(states[i].name, name))
@@ -268,7 +281,8 @@ static const struct {
 
 // --- finding -------------------------------------------------------------------------------------
 
-static const struct row *row_behind(const struct rows *t, const uint32_t *key, unsigned n, bool include)
+static const struct row *row_behind(const struct rows *t, const uint32_t *key, unsigned n,
+                                    bool include)
 {
     size_t lo = 0, hi = t->row.n;
 
@@ -283,8 +297,8 @@ static const struct row *row_behind(const struct rows *t, const uint32_t *key, u
     return lo < t->row.n ? &t->row.item[lo] : NULL;
 }
 
-static enum mib_found next(enum table which, const struct mib_question *q, const struct oid *from, bool include, struct oid *name,
-                           struct value *v)
+static enum mib_found next(enum table which, const struct mib_question *q, const struct oid *from,
+                           bool include, struct oid *name, struct value *v)
 {
     const struct rows *t = &tables[which];
     struct mib_place p;
@@ -304,17 +318,20 @@ static enum mib_found next(enum table which, const struct mib_question *q, const
     return MIB_END;
 }
 
-enum mib_found mib_prefix_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_prefix_table(const struct mib_question *q, const struct oid *from, bool include,
+                                struct oid *name, struct value *v)
 {
     return next(PREFIXES, q, from, include, name, v);
 }
 
-enum mib_found mib_address_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_address_table(const struct mib_question *q, const struct oid *from, bool include,
+                                 struct oid *name, struct value *v)
 {
     return next(ADDRESSES, q, from, include, name, v);
 }
 
-enum mib_found mib_neighbor_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_neighbor_table(const struct mib_question *q, const struct oid *from,
+                                  bool include, struct oid *name, struct value *v)
 {
     return next(NEIGHBORS, q, from, include, name, v);
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mib_route.c - IP-FORWARD-MIB (RFC 4292): inetCidrRouteTable of the routes in the FIB
 //
-// A row is a next hop of a route that is in the FIB; hops beyond RIB_ROW_HOPS of a prefix are not shown. Its index is
+// A row is a next hop of a route that is in the FIB; hops beyond RIB_ROW_HOPS of a prefix are not
+// shown. Its index is
 //
 //     type.length.address.prefix-length . 3.0.0.ifIndex . type.length.gateway
 //
-// where the policy in the middle tells next hops without a gateway apart, as net-snmp does it. That order is the order of
-// the route store, so the row behind a name is found by asking rib_manager for a chunk of routes from the name's
-// prefix on. The chunk is kept for CHUNK_LIFE_NS: who walks the table asks for its rows one after the other.
+// where the policy in the middle tells next hops without a gateway apart, as net-snmp does it. That
+// order is the order of the route store, so the row behind a name is found by asking rib_manager
+// for a chunk of routes from the name's prefix on. The chunk is kept for CHUNK_LIFE_NS: who walks
+// the table asks for its rows one after the other.
 #include <string.h>
 
 #include "base/clock.h"
@@ -65,7 +67,10 @@ static void key_address(struct row *r, uint8_t family, const uint8_t *b)
 static void add_row(struct chunk *c, const struct rib_row *from, const struct rib_hop *h)
 {
     const struct iface *i = h && h->iface[0] ? iface_find_name(h->iface) : NULL;
-    struct row r = {.ifindex = i ? i->id : 0, .metric = from->metric, .type = from->type, .protocol = from->protocol};
+    struct row r = {.ifindex = i ? i->id : 0,
+                    .metric = from->metric,
+                    .type = from->type,
+                    .protocol = from->protocol};
 
     r.gateway = h && h->gateway.family;
     key_address(&r, from->prefix.family, from->prefix.b);
@@ -90,7 +95,8 @@ static void add_row(struct chunk *c, const struct rib_row *from, const struct ri
     c->row.item[at] = r;
 }
 
-static const struct row *row_behind(const struct chunk *c, const uint32_t *key, unsigned n, bool include)
+static const struct row *row_behind(const struct chunk *c, const uint32_t *key, unsigned n,
+                                    bool include)
 {
     size_t lo = 0, hi = c->row.n;
 
@@ -154,9 +160,11 @@ static void on_stats(void *ctx, const struct rib_stats *s)
         number.ready(number.ctx);
 }
 
-static const struct oid route_table = {9, {1, 3, 6, 1, 2, 1, 4, 24, 7}}, route_number = {10, {1, 3, 6, 1, 2, 1, 4, 24, 6, 0}};
+static const struct oid route_table = {9, {1, 3, 6, 1, 2, 1, 4, 24, 7}},
+                        route_number = {10, {1, 3, 6, 1, 2, 1, 4, 24, 6, 0}};
 
-enum mib_found mib_route_number(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_route_number(const struct mib_question *q, const struct oid *from, bool include,
+                                struct oid *name, struct value *v)
 {
     if (mib_scalar(&route_number, from, include, name) == MIB_END)
         return MIB_END;
@@ -231,12 +239,19 @@ static struct chunk *chunk_of(uint8_t family)
 
 static bool chunk_serves(const struct chunk *c, uint16_t vr, const struct prefix *from)
 {
-    return c->read_ns && clock_now_ns() - c->read_ns < CHUNK_LIFE_NS && c->vr == vr && prefix_compare(&c->from, from) <= 0;
+    return c->read_ns && clock_now_ns() - c->read_ns < CHUNK_LIFE_NS && c->vr == vr &&
+           prefix_compare(&c->from, from) <= 0;
 }
 
-static enum mib_found read_chunk(const struct mib_question *q, const struct prefix *from, const uint32_t *key, unsigned n)
+static enum mib_found read_chunk(const struct mib_question *q, const struct prefix *from,
+                                 const uint32_t *key, unsigned n)
 {
-    struct rib_query query = {.vr = q->vr, .family = from->family, .match = RIB_FROM, .prefix = *from, .protocol = -1, .type = -1};
+    struct rib_query query = {.vr = q->vr,
+                              .family = from->family,
+                              .match = RIB_FROM,
+                              .prefix = *from,
+                              .protocol = -1,
+                              .type = -1};
     struct chunk *c = chunk_of(from->family);
 
     vec_clear(&c->row);
@@ -254,7 +269,8 @@ static enum mib_found read_chunk(const struct mib_question *q, const struct pref
 }
 
 // The first row behind the key.
-static enum mib_found find_row(const struct mib_question *q, const uint32_t *key, unsigned n, bool include, const struct row **row)
+static enum mib_found find_row(const struct mib_question *q, const uint32_t *key, unsigned n,
+                               bool include, const struct row **row)
 {
     struct prefix from;
 
@@ -327,7 +343,8 @@ static struct value column_of(const struct row *r, uint32_t column)
     return value_integer(-1); // metrics that are not used
 }
 
-enum mib_found mib_route_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
+enum mib_found mib_route_table(const struct mib_question *q, const struct oid *from, bool include,
+                               struct oid *name, struct value *v)
 {
     const struct row *row;
     struct mib_place p;

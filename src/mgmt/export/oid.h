@@ -28,7 +28,8 @@ static inline int oid_compare(const struct oid *a, const struct oid *b)
     return oid_compare_ids(a->id, a->n, b->id, b->n);
 }
 
-static inline bool oid_is_in(const struct oid *o, const struct oid *tree) // the tree's own name included
+static inline bool oid_is_in(const struct oid *o,
+                             const struct oid *tree) // the tree's own name included
 {
     return o->n >= tree->n && !oid_compare_ids(o->id, tree->n, tree->id, tree->n);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sflow.c - sFlow version 5: sampled packets and interface counters
 //
-//     forwarders --watch's slots--> take_samples --rib_manager: prefix lengths--> write_samples --> collectors
+//     forwarders --watch's slots--> take_samples --rib_manager: prefix lengths--> write_samples -->
+//     collectors
 //
-// Every TICK_MS at most BATCH samples are taken and sent; more wait in the slots, and what finds none is counted as missed, and told
-// in the samples' `drops`. One batch is with rib_manager at a time. Counters of the interfaces follow each other within
-// the polling interval. ifIndex is the interface's id. An interface samples what it receives.
+// Every TICK_MS at most BATCH samples are taken and sent; more wait in the slots, and what finds
+// none is counted as missed, and told in the samples' `drops`. One batch is with rib_manager at a
+// time. Counters of the interfaces follow each other within the polling interval. ifIndex is the
+// interface's id. An interface samples what it receives.
 #include "export/sflow.h"
 
 #include <errno.h>
@@ -83,7 +85,8 @@ static struct text *datagram(void)
         send_datagram();
     if (!sflow.datagram.n) {
         struct ip_addr a = agent();
-        sflow_begin(&sflow.datagram, &a, sflow.datagrams++, (uint32_t)((clock_now_ns() - sflow.began_ns) / NS_PER_MS));
+        sflow_begin(&sflow.datagram, &a, sflow.datagrams++,
+                    (uint32_t)((clock_now_ns() - sflow.began_ns) / NS_PER_MS));
     }
     return &sflow.datagram;
 }
@@ -110,7 +113,8 @@ static void write_sample(const struct kept *k, const struct rib_length *ask)
 {
     const uint8_t *f = k->frame;
     struct counter_iface c;
-    uint16_t id = k->tag.iface, tci = k->kept >= 16 && f[12] == 0x81 && !f[13] ? (uint16_t)(f[14] << 8 | f[15]) : 0;
+    uint16_t id = k->tag.iface,
+             tci = k->kept >= 16 && f[12] == 0x81 && !f[13] ? (uint16_t)(f[14] << 8 | f[15]) : 0;
 
     counter_sum_iface(id, &c);
     sflow_packet(datagram(), &(struct sflow_packet){.sequence = sflow.flow_sequence[id]++,
@@ -151,7 +155,9 @@ static void keep(struct batch *b, const struct watch_slot *s)
     struct sample_packet p;
     uint16_t vr = iface_get(s->tag.iface)->vr;
 
-    *k = (struct kept){.tag = s->tag, .length = s->len, .kept = s->kept < SFLOW_HEADER_MAX ? s->kept : SFLOW_HEADER_MAX};
+    *k = (struct kept){.tag = s->tag,
+                       .length = s->len,
+                       .kept = s->kept < SFLOW_HEADER_MAX ? s->kept : SFLOW_HEADER_MAX};
     memcpy(k->frame, s->data, k->kept);
     sample_packet_read(k->frame, k->kept, &p);
     b->ask[2 * b->n] = (struct rib_length){.vr = vr, .addr = p.src};
@@ -299,7 +305,8 @@ void sflow_state(struct sflow_state *s)
                               .sample_rate = sflow.config.sample_rate,
                               .agent = agent(),
                               .samples = sflow.samples,
-                              .samples_missed = sflow.watch >= 0 ? watch_sum((unsigned)sflow.watch).missed : 0,
+                              .samples_missed =
+                                  sflow.watch >= 0 ? watch_sum((unsigned)sflow.watch).missed : 0,
                               .counter_samples = sflow.counter_samples,
                               .n_collectors = sflow.collectors.n};
     for (unsigned i = 0; i < s->n_collectors; i++)

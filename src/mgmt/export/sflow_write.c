@@ -5,7 +5,14 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { FLOW_SAMPLE = 1, COUNTER_SAMPLE = 2, RAW_HEADER = 1, IF_COUNTERS = 1, EXTENDED_SWITCH = 1001, EXTENDED_ROUTER = 1002 };
+enum {
+    FLOW_SAMPLE = 1,
+    COUNTER_SAMPLE = 2,
+    RAW_HEADER = 1,
+    IF_COUNTERS = 1,
+    EXTENDED_SWITCH = 1001,
+    EXTENDED_ROUTER = 1002
+};
 enum { HEADER_ETHERNET = 1, FCS = 4 };
 #define NOT_COUNTED UINT32_MAX
 

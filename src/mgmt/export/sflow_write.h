@@ -14,8 +14,17 @@
 #define SFLOW_DATAGRAM_MAX 1400
 #define SFLOW_HEADER_MAX 128 // bytes of a packet
 
-enum { SFLOW_OUT_UNKNOWN = 0, SFLOW_OUT_US = 0x3fffffff, SFLOW_OUT_DISCARDED = 0x40000000 /* | reason */ };
-enum { SFLOW_DISCARD_NET_UNREACHABLE = 0, SFLOW_DISCARD_HOST_UNREACHABLE = 1, SFLOW_DISCARD_PROHIBITED = 13, SFLOW_DISCARD_UNKNOWN = 256 };
+enum {
+    SFLOW_OUT_UNKNOWN = 0,
+    SFLOW_OUT_US = 0x3fffffff,
+    SFLOW_OUT_DISCARDED = 0x40000000 /* | reason */
+};
+enum {
+    SFLOW_DISCARD_NET_UNREACHABLE = 0,
+    SFLOW_DISCARD_HOST_UNREACHABLE = 1,
+    SFLOW_DISCARD_PROHIBITED = 13,
+    SFLOW_DISCARD_UNKNOWN = 256
+};
 
 struct sflow_packet {
     uint32_t sequence, source, rate, pool, drops; // of the interface that samples
@@ -37,7 +46,8 @@ struct sflow_counters {
     uint32_t in_packets, in_discards, out_packets;
 };
 
-void sflow_begin(struct text *t, const struct ip_addr *agent, uint32_t sequence, uint32_t uptime_ms); // no samples yet
+void sflow_begin(struct text *t, const struct ip_addr *agent, uint32_t sequence,
+                 uint32_t uptime_ms); // no samples yet
 void sflow_packet(struct text *t, const struct sflow_packet *p);
 void sflow_counters(struct text *t, const struct sflow_counters *c);
 unsigned sflow_samples(const struct text *t); // in the datagram

@@ -4,10 +4,11 @@
 //     OFF -> WAITING -> CONNECTING -> OPENING -> REGISTERING -> UP
 //               ^------------ whatever goes wrong -------'
 //
-// One connection, kept by control's loop. While an answer waits for rib_manager, what the master sends meanwhile stays in the
-// socket's buffer. A session that ends, for whatever reason, is opened again after RETRY_MS; a master that does not read its
-// answers loses it. All trees (mib.h) are registered when the session opens, those of virtual routers in the context of their
-// names; LOOK_MS is how often interfaces and virtual routers are looked at.
+// One connection, kept by control's loop. While an answer waits for rib_manager, what the master
+// sends meanwhile stays in the socket's buffer. A session that ends, for whatever reason, is opened
+// again after RETRY_MS; a master that does not read its answers loses it. All trees (mib.h) are
+// registered when the session opens, those of virtual routers in the context of their names;
+// LOOK_MS is how often interfaces and virtual routers are looked at.
 #include "export/snmp.h"
 
 #include <arpa/inet.h>
@@ -97,7 +98,7 @@ static bool is_read(void)
     return evbuffer_get_length(bufferevent_get_output(session.socket)) < UNREAD_MAX;
 }
 
-// --- what we send of our own ----------------------------------------------------------------------
+// --- what we send of our own ---------------------------------------------------------------------
 
 static void send_open(void)
 {
@@ -112,7 +113,8 @@ static void register_trees(enum agentx_type type, const char *vr)
 
     for (unsigned i = 0; i < mib_n; i++)
         if (all || mib_table[i].per_vr)
-            snmp_pdu_register(&session.out, type, session.id, ++session.packet, &mib_table[i].tree, all ? "" : vr);
+            snmp_pdu_register(&session.out, type, session.id, ++session.packet, &mib_table[i].tree,
+                              all ? "" : vr);
 }
 
 static void register_all(void)
@@ -145,7 +147,7 @@ static void announce(void *ctx, uint16_t id, bool up)
     session.notifications++;
 }
 
-// --- what the master sends ------------------------------------------------------------------------
+// --- what the master sends -----------------------------------------------------------------------
 
 static void on_response(const struct agentx_header *h, const uint8_t *payload)
 {
@@ -164,8 +166,10 @@ static void on_response(const struct agentx_header *h, const uint8_t *payload)
         register_all();
         log_notice("snmp: session opened: master=%s session=%u", session.config.master, session.id);
     } else if (error) {
-        snprintf(session.error, sizeof session.error, "the SNMP agent reports error %u (RFC 2741 6.2.16)", error);
-        log_warning("snmp: the agent reports an error: master=%s packet=%u error=%u", session.config.master, h->packet, error);
+        snprintf(session.error, sizeof session.error,
+                 "the SNMP agent reports error %u (RFC 2741 6.2.16)", error);
+        log_warning("snmp: the agent reports an error: master=%s packet=%u error=%u",
+                    session.config.master, h->packet, error);
     }
 }
 
@@ -236,7 +240,7 @@ static void read_all(void)
     session.reading = false;
 }
 
-// --- the connection -------------------------------------------------------------------------------
+// --- the connection ------------------------------------------------------------------------------
 
 static void on_read(struct bufferevent *b, void *ctx)
 {
@@ -252,7 +256,8 @@ static void on_event(struct bufferevent *b, short what, void *ctx)
         send_open();
         return;
     }
-    snprintf(why, sizeof why, what & BEV_EVENT_EOF ? "the SNMP agent closed the connection" : "%s", evutil_socket_error_to_string(errno));
+    snprintf(why, sizeof why, what & BEV_EVENT_EOF ? "the SNMP agent closed the connection" : "%s",
+             evutil_socket_error_to_string(errno));
     lose(why);
 }
 
@@ -291,13 +296,17 @@ static int connect_socket(void)
         close(fd);
         return r;
     }
-    session.socket = bufferevent_socket_new(session.loop, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+    session.socket =
+        bufferevent_socket_new(session.loop, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
     if (!session.socket) {
         close(fd);
         return -ENOMEM;
     }
     bufferevent_setcb(session.socket, on_read, NULL, on_event, NULL);
-    return bufferevent_enable(session.socket, EV_READ | EV_WRITE) || bufferevent_socket_connect(session.socket, NULL, 0) ? -EIO : 0;
+    return bufferevent_enable(session.socket, EV_READ | EV_WRITE) ||
+                   bufferevent_socket_connect(session.socket, NULL, 0)
+               ? -EIO
+               : 0;
 }
 
 static void connect_now(evutil_socket_t fd, short what, void *ctx)
@@ -316,7 +325,7 @@ static void look_now(evutil_socket_t fd, short what, void *ctx)
     after(session.look, LOOK_MS);
 }
 
-// --- export.c -------------------------------------------------------------------------------------
+// --- export.c ------------------------------------------------------------------------------------
 
 static void end_session(void)
 {
@@ -324,7 +333,8 @@ static void end_session(void)
         snmp_pdu_close(&session.out, session.id, ++session.packet);
         evutil_socket_t fd = bufferevent_getfd(session.socket);
         if (send(fd, session.out.s, session.out.n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-            log_debug("snmp: cannot close the session properly: error=%s", LOG_VALUE(strerror(errno)));
+            log_debug("snmp: cannot close the session properly: error=%s",
+                      LOG_VALUE(strerror(errno)));
     }
     close_socket();
     if (session.retry)
@@ -361,7 +371,9 @@ int snmp_set(const struct snmp_config *c, char *err, size_t err_size)
 
     thread_must_be(ROLE_CONTROL);
     if (c->master[0] && read_address(c->master, &a, &n)) {
-        snprintf(err, err_size, "agentx is '%s', expected the path of a UNIX socket, such as /var/agentx/master, or tcp:ADDRESS:PORT",
+        snprintf(err, err_size,
+                 "agentx is '%s', expected the path of a UNIX socket, such as /var/agentx/master, "
+                 "or tcp:ADDRESS:PORT",
                  c->master);
         return -EINVAL;
     }

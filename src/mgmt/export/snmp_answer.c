@@ -50,7 +50,8 @@ static void begin_response(uint16_t error, uint16_t index)
 {
     const struct agentx_header *h = &answer.head;
 
-    answer.begun = agentx_begin(answer.out, AGENTX_RESPONSE, 0, h->session, h->transaction, h->packet);
+    answer.begun =
+        agentx_begin(answer.out, AGENTX_RESPONSE, 0, h->session, h->transaction, h->packet);
     agentx_write_u32(answer.out, mib_uptime_ticks());
     agentx_write_u16(answer.out, error);
     agentx_write_u16(answer.out, index);
@@ -83,7 +84,8 @@ static bool get_next(struct range *r)
 {
     struct oid name;
     struct value v = {.type = VALUE_END_OF_MIB};
-    enum mib_found found = r->ended ? MIB_END : mib_next(&answer.question, &r->from, r->include, &name, &v);
+    enum mib_found found =
+        r->ended ? MIB_END : mib_next(&answer.question, &r->from, r->include, &name, &v);
 
     if (found == MIB_LATER)
         return false;
@@ -98,15 +100,16 @@ static bool get_next(struct range *r)
     return true;
 }
 
-// 7.2.3.3: `rounds` times over the ranges behind the first ones. False: nothing is left to be asked.
+// 7.2.3.3: `rounds` times over the ranges behind the first ones. False: nothing is left to be
+// asked.
 static bool next_round(void)
 {
     bool all_ended = true;
 
     for (size_t i = answer.not_repeated; i < answer.range.n; i++)
         all_ended &= answer.range.item[i].ended;
-    if (answer.head.type != AGENTX_GET_BULK || all_ended || answer.rounds <= 1 || answer.done >= VARIABLES_MAX ||
-        answer.out->n - answer.begun > BYTES_MAX)
+    if (answer.head.type != AGENTX_GET_BULK || all_ended || answer.rounds <= 1 ||
+        answer.done >= VARIABLES_MAX || answer.out->n - answer.begun > BYTES_MAX)
         return false;
     answer.rounds--;
     answer.at = answer.not_repeated;
@@ -117,7 +120,9 @@ static void step(void)
 {
     answer.within = true;
     do {
-        unsigned asked = answer.head.type == AGENTX_GET_BULK && !answer.rounds ? answer.not_repeated : (unsigned)answer.range.n;
+        unsigned asked = answer.head.type == AGENTX_GET_BULK && !answer.rounds
+                             ? answer.not_repeated
+                             : (unsigned)answer.range.n;
         for (; answer.at < asked; answer.at++) {
             struct range *r = &answer.range.item[answer.at];
             if (!(answer.head.type == AGENTX_GET ? get(r) : get_next(r))) {
@@ -154,7 +159,8 @@ static bool read_context(struct agentx_reader *in)
     const struct vr *v = vr_find(context[0] ? context : "default");
     if (!v)
         return false;
-    answer.question = (struct mib_question){.vr = v->id, .interfaces = !context[0], .ready = found_later};
+    answer.question =
+        (struct mib_question){.vr = v->id, .interfaces = !context[0], .ready = found_later};
     return true;
 }
 
@@ -165,11 +171,13 @@ static void refuse(uint16_t error)
     finish();
 }
 
-void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, struct text *out, void (*ready)(void))
+void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, struct text *out,
+                       void (*ready)(void))
 {
     struct agentx_reader in;
 
-    answer = (struct answer){.active = true, .head = *h, .range = answer.range, .out = out, .ready = ready};
+    answer = (struct answer){
+        .active = true, .head = *h, .range = answer.range, .out = out, .ready = ready};
     vec_clear(&answer.range);
     agentx_reader_init(&in, h, payload);
     bool known = read_context(&in);
@@ -190,7 +198,8 @@ void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, st
     } else if (!known) {
         refuse(AGENTX_PROCESSING_ERROR);
     } else {
-        answer.not_repeated = answer.not_repeated > answer.range.n ? (unsigned)answer.range.n : answer.not_repeated;
+        answer.not_repeated =
+            answer.not_repeated > answer.range.n ? (unsigned)answer.range.n : answer.not_repeated;
         begin_response(AGENTX_NO_ERROR, 0);
         step();
     }

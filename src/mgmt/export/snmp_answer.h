@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // snmp_answer.h - the answer to one Get, GetNext or GetBulk
 //
-// Variables are found one after the other. When one takes rib_manager, the answer rests until it has been told, and `ready` is
-// called when all are found. One answer at a time.
+// Variables are found one after the other. When one takes rib_manager, the answer rests until it
+// has been told, and `ready` is called when all are found. One answer at a time.
 #ifndef EXPORT_SNMP_ANSWER_H
 #define EXPORT_SNMP_ANSWER_H
 
@@ -13,8 +13,10 @@ struct snmp_counts {
 };
 extern struct snmp_counts snmp_counts;
 
-// Begins. `out` gets the response; `ready(more)` is called once it is whole, perhaps before this returns.
-void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, struct text *out, void (*ready)(void));
+// Begins. `out` gets the response; `ready(more)` is called once it is whole, perhaps before this
+// returns.
+void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, struct text *out,
+                       void (*ready)(void));
 bool snmp_answer_rests(void);  // not whole yet
 void snmp_answer_forget(void); // the session is gone; `ready` is not called
 

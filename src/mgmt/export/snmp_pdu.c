@@ -22,7 +22,8 @@ void snmp_pdu_open(struct text *t, uint32_t packet)
     agentx_end(t, begun);
 }
 
-void snmp_pdu_register(struct text *t, enum agentx_type type, uint32_t session, uint32_t packet, const struct oid *tree, const char *context)
+void snmp_pdu_register(struct text *t, enum agentx_type type, uint32_t session, uint32_t packet,
+                       const struct oid *tree, const char *context)
 {
     size_t begun = agentx_begin(t, type, context[0] ? AGENTX_FLAG_CONTEXT : 0, session, 0, packet);
 
@@ -35,7 +36,8 @@ void snmp_pdu_register(struct text *t, enum agentx_type type, uint32_t session, 
     agentx_end(t, begun);
 }
 
-static void write_status(struct text *t, const struct oid *column, uint16_t id, const struct value *v)
+static void write_status(struct text *t, const struct oid *column, uint16_t id,
+                         const struct value *v)
 {
     struct oid name = *column;
 
@@ -45,9 +47,12 @@ static void write_status(struct text *t, const struct oid *column, uint16_t id, 
 
 void snmp_pdu_link(struct text *t, uint32_t session, uint32_t packet, uint16_t iface, bool up)
 {
-    static const struct oid trap = {11, {1, 3, 6, 1, 6, 3, 1, 1, 4, 1, 0}}, index = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 1}},
-                            admin = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 7}}, oper = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 8}};
-    struct value what = {.type = VALUE_OID, .oid = {10, {1, 3, 6, 1, 6, 3, 1, 1, 5, up ? 4 : 3}}}, number = value_integer(iface);
+    static const struct oid trap = {11, {1, 3, 6, 1, 6, 3, 1, 1, 4, 1, 0}},
+                            index = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 1}},
+                            admin = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 7}},
+                            oper = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 8}};
+    struct value what = {.type = VALUE_OID, .oid = {10, {1, 3, 6, 1, 6, 3, 1, 1, 5, up ? 4 : 3}}},
+                 number = value_integer(iface);
     struct value a = mib_if_status(iface, true), o = value_integer(up ? 1 : 2);
     size_t begun = agentx_begin(t, AGENTX_NOTIFY, 0, session, 0, packet);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// snmp_test.c - AgentX PDUs byte by byte, and answers from the trees against a sorted list of what is there
+// snmp_test.c - AgentX PDUs byte by byte, and answers from the trees against a sorted list of what
+// is there
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,8 @@ struct rib_walk {
 static struct rib_walk *walk;
 static unsigned walks;
 
-struct rib_walk *rib_walk_open(const struct rib_query *q, bool (*rows)(void *ctx, const struct rib_row *row, unsigned n),
+struct rib_walk *rib_walk_open(const struct rib_query *q,
+                               bool (*rows)(void *ctx, const struct rib_row *row, unsigned n),
                                void (*done)(void *ctx, int result), void *ctx)
 {
     assert_null(walk);
@@ -51,7 +53,8 @@ struct rib_walk *rib_walk_open(const struct rib_query *q, bool (*rows)(void *ctx
     struct prefix canon = q->prefix;
     prefix_canon(&canon);
     assert_true(prefix_equal(&canon, &q->prefix));
-    while (walk->at < n_routes[q->family == IP6] && prefix_compare(&route[q->family == IP6][walk->at].prefix, &q->prefix) < 0)
+    while (walk->at < n_routes[q->family == IP6] &&
+           prefix_compare(&route[q->family == IP6][walk->at].prefix, &q->prefix) < 0)
         walk->at++;
     walks++;
     return walk;
@@ -84,7 +87,8 @@ int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stat
 }
 
 // Two interfaces have a prefix in common, and one link-local address.
-static void address_add(struct address_row *r, uint16_t iface, const char *text, uint8_t len, bool usable)
+static void address_add(struct address_row *r, uint16_t iface, const char *text, uint8_t len,
+                        bool usable)
 {
     *r = (struct address_row){.iface = iface, .len = len, .usable = usable};
     assert_int_equal(ip_parse(text, &r->addr), 0);
@@ -106,14 +110,17 @@ static void (*addresses_done)(void *ctx, const struct address_row *row, unsigned
 static void (*neighbors_done)(void *ctx, const struct neigh_row *row, unsigned n);
 static void *addresses_ctx, *neighbors_ctx;
 
-int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx)
+int rib_manager_addresses(int vr,
+                          void (*done)(void *ctx, const struct address_row *row, unsigned n),
+                          void *ctx)
 {
     addresses_done = done;
     addresses_ctx = ctx;
     return 0;
 }
 
-int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx)
+int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
+                      void *ctx)
 {
     neighbors_done = done;
     neighbors_ctx = ctx;
@@ -123,11 +130,13 @@ int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *ro
 static bool answer_ip(void)
 {
     struct address_row address[ADDRESSES];
-    struct neigh_row neighbor[3] = {{.iface = "p1", .iface_id = 2, .state = "reachable", .mac = {2, 0, 0, 0, 0, 9}},
-                                    {.iface = "p0", .iface_id = 1, .state = "incomplete"},
-                                    {.iface = "eth9", .state = "stale"}}; // not one of ours
+    struct neigh_row neighbor[3] = {
+        {.iface = "p1", .iface_id = 2, .state = "reachable", .mac = {2, 0, 0, 0, 0, 9}},
+        {.iface = "p0", .iface_id = 1, .state = "incomplete"},
+        {.iface = "eth9", .state = "stale"}}; // not one of ours
 
-    assert_int_equal(ip_parse("10.1.0.9", &neighbor[0].addr) | ip_parse("fe80::9", &neighbor[1].addr), 0);
+    assert_int_equal(
+        ip_parse("10.1.0.9", &neighbor[0].addr) | ip_parse("fe80::9", &neighbor[1].addr), 0);
     neighbor[2].addr = neighbor[0].addr;
     if (addresses_done) {
         void (*done)(void *ctx, const struct address_row *row, unsigned n) = addresses_done;
@@ -181,7 +190,8 @@ int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *c
     return -ENOTCONN;
 }
 
-int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err, size_t err_size)
+int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err,
+                      size_t err_size)
 {
     return -EBUSY;
 }
@@ -206,13 +216,14 @@ void iface_manager_description(uint16_t id, char description[256])
 static void a_pdu_is_written_as_the_rfc_shows_it(void **state)
 {
     static const uint8_t wanted[] = {
-        1, 18, 0x10, 0, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0, 52, // header: response, network order
-        0, 4, 0, 0,                                                     // an octet string …
-        3, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3,                   // … named 1.3.6.1.2.1.2.3
-        0, 0, 0, 2, 'p', '0', 0, 0,                                     // padded
-        0, 70, 0, 0,                                                    // a counter of 64 bits …
-        2, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 2,                               // … named 1.2, which has no short form
-        0, 0, 0, 1, 0, 0, 0, 2};
+        1, 18, 0x10, 0,  0,   0,   0, 7, 0, 0, 0, 8, 0, 0, 0, 9,
+        0, 0,  0,    52,                                         // header: response, network order
+        0, 4,  0,    0,                                          // an octet string …
+        3, 2,  0,    0,  0,   0,   0, 1, 0, 0, 0, 2, 0, 0, 0, 3, // … named 1.3.6.1.2.1.2.3
+        0, 0,  0,    2,  'p', '0', 0, 0,                         // padded
+        0, 70, 0,    0,                                          // a counter of 64 bits …
+        2, 0,  1,    0,  0,   0,   0, 1, 0, 0, 0, 2, // … named 1.2, which has no short form
+        0, 0,  0,    1,  0,   0,   0, 2};
     struct oid a = {8, {1, 3, 6, 1, 2, 1, 2, 3}}, b = {2, {1, 2}};
     struct text t = {0};
 
@@ -232,9 +243,10 @@ static void a_pdu_is_written_as_the_rfc_shows_it(void **state)
 
 static void both_byte_orders_are_read(void **state)
 {
-    static const uint8_t little[] = {1, 5, 0x08, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0, 12, 0, 0, 0,
-                                     3, 0, 0, 0, 'r', 'e', 'd', 0, 0, 2, 1, 0},
-                         big[] = {1, 5, 0x10, 0, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0, 8, 1, 2, 0, 0, 0, 0, 1, 44};
+    static const uint8_t little[] = {1,  5, 0x08, 0, 7, 0, 0, 0, 8,   0,   0,   0, 9, 0, 0, 0,
+                                     12, 0, 0,    0, 3, 0, 0, 0, 'r', 'e', 'd', 0, 0, 2, 1, 0},
+                         big[] = {1, 5, 0x10, 0, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0,
+                                  0, 9, 0,    0, 0, 8, 1, 2, 0, 0, 0, 0, 1, 44};
     struct agentx_header h;
     struct agentx_reader r;
     struct oid o;
@@ -242,7 +254,8 @@ static void both_byte_orders_are_read(void **state)
     bool include;
 
     assert_int_equal(agentx_read_header(little, &h), 0);
-    assert_true(h.session == 7 && h.transaction == 8 && h.packet == 9 && h.payload == 12 && h.has_context);
+    assert_true(h.session == 7 && h.transaction == 8 && h.packet == 9 && h.payload == 12 &&
+                h.has_context);
     agentx_reader_init(&r, &h, little + AGENTX_HEADER);
     agentx_read_context(&r, context);
     assert_string_equal(context, "red");
@@ -300,7 +313,8 @@ static unsigned throw(unsigned sides)
 
 static int by_prefix(const void *a, const void *b)
 {
-    return prefix_compare(&((const struct rib_row *)a)->prefix, &((const struct rib_row *)b)->prefix);
+    return prefix_compare(&((const struct rib_row *)a)->prefix,
+                          &((const struct rib_row *)b)->prefix);
 }
 
 static void make_routes(uint8_t family, unsigned n)
@@ -308,7 +322,11 @@ static void make_routes(uint8_t family, unsigned n)
     struct rib_row *r = route[family == IP6];
 
     for (unsigned i = 0; i < n; i++) {
-        r[i] = (struct rib_row){.prefix = {.family = family}, .type = RIB_UNICAST, .protocol = 186, .active = throw(10) > 0, .metric = i};
+        r[i] = (struct rib_row){.prefix = {.family = family},
+                                .type = RIB_UNICAST,
+                                .protocol = 186,
+                                .active = throw(10) > 0,
+                                .metric = i};
         for (unsigned k = 0; k < 4; k++)
             r[i].prefix.b[k] = (uint8_t)(throw(3) ? throw(4) : throw(256));
         r[i].prefix.len = (uint8_t)throw(33);
@@ -316,7 +334,8 @@ static void make_routes(uint8_t family, unsigned n)
         r[i].n_hops = (uint16_t)throw(4);
         for (unsigned h = 0; h < r[i].n_hops; h++) {
             snprintf(r[i].hop[h].iface, sizeof r[i].hop[h].iface, "p%u", throw(3));
-            r[i].hop[h].gateway = (struct ip_addr){.family = throw(4) ? family : 0, .b = {10, (uint8_t)throw(3)}};
+            r[i].hop[h].gateway =
+                (struct ip_addr){.family = throw(4) ? family : 0, .b = {10, (uint8_t) throw(3)}};
         }
     }
     qsort(r, n, sizeof *r, by_prefix);
@@ -351,7 +370,8 @@ static const uint8_t *skip_value(uint16_t type, const uint8_t *p)
 }
 
 // Asks, and reads names and types of the answer: how many.
-static unsigned ask(enum agentx_type type, const char *context, const struct oid *from, const struct oid *to, unsigned repetitions)
+static unsigned ask(enum agentx_type type, const char *context, const struct oid *from,
+                    const struct oid *to, unsigned repetitions)
 {
     struct text q = {0}, a = {0};
     struct agentx_header h;
@@ -432,7 +452,8 @@ static unsigned rows_expected(unsigned family)
         for (unsigned h = 0; h < r->n_hops; h++) {
             bool again = false;
             for (unsigned k = 0; k < h; k++)
-                again |= !strcmp(r->hop[k].iface, r->hop[h].iface) && same_gateway(&r->hop[k].gateway, &r->hop[h].gateway);
+                again |= !strcmp(r->hop[k].iface, r->hop[h].iface) &&
+                         same_gateway(&r->hop[k].gateway, &r->hop[h].gateway);
             sum += !again;
         }
     }
@@ -444,11 +465,12 @@ static void a_walk_finds_everything_in_order(void **state)
     unsigned routes = rows_expected(0) + rows_expected(1);
 
     walk_all("");
-    // 3 interfaces: 15 columns of ifTable, 11 of ifXTable; a port with a vport, and one without: 5 rows of ifStackTable
-    // 5 prefixes of 5 columns, 6 addresses of 9, 2 neighbors of 5
+    // 3 interfaces: 15 columns of ifTable, 11 of ifXTable; a port with a vport, and one without: 5
+    // rows of ifStackTable 5 prefixes of 5 columns, 6 addresses of 9, 2 neighbors of 5
     unsigned ip = 5 * 5 + 6 * 9 + 2 * 5;
     assert_int_equal(n_all, routes * 11 + 3 * 15 + 3 * 11 + 5 + 3 + ip);
-    assert_in_range(walks, 1, 11 * 2 * (ROUTES / CHUNK + 2)); // about one for each chunk, not one for each row
+    assert_in_range(
+        walks, 1, 11 * 2 * (ROUTES / CHUNK + 2)); // about one for each chunk, not one for each row
     walk_all("red");
     assert_int_equal(n_all, routes * 11 + 1 + ip);
 }
@@ -462,8 +484,11 @@ static void assert_there(const struct oid *name, uint16_t type)
 static void addresses_and_neighbors_have_the_names_of_the_rfc(void **state)
 {
     static const struct oid address = {15, {1, 3, 6, 1, 2, 1, 4, 34, 1, 3, 1, 4, 10, 1, 0}},
-                            of_link = {32, {1, 3, 6, 1, 2, 1, 4, 34, 1, 5, 4, 20, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2}},
-                            prefix = {18, {1, 3, 6, 1, 2, 1, 4, 32, 1, 5, 1, 1, 4, 10, 1, 0, 0, 16}},
+                            of_link = {32,
+                                       {1, 3, 6, 1, 2, 1, 4, 34, 1, 5, 4, 20, 0xfe, 0x80, 0, 0,
+                                        0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 1,  0,    0,    0, 2}},
+                            prefix = {18,
+                                      {1, 3, 6, 1, 2, 1, 4, 32, 1, 5, 1, 1, 4, 10, 1, 0, 0, 16}},
                             neighbor = {17, {1, 3, 6, 1, 2, 1, 4, 35, 1, 4, 2, 1, 4, 10, 1, 0, 9}};
     struct oid name = address;
 
@@ -535,19 +560,22 @@ static void get_bulk_gives_as_many_as_there_are_to_the_end(void **state)
             assert_int_equal(answer_type[left], VALUE_END_OF_MIB);
     }
     struct oid end = all[10];
-    assert_int_equal(ask(AGENTX_GET_BULK, "", &all[5], &end, 10), 5); // up to the end of the range, which is not in it
+    assert_int_equal(ask(AGENTX_GET_BULK, "", &all[5], &end, 10),
+                     5); // up to the end of the range, which is not in it
     assert_int_equal(answer_type[4], VALUE_END_OF_MIB);
 }
 
 static void what_is_not_there_is_told_apart(void **state)
 {
-    struct oid column = {11, {1, 3, 6, 1, 2, 1, 2, 2, 1, 1, 99}}, beyond = {7, {1, 3, 6, 1, 2, 1, 99}};
+    struct oid column = {11, {1, 3, 6, 1, 2, 1, 2, 2, 1, 1, 99}},
+               beyond = {7, {1, 3, 6, 1, 2, 1, 99}};
 
     assert_int_equal(ask(AGENTX_GET, "", &column, &no_end, 0), 1);
     assert_int_equal(answer_type[0], VALUE_NO_INSTANCE);
     assert_int_equal(ask(AGENTX_GET, "", &beyond, &no_end, 0), 1);
     assert_int_equal(answer_type[0], VALUE_NO_OBJECT);
-    assert_int_equal(ask(AGENTX_GET, "red", &column, &no_end, 0), 1); // interfaces are in the default context alone
+    assert_int_equal(ask(AGENTX_GET, "red", &column, &no_end, 0),
+                     1); // interfaces are in the default context alone
     assert_int_equal(answer_type[0], VALUE_NO_OBJECT);
     assert_int_equal(ask(AGENTX_GET, "blue", &column, &no_end, 0), 1000); // no such virtual router
     assert_int_equal(ask(AGENTX_TEST_SET, "", &column, &no_end, 0), 1000);

@@ -26,8 +26,9 @@
 #define GROUPS_MAX 256         // of one user that are looked at
 #define LOOKUP_NS (5 * NS_PER_SECOND)
 
-static const struct access_config usual = {
-    .group = {[ACCESS_READ] = {"kamuee-read"}, [ACCESS_OPERATE] = {"kamuee-oper"}, [ACCESS_ADMIN] = {"kamuee"}}};
+static const struct access_config usual = {.group = {[ACCESS_READ] = {"kamuee-read"},
+                                                     [ACCESS_OPERATE] = {"kamuee-oper"},
+                                                     [ACCESS_ADMIN] = {"kamuee"}}};
 static struct access_config config;
 static bool configured;
 static struct {
@@ -125,7 +126,8 @@ static bool is_user_name(const char *s)
 {
     size_t n = strlen(s);
 
-    return n && n <= 32 && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@-") == n;
+    return n && n <= 32 &&
+           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@-") == n;
 }
 
 void access_by_socket(int fd, const char *sudo_user, struct who *w)
@@ -159,7 +161,8 @@ static void take_name(const ASN1_STRING *s, struct who *w)
     for (unsigned i = 0; i < now()->n_clients; i++) {
         const struct access_client *c = &now()->client[i];
 
-        if (n == (int)strlen(c->name) && !memcmp(text, c->name, (size_t)n) && c->access > w->access) {
+        if (n == (int)strlen(c->name) && !memcmp(text, c->name, (size_t)n) &&
+            c->access > w->access) {
             w->access = c->access;
             snprintf(w->name, sizeof w->name, "certificate %s", c->name);
         }
@@ -168,7 +171,8 @@ static void take_name(const ASN1_STRING *s, struct who *w)
         snprintf(w->name, sizeof w->name, "certificate %.*s", n, text);
 }
 
-// The subject's common name, and subject alternative names that are a host, an address of mail or a URI.
+// The subject's common name, and subject alternative names that are a host, an address of mail or a
+// URI.
 void access_by_certificate(const X509 *certificate, struct who *w)
 {
     X509_NAME *subject = X509_get_subject_name(certificate);
@@ -193,7 +197,8 @@ static const char *password(const char *base64, char *buf, size_t size, const ch
 {
     size_t n = strlen(base64);
 
-    if (n % 4 || n / 4 * 3 >= size || EVP_DecodeBlock((uint8_t *)buf, (const uint8_t *)base64, (int)n) < 0)
+    if (n % 4 || n / 4 * 3 >= size ||
+        EVP_DecodeBlock((uint8_t *)buf, (const uint8_t *)base64, (int)n) < 0)
         return NULL;
     buf[n / 4 * 3] = 0;
     char *colon = strchr(buf, ':');
@@ -206,7 +211,8 @@ static const char *password(const char *base64, char *buf, size_t size, const ch
 
 void access_by_token(const char *authorization, struct who *w)
 {
-    const char *space = strchr(authorization, ' '), *given = space ? space + strspn(space, " ") : "", *name = NULL;
+    const char *space = strchr(authorization, ' '),
+               *given = space ? space + strspn(space, " ") : "", *name = NULL;
     char buf[512];
 
     *w = (struct who){.name = "unknown"};

@@ -2,7 +2,8 @@
 // access.h - who a client is, and what it may do
 //
 // On the UNIX socket by the groups of the peer, which the kernel tells; on TCP by the names in the
-// client's certificate or by a bearer token. root and kamueed's own user may do everything. Control role.
+// client's certificate or by a bearer token. root and kamueed's own user may do everything. Control
+// role.
 #ifndef HTTP_ACCESS_H
 #define HTTP_ACCESS_H
 
@@ -41,11 +42,13 @@ struct who {
     bool known;    // it said who it is, and that is true
     char name[144]; // "alice", "token ansible", "certificate noc.example.net"
 };
-// AF_UNIX. `sudo_user` is whom root says he is by sudo, or NULL: then the name is "root (alice)". Nobody else is believed.
+// AF_UNIX. `sudo_user` is whom root says he is by sudo, or NULL: then the name is "root (alice)".
+// Nobody else is believed.
 void access_by_socket(int fd, const char *sudo_user, struct who *w);
 #define ACCESS_SUDO_HEADER "Kamuee-Sudo-User"
 void access_by_certificate(const X509 *certificate, struct who *w); // that TLS has verified
-// "Bearer TOKEN", or "Basic …" of its name and the token as password, for clients that know nothing else.
+// "Bearer TOKEN", or "Basic …" of its name and the token as password, for clients that know nothing
+// else.
 void access_by_token(const char *authorization, struct who *w);
 // What access_by_socket decides, for tests: of a user and all its groups.
 enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n);

@@ -10,7 +10,8 @@
 // client leaves before, evhttp takes the request out of its connection and
 // leaves it to us (its connection is then NULL): replying frees it without
 // sending. When the server stops first, evhttp frees requests itself: all open
-// ones are on a list, and lose their request here (http_gone): no headers, and an answer goes nowhere.
+// ones are on a list, and lose their request here (http_gone): no headers, and an answer goes
+// nowhere.
 #include "http/http.h"
 
 #include <errno.h>
@@ -146,7 +147,8 @@ const char *http_header(const struct http *h, const char *name)
     return h->req ? evhttp_find_header(evhttp_request_get_input_headers(h->req), name) : NULL;
 }
 
-// Taken out of the request, which evhttp frees when the server stops: somebody may be reading the body on another thread.
+// Taken out of the request, which evhttp frees when the server stops: somebody may be reading the
+// body on another thread.
 const char *http_body(struct http *h, size_t *n)
 {
     struct evbuffer *b = h->req ? evhttp_request_get_input_buffer(h->req) : NULL;
@@ -229,12 +231,15 @@ static void drop_body(struct http *h, struct evbuffer *b)
     evbuffer_drain(b, evbuffer_get_length(b));
 }
 
-// Whether the client has so much to read already that this is too much: who asks and does not read would fill the memory.
+// Whether the client has so much to read already that this is too much: who asks and does not read
+// would fill the memory.
 static bool is_too_much(const struct http *h, size_t bytes)
 {
     uint64_t mine = bytes > STREAM_ROOM && h->req ? http_unread(h->peer) : 0;
 
-    return mine && (mine + bytes > PEER_ANSWERS_MAX || http_unread(NULL) + bytes > ANSWERS_MAX - (h->peer->root ? 0 : ANSWERS_RESERVE));
+    return mine &&
+           (mine + bytes > PEER_ANSWERS_MAX ||
+            http_unread(NULL) + bytes > ANSWERS_MAX - (h->peer->root ? 0 : ANSWERS_RESERVE));
 }
 
 void http_reply(struct http *h, int code, const char *type, struct text *body)
@@ -244,7 +249,9 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
     if (body && is_too_much(h, body->n)) {
         text_free(body);
         http_refused(REFUSED_ANSWERS);
-        http_refuse(h, 429, "resource-denied", "%s does not read the responses to its requests; read them, then try again", h->who.name);
+        http_refuse(h, 429, "resource-denied",
+                    "%s does not read the responses to its requests; read them, then try again",
+                    h->who.name);
         return;
     }
     b = evbuffer_new();
@@ -324,7 +331,8 @@ void http_stream_quiet(struct http *h)
 {
     const struct timeval write = {.tv_sec = QUIET_WRITE_S};
 
-    bufferevent_set_timeouts(evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req)), NULL, &write);
+    bufferevent_set_timeouts(
+        evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req)), NULL, &write);
 }
 
 struct event_base *http_loop(void)
@@ -338,7 +346,8 @@ bool http_left(const struct http *h)
 
     if (!c)
         return true;
-    struct pollfd p = {.fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c)), .events = POLLRDHUP};
+    struct pollfd p = {.fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c)),
+                       .events = POLLRDHUP};
 
     return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
@@ -379,7 +388,8 @@ static void refuse_early(struct http *h, const struct http_verdict *v)
 
 static void on_request(struct evhttp_request *req, void *arg)
 {
-    struct http_live *c = http_live_of(arg, evhttp_connection_get_bufferevent(evhttp_request_get_connection(req)));
+    struct http_live *c =
+        http_live_of(arg, evhttp_connection_get_bufferevent(evhttp_request_get_connection(req)));
     const struct http_verdict v = c->gate.verdict;
     struct http *h = http_new(req, c);
 
@@ -399,7 +409,8 @@ void http_again(struct http *h)
 bool http_busy(const struct bufferevent *bev)
 {
     for (const struct http *h = open_requests; h; h = h->next) {
-        struct evhttp_connection *c = h->req ? evhttp_request_get_connection(h->req) : NULL; // NULL: its client has left
+        struct evhttp_connection *c =
+            h->req ? evhttp_request_get_connection(h->req) : NULL; // NULL: its client has left
 
         if (c && evhttp_connection_get_bufferevent(c) == bev)
             return true;
@@ -413,8 +424,9 @@ struct evhttp *http_new_server(struct http_door *door, int idle_s)
 
     if (!e)
         return NULL;
-    evhttp_set_allowed_methods(e, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
-                                      EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE | EVHTTP_REQ_CONNECT);
+    evhttp_set_allowed_methods(e, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
+                                      EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE |
+                                      EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE | EVHTTP_REQ_CONNECT);
     evhttp_set_max_body_size(e, HTTP_BODY_MAX); // the gate knows whose may be how long
     evhttp_set_max_headers_size(e, 2 * HTTP_HEADER_MAX);
     evhttp_set_timeout(e, idle_s);

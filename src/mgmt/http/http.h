@@ -22,11 +22,12 @@ struct http;
 #define HTTP_HEADER_MAX (64u << 10) // request line and headers
 #define HTTP_PATH_MAX 4096
 
-// Before and after the listeners (http_listen.h). A listener that stops forgets requests without an answer: http_gone() says so
-// to whoever still holds one.
+// Before and after the listeners (http_listen.h). A listener that stops forgets requests without an
+// answer: http_gone() says so to whoever still holds one.
 int http_init(struct event_base *loop); // 0 or -ENOMEM
 void http_fini(void);
-// Who knows which role a request's body is for: asked when the header is whole, before any of the body is taken.
+// Who knows which role a request's body is for: asked when the header is whole, before any of the
+// body is taken.
 void http_ask_role(enum access (*needed)(const char *method, const char *path));
 
 void http_after(
@@ -42,11 +43,12 @@ const char *http_query(const struct http *h,
 void http_each_query(const struct http *h,
                      bool (*fn)(void *ctx, const char *name, const char *value), void *ctx);
 const char *http_header(const struct http *h, const char *name); // or NULL
-const char *http_body(struct http *h, size_t *n);                // NUL-terminated; stays until the answer
-const char *http_peer(const struct http *h);                     // "alice", "token ansible", "anonymous"
+const char *http_body(struct http *h, size_t *n); // NUL-terminated; stays until the answer
+const char *http_peer(const struct http *h);      // "alice", "token ansible", "anonymous"
 bool http_peer_known(const struct http *h); // it has said who it is
 bool http_peer_is_root(const struct http *h);
-bool http_same_peer(const struct http *a, const struct http *b); // the same user of the socket, or the same address
+bool http_same_peer(const struct http *a,
+                    const struct http *b); // the same user of the socket, or the same address
 enum access http_access(const struct http *h);
 // What it may do from now on: whoever answers has found out by other means.
 void http_admit(struct http *h, enum access access, const char *name);
@@ -67,7 +69,8 @@ void http_stream_end(struct http *h);
 void http_stream_cut(struct http *h); // ends the connection; calls `gone`
 // Whether the client has left: its side of the connection is closed. For who writes seldom.
 bool http_left(const struct http *h);
-void http_stream_quiet(struct http *h); // may be silent for ever; a client that reads nothing for a minute is dropped
+void http_stream_quiet(
+    struct http *h); // may be silent for ever; a client that reads nothing for a minute is dropped
 
 struct event_base *http_loop(void);
 

@@ -39,7 +39,8 @@ static bool is_token(const char *s, size_t n)
     for (size_t i = 0; i < n; i++) {
         char c = s[i];
 
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || strchr(marks, c)))
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              strchr(marks, c)))
             return false;
     }
     return n;
@@ -49,9 +50,11 @@ static bool is_token(const char *s, size_t n)
 static const char *parse_request_line(const char *s, size_t n, struct http_frame *f)
 {
     static const char wrong[] = "the request line is not 'METHOD PATH HTTP/1.1'";
-    const char *first = memchr(s, ' ', n), *second = first ? memchr(first + 1, ' ', n - (size_t)(first + 1 - s)) : NULL;
+    const char *first = memchr(s, ' ', n),
+               *second = first ? memchr(first + 1, ' ', n - (size_t)(first + 1 - s)) : NULL;
 
-    if (!second || second + 9 != s + n || memcmp(second + 1, "HTTP/1.", 7) || (second[8] != '0' && second[8] != '1'))
+    if (!second || second + 9 != s + n || memcmp(second + 1, "HTTP/1.", 7) ||
+        (second[8] != '0' && second[8] != '1'))
         return wrong;
     f->target = first + 1;
     f->target_n = (size_t)(second - f->target);
@@ -83,7 +86,8 @@ static bool parse_number(const char *s, size_t n, unsigned base, uint64_t *value
     return true;
 }
 
-struct once { // headers that may stand once, as far as they decide where a request ends and who asks
+struct once { // headers that may stand once, as far as they decide where a request ends and who
+              // asks
     bool length, encoding, host, authorization, sudo_user, type;
 };
 
@@ -100,7 +104,8 @@ static bool again(bool *seen)
     return before;
 }
 
-static const char *parse_field(const char *name, size_t n, const char *v, size_t vn, struct http_frame *f, struct once *once)
+static const char *parse_field(const char *name, size_t n, const char *v, size_t vn,
+                               struct http_frame *f, struct once *once)
 {
     if (is(name, n, "Content-Length")) {
         if (again(&once->length))
@@ -160,7 +165,9 @@ const char *http_frame_parse(const char *text, size_t n, struct http_frame *f)
         const char *cr = memchr(at, '\r', (size_t)(end - at));
         size_t line = (size_t)(cr - at);
 
-        why = !line ? "the request starts with an empty line" : first ? parse_request_line(at, line, f) : parse_line(at, line, f, &once);
+        why = !line   ? "the request starts with an empty line"
+              : first ? parse_request_line(at, line, f)
+                      : parse_line(at, line, f, &once);
         at = cr + 2;
     }
     if (!why && once.length && once.encoding)
@@ -174,7 +181,11 @@ const char *http_frame_parse(const char *text, size_t n, struct http_frame *f)
 
 void http_body_begin(struct http_body *b, const struct http_frame *f, uint64_t room)
 {
-    *b = (struct http_body){.state = f->chunked ? BODY_SIZE : f->length ? BODY_LENGTH : BODY_END, .left = f->length, .room = room};
+    *b = (struct http_body){.state = f->chunked  ? BODY_SIZE
+                                     : f->length ? BODY_LENGTH
+                                                 : BODY_END,
+                            .left = f->length,
+                            .room = room};
 }
 
 // A line of a size or a trailer is whole, without its CRLF.
@@ -210,7 +221,8 @@ static void take_line_byte(struct http_body *b, char c)
     if (after_cr && c == '\n') {
         b->n--;
         end_line(b);
-    } else if (after_cr || c == '\n' || !c || b->n == sizeof b->line || (b->state == BODY_TRAILER && ++b->trailer > TRAILER_MAX)) {
+    } else if (after_cr || c == '\n' || !c || b->n == sizeof b->line ||
+               (b->state == BODY_TRAILER && ++b->trailer > TRAILER_MAX)) {
         b->state = BODY_BROKEN;
     } else {
         b->line[b->n++] = c;

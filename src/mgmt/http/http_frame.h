@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_frame.h - where a request begins and ends, read strictly (RFC 9112)
 //
-// What a proxy in front of us might read otherwise than evhttp does is refused: two lengths, a length beside chunks, lines that
-// end in a bare LF, folded headers, blanks in front of a colon. No state but the structs; no libevent.
+// What a proxy in front of us might read otherwise than evhttp does is refused: two lengths, a
+// length beside chunks, lines that end in a bare LF, folded headers, blanks in front of a colon. No
+// state but the structs; no libevent.
 #ifndef HTTP_HTTP_FRAME_H
 #define HTTP_HTTP_FRAME_H
 
@@ -24,14 +25,23 @@ struct http_frame {
     size_t sudo_user_n;
 };
 
-// Bytes of the header with the empty line that ends it; 0: more are needed. `*seen` is where an earlier call on the same text
-// ended. Returns -1 at a line that does not end in CRLF, or a byte that no header may have.
+// Bytes of the header with the empty line that ends it; 0: more are needed. `*seen` is where an
+// earlier call on the same text ended. Returns -1 at a line that does not end in CRLF, or a byte
+// that no header may have.
 long http_frame_head(const char *text, size_t n, size_t *seen);
 // Reads a whole header; what is wrong with it, or NULL.
 const char *http_frame_parse(const char *text, size_t n, struct http_frame *f);
 
 // The body, byte by byte as it comes.
-enum http_body_state { BODY_END, BODY_LENGTH, BODY_SIZE, BODY_CHUNK, BODY_CHUNK_END, BODY_TRAILER, BODY_BROKEN };
+enum http_body_state {
+    BODY_END,
+    BODY_LENGTH,
+    BODY_SIZE,
+    BODY_CHUNK,
+    BODY_CHUNK_END,
+    BODY_TRAILER,
+    BODY_BROKEN
+};
 struct http_body {
     enum http_body_state state; // BODY_END: the next byte is of the next request
     uint64_t left;              // of BODY_LENGTH, BODY_CHUNK
@@ -42,8 +52,8 @@ struct http_body {
     bool too_long;              // why it is broken
 };
 void http_body_begin(struct http_body *b, const struct http_frame *f, uint64_t room);
-// How many of the bytes belong to the body; less than n only when it ends there. When it is broken: how many came before the line
-// that is, 0 if that had begun earlier.
+// How many of the bytes belong to the body; less than n only when it ends there. When it is broken:
+// how many came before the line that is, 0 if that had begun earlier.
 size_t http_body_take(struct http_body *b, const char *bytes, size_t n);
 
 #endif

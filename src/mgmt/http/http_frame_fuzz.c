@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_frame_fuzz.c - any bytes as a header and a body, whole and in pieces: the end is found at the same place
+// http_frame_fuzz.c - any bytes as a header and a body, whole and in pieces: the end is found at
+// the same place
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static size_t end_of(const char *s, size_t n, size_t piece)
     if (head <= 0 || http_frame_parse(s, (size_t)head, &f))
         return SIZE_MAX;
     bug_on(f.target < s || f.target + f.target_n > s + head);
-    bug_on(f.authorization && (f.authorization < s || f.authorization + f.authorization_n > s + head));
+    bug_on(f.authorization &&
+           (f.authorization < s || f.authorization + f.authorization_n > s + head));
     bug_on(f.chunked && f.length);
     http_body_begin(&b, &f, 1u << 20);
     for (at = (size_t)head; at < n && b.state != BODY_END && b.state != BODY_BROKEN;) {

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_gate.c - what evhttp gets to read: whole headers of well-formed requests, and bodies of those who may send them
+// http_gate.c - what evhttp gets to read: whole headers of well-formed requests, and bodies of
+// those who may send them
 //
-// A callback on the connection's input buffer sees what came before evhttp does, takes it away, and gives it back
-// as far as it may pass:
+// A callback on the connection's input buffer sees what came before evhttp does, takes it away, and
+// gives it back as far as it may pass:
 //
-//     header   kept until it is whole; then it is read strictly (http_frame.c), who asks is found out, and with a body
+//     header   kept until it is whole; then it is read strictly (http_frame.c), who asks is found
+//     out, and with a body
 //              whether its role allows one and there is room for it
-//     body     passes as it comes; of HEAD and TRACE, whose body evhttp does not read, it is dropped, or evhttp would take it for
+//     body     passes as it comes; of HEAD and TRACE, whose body evhttp does not read, it is
+//     dropped, or evhttp would take it for
 //              the next request
 //
-// One request passes at a time, so what was found out belongs to the one that on_request() is called for next. A request that is
-// refused reaches evhttp as another one without a body, which is answered with the reason (http.c); its own body is
-// dropped as it comes, so that nothing of it is kept and the connection can go on. Where it ends is not known of a malformed one:
-// then all that comes is dropped and the answer ends the connection.
+// One request passes at a time, so what was found out belongs to the one that on_request() is
+// called for next. A request that is refused reaches evhttp as another one without a body, which is
+// answered with the reason (http.c); its own body is dropped as it comes, so that nothing of it is
+// kept and the connection can go on. Where it ends is not known of a malformed one: then all that
+// comes is dropped and the answer ends the connection.
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
 #include <stdarg.h>
@@ -34,8 +38,9 @@ void http_ask_role(enum access (*fn)(const char *method, const char *path))
 
 // --- what is to be said of a request ------------------------------------------------------------
 
-__attribute__((format(printf, 5, 6))) static void refuse(struct http_verdict *v, enum http_refusal refusal, int code, const char *tag,
-                                                         const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static void refuse(struct http_verdict *v,
+                                                         enum http_refusal refusal, int code,
+                                                         const char *tag, const char *fmt, ...)
 {
     va_list ap;
 
@@ -52,8 +57,9 @@ static void by_token(struct http_live *c, const struct http_frame *f, struct htt
     char text[1024];
 
     if (!c->proved && http_peer_paused(c->peer)) {
-        refuse(v, REFUSED_PAUSED, 429, "access-denied", "%d wrong tokens from this address; further tokens are rejected for %d seconds", GUESSES_MAX,
-               GUESS_PAUSE_S);
+        refuse(v, REFUSED_PAUSED, 429, "access-denied",
+               "%d wrong tokens from this address; further tokens are rejected for %d seconds",
+               GUESSES_MAX, GUESS_PAUSE_S);
         return;
     }
     snprintf(text, sizeof text, "%.*s", (int)f->authorization_n, f->authorization);
@@ -74,7 +80,8 @@ static void find_out_who(struct http_live *c, const struct http_frame *f, struct
     X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
     char sudo_user[40];
 
-    snprintf(sudo_user, sizeof sudo_user, "%.*s", (int)f->sudo_user_n, f->sudo_user ? f->sudo_user : "");
+    snprintf(sudo_user, sizeof sudo_user, "%.*s", (int)f->sudo_user_n,
+             f->sudo_user ? f->sudo_user : "");
     if (c->door->local)
         access_by_socket(bufferevent_getfd(c->bev), sudo_user, &v->who);
     else if (c->door->anonymous)
@@ -91,7 +98,9 @@ static void find_out_who(struct http_live *c, const struct http_frame *f, struct
 // Only administrators of the socket send whole configurations.
 static uint64_t longest_body(const struct http_live *c, const struct who *who)
 {
-    return c->door->anonymous ? HTTP_BODY_ANONYMOUS : c->door->local && who->access == ACCESS_ADMIN ? HTTP_BODY_MAX : HTTP_BODY_OTHERS;
+    return c->door->anonymous                              ? HTTP_BODY_ANONYMOUS
+           : c->door->local && who->access == ACCESS_ADMIN ? HTTP_BODY_MAX
+                                                           : HTTP_BODY_OTHERS;
 }
 
 static enum access role_for(const struct http_live *c, const struct http_frame *f)
@@ -115,13 +124,15 @@ static void judge_body(struct http_live *c, const struct http_frame *f, struct h
         v->stranger = true;
         refuse(v, REFUSED_ROLE, v->who.known ? 403 : 401, "access-denied", "%s", "");
     } else if (v->who.access < needed) {
-        refuse(v, REFUSED_ROLE, 403, "access-denied", "%s has role %s, but this needs role %s", v->who.name, access_name[v->who.access],
-               access_name[needed]);
+        refuse(v, REFUSED_ROLE, 403, "access-denied", "%s has role %s, but this needs role %s",
+               v->who.name, access_name[v->who.access], access_name[needed]);
     } else if (f->length > longest) {
-        refuse(v, REFUSED_LENGTH, 413, "too-big", "the request's body has %llu bytes; %s may send at most %llu", (unsigned long long)f->length,
-               v->who.name, (unsigned long long)longest);
+        refuse(v, REFUSED_LENGTH, 413, "too-big",
+               "the request's body has %llu bytes; %s may send at most %llu",
+               (unsigned long long)f->length, v->who.name, (unsigned long long)longest);
     } else if (!http_peer_body(c->peer, bytes, longest)) {
-        refuse(v, REFUSED_BODIES, 429, "resource-denied", "too many requests with large bodies are in progress; try again");
+        refuse(v, REFUSED_BODIES, 429, "resource-denied",
+               "too many requests with large bodies are in progress; try again");
     } else {
         v->body_bytes = bytes;
     }
@@ -153,7 +164,8 @@ static void pass(struct http_gate *g, size_t n, struct evbuffer *out)
 // What evhttp reads in place of a request that is refused.
 static void pass_substitute(const struct http_frame *f, struct evbuffer *out)
 {
-    evbuffer_add_printf(out, "%s / HTTP/1.%c\r\nHost: k\r\n%s\r\n", strcmp(f->method, "HEAD") ? "GET" : "HEAD", f->http10 ? '0' : '1',
+    evbuffer_add_printf(out, "%s / HTTP/1.%c\r\nHost: k\r\n%s\r\n",
+                        strcmp(f->method, "HEAD") ? "GET" : "HEAD", f->http10 ? '0' : '1',
                         f->last ? "Connection: close\r\n" : "");
 }
 
@@ -162,14 +174,18 @@ static void take_head(struct http_live *c, const char *text, long n, struct evbu
 {
     struct http_gate *g = &c->gate;
     struct http_frame f = {0};
-    const char *why = n > 0 ? http_frame_parse(text, (size_t)n, &f) : n ? "a line does not end in CR LF, or contains a control character" : NULL;
+    const char *why = n > 0 ? http_frame_parse(text, (size_t)n, &f)
+                      : n   ? "a line does not end in CR LF, or contains a control character"
+                            : NULL;
 
     http_identify(c);
     g->verdict = (struct http_verdict){.who.name = "unknown"};
     if (why)
-        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message", "the request is not well-formed HTTP: %s", why);
+        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message",
+               "the request is not well-formed HTTP: %s", why);
     else if (!n)
-        refuse(&g->verdict, REFUSED_LENGTH, 431, "too-big", "the request's header is longer than %u bytes", HTTP_HEADER_MAX);
+        refuse(&g->verdict, REFUSED_LENGTH, 431, "too-big",
+               "the request's header is longer than %u bytes", HTTP_HEADER_MAX);
     else
         judge(c, &f, &g->verdict);
     g->dead = why || !n || g->verdict.code == 413;
@@ -216,12 +232,15 @@ static void break_body(struct http_live *c, struct evbuffer *out)
     evbuffer_add_printf(out, g->body.in_trailer ? "\r\n" : "0\r\n\r\n");
     g->verdict.last = true;
     if (g->body.too_long)
-        refuse(&g->verdict, REFUSED_LENGTH, 413, "too-big", "the request's body is larger than %s may send", g->verdict.who.name);
+        refuse(&g->verdict, REFUSED_LENGTH, 413, "too-big",
+               "the request's body is larger than %s may send", g->verdict.who.name);
     else
-        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message", "the request is not well-formed HTTP: malformed chunks");
+        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message",
+               "the request is not well-formed HTTP: malformed chunks");
 }
 
-// False: more bytes are needed. A line of chunks passes when it is whole; its first `fed` bytes have been looked at.
+// False: more bytes are needed. A line of chunks passes when it is whole; its first `fed` bytes
+// have been looked at.
 static bool run_body(struct http_live *c, struct evbuffer *out)
 {
     struct http_gate *g = &c->gate;
@@ -230,7 +249,8 @@ static bool run_body(struct http_live *c, struct evbuffer *out)
     if (n <= g->fed)
         return false;
     const char *bytes = (const char *)evbuffer_pullup(g->held, -1);
-    size_t taken = http_body_take(&g->body, bytes + g->fed, n - g->fed), whole = taken ? g->fed + taken : 0;
+    size_t taken = http_body_take(&g->body, bytes + g->fed, n - g->fed),
+           whole = taken ? g->fed + taken : 0;
     if (g->body.state == BODY_BROKEN) {
         pass(g, whole, g->discard ? NULL : out);
         break_body(c, out);
@@ -256,7 +276,8 @@ static void run(struct http_live *c, struct evbuffer *out)
         evbuffer_drain(g->held, evbuffer_get_length(g->held));
 }
 
-// Runs what is held, and puts what may pass behind what evhttp has not read yet: it may only be put in front of nothing.
+// Runs what is held, and puts what may pass behind what evhttp has not read yet: it may only be put
+// in front of nothing.
 static void pass_to(struct http_live *c, struct evbuffer *in, size_t unread)
 {
     struct evbuffer *out = evbuffer_new();

@@ -10,7 +10,8 @@
 // be gone when evhttp has taken its callbacks off the bufferevent of which a
 // reference is kept here.
 //
-// A file descriptor too few is no reason to spin: silent connections are shut, and the listener rests.
+// A file descriptor too few is no reason to spin: silent connections are shut, and the listener
+// rests.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
@@ -47,7 +48,8 @@
 
 static struct http_door *local, *tcp[HTTP_LISTEN_MAX];
 static unsigned n_tcp;
-static bool few_left; // an accept failed for lack of descriptors, and there are not yet enough again
+static bool
+    few_left; // an accept failed for lack of descriptors, and there are not yet enough again
 static VEC(struct http_door *) going; // closed, with answers still to be sent
 static VEC(struct http_door *) doors; // all that are open
 static char *socket_path;
@@ -163,7 +165,8 @@ static struct http_live *most_silent(const struct http_peer *p, const struct htt
 
     vec_foreach (&doors, d)
         vec_foreach (&(*d)->live, c)
-            if ((*c)->peer && *c != but && (!p || (*c)->peer == p) && (!found || (*c)->since_ns < found->since_ns) && is_idle(*c))
+            if ((*c)->peer && *c != but && (!p || (*c)->peer == p) &&
+                (!found || (*c)->since_ns < found->since_ns) && is_idle(*c))
                 found = *c;
     return found;
 }
@@ -178,7 +181,8 @@ static void tell_shut(const struct http_peer *p, const char *why)
         return;
     told_ns = clock_now_ns();
     http_peer_name(p, name);
-    log_warning("api: connection closed: peer=%s connections=%u total=%llu reason=\"%s\"", LOG_VALUE(name), p->live,
+    log_warning("api: connection closed: peer=%s connections=%u total=%llu reason=\"%s\"",
+                LOG_VALUE(name), p->live,
                 (unsigned long long)http_stats()->refused[REFUSED_CONNECTIONS], why);
 }
 
@@ -236,7 +240,8 @@ static void rest(struct http_door *l, bool accept)
         event_add(l->rest, &t);
 }
 
-// Connections that came at once have taken the spare descriptors as well: as many go as are needed to have them again.
+// Connections that came at once have taken the spare descriptors as well: as many go as are needed
+// to have them again.
 static void give_spare_back(void)
 {
     struct http_live *silent;
@@ -294,8 +299,11 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
 
     if (l->tls)
         ssl = SSL_new(http_tls);
-    bev = ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
-              : bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE); // or its descriptor were another's before we know that it is gone
+    bev = ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
+                                               BEV_OPT_CLOSE_ON_FREE)
+              : bufferevent_socket_new(base, -1,
+                                       BEV_OPT_CLOSE_ON_FREE); // or its descriptor were another's
+                                                               // before we know that it is gone
     bug_on(!c || !bev || (l->tls && !ssl)); // evhttp would go on without TLS
     if (ssl)
         bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
@@ -339,7 +347,8 @@ static void door_free(struct http_door *l)
     free(l);
 }
 
-static struct http_door *door_new(struct evconnlistener *at, bool is_local, void (*handler)(struct http *h))
+static struct http_door *door_new(struct evconnlistener *at, bool is_local,
+                                  void (*handler)(struct http *h))
 {
     struct http_door *l = calloc(1, sizeof *l);
 
@@ -371,7 +380,8 @@ static int tcp_socket(const struct http_listen *at)
         struct sockaddr_in6 in6;
     } a = {0};
     bool ip6 = at->address.family == IP6;
-    int one = 1, fd = socket(ip6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int one = 1,
+        fd = socket(ip6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return -errno;
@@ -393,18 +403,20 @@ static int tcp_socket(const struct http_listen *at)
     return -e;
 }
 
-static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(struct http *h), char *err, size_t err_size)
+static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(struct http *h),
+                                 char *err, size_t err_size)
 {
     int fd = tcp_socket(at);
     char text[IP_TEXT_MAX];
 
     if (fd < 0) {
         errno = -fd;
-        snprintf(err, err_size, "cannot listen on %s port %u: %s%s", ip_format(&at->address, text), at->port, strerror(errno),
-                 errno == EADDRINUSE ? "; use another port" : "");
+        snprintf(err, err_size, "cannot listen on %s port %u: %s%s", ip_format(&at->address, text),
+                 at->port, strerror(errno), errno == EADDRINUSE ? "; use another port" : "");
         return NULL;
     }
-    struct evconnlistener *listener = evconnlistener_new(http_base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    struct evconnlistener *listener = evconnlistener_new(
+        http_base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     struct http_door *l = listener ? door_new(listener, false, handler) : NULL;
     if (l)
         l->at = *at, l->tls = at->tls;
@@ -432,7 +444,8 @@ static void close_soon(struct http_door *l)
     event_add(l->rest, &t);
 }
 
-int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct http *h), char *err, size_t err_size)
+int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct http *h),
+                char *err, size_t err_size)
 {
     struct http_door *next[HTTP_LISTEN_MAX], *old;
 
@@ -464,7 +477,8 @@ int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct
     return 0;
 }
 
-struct http_door *http_door_open(const char *address, uint16_t port, void (*handler)(struct http *h), char *err, size_t err_size)
+struct http_door *http_door_open(const char *address, uint16_t port,
+                                 void (*handler)(struct http *h), char *err, size_t err_size)
 {
     struct http_listen at = {.port = port};
     struct http_door *d = NULL;
@@ -490,7 +504,14 @@ struct acl_entry { // Linux' form of an access control list in an extended attri
     uint32_t id;
 } __attribute__((packed));
 
-enum { ACL_USER_OBJ = 1, ACL_GROUP_OBJ = 4, ACL_GROUP = 8, ACL_MASK = 16, ACL_OTHER = 32, ACL_NO_ID = ~0u };
+enum {
+    ACL_USER_OBJ = 1,
+    ACL_GROUP_OBJ = 4,
+    ACL_GROUP = 8,
+    ACL_MASK = 16,
+    ACL_OTHER = 32,
+    ACL_NO_ID = ~0u
+};
 
 // Members of these groups may connect, and nobody else but the owner.
 static int set_acl(const char *path, const gid_t *gid, unsigned n)
@@ -507,7 +528,8 @@ static int set_acl(const char *path, const gid_t *gid, unsigned n)
         acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP), htole16(6), htole32(gid[i])};
     acl.e[at++] = (struct acl_entry){htole16(ACL_MASK), htole16(6), ACL_NO_ID};
     acl.e[at++] = (struct acl_entry){htole16(ACL_OTHER), 0, ACL_NO_ID};
-    return setxattr(path, "system.posix_acl_access", &acl, 4 + at * sizeof acl.e[0], 0) ? -errno : 0;
+    return setxattr(path, "system.posix_acl_access", &acl, 4 + at * sizeof acl.e[0], 0) ? -errno
+                                                                                        : 0;
 }
 
 static int compare_gid(const void *a, const void *b)
@@ -525,10 +547,13 @@ void http_guard_socket(void)
     if (!socket_path)
         return;
     if (chmod(socket_path, 0660))
-        log_warning("api: socket: mode not set: path=%s error=\"%s\"", LOG_VALUE(socket_path), strerror(errno));
+        log_warning("api: socket: mode not set: path=%s error=\"%s\"", LOG_VALUE(socket_path),
+                    strerror(errno));
     if (!n)
-        log_notice("api: socket: none of the role groups exist, so only root and kamueed's own user may connect; create those you need: "
-                   "groupadd --system kamuee: path=%s", LOG_VALUE(socket_path));
+        log_notice("api: socket: none of the role groups exist, so only root and kamueed's own "
+                   "user may connect; create those you need: "
+                   "groupadd --system kamuee: path=%s",
+                   LOG_VALUE(socket_path));
     qsort(gid, n, sizeof *gid, compare_gid);
     for (unsigned i = 0; i < n; i++)
         if (!i || gid[i] != gid[i - 1])
@@ -537,7 +562,9 @@ void http_guard_socket(void)
     if (r == -EOPNOTSUPP && chown(socket_path, (uid_t)-1, gid[0]))
         r = -errno;
     if (r == -EOPNOTSUPP)
-        log_notice("api: socket: the file system does not support access control lists, so only one group may connect: path=%s gid=%u", socket_path, gid[0]);
+        log_notice("api: socket: the file system does not support access control lists, so only "
+                   "one group may connect: path=%s gid=%u",
+                   socket_path, gid[0]);
     else if (r)
         log_warning("api: socket: groups not set: path=%s error=\"%s\"", socket_path, strerror(-r));
 }
@@ -549,7 +576,8 @@ static int bind_local(const char *path, struct evconnlistener **listener)
     strcpy(a.sun_path, path);
     unlink(path); // of a kamueed that was killed: the run directory's lock says that none lives
     mode_t was = umask(0177); // until http_guard_socket() only root may connect
-    *listener = evconnlistener_new_bind(http_base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG,
+    *listener = evconnlistener_new_bind(http_base, NULL, NULL,
+                                        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG,
                                         (struct sockaddr *)&a, sizeof a);
     int e = errno;
     umask(was);
@@ -563,12 +591,17 @@ int http_start(const char *path, void (*handler)(struct http *h), char *err, siz
 
     thread_must_be(ROLE_CONTROL);
     if (strlen(path) > longest) {
-        snprintf(err, err_size, "%s: the socket path is longer than %zu bytes; use a shorter run directory", path, longest);
+        snprintf(err, err_size,
+                 "%s: the socket path is longer than %zu bytes; use a shorter run directory", path,
+                 longest);
         return -ENAMETOOLONG;
     }
     int r = bind_local(path, &listener);
     if (r) {
-        snprintf(err, err_size, "%s: cannot listen: %s; check that the directory exists and kamueed may write there", path, strerror(-r));
+        snprintf(
+            err, err_size,
+            "%s: cannot listen: %s; check that the directory exists and kamueed may write there",
+            path, strerror(-r));
         return r;
     }
     local = door_new(listener, true, handler);
@@ -602,7 +635,8 @@ static rlim_t raise_limit(void)
 void http_listen_start(void)
 {
     rlim_t limit = raise_limit();
-    // Whenever the kernel doubles the table of descriptors, the call that needs it waits for a grace period, up to 0.25 s. Now nobody does.
+    // Whenever the kernel doubles the table of descriptors, the call that needs it waits for a
+    // grace period, up to 0.25 s. Now nobody does.
     int last = limit ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)limit - 1) : -1;
 
     if (last >= 0)

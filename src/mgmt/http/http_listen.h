@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_listen.h - where requests come from: the UNIX socket, and TCP with or without TLS; control role
+// http_listen.h - where requests come from: the UNIX socket, and TCP with or without TLS; control
+// role
 #ifndef HTTP_HTTP_LISTEN_H
 #define HTTP_HTTP_LISTEN_H
 
@@ -24,12 +25,14 @@ struct http_door;
 int http_start(const char *path, void (*handler)(struct http *h), char *err, size_t err_size);
 void http_stop(void);
 
-// TCP for who can say who it is: opens those that are new, closes those that are not named any more. 0, or -errno with a
-// sentence and nothing changed.
-int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct http *h), char *err, size_t err_size);
+// TCP for who can say who it is: opens those that are new, closes those that are not named any
+// more. 0, or -errno with a sentence and nothing changed.
+int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct http *h),
+                char *err, size_t err_size);
 
 // TCP for who may read without being asked who it is. NULL with a sentence.
-struct http_door *http_door_open(const char *address, uint16_t port, void (*handler)(struct http *h), char *err, size_t err_size);
+struct http_door *http_door_open(const char *address, uint16_t port,
+                                 void (*handler)(struct http *h), char *err, size_t err_size);
 void http_door_close(struct http_door *d); // NULL does nothing
 
 void http_guard_socket(void); // the groups that may use it have changed

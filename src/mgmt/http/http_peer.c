@@ -18,7 +18,8 @@
 static struct http_peer *peers;
 static struct http_stats stats;
 
-const char *const http_refusal_name[REFUSED_N] = {"malformed", "unknown", "paused", "role", "length", "bodies", "answers", "connections"};
+const char *const http_refusal_name[REFUSED_N] = {"malformed", "unknown", "paused",  "role",
+                                                  "length",    "bodies",  "answers", "connections"};
 
 const struct http_stats *http_stats(void)
 {
@@ -54,7 +55,8 @@ static void find_key(int fd, bool local, struct http_peer *p)
 
 static bool is_same(const struct http_peer *a, const struct http_peer *b)
 {
-    return a->local == b->local && a->uid == b->uid && !memcmp(a->address, b->address, sizeof a->address);
+    return a->local == b->local && a->uid == b->uid &&
+           !memcmp(a->address, b->address, sizeof a->address);
 }
 
 static bool is_idle(const struct http_peer *p)
@@ -169,7 +171,8 @@ bool http_peer_body(struct http_peer *p, uint64_t bytes, uint64_t longest)
 
 bool http_peer_paused(const struct http_peer *p)
 {
-    return p->guesses >= GUESSES_MAX && clock_now_ns() - p->guess_ns < GUESS_PAUSE_S * NS_PER_SECOND;
+    return p->guesses >= GUESSES_MAX &&
+           clock_now_ns() - p->guess_ns < GUESS_PAUSE_S * NS_PER_SECOND;
 }
 
 // One line a second, of whoever comes first; how many there were in all tells the metric.
@@ -182,15 +185,17 @@ static void tell_guess(const struct http_peer *p)
         return;
     told_ns = clock_now_ns();
     http_peer_name(p, name);
-    log_warning("api: wrong token or password: peer=%s in_a_row=%u total=%" PRIu64 "%s", LOG_VALUE(name), p->guesses,
-                stats.refused[REFUSED_UNKNOWN], p->guesses >= GUESSES_MAX ? " paused=true" : "");
+    log_warning("api: wrong token or password: peer=%s in_a_row=%u total=%" PRIu64 "%s",
+                LOG_VALUE(name), p->guesses, stats.refused[REFUSED_UNKNOWN],
+                p->guesses >= GUESSES_MAX ? " paused=true" : "");
 }
 
 void http_peer_guessed(struct http_peer *p)
 {
     uint64_t now_ns = clock_now_ns();
 
-    if (p->guesses >= GUESSES_MAX || now_ns - p->guess_ns >= GUESS_FORGET_S * NS_PER_SECOND) // a pause is over
+    if (p->guesses >= GUESSES_MAX ||
+        now_ns - p->guess_ns >= GUESS_FORGET_S * NS_PER_SECOND) // a pause is over
         p->guesses = 0;
     p->guesses++;
     p->guess_ns = now_ns;

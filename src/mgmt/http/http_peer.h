@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_peer.h - what one user of the socket, or one address of TCP, may hold of the HTTP server
 //
-// A peer is a uid, an IPv4 address or the /64 of an IPv6 address. It is known while it has connections or requests, and for a while
-// after it has shown wrong tokens. Root and kamueed's own user have a reserve of everything, so that nobody else locks them out.
-// Control role.
+// A peer is a uid, an IPv4 address or the /64 of an IPv6 address. It is known while it has
+// connections or requests, and for a while after it has shown wrong tokens. Root and kamueed's own
+// user have a reserve of everything, so that nobody else locks them out. Control role.
 #ifndef HTTP_HTTP_PEER_H
 #define HTTP_HTTP_PEER_H
 
@@ -37,7 +37,9 @@ struct http_peer {
 };
 
 struct http_peer *http_peer_of(int fd, bool local); // of a connection; with a reference by `live`
-void http_peer_left(struct http_peer *p, uint64_t body_bytes); // a connection of it has ended, with a body that is not whole
+void http_peer_left(
+    struct http_peer *p,
+    uint64_t body_bytes); // a connection of it has ended, with a body that is not whole
 void http_peer_done(struct http_peer *p, uint64_t body_bytes); // a request of it has been answered
 void http_peer_name(const struct http_peer *p, char name[64]); // "uid 1000", "192.0.2.1"
 void http_peers_end(void);

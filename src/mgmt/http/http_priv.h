@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_priv.h - what http.c (requests, answers), http_listen.c (where they come from) and http_page.c share
+// http_priv.h - what http.c (requests, answers), http_listen.c (where they come from) and
+// http_page.c share
 #ifndef HTTP_HTTP_PRIV_H
 #define HTTP_HTTP_PRIV_H
 
@@ -68,14 +69,17 @@ struct http_door {
 // --- http.c ---
 extern struct event_base *http_base;
 // An evhttp for a listener; its requests go to the handler. NULL: no memory.
-void http_forget(const struct http_door *door); // requests of it are without a connection from now on
+void http_forget(
+    const struct http_door *door); // requests of it are without a connection from now on
 struct evhttp *http_new_server(struct http_door *door, int idle_s);
 bool http_busy(const struct bufferevent *bev); // a request on it has no answer yet
 
 // --- http_listen.c ---
 struct http_live *http_live_of(struct http_door *door, const struct bufferevent *bev);
-void http_identify(struct http_live *c); // finds its peer, and whether that may have another connection
-uint64_t http_unread(const struct http_peer *p); // bytes of answers that wait for the peer to read; NULL: for all peers
+void http_identify(
+    struct http_live *c); // finds its peer, and whether that may have another connection
+uint64_t http_unread(const struct http_peer *
+                         p); // bytes of answers that wait for the peer to read; NULL: for all peers
 
 // --- http_gate.c ---
 void http_gate_begin(struct http_live *c);

@@ -16,7 +16,8 @@ static SSL_CTX *refuse(SSL_CTX *c, const char *what, const char *file, char *err
 {
     const char *reason = ERR_reason_error_string(ERR_peek_last_error());
 
-    snprintf(err, err_size, "%s '%s' cannot be used: %s; expected a PEM file", what, file, reason ? reason : "unknown reason");
+    snprintf(err, err_size, "%s '%s' cannot be used: %s; expected a PEM file", what, file,
+             reason ? reason : "unknown reason");
     ERR_clear_error();
     SSL_CTX_free(c);
     return NULL;
@@ -24,7 +25,8 @@ static SSL_CTX *refuse(SSL_CTX *c, const char *what, const char *file, char *err
 
 #define PEM_MAX (4u << 20) // bytes
 
-// OpenSSL opens files by name and would wait for a pipe for ever: it gets the name of what file_open_named has opened.
+// OpenSSL opens files by name and would wait for a pipe for ever: it gets the name of what
+// file_open_named has opened.
 struct pem {
     int fd;
     char name[32];
@@ -51,7 +53,8 @@ static bool use_certificate(SSL_CTX *c, const char *name)
 
 static bool use_key(SSL_CTX *c, const char *name)
 {
-    return SSL_CTX_use_PrivateKey_file(c, name, SSL_FILETYPE_PEM) == 1 && SSL_CTX_check_private_key(c) == 1;
+    return SSL_CTX_use_PrivateKey_file(c, name, SSL_FILETYPE_PEM) == 1 &&
+           SSL_CTX_check_private_key(c) == 1;
 }
 
 static bool use_client_ca(SSL_CTX *c, const char *name)
@@ -63,7 +66,8 @@ static bool use_client_ca(SSL_CTX *c, const char *name)
 }
 
 // The context, or NULL when the file cannot be used; then the context is gone, too.
-static SSL_CTX *use(SSL_CTX *c, bool (*fn)(SSL_CTX *c, const char *name), const char *what, const char *file, char *err, size_t err_size)
+static SSL_CTX *use(SSL_CTX *c, bool (*fn)(SSL_CTX *c, const char *name), const char *what,
+                    const char *file, char *err, size_t err_size)
 {
     struct pem p;
 

@@ -12,7 +12,8 @@ struct tls_files {
     char client_ca[256];             // PEM; "" = clients show no certificate
 };
 
-// A context of the files; NULL with a sentence. `must`: a client without a certificate is refused at once.
+// A context of the files; NULL with a sentence. `must`: a client without a certificate is refused
+// at once.
 SSL_CTX *http_tls_new(const struct tls_files *f, bool must, char *err, size_t err_size);
 void http_tls_drop(SSL_CTX *c); // one that is not taken
 void http_tls_take(SSL_CTX *c); // for connections from now on; takes it over. NULL: none

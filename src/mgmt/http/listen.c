@@ -40,7 +40,8 @@ bool listen_host_is_ours(const char *host)
     if (!host)
         return false;
     n = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    if (n >= sizeof name || n > strlen(host) || (host[n] && host[n] != ':') || strspn(host + n, ":0123456789") != strlen(host + n))
+    if (n >= sizeof name || n > strlen(host) || (host[n] && host[n] != ':') ||
+        strspn(host + n, ":0123456789") != strlen(host + n))
         return false;
     memcpy(name, host, n);
     name[n] = 0;

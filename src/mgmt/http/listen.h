@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // listen.h - listeners on loopback that answer without asking who it is: metrics, the web page
 //
-// Nobody beyond this host reaches them, and a page of a browser on this host does not either: a request whose Host is no name of
-// loopback is refused (DNS rebinding). Control role.
+// Nobody beyond this host reaches them, and a page of a browser on this host does not either: a
+// request whose Host is no name of loopback is refused (DNS rebinding). Control role.
 #ifndef HTTP_LISTEN_H
 #define HTTP_LISTEN_H
 
@@ -22,9 +22,11 @@ struct listen {
 // Who serves a kind of listener, told before the first one opens.
 struct http;
 struct listen_server {
-    int (*start)(char *err, size_t err_size); // before each listener; NULL: nothing to do. 0 or -errno with a sentence
+    int (*start)(
+        char *err,
+        size_t err_size); // before each listener; NULL: nothing to do. 0 or -errno with a sentence
     void (*stop)(void);                       // once all are closed; or NULL
-    void (*answer)(struct http *h);           // any request, also those that listen_refused would refuse
+    void (*answer)(struct http *h); // any request, also those that listen_refused would refuse
 };
 void listen_serve(enum listen_what what, const struct listen_server *s);
 bool listen_refused(struct http *h); // the host is not ours: an answer has been given

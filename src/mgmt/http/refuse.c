@@ -41,15 +41,16 @@ void http_refuse_all(struct http *h, int code, const char *tag, const struct err
 
 void http_refuse_busy(struct http *h, const char *manager, int error)
 {
-    http_refuse(h, 429, "resource-denied", "%s is too busy to answer (%s); try again", manager, strerror(-error));
+    http_refuse(h, 429, "resource-denied", "%s is too busy to answer (%s); try again", manager,
+                strerror(-error));
 }
 
 bool http_may(struct http *h, enum access needed)
 {
     if (http_access(h) >= needed)
         return true;
-    http_refuse(h, 403, "access-denied", "%s has role %s, but this needs role %s", http_peer(h), access_name[http_access(h)],
-                access_name[needed]);
+    http_refuse(h, 403, "access-denied", "%s has role %s, but this needs role %s", http_peer(h),
+                access_name[http_access(h)], access_name[needed]);
     return false;
 }
 
@@ -62,13 +63,14 @@ bool http_may_enter(struct http *h)
         return false;
     }
     http_set_header(h, "WWW-Authenticate", "Bearer realm=\"kamuee\"");
-    http_refuse(h, 401, "access-denied", "expected a token (Authorization: Bearer …) or a client certificate");
+    http_refuse(h, 401, "access-denied",
+                "expected a token (Authorization: Bearer …) or a client certificate");
     return false;
 }
 
 void http_refuse_method(struct http *h, const char *allow)
 {
     http_set_header(h, "Allow", allow);
-    http_refuse(h, 405, "operation-not-supported", "%s is not allowed on this resource; expected %s",
-                http_method(h), allow);
+    http_refuse(h, 405, "operation-not-supported",
+                "%s is not allowed on this resource; expected %s", http_method(h), allow);
 }

@@ -52,7 +52,8 @@ static bool parse_line(char *line, struct list *l)
     if (n <= 0 || *name == '#')
         return true;
     access = n >= 2 ? access_of_name(role) : -1;
-    if (n != 3 || access < ACCESS_READ || l->n == TOKENS_MAX || !parse_hash(hash, l->item[l->n].hash))
+    if (n != 3 || access < ACCESS_READ || l->n == TOKENS_MAX ||
+        !parse_hash(hash, l->item[l->n].hash))
         return false;
     strcpy(l->item[l->n].name, name);
     l->item[l->n++].access = (uint8_t)access;
@@ -68,11 +69,15 @@ static int read_lines(FILE *f, const char *file, struct list *l, char *err, size
 
     for (unsigned number = 1; fgets(line, sizeof line, f); number++) {
         if (!strchr(line, '\n') && !feof(f)) {
-            snprintf(err, err_size, "%s:%u: the line is longer than %u bytes", file, number, TOKEN_LINE_MAX);
+            snprintf(err, err_size, "%s:%u: the line is longer than %u bytes", file, number,
+                     TOKEN_LINE_MAX);
             return -EBADMSG;
         }
         if (!parse_line(line, l)) {
-            snprintf(err, err_size, "%s:%u: expected 'NAME read-only|operator|admin sha256:HASH', at most %u lines", file, number, TOKENS_MAX);
+            snprintf(
+                err, err_size,
+                "%s:%u: expected 'NAME read-only|operator|admin sha256:HASH', at most %u lines",
+                file, number, TOKENS_MAX);
             return -EBADMSG;
         }
     }
@@ -100,7 +105,9 @@ static struct list *read_file(const char *file, char *err, size_t err_size, int 
     int fd = file_open_named(file, TOKEN_FILE_MAX, &l->as);
     if (fd < 0) {
         file_why(fd, why, sizeof why);
-        snprintf(err, err_size, "tokens: %s: %s; expected a file of tokens (docs/features/restconf.md)", file, why);
+        snprintf(err, err_size,
+                 "tokens: %s: %s; expected a file of tokens (docs/features/restconf.md)", file,
+                 why);
         *result = -EBADMSG;
     } else if (l->as.st_mode & (S_IWGRP | S_IWOTH)) {
         close(fd);
@@ -131,7 +138,8 @@ int token_file(const char *file, char *err, size_t err_size)
     return 0;
 }
 
-// A file that changed counts from now on; one that is wrong leaves the tokens as they are, but one that is gone leaves none.
+// A file that changed counts from now on; one that is wrong leaves the tokens as they are, but one
+// that is gone leaves none.
 static void follow_file(void)
 {
     char err[512], same[sizeof path];
@@ -142,8 +150,9 @@ static void follow_file(void)
         list->as = (struct stat){0};
         return;
     }
-    if (now.st_mtim.tv_sec == list->as.st_mtim.tv_sec && now.st_mtim.tv_nsec == list->as.st_mtim.tv_nsec &&
-        now.st_ino == list->as.st_ino && now.st_size == list->as.st_size)
+    if (now.st_mtim.tv_sec == list->as.st_mtim.tv_sec &&
+        now.st_mtim.tv_nsec == list->as.st_mtim.tv_nsec && now.st_ino == list->as.st_ino &&
+        now.st_size == list->as.st_size)
         return;
     memcpy(same, path, sizeof same);
     if (token_file(same, err, sizeof err)) {

@@ -4,7 +4,8 @@
 //     # name   role       SHA-256 of the token
 //     ansible  admin      sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 //
-// A token is long and random, so a plain hash cannot be guessed back. The file is read again when it changes.
+// A token is long and random, so a plain hash cannot be guessed back. The file is read again when
+// it changes.
 #ifndef HTTP_TOKEN_H
 #define HTTP_TOKEN_H
 
@@ -19,7 +20,8 @@ struct token {
     uint8_t hash[32];
 };
 
-int token_file(const char *path, char *err, size_t err_size); // "" = none; 0 or -errno with a sentence: the old file stays
+int token_file(const char *path, char *err,
+               size_t err_size); // "" = none; 0 or -errno with a sentence: the old file stays
 const struct token *token_find(const char *token);            // NULL: nobody's
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metric.c - writing metrics as OpenMetrics 1.0 or as Prometheus' text format 0.0.4
 //
-// The two differ in little: OpenMetrics names a counter's family without its "_total", tells units and ends in "# EOF".
+// The two differ in little: OpenMetrics names a counter's family without its "_total", tells units
+// and ends in "# EOF".
 #include "metrics/metric.h"
 
 #include <inttypes.h>
@@ -25,7 +26,8 @@ static const char *suffix_of(enum metric_type type)
     return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
 }
 
-void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit, const char *help)
+void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit,
+                   const char *help)
 {
     m->family = name;
     m->type = type;

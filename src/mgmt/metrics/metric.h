@@ -4,8 +4,8 @@
 //     metric_family(&m, METRIC_COUNTER, "port_rx_packets", "packets", "Packets received.");
 //     metric_u64(&m, 7, "port", "p0", NULL);     // kamuee_port_rx_packets_total{port="p0"} 7
 //
-// A family's samples follow it directly. Names get "kamuee_" in front, and what the type wants behind; labels come in pairs
-// of name and value, any bytes. Control role; no state but the struct.
+// A family's samples follow it directly. Names get "kamuee_" in front, and what the type wants
+// behind; labels come in pairs of name and value, any bytes. Control role; no state but the struct.
 #ifndef METRICS_METRIC_H
 #define METRICS_METRIC_H
 
@@ -24,11 +24,13 @@ struct metrics {
 };
 
 // `unit`: the name's last word when it is one, "" otherwise.
-void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit, const char *help);
+void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit,
+                   const char *help);
 void metric_u64(struct metrics *m, uint64_t value, ...) __attribute__((sentinel)); // of an info: 1
 void metric_real(struct metrics *m, double value, ...) __attribute__((sentinel));
 // A sample of the family with a name of its own: "_bucket", "_sum" and "_count" of a histogram.
-void metric_part(struct metrics *m, const char *suffix, double value, ...) __attribute__((sentinel));
+void metric_part(struct metrics *m, const char *suffix, double value, ...)
+    __attribute__((sentinel));
 void metric_end(struct metrics *m);
 
 #endif

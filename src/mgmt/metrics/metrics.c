@@ -2,12 +2,13 @@
 // metrics.c - GET /metrics: what a Prometheus collects
 //
 // Most of it control knows, or reads from counters. What rib_manager knows is asked for first: one
-// question for each virtual router, the next when the answer has come; then acl_manager, but not while it builds, which takes up to
-// minutes; then everything is
-// written at once, so that one scrape shows one moment. The client may have left
-// meanwhile, and the server may have stopped: the scrape lives until then.
+// question for each virtual router, the next when the answer has come; then acl_manager, but not
+// while it builds, which takes up to minutes; then everything is written at once, so that one
+// scrape shows one moment. The client may have left meanwhile, and the server may have stopped: the
+// scrape lives until then.
 //
-// Which format is the client's choice (RFC 9110, 12.5.1): OpenMetrics where its Accept header prefers it to text/plain.
+// Which format is the client's choice (RFC 9110, 12.5.1): OpenMetrics where its Accept header
+// prefers it to text/plain.
 #include "metrics/metrics.h"
 
 #include <errno.h>
@@ -72,7 +73,9 @@ bool metrics_prefers_openmetrics(const char *accept)
 
         if (is_range(p, n, OPENMETRICS) && q > open)
             open = q;
-        else if ((is_range(p, n, "text/plain") || is_range(p, n, "text/*") || is_range(p, n, "*/*")) && q > plain)
+        else if ((is_range(p, n, "text/plain") || is_range(p, n, "text/*") ||
+                  is_range(p, n, "*/*")) &&
+                 q > plain)
             plain = q;
         p += n;
     }
@@ -169,7 +172,8 @@ static void ask_counted(struct scrape *s)
         put_off(s, "rib_manager", r);
 }
 
-static void nexthops_answered(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg)
+static void nexthops_answered(void *ctx, const struct nexthop_row *row, unsigned n,
+                              const struct nexthop_leg *leg)
 {
     struct scrape *s = ctx;
 
@@ -204,7 +208,8 @@ static void ask(struct scrape *s)
         ask_counted(s);
         return;
     }
-    int r = s->vr == VR_MAX ? rib_manager_nexthops(nexthops_answered, s) : rib_manager_stats((uint16_t)s->vr, answered, s);
+    int r = s->vr == VR_MAX ? rib_manager_nexthops(nexthops_answered, s)
+                            : rib_manager_stats((uint16_t)s->vr, answered, s);
     if (r)
         put_off(s, "rib_manager", r);
 }
@@ -224,7 +229,8 @@ void metrics_answer(struct http *h)
     if (listen_refused(h))
         return;
     if (strcmp(http_path(h), "/metrics"))
-        http_refuse(h, 404, "invalid-value", "there is no '%s'; this listener serves only /metrics", http_path(h));
+        http_refuse(h, 404, "invalid-value", "there is no '%s'; this listener serves only /metrics",
+                    http_path(h));
     else if (strcmp(http_method(h), "GET") && strcmp(http_method(h), "HEAD"))
         http_refuse_method(h, "GET, HEAD");
     else

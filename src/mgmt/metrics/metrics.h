@@ -28,11 +28,14 @@ void metrics_interface(struct metrics *m);
 void metrics_thread(struct metrics *m);
 void metrics_packet(struct metrics *m); // drops, punt classes, ICMP, the ledger
 void metrics_alarm(struct metrics *m);
-void metrics_acl(struct metrics *m, const struct acl_answer *a); // of acl_ask_counters; NULL: not known now
+void metrics_acl(struct metrics *m,
+                 const struct acl_answer *a); // of acl_ask_counters; NULL: not known now
 void metrics_mirror(struct metrics *m);
 void metrics_latency(struct metrics *m);
-void metrics_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n); // none: next hops are not counted
-void metrics_counted(struct metrics *m, const struct counted_row *row, unsigned n); // none: no prefix is counted
+void metrics_nexthop(struct metrics *m, const struct nexthop_row *row,
+                     unsigned n); // none: next hops are not counted
+void metrics_counted(struct metrics *m, const struct counted_row *row,
+                     unsigned n); // none: no prefix is counted
 void metrics_rib(struct metrics *m, const struct metrics_vr *vr, unsigned n);
 
 #endif

@@ -13,8 +13,10 @@ void metrics_alarm(struct metrics *m)
 {
     metric_family(m, METRIC_GAUGE, "alarms", "", "Active alarms.");
     for (unsigned n = 0; n < ALARM_N; n++)
-        metric_u64(m, alarm_active(n), "name", alarm_kind[n].name, "severity", alarm_kind[n].severity, NULL);
-    metric_family(m, METRIC_GAUGE, "alarm_value", "", "Value that raised the alarm; only for active alarms.");
+        metric_u64(m, alarm_active(n), "name", alarm_kind[n].name, "severity",
+                   alarm_kind[n].severity, NULL);
+    metric_family(m, METRIC_GAUGE, "alarm_value", "",
+                  "Value that raised the alarm; only for active alarms.");
     alarm_each(write_active, m);
     metric_family(m, METRIC_COUNTER, "alarms_raised", "", "Number of times the alarm was raised.");
     for (unsigned n = 0; n < ALARM_N; n++)

@@ -16,10 +16,12 @@ static void write_memory(struct metrics *m)
     struct process_regions all;
 
     process_regions(&all);
-    metric_family(m, METRIC_GAUGE, "memory_reserved_bytes", "bytes", "Virtual memory reserved for the region; uses no memory until touched.");
+    metric_family(m, METRIC_GAUGE, "memory_reserved_bytes", "bytes",
+                  "Virtual memory reserved for the region; uses no memory until touched.");
     vec_foreach (&all.item, r)
         metric_u64(m, r->bytes, "region", r->name, "pages", r->pages, NULL);
-    metric_family(m, METRIC_GAUGE, "memory_used_bytes", "bytes", "Memory of the region in use (resident).");
+    metric_family(m, METRIC_GAUGE, "memory_used_bytes", "bytes",
+                  "Memory of the region in use (resident).");
     vec_foreach (&all.item, r)
         metric_u64(m, r->used, "region", r->name, "pages", r->pages, NULL);
     vec_free(&all.item);
@@ -51,11 +53,14 @@ static void write_revision(struct metrics *m)
 
     if (!r)
         return;
-    metric_family(m, METRIC_GAUGE, "configuration_revision", "", "Number of the latest configuration revision.");
+    metric_family(m, METRIC_GAUGE, "configuration_revision", "",
+                  "Number of the latest configuration revision.");
     metric_u64(m, r->id, NULL);
-    metric_family(m, METRIC_GAUGE, "configuration_revision_time_seconds", "seconds", "Time of the latest commit, in seconds since 1970.");
+    metric_family(m, METRIC_GAUGE, "configuration_revision_time_seconds", "seconds",
+                  "Time of the latest commit, in seconds since 1970.");
     metric_real(m, (double)r->time_ns / 1e9, NULL);
-    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "", "0: the latest commit is undone unless it is confirmed.");
+    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "",
+                  "0: the latest commit is undone unless it is confirmed.");
     metric_u64(m, r->confirmed, NULL);
 }
 
@@ -63,19 +68,24 @@ static void write_api(struct metrics *m)
 {
     const struct http_stats *s = http_stats();
 
-    metric_family(m, METRIC_GAUGE, "api_connections", "", "Open connections to the management interface.");
+    metric_family(m, METRIC_GAUGE, "api_connections", "",
+                  "Open connections to the management interface.");
     metric_u64(m, s->connections, NULL);
-    metric_family(m, METRIC_GAUGE, "api_body_bytes", "bytes", "Body bytes of requests not yet answered.");
+    metric_family(m, METRIC_GAUGE, "api_body_bytes", "bytes",
+                  "Body bytes of requests not yet answered.");
     metric_u64(m, s->body_bytes, NULL);
-    metric_family(m, METRIC_COUNTER, "api_refusals", "", "Requests refused and connections closed before any processing.");
+    metric_family(m, METRIC_COUNTER, "api_refusals", "",
+                  "Requests refused and connections closed before any processing.");
     for (unsigned i = 0; i < REFUSED_N; i++)
         metric_u64(m, s->refused[i], "reason", http_refusal_name[i], NULL);
 }
 
 void metrics_system(struct metrics *m)
 {
-    metric_family(m, METRIC_INFO, "build", "", "Version of kamueed, of DPDK, and the FIB lookup code in use.");
-    metric_u64(m, 1, "version", KAMUEE_VERSION, "dpdk_version", rte_version(), "lookup_kernel", fib_kernel_name(), NULL);
+    metric_family(m, METRIC_INFO, "build", "",
+                  "Version of kamueed, of DPDK, and the FIB lookup code in use.");
+    metric_u64(m, 1, "version", KAMUEE_VERSION, "dpdk_version", rte_version(), "lookup_kernel",
+               fib_kernel_name(), NULL);
     metric_family(m, METRIC_GAUGE, "uptime_seconds", "seconds", "Time since kamueed started.");
     metric_u64(m, process_uptime(), NULL);
     metric_family(m, METRIC_GAUGE, "resident_bytes", "bytes", "Resident memory of the process.");

@@ -27,7 +27,8 @@ static void write_role(struct metrics *m, const struct threads *t)
 
         if (t->item[i].core >= 0)
             snprintf(core, sizeof core, "%d", t->item[i].core);
-        metric_real(m, (double)t->item[i].cpu_time_ns / 1e9, "thread", t->item[i].name, "role", t->item[i].role, "core", core, NULL);
+        metric_real(m, (double)t->item[i].cpu_time_ns / 1e9, "thread", t->item[i].name, "role",
+                    t->item[i].role, "core", core, NULL);
     }
 }
 
@@ -39,12 +40,17 @@ static void write_words(struct metrics *m, const struct threads *t)
         const char *name, *unit, *help;
         size_t at;
     } field[] = {
-        FIELD(rx, "thread_rx_packets", "packets", "Packets the forwarder took from receive queues."),
-        FIELD(tx, "thread_tx_packets", "packets", "Packets the forwarder put into transmit queues."),
+        FIELD(rx, "thread_rx_packets", "packets",
+              "Packets the forwarder took from receive queues."),
+        FIELD(tx, "thread_tx_packets", "packets",
+              "Packets the forwarder put into transmit queues."),
         FIELD(polls, "thread_polls", "polls", "Iterations of the poll loop."),
-        FIELD(polls_idle, "thread_idle_polls", "polls", "Iterations of the poll loop that found no packets."),
-        FIELD(busy_cycles, "thread_busy_cycles", "cycles", "TSC cycles spent in iterations that found packets."),
-        FIELD(idle_cycles, "thread_idle_cycles", "cycles", "TSC cycles spent in iterations that found no packets."),
+        FIELD(polls_idle, "thread_idle_polls", "polls",
+              "Iterations of the poll loop that found no packets."),
+        FIELD(busy_cycles, "thread_busy_cycles", "cycles",
+              "TSC cycles spent in iterations that found packets."),
+        FIELD(idle_cycles, "thread_idle_cycles", "cycles",
+              "TSC cycles spent in iterations that found no packets."),
     };
 #undef FIELD
 
@@ -52,8 +58,10 @@ static void write_words(struct metrics *m, const struct threads *t)
         metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
         for (unsigned i = 0; i < t->n; i++)
             if (t->item[i].forwarder >= 0)
-                metric_u64(m, word((const uint64_t *)((const char *)counter_of_slot(t->item[i].slot) + field[f].at)), "thread",
-                           t->item[i].name, NULL);
+                metric_u64(m,
+                           word((const uint64_t *)((const char *)counter_of_slot(t->item[i].slot) +
+                                                   field[f].at)),
+                           "thread", t->item[i].name, NULL);
     }
 }
 
@@ -61,7 +69,8 @@ static void write_bursts(struct metrics *m, const struct threads *t)
 {
     static const char *const le[BURST_SIZE_N] = {"1", "3", "7", "15", "31", "63", "+Inf"};
 
-    metric_family(m, METRIC_HISTOGRAM, "thread_burst_packets", "packets", "Number of packets per burst.");
+    metric_family(m, METRIC_HISTOGRAM, "thread_burst_packets", "packets",
+                  "Number of packets per burst.");
     for (unsigned i = 0; i < t->n; i++) {
         const struct counter_block *c = counter_of_slot(t->item[i].slot);
         uint64_t bursts = 0;
@@ -83,9 +92,12 @@ static void write_stages(struct metrics *m, const struct threads *t)
         const char *name, *unit, *help;
         size_t at;
     } field[] = {
-        {"stage_calls", "calls", "Sampled calls of the stage (one burst in 61).", offsetof(struct counter_stage, calls)},
-        {"stage_packets", "packets", "Packets in sampled calls of the stage.", offsetof(struct counter_stage, packets)},
-        {"stage_cycles", "cycles", "TSC cycles spent in sampled calls of the stage.", offsetof(struct counter_stage, cycles)},
+        {"stage_calls", "calls", "Sampled calls of the stage (one burst in 61).",
+         offsetof(struct counter_stage, calls)},
+        {"stage_packets", "packets", "Packets in sampled calls of the stage.",
+         offsetof(struct counter_stage, packets)},
+        {"stage_cycles", "cycles", "TSC cycles spent in sampled calls of the stage.",
+         offsetof(struct counter_stage, cycles)},
     };
 
     for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
@@ -95,8 +107,8 @@ static void write_stages(struct metrics *m, const struct threads *t)
                 continue;
             for (unsigned s = 0; s < STAGE_N; s++) {
                 const struct counter_stage *c = &counter_of_slot(t->item[i].slot)->stage[s];
-                metric_u64(m, word((const uint64_t *)((const char *)c + field[f].at)), "thread", t->item[i].name, "stage",
-                           stage_name[s], NULL);
+                metric_u64(m, word((const uint64_t *)((const char *)c + field[f].at)), "thread",
+                           t->item[i].name, "stage", stage_name[s], NULL);
             }
         }
     }

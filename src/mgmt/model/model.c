@@ -41,7 +41,8 @@ struct model_vport *model_find_vport(const struct model *m, const char *name)
     return FIND(m->vport, name, name);
 }
 
-struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k)
+struct model_multicast *model_find_multicast(const struct model *m, const char *vr,
+                                             const struct multicast_key *k)
 {
     size_t lo = 0, hi = m->multicast_by_key.n;
 
@@ -63,7 +64,8 @@ struct model_multicast *model_find_multicast(const struct model *m, const char *
 
 static int compare_multicast(const void *pa, const void *pb)
 {
-    const struct model_multicast *a = *(struct model_multicast *const *)pa, *b = *(struct model_multicast *const *)pb;
+    const struct model_multicast *a = *(struct model_multicast *const *)pa,
+                                 *b = *(struct model_multicast *const *)pb;
     int d = memcmp(&a->route.key, &b->route.key, sizeof a->route.key);
 
     return d ? d : strcmp(a->vr, b->vr);
@@ -74,7 +76,8 @@ void model_sort_multicast(struct model *m)
     vec_foreach (&m->multicast, r)
         *vec_push(&m->multicast_by_key) = r;
     if (m->multicast.n)
-        qsort(m->multicast_by_key.item, m->multicast_by_key.n, sizeof *m->multicast_by_key.item, compare_multicast);
+        qsort(m->multicast_by_key.item, m->multicast_by_key.n, sizeof *m->multicast_by_key.item,
+              compare_multicast);
 }
 
 bool model_has_counted(const struct model *m, const struct model_counted *wanted)

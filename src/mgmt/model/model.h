@@ -5,7 +5,8 @@
 // models can be merged and searched. It remembers the line of each thing, so
 // that a manager's refusal can be blamed on it. Heap; control role.
 //
-//     model_make.h     reads and judges all of it: model_X.h for each area X, which know model.h alone
+//     model_make.h     reads and judges all of it: model_X.h for each area X, which know model.h
+//     alone
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -155,7 +156,8 @@ void model_free(struct model *m);
 struct model_vr *model_find_vr(const struct model *m, const char *name);
 struct model_port *model_find_port(const struct model *m, const char *name);
 struct model_vport *model_find_vport(const struct model *m, const char *name);
-struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k);
+struct model_multicast *model_find_multicast(const struct model *m, const char *vr,
+                                             const struct multicast_key *k);
 void model_sort_multicast(struct model *m); // when all are read
 bool model_has_counted(const struct model *m, const struct model_counted *wanted);
 bool model_has_listen(const struct model *m, const struct model_listen *wanted);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // model_acl.c - access lists and address sets of a configuration, and what they are bound to
 //
-// A rule of the tree is printed as its line and read by the grammar of rule files (manager/acl_line.h), so that there is
-// one meaning of a rule.
+// A rule of the tree is printed as its line and read by the grammar of rule files
+// (manager/acl_line.h), so that there is one meaning of a rule.
 #include "model/model_acl.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void read_rule(struct acl_wanted_list *l, const struct lyd_node *entry, s
     text_free(&t);
 }
 
-// --- rules that are as they were -------------------------------------------------------------------
+// --- rules that are as they were -----------------------------------------------------------------
 
 // Goes through the rules of a list and the lines of its text, which are in the same order.
 struct earlier {
@@ -108,7 +108,8 @@ static bool copy_line(void *ctx, const struct lyd_node *entry, struct text *t)
     return true;
 }
 
-static void read_list(struct acl_wanted *a, const struct lyd_node *entry, const struct acl_wanted_list *known, struct errors *e)
+static void read_list(struct acl_wanted *a, const struct lyd_node *entry,
+                      const struct acl_wanted_list *known, struct errors *e)
 {
     struct acl_wanted_list *l = vec_push(&a->list);
     struct earlier was = earlier_begin(known), lines = was;
@@ -150,7 +151,8 @@ static void read_set(struct acl_wanted *a, const struct lyd_node *entry)
     s->line = leaf_line(entry, "file");
     config_children(first, yang_child(entry->schema, "prefix", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        bug_on(acl_member_parse(lyd_get_value(v.item[i]), vec_push(&s->member.item))); // the schema has looked at it
+        bug_on(acl_member_parse(lyd_get_value(v.item[i]),
+                                vec_push(&s->member.item))); // the schema has looked at it
     free(v.item);
     config_print_node(entry, &s->text);
 }
@@ -163,7 +165,8 @@ static uint64_t machine_memory(void)
 }
 
 // Of a list that has no known rule, there may be none of the sets any more.
-static const struct acl_wanted_list *find_known(const struct model *known, const struct lyd_node *entry)
+static const struct acl_wanted_list *find_known(const struct model *known,
+                                                const struct lyd_node *entry)
 {
     bool any = false;
 
@@ -172,7 +175,8 @@ static const struct acl_wanted_list *find_known(const struct model *known, const
     return any ? acl_wanted_list_find(known->acl, lyd_get_value(lyd_child(entry))) : NULL;
 }
 
-void model_read_acls(struct model *m, const struct lyd_node *tree, const struct model *known, struct errors *e)
+void model_read_acls(struct model *m, const struct lyd_node *tree, const struct model *known,
+                     struct errors *e)
 {
     const struct lyd_node *limit = leaf_inside(tree, NULL, "acl-limit");
     uint64_t mib = leaf_number(limit, "memory", 0);

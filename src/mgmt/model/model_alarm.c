@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_alarm.c - the limits of alarms of a configuration: read, and judged by what the schema cannot say
+// model_alarm.c - the limits of alarms of a configuration: read, and judged by what the schema
+// cannot say
 #include "model/model_alarm.h"
 
 #include "base/log.h"
@@ -47,7 +48,8 @@ void model_check_alarms(const struct model *m, struct errors *e)
         const struct alarm_limit *l = &m->settings.alarm[n];
 
         if (l->clear >= l->raise)
-            errors_add(e, m->settings.alarm_line[n], "alarm %s: 'clear' is %u, expected less than 'raise', which is %u",
+            errors_add(e, m->settings.alarm_line[n],
+                       "alarm %s: 'clear' is %u, expected less than 'raise', which is %u",
                        alarm_kind[n].name, l->clear, l->raise);
     }
 }

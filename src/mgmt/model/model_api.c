@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_api.c - the management interface of a configuration: read, and judged by what the schema cannot say
+// model_api.c - the management interface of a configuration: read, and judged by what the schema
+// cannot say
 #include "model/model_api.h"
 
 #include <stdlib.h>
@@ -38,7 +39,8 @@ void model_read_api(struct model *m, const struct lyd_node *tree)
 {
     const struct lysc_node *api = yang_child(NULL, "api", true);
     const struct lyd_node *first = leaf_inside(tree, NULL, "api");
-    const struct lyd_node *tls = leaf_inside(first, api, "tls"), *group = leaf_inside(first, api, "group");
+    const struct lyd_node *tls = leaf_inside(first, api, "tls"),
+                          *group = leaf_inside(first, api, "group");
     struct api_config *c = &m->api.config;
     struct lyd_nodes v = {0};
 
@@ -46,9 +48,12 @@ void model_read_api(struct model *m, const struct lyd_node *tree)
     leaf_copy(c->tls.key, sizeof c->tls.key, tls, "key", "");
     leaf_copy(c->tls.client_ca, sizeof c->tls.client_ca, tls, "client-ca", "");
     leaf_copy(c->access.tokens, sizeof c->access.tokens, first, "tokens", "");
-    leaf_copy(c->access.group[ACCESS_READ].name, sizeof c->access.group[0].name, group, "read-only", "kamuee-read");
-    leaf_copy(c->access.group[ACCESS_OPERATE].name, sizeof c->access.group[0].name, group, "operator", "kamuee-oper");
-    leaf_copy(c->access.group[ACCESS_ADMIN].name, sizeof c->access.group[0].name, group, "admin", "kamuee");
+    leaf_copy(c->access.group[ACCESS_READ].name, sizeof c->access.group[0].name, group, "read-only",
+              "kamuee-read");
+    leaf_copy(c->access.group[ACCESS_OPERATE].name, sizeof c->access.group[0].name, group,
+              "operator", "kamuee-oper");
+    leaf_copy(c->access.group[ACCESS_ADMIN].name, sizeof c->access.group[0].name, group, "admin",
+              "kamuee");
     config_children(first, yang_child(api, "listen", true), &v);
     for (size_t i = 0; i < v.n; i++)
         read_listen(&m->api, v.item[i]);
@@ -66,18 +71,26 @@ static bool is_loopback(const struct ip_addr *a)
     return a->family == IP4 ? a->b[0] == 127 : !memcmp(a->b, one, 16);
 }
 
-static void check_listen(const struct api_config *c, const struct http_listen *l, unsigned line, struct errors *e)
+static void check_listen(const struct api_config *c, const struct http_listen *l, unsigned line,
+                         struct errors *e)
 {
     char text[IP_TEXT_MAX];
     const char *address = ip_format(&l->address, text);
 
     if (!is_loopback(&l->address) && !l->tls)
-        errors_add(e, line, "api listen %s: 'tls' is 'false', expected a loopback address such as 127.0.0.1, or TLS", address);
+        errors_add(e, line,
+                   "api listen %s: 'tls' is 'false', expected a loopback address such as "
+                   "127.0.0.1, or TLS",
+                   address);
     if (l->tls && (!*c->tls.certificate || !*c->tls.key))
-        errors_add(e, line, "api listen %s: TLS needs a certificate and its key: set api tls certificate FILE key FILE", address);
+        errors_add(e, line,
+                   "api listen %s: TLS needs a certificate and its key: set api tls certificate "
+                   "FILE key FILE",
+                   address);
     if (!*c->access.tokens && !(l->tls && *c->tls.client_ca))
-        errors_add(e, line, "api listen %s: clients have no way to authenticate: set api tokens FILE%s", address,
-                   l->tls ? ", or set api tls client-ca FILE" : "");
+        errors_add(e, line,
+                   "api listen %s: clients have no way to authenticate: set api tokens FILE%s",
+                   address, l->tls ? ", or set api tls client-ca FILE" : "");
 }
 
 void model_check_api(const struct model *m, struct errors *e)

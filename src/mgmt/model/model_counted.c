@@ -13,5 +13,6 @@ void model_read_counted(struct model *m, const struct lyd_node *entry)
 
     *c = (struct model_counted){.line = leaf_line(entry, NULL)};
     leaf_copy(c->vr, sizeof c->vr, first, "vr", "");
-    bug_on(prefix_parse(config_value(first, "prefix"), &c->prefix, false)); // libyang has zeroed the bits behind its length
+    bug_on(prefix_parse(config_value(first, "prefix"), &c->prefix,
+                        false)); // libyang has zeroed the bits behind its length
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // model_export.c - who is told what: SNMP, sFlow, IPFIX
 //
-// What is off is all zero, whatever else is configured: it does not differ from the empty configuration then.
+// What is off is all zero, whatever else is configured: it does not differ from the empty
+// configuration then.
 #include "model/model_export.h"
 
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static void read_address(struct ip_addr *a, const char *text)
     memcpy(a->b, parsed.b, 16);
 }
 
-static unsigned read_collectors(struct export_collector *c, const struct lyd_node *first, const char *container)
+static unsigned read_collectors(struct export_collector *c, const struct lyd_node *first,
+                                const char *container)
 {
     const struct lysc_node *parent = yang_child(NULL, container, true);
     struct lyd_nodes v = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_interface.c - ports, vports and interfaces of a configuration: read, and judged by what the schema cannot say
+// model_interface.c - ports, vports and interfaces of a configuration: read, and judged by what the
+// schema cannot say
 #include "model/model_interface.h"
 
 #include <stdio.h>
@@ -17,7 +18,9 @@
 // A leaf that somebody has set and only a port with a device may have; NULL: none.
 static const char *given_of_device(const struct lyd_node *first)
 {
-    static const char *const leaf[] = {"force", "namespace", "rx-queues", "tx-queues", "rx-descriptors", "tx-descriptors", "rx-mode", "promiscuous"};
+    static const char *const leaf[] = {"force",     "namespace",      "rx-queues",
+                                       "tx-queues", "rx-descriptors", "tx-descriptors",
+                                       "rx-mode",   "promiscuous"};
 
     for (const struct lyd_node *n = first; n; n = n->next)
         for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++)
@@ -26,18 +29,22 @@ static const char *given_of_device(const struct lyd_node *first)
     return NULL;
 }
 
-// A LAG is a port without a device that has a container `lag`; its members are bound when all ports are read.
+// A LAG is a port without a device that has a container `lag`; its members are bound when all ports
+// are read.
 static void read_lag(struct model_port *p, const struct lyd_node *entry)
 {
     const struct lysc_node *lag_schema = yang_child(entry->schema, "lag", true);
-    const struct lyd_node *of = config_find(lyd_child(entry), lag_schema, NULL), *lag = lyd_child(of);
+    const struct lyd_node *of = config_find(lyd_child(entry), lag_schema, NULL),
+                          *lag = lyd_child(of);
     struct lag_config *c = &p->config.lag;
     struct lyd_nodes v = {0};
 
     if (!lag || of->flags & LYD_DEFAULT || p->config.devargs[0])
         return;
     const struct lyd_node *lacp = leaf_inside(lag, lag_schema, "lacp");
-    c->mode = leaf_word(lag, "mode", (const char *[]){"lacp", "active-backup"}, 2) == 1 ? LAG_MODE_ACTIVE_BACKUP : LAG_MODE_LACP;
+    c->mode = leaf_word(lag, "mode", (const char *[]){"lacp", "active-backup"}, 2) == 1
+                  ? LAG_MODE_ACTIVE_BACKUP
+                  : LAG_MODE_LACP;
     c->min_links = (uint8_t)leaf_number(lag, "min-links", 1);
     leaf_copy(c->primary, sizeof c->primary, lag, "primary", "");
     c->slow = leaf_word(lacp, "rate", (const char *[]){"fast", "slow"}, 2) == 1;
@@ -63,7 +70,8 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     leaf_copy(c->kernel_interface, sizeof c->kernel_interface, first, "kernel-interface", "");
     leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
     if (c->kernel_interface[0]) // named after the port: no two devices have one name
-        snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name, c->kernel_interface);
+        snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name,
+                 c->kernel_interface);
     else
         devargs_netdev(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
     read_lag(p, entry);
@@ -74,7 +82,9 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     c->rx_descriptors = (uint16_t)leaf_number(first, "rx-descriptors", 0);
     c->tx_descriptors = (uint16_t)leaf_number(first, "tx-descriptors", 0);
     c->mtu = (uint16_t)leaf_number(first, "mtu", 1500);
-    c->rx_mode = leaf_word(first, "rx-mode", (const char *[]){"interrupt", "poll"}, 2) == 1 ? PORT_RX_POLL : PORT_RX_INTERRUPT;
+    c->rx_mode = leaf_word(first, "rx-mode", (const char *[]){"interrupt", "poll"}, 2) == 1
+                     ? PORT_RX_POLL
+                     : PORT_RX_INTERRUPT;
     c->promiscuous = leaf_true(first, "promiscuous");
     c->enabled = leaf_true(first, "enabled");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
@@ -112,7 +122,9 @@ static uint8_t read_urpf(const struct lyd_node *first, const char *family)
     static const char *const modes[] = {"off", "loose", "strict", "feasible"};
     int mode = leaf_word(first, family, modes, 4);
 
-    return mode <= 0 ? URPF_OFF : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
+    return mode <= 0
+               ? URPF_OFF
+               : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
 }
 
 static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
@@ -209,7 +221,8 @@ static void check_interfaces(const struct model *m, struct errors *e)
                        i->name);
         else
             errors_add(e, 0,
-                       "interface %s: no port or vport has this name: configure one, or delete 'interface %s' too",
+                       "interface %s: no port or vport has this name: configure one, or delete "
+                       "'interface %s' too",
                        i->name, i->name);
     }
 }
@@ -220,7 +233,9 @@ static int compare_vlan(const void *pa, const void *pb)
                              *b = *(const struct model_vport *const *)pb;
     int d = strcmp(a->port, b->port);
 
-    return d ? d : a->tags.outer != b->tags.outer ? a->tags.outer - b->tags.outer : a->tags.vlan - b->tags.vlan;
+    return d                                ? d
+           : a->tags.outer != b->tags.outer ? a->tags.outer - b->tags.outer
+                                            : a->tags.vlan - b->tags.vlan;
 }
 
 // "vlan '7'", or "outer-vlan '100' vlan '7'".
@@ -268,7 +283,10 @@ static void check_vports(const struct model *m, struct errors *e)
                        "vport %s: the name belongs to a port, expected another name (e.g. %s.%u)",
                        v->name, v->port, v->tags.vlan);
         if (v->has_tpid && !v->tags.outer)
-            errors_add(e, v->line, "vport %s: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well", v->name);
+            errors_add(
+                e, v->line,
+                "vport %s: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well",
+                v->name);
         if (p && v->mtu > p->config.mtu)
             errors_add(e, v->line,
                        "vport %s: 'mtu' is '%u', expected at most %u, the mtu of port %s", v->name,
@@ -277,7 +295,8 @@ static void check_vports(const struct model *m, struct errors *e)
     check_unique_vlan(m, e);
 }
 
-// At most 64 (the schema's max-elements): compared in pairs, as two different texts may name one device. The later line of the two is to blame.
+// At most 64 (the schema's max-elements): compared in pairs, as two different texts may name one
+// device. The later line of the two is to blame.
 static void check_unique_device(const struct model *m, struct errors *e)
 {
     for (size_t i = 0; i < m->port.n; i++)
@@ -289,12 +308,16 @@ static void check_unique_device(const struct model *m, struct errors *e)
             if (a->line > b->line)
                 a = &m->port.item[i], b = &m->port.item[k];
             if (b->config.kernel_interface[0]) {
-                errors_add(e, b->line, "port %s: kernel interface %s already belongs to port %s, expected another one", b->config.name,
-                           b->config.kernel_interface, a->config.name);
+                errors_add(
+                    e, b->line,
+                    "port %s: kernel interface %s already belongs to port %s, expected another one",
+                    b->config.name, b->config.kernel_interface, a->config.name);
                 continue;
             }
-            errors_add(e, b->line, "port %s: 'devargs' is '%s', which already belongs to port %s, expected another device", b->config.name,
-                       b->config.devargs, a->config.name);
+            errors_add(e, b->line,
+                       "port %s: 'devargs' is '%s', which already belongs to port %s, expected "
+                       "another device",
+                       b->config.name, b->config.devargs, a->config.name);
         }
 }
 
@@ -307,22 +330,34 @@ static const struct model_interface *interface_of(const struct model *m, const c
     return NULL;
 }
 
-static void check_member_itself(const struct model *m, const struct model_port *lag, const struct model_port *p, unsigned line, struct errors *e)
+static void check_member_itself(const struct model *m, const struct model_port *lag,
+                                const struct model_port *p, unsigned line, struct errors *e)
 {
     const char *name = p->config.name, *of = lag->config.name;
 
     if (p->config.lag.mode)
-        errors_add(e, line, "port %s: lag member '%s' is a LAG itself, expected a port with a device", of, name);
+        errors_add(e, line,
+                   "port %s: lag member '%s' is a LAG itself, expected a port with a device", of,
+                   name);
     else if (strcmp(p->config.member_of, of))
-        errors_add(e, line, "port %s: lag member '%s' already belongs to %s, expected a port of no other LAG", of, name, p->config.member_of);
+        errors_add(
+            e, line,
+            "port %s: lag member '%s' already belongs to %s, expected a port of no other LAG", of,
+            name, p->config.member_of);
     if (p->config.mtu != lag->config.mtu)
-        errors_add(e, line, "port %s: lag member '%s' has mtu %u and the LAG %u, expected one for all: 'set port %s mtu %u'", of, name, p->config.mtu,
-                   lag->config.mtu, name, lag->config.mtu);
+        errors_add(e, line,
+                   "port %s: lag member '%s' has mtu %u and the LAG %u, expected one for all: 'set "
+                   "port %s mtu %u'",
+                   of, name, p->config.mtu, lag->config.mtu, name, lag->config.mtu);
     if (p->config.has_mac)
-        errors_add(e, line, "port %s: lag member '%s' has a mac, expected none: 'delete port %s mac', 'set port %s mac …'", of, name, name, of);
+        errors_add(e, line,
+                   "port %s: lag member '%s' has a mac, expected none: 'delete port %s mac', 'set "
+                   "port %s mac …'",
+                   of, name, name, of);
 }
 
-static void check_member(const struct model *m, const struct model_port *lag, unsigned k, struct errors *e)
+static void check_member(const struct model *m, const struct model_port *lag, unsigned k,
+                         struct errors *e)
 {
     const char *name = lag->member[k], *of = lag->config.name;
     const struct model_port *p = model_find_port(m, name);
@@ -333,17 +368,26 @@ static void check_member(const struct model *m, const struct model_port *lag, un
         return; // the schema says so
     check_member_itself(m, lag, p, line, e);
     if (i)
-        errors_add(e, i->policy_line ? i->policy_line : line, "interface %s: port %s is a member of %s and has no interface, expected 'interface %s'", name,
-                   name, of, of);
+        errors_add(
+            e, i->policy_line ? i->policy_line : line,
+            "interface %s: port %s is a member of %s and has no interface, expected 'interface %s'",
+            name, name, of, of);
     vec_foreach (&m->vport, v)
         if (!strcmp(v->port, name))
-            errors_add(e, v->line, "vport %s: port '%s' is a member of %s and has no sub-interfaces, expected 'port %s'", v->name, name, of, of);
+            errors_add(e, v->line,
+                       "vport %s: port '%s' is a member of %s and has no sub-interfaces, expected "
+                       "'port %s'",
+                       v->name, name, of, of);
     vec_foreach (&m->mirror, r)
         if (!strcmp(r->mirror.to_port, name))
-            errors_add(e, r->line, "mirror to port '%s': it is a member of %s, expected a port of no LAG", name, of);
+            errors_add(e, r->line,
+                       "mirror to port '%s': it is a member of %s, expected a port of no LAG", name,
+                       of);
     vec_foreach (&m->multicast, r)
         if (!strcmp(r->route.in, name))
-            errors_add(e, r->line, "multicast route: interface '%s' is a member of %s, expected '%s'", name, of, of);
+            errors_add(e, r->line,
+                       "multicast route: interface '%s' is a member of %s, expected '%s'", name, of,
+                       of);
 }
 
 static void check_lag(const struct model *m, const struct model_port *lag, struct errors *e)
@@ -357,24 +401,41 @@ static void check_lag(const struct model *m, const struct model_port *lag, struc
         primary |= !strcmp(lag->member[k], c->primary);
     }
     if (!lag->n_members)
-        errors_add(e, lag->line, "port %s: a LAG without members, expected at least one: 'set port %s lag member PORT'", name, name);
+        errors_add(
+            e, lag->line,
+            "port %s: a LAG without members, expected at least one: 'set port %s lag member PORT'",
+            name, name);
     if (lag->given)
-        errors_add(e, lag->line, "port %s: '%s' is a matter of a LAG's members, expected it there", name, lag->given);
+        errors_add(e, lag->line, "port %s: '%s' is a matter of a LAG's members, expected it there",
+                   name, lag->given);
     if (!primary)
-        errors_add(e, lag->line, "port %s: lag primary '%s' is not a member, expected one of its members", name, c->primary);
+        errors_add(e, lag->line,
+                   "port %s: lag primary '%s' is not a member, expected one of its members", name,
+                   c->primary);
     if (c->primary[0] && c->mode != LAG_MODE_ACTIVE_BACKUP)
-        errors_add(e, lag->line, "port %s: 'lag primary' is for mode active-backup, with LACP all members are used", name);
+        errors_add(
+            e, lag->line,
+            "port %s: 'lag primary' is for mode active-backup, with LACP all members are used",
+            name);
     if (c->min_links > 1 && c->mode == LAG_MODE_ACTIVE_BACKUP)
-        errors_add(e, lag->line, "port %s: 'lag min-links' is %u, but with active-backup one member is used: delete it, or set mode lacp", name, c->min_links);
+        errors_add(e, lag->line,
+                   "port %s: 'lag min-links' is %u, but with active-backup one member is used: "
+                   "delete it, or set mode lacp",
+                   name, c->min_links);
     else if (lag->n_members && c->min_links > lag->n_members)
-        errors_add(e, lag->line, "port %s: 'lag min-links' is %u, expected at most %u, the number of its members", name, c->min_links, lag->n_members);
+        errors_add(e, lag->line,
+                   "port %s: 'lag min-links' is %u, expected at most %u, the number of its members",
+                   name, c->min_links, lag->n_members);
     vec_foreach (&m->mirror, r)
         if (!strcmp(r->mirror.to_port, name))
-            errors_add(e, r->line, "mirror to port '%s': it is a LAG, expected a port with a device", name);
+            errors_add(e, r->line,
+                       "mirror to port '%s': it is a LAG, expected a port with a device", name);
     for (size_t i = 0; i < m->thread.n; i++)
         if (!strcmp(m->thread.item[i].port, name))
-            errors_add(e, m->thread_line.item[i], "thread %d: port '%s' is a LAG, which has no queues, expected one of its members",
-                       m->thread.item[i].core, name);
+            errors_add(
+                e, m->thread_line.item[i],
+                "thread %d: port '%s' is a LAG, which has no queues, expected one of its members",
+                m->thread.item[i].core, name);
 }
 
 static void check_ports(const struct model *m, struct errors *e)

@@ -11,7 +11,8 @@
 void model_read_port(struct model *m, const struct lyd_node *entry);
 void model_read_vport(struct model *m, const struct lyd_node *entry);
 void model_read_interface(struct model *m, const struct lyd_node *entry);
-void model_bind_interfaces(struct model *m); // when all of them are read: what they have from each other
+void model_bind_interfaces(
+    struct model *m); // when all of them are read: what they have from each other
 void model_check_interfaces(const struct model *m, struct errors *e);
 
 #endif

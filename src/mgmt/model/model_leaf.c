@@ -54,7 +54,8 @@ int leaf_word(const struct lyd_node *first, const char *leaf, const char *const 
     return -1;
 }
 
-const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct lysc_node *parent, const char *name)
+const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct lysc_node *parent,
+                                   const char *name)
 {
     return lyd_child(config_find(first, yang_child(parent, name, true), NULL));
 }

@@ -10,16 +10,18 @@
 
 // Of a leaf among the siblings `first`; `absent` when it is not there.
 uint64_t leaf_number(const struct lyd_node *first, const char *leaf, uint64_t absent);
-void leaf_copy(char *to, size_t size, const struct lyd_node *first, const char *leaf, const char *absent);
+void leaf_copy(char *to, size_t size, const struct lyd_node *first, const char *leaf,
+               const char *absent);
 bool leaf_true(const struct lyd_node *first, const char *leaf);
 // Which of n words the value is; -1: none, or the leaf is not there.
 int leaf_word(const struct lyd_node *first, const char *leaf, const char *const *words, size_t n);
 
 // Children of the container `name` (of `parent`; NULL: at the top of `first`), or NULL.
-const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct lysc_node *parent, const char *name);
+const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct lysc_node *parent,
+                                   const char *name);
 
-// Line to blame for an entry: of the leaf that decides, else of the entry, else of any of its leaves (an edit of an
-// old entry).
+// Line to blame for an entry: of the leaf that decides, else of the entry, else of any of its
+// leaves (an edit of an old entry).
 unsigned leaf_line(const struct lyd_node *entry, const char *leaf);
 
 #endif

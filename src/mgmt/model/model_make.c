@@ -23,13 +23,14 @@
 #include "yang/yang.h"
 
 // Each entry of the list `name` inside the container `inside` (NULL: at the top).
-static void read_list(struct model *m, const struct lyd_node *tree, const char *inside, const char *name,
-                      void (*read)(struct model *m, const struct lyd_node *entry))
+static void read_list(struct model *m, const struct lyd_node *tree, const char *inside,
+                      const char *name, void (*read)(struct model *m, const struct lyd_node *entry))
 {
     const struct lysc_node *parent = inside ? yang_child(NULL, inside, true) : NULL;
     struct lyd_nodes v = {0};
 
-    config_children(inside ? leaf_inside(tree, NULL, inside) : tree, yang_child(parent, name, true), &v);
+    config_children(inside ? leaf_inside(tree, NULL, inside) : tree, yang_child(parent, name, true),
+                    &v);
     for (size_t i = 0; i < v.n; i++)
         read(m, v.item[i]);
     free(v.item);

@@ -8,9 +8,9 @@
 
 struct lyd_node;
 
-// NULL tree: the empty configuration. `tree` has been through config_check. Adds to `e` what breaks rules that the
-// schema cannot say: they cross lists (a name that is a port and a vport), compare values of two entries, or would
-// cost XPath a product of two lists. Each is n log n here.
+// NULL tree: the empty configuration. `tree` has been through config_check. Adds to `e` what breaks
+// rules that the schema cannot say: they cross lists (a name that is a port and a vport), compare
+// values of two entries, or would cost XPath a product of two lists. Each is n log n here.
 struct model *model_make(const struct lyd_node *tree, const struct model *known, struct errors *e);
 
 #endif

@@ -82,25 +82,37 @@ static bool is_mirrored(const struct model *m, const char *port)
 
 static void check_directions(const struct model *m, const struct model_mirror *r, struct errors *e)
 {
-    for (const struct model_mirror *o = r; o > m->mirror.item && !strcmp(o[-1].mirror.port, r->mirror.port); o--)
+    for (const struct model_mirror *o = r;
+         o > m->mirror.item && !strcmp(o[-1].mirror.port, r->mirror.port); o--)
         if (o[-1].mirror.points & r->mirror.points)
             errors_add(e, o[-1].line > r->line ? o[-1].line : r->line,
-                       "port %s: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, expected one of them", r->mirror.port);
+                       "port %s: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, "
+                       "expected one of them",
+                       r->mirror.port);
 }
 
 static void check_one(const struct model *m, const struct model_mirror *r, struct errors *e)
 {
     const struct mirror *i = &r->mirror;
-    const char *tap = i->to_tap, *kind = i->session[0] ? "mirror-session" : "port", *name = i->session[0] ? i->session : i->port;
+    const char *tap = i->to_tap, *kind = i->session[0] ? "mirror-session" : "port",
+               *name = i->session[0] ? i->session : i->port;
 
     if (!i->to_port[0] == !tap[0])
         errors_add(e, r->line, "%s %s: a mirror needs either 'to port' or 'to tap'", kind, name);
     if (tap[0] && (model_find_port(m, tap) || model_find_vport(m, tap)))
-        errors_add(e, r->line, "%s %s: mirror to tap '%s': the name belongs to an interface, expected another name", kind, name, tap);
+        errors_add(
+            e, r->line,
+            "%s %s: mirror to tap '%s': the name belongs to an interface, expected another name",
+            kind, name, tap);
     if (i->to_port[0] && !strcmp(i->to_port, i->port))
-        errors_add(e, r->line, "port %s: a mirror to the port itself would loop, expected another port", i->port);
+        errors_add(e, r->line,
+                   "port %s: a mirror to the port itself would loop, expected another port",
+                   i->port);
     else if (i->to_port[0] && is_mirrored(m, i->to_port))
-        errors_add(e, r->line, "%s %s: mirror to port '%s', which is itself mirrored: that would loop, expected another port", kind, name, i->to_port);
+        errors_add(e, r->line,
+                   "%s %s: mirror to port '%s', which is itself mirrored: that would loop, "
+                   "expected another port",
+                   kind, name, i->to_port);
     if (!i->session[0])
         check_directions(m, r, e);
 }

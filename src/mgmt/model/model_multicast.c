@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_multicast.c - the multicast routes of a configuration: read, and judged by what the schema cannot say
+// model_multicast.c - the multicast routes of a configuration: read, and judged by what the schema
+// cannot say
 #include "model/model_multicast.h"
 
 #include <stdio.h>
@@ -65,17 +66,20 @@ static const char *vr_of(const struct model *m, const char *name)
     return p ? p->vr : v ? v->vr : NULL;
 }
 
-static void check_interface(const struct model *m, const struct model_multicast *r, const char *leaf, const char *name,
-                            const char *what, struct errors *e)
+static void check_interface(const struct model *m, const struct model_multicast *r,
+                            const char *leaf, const char *name, const char *what, struct errors *e)
 {
     const char *vr = vr_of(m, name);
 
     if (!vr)
-        errors_add(e, r->line, "%s: '%s' refers to '%s', which does not exist; expected the name of a port or vport", what,
-                   leaf, name);
+        errors_add(
+            e, r->line,
+            "%s: '%s' refers to '%s', which does not exist; expected the name of a port or vport",
+            what, leaf, name);
     else if (strcmp(vr, r->vr))
-        errors_add(e, r->line, "%s: '%s' is '%s', expected an interface of virtual router '%s', not of '%s'", what, leaf,
-                   name, r->vr, vr);
+        errors_add(e, r->line,
+                   "%s: '%s' is '%s', expected an interface of virtual router '%s', not of '%s'",
+                   what, leaf, name, r->vr, vr);
 }
 
 // 224.0.0/24 and groups of narrower scope than a site never leave their link.
@@ -83,7 +87,8 @@ static bool is_forwardable(const struct multicast_key *k)
 {
     const uint8_t *g = k->group;
 
-    return k->family == IP4 ? (g[0] & 0xf0) == 0xe0 && (g[0] != 224 || g[1] || g[2]) : g[0] == 0xff && (g[1] & 15) > 2;
+    return k->family == IP4 ? (g[0] & 0xf0) == 0xe0 && (g[0] != 224 || g[1] || g[2])
+                            : g[0] == 0xff && (g[1] & 15) > 2;
 }
 
 static bool is_source(const struct multicast_key *k)
@@ -101,18 +106,26 @@ static void check_route(const struct model *m, const struct model_multicast *r, 
 
     describe(r, what, sizeof what);
     if (!is_forwardable(&s->key))
-        errors_add(e, r->line, "%s: the group has link-local scope, expected a multicast address with more, such as 239.1.1.1 or ff3e::1", what);
+        errors_add(e, r->line,
+                   "%s: the group has link-local scope, expected a multicast address with more, "
+                   "such as 239.1.1.1 or ff3e::1",
+                   what);
     if (s->key.iface)
         errors_add(e, r->line, "%s: the source is of another address family, expected %s", what,
                    s->key.family == IP4 ? "an IPv4 address" : "an IPv6 address");
     else if (!is_source(&s->key))
-        errors_add(e, r->line, "%s: the source cannot be a host beyond the link, expected a unicast address, or 'any'", what);
+        errors_add(
+            e, r->line,
+            "%s: the source cannot be a host beyond the link, expected a unicast address, or 'any'",
+            what);
     if (s->in[0]) // else that has been said
         check_interface(m, r, "input", s->in, what, e);
     for (unsigned i = 0; i < s->n_out; i++) {
         check_interface(m, r, "output", s->out[i].iface, what, e);
         if (!strcmp(s->out[i].iface, s->in))
-            errors_add(e, r->line, "%s: 'output' is '%s', which is the input, expected another interface", what, s->in);
+            errors_add(e, r->line,
+                       "%s: 'output' is '%s', which is the input, expected another interface", what,
+                       s->in);
     }
 }
 

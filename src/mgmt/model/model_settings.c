@@ -54,9 +54,11 @@ void model_read_settings(struct model *m, const struct lyd_node *tree)
     s->no_huge = pages && !strcmp(pages, "never");
     s->log_level = level < 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR + level;
     s->idle = idle < 0 ? IDLE_BALANCED : (enum idle_mode)idle;
-    s->receive_buffer = (uint32_t)leaf_number(leaf_inside(tree, NULL, "netlink"), "receive-buffer", 268435456);
+    s->receive_buffer =
+        (uint32_t)leaf_number(leaf_inside(tree, NULL, "netlink"), "receive-buffer", 268435456);
     s->journal_mib = (uint32_t)leaf_number(leaf_inside(tree, NULL, "journal"), "size", 64);
-    s->audit_interval_s = (uint32_t)leaf_number(leaf_inside(tree, NULL, "fib-audit"), "interval", 300);
+    s->audit_interval_s =
+        (uint32_t)leaf_number(leaf_inside(tree, NULL, "fib-audit"), "interval", 300);
     s->ip4_options = option < 0 ? IP4_OPTIONS_DROP : (uint8_t)option;
     s->count_nexthops = leaf_true(leaf_inside(tree, NULL, "counters"), "nexthop");
     s->latency_sample = (uint32_t)leaf_number(how, "latency-sample", 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_thread.c - which thread polls which queues in a configuration: read, and judged by what the schema cannot say
+// model_thread.c - which thread polls which queues in a configuration: read, and judged by what the
+// schema cannot say
 #include "model/model_thread.h"
 
 #include <stdlib.h>
@@ -70,7 +71,8 @@ void model_check_threads(const struct model *m, struct errors *e)
 
         if (p && p->config.rx_queues && a->queue >= p->config.rx_queues)
             errors_add(e, m->thread_line.item[i],
-                       "thread %d: port '%s' rx-queue '%u' does not exist, expected 0..%u: the port has %u receive queues",
+                       "thread %d: port '%s' rx-queue '%u' does not exist, expected 0..%u: the "
+                       "port has %u receive queues",
                        a->core, a->port, a->queue, p->config.rx_queues - 1, p->config.rx_queues);
     }
     free(by);

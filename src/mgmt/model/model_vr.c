@@ -35,8 +35,8 @@ struct flow_hash model_read_flow_hash(const struct lyd_node *first, struct flow_
     return h;
 }
 
-// The settings' seed and the name make one that no other virtual router has: a packet that passes two of them is
-// not to be split alike by both.
+// The settings' seed and the name make one that no other virtual router has: a packet that passes
+// two of them is not to be split alike by both.
 static uint32_t seed_of_name(uint32_t seed, const char *name)
 {
     uint32_t own = seed ? (uint32_t)hash_bytes(name, strlen(name), seed) : 0;
@@ -64,7 +64,8 @@ void model_read_vr(struct model *m, const struct lyd_node *entry)
 
 static int compare_backing(const void *pa, const void *pb)
 {
-    const struct model_vr *a = *(const struct model_vr *const *)pa, *b = *(const struct model_vr *const *)pb;
+    const struct model_vr *a = *(const struct model_vr *const *)pa,
+                          *b = *(const struct model_vr *const *)pb;
     int d = strcmp(a->netns, b->netns);
 
     return d ? d : a->table != b->table ? (a->table < b->table ? -1 : 1) : a < b ? -1 : a > b;
@@ -81,7 +82,9 @@ static void check_unique_backing(const struct model *m, struct errors *e)
     qsort(by, m->vr.n, sizeof *by, compare_backing);
     for (size_t i = 1; i < m->vr.n; i++)
         if (!strcmp(by[i - 1]->netns, by[i]->netns) && by[i - 1]->table == by[i]->table)
-            errors_add(e, by[i]->line, "vr %s: expected another 'namespace' or 'table' than those of vr %s", by[i]->name, by[i - 1]->name);
+            errors_add(e, by[i]->line,
+                       "vr %s: expected another 'namespace' or 'table' than those of vr %s",
+                       by[i]->name, by[i - 1]->name);
     free(by);
 }
 
@@ -90,7 +93,8 @@ void model_check_vrs(const struct model *m, struct errors *e)
     vec_foreach (&m->vr, v)
         if (!v->netns[0] && v->table == 254)
             errors_add(e, v->line,
-                       "vr %s: expected its own 'namespace' or 'table': the main table of kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
+                       "vr %s: expected its own 'namespace' or 'table': the main table of "
+                       "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
                        v->name);
     check_unique_backing(m, e);
 }

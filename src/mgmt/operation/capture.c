@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // capture.c - see capture.h
 //
-//     capture_begin -> filter compiled -> watch added -> stream begun -> tick, tick … -> client gone, or `count` reached
+//     capture_begin -> filter compiled -> watch added -> stream begun -> tick, tick … -> client
+//     gone, or `count` reached
 //
-// Every TICK_MS control takes what forwarders have copied and writes it to the connection as pcapng. While the client has
-// more than http.c's bound to read, slots are left full: then forwarders find no empty one and count what they miss.
-// So a slow reader costs neither memory nor time. A client that says nothing and leaves is noticed at the next tick.
+// Every TICK_MS control takes what forwarders have copied and writes it to the connection as
+// pcapng. While the client has more than http.c's bound to read, slots are left full: then
+// forwarders find no empty one and count what they miss. So a slow reader costs neither memory nor
+// time. A client that says nothing and leaves is noticed at the next tick.
 #include "operation/capture.h"
 
 #include <errno.h>
@@ -27,7 +29,8 @@
 #define TICK_MS 5
 #define BATCH 64
 #define BLOCK_BYTES (48u << 10)
-#define TICK_BYTES (2u << 20) // of one capture, so that others and the rest of control have their turn
+#define TICK_BYTES                                                                                 \
+    (2u << 20) // of one capture, so that others and the rest of control have their turn
 #define SLOTS_BYTES (16u << 20)
 
 struct session {
@@ -36,7 +39,8 @@ struct session {
     bool full;                                         // the client has to read first
     uint64_t missed;                                   // of the watch, told to the client
     uint32_t n_interfaces;                             // in the file
-    uint32_t interface[PORT_MAX + 1][WATCH_POINT_N];   // number in the file + 1; port PORT_MAX = not known
+    uint32_t interface[PORT_MAX + 1]
+                      [WATCH_POINT_N]; // number in the file + 1; port PORT_MAX = not known
 };
 
 static struct session *session[CAPTURE_MAX];
@@ -91,7 +95,8 @@ static uint64_t time_of(const struct now *now, uint64_t tsc)
 // The number in the file of the interface that stands for a port and a point.
 static uint32_t interface_of(struct session *s, const struct watch_slot *slot)
 {
-    static const char *const meaning[] = {"received", "sent", "dropped; see the comment for the reason", "for the kernel"};
+    static const char *const meaning[] = {
+        "received", "sent", "dropped; see the comment for the reason", "for the kernel"};
     bool known = slot->tag.port < PORT_MAX && port_get(slot->tag.port)->used;
     uint32_t *number = &s->interface[known ? slot->tag.port : PORT_MAX][slot->point];
     char name[64], description[96];
@@ -100,7 +105,8 @@ static uint32_t interface_of(struct session *s, const struct watch_slot *slot)
         return *number - 1;
     const char *port = known ? port_get(slot->tag.port)->name : "";
     snprintf(name, sizeof name, "%s%s%s", port, known ? "-" : "", watch_point_name[slot->point]);
-    snprintf(description, sizeof description, "%s%s: %s", known ? "port " : "no port", port, meaning[slot->point]);
+    snprintf(description, sizeof description, "%s%s: %s", known ? "port " : "no port", port,
+             meaning[slot->point]);
     pcapng_interface(&s->block, name, description, s->c.filter, s->c.spec.snap);
     *number = ++s->n_interfaces;
     return *number - 1;
@@ -110,7 +116,8 @@ static const char *comment_of(const struct watch_slot *slot, char *buf, size_t n
 {
     if (slot->point == WATCH_DROP && slot->tag.why < DROP_N) {
         const struct drop_info *d = &drop_info[slot->tag.why];
-        snprintf(buf, n, "drop %s: %s%s%s", d->name, d->sentence, *d->source ? "; " : "", d->source);
+        snprintf(buf, n, "drop %s: %s%s%s", d->name, d->sentence, *d->source ? "; " : "",
+                 d->source);
     } else if (slot->point == WATCH_PUNT && slot->tag.why < PUNT_CLASS_N) {
         snprintf(buf, n, "punt class %s", punt_class_name[slot->tag.why]);
     } else {
@@ -121,7 +128,8 @@ static const char *comment_of(const struct watch_slot *slot, char *buf, size_t n
 
 static void write_frame(struct session *s, const struct watch_slot *slot, const struct now *now)
 {
-    static const enum pcapng_direction direction[] = {PCAPNG_IN, PCAPNG_OUT, PCAPNG_UNKNOWN, PCAPNG_IN};
+    static const enum pcapng_direction direction[] = {PCAPNG_IN, PCAPNG_OUT, PCAPNG_UNKNOWN,
+                                                      PCAPNG_IN};
     uint64_t missed = watch_sum((unsigned)s->c.watch).missed;
     char comment[320];
 
@@ -212,7 +220,8 @@ static void refuse(struct session *s, int r, const char *why)
 {
     bool absent = r == -ENOENT;
 
-    http_refuse(s->c.http, absent ? 404 : 409, absent ? "invalid-value" : "resource-denied", "%s", why);
+    http_refuse(s->c.http, absent ? 404 : 409, absent ? "invalid-value" : "resource-denied", "%s",
+                why);
     session_free(s);
 }
 
@@ -220,7 +229,8 @@ static void stream_begin(struct session *s)
 {
     char application[64], id[12];
 
-    log_notice("capture: begun: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer), s->c.spec.snap, LOG_VALUE(s->c.filter));
+    log_notice("capture: begun: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer),
+               s->c.spec.snap, LOG_VALUE(s->c.filter));
     snprintf(id, sizeof id, "%u", s->c.id);
     http_set_header(s->c.http, "Capture", id);
     http_stream_begin(s->c.http, "application/x-pcapng", on_room, on_gone, s);
@@ -245,7 +255,8 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         return;
     }
     if (s->c.filter[0] && !f) {
-        http_refuse(s->c.http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)", s->c.filter, why);
+        http_refuse(s->c.http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)",
+                    s->c.filter, why);
         session_free(s);
         return;
     }
@@ -278,8 +289,8 @@ void capture_begin(struct http *h, const struct capture *wish)
     while (i < CAPTURE_MAX && session[i])
         i++;
     if (i == CAPTURE_MAX) {
-        http_refuse(h, 409, "resource-denied", "too many captures: at most %d; stop one (show capture)",
-                    CAPTURE_MAX);
+        http_refuse(h, 409, "resource-denied",
+                    "too many captures: at most %d; stop one (show capture)", CAPTURE_MAX);
         return;
     }
     struct session *s = calloc(1, sizeof *s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // capture.h - captures: frames of a watch, streamed to the client that asked for them
 //
-// A capture lives as long as its client stays: when the connection ends, for whatever reason, so does the watch. Control role.
+// A capture lives as long as its client stays: when the connection ends, for whatever reason, so
+// does the watch. Control role.
 #ifndef OPERATION_CAPTURE_H
 #define OPERATION_CAPTURE_H
 
@@ -25,7 +26,8 @@ struct capture {
     struct http *http;
 };
 
-// Begins a capture as *wish says (spec, filter, count), and answers the request: by an error, or by the stream.
+// Begins a capture as *wish says (spec, filter, count), and answers the request: by an error, or by
+// the stream.
 void capture_begin(struct http *h, const struct capture *wish);
 const struct capture *capture_at(unsigned i); // 0..CAPTURE_MAX-1; NULL: none there
 

@@ -13,9 +13,10 @@ enum { ETHER_MIN = 60 };
 static const struct {
     const char *name;
     uint8_t number;
-} protocols[] = {{"icmp", ICMP4}, {"igmp", 2},   {"tcp", TCP},   {"udp", UDP},   {"rsvp", 46},
-                 {"gre", 47},     {"esp", 50},   {"ah", 51},     {"icmp6", ICMP6}, {"eigrp", 88},
-                 {"ospf", 89},    {"pim", 103},  {"vrrp", 112},  {"sctp", SCTP},  {"udplite", UDPLITE}};
+} protocols[] = {{"icmp", ICMP4},  {"igmp", 2},    {"tcp", TCP},        {"udp", UDP},
+                 {"rsvp", 46},     {"gre", 47},    {"esp", 50},         {"ah", 51},
+                 {"icmp6", ICMP6}, {"eigrp", 88},  {"ospf", 89},        {"pim", 103},
+                 {"vrrp", 112},    {"sctp", SCTP}, {"udplite", UDPLITE}};
 
 int explain_protocol(const char *name, uint8_t family)
 {
@@ -45,7 +46,10 @@ static void put32(uint8_t *p, uint32_t v)
 
 static unsigned l4_header(uint8_t proto)
 {
-    return proto == TCP ? 20 : proto == SCTP ? 12 : proto == UDP || proto == UDPLITE || proto == ICMP4 || proto == ICMP6 ? 8 : 0;
+    return proto == TCP                                                           ? 20
+           : proto == SCTP                                                        ? 12
+           : proto == UDP || proto == UDPLITE || proto == ICMP4 || proto == ICMP6 ? 8
+                                                                                  : 0;
 }
 
 static uint32_t pseudo_sum(const struct packet_spec *s, unsigned len)
@@ -60,7 +64,10 @@ static uint32_t pseudo_sum(const struct packet_spec *s, unsigned len)
 
 static void put_checksum(const struct packet_spec *s, uint8_t *p, unsigned len)
 {
-    unsigned at = s->proto == TCP ? 16 : s->proto == UDP || s->proto == UDPLITE ? 6 : s->proto == ICMP4 || s->proto == ICMP6 ? 2 : 0;
+    unsigned at = s->proto == TCP                          ? 16
+                  : s->proto == UDP || s->proto == UDPLITE ? 6
+                  : s->proto == ICMP4 || s->proto == ICMP6 ? 2
+                                                           : 0;
     uint32_t sum = s->proto == ICMP4 ? 0 : pseudo_sum(s, len);
 
     if (!at)
@@ -99,7 +106,8 @@ static void put_l4(const struct packet_spec *s, uint8_t *p, unsigned len)
 
 static unsigned put_ip4(const struct packet_spec *s, uint8_t *p)
 {
-    unsigned head = 20, rest = s->offset ? 0 : l4_header(s->proto), len = s->size > head + rest ? s->size : head + rest;
+    unsigned head = 20, rest = s->offset ? 0 : l4_header(s->proto),
+             len = s->size > head + rest ? s->size : head + rest;
 
     p[0] = 0x45;
     p[1] = s->tos;

@@ -24,8 +24,8 @@ struct packet_spec {
 
 #define EXPLAIN_SIZE_MAX 16000u
 #define EXPLAIN_FRAME_ROOM (EXPLAIN_SIZE_MAX + 22)
-// Writes the frame, padded to 60 bytes as Ethernet does, all checksums right. `frame` has room for EXPLAIN_FRAME_ROOM
-// bytes. How many it has.
+// Writes the frame, padded to 60 bytes as Ethernet does, all checksums right. `frame` has room for
+// EXPLAIN_FRAME_ROOM bytes. How many it has.
 uint32_t explain_frame(const struct packet_spec *s, uint8_t *frame);
 // "tcp" or "6"; -1 when it is none. Of `icmp` the one of the family.
 int explain_protocol(const char *name, uint8_t family);

@@ -14,7 +14,8 @@ static uint8_t frame[EXPLAIN_FRAME_ROOM];
 
 static struct packet_spec spec_of(const char *src, const char *dst)
 {
-    struct packet_spec s = {.src_mac = {2, 1}, .dst_mac = {2, 2}, .ttl = 9, .proto = 17, .sport = 5, .dport = 6};
+    struct packet_spec s = {
+        .src_mac = {2, 1}, .dst_mac = {2, 2}, .ttl = 9, .proto = 17, .sport = 5, .dport = 6};
 
     assert_int_equal(ip_parse(src, &s.src), 0);
     assert_int_equal(ip_parse(dst, &s.dst), 0);
@@ -35,7 +36,8 @@ static void a_frame_is_what_was_said(void **state)
     s.df = s.more = true;
     s.size = 100;
     assert_int_equal(explain_frame(&s, frame), 118);
-    assert_memory_equal(frame, "\2\2\0\0\0\0\2\1\0\0\0\0\x81\0\0\x28\x08\0\x45\xb8\0\x64\0\0\x60\0\x09\x11", 28);
+    assert_memory_equal(
+        frame, "\2\2\0\0\0\0\2\1\0\0\0\0\x81\0\0\x28\x08\0\x45\xb8\0\x64\0\0\x60\0\x09\x11", 28);
     assert_memory_equal(frame + 30, "\x0a\0\0\1\x0a\0\0\2\0\5\0\6\0\x50", 14);
     assert_int_equal(checksum(frame + 18, 20), 0);
     s.outer_vlan = 7;
@@ -75,7 +77,8 @@ static void adds_up(uint8_t family, uint8_t proto, unsigned at, unsigned len)
 static void checksums_add_up(void **state)
 {
     static const uint8_t protos[] = {1, 6, 17, 58};
-    struct packet_spec s4 = spec_of("10.0.0.1", "10.0.0.2"), s6 = spec_of("2001:db8::1", "2001:db8::2");
+    struct packet_spec s4 = spec_of("10.0.0.1", "10.0.0.2"),
+                       s6 = spec_of("2001:db8::1", "2001:db8::2");
 
     for (unsigned size = 60; size < 200; size += 7)
         for (unsigned i = 0; i < sizeof protos; i++) {

@@ -103,7 +103,8 @@ static void on_done(void *ctx, int result)
 
     if (result && !http_gone(l->http)) {
         if (result == -ENOENT)
-            http_refuse(l->http, 404, "invalid-value", "the virtual router has been removed meanwhile");
+            http_refuse(l->http, 404, "invalid-value",
+                        "the virtual router has been removed meanwhile");
         else
             http_refuse_busy(l->http, "rib_manager", result);
         lookup_free(l);

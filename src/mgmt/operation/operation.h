@@ -19,8 +19,10 @@ struct lyd_node;
 const char *operation_input(const struct lyd_node *op, const char *leaf);
 
 struct errors;
-void operation_again(struct http *h); // the same request from the beginning, when access lists are ready (acl_gate.h)
-void operation_refuse(struct http *h, int r, struct errors *e); // what config_commit and config_edited() say
+void operation_again(struct http *h); // the same request from the beginning, when access lists are
+                                      // ready (acl_gate.h)
+void operation_refuse(struct http *h, int r,
+                      struct errors *e); // what config_commit and config_edited() say
 
 // operation_config.c; each answers.
 void operation_configure(struct http *h, const struct lyd_node *op);
@@ -44,7 +46,8 @@ void operation_explain(struct http *h, const struct lyd_node *op); // answers la
 void operation_trace(struct http *h, const struct lyd_node *op); // answers later, by a stream
 void operation_web_address(struct http *h, const struct lyd_node *op); // web.c
 void operation_audit(struct http *h, const struct lyd_node *op);         // answers later
-void operation_route_changes(struct http *h, const struct lyd_node *op); // operation_journal.c; answer later
+void operation_route_changes(struct http *h,
+                             const struct lyd_node *op); // operation_journal.c; answer later
 void operation_route_at(struct http *h, const struct lyd_node *op);
 void operation_test_tap(struct http *h, const struct lyd_node *op); // answers later
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operation_acl.c - operations on access lists and address sets
 //
-// Each asks acl_manager and answers when it does. `reload` waits, like a commit, until another change has been prepared (acl_gate.h).
+// Each asks acl_manager and answers when it does. `reload` waits, like a commit, until another
+// change has been prepared (acl_gate.h).
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -65,7 +66,8 @@ static void answer(struct asked *q, const struct acl_answer *a, write_output wri
     } else if (a->result == -ENOENT) {
         http_refuse(q->http, 404, "invalid-value", "there is no %s '%s'", q->what, q->name);
     } else if (a->result) {
-        http_refuse(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name, strerror(-a->result));
+        http_refuse(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name,
+                    strerror(-a->result));
     } else if (!write) {
         http_reply(q->http, 204, NULL, NULL);
     } else {
@@ -106,7 +108,8 @@ void operation_acl_rules(struct http *h, const struct lyd_node *op)
 {
     struct asked *q = asked_new(h, op, "acl");
 
-    asked(q, acl_ask_rules(q->name, number_input(op, "from"), number_input(op, "limit"), rules_answered, q));
+    asked(q, acl_ask_rules(q->name, number_input(op, "from"), number_input(op, "limit"),
+                           rules_answered, q));
 }
 
 // --- lint ----------------------------------------------------------------------------------------
@@ -147,7 +150,8 @@ void operation_acl_lint(struct http *h, const struct lyd_node *op)
 {
     struct asked *q = asked_new(h, op, "acl");
 
-    asked(q, acl_ask_lint(q->name, number_input(op, "from"), number_input(op, "limit"), lint_answered, q));
+    asked(q, acl_ask_lint(q->name, number_input(op, "from"), number_input(op, "limit"),
+                          lint_answered, q));
 }
 
 // --- counters ------------------------------------------------------------------------------------
@@ -175,7 +179,8 @@ static void reloaded(void *ctx, int result, const char *why)
         http_reply(h, 200, NULL, NULL);
     } else if (result) {
         errors_add(&e, 0, "%s", why);
-        http_refuse_all(h, result == -EINVAL ? 400 : 409, result == -EINVAL ? "invalid-value" : "resource-denied", &e);
+        http_refuse_all(h, result == -EINVAL ? 400 : 409,
+                        result == -EINVAL ? "invalid-value" : "resource-denied", &e);
     } else {
         http_reply(h, 204, NULL, NULL);
     }
@@ -186,7 +191,10 @@ void operation_reload(struct http *h, const struct lyd_node *op)
 {
     const char *acl = operation_input(op, "acl"), *set = operation_input(op, "address-set");
     bool all = !*acl && !*set;
-    struct acl_reload again = {.list = *acl || all ? acl : NULL, .set = *set || all ? set : NULL, .done = reloaded, .ctx = h};
+    struct acl_reload again = {.list = *acl || all ? acl : NULL,
+                               .set = *set || all ? set : NULL,
+                               .done = reloaded,
+                               .ctx = h};
 
     if (*acl && !acl_wanted_list_find(config_model()->acl, acl)) {
         http_refuse(h, 404, "invalid-value", "there is no acl '%s'", acl);
@@ -248,7 +256,9 @@ void operation_address_set_change(struct http *h, const struct lyd_node *op)
     struct acl_members add = {0}, del = {0};
 
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next) {
-        struct acl_members *m = !strcmp(n->schema->name, "add") ? &add : !strcmp(n->schema->name, "delete") ? &del : NULL;
+        struct acl_members *m = !strcmp(n->schema->name, "add")      ? &add
+                                : !strcmp(n->schema->name, "delete") ? &del
+                                                                     : NULL;
         if (m)
             bug_on(acl_member_parse(lyd_get_value(n), vec_push(&m->item)));
     }

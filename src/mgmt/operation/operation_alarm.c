@@ -25,10 +25,13 @@ void operation_silence_alarm(struct http *h, const struct lyd_node *op)
     uint32_t seconds = (uint32_t)strtoul(operation_input(op, "seconds"), NULL, 10);
 
     if (alarm_silence(name_of(name), subject, seconds, http_peer(h))) {
-        http_refuse(h, 409, "resource-denied", "too many silenced alarms: at most %d; end one with 'silence alarm NAME SUBJECT for 0s'",
+        http_refuse(h, 409, "resource-denied",
+                    "too many silenced alarms: at most %d; end one with 'silence alarm NAME "
+                    "SUBJECT for 0s'",
                     ALARM_SILENCES);
         return;
     }
-    log_notice("alarm: silenced: name=%s subject=%s seconds=%u by=%s", name, LOG_VALUE(subject), seconds, LOG_VALUE(http_peer(h)));
+    log_notice("alarm: silenced: name=%s subject=%s seconds=%u by=%s", name, LOG_VALUE(subject),
+               seconds, LOG_VALUE(http_peer(h)));
     http_reply(h, 204, NULL, NULL);
 }

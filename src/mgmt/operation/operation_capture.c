@@ -25,7 +25,8 @@ void operation_capture(struct http *h, const struct lyd_node *op)
     struct capture wish = {.spec = {.points = points_of(op)}};
 
     snprintf(wish.spec.port, sizeof wish.spec.port, "%s", operation_input(op, "port"));
-    snprintf(wish.spec.interface, sizeof wish.spec.interface, "%s", operation_input(op, "interface"));
+    snprintf(wish.spec.interface, sizeof wish.spec.interface, "%s",
+             operation_input(op, "interface"));
     snprintf(wish.filter, sizeof wish.filter, "%s", operation_input(op, "filter"));
     wish.count = strtoull(operation_input(op, "count"), NULL, 10);
     wish.spec.snap = (uint32_t)strtoul(operation_input(op, "snaplen"), NULL, 10);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_clear.c - clear-counters: counters of interfaces and ports begin anew where people read them (table/counter.h); clear-neighbor
+// operation_clear.c - clear-counters: counters of interfaces and ports begin anew where people read
+// them (table/counter.h); clear-neighbor
 #include <string.h>
 
 #include "base/log.h"
@@ -48,10 +49,12 @@ void operation_clear_counters(struct http *h, const struct lyd_node *op)
     if (strcmp(of, "interface"))
         n += clear_ports(name);
     if (*name && !n) {
-        http_refuse(h, 404, "invalid-value", "there is no %s '%s'", *of ? of : "interface or port", name);
+        http_refuse(h, 404, "invalid-value", "there is no %s '%s'", *of ? of : "interface or port",
+                    name);
         return;
     }
-    log_notice("operation: counters cleared: of=\"%s\" name=\"%s\" by=%s", *of ? of : "all", name, LOG_VALUE(http_peer(h)));
+    log_notice("operation: counters cleared: of=\"%s\" name=\"%s\" by=%s", *of ? of : "all", name,
+               LOG_VALUE(http_peer(h)));
     http_reply(h, 204, NULL, NULL);
 }
 
@@ -66,7 +69,8 @@ static void neighbors_cleared(void *ctx, unsigned n, int error)
         return;
     }
     if (error && !n) {
-        http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbors: %s", strerror(-error));
+        http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbors: %s",
+                    strerror(-error));
         return;
     }
     output_begin(&j, &t);
@@ -76,7 +80,8 @@ static void neighbors_cleared(void *ctx, unsigned n, int error)
 
 void operation_clear_neighbor(struct http *h, const struct lyd_node *op)
 {
-    const char *vr = operation_input(op, "vr"), *name = operation_input(op, "interface"), *address = operation_input(op, "address");
+    const char *vr = operation_input(op, "vr"), *name = operation_input(op, "interface"),
+               *address = operation_input(op, "address");
     const struct vr *v = *vr ? vr_find(vr) : NULL;
     struct ip_addr addr = {0};
 
@@ -87,8 +92,8 @@ void operation_clear_neighbor(struct http *h, const struct lyd_node *op)
     else if (*address && ip_parse(address, &addr))
         http_refuse(h, 400, "invalid-value", "'%s' is not an address", address);
     else { // the kernel tells of those that go
-        log_notice("operation: neighbors cleared: vr=\"%s\" interface=\"%s\" address=\"%s\" by=%s", vr, name, address,
-                   LOG_VALUE(http_peer(h)));
+        log_notice("operation: neighbors cleared: vr=\"%s\" interface=\"%s\" address=\"%s\" by=%s",
+                   vr, name, address, LOG_VALUE(http_peer(h)));
         int r = rib_manager_neigh_clear(v ? v->id : -1, name, &addr, neighbors_cleared, h);
         if (r)
             http_refuse_busy(h, "rib_manager", r);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operation_config.c - operations that read or change the configuration
 //
-// `configure` commits: lines, a text, a revision or the file on top of what runs, or what a session has edited. `edit`
-// changes a session's candidate. All of them have a turn (core/aside.h): what is long is done aside.
+// `configure` commits: lines, a text, a revision or the file on top of what runs, or what a session
+// has edited. `edit` changes a session's candidate. All of them have a turn (core/aside.h): what is
+// long is done aside.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -74,17 +75,22 @@ static const char *given(const struct lyd_node *op, const char *leaf)
 
 static void read_edit(const struct lyd_node *op, struct input *in)
 {
-    *in = (struct input){.edit = {.revision = given(op, "revision"), .file = is_true(op, "file"), .replace = is_true(op, "replace"),
-                                  .text = given(op, "text"), .json = !strcmp(operation_input(op, "format"), "json")}};
+    *in = (struct input){.edit = {.revision = given(op, "revision"),
+                                  .file = is_true(op, "file"),
+                                  .replace = is_true(op, "replace"),
+                                  .text = given(op, "text"),
+                                  .json = !strcmp(operation_input(op, "format"), "json")}};
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
         if (!strcmp(n->schema->name, "line"))
             *vec_push(&in->lines) = lyd_get_value(n);
     in->edit.line = in->lines.item;
     in->edit.n_lines = (unsigned)in->lines.n;
-    in->any = in->edit.revision || in->edit.file || in->edit.replace || in->edit.text || in->lines.n;
+    in->any =
+        in->edit.revision || in->edit.file || in->edit.replace || in->edit.text || in->lines.n;
 }
 
-// The candidate of the session that the input names. False: an answer has been given. NULL: it names none.
+// The candidate of the session that the input names. False: an answer has been given. NULL: it
+// names none.
 static bool find_session(struct http *h, const struct lyd_node *op, struct candidate **c)
 {
     const char *id = given(op, "session");
@@ -92,7 +98,8 @@ static bool find_session(struct http *h, const struct lyd_node *op, struct candi
     *c = id ? candidate_find(strtoull(id, NULL, 10)) : NULL;
     if (*c || !id)
         return true;
-    http_refuse(h, 404, "invalid-value", "there is no session %s: it has ended, or kamueed was restarted", id);
+    http_refuse(h, 404, "invalid-value",
+                "there is no session %s: it has ended, or kamueed was restarted", id);
     return false;
 }
 
@@ -100,17 +107,23 @@ static bool find_session(struct http *h, const struct lyd_node *op, struct candi
 
 static struct commit read_commit(struct http *h, const struct lyd_node *op)
 {
-    return (struct commit){.by = http_peer(h), .comment = given(op, "comment"), .check_only = is_true(op, "check"),
+    return (struct commit){.by = http_peer(h),
+                           .comment = given(op, "comment"),
+                           .check_only = is_true(op, "check"),
                            .confirms = is_true(op, "confirm"),
-                           .confirm_s = (unsigned)strtoul(operation_input(op, "confirm-within"), NULL, 10)};
+                           .confirm_s =
+                               (unsigned)strtoul(operation_input(op, "confirm-within"), NULL, 10)};
 }
 
-static int commit(struct candidate *c, const struct input *in, const struct commit *how, struct config_result *result, struct errors *e)
+static int commit(struct candidate *c, const struct input *in, const struct commit *how,
+                  struct config_result *result, struct errors *e)
 {
     struct lyd_node *tree;
 
     if (c && in->any) {
-        errors_add(e, 0, "'configure' with a session takes no changes: use 'edit' to change the session's candidate");
+        errors_add(e, 0,
+                   "'configure' with a session takes no changes: use 'edit' to change the "
+                   "session's candidate");
         return -EINVAL;
     }
     if (c)
@@ -273,8 +286,10 @@ static const struct snapshot *snapshot_of(const struct candidate *c)
     return c ? candidate_snapshot(c) : config_snapshot();
 }
 
-// What the input names: a revision, the file, or what the candidate says or runs; the caller's. NULL: an answer has been given.
-static struct snapshot *read_snapshot(struct http *h, const struct lyd_node *op, const struct candidate *c)
+// What the input names: a revision, the file, or what the candidate says or runs; the caller's.
+// NULL: an answer has been given.
+static struct snapshot *read_snapshot(struct http *h, const struct lyd_node *op,
+                                      const struct candidate *c)
 {
     struct config_edit from = {.revision = given(op, "revision"), .file = is_true(op, "file")};
     struct snapshot *held = snapshot_ref(snapshot_of(c)), *read = NULL;

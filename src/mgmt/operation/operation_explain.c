@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operation_explain.c - the operation explain: what would happen to this packet
 //
-// The packet is a frame that was given byte by byte, or one made of what is said about it. The forwarder's dry run takes
-// microseconds and is done here, on control's thread; telling it waits for rib_manager.
+// The packet is a frame that was given byte by byte, or one made of what is said about it. The
+// forwarder's dry run takes microseconds and is done here, on control's thread; telling it waits
+// for rib_manager.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@
 
 static passage_explain *explain; // the forwarder's; NULL: there is none here
 
-void operation_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p))
+void operation_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n,
+                                     struct passage *p))
 {
     explain = fn;
 }
@@ -48,7 +50,8 @@ static bool is_true(const struct lyd_node *op, const char *leaf)
 
 static int digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) - 'a' + 10; // the schema lets nothing else pass
+    return c >= '0' && c <= '9' ? c - '0'
+                                : (c | 32) - 'a' + 10; // the schema lets nothing else pass
 }
 
 static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
@@ -61,19 +64,24 @@ static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
 }
 
 // What is not said: UDP like a traceroute's, TTL 64, from a host of no name to the interface's MAC.
-static bool spec_of(struct http *h, const struct lyd_node *op, const struct iface *iface, struct packet_spec *s)
+static bool spec_of(struct http *h, const struct lyd_node *op, const struct iface *iface,
+                    struct packet_spec *s)
 {
-    const char *protocol = operation_input(op, "protocol"), *mac = operation_input(op, "destination-mac");
+    const char *protocol = operation_input(op, "protocol"),
+               *mac = operation_input(op, "destination-mac");
 
     *s = (struct packet_spec){.src_mac = {2, 0, 0, 0, 0, 1}};
-    if (ip_parse(operation_input(op, "source"), &s->src) || ip_parse(operation_input(op, "destination"), &s->dst) ||
-        s->src.family != s->dst.family) {
-        http_refuse(h, 400, "invalid-value", "expected a source and a destination address of the same family, or a frame");
+    if (ip_parse(operation_input(op, "source"), &s->src) ||
+        ip_parse(operation_input(op, "destination"), &s->dst) || s->src.family != s->dst.family) {
+        http_refuse(h, 400, "invalid-value",
+                    "expected a source and a destination address of the same family, or a frame");
         return false;
     }
     int number_of = explain_protocol(*protocol ? protocol : "udp", s->src.family);
     if (number_of < 0) {
-        http_refuse(h, 400, "invalid-value", "unknown protocol '%s': expected tcp, udp, icmp, … or a number up to 255", protocol);
+        http_refuse(h, 400, "invalid-value",
+                    "unknown protocol '%s': expected tcp, udp, icmp, … or a number up to 255",
+                    protocol);
         return false;
     }
     memcpy(s->dst_mac, iface->mac, 6);
@@ -85,7 +93,8 @@ static bool spec_of(struct http *h, const struct lyd_node *op, const struct ifac
     s->proto = (uint8_t)number_of;
     s->vlan = (uint16_t)number(op, "vlan", iface->vlan);
     s->outer_vlan = (uint16_t)number(op, "outer-vlan", iface->outer_vlan);
-    s->outer_tpid = iface->outer_vlan ? (uint16_t)((iface->tpid_be & 0xff) << 8 | iface->tpid_be >> 8) : 0x88a8;
+    s->outer_tpid =
+        iface->outer_vlan ? (uint16_t)((iface->tpid_be & 0xff) << 8 | iface->tpid_be >> 8) : 0x88a8;
     s->ttl = (uint8_t)number(op, "ttl", 64);
     s->tos = (uint8_t)number(op, "tos", 0);
     s->sport = (uint16_t)number(op, "source-port", 49152);
@@ -135,7 +144,8 @@ static void ask(struct http *h, const struct iface *iface, const uint8_t *frame,
     bug_on(!q->p);
     int r = run(iface, frame, n, q->p);
     if (r) {
-        http_refuse(h, 409, "resource-denied", "the stages could not be run: %s; try again", strerror(-r));
+        http_refuse(h, 409, "resource-denied", "the stages could not be run: %s; try again",
+                    strerror(-r));
         question_free(q);
         return;
     }
@@ -150,7 +160,8 @@ void operation_explain(struct http *h, const struct lyd_node *op)
     struct packet_spec spec;
 
     if (!iface || !explain) {
-        http_refuse(h, 404, "invalid-value", "there is no interface '%s'; 'show interface' lists them", name);
+        http_refuse(h, 404, "invalid-value",
+                    "there is no interface '%s'; 'show interface' lists them", name);
         return;
     }
     uint8_t *frame = malloc(EXPLAIN_FRAME_ROOM);
@@ -159,7 +170,8 @@ void operation_explain(struct http *h, const struct lyd_node *op)
     if (*bytes) {
         n = frame_of_bytes(bytes, frame);
         if (!n)
-            http_refuse(h, 400, "invalid-value", "the frame is longer than %u bytes", EXPLAIN_FRAME_ROOM);
+            http_refuse(h, 400, "invalid-value", "the frame is longer than %u bytes",
+                        EXPLAIN_FRAME_ROOM);
     } else if (spec_of(h, op, iface, &spec)) {
         n = explain_frame(&spec, frame);
     }

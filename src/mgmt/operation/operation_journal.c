@@ -32,7 +32,8 @@ static bool may_go_on(struct http *h, int result)
         http_reply(h, 200, NULL, NULL);
     else if (result == -ENODATA)
         http_refuse(h, 409, "operation-failed",
-                    "the journal is off (set journal size 64), or the kernel's table has not been read yet");
+                    "the journal is off (set journal size 64), or the kernel's table has not been "
+                    "read yet");
     else if (result)
         http_refuse_busy(h, "rib_manager", result);
     else
@@ -54,7 +55,8 @@ static struct asked *asked_new(struct http *h, const struct lyd_node *op, struct
 
     bug_on(!a);
     q->from_ns = now - ago_ns;
-    *a = (struct asked){h, wall_now_ns() - (ago_ms < wall_now_ns() / NS_PER_MS ? ago_ms * NS_PER_MS : ago_ns)};
+    *a = (struct asked){h, wall_now_ns() -
+                               (ago_ms < wall_now_ns() / NS_PER_MS ? ago_ms * NS_PER_MS : ago_ns)};
     return a;
 }
 
@@ -96,7 +98,8 @@ static void changes_answered(void *ctx, const struct journal_answer *a)
 void operation_route_changes(struct http *h, const struct lyd_node *op)
 {
     const char *prefix = operation_input(op, "prefix");
-    struct journal_query q = {.match = JOURNAL_ALL, .limit = (unsigned)strtoul(operation_input(op, "limit"), NULL, 10)};
+    struct journal_query q = {.match = JOURNAL_ALL,
+                              .limit = (unsigned)strtoul(operation_input(op, "limit"), NULL, 10)};
     struct asked *a;
 
     if (!read_vr(h, op, &q))
@@ -145,7 +148,8 @@ void operation_route_at(struct http *h, const struct lyd_node *op)
         return;
     }
     if (prefix_parse(*prefix ? prefix : address, &q.prefix, true)) {
-        http_refuse(h, 400, "invalid-value", "'address' is '%s', expected an address without a zone", address);
+        http_refuse(h, 400, "invalid-value",
+                    "'address' is '%s', expected an address without a zone", address);
         return;
     }
     q.family = q.prefix.family;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_port.c - operations on ports edit the configuration, as `configure` does with lines: so the running
-// configuration is always what runs
+// operation_port.c - operations on ports edit the configuration, as `configure` does with lines: so
+// the running configuration is always what runs
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ static void commit_text(struct http *h, struct text *t)
     struct config_result result = {0};
     struct lyd_node *candidate;
     struct errors e = {0};
-    int r = config_edited(config_running(), &(struct config_edit){.text = text_str(t)}, &candidate, &e);
+    int r =
+        config_edited(config_running(), &(struct config_edit){.text = text_str(t)}, &candidate, &e);
 
     if (!r)
         r = config_commit(candidate, &how, &result, &e);

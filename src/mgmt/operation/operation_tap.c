@@ -52,7 +52,8 @@ void operation_test_tap(struct http *h, const struct lyd_node *op)
     if (r == -ENOENT)
         http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
     else if (r)
-        http_refuse(h, 409, "in-use", "a test of TAPs is already running; try again in a few seconds");
+        http_refuse(h, 409, "in-use",
+                    "a test of TAPs is already running; try again in a few seconds");
     else {
         asker = h;
         step();

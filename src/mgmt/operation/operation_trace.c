@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operation_trace.c - the operation trace: what happens to real packets, told while it happens
 //
-//     filter compiled -> watch added, trace begun -> stream begun -> tick, tick … -> `count` told, time over, or client gone
+//     filter compiled -> watch added, trace begun -> stream begun -> tick, tick … -> `count` told,
+//     time over, or client gone
 //
-// One at a time. A tick takes the passages that forwarders have written since and tells them one after the other
-// (passage_tell.h), which asks rib_manager; while the client has too much to read it waits. What is traced is bounded by
-// `count` from the start, so nothing grows and nothing is missed.
+// One at a time. A tick takes the passages that forwarders have written since and tells them one
+// after the other (passage_tell.h), which asks rib_manager; while the client has too much to read
+// it waits. What is traced is bounded by `count` from the start, so nothing grows and nothing is
+// missed.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <rte_cycles.h>
@@ -44,7 +46,8 @@ static struct session {
 static void session_free(struct session *s)
 {
     if (s->watch >= 0) {
-        log_notice("trace: ended: interface=%s%s told=%u", s->spec.port, s->spec.interface, s->told);
+        log_notice("trace: ended: interface=%s%s told=%u", s->spec.port, s->spec.interface,
+                   s->told);
         trace_end();
         watch_manager_del((unsigned)s->watch);
     }
@@ -61,7 +64,8 @@ static void write_time(struct jwrite *j, uint64_t tsc)
     struct timespec t;
     struct tm date;
     char text[64];
-    int64_t age_ns = (int64_t)((double)(int64_t)(rte_rdtsc() - tsc) * 1e9 / (double)rte_get_tsc_hz());
+    int64_t age_ns =
+        (int64_t)((double)(int64_t)(rte_rdtsc() - tsc) * 1e9 / (double)rte_get_tsc_hz());
 
     clock_gettime(CLOCK_REALTIME, &t);
     uint64_t ns = (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (uint64_t)age_ns;
@@ -163,8 +167,8 @@ static void refuse(struct session *s, const char *why)
 
 static void stream_begin(struct session *s)
 {
-    log_notice("trace: begun: interface=%s%s count=%u filter=%s by=%s", s->spec.port, s->spec.interface, s->count,
-               LOG_VALUE(s->filter), LOG_VALUE(http_peer(s->http)));
+    log_notice("trace: begun: interface=%s%s count=%u filter=%s by=%s", s->spec.port,
+               s->spec.interface, s->count, LOG_VALUE(s->filter), LOG_VALUE(http_peer(s->http)));
     s->until_ns = clock_now_ns() + s->seconds * NS_PER_SECOND;
     http_stream_begin(s->http, HTTP_JSON, on_room, on_gone, s);
     output_begin(&s->out, &s->block);
@@ -185,7 +189,8 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         return;
     }
     if (s->filter[0] && !f) {
-        http_refuse(s->http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)", s->filter, why);
+        http_refuse(s->http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)", s->filter,
+                    why);
         session_free(s);
         return;
     }
@@ -219,7 +224,8 @@ void operation_trace(struct http *h, const struct lyd_node *op)
     const struct iface *i = iface_find_name(name);
 
     if (!i) {
-        http_refuse(h, 404, "invalid-value", "there is no interface '%s'; 'show interface' lists them", name);
+        http_refuse(h, 404, "invalid-value",
+                    "there is no interface '%s'; 'show interface' lists them", name);
         return;
     }
     if (session) {

@@ -6,8 +6,17 @@
 #include <string.h>
 
 enum { BLOCK_SECTION = 0x0a0d0d0a, BLOCK_INTERFACE = 1, BLOCK_PACKET = 6 };
-enum { OPTION_END = 0, OPTION_COMMENT = 1, SECTION_APPLICATION = 4, INTERFACE_NAME = 2, INTERFACE_DESCRIPTION = 3,
-       INTERFACE_TIME = 9, INTERFACE_FILTER = 11, PACKET_FLAGS = 2, PACKET_MISSED = 4 };
+enum {
+    OPTION_END = 0,
+    OPTION_COMMENT = 1,
+    SECTION_APPLICATION = 4,
+    INTERFACE_NAME = 2,
+    INTERFACE_DESCRIPTION = 3,
+    INTERFACE_TIME = 9,
+    INTERFACE_FILTER = 11,
+    PACKET_FLAGS = 2,
+    PACKET_MISSED = 4
+};
 
 #define MAGIC 0x1a2b3c4du
 #define LINK_ETHERNET 1
@@ -74,7 +83,8 @@ void pcapng_begin(struct text *t, const char *application)
     block_end(t, at, true);
 }
 
-void pcapng_interface(struct text *t, const char *name, const char *description, const char *filter, uint32_t snap)
+void pcapng_interface(struct text *t, const char *name, const char *description, const char *filter,
+                      uint32_t snap)
 {
     size_t at = block_begin(t, BLOCK_INTERFACE);
     uint16_t link[2] = {LINK_ETHERNET, 0};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pcapng.h - frames as a pcapng file (draft-ietf-opsawg-pcapng), into a text
 //
-// DPDK 22.11's rte_pcapng knows no comments, one interface for each port only, and waits for a file to take what it writes; so
-// the three blocks a capture needs are made here. Byte order is this machine's, as the format allows. Any thread; no state.
+// DPDK 22.11's rte_pcapng knows no comments, one interface for each port only, and waits for a file
+// to take what it writes; so the three blocks a capture needs are made here. Byte order is this
+// machine's, as the format allows. Any thread; no state.
 #ifndef OPERATION_PCAPNG_H
 #define OPERATION_PCAPNG_H
 
@@ -23,8 +24,8 @@ struct pcapng_packet {
 };
 
 void pcapng_begin(struct text *t, const char *application);
-void pcapng_interface(struct text *t, const char *name, const char *description, const char *filter /* "" = none */,
-                      uint32_t snap);
+void pcapng_interface(struct text *t, const char *name, const char *description,
+                      const char *filter /* "" = none */, uint32_t snap);
 void pcapng_packet(struct text *t, const struct pcapng_packet *p);
 
 #endif

@@ -63,7 +63,8 @@ static void write_tokens(const char *admin)
 }
 
 // A certificate for `name`, with `other` as alternative name, signed by `by` (NULL: by itself).
-static X509 *make_certificate(EVP_PKEY *k, const char *name, const char *other, X509 *by, EVP_PKEY *by_key)
+static X509 *make_certificate(EVP_PKEY *k, const char *name, const char *other, X509 *by,
+                              EVP_PKEY *by_key)
 {
     X509 *x = X509_new();
     X509V3_CTX ctx;
@@ -73,10 +74,12 @@ static X509 *make_certificate(EVP_PKEY *k, const char *name, const char *other, 
     X509_gmtime_adj(X509_getm_notBefore(x), -3600);
     X509_gmtime_adj(X509_getm_notAfter(x), 86400);
     X509_set_pubkey(x, k);
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC, (const uint8_t *)name, -1, -1, 0);
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC, (const uint8_t *)name,
+                               -1, -1, 0);
     X509_set_issuer_name(x, X509_get_subject_name(by ? by : x));
     X509V3_set_ctx(&ctx, by ? by : x, x, NULL, NULL, 0);
-    X509_EXTENSION *e = X509V3_EXT_conf_nid(NULL, &ctx, NID_basic_constraints, by ? "CA:FALSE" : "critical,CA:TRUE");
+    X509_EXTENSION *e = X509V3_EXT_conf_nid(NULL, &ctx, NID_basic_constraints,
+                                            by ? "CA:FALSE" : "critical,CA:TRUE");
     X509_add_ext(x, e, -1);
     X509_EXTENSION_free(e);
     if (other) {
@@ -199,7 +202,9 @@ static unsigned free_port(void)
 
 static int tcp_connect(void)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in sa = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (connect(fd, (struct sockaddr *)&sa, sizeof sa)) {
@@ -210,12 +215,15 @@ static int tcp_connect(void)
     return fd;
 }
 
-static void format_request(struct text *t, const char *method, const char *target, const char *token, const char *body)
+static void format_request(struct text *t, const char *method, const char *target,
+                           const char *token, const char *body)
 {
     text_printf(t, "%s %s HTTP/1.1\r\nHost: k\r\nConnection: close\r\n", method, target);
     if (token)
-        text_printf(t, "Authorization: %s%s\r\n", strncmp(token, "Basic ", 6) ? "Bearer " : "", token);
-    text_printf(t, "Content-Type: application/yang-data+json\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+        text_printf(t, "Authorization: %s%s\r\n", strncmp(token, "Basic ", 6) ? "Bearer " : "",
+                    token);
+    text_printf(t, "Content-Type: application/yang-data+json\r\nContent-Length: %zu\r\n\r\n%s",
+                strlen(body), body);
 }
 
 // Status of the answer; 0: the connection ended without one.
@@ -244,7 +252,8 @@ static int ask_tls(const char *method, const char *target, const char *token, co
     char buf[4096];
 
     if (pem)
-        assert_true(SSL_use_certificate_file(s, pem, SSL_FILETYPE_PEM) == 1 && SSL_use_PrivateKey_file(s, pem, SSL_FILETYPE_PEM) == 1);
+        assert_true(SSL_use_certificate_file(s, pem, SSL_FILETYPE_PEM) == 1 &&
+                    SSL_use_PrivateKey_file(s, pem, SSL_FILETYPE_PEM) == 1);
     SSL_CTX_load_verify_locations(c, ca, NULL);
     SSL_set_verify(s, SSL_VERIFY_PEER, NULL);
     SSL_set1_host(s, "127.0.0.1");
@@ -261,7 +270,8 @@ static int ask_tls(const char *method, const char *target, const char *token, co
             if (r > 0)
                 text_append(&got, buf, (size_t)r);
         }
-        if (r <= 0 && SSL_get_error(s, r) != SSL_ERROR_WANT_READ && SSL_get_error(s, r) != SSL_ERROR_WANT_WRITE)
+        if (r <= 0 && SSL_get_error(s, r) != SSL_ERROR_WANT_READ &&
+            SSL_get_error(s, r) != SSL_ERROR_WANT_WRITE)
             break;
         if (r <= 0)
             usleep(200);
@@ -305,7 +315,8 @@ static void a_user_may_what_its_groups_may(void **state)
     assert_int_equal(access_of_user(1234, staff, 2), ACCESS_NONE);
 }
 
-// As a user of the groups asks: in a process of its own. Returns the status, or 0: not even a connection.
+// As a user of the groups asks: in a process of its own. Returns the status, or 0: not even a
+// connection.
 static int ask_as(uid_t uid, gid_t gid, const char *request)
 {
     pid_t child = fork();
@@ -323,7 +334,8 @@ static int ask_as(uid_t uid, gid_t gid, const char *request)
         strcpy((char *)&sa + 2, sock);
         if (connect(fd, (struct sockaddr *)&sa, 110))
             _exit(0);
-        text_printf(&t, "%s HTTP/1.1\r\nHost: k\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", request);
+        text_printf(&t, "%s HTTP/1.1\r\nHost: k\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+                    request);
         if (write(fd, t.s, t.n) > 0 && read(fd, buf, sizeof buf - 1) > 0)
             sscanf(buf, "HTTP/1.1 %d", &code);
         _exit(code / 10);
@@ -364,7 +376,8 @@ static const char *opened_by(uid_t uid, gid_t gid, const char *sudo_user)
     static char name[80];
     char request[256];
 
-    snprintf(request, sizeof request, "POST /restconf/operations/kamuee:session-open HTTP/1.1\r\n%s: %s\r\nRest:",
+    snprintf(request, sizeof request,
+             "POST /restconf/operations/kamuee:session-open HTTP/1.1\r\n%s: %s\r\nRest:",
              ACCESS_SUDO_HEADER, sudo_user);
     assert_int_equal(ask_as(uid, gid, request), 200);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/configuration", NULL), 200);
@@ -403,7 +416,9 @@ static void who_came_by_sudo_is_named_and_only_root_is_believed(void **state)
 static void listen_plain(void)
 {
     port = free_port();
-    assert_int_equal(configure("set api tokens %s\nset api listen 127.0.0.1 port %u tls false", tokens, port), 200);
+    assert_int_equal(
+        configure("set api tokens %s\nset api listen 127.0.0.1 port %u tls false", tokens, port),
+        200);
 }
 
 static void a_token_may_what_its_role_may(void **state)
@@ -454,7 +469,8 @@ static void who_guesses_tokens_has_to_wait(void **state)
     assert_true(client_read(loop, proved, &reply));
     assert_int_equal(reply.status, 200);
     for (unsigned i = 0; i < GUESSES_MAX; i++)
-        assert_int_equal(ask_tcp("GET", MTU, i & 1 ? "guess" : "Basic cmVhZGVyOnJ1bm5lcg==", ""), 401);
+        assert_int_equal(ask_tcp("GET", MTU, i & 1 ? "guess" : "Basic cmVhZGVyOnJ1bm5lcg==", ""),
+                         401);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429); // it is not even looked at
         assert_has(reply.head.s, "Retry-After: 10");
@@ -499,7 +515,8 @@ static void what_cannot_be_is_refused(void **state)
     socklen_t n = sizeof sa;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-    assert_int_equal(configure("set api listen 192.0.2.1 tls false\nset api tokens %s", tokens), 400);
+    assert_int_equal(configure("set api listen 192.0.2.1 tls false\nset api tokens %s", tokens),
+                     400);
     assert_said("expected a loopback address such as 127.0.0.1, or TLS");
     assert_int_equal(configure("set api listen 192.0.2.1"), 400);
     assert_said("TLS needs a certificate and its key");
@@ -507,10 +524,16 @@ static void what_cannot_be_is_refused(void **state)
     assert_said("clients have no way to authenticate: set api tokens FILE");
     assert_int_equal(configure("set api listen 127.0.0.1 tls false\nset api tokens /nowhere"), 409);
     assert_said("/nowhere: cannot be read: No such file or directory");
-    assert_int_equal(configure("set api listen 127.0.0.1\nset api tls certificate %s key %s\nset api tokens %s", tokens, key, tokens), 409);
+    assert_int_equal(
+        configure("set api listen 127.0.0.1\nset api tls certificate %s key %s\nset api tokens %s",
+                  tokens, key, tokens),
+        409);
     assert_said("cannot be used");
-    bug_on(bind(fd, (struct sockaddr *)&sa, n) || listen(fd, 1) || getsockname(fd, (struct sockaddr *)&sa, &n));
-    assert_int_equal(configure("set api tokens %s\nset api listen 127.0.0.1 port %u tls false", tokens, ntohs(sa.sin_port)), 409);
+    bug_on(bind(fd, (struct sockaddr *)&sa, n) || listen(fd, 1) ||
+           getsockname(fd, (struct sockaddr *)&sa, &n));
+    assert_int_equal(configure("set api tokens %s\nset api listen 127.0.0.1 port %u tls false",
+                               tokens, ntohs(sa.sin_port)),
+                     409);
     assert_said("use another port");
     assert_null(strstr(running_text(), "api"));
     close(fd);
@@ -519,7 +542,8 @@ static void what_cannot_be_is_refused(void **state)
 static void who_closes_his_own_listener_gets_an_answer(void **state)
 {
     listen_plain();
-    assert_int_equal(ask_tcp("DELETE", "/restconf/data/kamuee:api/listen=127.0.0.1", "boss", ""), 204);
+    assert_int_equal(ask_tcp("DELETE", "/restconf/data/kamuee:api/listen=127.0.0.1", "boss", ""),
+                     204);
     for (unsigned i = 0; i < 1500; i++) {
         event_base_loop(loop, EVLOOP_NONBLOCK);
         usleep(1000);
@@ -562,15 +586,18 @@ static void a_large_body_by_tcp_is_refused(void **state)
 static void listen_tls(const char *more)
 {
     port = free_port();
-    assert_int_equal(configure("set api tls certificate %s key %s client-ca %s\nset api listen 127.0.0.1 port %u%s", certificate,
-                               key, ca, port, more),
-                     200);
+    assert_int_equal(
+        configure(
+            "set api tls certificate %s key %s client-ca %s\nset api listen 127.0.0.1 port %u%s",
+            certificate, key, ca, port, more),
+        200);
 }
 
 static void a_certificate_may_what_its_name_may(void **state)
 {
     listen_tls("");
-    assert_int_equal(ask_tls("GET", MTU, NULL, NULL), 0); // no certificate, no tokens: not even an answer
+    assert_int_equal(ask_tls("GET", MTU, NULL, NULL),
+                     0); // no certificate, no tokens: not even an answer
     assert_int_equal(ask_tls("GET", MTU, NULL, client_pem), 403);
     assert_said("certificate machine 7 has no role");
     assert_int_equal(configure("set api client noc.example.net role operator"), 200);

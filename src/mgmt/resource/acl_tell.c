@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_tell.c - see acl_tell.h
 //
-// Five times a second, at most LINES_A_LOOK packets: what more came waits in the ring, and what finds that full is lost; how
-// many, the log says. A list that was taken away meanwhile is still told by its name while nobody else has its id.
+// Five times a second, at most LINES_A_LOOK packets: what more came waits in the ring, and what
+// finds that full is lost; how many, the log says. A list that was taken away meanwhile is still
+// told by its name while nobody else has its id.
 #include "resource/acl_tell.h"
 
 #include <event2/event.h>
@@ -26,7 +27,8 @@ static uint64_t told_lost;
 
 static void tell(const struct acl_log_entry *e)
 {
-    const char *acl = acl_table[e->list].name, *iface = iface_get(e->iface)->name, *way = e->out ? "out" : "in";
+    const char *acl = acl_table[e->list].name, *iface = iface_get(e->iface)->name,
+               *way = e->out ? "out" : "in";
     struct ip_addr src = {.family = e->family}, dst = {.family = e->family};
     char from[IP_TEXT_MAX], to[IP_TEXT_MAX];
 
@@ -34,14 +36,18 @@ static void tell(const struct acl_log_entry *e)
     memcpy(dst.b, e->key.dst, 16);
     ip_format(&src, from);
     ip_format(&dst, to);
-    log_notice("acl: match: acl=%s rule=%u action=%s direction=%s interface=%s protocol=%u source=%s source-port=%u destination=%s "
-               "destination-port=%u length=%u", acl, e->rule, acl_verb_name[e->verb], way, iface, e->key.l4.proto, from, e->key.l4.sport,
-               to, e->key.l4.dport, e->len);
+    log_notice("acl: match: acl=%s rule=%u action=%s direction=%s interface=%s protocol=%u "
+               "source=%s source-port=%u destination=%s "
+               "destination-port=%u length=%u",
+               acl, e->rule, acl_verb_name[e->verb], way, iface, e->key.l4.proto, from,
+               e->key.l4.sport, to, e->key.l4.dport, e->len);
     if (event_wanted())
-        event_publish("acl-match", json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "acl", acl, "rule", (int)e->rule,
-                                             "action", acl_verb_name[e->verb], "direction", way, "interface", iface, "source", from,
-                                             "destination", to, "protocol", e->key.l4.proto, "source-port", e->key.l4.sport,
-                                             "destination-port", e->key.l4.dport, "length", e->len));
+        event_publish("acl-match",
+                      json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "acl",
+                                acl, "rule", (int)e->rule, "action", acl_verb_name[e->verb],
+                                "direction", way, "interface", iface, "source", from, "destination",
+                                to, "protocol", e->key.l4.proto, "source-port", e->key.l4.sport,
+                                "destination-port", e->key.l4.dport, "length", e->len));
 }
 
 void acl_tell_now(void)
@@ -54,7 +60,9 @@ void acl_tell_now(void)
         tell(&e[i]);
     if (lost == told_lost)
         return;
-    log_warning("acl: more matches than can be logged: lost=%" PRIu64 "; make the rules log less ('log every N': one packet in N)", lost - told_lost);
+    log_warning("acl: more matches than can be logged: lost=%" PRIu64
+                "; make the rules log less ('log every N': one packet in N)",
+                lost - told_lost);
     told_lost = lost;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_tell.h - packets that access lists log become lines of the log and events (table/acl_log.h); control role
+// acl_tell.h - packets that access lists log become lines of the log and events (table/acl_log.h);
+// control role
 #ifndef MGMT_ACL_TELL_H
 #define MGMT_ACL_TELL_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_test.c - access lists as a client of RESTCONF sees them: commits that acl_manager refuses; packets that are logged
+// acl_test.c - access lists as a client of RESTCONF sees them: commits that acl_manager refuses;
+// packets that are logged
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,9 @@
 #include "table/acl_log.h"
 
 #define CONFIGURE "/restconf/operations/kamuee:configure"
-#define EDGE "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\",\"set acl edge rule 10 deny ip\",\"set interface p0 acl in edge\"]}}"
+#define EDGE                                                                                       \
+    "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\",\"set acl edge rule 10 deny "           \
+    "ip\",\"set interface p0 acl in edge\"]}}"
 
 static void state_of_all(struct text *t)
 {
@@ -35,8 +38,10 @@ static void state_of_all(struct text *t)
 static void refused_commit_says_why_and_changes_nothing(void **state)
 {
     static const char *const reasons[] = {
-        "acl edge: needs about 310 MiB, and 120 of the 256 MiB for access lists and address sets are in use; 'set acl-limit memory 430' would do",
-        "acl edge: building 4000000 rules takes about 80 s, more than the 60 s of 'set acl-limit build-time'",
+        "acl edge: needs about 310 MiB, and 120 of the 256 MiB for access lists and address sets "
+        "are in use; 'set acl-limit memory 430' would do",
+        "acl edge: building 4000000 rules takes about 80 s, more than the 60 s of 'set acl-limit "
+        "build-time'",
     };
     struct text before = {0}, after = {0};
     char *running = strdup(running_text());
@@ -86,7 +91,12 @@ static void log_packets(unsigned n, uint8_t family)
     static const uint8_t src4[16] = {10, 0, 0, 1}, src6[16] = {0x20, 1, 0xd, 0xb8, [15] = 1};
 
     for (unsigned i = 0; i < n; i++) {
-        struct acl_log_entry e = {.rule = 100 + i, .list = 1, .iface = 1, .len = 60, .family = family, .verb = ACL_REJECT};
+        struct acl_log_entry e = {.rule = 100 + i,
+                                  .list = 1,
+                                  .iface = 1,
+                                  .len = 60,
+                                  .family = family,
+                                  .verb = ACL_REJECT};
 
         e.key.l4 = (struct acl_key_l4){.sport = 1024, .dport = 443, .proto = 6};
         memcpy(e.key.src, family == IP4 ? src4 : src6, 16);
@@ -97,7 +107,8 @@ static void log_packets(unsigned n, uint8_t family)
 
 static void logged_packets_become_events(void **state)
 {
-    static const char hello[] = "GET /restconf/streams/events?filter=%2Fkamuee%3Aacl-match HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n";
+    static const char hello[] = "GET /restconf/streams/events?filter=%2Fkamuee%3Aacl-match "
+                                "HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n";
     struct text heard = {0};
     struct acl_log_entry e;
     int fd = client_connect(sock);
@@ -108,9 +119,12 @@ static void logged_packets_become_events(void **state)
     log_packets(1, IP6);
     acl_tell_now();
     hear(fd, &heard, "2001:db8::1");
-    assert_has(heard.s, "\"acl\":\"edge\",\"rule\":100,\"action\":\"reject\",\"direction\":\"in\",\"interface\":\"p0\",\"source\":\"10.0.0.1\","
-                        "\"destination\":\"10.0.0.1\",\"protocol\":6,\"source-port\":1024,\"destination-port\":443,\"length\":60");
-    // What the ring has no room for is lost and counted; of the rest a bounded number is told at a time.
+    assert_has(heard.s, "\"acl\":\"edge\",\"rule\":100,\"action\":\"reject\",\"direction\":\"in\","
+                        "\"interface\":\"p0\",\"source\":\"10.0.0.1\","
+                        "\"destination\":\"10.0.0.1\",\"protocol\":6,\"source-port\":1024,"
+                        "\"destination-port\":443,\"length\":60");
+    // What the ring has no room for is lost and counted; of the rest a bounded number is told at a
+    // time.
     uint64_t lost = acl_log_lost;
     log_packets(100, IP4);
     assert_int_equal(acl_log_lost - lost, 100 - 63);
@@ -133,7 +147,8 @@ static int set_up(void **state)
 
     assert_int_equal(acl_table_init(), 0);
     snprintf(acl_table[1].name, sizeof acl_table[1].name, "edge");
-    acl_log_ring = aligned_alloc(64, (size_t)rte_ring_get_memsize_elem(sizeof(struct acl_log_entry), 64));
+    acl_log_ring =
+        aligned_alloc(64, (size_t)rte_ring_get_memsize_elem(sizeof(struct acl_log_entry), 64));
     assert_non_null(acl_log_ring);
     assert_int_equal(rte_ring_init(acl_log_ring, "test", 64, RING_F_SC_DEQ), 0);
     return r;

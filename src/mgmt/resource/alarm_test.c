@@ -64,7 +64,8 @@ static void between_the_limits_an_alarm_stays_as_it_is(void **state)
     static const struct {
         uint64_t value;
         bool raised;
-    } row[] = {{94, false}, {95, true}, {91, true}, {99, true}, {90, false}, {94, false}, {96, true}, {99, true}, {0, false}};
+    } row[] = {{94, false}, {95, true}, {91, true}, {99, true}, {90, false},
+               {94, false}, {96, true}, {99, true}, {0, false}};
     unsigned n_past = 0;
 
     alarm_init();
@@ -144,14 +145,17 @@ static void a_window_counts_what_grew_lately(void **state)
 {
     struct window w = {.span_s = 60};
 
-    assert_int_equal(window_grown(&w, 1000, 500 * NS_PER_SECOND), 0); // what was before does not count
+    assert_int_equal(window_grown(&w, 1000, 500 * NS_PER_SECOND),
+                     0); // what was before does not count
     assert_int_equal(window_grown(&w, 1005, 501 * NS_PER_SECOND), 5);
     assert_int_equal(window_grown(&w, 1007, 530 * NS_PER_SECOND), 7);
     assert_int_equal(window_grown(&w, 1007, 559 * NS_PER_SECOND), 7);
     assert_int_equal(window_grown(&w, 1007, 562 * NS_PER_SECOND), 2);
     assert_int_equal(window_grown(&w, 1007, 592 * NS_PER_SECOND), 0);
-    assert_int_equal(window_grown(&w, 1107, 10000 * NS_PER_SECOND), 100); // looked at late: it grew since the last look
-    assert_int_equal(window_grown(&(struct window){.span_s = 3600}, 7, 5 * NS_PER_SECOND), 0); // soon after the machine's start
+    assert_int_equal(window_grown(&w, 1107, 10000 * NS_PER_SECOND),
+                     100); // looked at late: it grew since the last look
+    assert_int_equal(window_grown(&(struct window){.span_s = 3600}, 7, 5 * NS_PER_SECOND),
+                     0); // soon after the machine's start
     assert_int_equal(window_grown(&w, 3, 10001 * NS_PER_SECOND), 0);      // counted from new
 }
 
@@ -311,7 +315,8 @@ static void a_rib_manager_that_does_not_answer_raises_stall(void **state)
 
 static void a_full_table_raises_table(void **state)
 {
-    static const char request[] = "{\"kamuee:input\":{\"line\":[\"set alarm table raise 1 clear 0\"]}}";
+    static const char request[] =
+        "{\"kamuee:input\":{\"line\":[\"set alarm table raise 1 clear 0\"]}}";
 
     seconds_pass(1);
     assert_false(is_raised(ALARM_TABLE));
@@ -340,7 +345,8 @@ static void lost_announcements_raise_netlink_overrun_for_ten_minutes(void **stat
     fake_rib_overruns = 1;
     seconds_pass(15);
     assert_int_equal(alarm_active(ALARM_NETLINK_OVERRUN), 1);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=netlink-overrun,default", NULL), 200);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=netlink-overrun,default", NULL),
+                     200);
     assert_said("1 overruns in ten minutes");
     now_s += 500;
     seconds_pass(15);
@@ -365,14 +371,17 @@ static void expect_bgp(const char *minimum)
 {
     char request[160];
 
-    snprintf(request, sizeof request, "{\"kamuee:input\":{\"line\":[\"set routing-daemon default bgp minimum-routes %s\"]}}", minimum);
+    snprintf(request, sizeof request,
+             "{\"kamuee:input\":{\"line\":[\"set routing-daemon default bgp minimum-routes %s\"]}}",
+             minimum);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", request), 200);
 }
 
 static void expect_nothing(void)
 {
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
-                         "{\"kamuee:input\":{\"line\":[\"delete routing-daemon default bgp\"]}}"), 200);
+                         "{\"kamuee:input\":{\"line\":[\"delete routing-daemon default bgp\"]}}"),
+                     200);
 }
 
 static void too_few_routes_raise_routing_daemon(void **state)
@@ -389,7 +398,8 @@ static void too_few_routes_raise_routing_daemon(void **state)
     assert_false(is_raised(ALARM_ROUTING_DAEMON)); // it may be starting again
     seconds_pass(12);
     assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20bgp", NULL), 200);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20bgp", NULL), 200);
     fake_rib_bgp = 900000;
     seconds_pass(11);
     assert_false(is_raised(ALARM_ROUTING_DAEMON));
@@ -413,7 +423,9 @@ static void a_daemon_that_ended_or_hangs_raises_routing_daemon(void **state)
     fake_readers = 0; // its socket went with it, its routes stay
     seconds_pass(32);
     assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20netlink", NULL), 200);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20netlink", NULL),
+        200);
     fake_readers = 1;
     seconds_pass(1);
     assert_false(is_raised(ALARM_ROUTING_DAEMON));
@@ -434,7 +446,8 @@ static void what_linux_has_and_we_do_not_follow_raises_kernel_state(void **state
     kernel_state_set("red", "namespace", "it was deleted");
     seconds_pass(1);
     assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 2);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=kernel-state,p0%20master", NULL), 200);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=kernel-state,p0%20master", NULL),
+                     200);
     kernel_state_set("p0", "master", NULL);
     seconds_pass(1);
     assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 1);

@@ -43,11 +43,12 @@ static void tell_missed(uint64_t n)
         event_publish("events-missed", json_pack("{s:o}", "count", json_sprintf("%" PRIu64, n)));
 }
 
-// --- links, members of LAGs, neighbors --------------------------------------------------------------------------
+// --- links, members of LAGs, neighbors -----------------------------------------------------------
 
 static void on_link(const char *port, bool up)
 {
-    event_publish("link-change", json_pack("{s:s, s:s}", "port", port, "status", up ? "up" : "down"));
+    event_publish("link-change",
+                  json_pack("{s:s, s:s}", "port", port, "status", up ? "up" : "down"));
 }
 
 static void on_member(const char *lag, const char *port, const char *status, const char *reason)
@@ -61,7 +62,8 @@ static void on_member(const char *lag, const char *port, const char *status, con
 
 static void tell_neighbor(const struct neigh_news *n)
 {
-    static const char *const status[] = {[NEIGH_RESOLVED] = "resolved", [NEIGH_FAILED] = "failed", [NEIGH_GONE] = "gone"};
+    static const char *const status[] = {
+        [NEIGH_RESOLVED] = "resolved", [NEIGH_FAILED] = "failed", [NEIGH_GONE] = "gone"};
     struct text t = {0};
     struct jwrite j = {.t = &t};
 
@@ -105,7 +107,8 @@ static void routes_answered(void *ctx, const struct journal_answer *a)
 
 static void look_now(evutil_socket_t fd, short what, void *arg)
 {
-    const struct journal_query q = {.vr = -1, .match = JOURNAL_ALL, .limit = ROUTES_A_LOOK, .from = next_record};
+    const struct journal_query q = {
+        .vr = -1, .match = JOURNAL_ALL, .limit = ROUTES_A_LOOK, .from = next_record};
     struct neigh_news n;
 
     while (neigh_feed_take(&n))

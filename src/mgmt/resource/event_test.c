@@ -26,7 +26,10 @@ static int listen_to(const char *query)
     struct text t = {0};
     int fd = client_connect(sock);
 
-    text_printf(&t, "GET /restconf/streams/events%s HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n", query);
+    text_printf(
+        &t,
+        "GET /restconf/streams/events%s HTTP/1.1\r\nHost: k\r\nAccept: text/event-stream\r\n\r\n",
+        query);
     client_send(loop, fd, t.s, t.n);
     text_free(&t);
     text_clear(&heard);
@@ -107,13 +110,16 @@ static void links_neighbors_routes_and_commits_are_told(void **state)
     fake_link("p0", false);
     hear(fd, "{\"port\":\"p0\",\"status\":\"down\"}");
     fake_member("p1", "active", "");
-    hear(fd, "\"kamuee:lag-member-change\":{\"lag\":\"lag0\",\"port\":\"p1\",\"status\":\"active\"}");
+    hear(fd,
+         "\"kamuee:lag-member-change\":{\"lag\":\"lag0\",\"port\":\"p1\",\"status\":\"active\"}");
     fake_member("p1", "inactive", "link down");
     hear(fd, "\"status\":\"inactive\",\"reason\":\"link down\"}");
-    hear(fd, "\"kamuee:neighbor-change\":{\"vr\":\"default\",\"interface\":\"p0\",\"address\":\"10.0.0.1\",\"status\":\"resolved\"");
+    hear(fd, "\"kamuee:neighbor-change\":{\"vr\":\"default\",\"interface\":\"p0\",\"address\":\"10."
+             "0.0.1\",\"status\":\"resolved\"");
     hear(fd, "\"kamuee:route-change\":{\"time\":");
     hear(fd, "\"kamuee:events-missed\":{\"count\":\"3\"}");
-    assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
+    assert_int_equal(
+        ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
     hear(fd, "\"change\":[\"set port p0 mtu 1400\"]");
     all_are_as_the_schema_says(7);
     leave(fd);
@@ -135,9 +141,11 @@ static void what_is_no_filter_is_refused(void **state)
     assert_int_equal(ask("GET", "/restconf/streams/events?filter=%5B%5B", NULL), 400);
     assert_said("'filter': syntax error at '[['");
     assert_said("/kamuee:link-change[port='p0']");
-    assert_int_equal(ask("GET", "/restconf/streams/events?start-time=2026-01-01T00%3A00%3A00Z", NULL), 400);
+    assert_int_equal(
+        ask("GET", "/restconf/streams/events?start-time=2026-01-01T00%3A00%3A00Z", NULL), 400);
     assert_int_equal(ask("POST", "/restconf/streams/events", NULL), 405);
-    assert_int_equal(ask("GET", "/restconf/data/ietf-restconf-monitoring:restconf-state", NULL), 200);
+    assert_int_equal(ask("GET", "/restconf/data/ietf-restconf-monitoring:restconf-state", NULL),
+                     200);
     assert_said("/restconf/streams/events");
     assert_false(event_wanted());
 }
@@ -147,12 +155,15 @@ static void no_filter_is_evaluated_as_xpath(void **state)
     static const struct {
         const char *filter, *says;
     } refused[] = {
-        {"%2Fkamuee%3Aroute-change%5B%2F%2F*%5Bcount(%2F%2F*)%3E99%5D%5D", "expected event names with tests"},
+        {"%2Fkamuee%3Aroute-change%5B%2F%2F*%5Bcount(%2F%2F*)%3E99%5D%5D",
+         "expected event names with tests"},
         {"%2F%2F*", "expected event names with tests"},
         {"%2Fkamuee%3Alink-change%5Bport!%3D'p0'%5D", "expected event names with tests"},
         {"%2Fkamuee%3Alink-change%5Bport%3D'p0'", "ends too early"},
-        {"%2Fkamuee%3Aalarm", "there is no event 'alarm', expected one of link-change, lag-member-change, neighbor-change"},
-        {"%2Fkamuee%3Alink-change%5Bprot%3D'p0'%5D", "has no leaf 'prot', expected one of port, status"},
+        {"%2Fkamuee%3Aalarm", "there is no event 'alarm', expected one of link-change, "
+                              "lag-member-change, neighbor-change"},
+        {"%2Fkamuee%3Alink-change%5Bprot%3D'p0'%5D",
+         "has no leaf 'prot', expected one of port, status"},
         {"%2Fkamuee%3Alink-change%5Bstatus%3D'dwn'%5D", "'status' is 'dwn', expected up or down"},
         {"%2Fkamuee%3Aroute-change%5Bfrom%3D''%5D", "has no leaf 'from'"},
     };
@@ -179,12 +190,14 @@ static void no_filter_is_evaluated_as_xpath(void **state)
 
 static void a_filter_of_several_events_and_leaves(void **state)
 {
-    int fd = start_listening("?filter=%2Fkamuee%3Aconfiguration-change%5Blines%3D%221%22%5D%20%7C%20"
-                             "%2Fkamuee%3Alink-change%5B%20port%20%3D'p1'%20and%20kamuee%3Astatus%3D%22up%22%5D");
+    int fd = start_listening(
+        "?filter=%2Fkamuee%3Aconfiguration-change%5Blines%3D%221%22%5D%20%7C%20"
+        "%2Fkamuee%3Alink-change%5B%20port%20%3D'p1'%20and%20kamuee%3Astatus%3D%22up%22%5D");
 
     fake_link("p0", true);
     fake_link("p1", false);
-    assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
+    assert_int_equal(
+        ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
     hear(fd, "set port p0 mtu 1400");
     fake_link("p1", true);
     hear(fd, "\"status\":\"up\"");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gate_test.c - raw bytes at the server's door: where requests end, whose bodies are read, what a peer may hold
+// gate_test.c - raw bytes at the server's door: where requests end, whose bodies are read, what a
+// peer may hold
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@
 
 static struct text got;
 
-// What comes back until `n` answers are there, the connection ends, or nothing comes any more; in `got`. Returns how many answers.
+// What comes back until `n` answers are there, the connection ends, or nothing comes any more; in
+// `got`. Returns how many answers.
 static unsigned hear(int fd, unsigned n)
 {
     unsigned answers = 0;
@@ -108,8 +110,10 @@ static void what_others_might_read_otherwise_is_refused(void **state)
         PUT_MTU "Transfer-Encoding: chunked\r\n\r\n13\r\n{\"kamuee:mtu\":1400}0\r\n\r\n",
         PUT_MTU "Transfer-Encoding: chunked\r\n\r\n13;x=\"\r\n{\"kamuee:mtu\":1400}\r\n0\r\n\r\n",
         PUT_MTU "Transfer-Encoding: chunked\r\n\r\n13\r\n{\"kamuee:mtu\":1400}\r\n0\r\nX: a\n\r\n",
-        PUT_MTU "Transfer-Encoding: chunked\r\n\r\n13\r\n{\"kamuee:mtu\":1400}\r\n0\r\n folded\r\n\r\n",
-        "PUT " MTU " HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n13\r\n{\"kamuee:mtu\":1400}\r\n0\r\n\r\n",
+        PUT_MTU
+        "Transfer-Encoding: chunked\r\n\r\n13\r\n{\"kamuee:mtu\":1400}\r\n0\r\n folded\r\n\r\n",
+        "PUT " MTU
+        " HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n13\r\n{\"kamuee:mtu\":1400}\r\n0\r\n\r\n",
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -139,9 +143,12 @@ static void a_body_is_never_the_next_request(void **state)
 
     for (unsigned i = 0; i < 6; i++) {
         text_clear(&t);
-        text_printf(&t, "%s " MTU " HTTP/1.1\r\nHost: k\r\nContent-Length: %zu\r\n\r\n%s" GET_MTU, methods[i], sizeof inner - 1, inner);
-        text_printf(&t, "%s " MTU " HTTP/1.1\r\nHost: k\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n%s\r\n0\r\n\r\n" GET_MTU, methods[i],
-                    sizeof inner - 1, inner);
+        text_printf(&t, "%s " MTU " HTTP/1.1\r\nHost: k\r\nContent-Length: %zu\r\n\r\n%s" GET_MTU,
+                    methods[i], sizeof inner - 1, inner);
+        text_printf(&t,
+                    "%s " MTU " HTTP/1.1\r\nHost: k\r\nTransfer-Encoding: "
+                              "chunked\r\n\r\n%zx\r\n%s\r\n0\r\n\r\n" GET_MTU,
+                    methods[i], sizeof inner - 1, inner);
         int fd = say(t.s, t.n);
         if (hear(fd, 5) != 4)
             fail_msg("%s\nis answered by %s", t.s, text_str(&got));
@@ -153,8 +160,10 @@ static void a_body_is_never_the_next_request(void **state)
 
 static void requests_in_any_pieces_are_answered_in_their_order(void **state)
 {
-    static const char all[] = GET_MTU PUT_MTU "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"kam\r\ne\r\nuee:mtu\":1400}\r\n0\r\nX: y\r\n\r\n" GET_MTU
-        PUT_MTU "Content-Length: 19\r\n\r\n{\"kamuee:mtu\":1500}" GET_MTU "DELETE " MTU " HTTP/1.1\r\nHost: k\r\n\r\n";
+    static const char all[] = GET_MTU PUT_MTU
+        "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"kam\r\ne\r\nuee:mtu\":1400}\r\n0\r\nX: "
+        "y\r\n\r\n" GET_MTU PUT_MTU "Content-Length: 19\r\n\r\n{\"kamuee:mtu\":1500}" GET_MTU
+        "DELETE " MTU " HTTP/1.1\r\nHost: k\r\n\r\n";
     static const size_t piece[] = {1, 2, 3, 7, 64, sizeof all};
 
     for (unsigned i = 0; i < sizeof piece / sizeof *piece; i++) {
@@ -163,11 +172,13 @@ static void requests_in_any_pieces_are_answered_in_their_order(void **state)
         assert_in_range(ask("PUT", MTU, "{\"kamuee:mtu\":9000}"), 201, 204);
         text_clear(&got);
         for (size_t at = 0; at < sizeof all - 1; at += piece[i]) {
-            client_send(loop, fd, all + at, at + piece[i] < sizeof all - 1 ? piece[i] : sizeof all - 1 - at);
+            client_send(loop, fd, all + at,
+                        at + piece[i] < sizeof all - 1 ? piece[i] : sizeof all - 1 - at);
             event_base_loop(loop, EVLOOP_NONBLOCK);
         }
         assert_int_equal(hear(fd, 6), 6);
-        const char *first = strstr(got.s, "\"kamuee:mtu\":9000"), *second = strstr(got.s, "\"kamuee:mtu\":1400"),
+        const char *first = strstr(got.s, "\"kamuee:mtu\":9000"),
+                   *second = strstr(got.s, "\"kamuee:mtu\":1400"),
                    *third = strstr(got.s, "\"kamuee:mtu\":1500");
         assert_true(first && first < second && second < third);
         close(fd);
@@ -191,8 +202,8 @@ static void a_header_without_an_end_is_refused(void **state)
 
 // --- whose bodies are read ----------------------------------------------------------------------
 
-// As a user of the group asks: in a process of its own, which sends `head`, waits for an answer, then sends `body` zero bytes and
-// GET_MTU. Returns both answers' statuses in `got`.
+// As a user of the group asks: in a process of its own, which sends `head`, waits for an answer,
+// then sends `body` zero bytes and GET_MTU. Returns both answers' statuses in `got`.
 static void ask_as_reader(gid_t gid, const char *head, size_t body)
 {
     int told[2], status;
@@ -249,17 +260,25 @@ static void a_body_that_the_role_forbids_is_refused_before_it_comes(void **state
     assert_int_equal(chmod(dir, 0755), 0);
     free(dir);
     gid_t staff = g->gr_gid;
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", "{\"kamuee:input\":{\"line\":[\"set api group read-only staff\"]}}"), 200);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
+                         "{\"kamuee:input\":{\"line\":[\"set api group read-only staff\"]}}"),
+                     200);
     static const char *const methods[] = {"PATCH", "PUT", "POST"};
     for (unsigned i = 0; i < 3; i++) {
         text_clear(&t);
-        text_printf(&t, "%s /restconf/data HTTP/1.1\r\nHost: k\r\nContent-Type: application/json\r\nContent-Length: %u\r\n\r\n", methods[i], 16u << 20);
+        text_printf(&t,
+                    "%s /restconf/data HTTP/1.1\r\nHost: k\r\nContent-Type: "
+                    "application/json\r\nContent-Length: %u\r\n\r\n",
+                    methods[i], 16u << 20);
         ask_as_reader(staff, t.s, 16u << 20);
         assert_has(got.s, " 403 ");
         assert_has(got.s, "has role read-only, but this needs role admin");
         assert_has(got.s, " 200 "); // and the connection goes on
     }
-    ask_as_reader(staff, "POST /restconf/operations/kamuee:configure HTTP/1.1\r\nHost: k\r\nContent-Length: 65536\r\n\r\n", 1 << 16);
+    ask_as_reader(staff,
+                  "POST /restconf/operations/kamuee:configure HTTP/1.1\r\nHost: "
+                  "k\r\nContent-Length: 65536\r\n\r\n",
+                  1 << 16);
     assert_has(got.s, " 403 ");
     text_free(&t);
 }

@@ -27,8 +27,10 @@ static void the_client_chooses_the_format(void **state)
         {"*/*", false},
         {"text/plain", false},
         {"application/openmetrics-text", true},
-        {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
-         "text/plain;version=0.0.4;q=0.5,*/*;q=0.1", true}, // Prometheus 2.42
+        {"application/openmetrics-text;version=1.0.0,application/"
+         "openmetrics-text;version=0.0.1;q=0.75,"
+         "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+         true}, // Prometheus 2.42
         {"text/plain;q=0.9, application/openmetrics-text; version=1.0.0; q=0.8", false},
         {"text/html, application/openmetrics-text;q=0", false},
         {"Application/OpenMetrics-Text ; q=0.3, text/*;q=0.2", true},
@@ -43,9 +45,19 @@ static void the_client_chooses_the_format(void **state)
 
 static void only_names_of_loopback_are_ours(void **state)
 {
-    static const char *const ours[] = {"localhost", "LOCALHOST:9108", "127.0.0.1:8080", "127.1.2.3", "[::1]", "[::1]:80"},
-                             *const others[] = {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8080", "[::1",
-                                                "::1", "[::2]:80", "128.0.0.1", "localhost:80@evil", "127.0.0.1:80/x", "[::1]x"};
+    static const char *const ours[] = {"localhost", "LOCALHOST:9108", "127.0.0.1:8080",
+                                       "127.1.2.3", "[::1]",          "[::1]:80"},
+                             *const others[] = {"",
+                                                "evil.example",
+                                                "localhost.evil.example",
+                                                "127.0.0.1.evil.example:8080",
+                                                "[::1",
+                                                "::1",
+                                                "[::2]:80",
+                                                "128.0.0.1",
+                                                "localhost:80@evil",
+                                                "127.0.0.1:80/x",
+                                                "[::1]x"};
 
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (!listen_host_is_ours(ours[i]))
@@ -65,9 +77,11 @@ static void labels_are_escaped_and_types_named(void **state)
     metric_family(&m, METRIC_GAUGE, "y", "", "Help.");
     metric_real(&m, -0.5, NULL);
     metric_end(&m);
-    assert_string_equal(m.text.s, "# TYPE kamuee_x_packets counter\n# UNIT kamuee_x_packets packets\n# HELP kamuee_x_packets Help.\n"
-                                  "kamuee_x_packets_total{a=\"q\\\"b\\\\n\\nz\"} 18446744073709551615\n"
-                                  "# TYPE kamuee_y gauge\n# HELP kamuee_y Help.\nkamuee_y -0.5\n# EOF\n");
+    assert_string_equal(m.text.s,
+                        "# TYPE kamuee_x_packets counter\n# UNIT kamuee_x_packets packets\n# HELP "
+                        "kamuee_x_packets Help.\n"
+                        "kamuee_x_packets_total{a=\"q\\\"b\\\\n\\nz\"} 18446744073709551615\n"
+                        "# TYPE kamuee_y gauge\n# HELP kamuee_y Help.\nkamuee_y -0.5\n# EOF\n");
     text_clear(&m.text);
     m.openmetrics = false;
     metric_family(&m, METRIC_COUNTER, "x_packets", "packets", "Help.");
@@ -75,19 +89,30 @@ static void labels_are_escaped_and_types_named(void **state)
     metric_family(&m, METRIC_INFO, "z", "", "Help.");
     metric_u64(&m, 1, "a", "b", NULL);
     metric_end(&m);
-    assert_string_equal(m.text.s, "# TYPE kamuee_x_packets_total counter\n# HELP kamuee_x_packets_total Help.\nkamuee_x_packets_total 1\n"
-                                  "# TYPE kamuee_z_info gauge\n# HELP kamuee_z_info Help.\nkamuee_z_info{a=\"b\"} 1\n");
+    assert_string_equal(
+        m.text.s,
+        "# TYPE kamuee_x_packets_total counter\n# HELP kamuee_x_packets_total "
+        "Help.\nkamuee_x_packets_total 1\n"
+        "# TYPE kamuee_z_info gauge\n# HELP kamuee_z_info Help.\nkamuee_z_info{a=\"b\"} 1\n");
     text_free(&m.text);
 }
 
 // A list of a rule of its own and a file, a set.
 static void lists_and_sets_have_metrics(void **state)
 {
-    struct acl_list_row list = {.name = "edge", .otherwise = ACL_DENY, .bytes = 4096, .unmatched = {5, 300}, .cost.rules = 1000001,
-                                .total = {[ACL_DENY] = {1, 60}, [ACL_REJECT] = {7, 420}, [ACL_REDIRECTS] = {2, 2000}, [ACL_DEFAULT] = {5, 300}}};
+    struct acl_list_row list = {.name = "edge",
+                                .otherwise = ACL_DENY,
+                                .bytes = 4096,
+                                .unmatched = {5, 300},
+                                .cost.rules = 1000001,
+                                .total = {[ACL_DENY] = {1, 60},
+                                          [ACL_REJECT] = {7, 420},
+                                          [ACL_REDIRECTS] = {2, 2000},
+                                          [ACL_DEFAULT] = {5, 300}}};
     struct acl_set_row set = {.name = "bad", .members = {3, 4}, .bytes = 128};
     struct acl_counter_row rule = {0, 10, ACL_REJECT, {7, 420}};
-    struct acl_answer a = {.list = {&list, 1, 1}, .set = {&set, 1, 1}, .counter = {&rule, 1, 1}, .rules = 1};
+    struct acl_answer a = {
+        .list = {&list, 1, 1}, .set = {&set, 1, 1}, .counter = {&rule, 1, 1}, .rules = 1};
     static const char *const said[] = {
         "kamuee_acl_building 0\n",
         "kamuee_acl_packets_total{acl=\"edge\",verdict=\"permit\"} 0\n",
@@ -112,7 +137,9 @@ static void lists_and_sets_have_metrics(void **state)
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         assert_has(m.text.s, said[i]);
     text_clear(&m.text);
-    a = (struct acl_answer){.list = {&list, 1, 1}, .counter = {many, ACL_COUNTED_MAX, ACL_COUNTED_MAX}, .rules = ACL_COUNTED_MAX + 9};
+    a = (struct acl_answer){.list = {&list, 1, 1},
+                            .counter = {many, ACL_COUNTED_MAX, ACL_COUNTED_MAX},
+                            .rules = ACL_COUNTED_MAX + 9};
     metrics_acl(&m, &a);
     assert_has(m.text.s, "kamuee_acl_rules_left_out 9\n");
     assert_null(strstr(m.text.s, "kamuee_address_set"));

@@ -68,7 +68,10 @@ static void tell(struct errors *e, const char *file, char *err, size_t err_size)
 static void tell_start(struct errors *e, char *err, size_t err_size)
 {
     if (strcmp(text_str(&source), config_file()))
-        errors_add(e, 0, "this is the last commit; to start with %s instead, change that file or use --from-file", config_file());
+        errors_add(e, 0,
+                   "this is the last commit; to start with %s instead, change that file or use "
+                   "--from-file",
+                   config_file());
     tell(e, text_str(&source), err, err_size);
 }
 
@@ -93,7 +96,8 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
     struct work w;
     struct stat file = {0};
     stat(config_file(), &file);
-    work_begin(&w, (uint64_t)file.st_size * READ_BYTE_NS, "config: reading: file=%s bytes=%lld", LOG_VALUE(config_file()), (long long)file.st_size);
+    work_begin(&w, (uint64_t)file.st_size * READ_BYTE_NS, "config: reading: file=%s bytes=%lld",
+               LOG_VALUE(config_file()), (long long)file.st_size);
     r = config_read_start(files->may_be_missing, files->file_only, &loaded, &e, &source);
     if (!r) {
         loaded_model = config_model_of(&loaded, &e);
@@ -125,7 +129,8 @@ static void serve(void)
     api_init(restconf_answer);
     http_ask_role(restconf_needs);
     listen_serve(LISTEN_METRICS, &(struct listen_server){.answer = metrics_answer});
-    listen_serve(LISTEN_WEB, &(struct listen_server){.start = web_start, .stop = web_stop, .answer = web_answer});
+    listen_serve(LISTEN_WEB, &(struct listen_server){
+                                 .start = web_start, .stop = web_stop, .answer = web_answer});
     event_init(&(struct event_sources){.start = event_source_start, .stop = event_source_stop});
 }
 
@@ -161,7 +166,8 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     if (r)
         return r;
     if (!config_model()->port.n)
-        log_notice("mgmt: no ports are configured, so nothing is forwarded; for example: kamuee set port p0 kernel-interface eth1");
+        log_notice("mgmt: no ports are configured, so nothing is forwarded; for example: kamuee "
+                   "set port p0 kernel-interface eth1");
     alarm_watch_start(loop);
     acl_tell_start();
     return 0;
@@ -175,7 +181,9 @@ void mgmt_wait(void (*again)(void *ctx))
 static void files_read(void *ctx, int result, const char *why)
 {
     if (result)
-        log_error("config: files of access lists and address sets not reloaded, keeping the old ones: %s", why);
+        log_error(
+            "config: files of access lists and address sets not reloaded, keeping the old ones: %s",
+            why);
 }
 
 int mgmt_reload(char *err, size_t err_size)
@@ -188,7 +196,8 @@ int mgmt_reload(char *err, size_t err_size)
     thread_must_be(ROLE_CONTROL);
     r = config_edited(NULL, &(struct config_edit){.file = true}, &candidate, &e);
     if (!r)
-        r = config_commit(candidate, &(struct commit){.by = config_file(), .comment = "reload"}, &result, &e);
+        r = config_commit(candidate, &(struct commit){.by = config_file(), .comment = "reload"},
+                          &result, &e);
     for (unsigned i = 0; i < result.notes.n; i++)
         log_notice("config: %s", result.notes.item[i].sentence);
     config_result_free(&result);

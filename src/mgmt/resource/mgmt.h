@@ -25,16 +25,21 @@ struct mgmt_files {
     bool file_only;        // start with the file, whatever was committed
 };
 
-// Where kamuee.yang lies: $KAMUEE_YANG_DIR, the source tree when run from a build directory, or the installed share directory.
-// Loads the schema and validates what kamueed is to start with (config.h: config_read_start). 0, or -errno with "file:line: what
-// is wrong, expected …" in err. Nothing is applied.
+// Where kamuee.yang lies: $KAMUEE_YANG_DIR, the source tree when run from a build directory, or the
+// installed share directory. Loads the schema and validates what kamueed is to start with
+// (config.h: config_read_start). 0, or -errno with "file:line: what is wrong, expected …" in err.
+// Nothing is applied.
 int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size);
-// The dry run of a packet through the forwarder's stages, which mgmt does not know: before mgmt_start.
-void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p)); // a passage_explain
-// Applies the loaded configuration through the managers and opens RUN_DIR/kamuee.sock. 0 or -errno with a sentence.
+// The dry run of a packet through the forwarder's stages, which mgmt does not know: before
+// mgmt_start.
+void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n,
+                                struct passage *p)); // a passage_explain
+// Applies the loaded configuration through the managers and opens RUN_DIR/kamuee.sock. 0 or -errno
+// with a sentence.
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size);
-// In a turn of ASIDE_CHANGE (core/aside.h): reads the file again, and those that it names, and applies the difference: all or
-// nothing. -EINPROGRESS: access lists are being built; again when mgmt_wait calls.
+// In a turn of ASIDE_CHANGE (core/aside.h): reads the file again, and those that it names, and
+// applies the difference: all or nothing. -EINPROGRESS: access lists are being built; again when
+// mgmt_wait calls.
 int mgmt_reload(char *err, size_t err_size);
 void mgmt_wait(void (*again)(void *ctx));
 void mgmt_stop(void);

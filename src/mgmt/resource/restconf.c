@@ -41,7 +41,8 @@ static bool is_read(const char *method)
 
 static bool is_edit(const char *method)
 {
-    return !strcmp(method, "PUT") || !strcmp(method, "PATCH") || !strcmp(method, "POST") || !strcmp(method, "DELETE");
+    return !strcmp(method, "PUT") || !strcmp(method, "PATCH") || !strcmp(method, "POST") ||
+           !strcmp(method, "DELETE");
 }
 
 static bool known_parameter(void *ctx, const char *name, const char *value)
@@ -62,22 +63,27 @@ static bool has_rows(const struct path *p)
 {
     const struct segment *g = p->n ? path_last(p) : NULL;
 
-    return g && g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) && (!g->n_keys || !strcmp(g->schema->name, "routes"));
+    return g && g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) &&
+           (!g->n_keys || !strcmp(g->schema->name, "routes"));
 }
 
 // What of the answer is wanted; false: an answer has been given.
 static bool read_cut(struct http *h, const struct path *p)
 {
-    const char *fields = http_query(h, "fields"), *limit = http_query(h, "limit"), *offset = http_query(h, "offset");
+    const char *fields = http_query(h, "fields"), *limit = http_query(h, "limit"),
+               *offset = http_query(h, "offset");
     struct text why = {0};
     struct page page;
-    struct field *f = fields ? fields_parse(fields, p->n ? path_last(p)->schema : NULL, false, &why) : NULL;
+    struct field *f =
+        fields ? fields_parse(fields, p->n ? path_last(p)->schema : NULL, false, &why) : NULL;
     bool ok = false;
 
     if (fields && !f)
-        http_refuse(h, 400, "invalid-value", "%s; expected names such as name;statistics(rx-packets)", text_str(&why));
+        http_refuse(h, 400, "invalid-value",
+                    "%s; expected names such as name;statistics(rx-packets)", text_str(&why));
     else if (!page_parse(offset, limit, &page))
-        http_refuse(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers", limit ? limit : "", offset ? offset : "");
+        http_refuse(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers",
+                    limit ? limit : "", offset ? offset : "");
     else if ((limit || offset) && !has_rows(p))
         http_refuse(h, 400, "invalid-value", "'limit' and 'offset' work only on lists");
     else
@@ -163,7 +169,8 @@ bool restconf_query_ok(struct http *h)
     struct field *f = fields ? fields_parse(fields, NULL, true, &why) : NULL;
     bool ok = (f || !fields) && page_parse(http_query(h, "offset"), http_query(h, "limit"), &page);
     if (!ok)
-        http_refuse(h, 400, "invalid-value", "%s", why.n ? why.s : "'limit' and 'offset' must be numbers");
+        http_refuse(h, 400, "invalid-value", "%s",
+                    why.n ? why.s : "'limit' and 'offset' must be numbers");
     fields_free(f);
     text_free(&why);
     return ok;
@@ -271,7 +278,9 @@ static void resource(struct http *h)
     else if ((rest = below(path, "/restconf/operations")))
         operation_resource(h, rest);
     else
-        http_refuse(h, 404, "invalid-value", "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
+        http_refuse(
+            h, 404, "invalid-value",
+            "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
 }
 
 // --- turns --------------------------------------------------------------------------------------
@@ -308,7 +317,8 @@ static void in_turn(struct http *h)
     if (!needs_turn(h, &lane))
         resource(h);
     else if (aside_turn(lane, &(struct turn){has_turn, has_none, h}))
-        http_refuse(h, 429, "resource-denied", "%u requests %s the configuration wait already; try again", ASIDE_WAITING,
+        http_refuse(h, 429, "resource-denied",
+                    "%u requests %s the configuration wait already; try again", ASIDE_WAITING,
                     lane == ASIDE_CHANGE ? "to change" : "to read");
 }
 

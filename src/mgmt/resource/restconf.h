@@ -12,6 +12,7 @@ struct http;
 int restconf_start(const char *socket_path, char *err, size_t err_size); // on the UNIX socket
 void restconf_stop(void);
 void restconf_answer(struct http *h); // a request, by whatever listener
-enum access restconf_needs(const char *method, const char *path); // the least role whose body is worth reading
+enum access restconf_needs(const char *method,
+                           const char *path); // the least role whose body is worth reading
 
 #endif

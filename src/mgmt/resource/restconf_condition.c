@@ -83,7 +83,9 @@ bool condition_edit(struct http *h, bool exists)
     if (!fails)
         return true;
     condition_tell(h);
-    http_refuse(h, 412, "operation-failed", "the configuration does not meet the request's condition (If-Match, If-None-Match or "
-                                           "If-Unmodified-Since): read it again");
+    http_refuse(
+        h, 412, "operation-failed",
+        "the configuration does not meet the request's condition (If-Match, If-None-Match or "
+        "If-Unmodified-Since): read it again");
     return false;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_config.c - reading the configuration by RESTCONF
 //
-// A large one is written in slices (config_write.c), between which the loop serves others; it is read from the snapshot that
-// was in force when the request came.
+// A large one is written in slices (config_write.c), between which the loop serves others; it is
+// read from the snapshot that was in force when the request came.
 #include <errno.h>
 #include <event2/event.h>
 #include <libyang/libyang.h>
@@ -74,20 +74,29 @@ static struct field *wanted_fields(const struct http *h, const struct lysc_node 
     return f;
 }
 
-static void read_part(struct config_part *p, struct field *f, struct jwrite *out, void (*done)(void *ctx), void *ctx)
+static void read_part(struct config_part *p, struct field *f, struct jwrite *out,
+                      void (*done)(void *ctx), void *ctx)
 {
     struct reading *r = calloc(1, sizeof *r);
 
     bug_on(!r);
     p->fields = f;
-    *r = (struct reading){.snapshot = snapshot_ref(config_snapshot()), .writer = config_writer_new(p, out), .fields = f, .done = done, .ctx = ctx};
+    *r = (struct reading){.snapshot = snapshot_ref(config_snapshot()),
+                          .writer = config_writer_new(p, out),
+                          .fields = f,
+                          .done = done,
+                          .ctx = ctx};
     go_on(-1, 0, r);
 }
 
-void config_read_all(struct http *h, const struct content *c, struct jwrite *out, void (*done)(void *ctx), void *ctx)
+void config_read_all(struct http *h, const struct content *c, struct jwrite *out,
+                     void (*done)(void *ctx), void *ctx)
 {
-    struct config_part p = {.first = c->depth == 1 ? NULL : config_running(), .defaults = c->defaults, .fields_of_parent = true,
-                            .levels = c->depth ? c->depth - 2 : CONFIG_ALL_LEVELS, .page.limit = UINT64_MAX};
+    struct config_part p = {.first = c->depth == 1 ? NULL : config_running(),
+                            .defaults = c->defaults,
+                            .fields_of_parent = true,
+                            .levels = c->depth ? c->depth - 2 : CONFIG_ALL_LEVELS,
+                            .page.limit = UINT64_MAX};
 
     read_part(&p, wanted_fields(h, NULL), out, done, ctx);
 }
@@ -111,7 +120,8 @@ static void answered(void *ctx)
     free(a);
 }
 
-static void read_resource(struct http *h, struct config_part *p, const struct lysc_node *s, const struct content *c)
+static void read_resource(struct http *h, struct config_part *p, const struct lysc_node *s,
+                          const struct content *c)
 {
     struct answer *a = calloc(1, sizeof *a);
 
@@ -146,7 +156,10 @@ void config_get(struct http *h, const struct path *p, const struct content *c)
     if (p->n > 1 && !parent)
         config_not_there(h, p);
     else if (many && !g->n_keys)
-        read_resource(h, &(struct config_part){.first = parent ? lyd_child(parent) : config_running(), .only = g->schema}, g->schema, c);
+        read_resource(h,
+                      &(struct config_part){.first = parent ? lyd_child(parent) : config_running(),
+                                            .only = g->schema},
+                      g->schema, c);
     else if (!node || (g->schema->nodetype == LYS_LEAF && (node->flags & LYD_DEFAULT) &&
                        (!c->defaults || strcmp(c->defaults, "report-all"))))
         config_not_there(h, p);

@@ -45,8 +45,8 @@ static bool same_key(const json_t *v, const struct lysc_node *leaf, const char *
     return same;
 }
 
-// Whether the entry in the body has the keys of the path; absent ones are filled in, and they come first: what is wrong behind them
-// is told by them.
+// Whether the entry in the body has the keys of the path; absent ones are filled in, and they come
+// first: what is wrong behind them is told by them.
 static bool match_keys(const struct segment *g, json_t *entry, struct errors *e)
 {
     const struct lysc_node *k = lysc_node_child(g->schema);
@@ -256,8 +256,10 @@ static void make_candidate(void *arg)
     }
 }
 
-// Commits what the body makes of the configuration, or the configuration without the target. `created`: as above.
-static void edit(struct http *h, const struct path *p, bool replace, bool has_body, int code, const struct path *created)
+// Commits what the body makes of the configuration, or the configuration without the target.
+// `created`: as above.
+static void edit(struct http *h, const struct path *p, bool replace, bool has_body, int code,
+                 const struct path *created)
 {
     struct editing d = {.path = p, .replace = replace, .running = config_running()};
 
@@ -413,7 +415,8 @@ void config_edit(struct http *h, const struct path *p, const char *method)
         http_refuse(h, 400, "invalid-value", "'%s' is a list: name an entry, as in %s=KEY",
                     path_last(p)->schema->name, path_last(p)->schema->name);
     else if (is_key(p))
-        http_refuse(h, 400, "invalid-value", "'%s' is the key of its entry; delete the entry and create another",
+        http_refuse(h, 400, "invalid-value",
+                    "'%s' is the key of its entry; delete the entry and create another",
                     path_last(p)->schema->name);
     else if ((put || patch) && !p->n)
         edit(h, p, put, true, 204, NULL);

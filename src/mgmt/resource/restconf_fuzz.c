@@ -156,7 +156,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     bug_on(!f);
     fputs(base_config, f);
     fclose(f);
-    bug_on(mgmt_load(&(struct mgmt_files){.config = file}, &s, err, sizeof err) || mgmt_start(loop, dir, err, sizeof err));
+    bug_on(mgmt_load(&(struct mgmt_files){.config = file}, &s, err, sizeof err) ||
+           mgmt_start(loop, dir, err, sizeof err));
     unlink(file);
     return 0;
 }

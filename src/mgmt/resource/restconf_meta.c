@@ -32,11 +32,13 @@ static json_t *library_version(void)
 static json_t *monitoring(void)
 {
 #define CAPABILITY "urn:ietf:params:restconf:capability:"
-    return json_pack("{s:{s:{s:[s, s, s, s, s]}, s:{s:[{s:s, s:s, s:b, s:[{s:s, s:s}]}]}}}", "ietf-restconf-monitoring:restconf-state",
-                     "capabilities", "capability", CAPABILITY "depth:1.0", CAPABILITY "fields:1.0", CAPABILITY "filter:1.0",
-                     CAPABILITY "with-defaults:1.0", CAPABILITY "defaults:1.0?basic-mode=explicit", "streams", "stream", "name", "events",
-                     "description", "links, neighbors, routes, configuration, alarms", "replay-support", false, "access", "encoding",
-                     "json", "location", "/restconf/streams/events");
+    return json_pack("{s:{s:{s:[s, s, s, s, s]}, s:{s:[{s:s, s:s, s:b, s:[{s:s, s:s}]}]}}}",
+                     "ietf-restconf-monitoring:restconf-state", "capabilities", "capability",
+                     CAPABILITY "depth:1.0", CAPABILITY "fields:1.0", CAPABILITY "filter:1.0",
+                     CAPABILITY "with-defaults:1.0", CAPABILITY "defaults:1.0?basic-mode=explicit",
+                     "streams", "stream", "name", "events", "description",
+                     "links, neighbors, routes, configuration, alarms", "replay-support", false,
+                     "access", "encoding", "json", "location", "/restconf/streams/events");
 #undef CAPABILITY
 }
 
@@ -63,12 +65,15 @@ static void add_locations(json_t *modules)
 
     json_array_foreach(modules, i, m)
     {
-        const char *name = json_string_value(json_object_get(m, "name")), *revision = json_string_value(json_object_get(m, "revision"));
+        const char *name = json_string_value(json_object_get(m, "name")),
+                   *revision = json_string_value(json_object_get(m, "revision"));
         struct text t = {0};
 
         if (name && yang_source(name, NULL, &t))
-            json_object_set_new(m, "location", json_pack("[o]", json_sprintf(YANG_TEXTS "%s%s%s.yang", name, revision ? "@" : "",
-                                                                             revision ? revision : "")));
+            json_object_set_new(
+                m, "location",
+                json_pack("[o]", json_sprintf(YANG_TEXTS "%s%s%s.yang", name, revision ? "@" : "",
+                                              revision ? revision : "")));
         text_free(&t);
     }
 }
@@ -77,7 +82,8 @@ static void add_locations(json_t *modules)
 static json_t *library(void)
 {
     json_t *j = yang_library("yang-library");
-    json_t *set = json_array_get(json_object_get(json_object_get(j, "ietf-yang-library:yang-library"), "module-set"), 0);
+    json_t *set = json_array_get(
+        json_object_get(json_object_get(j, "ietf-yang-library:yang-library"), "module-set"), 0);
     json_t *more = standard_modules();
 
     json_array_extend(json_object_get(set, "module"), more);
@@ -102,7 +108,10 @@ static void module_text(struct http *h, const char *file)
     if (end && yang_source(name, at ? at + 1 : NULL, &t))
         http_reply(h, 200, "application/yang", &t);
     else
-        http_refuse(h, 404, "invalid-value", "there is no module '%s'; ietf-yang-library:yang-library lists the modules by 'location'", file);
+        http_refuse(h, 404, "invalid-value",
+                    "there is no module '%s'; ietf-yang-library:yang-library lists the modules by "
+                    "'location'",
+                    file);
 }
 
 static json_t *modules_state(void)

@@ -61,7 +61,11 @@ static void shut_down(struct http *h, const struct lyd_node *op)
 static const struct {
     const char *name;
     void (*run)(struct http *h, const struct lyd_node *op);
-    enum { AT_ONCE, READS, CHANGES } when; // has no turn, or one in the lane of those that read or change the configuration
+    enum {
+        AT_ONCE,
+        READS,
+        CHANGES
+    } when; // has no turn, or one in the lane of those that read or change the configuration
 } operations[] = {
     {"configure", operation_configure, CHANGES},
     {"complete", operation_complete, AT_ONCE},

@@ -29,7 +29,8 @@ bool condition_read(struct http *h);
 bool condition_edit(struct http *h, bool exists);
 void condition_tell(struct http *h); // ETag and Last-Modified of what is now
 
-bool restconf_query_ok(struct http *h); // of a read whose schema is not known; false: an answer has been given
+bool restconf_query_ok(
+    struct http *h); // of a read whose schema is not known; false: an answer has been given
 
 // --- resources ---
 struct content {
@@ -40,7 +41,8 @@ struct content {
 void config_get(struct http *h, const struct path *p, const struct content *c);
 // Members of the whole configuration into the open object; `done` is called once, perhaps later.
 struct jwrite;
-void config_read_all(struct http *h, const struct content *c, struct jwrite *out, void (*done)(void *ctx), void *ctx);
+void config_read_all(struct http *h, const struct content *c, struct jwrite *out,
+                     void (*done)(void *ctx), void *ctx);
 void config_not_there(struct http *h, const struct path *p); // 404
 void config_edit(struct http *h, const struct path *p, const char *method);
 void state_get(struct http *h, const struct path *p); // first segment is the container state
@@ -48,8 +50,10 @@ void datastore_get(struct http *h, const struct content *c);
 void restconf_answer(struct http *h); // any request
 bool meta_get(struct http *h, const char *path); // false: not one of its resources
 void operation_post(struct http *h, const char *name);
-bool operation_turn(const char *name, size_t body_bytes, enum aside_lane *lane); // whether it has a turn, and in which lane
+bool operation_turn(const char *name, size_t body_bytes,
+                    enum aside_lane *lane); // whether it has a turn, and in which lane
 void operations_list(struct http *h);
-enum access operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
+enum access
+operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
 
 #endif

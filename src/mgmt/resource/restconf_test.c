@@ -25,7 +25,8 @@ static void configuration_is_read_at_every_depth(void **state)
 {
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0", NULL), 200);
     assert_string_equal(
-        reply.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"devargs\":\"net_null0\",\"mtu\":9000}]}\n");
+        reply.body.s,
+        "{\"kamuee:port\":[{\"name\":\"p0\",\"devargs\":\"net_null0\",\"mtu\":9000}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0/mtu", NULL), 200);
     assert_string_equal(reply.body.s, "{\"kamuee:mtu\":9000}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:thread=1/forwarder/port=p0/rx-queue", NULL),
@@ -132,8 +133,10 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0", NULL), 400);
     assert_said("vport v40: 'port' refers to port 'p0', which is not configured (");
     assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0/name", NULL), 400);
-    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
-    assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
+    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"),
+                     400);
+    assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"),
+                     400);
     assert_int_equal(ask("DELETE", "/restconf/data", NULL), 405);
     assert_int_equal(ask("TRACE", "/restconf/data/kamuee:port=p0/mtu", NULL), 405);
     assert_int_equal(ask("TRACE", "/restconf/data/kamuee:port", NULL), 405);
@@ -185,9 +188,9 @@ static void configure_applies_all_lines_or_none(void **state)
         ask("POST", "/restconf/operations/kamuee:configure",
             "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\",\"set memory 512\"]}}"),
         200);
-    assert_string_equal(
-        reply.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set port p1 mtu 1400\"],\"note\":[\"'memory' takes effect when "
-                      "kamueed is restarted\"]}}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set "
+                                      "port p1 mtu 1400\"],\"note\":[\"'memory' takes effect when "
+                                      "kamueed is restarted\"]}}\n");
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:configure",
             "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1300\",\"set port p1 mut 1\"]}}"),
@@ -317,24 +320,39 @@ static void journal_tells_what_changed_and_what_was(void **state)
                          "{\"kamuee:input\":{\"vr\":\"default\",\"ago\":\"5000\"}}"), 200);
     assert_string_equal(
         reply.body.s,
-        "{\"kamuee:output\":{\"since\":\"2026-11-21T22:05:00.000Z\",\"complete\":true,\"cut\":false,\"change\":["
-        "{\"time\":\"2026-11-21T22:05:10.123Z\",\"vr\":\"default\",\"prefix\":\"10.1.0.0/16\",\"cause\":\"kernel\","
-        "\"from\":{\"protocol\":\"bgp\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]},"
+        "{\"kamuee:output\":{\"since\":\"2026-11-21T22:05:00.000Z\",\"complete\":true,\"cut\":"
+        "false,\"change\":["
+        "{\"time\":\"2026-11-21T22:05:10.123Z\",\"vr\":\"default\",\"prefix\":\"10.1.0.0/"
+        "16\",\"cause\":\"kernel\","
+        "\"from\":{\"protocol\":\"bgp\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{"
+        "\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]},"
         "\"to\":{\"protocol\":\"static\",\"kind\":\"blackhole\",\"nexthop\":3,\"hop\":[]}},"
         "{\"time\":\"2026-11-21T22:05:10.120Z\",\"vr\":\"default\",\"cause\":\"link\","
-        "\"to\":{\"protocol\":\"unspec\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]}}]}}\n");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes", "{\"kamuee:input\":{\"limit\":1}}"), 200);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes", "{\"kamuee:input\":{\"limit\":0}}"), 400);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes", "{\"kamuee:input\":{\"vr\":\"blue\"}}"), 404);
+        "\"to\":{\"protocol\":\"unspec\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{"
+        "\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]}}]}}\n");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
+                         "{\"kamuee:input\":{\"limit\":1}}"),
+                     200);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
+                         "{\"kamuee:input\":{\"limit\":0}}"),
+                     400);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
+                         "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
+                     404);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
                          "{\"kamuee:input\":{\"address\":\"10.1.2.3\",\"ago\":\"1000\"}}"), 200);
-    assert_said("\"known\":true,\"prefix\":\"10.1.0.0/16\",\"protocol\":\"bgp\",\"kind\":\"adjacency\"");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at", "{\"kamuee:input\":{\"ago\":\"1\"}}"), 400);
+    assert_said(
+        "\"known\":true,\"prefix\":\"10.1.0.0/16\",\"protocol\":\"bgp\",\"kind\":\"adjacency\"");
+    assert_int_equal(
+        ask("POST", "/restconf/operations/kamuee:route-at", "{\"kamuee:input\":{\"ago\":\"1\"}}"),
+        400);
     assert_said("expected either 'address' or 'prefix'");
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
                          "{\"kamuee:input\":{\"prefix\":\"9.9.9.9/32\",\"ago\":\"1\"}}"), 409);
     assert_said("set journal size 64");
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at", "{\"kamuee:input\":{\"address\":\"10.1.2.3\"}}"), 400);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
+                         "{\"kamuee:input\":{\"address\":\"10.1.2.3\"}}"),
+                     400);
 }
 
 static void audit_and_lookup_answer_when_rib_manager_has(void **state)
@@ -343,12 +361,15 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{}}"),
                      200);
     kernel_state_forget("p0");
-    assert_string_equal(reply.body.s,
-                        "{\"kamuee:output\":{\"checked\":\"1062046\",\"prefixes\":\"1062050\",\"lookups\":\"4000000\","
-                        "\"blocks\":\"1\",\"diverged\":\"2\",\"took\":1500,\"longest-pause\":4100,"
-                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"missing from the FIB\"}],"
-                        "\"not-followed\":\"0\",\"unfollowed\":[],"
-                        "\"kernel-state\":[{\"subject\":\"p0\",\"attribute\":\"master\",\"what\":\"its TAP is part of br0\"}]}}\n");
+    assert_string_equal(
+        reply.body.s,
+        "{\"kamuee:output\":{\"checked\":\"1062046\",\"prefixes\":\"1062050\",\"lookups\":"
+        "\"4000000\","
+        "\"blocks\":\"1\",\"diverged\":\"2\",\"took\":1500,\"longest-pause\":4100,"
+        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"missing from the FIB\"}],"
+        "\"not-followed\":\"0\",\"unfollowed\":[],"
+        "\"kernel-state\":[{\"subject\":\"p0\",\"attribute\":\"master\",\"what\":\"its TAP is part "
+        "of br0\"}]}}\n");
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
         404);
@@ -449,7 +470,11 @@ static void modules_are_had_where_the_library_says(void **state)
 
     assert_int_equal(ask("GET", "/restconf/data/ietf-yang-library:yang-library", NULL), 200);
     library = json_loads(reply.body.s, 0, NULL);
-    modules = json_object_get(json_array_get(json_object_get(json_object_get(library, "ietf-yang-library:yang-library"), "module-set"), 0), "module");
+    modules = json_object_get(
+        json_array_get(json_object_get(json_object_get(library, "ietf-yang-library:yang-library"),
+                                       "module-set"),
+                       0),
+        "module");
     unsigned n = 0;
     json_array_foreach(modules, i, m)
     {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // standard.c - state in the models of the IETF: which resource is meant
 //
-//     /restconf/data/ietf-interfaces:interfaces/…                  with addresses and neighbors (ietf-ip)
-//     /restconf/data/ietf-routing:routing/…                        without the routes,
+//     /restconf/data/ietf-interfaces:interfaces/…                  with addresses and neighbors
+//     (ietf-ip) /restconf/data/ietf-routing:routing/…                        without the routes,
 //     /restconf/data/ietf-routing:routing/ribs/rib=NAME/routes     which are streamed
 //
 // A rib is a family of a virtual router: default-ipv4.
@@ -30,14 +30,18 @@ static json_t *ribs(void)
         if (!v->name[0])
             continue;
         for (unsigned six = 0; six < 2; six++)
-            json_array_append_new(all, json_pack("{s:o, s:s, s:b}", "name", json_sprintf("%s-%s", v->name, six ? "ipv6" : "ipv4"), "address-family",
-                                                 six ? "ietf-routing:ipv6" : "ietf-routing:ipv4", "default-rib", !strcmp(v->name, "default")));
+            json_array_append_new(
+                all, json_pack("{s:o, s:s, s:b}", "name",
+                               json_sprintf("%s-%s", v->name, six ? "ipv6" : "ipv4"),
+                               "address-family", six ? "ietf-routing:ipv6" : "ietf-routing:ipv4",
+                               "default-rib", !strcmp(v->name, "default")));
     }
     return json_pack("{s:{s:o}}", "ribs", "rib", all);
 }
 
 enum top { INTERFACES, ROUTING };
-static const char *const tops[] = {[INTERFACES] = "ietf-interfaces:interfaces", [ROUTING] = "ietf-routing:routing"};
+static const char *const tops[] = {
+    [INTERFACES] = "ietf-interfaces:interfaces", [ROUTING] = "ietf-routing:routing"};
 
 static const char *without_module(const char *name)
 {
@@ -46,7 +50,8 @@ static const char *without_module(const char *name)
     return colon ? colon + 1 : name;
 }
 
-// The child that the segment names: a new reference, of a list entry in an array of one. NULL: it is not there.
+// The child that the segment names: a new reference, of a list entry in an array of one. NULL: it
+// is not there.
 static json_t *step(const json_t *at, char *segment)
 {
     char *key = strchr(segment, '=');
@@ -152,17 +157,20 @@ static void interfaces(struct http *h, const char *rest)
 // "ribs/rib=NAME/routes": the table of that name. False: the path is another.
 static bool routes(struct http *h, const char *rest)
 {
-    static const struct route_dialect ietf = {"{\"ietf-routing:routes\":{\"route\":[", "]}}\n", standard_route_write};
+    static const struct route_dialect ietf = {"{\"ietf-routing:routes\":{\"route\":[", "]}}\n",
+                                              standard_route_write};
     char name[32], family[5], more[2];
 
-    if (sscanf(rest, "ribs/rib=%31[^/]/%1[r]outes", name, more) != 2 || strcmp(strchr(rest + 5, '/'), "/routes"))
+    if (sscanf(rest, "ribs/rib=%31[^/]/%1[r]outes", name, more) != 2 ||
+        strcmp(strchr(rest + 5, '/'), "/routes"))
         return false;
     char *dash = strrchr(name, '-');
     snprintf(family, sizeof family, "%s", dash ? dash + 1 : "");
     if (dash)
         *dash = 0;
     if (strcmp(family, "ipv4") && strcmp(family, "ipv6"))
-        http_refuse(h, 404, "invalid-value", "there is no RIB of that name, expected one such as default-ipv4");
+        http_refuse(h, 404, "invalid-value",
+                    "there is no RIB of that name, expected one such as default-ipv4");
     else
         route_stream_as(h, name, family, &ietf);
     return true;
@@ -199,14 +207,17 @@ json_t *standard_modules(void)
         {"ietf-ip", "2018-02-22", "urn:ietf:params:xml:ns:yang:ietf-ip"},
         {"iana-if-type", "2017-01-19", "urn:ietf:params:xml:ns:yang:iana-if-type"},
         {"ietf-routing", "2018-03-13", "urn:ietf:params:xml:ns:yang:ietf-routing"},
-        {"ietf-ipv4-unicast-routing", "2018-03-13", "urn:ietf:params:xml:ns:yang:ietf-ipv4-unicast-routing"},
-        {"ietf-ipv6-unicast-routing", "2018-03-13", "urn:ietf:params:xml:ns:yang:ietf-ipv6-unicast-routing"},
+        {"ietf-ipv4-unicast-routing", "2018-03-13",
+         "urn:ietf:params:xml:ns:yang:ietf-ipv4-unicast-routing"},
+        {"ietf-ipv6-unicast-routing", "2018-03-13",
+         "urn:ietf:params:xml:ns:yang:ietf-ipv6-unicast-routing"},
         {"kamuee-routing", "2026-11-22", "urn:kamuee:routing"},
     };
     json_t *all = json_array();
 
     for (unsigned i = 0; i < sizeof module / sizeof *module; i++)
-        json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "name", module[i].name, "revision", module[i].revision, "namespace", module[i].namespace));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "name", module[i].name, "revision",
+                                             module[i].revision, "namespace", module[i].namespace));
     json_object_set_new(json_array_get(all, 0), "feature", json_pack("[s]", "if-mib"));
     json_object_set_new(json_array_get(all, 3), "feature", json_pack("[s]", "multiple-ribs"));
     return all;

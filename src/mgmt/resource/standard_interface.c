@@ -33,9 +33,10 @@ static json_t *statistics(const struct iface *i)
     struct counter_iface c;
 
     counter_sum_iface(i->id, &c);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "discontinuity-time", since(i->id), "in-octets", counter(c.rx_bytes), "in-unicast-pkts",
-                     counter(c.rx_packets), "in-discards", json_integer((json_int_t)(c.drop_packets & UINT32_MAX)), "out-octets", counter(c.tx_bytes),
-                     "out-unicast-pkts", counter(c.tx_packets));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "discontinuity-time", since(i->id),
+                     "in-octets", counter(c.rx_bytes), "in-unicast-pkts", counter(c.rx_packets),
+                     "in-discards", json_integer((json_int_t)(c.drop_packets & UINT32_MAX)),
+                     "out-octets", counter(c.tx_bytes), "out-unicast-pkts", counter(c.tx_packets));
 }
 
 static json_t *interface(const struct iface *i)
@@ -44,9 +45,11 @@ static json_t *interface(const struct iface *i)
     struct port_state port;
     bool vport = i->kind == IFACE_VPORT;
     json_t *o = json_pack("{s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:o}", "name", i->name, "type",
-                          vport ? "iana-if-type:l2vlan" : "iana-if-type:ethernetCsmacd", "enabled", i->admin_up, "admin-status",
-                          i->admin_up ? "up" : "down", "oper-status", i->admin_up && i->carrier ? "up" : "down", "if-index",
-                          i->ifindex > 0 ? i->ifindex : i->id, "phys-address", text_format_mac(i->mac, mac), "statistics", statistics(i));
+                          vport ? "iana-if-type:l2vlan" : "iana-if-type:ethernetCsmacd", "enabled",
+                          i->admin_up, "admin-status", i->admin_up ? "up" : "down", "oper-status",
+                          i->admin_up && i->carrier ? "up" : "down", "if-index",
+                          i->ifindex > 0 ? i->ifindex : i->id, "phys-address",
+                          text_format_mac(i->mac, mac), "statistics", statistics(i));
 
     if (vport)
         json_object_set_new(o, "lower-layer-if", json_pack("[s]", port_get(i->port)->name));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // standard_ip.c - addresses and neighbors of interfaces as ietf-ip has them (RFC 8344)
 //
-// Where an address came from and whether a neighbor is a router the kernel does not say: those leaves are not there. Neither are
-// neighbors without a MAC, which the model wants of each.
+// Where an address came from and whether a neighbor is a router the kernel does not say: those
+// leaves are not there. Neither are neighbors without a MAC, which the model wants of each.
 #include <string.h>
 
 #include "base/log.h"
@@ -55,7 +55,8 @@ static void add_neighbor(json_t *interface, const struct neigh_row *n)
 
     if (!memcmp(n->mac, unknown, sizeof unknown))
         return;
-    json_t *o = json_pack("{s:s, s:s, s:s}", "ip", ip_format(&n->addr, ip), "link-layer-address", text_format_mac(n->mac, mac), "origin",
+    json_t *o = json_pack("{s:s, s:s, s:s}", "ip", ip_format(&n->addr, ip), "link-layer-address",
+                          text_format_mac(n->mac, mac), "origin",
                           strcmp(n->state, "permanent") ? "dynamic" : "static");
     for (size_t i = 0; n->addr.family == IP6 && i < sizeof states / sizeof *states; i++)
         if (!strcmp(states[i], n->state))

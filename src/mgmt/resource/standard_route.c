@@ -11,9 +11,11 @@ static const char *source(const struct rib_row *r)
     static const struct {
         uint8_t protocol;
         const char *name;
-    } sources[] = {{2, "kamuee-routing:kernel"}, {3, "kamuee-routing:boot"},  {4, "ietf-routing:static"},   {9, "kamuee-routing:ra"},
-                   {12, "kamuee-routing:bird"},  {186, "kamuee-routing:bgp"}, {187, "kamuee-routing:isis"}, {188, "kamuee-routing:ospf"},
-                   {189, "kamuee-routing:rip"},  {190, "kamuee-routing:rip"}, {196, "ietf-routing:static"}};
+    } sources[] = {
+        {2, "kamuee-routing:kernel"}, {3, "kamuee-routing:boot"},   {4, "ietf-routing:static"},
+        {9, "kamuee-routing:ra"},     {12, "kamuee-routing:bird"},  {186, "kamuee-routing:bgp"},
+        {187, "kamuee-routing:isis"}, {188, "kamuee-routing:ospf"}, {189, "kamuee-routing:rip"},
+        {190, "kamuee-routing:rip"},  {196, "ietf-routing:static"}};
 
     if (r->type == RIB_CONNECTED || r->type == RIB_LOCAL)
         return "ietf-routing:direct";
@@ -25,20 +27,24 @@ static const char *source(const struct rib_row *r)
 
 static const char *special(const struct rib_row *r)
 {
-    static const char *const names[] = {[RIB_LOCAL] = "receive", [RIB_BROADCAST] = "receive", [RIB_BLACKHOLE] = "blackhole",
-                                        [RIB_UNREACHABLE] = "unreachable", [RIB_PROHIBIT] = "prohibit", [RIB_THROW] = "unreachable"};
+    static const char *const names[] = {
+        [RIB_LOCAL] = "receive",       [RIB_BROADCAST] = "receive",
+        [RIB_BLACKHOLE] = "blackhole", [RIB_UNREACHABLE] = "unreachable",
+        [RIB_PROHIBIT] = "prohibit",   [RIB_THROW] = "unreachable"};
 
     return r->type < sizeof names / sizeof *names ? names[r->type] : NULL;
 }
 
 // The list of several and the container of one have other names for an address (RFC 8349, 7).
-static void write_hop(struct jwrite *j, const struct rib_row *r, const struct rib_hop *h, bool in_list)
+static void write_hop(struct jwrite *j, const struct rib_row *r, const struct rib_hop *h,
+                      bool in_list)
 {
     char name[64];
 
     if (h->iface[0])
         jwrite_string(j, "outgoing-interface", h->iface);
-    snprintf(name, sizeof name, "ietf-%s-unicast-routing:%s", r->prefix.family == IP4 ? "ipv4" : "ipv6", in_list ? "address" : "next-hop-address");
+    snprintf(name, sizeof name, "ietf-%s-unicast-routing:%s",
+             r->prefix.family == IP4 ? "ipv4" : "ipv6", in_list ? "address" : "next-hop-address");
     if (h->gateway.family == r->prefix.family)
         jwrite_ip(j, name, &h->gateway);
 }
@@ -67,7 +73,9 @@ static void write_hops(struct jwrite *j, const struct rib_row *r)
 void standard_route_write(struct jwrite *j, const struct rib_row *r)
 {
     jwrite_begin(j, NULL, '{');
-    jwrite_prefix(j, r->prefix.family == IP4 ? "ietf-ipv4-unicast-routing:destination-prefix" : "ietf-ipv6-unicast-routing:destination-prefix",
+    jwrite_prefix(j,
+                  r->prefix.family == IP4 ? "ietf-ipv4-unicast-routing:destination-prefix"
+                                          : "ietf-ipv6-unicast-routing:destination-prefix",
                   &r->prefix);
     jwrite_int(j, "route-preference", r->metric);
     write_hops(j, r);

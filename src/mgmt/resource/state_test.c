@@ -49,14 +49,19 @@ static void what_is_cleared_is_as_the_schema_says_and_of_what_was_named(void **s
 {
     static const char op[] = "/restconf/operations/kamuee:clear-counters";
 
-    assert_int_equal(ask("POST", op, "{\"kamuee:input\":{\"of\":\"interface\",\"name\":\"v41\"}}"), 404);
+    assert_int_equal(ask("POST", op, "{\"kamuee:input\":{\"of\":\"interface\",\"name\":\"v41\"}}"),
+                     404);
     assert_said("there is no interface 'v41'");
-    assert_int_equal(ask("POST", op, "{\"kamuee:input\":{\"of\":\"interface\",\"name\":\"v40\"}}"), 204);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=v40/cleared/rx-packets", NULL), 200);
+    assert_int_equal(ask("POST", op, "{\"kamuee:input\":{\"of\":\"interface\",\"name\":\"v40\"}}"),
+                     204);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/interface=v40/cleared/rx-packets", NULL), 200);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0/cleared", NULL), 404);
     assert_int_equal(ask("POST", op, NULL), 204);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0/cleared/time", NULL), 200);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/cleared/rx-packets", NULL), 200);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0/cleared/time", NULL),
+                     200);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/cleared/rx-packets", NULL),
+                     200);
     assert_string_equal(reply.body.s, "{\"kamuee:rx-packets\":\"1099511627776\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
     assert_in_schema(reply.body.s);
@@ -133,7 +138,8 @@ static void each_part_of_state_can_be_asked_for(void **state)
     }
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/drop=ip4_no_route/sentence", NULL),
                      200);
-    assert_string_equal(reply.body.s, "{\"kamuee:sentence\":\"no route to the IPv4 destination\"}\n");
+    assert_string_equal(reply.body.s,
+                        "{\"kamuee:sentence\":\"no route to the IPv4 destination\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=1", NULL),
                      200);
     assert_said("{\"kamuee:queue\":[{\"queue\":1,");
@@ -141,17 +147,34 @@ static void each_part_of_state_can_be_asked_for(void **state)
         ask("GET", "/restconf/data/kamuee:state/vr=default/fib=ipv4/protocol=bgp/routes", NULL),
         200);
     assert_string_equal(reply.body.s, "{\"kamuee:routes\":\"901890\"}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/queue=p0,1/remote", NULL), 200);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/queue=p0,1/remote", NULL),
+        200);
     assert_string_equal(reply.body.s, "{\"kamuee:remote\":true}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/stage=ip4_fwd", NULL), 200);
-    assert_string_equal(reply.body.s, "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\",\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/burst-size=64/bursts", NULL), 200);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/stage=ip4_fwd", NULL), 200);
+    assert_string_equal(reply.body.s, "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\","
+                                      "\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/burst-size=64/bursts", NULL),
+        200);
     assert_string_equal(reply.body.s, "{\"kamuee:bursts\":\"0\"}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/multicast/route=default,239.1.1.1,any/wrong-interface", NULL), 200);
+    assert_int_equal(
+        ask("GET",
+            "/restconf/data/kamuee:state/multicast/route=default,239.1.1.1,any/wrong-interface",
+            NULL),
+        200);
     assert_string_equal(reply.body.s, "{\"kamuee:wrong-interface\":\"2\"}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/multicast/route=default,ff1e::1,2001:db8::1/by-kernel", NULL), 200);
+    assert_int_equal(
+        ask("GET",
+            "/restconf/data/kamuee:state/multicast/route=default,ff1e::1,2001:db8::1/by-kernel",
+            NULL),
+        200);
     assert_string_equal(reply.body.s, "{\"kamuee:by-kernel\":true}\n");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/counted-prefix=default,192.0.2.0%2F24/packets", NULL), 200);
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/counted-prefix=default,192.0.2.0%2F24/packets",
+            NULL),
+        200);
     assert_string_equal(reply.body.s, "{\"kamuee:packets\":\"7\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p9", NULL), 404);
     assert_said("there is no port 'p9'");
@@ -175,7 +198,8 @@ static void routes_are_streamed_as_the_schema_says(void **state)
     fake_rib_routes = 0;
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/routes=default,ipv6", NULL), 200);
     assert_string_equal(
-        reply.body.s, "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv6\",\"route\":[]}]}\n");
+        reply.body.s,
+        "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv6\",\"route\":[]}]}\n");
     assert_int_equal(
         ask("GET", ROUTES "?prefix=1.0.0.0/8&match=longer&protocol=bgp&type=unicast", NULL), 200);
     assert_int_equal(ask("GET", ROUTES "?prefix=1.0.0.1/32&match=longest", NULL), 200);

@@ -14,7 +14,8 @@ int server_tear_down(void **state);
 int server_start(void **state);  // of a test: base configuration, fresh fakes
 int server_stop(void **state);
 
-int ask(const char *method, const char *target, const char *body); // status; the answer is in `reply`
+int ask(const char *method, const char *target,
+        const char *body); // status; the answer is in `reply`
 void assert_has(const char *text, const char *word);
 #define assert_said(word) assert_has(text_str(&reply.body), word)
 void write_config(const char *text); // into `file`

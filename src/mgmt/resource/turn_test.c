@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// turn_test.c - requests that take long, as clients see them: others are answered, edits follow each other, a client may leave
+// turn_test.c - requests that take long, as clients see them: others are answered, edits follow
+// each other, a client may leave
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,9 @@ static int make_body(void **state)
 {
     text_printf(&long_body, "{\"kamuee:input\":{\"text\":\"set port p0 mtu 1444\\n");
     for (unsigned i = 0; i < RULES; i++)
-        text_printf(&long_body, "set acl long rule %u permit tcp from 10.0.0.0/24 to any port %u\\n", i + 1, i + 1);
+        text_printf(&long_body,
+                    "set acl long rule %u permit tcp from 10.0.0.0/24 to any port %u\\n", i + 1,
+                    i + 1);
     text_printf(&long_body, "\"}}");
     return server_set_up(state);
 }
@@ -47,7 +50,10 @@ static int begin(const char *method, const char *target, const char *body)
     struct text t = {0};
     int fd = client_connect(sock);
 
-    text_printf(&t, "%s %s HTTP/1.1\r\nHost: k\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", method, target, strlen(body));
+    text_printf(&t,
+                "%s %s HTTP/1.1\r\nHost: k\r\nContent-Type: application/json\r\nContent-Length: "
+                "%zu\r\n\r\n",
+                method, target, strlen(body));
     text_append(&t, body, strlen(body));
     client_send(loop, fd, t.s, t.n);
     text_free(&t);
@@ -109,7 +115,8 @@ static void too_many_edits_are_refused(void **state)
         int status = answer_of(fd[i]);
 
         if (status == 429 && ++refused)
-            assert_has(reply.body.s, "64 requests to change the configuration wait already; try again");
+            assert_has(reply.body.s,
+                       "64 requests to change the configuration wait already; try again");
         else
             assert_int_equal(status, i ? 204 : 200);
     }
@@ -125,7 +132,8 @@ static void who_leaves_is_not_waited_for(void **state)
     assert_has(running_text(), "set acl long rule 12000 ");
 }
 
-// More connections than a peer may have, so that the idle ones are looked for, while one has left a request behind.
+// More connections than a peer may have, so that the idle ones are looked for, while one has left a
+// request behind.
 static void connections_are_counted_when_a_client_has_left(void **state)
 {
     int fd[PEER_LIVE_LOCAL + 4];
@@ -142,7 +150,8 @@ static void connections_are_counted_when_a_client_has_left(void **state)
 
 static void stopping_ends_what_is_under_way(void **state)
 {
-    int under_way = begin("POST", CONFIGURE, text_str(&long_body)), waits = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
+    int under_way = begin("POST", CONFIGURE, text_str(&long_body)),
+        waits = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
     int reads = begin("POST", CONFIGURATION, "{}");
 
     assert_nothing_from(under_way);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // web.c - the page that shows the router live, for a browser on this host
 //
-//     /                     the page and its files, to whoever asks: nothing of the router is in them
-//     /restconf/data/kamuee:state/…   GET, with the key
-//     /restconf/streams/events          GET, with the key
-//     /restconf/operations/kamuee:…     POST, with the key, of those that change nothing (may_call)
-//     all else              refused
+//     /                     the page and its files, to whoever asks: nothing of the router is in
+//     them /restconf/data/kamuee:state/…   GET, with the key /restconf/streams/events          GET,
+//     with the key /restconf/operations/kamuee:…     POST, with the key, of those that change
+//     nothing (may_call) all else              refused
 //
-// Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX socket are told (`kamuee web`).
-// It comes in a header of our own, which a page of another origin cannot send without being asked about first (CORS),
-// and never in a cookie: so no other page can use it. Host is checked before (listen.c). The key is new at each start.
+// Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX
+// socket are told (`kamuee web`). It comes in a header of our own, which a page of another origin
+// cannot send without being asked about first (CORS), and never in a cookie: so no other page can
+// use it. Host is checked before (listen.c). The key is new at each start.
 #include "resource/web.h"
 
 #include <errno.h>
@@ -31,8 +31,10 @@
 
 #define KEY_BYTES 16
 
-#define POLICY "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " \
-               "form-action 'none'; frame-ancestors 'none'"
+#define POLICY                                                                                     \
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
+    "base-uri 'none'; "                                                                            \
+    "form-action 'none'; frame-ancestors 'none'"
 
 static struct {
     const char *path, *name, *type;
@@ -56,7 +58,8 @@ static const char *folder(void)
 
     if (dir && *dir)
         return dir;
-    return access(KAMUEE_SOURCE_WEB_DIR "/index.html", R_OK) ? KAMUEE_INSTALLED_WEB_DIR : KAMUEE_SOURCE_WEB_DIR;
+    return access(KAMUEE_SOURCE_WEB_DIR "/index.html", R_OK) ? KAMUEE_INSTALLED_WEB_DIR
+                                                             : KAMUEE_SOURCE_WEB_DIR;
 }
 
 static int read_file(const char *dir, const char *name, struct text *t, char *err, size_t err_size)
@@ -67,7 +70,9 @@ static int read_file(const char *dir, const char *name, struct text *t, char *er
     text_clear(t);
     int e = file_read(path, t);
     if (e)
-        snprintf(err, err_size, "%s cannot be read: %s; set KAMUEE_WEB_DIR to the directory of the page's files", path, strerror(-e));
+        snprintf(err, err_size,
+                 "%s cannot be read: %s; set KAMUEE_WEB_DIR to the directory of the page's files",
+                 path, strerror(-e));
     return e;
 }
 
@@ -182,7 +187,8 @@ void web_answer(struct http *h)
     if (page_answer(h))
         return;
     if (!may_be_asked(h)) {
-        http_refuse(h, 403, "access-denied", "the web page may only read state, events and the configuration");
+        http_refuse(h, 403, "access-denied",
+                    "the web page may only read state, events and the configuration");
     } else if (!has_key(h)) {
         http_refuse(h, 401, "access-denied", "expected the key printed by `kamuee web`");
     } else {
@@ -191,7 +197,7 @@ void web_answer(struct http *h)
     }
 }
 
-// --- the operation web-address: where the page is -------------------------------------------------------
+// --- the operation web-address: where the page is ------------------------------------------------
 
 static void write_url(void *ctx, const struct listen *l)
 {
@@ -199,7 +205,8 @@ static void write_url(void *ctx, const struct listen *l)
 
     if (l->what != LISTEN_WEB)
         return;
-    snprintf(url, sizeof url, strchr(l->address, ':') ? "http://[%s]:%u/#%s" : "http://%s:%u/#%s", l->address, l->port, key);
+    snprintf(url, sizeof url, strchr(l->address, ':') ? "http://[%s]:%u/#%s" : "http://%s:%u/#%s",
+             l->address, l->port, key);
     jwrite_string(ctx, NULL, url);
 }
 

@@ -8,7 +8,8 @@
 struct http;
 struct text;
 
-int web_start(char *err, size_t err_size); // before the first listener: reads the page's files. 0 or -errno with a sentence
+int web_start(char *err, size_t err_size); // before the first listener: reads the page's files. 0
+                                           // or -errno with a sentence
 void web_stop(void);
 void web_answer(struct http *h); // any request
 const char *web_key(void);       // what a browser has to show; NULL: not started

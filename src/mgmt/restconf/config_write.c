@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_write.c - a part of a configuration as JSON (RFC 7951), in slices
 //
-// libyang prints what is small, as one piece; into what is large (more than PIECE_NODES) this walks down itself and opens and
-// closes its brackets. What ?fields= and ?depth= do not want is taken out of each piece.
+// libyang prints what is small, as one piece; into what is large (more than PIECE_NODES) this walks
+// down itself and opens and closes its brackets. What ?fields= and ?depth= do not want is taken out
+// of each piece.
 #include "restconf/config_write.h"
 
 #include <stdio.h>
@@ -85,7 +86,8 @@ static bool is_in_page(struct config_writer *w)
 {
     uint64_t row = w->row++;
 
-    return w->depth > 1 || (row >= w->part.page.offset && row - w->part.page.offset < w->part.page.limit);
+    return w->depth > 1 ||
+           (row >= w->part.page.offset && row - w->part.page.offset < w->part.page.limit);
 }
 
 static const char *member(const struct config_writer *w, const struct lyd_node *n, char name[80])
@@ -117,7 +119,8 @@ static void close_array(struct config_writer *w)
     f->list = NULL;
 }
 
-static void begin_large(struct config_writer *w, const struct lyd_node *n, const struct field *fields)
+static void begin_large(struct config_writer *w, const struct lyd_node *n,
+                        const struct field *fields)
 {
     const struct frame *f = &w->frame[w->depth - 1];
     char name[80];
@@ -129,12 +132,15 @@ static void begin_large(struct config_writer *w, const struct lyd_node *n, const
         return;
     }
     bug_on(w->depth == FRAMES);
-    w->frame[w->depth] = (struct frame){.next = lyd_child(n), .fields = fields,
-                                        .levels = f->levels == CONFIG_ALL_LEVELS ? f->levels : f->levels - 1};
+    w->frame[w->depth] =
+        (struct frame){.next = lyd_child(n),
+                       .fields = fields,
+                       .levels = f->levels == CONFIG_ALL_LEVELS ? f->levels : f->levels - 1};
     w->depth++;
 }
 
-// The value in libyang's {"kamuee:name":VALUE} or {"kamuee:name":[VALUE]}; NULL: nothing of it is printed.
+// The value in libyang's {"kamuee:name":VALUE} or {"kamuee:name":[VALUE]}; NULL: nothing of it is
+// printed.
 static char *value_of(const struct lyd_node *n, char *s)
 {
     char *colon = s ? strchr(s, ':') : NULL;     // the module's
@@ -147,7 +153,8 @@ static char *value_of(const struct lyd_node *n, char *s)
     return value + behind;
 }
 
-static void write_value(struct config_writer *w, const struct lyd_node *n, const struct field *fields, const char *value)
+static void write_value(struct config_writer *w, const struct lyd_node *n,
+                        const struct field *fields, const char *value)
 {
     const struct frame *f = &w->frame[w->depth - 1];
     char name[80];
@@ -176,7 +183,8 @@ static uint32_t print_options(const char *defaults)
     return LYD_PRINT_SHRINK | (strcmp(defaults, "trim") ? LYD_PRINT_WD_ALL : LYD_PRINT_WD_TRIM);
 }
 
-static void write_piece(struct config_writer *w, const struct lyd_node *n, const struct field *fields)
+static void write_piece(struct config_writer *w, const struct lyd_node *n,
+                        const struct field *fields)
 {
     char *s = NULL, *value;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_write.h - a part of a configuration as JSON (RFC 7951), in slices
 //
-// Printing a configuration of 10,000 rules takes longer than another client should wait. So it is written piece by piece, and
-// whoever writes it looks at the clock in between; the tree must not change meanwhile (hold a snapshot). Control role.
+// Printing a configuration of 10,000 rules takes longer than another client should wait. So it is
+// written piece by piece, and whoever writes it looks at the clock in between; the tree must not
+// change meanwhile (hold a snapshot). Control role.
 #ifndef RESTCONF_CONFIG_WRITE_H
 #define RESTCONF_CONFIG_WRITE_H
 
@@ -26,9 +27,11 @@ struct config_part {
 };
 
 struct config_writer;
-// Writes members into the object that is open in `out`. What `p` points at must live until the writer is freed.
+// Writes members into the object that is open in `out`. What `p` points at must live until the
+// writer is freed.
 struct config_writer *config_writer_new(const struct config_part *p, struct jwrite *out);
-bool config_writer_step(struct config_writer *w); // writes another piece; false: everything is written
+bool config_writer_step(
+    struct config_writer *w); // writes another piece; false: everything is written
 void config_writer_free(struct config_writer *w);
 
 #endif

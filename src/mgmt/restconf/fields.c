@@ -60,7 +60,8 @@ static void add_keys(struct field *f, const struct lysc_node *s)
 }
 
 // A name, and the schema node it means.
-static struct field *read_name(struct reader *r, struct field *in, const struct lysc_node **s, bool any)
+static struct field *read_name(struct reader *r, struct field *in, const struct lysc_node **s,
+                               bool any)
 {
     size_t n = strcspn(r->at, "/;()");
     const char *name = r->at, *colon = memchr(name, ':', n);
@@ -78,9 +79,12 @@ static struct field *read_name(struct reader *r, struct field *in, const struct 
     if (!any) {
         const struct lysc_node *parent = *s;
 
-        *s = parent && !(parent->nodetype & (LYS_CONTAINER | LYS_LIST)) ? NULL : yang_child(parent, text, false);
+        *s = parent && !(parent->nodetype & (LYS_CONTAINER | LYS_LIST))
+                 ? NULL
+                 : yang_child(parent, text, false);
         if (!*s) {
-            text_printf(r->why, "'fields' names '%s', which is not in %s", text, parent ? parent->name : "the datastore");
+            text_printf(r->why, "'fields' names '%s', which is not in %s", text,
+                        parent ? parent->name : "the datastore");
             return NULL;
         }
     }
@@ -91,9 +95,11 @@ static struct field *read_name(struct reader *r, struct field *in, const struct 
     return f;
 }
 
-static bool read_list(struct reader *r, struct field *in, const struct lysc_node *schema, unsigned depth);
+static bool read_list(struct reader *r, struct field *in, const struct lysc_node *schema,
+                      unsigned depth);
 
-static bool read_path(struct reader *r, struct field *in, const struct lysc_node *schema, unsigned depth)
+static bool read_path(struct reader *r, struct field *in, const struct lysc_node *schema,
+                      unsigned depth)
 {
     const struct lysc_node *s = schema;
     struct field *f = in;
@@ -122,7 +128,8 @@ static bool read_path(struct reader *r, struct field *in, const struct lysc_node
     return false;
 }
 
-static bool read_list(struct reader *r, struct field *in, const struct lysc_node *schema, unsigned depth)
+static bool read_list(struct reader *r, struct field *in, const struct lysc_node *schema,
+                      unsigned depth)
 {
     while (read_path(r, in, schema, depth)) {
         if (*r->at != ';')
@@ -132,7 +139,8 @@ static bool read_list(struct reader *r, struct field *in, const struct lysc_node
     return false;
 }
 
-struct field *fields_parse(const char *expression, const struct lysc_node *schema, bool any, struct text *why)
+struct field *fields_parse(const char *expression, const struct lysc_node *schema, bool any,
+                           struct text *why)
 {
     struct reader r = {.at = expression, .why = why, .any = any};
     struct field *root = calloc(1, sizeof *root);
@@ -192,7 +200,8 @@ bool page_parse(const char *offset, const char *limit, struct page *p)
     *p = (struct page){.limit = UINT64_MAX};
     if (offset && text_parse_u64(offset, 0, UINT32_MAX, &p->offset))
         return false;
-    return !limit || !strcmp(limit, "unbounded") || !text_parse_u64(limit, 1, UINT32_MAX, &p->limit);
+    return !limit || !strcmp(limit, "unbounded") ||
+           !text_parse_u64(limit, 1, UINT32_MAX, &p->limit);
 }
 
 void page_keep(json_t *array, const struct page *p)

@@ -36,7 +36,8 @@ unsigned restconf_depth(const struct http *h, bool *ok)
 
 bool restconf_is_cut(const struct http *h)
 {
-    return http_query(h, "depth") || http_query(h, "fields") || http_query(h, "limit") || http_query(h, "offset");
+    return http_query(h, "depth") || http_query(h, "fields") || http_query(h, "limit") ||
+           http_query(h, "offset");
 }
 
 // The query has been checked. The body's only member is the target itself.
@@ -54,7 +55,10 @@ static void cut(const struct http *h, json_t *body)
     struct path p = {0};
     const char *path = strstr(http_path(h), "/restconf/data");
     bool known = path && !path_parse(path + 14 + (path[14] == '/'), &p, &why);
-    struct field *f = expression ? fields_parse(expression, known && p.n ? path_last(&p)->schema : NULL, !known, &why) : NULL;
+    struct field *f =
+        expression
+            ? fields_parse(expression, known && p.n ? path_last(&p)->schema : NULL, !known, &why)
+            : NULL;
     if (f)
         fields_keep(target, f);
     fields_free(f);

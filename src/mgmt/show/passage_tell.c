@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // passage_tell.c - what became of a packet, as JSON
 //
-// Asks rib_manager for the active route of each lookup, one after the other, and then once for its neighbors
-// when some next hop is one. Who has no time to answer is left out: the steps themselves stand in the passage.
+// Asks rib_manager for the active route of each lookup, one after the other, and then once for its
+// neighbors when some next hop is one. Who has no time to answer is left out: the steps themselves
+// stand in the passage.
 #include "show/passage_tell.h"
 
 #include <errno.h>
@@ -37,8 +38,10 @@ static const char *const end_name[] = {
     [PASSAGE_PUNTED] = "punted", [PASSAGE_HELD] = "held",      [PASSAGE_DROPPED] = "dropped"};
 static const char *const kind_name[] = {
     [PASSAGE_PLAIN] = "plain", [PASSAGE_ODD] = "odd", [PASSAGE_LOCAL] = "local"};
-static const char *const icmp_name[] = {
-    [PASSAGE_ICMP_SENT] = "sent", [PASSAGE_RESET_SENT] = "reset", [PASSAGE_ICMP_LIMITED] = "limited", [PASSAGE_ICMP_FORBIDDEN] = "forbidden"};
+static const char *const icmp_name[] = {[PASSAGE_ICMP_SENT] = "sent",
+                                        [PASSAGE_RESET_SENT] = "reset",
+                                        [PASSAGE_ICMP_LIMITED] = "limited",
+                                        [PASSAGE_ICMP_FORBIDDEN] = "forbidden"};
 
 static void write_bytes(struct jwrite *j, const char *key, const uint8_t *b, unsigned n)
 {
@@ -63,7 +66,8 @@ static void write_iface(struct jwrite *j, const char *key, uint16_t id)
 
 // --- parts of a step ---
 
-static void write_frame(struct jwrite *j, const char *key, const struct passage *p, const struct passage_frame *f)
+static void write_frame(struct jwrite *j, const char *key, const struct passage *p,
+                        const struct passage_frame *f)
 {
     jwrite_begin(j, key, '{');
     if (f->port < PORT_MAX && port_get(f->port)->name[0])
@@ -161,13 +165,17 @@ static void write_acl_key(struct jwrite *j, const struct passage_step *s)
         jwrite_int(j, "tcp-flags", l4->tcp_flags);
     }
     jwrite_int(j, "dscp", l4->dscp);
-    jwrite_string(j, "part", l4->part == ACL_WHOLE ? "whole" : l4->part == ACL_FIRST ? "first-fragment" : "later-fragment");
+    jwrite_string(j, "part",
+                  l4->part == ACL_WHOLE   ? "whole"
+                  : l4->part == ACL_FIRST ? "first-fragment"
+                                          : "later-fragment");
     jwrite_end(j, '}');
 }
 
 static void write_acl(struct jwrite *j, const struct passage_step *s)
 {
-    static const char *const extra[] = {"log", "mirror", "police", "redirect"}; // by bit of enum acl_extra
+    static const char *const extra[] = {"log", "mirror", "police",
+                                        "redirect"}; // by bit of enum acl_extra
     const struct passage_acl *a = &s->acl;
 
     jwrite_begin(j, "acl", '{');
@@ -269,7 +277,8 @@ static void write_all(struct telling *t)
 
 static bool is_neighbor(const struct passage_lookup *l)
 {
-    return l->asked && (l->kind == NEXTHOP_ADJACENCY || l->kind == NEXTHOP_HOLD || l->kind == NEXTHOP_FAILED);
+    return l->asked &&
+           (l->kind == NEXTHOP_ADJACENCY || l->kind == NEXTHOP_HOLD || l->kind == NEXTHOP_FAILED);
 }
 
 static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
@@ -322,7 +331,8 @@ static void ask_next(struct telling *t)
         return;
     }
     const struct passage_step *s = &t->p->step[t->i];
-    struct rib_query q = {.vr = s->vr, .family = s->family, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
+    struct rib_query q = {
+        .vr = s->vr, .family = s->family, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
     q.prefix = (struct prefix){.family = s->family, .len = (uint8_t)ip_bits(s->family)};
     memcpy(q.prefix.b, s->lookup.dst.b, sizeof q.prefix.b);
     if (!rib_walk_open(&q, on_rows, on_done, t))

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // passage_tell.h - what became of a packet (table/passage.h), as JSON; control role
 //
-// The steps are what the forwarder has recorded. To each lookup comes what rib_manager knows of it now: the
-// route and who made it, the neighbor behind the next hop. That takes a call or two on the loop, so the end is told by `done`.
+// The steps are what the forwarder has recorded. To each lookup comes what rib_manager knows of it
+// now: the route and who made it, the neighbor behind the next hop. That takes a call or two on the
+// loop, so the end is told by `done`.
 #ifndef SHOW_PASSAGE_TELL_H
 #define SHOW_PASSAGE_TELL_H
 
 #include "base/jwrite.h"
 #include "table/passage.h"
 
-// Writes the members of the grouping `passage` of kamuee.yang into the object that is open in *j, then calls done(ctx). `p` and
-// `j` stay until then.
+// Writes the members of the grouping `passage` of kamuee.yang into the object that is open in *j,
+// then calls done(ctx). `p` and `j` stay until then.
 void passage_tell(const struct passage *p, struct jwrite *j, void (*done)(void *ctx), void *ctx);
 
 #endif

@@ -7,7 +7,8 @@
 #include "table/nexthop.h"
 #include "table/vr.h"
 
-void route_way_write(struct jwrite *j, const struct journal_answer *a, uint32_t way, uint8_t protocol)
+void route_way_write(struct jwrite *j, const struct journal_answer *a, uint32_t way,
+                     uint8_t protocol)
 {
     const struct journal_way *w = &a->way.item[way - 1];
     char buf[PROTOCOL_NAME_SIZE];
@@ -30,7 +31,8 @@ void route_way_write(struct jwrite *j, const struct journal_answer *a, uint32_t 
         jwrite_int(j, "more-hops", w->n_more);
 }
 
-void route_change_write(struct jwrite *j, const struct journal_answer *a, const struct journal_row *r)
+void route_change_write(struct jwrite *j, const struct journal_answer *a,
+                        const struct journal_row *r)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_time(j, "time", r->wall_ns);

@@ -62,8 +62,9 @@ int show_configuration(struct show *s);
 int show_sflow(struct show *s);
 int show_ipfix(struct show *s);
 
-// For a list with an entry for each virtual router that rib_manager has to be asked about: `ask` asks about s->vr, and when the
-// answer has been written show_next_vr goes on. The key, if there is one, is the name.
+// For a list with an entry for each virtual router that rib_manager has to be asked about: `ask`
+// asks about s->vr, and when the answer has been written show_next_vr goes on. The key, if there is
+// one, is the name.
 int show_each_vr(struct show *s, int (*ask)(struct show *s)); // SHOW_LATER
 void show_next_vr(struct show *s);
 
@@ -78,6 +79,7 @@ struct route_dialect { // how a model writes routes; lives for ever
     const char *head, *tail;
     void (*write)(struct jwrite *j, const struct rib_row *r);
 };
-void route_stream_as(struct http *h, const char *vr, const char *family, const struct route_dialect *d);
+void route_stream_as(struct http *h, const char *vr, const char *family,
+                     const struct route_dialect *d);
 
 #endif

@@ -42,7 +42,9 @@ static void write_cost(struct jwrite *j, const struct acl_engine_cost *c)
     jwrite_begin(j, "cost", '{');
     jwrite_string(j, "classifier", acl_engine_kind_name(c->kind));
     jwrite_string(j, "reason", c->why);
-    jwrite_int(j, "few", strcmp(acl_kernel_name(), "scalar") ? c->ours.few : 0); // in plain C tuples are asked
+    jwrite_int(j, "few",
+               strcmp(acl_kernel_name(), "scalar") ? c->ours.few
+                                                   : 0); // in plain C tuples are asked
     jwrite_int(j, "shelf", c->ours.shelf);
     jwrite_int(j, "tuples", c->ours.tuples);
     jwrite_int(j, "probes-max", c->ours.probes_max);

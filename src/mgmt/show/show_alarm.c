@@ -13,7 +13,8 @@ static void write_alarm(void *ctx, const struct alarm *a)
     const struct alarm_silence *silence = alarm_silenced(a);
     struct text t = {0};
 
-    if ((s->key[0] && strcmp(s->key[0], alarm_kind[a->name].name)) || (s->key[1] && strcmp(s->key[1], a->subject)))
+    if ((s->key[0] && strcmp(s->key[0], alarm_kind[a->name].name)) ||
+        (s->key[1] && strcmp(s->key[1], a->subject)))
         return;
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", alarm_kind[a->name].name);

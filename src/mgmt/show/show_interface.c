@@ -13,7 +13,8 @@
 #include "table/vr.h"
 
 // Of the interface, as the kernel has them: of `n` rows.
-static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row, unsigned n)
+static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row,
+                            unsigned n)
 {
     jwrite_begin(j, "address", '[');
     for (const struct address_row *a = row; a < row + n; a++) {
@@ -82,7 +83,8 @@ static void write_macs(struct jwrite *j, const struct iface *i)
     jwrite_end(j, ']');
 }
 
-static void write_interface(struct jwrite *j, const struct iface *i, const struct address_row *row, unsigned n)
+static void write_interface(struct jwrite *j, const struct iface *i, const struct address_row *row,
+                            unsigned n)
 {
     char description[256];
 

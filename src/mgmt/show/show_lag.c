@@ -7,7 +7,9 @@
 
 static void write_side(struct jwrite *j, const char *name, const struct lacp_side *s)
 {
-    static const char *const flag[] = {"activity", "short-timeout", "aggregation", "synchronization", "collecting", "distributing", "defaulted", "expired"};
+    static const char *const flag[] = {"activity",        "short-timeout", "aggregation",
+                                       "synchronization", "collecting",    "distributing",
+                                       "defaulted",       "expired"};
 
     jwrite_begin(j, name, '{');
     jwrite_int(j, "system-priority", s->system_priority);

@@ -32,7 +32,8 @@ static void write_pair(void *ctx, uint16_t in, uint16_t out, const struct latenc
     struct jwrite *j = &s->out;
     const char *input = port_get(in)->name, *output = port_get(out)->name;
 
-    if (!port_get(in)->used || !port_get(out)->used || (s->key[0] && (strcmp(s->key[0], input) || strcmp(s->key[1], output))))
+    if (!port_get(in)->used || !port_get(out)->used ||
+        (s->key[0] && (strcmp(s->key[0], input) || strcmp(s->key[1], output))))
         return;
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "input", input);

@@ -34,7 +34,8 @@ int show_mirror(struct show *s)
 
     jwrite_begin(j, s->name, '[');
     for (unsigned i = 0; mirror_manager_at(i, &m, &n); i++) {
-        if (m.session[0] || (s->key[0] && (strcmp(s->key[0], m.port) || strcmp(s->key[1], direction(&m)))))
+        if (m.session[0] ||
+            (s->key[0] && (strcmp(s->key[0], m.port) || strcmp(s->key[1], direction(&m)))))
             continue;
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "port", m.port);

@@ -32,8 +32,8 @@ static void write_route(struct jwrite *j, const struct multicast_row *r)
     jwrite_end(j, '}');
 }
 
-static void answered(void *ctx, const struct multicast_row *row, unsigned n, const struct multicast_join_row *join,
-                     unsigned n_join)
+static void answered(void *ctx, const struct multicast_row *row, unsigned n,
+                     const struct multicast_join_row *join, unsigned n_join)
 {
     struct show *s = ctx;
     struct jwrite *j = &s->out;

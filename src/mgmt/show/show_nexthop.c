@@ -22,7 +22,8 @@ static void write_leg(struct jwrite *j, const struct nexthop_leg *leg)
     jwrite_end(j, '}');
 }
 
-static void write_group(struct jwrite *j, const struct nexthop_row *r, const struct nexthop_leg *leg)
+static void write_group(struct jwrite *j, const struct nexthop_row *r,
+                        const struct nexthop_leg *leg)
 {
     if (r->kernel_id)
         jwrite_int(j, "kernel-id", r->kernel_id);
@@ -62,7 +63,8 @@ static void write_row(struct jwrite *j, const struct nexthop_row *r, const struc
     jwrite_end(j, '}');
 }
 
-static void answered(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg)
+static void answered(void *ctx, const struct nexthop_row *row, unsigned n,
+                     const struct nexthop_leg *leg)
 {
     struct show *s = ctx;
     uint32_t wanted = s->key[0] ? (uint32_t)strtoul(s->key[0], NULL, 10) : 0;

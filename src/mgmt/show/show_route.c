@@ -192,8 +192,10 @@ static bool read_query(struct http *h, struct rib_query *q)
                : !strcmp(match, "longest")         ? RIB_LONGEST_MATCH
                                                    : RIB_LONGER;
     if (prefix && (prefix_parse(prefix, &q->prefix, false) || q->prefix.family != q->family))
-        http_refuse(h, 400, "invalid-value", "'prefix' is '%s', expected an %s prefix without host bits, such as %s", prefix,
-                    q->family == IP4 ? "IPv4" : "IPv6", q->family == IP4 ? "192.0.2.0/24" : "2001:db8::/32");
+        http_refuse(h, 400, "invalid-value",
+                    "'prefix' is '%s', expected an %s prefix without host bits, such as %s", prefix,
+                    q->family == IP4 ? "IPv4" : "IPv6",
+                    q->family == IP4 ? "192.0.2.0/24" : "2001:db8::/32");
     else if (match && (!prefix || (q->match == RIB_LONGER && strcmp(match, "longer"))))
         http_refuse(h, 400, "invalid-value",
                     "'match' is '%s', expected exact, longest or longer, together with 'prefix'",
@@ -202,8 +204,8 @@ static bool read_query(struct http *h, struct rib_query *q)
         http_refuse(h, 400, "invalid-value",
                     "'prefix' is '%s', expected one address for match=longest", prefix);
     else if (protocol && q->protocol < 0)
-        http_refuse(h, 400, "invalid-value",
-                    "'protocol' is '%s', expected %s or a number 0..255", protocol, protocol_names());
+        http_refuse(h, 400, "invalid-value", "'protocol' is '%s', expected %s or a number 0..255",
+                    protocol, protocol_names());
     else if (type && q->type < 0)
         http_refuse(h, 400, "invalid-value",
                     "'type' is '%s', expected unicast, local, broadcast, connected, blackhole, "
@@ -214,7 +216,8 @@ static bool read_query(struct http *h, struct rib_query *q)
     return false;
 }
 
-void route_stream_as(struct http *h, const char *vr, const char *family, const struct route_dialect *dialect)
+void route_stream_as(struct http *h, const char *vr, const char *family,
+                     const struct route_dialect *dialect)
 {
     const struct vr *v = vr_find(vr);
     struct rib_query q = {.family = strcmp(family, "ipv6") ? IP4 : IP6};
@@ -237,7 +240,8 @@ void route_stream_as(struct http *h, const char *vr, const char *family, const s
     s->http = h;
     s->dialect = dialect;
     s->out.t = &s->block;
-    bug_on(!page_parse(http_query(h, "offset"), http_query(h, "limit"), &s->page)); // looked at before
+    bug_on(
+        !page_parse(http_query(h, "offset"), http_query(h, "limit"), &s->page)); // looked at before
     if (http_query(h, "fields"))
         s->fields = fields_parse(http_query(h, "fields"), NULL, true, &why);
     s->wanted = s->fields ? fields_child(s->fields, "route") : NULL;

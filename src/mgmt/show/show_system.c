@@ -35,7 +35,8 @@ static void write_audits(struct jwrite *j)
     jwrite_u64(j, "audits", __atomic_load_n(&rib_audit_totals.runs, __ATOMIC_RELAXED));
     if (last_ns)
         jwrite_u64(j, "last-audit", (clock_now_ns() - last_ns) / NS_PER_SECOND);
-    jwrite_u64(j, "fib-divergence", __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED));
+    jwrite_u64(j, "fib-divergence",
+               __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED));
 }
 
 int show_system(struct show *s)

@@ -94,7 +94,9 @@ static void write_queues(struct jwrite *j, const struct thread_state *t)
         write_counter(j, "packets", &stats->packets);
         write_counter(j, "bytes", &stats->bytes);
         jwrite_bool(j, "remote", is_remote(t, rx->port));
-        jwrite_string(j, "rx-mode", port_rx_mode_name(plan_wakes(t->plan, *rx) ? PORT_RX_INTERRUPT : PORT_RX_POLL));
+        jwrite_string(
+            j, "rx-mode",
+            port_rx_mode_name(plan_wakes(t->plan, *rx) ? PORT_RX_INTERRUPT : PORT_RX_POLL));
         write_depth(j, stats);
         jwrite_end(j, '}');
     }

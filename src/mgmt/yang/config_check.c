@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_check.c - whether a whole configuration makes sense to the schema
 //
-// libyang could validate the tree, but keeps only its first complaint, in terms of schema paths and without the entry that
-// lacks a value, and compares the entries at the top in pairs. So every rule that the schema has is looked for here, in the
-// words of a set line and in time that grows with the tree: values are checked as they are made, then counts, required
-// values, references, choices, and entries that are there twice. A test fails when the schema gets a rule of another kind, and
+// libyang could validate the tree, but keeps only its first complaint, in terms of schema paths and
+// without the entry that lacks a value, and compares the entries at the top in pairs. So every rule
+// that the schema has is looked for here, in the words of a set line and in time that grows with
+// the tree: values are checked as they are made, then counts, required values, references, choices,
+// and entries that are there twice. A test fails when the schema gets a rule of another kind, and
 // has libyang validate what was accepted here. What the schema cannot say is model_X.c's.
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,9 +46,12 @@ static void add_required(struct errors *e, const struct lyd_node *place,
 // The choice that has to be made, if `s` begins it.
 static const struct lysc_node *choice_begun(const struct lysc_node *s)
 {
-    const struct lysc_node *a_case = s->parent && s->parent->nodetype == LYS_CASE ? s->parent : NULL, *choice = a_case ? a_case->parent : NULL;
+    const struct lysc_node *a_case =
+                               s->parent && s->parent->nodetype == LYS_CASE ? s->parent : NULL,
+                           *choice = a_case ? a_case->parent : NULL;
 
-    return choice && choice->flags & LYS_MAND_TRUE && lysc_node_child(choice) == a_case ? choice : NULL;
+    return choice && choice->flags & LYS_MAND_TRUE && lysc_node_child(choice) == a_case ? choice
+                                                                                        : NULL;
 }
 
 static bool is_made(const struct lysc_node *choice, const struct lyd_node *first)
@@ -58,7 +62,8 @@ static bool is_made(const struct lysc_node *choice, const struct lyd_node *first
     return false;
 }
 
-static void add_no_choice(struct errors *e, const struct lyd_node *place, const struct lysc_node *choice)
+static void add_no_choice(struct errors *e, const struct lyd_node *place,
+                          const struct lysc_node *choice)
 {
     struct text where = {0}, names = {0}, expect = {0};
 
@@ -70,8 +75,8 @@ static void add_no_choice(struct errors *e, const struct lyd_node *place, const 
         text_printf(&expect, "%s", expect.n ? "; or " : "");
         yang_expected(leaf, &expect);
     }
-    errors_add(e, place ? line_above(place) : 0, "%s%s%s is required: %s", text_str(&where), place ? ": " : "", text_str(&names),
-               text_str(&expect));
+    errors_add(e, place ? line_above(place) : 0, "%s%s%s is required: %s", text_str(&where),
+               place ? ": " : "", text_str(&names), text_str(&expect));
     text_free(&where);
     text_free(&names);
     text_free(&expect);
@@ -89,29 +94,33 @@ static void add_too_few(struct errors *e, const struct lyd_node *place, const st
     text_free(&where);
 }
 
-static void add_too_many(struct errors *e, const struct lyd_node *place, const struct lysc_node *s, unsigned n, unsigned max)
+static void add_too_many(struct errors *e, const struct lyd_node *place, const struct lysc_node *s,
+                         unsigned n, unsigned max)
 {
     struct text where = {0};
 
     if (place)
         config_path(place, &where);
-    errors_add(e, place ? line_above(place) : 0, "%s%s%u '%s' are configured, expected at most %u", text_str(&where), place ? ": " : "", n,
-               s->name, max);
+    errors_add(e, place ? line_above(place) : 0, "%s%s%u '%s' are configured, expected at most %u",
+               text_str(&where), place ? ": " : "", n, s->name, max);
     text_free(&where);
 }
 
 // How many entries the schema allows; UINT32_MAX: as many as you like.
 static void entries_allowed(const struct lysc_node *s, unsigned *min, unsigned *max)
 {
-    const struct lysc_node_leaflist *leaves = s->nodetype == LYS_LEAFLIST ? (const struct lysc_node_leaflist *)s : NULL;
-    const struct lysc_node_list *list = s->nodetype == LYS_LIST ? (const struct lysc_node_list *)s : NULL;
+    const struct lysc_node_leaflist *leaves =
+        s->nodetype == LYS_LEAFLIST ? (const struct lysc_node_leaflist *)s : NULL;
+    const struct lysc_node_list *list =
+        s->nodetype == LYS_LIST ? (const struct lysc_node_list *)s : NULL;
 
     *min = leaves ? leaves->min : list ? list->min : 0;
     *max = leaves ? leaves->max : list ? list->max : UINT32_MAX;
 }
 
 // How many children there are of this schema node; at the top the index has counted them.
-static unsigned count(struct config_index *top, const struct lyd_node *place, const struct lyd_node *first, const struct lysc_node *s)
+static unsigned count(struct config_index *top, const struct lyd_node *place,
+                      const struct lyd_node *first, const struct lysc_node *s)
 {
     unsigned n = 0;
 
@@ -122,7 +131,8 @@ static unsigned count(struct config_index *top, const struct lyd_node *place, co
     return n;
 }
 
-static bool check_count(struct config_index *top, const struct lyd_node *place, const struct lysc_node *s, struct errors *e)
+static bool check_count(struct config_index *top, const struct lyd_node *place,
+                        const struct lysc_node *s, struct errors *e)
 {
     unsigned min, max, n;
 
@@ -153,14 +163,16 @@ static void check_required(const struct lyd_node *place, const struct lyd_node *
     for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
         const struct lysc_node *choice = choice_begun(s);
 
-        if (s->nodetype == LYS_LEAF && s->flags & LYS_MAND_TRUE && yang_is_config(s) && !lysc_is_key(s) && !config_find(first, s, NULL))
+        if (s->nodetype == LYS_LEAF && s->flags & LYS_MAND_TRUE && yang_is_config(s) &&
+            !lysc_is_key(s) && !config_find(first, s, NULL))
             add_required(e, place, s);
         if (choice && !is_made(choice, first))
             add_no_choice(e, place, choice);
     }
 }
 
-static const struct lyd_node *entry_around(const struct lyd_node *leaf, const struct lysc_node *list)
+static const struct lyd_node *entry_around(const struct lyd_node *leaf,
+                                           const struct lysc_node *list)
 {
     const struct lyd_node *n = lyd_parent(leaf);
 
@@ -170,7 +182,8 @@ static const struct lyd_node *entry_around(const struct lyd_node *leaf, const st
 }
 
 // The entries of the list but for the one that `leaf` is a part of: nothing refers to itself.
-static void list_names(const struct lyd_node *tree, const struct lysc_node *list, const struct lyd_node *leaf, struct text *t)
+static void list_names(const struct lyd_node *tree, const struct lysc_node *list,
+                       const struct lyd_node *leaf, struct text *t)
 {
     const struct lyd_node *own = entry_around(leaf, list);
     struct lyd_nodes v = {0};
@@ -211,8 +224,11 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
     list_names(*top->tree, list, leaf, &names);
     const char *own = lysc_is_key(leaf->schema) ? "" : leaf->schema->name;
     if (!line_above(leaf))
-        errors_add(e, 0, "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or delete this as well",
-                   text_str(&where), *own ? " '" : "", own, *own ? "'" : " it", list->name, name, text_str(&names));
+        errors_add(e, 0,
+                   "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or "
+                   "delete this as well",
+                   text_str(&where), *own ? " '" : "", own, *own ? "'" : " it", list->name, name,
+                   text_str(&names));
     else
         errors_add(
             e, line_above(leaf),
@@ -223,7 +239,7 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
     text_free(&names);
 }
 
-// --- only JSON can say these -----------------------------------------------------------------------
+// --- only JSON can say these ---------------------------------------------------------------------
 
 static bool excludes(const struct lyd_node *a, const struct lyd_node *b)
 {
@@ -232,8 +248,8 @@ static bool excludes(const struct lyd_node *a, const struct lyd_node *b)
     return mine && other && mine != other && mine->parent == other->parent;
 }
 
-// Of two cases of a choice the one that has just been merged stays (RFC 7950, 7.9): this one goes. NULL: there are
-// no two.
+// Of two cases of a choice the one that has just been merged stays (RFC 7950, 7.9): this one goes.
+// NULL: there are no two.
 static struct lyd_node *superseded(struct lyd_node *place, struct errors *e)
 {
     struct text where = {0};
@@ -245,8 +261,8 @@ static struct lyd_node *superseded(struct lyd_node *place, struct errors *e)
             if ((n->flags ^ m->flags) & LYD_NEW)
                 return m->flags & LYD_NEW ? n : m;
             config_path(place, &where);
-            errors_add(e, line_above(n), "%s: '%s' and '%s' exclude each other, expected only one", text_str(&where), n->schema->name,
-                       m->schema->name);
+            errors_add(e, line_above(n), "%s: '%s' and '%s' exclude each other, expected only one",
+                       text_str(&where), n->schema->name, m->schema->name);
             text_free(&where);
             return m; // all the same: nobody else is to complain
         }

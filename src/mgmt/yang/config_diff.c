@@ -3,7 +3,8 @@
 //
 // libyang's own difference is quadratic in the entries of a list; this one
 // leaves out what stands side by side and is alike (config_known.c), sorts the rest of the explicit
-// entries of both sides as the printer does, and merges them. Reading the lines into `old` gives `new`.
+// entries of both sides as the printer does, and merges them. Reading the lines into `old` gives
+// `new`.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,8 @@ struct diff {
     void *ctx;
 };
 
-static void diff_children(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *parent,
-                          const struct diff *d);
+static void diff_children(const struct lyd_node *old, const struct lyd_node *new,
+                          const struct lysc_node *parent, const struct diff *d);
 
 static void note_difference(void *ctx, const struct lyd_node *node, bool set)
 {
@@ -32,7 +33,8 @@ static void diff_same(const struct lyd_node *a, const struct lyd_node *b, const 
     } else if (yang_is_one_line(a->schema)) { // the line says the whole entry
         bool differs = false;
 
-        diff_children(lyd_child(a), lyd_child(b), a->schema, &(struct diff){note_difference, &differs});
+        diff_children(lyd_child(a), lyd_child(b), a->schema,
+                      &(struct diff){note_difference, &differs});
         if (differs)
             d->fn(d->ctx, b, true);
     } else if (a->schema->nodetype != LYS_LEAFLIST) {
@@ -40,8 +42,8 @@ static void diff_same(const struct lyd_node *a, const struct lyd_node *b, const 
     }
 }
 
-static void diff_schema(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s,
-                        const struct diff *d)
+static void diff_schema(const struct lyd_node *old, const struct lyd_node *new,
+                        const struct lysc_node *s, const struct diff *d)
 {
     struct lyd_nodes a = {0}, b = {0};
     size_t i = 0, j = 0;
@@ -61,8 +63,8 @@ static void diff_schema(const struct lyd_node *old, const struct lyd_node *new, 
     free(b.item);
 }
 
-static void diff_children(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *parent,
-                          const struct diff *d)
+static void diff_children(const struct lyd_node *old, const struct lyd_node *new,
+                          const struct lysc_node *parent, const struct diff *d)
 {
     for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)
         if (yang_is_config(s) && !lysc_is_key(s))

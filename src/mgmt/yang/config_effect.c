@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_effect.c - what a change will do beyond taking effect
 //
-// A value whose k:apply is port-restart, in an entry that was there before, restarts the thing that the entry
-// describes: a port, a vport, a virtual router. Values of an entry that comes or goes restart nothing.
+// A value whose k:apply is port-restart, in an entry that was there before, restarts the thing that
+// the entry describes: a port, a vport, a virtual router. Values of an entry that comes or goes
+// restart nothing.
 #include "yang/config_effect.h"
 
 #include <libyang/libyang.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_find.c - nodes of a configuration tree by schema and key
 //
-// Inside a container or list entry libyang finds by hash; at the top it walks the siblings, which is right for one look
-// and wrong for many: they go by a config_index.
+// Inside a container or list entry libyang finds by hash; at the top it walks the siblings, which
+// is right for one look and wrong for many: they go by a config_index.
 #include <stdlib.h>
 #include <string.h>
 

@@ -25,7 +25,8 @@ static uint64_t hash_of(const struct lyd_node *entry)
     return h;
 }
 
-static bool has_keys(const struct lyd_node *entry, const struct lysc_node *schema, const char *const *key)
+static bool has_keys(const struct lyd_node *entry, const struct lysc_node *schema,
+                     const char *const *key)
 {
     unsigned i = 0;
 
@@ -84,7 +85,8 @@ static void make_room(struct config_index *x)
     free(old);
 }
 
-static struct lyd_node **find_slot(struct config_index *x, uint64_t hash, const struct lysc_node *schema, const char *const *key)
+static struct lyd_node **find_slot(struct config_index *x, uint64_t hash,
+                                   const struct lysc_node *schema, const char *const *key)
 {
     for (size_t i = hash & (x->slots - 1); x->slot[i]; i = (i + 1) & (x->slots - 1))
         if (x->slot[i] != &gone && has_keys(x->slot[i], schema, key))
@@ -131,7 +133,8 @@ static void fill(struct config_index *x)
     }
 }
 
-struct lyd_node *config_index_find(struct config_index *x, const struct lysc_node *schema, const char *const *key)
+struct lyd_node *config_index_find(struct config_index *x, const struct lysc_node *schema,
+                                   const char *const *key)
 {
     uint64_t h = (uintptr_t)schema;
     unsigned i = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_index.h - what stands at the top of a tree (leaf-lists excepted), by its schema node and its keys
+// config_index.h - what stands at the top of a tree (leaf-lists excepted), by its schema node and
+// its keys
 //
-// Inside a node libyang finds children by hash; at the top of a tree it walks. Whoever looks up many entries there (the
-// reader of lines, the check of references) keeps one of these meanwhile. It is filled when it is asked first, and costs
-// nothing before. The thread that has the tree.
+// Inside a node libyang finds children by hash; at the top of a tree it walks. Whoever looks up
+// many entries there (the reader of lines, the check of references) keeps one of these meanwhile.
+// It is filled when it is asked first, and costs nothing before. The thread that has the tree.
 #ifndef YANG_CONFIG_INDEX_H
 #define YANG_CONFIG_INDEX_H
 
@@ -25,10 +26,13 @@ struct config_index {
     unsigned lists;
 };
 
-struct lyd_node *config_index_find(struct config_index *x, const struct lysc_node *schema, const char *const *key); // key: of a list
-struct lyd_node *config_index_like(struct config_index *x, const struct lyd_node *node); // of the same schema and keys
+struct lyd_node *config_index_find(struct config_index *x, const struct lysc_node *schema,
+                                   const char *const *key); // key: of a list
+struct lyd_node *config_index_like(struct config_index *x,
+                                   const struct lyd_node *node); // of the same schema and keys
 unsigned config_index_count(struct config_index *x, const struct lysc_node *schema);
-void config_index_add(struct config_index *x, struct lyd_node *entry); // links it behind the last of its list
+void config_index_add(struct config_index *x,
+                      struct lyd_node *entry); // links it behind the last of its list
 void config_index_del(struct config_index *x, struct lyd_node *entry); // and frees it
 void config_index_free(struct config_index *x);
 

@@ -23,7 +23,8 @@ char *config_json_text(const struct lyd_node *tree)
 {
     char *s = NULL;
 
-    bug_on(tree && lyd_print_mem(&s, tree, LYD_JSON, LYD_PRINT_WITHSIBLINGS | LYD_PRINT_WD_EXPLICIT));
+    bug_on(tree &&
+           lyd_print_mem(&s, tree, LYD_JSON, LYD_PRINT_WITHSIBLINGS | LYD_PRINT_WD_EXPLICIT));
     return s ? s : strdup("{}");
 }
 
@@ -43,7 +44,8 @@ json_t *config_json(const struct lyd_node *node, const char *defaults, bool sibl
 
 // --- reading ------------------------------------------------------------------------------------
 
-// Out of its siblings, for a while: libyang looks for what it merges into from the first of them on.
+// Out of its siblings, for a while: libyang looks for what it merges into from the first of them
+// on.
 static void merge_into(struct lyd_node **tree, struct lyd_node *old, struct lyd_node *new)
 {
     struct lyd_node *before = old == *tree ? NULL : old->prev;
@@ -90,7 +92,8 @@ static void read_part(struct lyd_node **tree, const char *name, json_t *value, s
     struct text why = {0};
 
     bug_on(!text);
-    if (lyd_parse_data_mem(yang_ctx, text, LYD_JSON, LYD_PARSE_ONLY | LYD_PARSE_STRICT | LYD_PARSE_NO_STATE, 0, &more)) {
+    if (lyd_parse_data_mem(yang_ctx, text, LYD_JSON,
+                           LYD_PARSE_ONLY | LYD_PARSE_STRICT | LYD_PARSE_NO_STATE, 0, &more)) {
         yang_say_error(&why);
         errors_add(e, 0, "%s", text_str(&why));
         text_free(&why);
@@ -104,7 +107,8 @@ static void read_part(struct lyd_node **tree, const char *name, json_t *value, s
 
 #define ENTRIES_AT_A_TIME 128 // libyang looks for the place of each among those before it
 
-static void read_entries(struct lyd_node **tree, const char *name, json_t *entries, struct errors *e)
+static void read_entries(struct lyd_node **tree, const char *name, json_t *entries,
+                         struct errors *e)
 {
     size_t n = json_array_size(entries), i = 0;
 
@@ -118,12 +122,14 @@ static void read_entries(struct lyd_node **tree, const char *name, json_t *entri
     } while (i < n && !e->n);
 }
 
-// More than twice as many as the schema allows need not be read to be refused; config_check counts exactly.
+// More than twice as many as the schema allows need not be read to be refused; config_check counts
+// exactly.
 static bool far_too_many(const char *name, const json_t *value, struct errors *e)
 {
     const char *colon = strchr(name, ':');
     const struct lysc_node *s = yang_child(NULL, colon ? colon + 1 : name, true);
-    uint32_t max = s && s->nodetype == LYS_LIST ? ((const struct lysc_node_list *)s)->max : UINT32_MAX;
+    uint32_t max =
+        s && s->nodetype == LYS_LIST ? ((const struct lysc_node_list *)s)->max : UINT32_MAX;
 
     if (max > UINT32_MAX / 2 || json_array_size(value) <= 2 * max)
         return false;
@@ -138,7 +144,8 @@ void config_read_json(struct lyd_node **tree, const char *text, struct errors *e
     const char *name;
 
     if (!json_is_object(root))
-        errors_add(e, 0, root ? "not a JSON object" : "not JSON: %s in line %d", why.text, why.line);
+        errors_add(e, 0, root ? "not a JSON object" : "not JSON: %s in line %d", why.text,
+                   why.line);
     json_object_foreach(root, name, value) {
         if (e->n)
             break;

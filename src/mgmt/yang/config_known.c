@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_known.c - what a candidate has in common with a configuration that has been looked at already
+// config_known.c - what a candidate has in common with a configuration that has been looked at
+// already
 //
-// A candidate begins as a copy, so almost all of it stands where it stood in the original: walking both side by side finds
-// what differs without sorting either. Entries of one-line lists are many (rules of access lists), stand for themselves and
-// are referred to by nobody; those that are as they were are marked, and need no second look as long as nothing went that
-// they may refer to.
+// A candidate begins as a copy, so almost all of it stands where it stood in the original: walking
+// both side by side finds what differs without sorting either. Entries of one-line lists are many
+// (rules of access lists), stand for themselves and are referred to by nobody; those that are as
+// they were are marked, and need no second look as long as nothing went that they may refer to.
 #include <string.h>
 
 #include "base/vec.h"
@@ -63,7 +64,8 @@ static void twin(const struct twins *w, const struct lyd_node *b)
         ((struct lyd_node *)(uintptr_t)b)->priv = (void *)(uintptr_t)&mark;
 }
 
-static void find_twins(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s, const struct twins *w)
+static void find_twins(const struct lyd_node *old, const struct lyd_node *new,
+                       const struct lysc_node *s, const struct twins *w)
 {
     const struct lyd_node *a = from_here(old, s), *b = from_here(new, s);
 
@@ -93,8 +95,8 @@ static void find_twins(const struct lyd_node *old, const struct lyd_node *new, c
         alone(w->new, b);
 }
 
-void config_unlike(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s, struct lyd_nodes *a,
-                   struct lyd_nodes *b)
+void config_unlike(const struct lyd_node *old, const struct lyd_node *new,
+                   const struct lysc_node *s, struct lyd_nodes *a, struct lyd_nodes *b)
 {
     find_twins(old, new, s, &(struct twins){.old = a, .new = b});
     config_sort(s, a);
@@ -111,8 +113,10 @@ static bool has_one_line(const struct lysc_node *parent)
     return false;
 }
 
-// Whether each old entry is there, in the old order. An entry that moved counts as gone: then more is looked at than need be.
-static bool all_there(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s)
+// Whether each old entry is there, in the old order. An entry that moved counts as gone: then more
+// is looked at than need be.
+static bool all_there(const struct lyd_node *old, const struct lyd_node *new,
+                      const struct lysc_node *s)
 {
     const struct lyd_node *b = from_here(new, s);
 
@@ -126,7 +130,8 @@ static bool all_there(const struct lyd_node *old, const struct lyd_node *new, co
     return true;
 }
 
-static void mark_below(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *parent)
+static void mark_below(const struct lyd_node *old, const struct lyd_node *new,
+                       const struct lysc_node *parent)
 {
     for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
         if (!(s->nodetype & (LYS_LIST | LYS_CONTAINER)) || !yang_is_config(s))
@@ -136,7 +141,8 @@ static void mark_below(const struct lyd_node *old, const struct lyd_node *new, c
             continue;
         }
         const struct lyd_node *a = from_here(old, s); // all of them are in `new`, in this order
-        for (const struct lyd_node *b = has_one_line(s) ? from_here(new, s) : NULL; a && b; b = behind(b)) {
+        for (const struct lyd_node *b = has_one_line(s) ? from_here(new, s) : NULL; a && b;
+             b = behind(b)) {
             if (config_compare(a, b))
                 continue;
             mark_below(lyd_child(a), lyd_child(b), s);

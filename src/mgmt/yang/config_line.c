@@ -10,8 +10,8 @@
 //     delete port p0 mtu
 //
 // A leaf without keyword is its value alone, one of type empty its name alone, and of a choice the
-// last word wins. The entry of a one-line list (yang_line.c) is replaced by a line that begins with its
-// first value; a line that does not changes it:
+// last word wins. The entry of a one-line list (yang_line.c) is replaced by a line that begins with
+// its first value; a line that does not changes it:
 //
 //     set acl edge rule 100 permit tcp from set customers to any port 443
 //     set acl edge rule 100 log
@@ -56,7 +56,8 @@ static struct lyd_node *siblings(const struct walk *k)
     return k->place ? lyd_child(k->place) : *k->top->tree;
 }
 
-static struct lyd_node *find(const struct walk *k, const struct lysc_node *s, const char *const *key)
+static struct lyd_node *find(const struct walk *k, const struct lysc_node *s,
+                             const char *const *key)
 {
     if (k->place || s->nodetype == LYS_LEAFLIST)
         return config_find(siblings(k), s, key);
@@ -164,8 +165,8 @@ static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *
         text_printf(&expect, "at most %" PRIu64 " characters, found %zu", longest, n);
     else
         yang_expected(leaf, &expect);
-    errors_add(k->e, k->line, "%s'%s' is '%.*s%s', expected %s", prefix(k, n_words, &where), leaf->name, VALUE_SHOWN, value,
-               n > VALUE_SHOWN ? "…" : "", text_str(&expect));
+    errors_add(k->e, k->line, "%s'%s' is '%.*s%s', expected %s", prefix(k, n_words, &where),
+               leaf->name, VALUE_SHOWN, value, n > VALUE_SHOWN ? "…" : "", text_str(&expect));
     text_free(&where);
     text_free(&expect);
     return false;
@@ -230,15 +231,16 @@ static void forget_entry(struct walk *k, struct lyd_node *entry)
     remember_line(k, entry);
 }
 
-// Far more than the schema allows: they need not all be read to be refused. config_check counts exactly, at the end: lines
-// that come later may delete.
+// Far more than the schema allows: they need not all be read to be refused. config_check counts
+// exactly, at the end: lines that come later may delete.
 static bool far_too_many(struct walk *k, const struct lysc_node *s)
 {
     unsigned max = k->place ? UINT32_MAX : ((const struct lysc_node_list *)s)->max;
 
     if (max > UINT32_MAX / 2 || config_index_count(k->top, s) < 2 * max)
         return false;
-    errors_add(k->e, k->line, "more than %u '%s', expected at most %u; the rest is not read", 2 * max, s->name, max);
+    errors_add(k->e, k->line, "more than %u '%s', expected at most %u; the rest is not read",
+               2 * max, s->name, max);
     return true;
 }
 
@@ -456,8 +458,8 @@ static bool too_long(struct walk *k)
 {
     struct text where = {0};
 
-    errors_add(k->e, k->line, "%sunexpected '%s', expected the end of the line", prefix(k, k->i, &where),
-               k->w->word[k->i]);
+    errors_add(k->e, k->line, "%sunexpected '%s', expected the end of the line",
+               prefix(k, k->i, &where), k->w->word[k->i]);
     text_free(&where);
     return false;
 }
@@ -533,7 +535,8 @@ static bool read_line(struct config_index *top, const char *line, unsigned numbe
     return !k.too_many;
 }
 
-void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number, struct errors *e)
+void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number,
+                       struct errors *e)
 {
     struct config_index top = {.tree = tree};
 

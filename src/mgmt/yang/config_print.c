@@ -4,7 +4,8 @@
 // Canonical: schema order, entries of system-ordered lists by their keys in
 // natural order (p2 before p10), one line for each value, defaults left out.
 // Text that came from here gives the same tree and the same text again, byte
-// by byte; a value that was set to its default on purpose stays. Entries of one-line lists are one line each.
+// by byte; a value that was set to its default on purpose stays. Entries of one-line lists are one
+// line each.
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,7 +127,8 @@ static void next_word(struct text *t)
 }
 
 // What the entry of a one-line list holds, as words behind it.
-static void print_words(const struct lyd_node *first, const struct lysc_node *parent, struct text *t)
+static void print_words(const struct lyd_node *first, const struct lysc_node *parent,
+                        struct text *t)
 {
     for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
         struct lyd_nodes v = {0};
@@ -162,7 +164,8 @@ void config_print_entry(const struct lyd_node *entry, struct text *t)
 }
 
 // `place` is "port p0 ": what stands between "set" and the node's name.
-static void print_node(const struct lyd_node *node, struct text *place, const struct config_lines *lines, struct text *t);
+static void print_node(const struct lyd_node *node, struct text *place,
+                       const struct config_lines *lines, struct text *t);
 
 // Number of nodes printed.
 static unsigned print_children(const struct lyd_node *first, const struct lysc_node *parent,
@@ -184,7 +187,8 @@ static unsigned print_children(const struct lyd_node *first, const struct lysc_n
     return n;
 }
 
-static void print_node(const struct lyd_node *node, struct text *place, const struct config_lines *lines, struct text *t)
+static void print_node(const struct lyd_node *node, struct text *place,
+                       const struct config_lines *lines, struct text *t)
 {
     const struct lysc_node *s = node->schema;
     size_t was = place->n;
@@ -216,7 +220,8 @@ static void print_node(const struct lyd_node *node, struct text *place, const st
     place->s[was] = 0;
 }
 
-void config_print_with(const struct lyd_node *tree, const struct config_lines *lines, struct text *t)
+void config_print_with(const struct lyd_node *tree, const struct config_lines *lines,
+                       struct text *t)
 {
     struct text place = {0};
 
@@ -234,7 +239,8 @@ void config_print_node(const struct lyd_node *node, struct text *t)
     config_print_node_with(node, NULL, t);
 }
 
-void config_print_node_with(const struct lyd_node *node, const struct config_lines *lines, struct text *t)
+void config_print_node_with(const struct lyd_node *node, const struct config_lines *lines,
+                            struct text *t)
 {
     struct text place = {0};
 

@@ -6,8 +6,8 @@
 //
 // A tree is a list of sibling nodes (NULL when empty). Default values are in
 // it, marked LYD_DEFAULT, after config_check. Nodes that lines made remember
-// their line in `priv`; a copy (config_dup) forgets it. Any thread, each tree one, or several that only read one that has been
-// settled; nothing here touches the running router.
+// their line in `priv`; a copy (config_dup) forgets it. Any thread, each tree one, or several that
+// only read one that has been settled; nothing here touches the running router.
 #ifndef YANG_CONFIG_TREE_H
 #define YANG_CONFIG_TREE_H
 
@@ -21,7 +21,8 @@
 // --- config_line.c: lines of "set …", "delete …", "# comment" ---
 void config_read_text(struct lyd_node **tree, const char *text, struct errors *e);
 void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e);
-void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number, struct errors *e); // numbered from 1, or not
+void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number,
+                       struct errors *e); // numbered from 1, or not
 
 // --- config_words.c: words of a line, and their quoting ---
 #define WORDS_MAX 128
@@ -47,8 +48,10 @@ struct config_lines {
     bool (*known)(void *ctx, const struct lyd_node *entry, struct text *t);
     void *ctx;
 };
-void config_print_with(const struct lyd_node *tree, const struct config_lines *lines, struct text *t);
-void config_print_node_with(const struct lyd_node *node, const struct config_lines *lines, struct text *t);
+void config_print_with(const struct lyd_node *tree, const struct config_lines *lines,
+                       struct text *t);
+void config_print_node_with(const struct lyd_node *node, const struct config_lines *lines,
+                            struct text *t);
 // Of a one-line list: "permit tcp from any", and with the key before it " 100 permit tcp from any".
 void config_print_words(const struct lyd_node *entry, struct text *t);
 void config_print_entry(const struct lyd_node *entry, struct text *t);
@@ -66,23 +69,29 @@ int config_compare(const struct lyd_node *a,
                    const struct lyd_node *b); // canonical order of two nodes of one schema node
 
 // --- config_check.c ---
-// Counts, required values, references, choices; fills in defaults. False: there are more entries than there may be, and with
-// the errors nothing further is to be looked at.
+// Counts, required values, references, choices; fills in defaults. False: there are more entries
+// than there may be, and with the errors nothing further is to be looked at.
 bool config_check(struct lyd_node **tree, struct errors *e);
 unsigned config_line_of(const struct lyd_node *node); // 0 = no line made it
 
 // --- config_known.c: what a candidate has in common with a valid configuration ---
-bool config_same(const struct lyd_node *a, const struct lyd_node *b); // values and order; false also for what only stands in another order
-// Explicit children of one schema node that the other side has not, or not alike, or elsewhere; in canonical order, to be freed.
-void config_unlike(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s, struct lyd_nodes *a,
-                   struct lyd_nodes *b);
-// Marks entries of one-line lists in `new` that are as in `old` and need not be checked again. Before any check of `new`, once.
+bool config_same(
+    const struct lyd_node *a,
+    const struct lyd_node *b); // values and order; false also for what only stands in another order
+// Explicit children of one schema node that the other side has not, or not alike, or elsewhere; in
+// canonical order, to be freed.
+void config_unlike(const struct lyd_node *old, const struct lyd_node *new,
+                   const struct lysc_node *s, struct lyd_nodes *a, struct lyd_nodes *b);
+// Marks entries of one-line lists in `new` that are as in `old` and need not be checked again.
+// Before any check of `new`, once.
 void config_mark_known(const struct lyd_node *old, const struct lyd_node *new);
 bool config_is_known(const struct lyd_node *node);
-void config_add_defaults(struct lyd_node **tree); // that are missing, as libyang does, but not below what is marked
+void config_add_defaults(
+    struct lyd_node **tree); // that are missing, as libyang does, but not below what is marked
 
 // --- config_diff.c ---
-// Calls fn for each difference: the topmost node that is new or has another value (set), or is gone.
+// Calls fn for each difference: the topmost node that is new or has another value (set), or is
+// gone.
 void config_diff_each(const struct lyd_node *old, const struct lyd_node *new,
                       void (*fn)(void *ctx, const struct lyd_node *node, bool set), void *ctx);
 // Appends one line for each difference; returns their number.
@@ -94,11 +103,13 @@ struct lyd_node *config_find(const struct lyd_node *first, const struct lysc_nod
 const char *config_value(const struct lyd_node *first,
                          const char *leaf); // value of a leaf among siblings, or NULL
 void config_delete_node(struct lyd_node **tree, struct lyd_node *node);
-// At the top of a tree, behind this sibling, which is the last of its list; NULL: it is the first of its kind.
+// At the top of a tree, behind this sibling, which is the last of its list; NULL: it is the first
+// of its kind.
 void config_link_behind(struct lyd_node **tree, struct lyd_node *last, struct lyd_node *node);
 void config_link_first(struct lyd_node **tree, struct lyd_node *node); // where it has been before
 struct lyd_node *config_dup(const struct lyd_node *tree);
-// Before several threads read it: libyang writes the canonical text of some values into them when it is first asked for it.
+// Before several threads read it: libyang writes the canonical text of some values into them when
+// it is first asked for it.
 void config_settle(const struct lyd_node *tree);
 
 #endif

@@ -20,7 +20,8 @@
 struct ly_ctx *yang_ctx;
 const struct lys_module *yang_module;
 
-// What was asked lately: a line's walker asks of the same word more than once, and thousands of lines have the same words.
+// What was asked lately: a line's walker asks of the same word more than once, and thousands of
+// lines have the same words.
 static _Thread_local struct {
     const struct lysc_node *leaf; // NULL: empty
     char value[48];
@@ -49,7 +50,8 @@ int yang_load(char *err, size_t err_size)
     if (ly_ctx_new(dir, LY_CTX_DISABLE_SEARCHDIR_CWD, &yang_ctx)) {
         yang_ctx = NULL;
         snprintf(err, err_size,
-                 "cannot read the schema directory %s; set KAMUEE_YANG_DIR to the directory of kamuee.yang",
+                 "cannot read the schema directory %s; set KAMUEE_YANG_DIR to the directory of "
+                 "kamuee.yang",
                  dir);
         return -ENOENT;
     }
@@ -95,7 +97,8 @@ static bool read_source(const char *name, struct text *t)
 // kamuee-routing is read from its file alone: what it is about, RFC 8349's model, is not loaded.
 bool yang_source(const char *name, const char *revision, struct text *t)
 {
-    const struct lys_module *m = revision ? ly_ctx_get_module(yang_ctx, name, revision) : ly_ctx_get_module_latest(yang_ctx, name);
+    const struct lys_module *m = revision ? ly_ctx_get_module(yang_ctx, name, revision)
+                                          : ly_ctx_get_module_latest(yang_ctx, name);
     bool ours = m == yang_module || !strcmp(name, "kamuee-routing");
     char *s = NULL;
 
@@ -224,12 +227,14 @@ const struct lysc_node *yang_reference(const struct lysc_type *t)
 
 bool yang_value_ok(const struct lysc_node *leaf, const char *value)
 {
-    size_t n = strlen(value), i = (hash_bytes(value, n, 1) ^ (uintptr_t)leaf >> 4) % (sizeof asked / sizeof *asked);
+    size_t n = strlen(value),
+           i = (hash_bytes(value, n, 1) ^ (uintptr_t)leaf >> 4) % (sizeof asked / sizeof *asked);
 
     if (asked[i].leaf == leaf && !strcmp(asked[i].value, value))
         return asked[i].ok;
     LY_ERR r = lyd_value_validate(yang_ctx, leaf, value, n, NULL, NULL, NULL);
-    bool ok = r == LY_SUCCESS || r == LY_EINCOMPLETE; // incomplete: a reference, looked at when all lines are read
+    bool ok = r == LY_SUCCESS ||
+              r == LY_EINCOMPLETE; // incomplete: a reference, looked at when all lines are read
     if (n < sizeof asked->value) {
         asked[i].leaf = leaf;
         memcpy(asked[i].value, value, n + 1);

@@ -20,7 +20,8 @@ extern const struct lys_module *yang_module; // kamuee
 // or -errno with a sentence.
 int yang_load(char *err, size_t err_size);
 void yang_unload(void);
-// The text of a module that kamueed has: its file, or as libyang prints it. `revision`: NULL = whichever. False: it has none such.
+// The text of a module that kamueed has: its file, or as libyang prints it. `revision`: NULL =
+// whichever. False: it has none such.
 bool yang_source(const char *name, const char *revision, struct text *t);
 
 // Next child of `parent` (NULL: the module's top) after `last`, in schema order; keys of lists are
@@ -49,22 +50,27 @@ bool yang_is_keywordless(const struct lysc_node *s); // a leaf that is written b
 bool yang_is_flag(const struct lysc_node *s);        // a leaf that is written by its name alone
 bool yang_is_one_line(const struct lysc_node *s);    // a list whose entries are one line each
 // Next keywordless leaf of `parent` after `last`.
-const struct lysc_node *yang_keywordless(const struct lysc_node *last, const struct lysc_node *parent);
-// Where the line may go on when `place` has no such word: what lies above it within the entry of a one-line list, or NULL.
+const struct lysc_node *yang_keywordless(const struct lysc_node *last,
+                                         const struct lysc_node *parent);
+// Where the line may go on when `place` has no such word: what lies above it within the entry of a
+// one-line list, or NULL.
 const struct lysc_node *yang_line_above(const struct lysc_node *place);
-const struct lysc_node *yang_case(const struct lysc_node *s); // the case of a choice that the node belongs to, or NULL
+const struct lysc_node *
+yang_case(const struct lysc_node *s); // the case of a choice that the node belongs to, or NULL
 
 // Appends what a value must look like: "68..9600 (bytes)", "one of auto, never", "the name of a
 // port".
 void yang_expected(const struct lysc_node *leaf, struct text *t);
-uint64_t yang_longest(const struct lysc_node *leaf); // letters that a value may have; UINT64_MAX: any number
+uint64_t
+yang_longest(const struct lysc_node *leaf); // letters that a value may have; UINT64_MAX: any number
 bool yang_value_ok(const struct lysc_node *leaf, const char *value); // references are not followed
 
-// Appends libyang's last complaint in the words of a set line, with what was expected where that is known.
+// Appends libyang's last complaint in the words of a set line, with what was expected where that is
+// known.
 void yang_say_error(struct text *t);
 
-// Nearest word by spelling among the children (when `config`: those that a line of configuration names), or NULL when
-// nothing is near.
+// Nearest word by spelling among the children (when `config`: those that a line of configuration
+// names), or NULL when nothing is near.
 const char *yang_nearest(const struct lysc_node *parent, const char *word, bool config);
 // Number of edits (insert, delete, replace, swap neighbors) from a to b.
 unsigned yang_distance(const char *a, const char *b);

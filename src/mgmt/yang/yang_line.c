@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// yang_line.c - how the schema's nodes stand in a line: by name and value, by value alone, by name alone
+// yang_line.c - how the schema's nodes stand in a line: by name and value, by value alone, by name
+// alone
 //
-// A leaf with k:keywordless is written by its value, one of type empty by its name. An entry of a list with k:one-line is
-// one line: behind what a container of it holds, words of the entry itself may follow, so that the walker goes up.
+// A leaf with k:keywordless is written by its value, one of type empty by its name. An entry of a
+// list with k:one-line is one line: behind what a container of it holds, words of the entry itself
+// may follow, so that the walker goes up.
 #include <string.h>
 
 #include "yang/yang.h"
@@ -34,7 +36,8 @@ bool yang_is_one_line(const struct lysc_node *s)
     return s && s->nodetype == LYS_LIST && has_extension(s, "one-line");
 }
 
-const struct lysc_node *yang_keywordless(const struct lysc_node *last, const struct lysc_node *parent)
+const struct lysc_node *yang_keywordless(const struct lysc_node *last,
+                                         const struct lysc_node *parent)
 {
     const struct lysc_node *s = last;
 

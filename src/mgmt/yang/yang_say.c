@@ -113,7 +113,8 @@ static void append_type(const struct lysc_type *type, struct text *t)
             text_printf(t, " or the name of %s %s", article(list->name), list->name);
         break;
     case LY_TYPE_LEAFREF:
-        text_printf(t, "the name of %s %s", list ? article(list->name) : "a", list ? list->name : "list entry");
+        text_printf(t, "the name of %s %s", list ? article(list->name) : "a",
+                    list ? list->name : "list entry");
         break;
     case LY_TYPE_STRING:
         append_string((const struct lysc_type_str *)type, t);
@@ -126,7 +127,8 @@ static void append_type(const struct lysc_type *type, struct text *t)
 uint64_t yang_longest(const struct lysc_node *leaf)
 {
     const struct lysc_type *type = yang_type(leaf);
-    const struct lysc_range *length = type->basetype == LY_TYPE_STRING ? ((const struct lysc_type_str *)type)->length : NULL;
+    const struct lysc_range *length =
+        type->basetype == LY_TYPE_STRING ? ((const struct lysc_type_str *)type)->length : NULL;
     LY_ARRAY_COUNT_TYPE n = length ? LY_ARRAY_COUNT(length->parts) : 0;
 
     return n ? length->parts[n - 1].max_u64 : UINT64_MAX;
@@ -175,7 +177,8 @@ static void split_path(const char *path, const char *end, struct text *words, st
     }
 }
 
-// What stands in quotes in libyang's words about a value: 'Value "99999" is out of type uint16 min/max bounds.'
+// What stands in quotes in libyang's words about a value: 'Value "99999" is out of type uint16
+// min/max bounds.'
 static bool find_value(const char *msg, char value[128])
 {
     static const char *const before[] = {"alue \"", "- \"", "tring \""};
@@ -194,11 +197,14 @@ static bool find_value(const char *msg, char value[128])
 }
 
 // "port p0: 'mtu' is '99999', expected 68..9600 (bytes)"
-static void say_value(const struct lysc_node *leaf, const struct text *words, const char *value, struct text *t)
+static void say_value(const struct lysc_node *leaf, const struct text *words, const char *value,
+                      struct text *t)
 {
-    size_t above = words->n > strlen(leaf->name) ? words->n - strlen(leaf->name) - 1 : 0; // without the leaf itself
+    size_t above = words->n > strlen(leaf->name) ? words->n - strlen(leaf->name) - 1
+                                                 : 0; // without the leaf itself
 
-    text_printf(t, "%.*s%s'%s' is '%s', expected ", (int)above, text_str(words), above ? ": " : "", leaf->name, value);
+    text_printf(t, "%.*s%s'%s' is '%s', expected ", (int)above, text_str(words), above ? ": " : "",
+                leaf->name, value);
     yang_expected(leaf, t);
 }
 
@@ -218,7 +224,8 @@ void yang_say_error(struct text *t)
     if (leaf && find_value(msg, value)) {
         say_value(s, &words, value, t);
     } else {
-        text_printf(t, "%s%s%.*s", text_str(&words), words.n ? ": " : "", n && msg[n - 1] == '.' ? n - 1 : n, msg ? msg : "");
+        text_printf(t, "%s%s%.*s", text_str(&words), words.n ? ": " : "",
+                    n && msg[n - 1] == '.' ? n - 1 : n, msg ? msg : "");
         if (leaf) {
             text_printf(t, "; expected ");
             yang_expected(s, t);

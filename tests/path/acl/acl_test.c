@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_test.c - what becomes of packets by the rules of access lists, in and out, and what is counted
+// acl_test.c - what becomes of packets by the rules of access lists, in and out, and what is
+// counted
 #include "acl_kit.h"
 
 #include "acl/set.h"
@@ -129,16 +130,22 @@ static void who_is_rejected_is_told_that_it_is_prohibited(void **state)
             six++;
         }
     }
-    assert_in_range(four + six, 2, 3); // the burst of the interface's bucket; one more when the test takes a second
+    assert_in_range(
+        four + six, 2,
+        3); // the burst of the interface's bucket; one more when the test takes a second
     assert_in_range(four, 1, 2);
 }
 
-// A segment to 20.0.0.1 or 2001:db8:b::1 port 80 with these flags, sequence number 0x01020304, acknowledgement 0x0a0b0c0d.
+// A segment to 20.0.0.1 or 2001:db8:b::1 port 80 with these flags, sequence number 0x01020304,
+// acknowledgement 0x0a0b0c0d.
 static void send_segment(bool six, uint8_t flags, unsigned data)
 {
     uint8_t tcp[64] = {0x30, 0x39, 0, 80, 1, 2, 3, 4, 10, 11, 12, 13, 0x50, flags};
-    struct frame f = frame_ip(&(struct ip_spec){.src = six ? "2001:db8:a:1::1" : "10.1.0.1", .dst = six ? "2001:db8:b::1" : "20.0.0.1",
-                                                .proto = 6, .l4 = tcp, .l4_len = 20 + data});
+    struct frame f = frame_ip(&(struct ip_spec){.src = six ? "2001:db8:a:1::1" : "10.1.0.1",
+                                                .dst = six ? "2001:db8:b::1" : "20.0.0.1",
+                                                .proto = 6,
+                                                .l4 = tcp,
+                                                .l4_len = 20 + data});
 
     rig_send(0, &f);
     rig_poll();
@@ -165,7 +172,9 @@ static void assert_reset(bool six, uint8_t flags, uint32_t seq, uint32_t ack)
         uint8_t pseudo[4] = {0, 6, 0, 20};
         assert_true(frame_is_ip4_sound(&f));
         assert_memory_equal(ip + 12, "\x14\x00\x00\x01\x0a\x01\x00\x01", 8);
-        assert_int_equal(checksum_finish(checksum_add(checksum_add(checksum_add(0, ip + 12, 8), pseudo, 4), tcp, 20)), 0);
+        assert_int_equal(checksum_finish(checksum_add(
+                             checksum_add(checksum_add(0, ip + 12, 8), pseudo, 4), tcp, 20)),
+                         0);
     }
 }
 
@@ -207,7 +216,8 @@ static void what_a_meter_does_not_let_pass_is_policed(void **state)
     list_action(&l)->meter = meter;
     uint16_t id = list_publish(&l, "edge");
     list_bind(in, id, 0);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "10.1.0.1", .dst = "20.0.0.1", .payload = 1000});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "10.1.0.1", .dst = "20.0.0.1", .payload = 1000});
     for (unsigned i = 0; i < 30; i++)
         rig_send(0, &f);
     send("10.2.0.1", "20.0.0.1");
@@ -277,7 +287,7 @@ static void assert_redirected(unsigned n, uint64_t sent, uint64_t no_way)
     assert_int_equal(sum[1], no_way);
 }
 
-static void a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_there_is_one(void **state)
+static void a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can(void **state)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
@@ -305,7 +315,8 @@ static void a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_th
     nexthop_set_kind(way, NEXTHOP_HOLD);
     send_both();
     assert_int_equal(rig_discard(1), 4); // as the FIB says
-    rig_route(VR_DEFAULT, "30.0.0.9/32", rig_group((uint32_t[]){rig_adjacency(third, 4), rig_adjacency(third, 5)}, 2));
+    rig_route(VR_DEFAULT, "30.0.0.9/32",
+              rig_group((uint32_t[]){rig_adjacency(third, 4), rig_adjacency(third, 5)}, 2));
     rig_route(VR_DEFAULT, "2001:db8:c::/64", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
     send_both();
     assert_int_equal(rig_discard(1), 3);
@@ -378,12 +389,17 @@ static struct acl_set *set_of(const char *const *address)
     return set;
 }
 
-// Of 40 packets the first ones are in the set and four are beside a member; every other one is tagged, and in another virtual router.
+// Of 40 packets the first ones are in the set and four are beside a member; every other one is
+// tagged, and in another virtual router.
 static void send_forty(uint16_t tagged, unsigned listed)
 {
     for (unsigned i = 0; i < 40; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = i < listed ? "10.9.0.1" : i >= 36 ? "10.9.0.77" : "10.2.0.1",
-                                                    .dst = "20.0.0.1", .vlan = i % 2 ? 7 : 0, .to_iface = i % 2 ? tagged : in});
+        struct frame f = frame_ip(&(struct ip_spec){.src = i < listed ? "10.9.0.1"
+                                                           : i >= 36  ? "10.9.0.77"
+                                                                      : "10.2.0.1",
+                                                    .dst = "20.0.0.1",
+                                                    .vlan = i % 2 ? 7 : 0,
+                                                    .to_iface = i % 2 ? tagged : in});
         rig_send(0, &f);
     }
     rig_poll();
@@ -391,12 +407,14 @@ static void send_forty(uint16_t tagged, unsigned listed)
     assert_int_equal(rig_discard(2), (40 - listed) / 2);
 }
 
-// The filter leaves eight of 40 open: while these are looked for, next hops are, of packets that end, too.
+// The filter leaves eight of 40 open: while these are looked for, next hops are, of packets that
+// end, too.
 static void next_hops_are_looked_up_while_a_set_waits(void **state)
 {
     two_interfaces();
     uint16_t red = rig_vr("red"), tagged = rig_iface(0, 7, red), third = rig_iface(2, 0, red);
-    struct list l = {.otherwise = {.verb = ACL_PERMIT}, .set = set_of((const char *const[]){"10.9.0.1", "10.9.0.2", NULL})};
+    struct list l = {.otherwise = {.verb = ACL_PERMIT},
+                     .set = set_of((const char *const[]){"10.9.0.1", "10.9.0.2", NULL})};
     const struct forwarder *f = rig_forwarder(0);
     rig_route(red, "20.0.0.0/8", rig_adjacency(third, 3));
     list_rule(&l, 10, ACL_IP4, ACL_DENY)->src.set = 0;
@@ -470,7 +488,7 @@ int main(void)
         path_test(rejected_tcp_is_reset),
         path_test(what_a_meter_does_not_let_pass_is_policed),
         path_test(a_mirror_gets_what_the_rule_matches),
-        path_test(a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_there_is_one),
+        path_test(a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can),
         path_test(a_redirect_of_the_other_family_changes_nothing),
         path_test(redirected_packets_move_up_when_others_end),
         path_test(next_hops_are_looked_up_while_a_set_waits),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_match_test.c - which packets rules match, whom lists are asked about, and what holds while they change
+// acl_match_test.c - which packets rules match, whom lists are asked about, and what holds while
+// they change
 #include "acl_kit.h"
 
 #include "core/rcu.h"
@@ -40,7 +41,8 @@ static bool passes6(struct ip_spec s)
     return passes4(s);
 }
 
-// A list that permits what the one rule matches, bound to `in`; the test narrows the rule and then calls it.
+// A list that permits what the one rule matches, bound to `in`; the test narrows the rule and then
+// calls it.
 static struct acl_rule *only(struct list *l)
 {
     *l = (struct list){.otherwise = {.verb = ACL_DENY}};
@@ -82,7 +84,8 @@ static void ports_match_whole_packets_and_first_fragments(void **state)
         assert_false(ask((struct ip_spec){.dport = 2000, .proto = 132}));
     }
     assert_true(passes4((struct ip_spec){.dport = 2000, .fragment = 0x2000, .payload = 64}));
-    assert_false(passes4((struct ip_spec){.dport = 2000, .fragment = 0x2008, .payload = 64})); // no ports behind the first one
+    assert_false(passes4((struct ip_spec){
+        .dport = 2000, .fragment = 0x2008, .payload = 64})); // no ports behind the first one
     assert_true(passes4((struct ip_spec){.dport = 2000, .options = 8}));
     assert_int_equal(rig_drops_all(), rig_drops(DROP_ACL_DENIED));
 }
@@ -98,7 +101,8 @@ static void fragments_are_matched_by_what_they_are(void **state)
         only(&l)->part = part[i];
         in_force(&l);
         for (unsigned k = 0; k < 4; k++)
-            assert_int_equal(passes4((struct ip_spec){.fragment = field[k], .payload = 64}), i == (k < 2 ? k : 2));
+            assert_int_equal(passes4((struct ip_spec){.fragment = field[k], .payload = 64}),
+                             i == (k < 2 ? k : 2));
     }
 }
 
@@ -166,7 +170,8 @@ static void icmp_type_and_code_and_dscp(void **state)
     assert_false(passes6((struct ip_spec){0}));
 }
 
-// An IPv6 packet of n destination options headers of 8 bytes each and UDP to port 2000 behind; fragment: this header in front of UDP.
+// An IPv6 packet of n destination options headers of 8 bytes each and UDP to port 2000 behind;
+// fragment: this header in front of UDP.
 static struct frame chained(unsigned n, const uint8_t *fragment)
 {
     uint8_t l4[256] = {0};
@@ -181,7 +186,12 @@ static struct frame chained(unsigned n, const uint8_t *fragment)
         at += 8;
     }
     memcpy(l4 + at, (uint8_t[8]){0x03, 0xe8, 0x07, 0xd0, 0, 8, 0, 0}, 8);
-    return frame_ip(&(struct ip_spec){.src = "2001:db8:a::1", .dst = "2001:db8:b::1", .proto = n ? 60 : fragment ? 44 : UDP, .l4 = l4,
+    return frame_ip(&(struct ip_spec){.src = "2001:db8:a::1",
+                                      .dst = "2001:db8:b::1",
+                                      .proto = n          ? 60
+                                               : fragment ? 44
+                                                          : UDP,
+                                      .l4 = l4,
                                       .l4_len = at + 8});
 }
 
@@ -257,8 +267,11 @@ static void a_burst_of_several_lists_is_sorted_out(void **state)
     list_bind(vlan[0], a, 0);
     list_bind(vlan[1], b, 0);
     for (unsigned i = 0; i < 60; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = i % 2 ? "10.1.0.1" : "10.2.0.1", .dst = "20.0.0.1", .vlan = (uint16_t)(10 + i % 3),
-                                                    .to_iface = vlan[i % 3], .sport = (uint16_t)(1000 + i)});
+        struct frame f = frame_ip(&(struct ip_spec){.src = i % 2 ? "10.1.0.1" : "10.2.0.1",
+                                                    .dst = "20.0.0.1",
+                                                    .vlan = (uint16_t)(10 + i % 3),
+                                                    .to_iface = vlan[i % 3],
+                                                    .sport = (uint16_t)(1000 + i)});
         rig_send(0, &f);
     }
     rig_poll();
@@ -301,8 +314,12 @@ static void neighbors_of_the_link_are_found_whatever_a_list_says(void **state)
     in_force(&l);
     uint16_t id = iface_get(in)->acl_in;
     for (unsigned i = 0; i < 3; i++) {
-        f = frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "ff02::1:ff00:1", .proto = ICMP6, .ttl = i == 2 ? 254 : 255,
-                                       .l4 = i ? i == 1 ? router : solicit : solicit, .l4_len = 24});
+        f = frame_ip(&(struct ip_spec){.src = "fe80::1",
+                                       .dst = "ff02::1:ff00:1",
+                                       .proto = ICMP6,
+                                       .ttl = i == 2 ? 254 : 255,
+                                       .l4 = i ? i == 1 ? router : solicit : solicit,
+                                       .l4_len = 24});
         rig_send(0, &f);
         rig_poll();
     }
@@ -325,7 +342,8 @@ static void what_was_held_or_must_be_cut_is_asked_about_before_it_leaves(void **
     list_bind(out, 0, id);
     assert_false(passes4((struct ip_spec){.src = "10.1.0.1", .dst = "30.0.0.1", .payload = 1000}));
     assert_hits(id, 10, 1); // once, not for each piece
-    assert_false(passes4((struct ip_spec){.src = "10.2.0.1", .dst = "30.0.0.1", .payload = 1000})); // two pieces
+    assert_false(passes4(
+        (struct ip_spec){.src = "10.2.0.1", .dst = "30.0.0.1", .payload = 1000})); // two pieces
     assert_hits(id, 0, 1);
     passes4((struct ip_spec){.src = "10.1.0.1", .dst = "40.0.0.1"});
     passes4((struct ip_spec){.src = "10.2.0.1", .dst = "40.0.0.1"});
@@ -355,8 +373,11 @@ static void counters_are_exact_while_the_list_changes(void **state)
     list_bind(in, id, id);
     for (unsigned round = 0; round < 50; round++) {
         for (unsigned i = 0; i < 30; i++) {
-            struct frame f = frame_ip(&(struct ip_spec){.src = i % 3 == 0 ? "10.1.0.1" : i % 3 == 1 ? "10.2.0.1" : "10.3.0.1",
-                                                        .dst = "20.0.0.1", .sport = (uint16_t)(i + round % 2 * 100)});
+            struct frame f = frame_ip(&(struct ip_spec){.src = i % 3 == 0   ? "10.1.0.1"
+                                                               : i % 3 == 1 ? "10.2.0.1"
+                                                                            : "10.3.0.1",
+                                                        .dst = "20.0.0.1",
+                                                        .sport = (uint16_t)(i + round % 2 * 100)});
             rig_send_queue(0, i % 2, &f); // two forwarders
         }
         rig_step(round % 2);

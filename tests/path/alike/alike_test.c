@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bursts of one destination, of one next hop, and those that are nearly so: each packet goes its own way, in order, and is counted.
+// Bursts of one destination, of one next hop, and those that are nearly so: each packet goes its
+// own way, in order, and is counted.
 #include "harness.h"
 
 #include <stdio.h>
@@ -36,14 +37,18 @@ static struct frame packet(const struct burst_like *l, unsigned i)
     unsigned hop = i == l->odd ? l->hop : FIRST, host = l->hosts ? i + 1 : i == l->odd ? 99 : 1;
 
     snprintf(dst, sizeof dst, l->family == IP4 ? "10.%u.0.%u" : "2001:db8:%x::%x", hop, host);
-    return frame_ip(&(struct ip_spec){.src = l->family == IP4 ? "192.0.2.1" : "2001:db8:ffff::1", .dst = dst, .sport = (uint16_t)(1000 + i), .payload = i % 7,
+    return frame_ip(&(struct ip_spec){.src = l->family == IP4 ? "192.0.2.1" : "2001:db8:ffff::1",
+                                      .dst = dst,
+                                      .sport = (uint16_t)(1000 + i),
+                                      .payload = i % 7,
                                       .pad_to = l->padded && i % 3 == 1 ? 90 : 0});
 }
 
 // What packet i, sent as `sent`, looks like behind the router.
 static void assert_forwarded(const struct burst_like *l, unsigned i, const struct frame *sent)
 {
-    unsigned hop = i == l->odd ? l->hop : FIRST, size = 14 + (l->family == IP4 ? 20 : 40) + 8 + i % 7;
+    unsigned hop = i == l->odd ? l->hop : FIRST,
+             size = 14 + (l->family == IP4 ? 20 : 40) + 8 + i % 7;
     unsigned from = l->family == IP4 ? 12 : 8;
     struct frame got;
 
@@ -89,7 +94,11 @@ static void bursts_of(enum ip_family family)
     router();
     for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (unsigned how = 0; how < 4; how++) {
-            struct burst_like l = {.family = family, .n = sizes[s], .odd = sizes[s], .hosts = how & 1, .padded = how & 2};
+            struct burst_like l = {.family = family,
+                                   .n = sizes[s],
+                                   .odd = sizes[s],
+                                   .hosts = how & 1,
+                                   .padded = how & 2};
             assert_goes_its_way(&l);
             for (l.odd = 0; l.odd < l.n; l.odd++)
                 for (l.hop = FIRST; l.hop < HOPS; l.hop++)
@@ -114,7 +123,8 @@ static void flows_to_one_destination_part_in_a_group(void **state)
     uint32_t member[2] = {rig_adjacency(out[1], 1), rig_adjacency(out[2], 2)};
     rig_route(VR_DEFAULT, "10.9.0.0/16", rig_group(member, 2));
     for (unsigned i = 0; i < BURST_MAX; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.9.0.1", .sport = (uint16_t)(1000 + i)});
+        struct frame f = frame_ip(&(struct ip_spec){
+            .src = "192.0.2.1", .dst = "10.9.0.1", .sport = (uint16_t)(1000 + i)});
         rig_send(0, &f);
     }
     rig_poll();

@@ -24,7 +24,8 @@ static void two_interfaces(uint16_t vlan)
 
 static struct frame to_subnet(uint8_t ttl, unsigned payload)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .ttl = ttl, .payload = payload});
+    return frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .ttl = ttl, .payload = payload});
 }
 
 // rfc: 2644 2 MUST
@@ -45,7 +46,8 @@ static void leaves_as_broadcast(uint16_t vlan)
     unsigned broadcasts = 0, others = 0;
 
     two_interfaces(vlan);
-    struct frame g, f = to_subnet(64, 20), other = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.9"});
+    struct frame g, f = to_subnet(64, 20),
+                    other = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.9"});
     iface_get(out)->policy.directed_broadcast = true;
     rig_send(0, &other); // the packets around it go their way
     rig_send(0, &f);
@@ -102,7 +104,8 @@ static void from_the_subnet_itself_it_is_for_us(void **state)
 {
     two_interfaces(0);
     subnet(in, "192.0.2.255/32");
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac});
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac});
     rig_send(0, &f);
     f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.255"});
     rig_send(0, &f);
@@ -112,7 +115,8 @@ static void from_the_subnet_itself_it_is_for_us(void **state)
     assert_int_equal(rig_drops_all(), 0);
     // a broadcast frame to another subnet's address is neither for us nor forwarded
     iface_get(out)->policy.directed_broadcast = true;
-    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .dst_mac = broadcast_mac});
+    f = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.0.255", .dst_mac = broadcast_mac});
     rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_ETHER_BROADCAST, 1);
@@ -123,7 +127,8 @@ static void no_error_goes_to_one(void **state)
 {
     two_interfaces(0);
     iface_get(out)->policy.directed_broadcast = true;
-    struct frame f = frame_ip(&(struct ip_spec){.src = "10.1.0.255", .dst = "203.0.113.1"}); // no route
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "10.1.0.255", .dst = "203.0.113.1"}); // no route
     rig_send(0, &f);
     rig_poll();
     assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1);

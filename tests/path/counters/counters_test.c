@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters_test.c - packets and bytes of next hops and of prefixes are counted where that is asked for, and only there
+// counters_test.c - packets and bytes of next hops and of prefixes are counted where that is asked
+// for, and only there
 #include "harness.h"
 
 #include "table/nexthop_count.h"
@@ -27,8 +28,12 @@ static void count(bool on)
 static void traffic(void)
 {
     for (unsigned i = 0; i < 100; i++) {
-        struct frame a = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .sport = (uint16_t)(1 + i), .payload = 100}),
-                     b = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:2::1", .payload = 200});
+        struct frame a = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = "198.51.100.1",
+                                                    .sport = (uint16_t)(1 + i),
+                                                    .payload = 100}),
+                     b = frame_ip(&(struct ip_spec){
+                         .src = "2001:db8::1", .dst = "2001:db8:2::1", .payload = 200});
         rig_send(0, &a);
         rig_send(0, &b);
         rig_poll();
@@ -46,9 +51,12 @@ static void every_next_hop_is_counted_while_it_is_on(void **state)
     traffic();
     assert_int_equal(nexthop_count_sum(alone).packets, 100);
     assert_int_equal(nexthop_count_sum(alone).bytes, 100 * (14 + 4 + 40 + 8 + 200));
-    assert_int_equal(nexthop_count_sum(member[0]).packets + nexthop_count_sum(member[1]).packets, 100);
-    assert_int_equal(nexthop_count_sum(member[0]).bytes, nexthop_count_sum(member[0]).packets * (14 + 20 + 8 + 100));
-    assert_true(nexthop_count_sum(member[0]).packets > 20 && nexthop_count_sum(member[1]).packets > 20);
+    assert_int_equal(nexthop_count_sum(member[0]).packets + nexthop_count_sum(member[1]).packets,
+                     100);
+    assert_int_equal(nexthop_count_sum(member[0]).bytes,
+                     nexthop_count_sum(member[0]).packets * (14 + 20 + 8 + 100));
+    assert_true(nexthop_count_sum(member[0]).packets > 20 &&
+                nexthop_count_sum(member[1]).packets > 20);
     count(false);
     traffic();
     assert_int_equal(nexthop_count_sum(alone).packets, 100);
@@ -62,7 +70,8 @@ static void every_next_hop_is_counted_while_it_is_on(void **state)
 static void counted(const char *prefix, uint32_t id, uint16_t slot)
 {
     rig_role(ROLE_RIB_MANAGER);
-    rig_route(VR_DEFAULT, prefix, nexthop_alias_new(&(struct nexthop_alias){.target = id, .counter = slot}));
+    rig_route(VR_DEFAULT, prefix,
+              nexthop_alias_new(&(struct nexthop_alias){.target = id, .counter = slot}));
 }
 
 static uint16_t slot_new(void)
@@ -74,8 +83,12 @@ static uint16_t slot_new(void)
 static void send_to(const char *dst, unsigned n, unsigned payload)
 {
     for (unsigned i = 0; i < n; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::1" : "192.0.2.1", .dst = dst,
-                                                    .sport = (uint16_t)(1 + i), .payload = payload, .pad_to = 400});
+        struct frame f =
+            frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::1" : "192.0.2.1",
+                                       .dst = dst,
+                                       .sport = (uint16_t)(1 + i),
+                                       .payload = payload,
+                                       .pad_to = 400});
         rig_send(0, &f);
         rig_poll();
     }
@@ -102,7 +115,8 @@ static void packets_of_a_counted_prefix_are_counted_exactly(void **state)
     assert_int_equal(rig_discard(3), 125);
     assert_counted(four, 70, 70 * (20 + 8 + 100));
     assert_counted(six, 20, 20 * (40 + 8 + 200));
-    counted("203.0.113.0/25", rig_group(member, 2), four); // the route changes, what was counted stays
+    counted("203.0.113.0/25", rig_group(member, 2),
+            four); // the route changes, what was counted stays
     send_to("203.0.113.1", 40, 10);
     assert_int_equal(rig_discard(1) + rig_discard(2), 40);
     assert_counted(four, 110, 70 * 128 + 40 * 38);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ecmp_test.c - how flows are told apart: what counts in each mode, both directions, fragments; shares and polarization
+// ecmp_test.c - how flows are told apart: what counts in each mode, both directions, fragments;
+// shares and polarization
 #include "harness.h"
 
 #include <stdio.h>
@@ -20,7 +21,8 @@ static void three_ways(void)
 static void hash_by(enum flow_hash_mode mode, bool label, uint32_t seed)
 {
     rig_role(ROLE_CONTROL);
-    vr_set_flow_hash(vr_get(VR_DEFAULT), (struct flow_hash){.seed = seed, .mode = (uint8_t)mode, .label = label});
+    vr_set_flow_hash(vr_get(VR_DEFAULT),
+                     (struct flow_hash){.seed = seed, .mode = (uint8_t)mode, .label = label});
 }
 
 // The port by which the packet leaves.
@@ -50,7 +52,8 @@ static const char *address(bool six, unsigned k)
     return b;
 }
 
-// How many of n flows that differ as `flow` makes them go by each port; asserts that all are used, or only one.
+// How many of n flows that differ as `flow` makes them go by each port; asserts that all are used,
+// or only one.
 static void ways_of(struct ip_spec (*flow)(bool six, unsigned k), bool six, bool spread)
 {
     unsigned n[RIG_PORTS] = {0}, used = 0;
@@ -66,7 +69,8 @@ static void ways_of(struct ip_spec (*flow)(bool six, unsigned k), bool six, bool
 
 static struct ip_spec other_ports(bool six, unsigned k)
 {
-    return (struct ip_spec){.src = address(six, 1), .dst = address(six, 2), .sport = (uint16_t)(1000 + k), .dport = 80};
+    return (struct ip_spec){
+        .src = address(six, 1), .dst = address(six, 2), .sport = (uint16_t)(1000 + k), .dport = 80};
 }
 
 static struct ip_spec other_source(bool six, unsigned k)
@@ -81,7 +85,8 @@ static struct ip_spec other_label(bool six, unsigned k)
 
 static struct ip_spec other_protocol(bool six, unsigned k)
 {
-    return (struct ip_spec){.src = address(six, 1), .dst = address(six, 2), .proto = (uint8_t)(128 + k), .payload = 16};
+    return (struct ip_spec){
+        .src = address(six, 1), .dst = address(six, 2), .proto = (uint8_t)(128 + k), .payload = 16};
 }
 
 static void l4_tells_flows_apart_by_ports_protocol_and_address(void **state)
@@ -125,10 +130,18 @@ static unsigned same_way_back(bool six, unsigned n)
     unsigned same = 0;
 
     for (unsigned k = 1; k <= n; k++) {
-        struct ip_spec there = {.src = address(six, 7 * k), .dst = address(six, 60000 - k), .sport = (uint16_t)(1024 + 31 * k),
-                                .dport = k % 2 ? 443 : 65000, .proto = k % 3 ? 17 : 132, .flow_label = six ? k : 0};
-        struct ip_spec back = {.src = there.dst, .dst = there.src, .sport = there.dport, .dport = there.sport,
-                               .proto = there.proto, .flow_label = six ? k * 77 : 0};
+        struct ip_spec there = {.src = address(six, 7 * k),
+                                .dst = address(six, 60000 - k),
+                                .sport = (uint16_t)(1024 + 31 * k),
+                                .dport = k % 2 ? 443 : 65000,
+                                .proto = k % 3 ? 17 : 132,
+                                .flow_label = six ? k : 0};
+        struct ip_spec back = {.src = there.dst,
+                               .dst = there.src,
+                               .sport = there.dport,
+                               .dport = there.sport,
+                               .proto = there.proto,
+                               .flow_label = six ? k * 77 : 0};
         same += way(&there) == way(&back);
     }
     return same;
@@ -156,13 +169,29 @@ static void fragments_stay_together_in_every_mode(void **state)
     for (unsigned mode = 0; mode < FLOW_HASH_MODES; mode++) {
         hash_by(mode, true, 3);
         for (unsigned k = 1; k < 40; k++) {
-            struct ip_spec first = {.src = address(false, k), .dst = address(false, 3), .fragment = 0x2000, .dport = (uint16_t)(k * 77)},
-                           last = {.src = address(false, k), .dst = address(false, 3), .fragment = 185};
+            struct ip_spec first = {.src = address(false, k),
+                                    .dst = address(false, 3),
+                                    .fragment = 0x2000,
+                                    .dport = (uint16_t)(k * 77)},
+                           last = {
+                               .src = address(false, k), .dst = address(false, 3), .fragment = 185};
             assert_int_equal(way(&first), way(&last));
-            // Fragment header: next header UDP, offset 0 with more to come, or offset 181 and the last.
-            uint8_t f6[16] = {17, 0, 0, 1, 0, 0, 0, 9, 3, (uint8_t)k, 0, 80}, l6[16] = {17, 0, 5, 0xa8, 0, 0, 0, 9, 1, 2, 3, 4};
-            struct ip_spec first6 = {.src = address(true, k), .dst = address(true, 3), .proto = 44, .l4 = f6, .l4_len = 16, .flow_label = k},
-                           last6 = {.src = address(true, k), .dst = address(true, 3), .proto = 44, .l4 = l6, .l4_len = 16, .flow_label = k};
+            // Fragment header: next header UDP, offset 0 with more to come, or offset 181 and the
+            // last.
+            uint8_t f6[16] = {17, 0, 0, 1, 0, 0, 0, 9, 3, (uint8_t)k, 0, 80},
+                    l6[16] = {17, 0, 5, 0xa8, 0, 0, 0, 9, 1, 2, 3, 4};
+            struct ip_spec first6 = {.src = address(true, k),
+                                     .dst = address(true, 3),
+                                     .proto = 44,
+                                     .l4 = f6,
+                                     .l4_len = 16,
+                                     .flow_label = k},
+                           last6 = {.src = address(true, k),
+                                    .dst = address(true, 3),
+                                    .proto = 44,
+                                    .l4 = l6,
+                                    .l4_len = 16,
+                                    .flow_label = k};
             assert_int_equal(way(&first6), way(&last6));
         }
     }
@@ -192,7 +221,8 @@ static void packets_of_each_member_are_counted_where_a_group_chooses(void **stat
 
 enum { FLOWS = 64000 };
 
-// Flow k of traffic as it is: clients in a few subnets with ports that count up, towards a few servers.
+// Flow k of traffic as it is: clients in a few subnets with ports that count up, towards a few
+// servers.
 static uint32_t realistic(bool six, unsigned k, struct flow_hash how)
 {
     unsigned client = k / 20 % 3200, port = 32768 + k % 20 * 2 + k / 64000, server = k % 5;
@@ -204,11 +234,17 @@ static uint32_t realistic(bool six, unsigned k, struct flow_hash how)
     ip[six ? 43 : 23] = 443 & 255;
     if (six) {
         memcpy(ip, (uint8_t[8]){0x60, 0, 0, 0, 0, 20, 6, 64}, 8);
-        memcpy(ip + 8, (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 1, 0, (uint8_t)(client >> 8), [15] = (uint8_t)client}, 16);
+        memcpy(ip + 8,
+               (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 1, 0,
+                             (uint8_t)(client >> 8), [15] = (uint8_t)client},
+               16);
         memcpy(ip + 24, (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 2, [15] = (uint8_t)server}, 16);
         return flow_hash6(ip, 60, 60, how);
     }
-    memcpy(ip, (uint8_t[16]){0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 1, (uint8_t)(client >> 8), (uint8_t)client}, 16);
+    memcpy(ip,
+           (uint8_t[16]){0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 1, (uint8_t)(client >> 8),
+                         (uint8_t)client},
+           16);
     memcpy(ip + 16, (uint8_t[4]){198, 51, 100, (uint8_t)server}, 4);
     return flow_hash4(ip, 40, 40, how);
 }
@@ -260,17 +296,22 @@ static void every_member_gets_its_share_of_realistic_flows(void **state)
                 for (uint32_t seed = 1; seed <= 5; seed++) {
                     unsigned count[16] = {0};
                     for (unsigned i = 0; i < FLOWS; i++)
-                        count[index_of(group, realistic(six, i, (struct flow_hash){seed, (uint8_t)mode, true, 0}), member)]++;
+                        count[index_of(
+                            group,
+                            realistic(six, i, (struct flow_hash){seed, (uint8_t)mode, true, 0}),
+                            member)]++;
                     // 4000 flows a member: 1.6 % is one standard deviation of chance
                     if (worst(count, sizes[k]) > 0.07)
-                        fail_msg("%u members, %s, mode %u, seed %u: %.1f %% off", sizes[k], six ? "IPv6" : "IPv4", mode, seed,
-                                 100 * worst(count, sizes[k]));
+                        fail_msg("%u members, %s, mode %u, seed %u: %.1f %% off", sizes[k],
+                                 six ? "IPv6" : "IPv4", mode, seed, 100 * worst(count, sizes[k]));
                 }
     }
 }
 
-// Two routers in a row, four ways each: of the flows that the first gives one member, how far is the second from equal shares?
-static double second_router(bool six, uint32_t seed1, uint32_t seed2, unsigned mode, uint32_t group, const uint32_t *member)
+// Two routers in a row, four ways each: of the flows that the first gives one member, how far is
+// the second from equal shares?
+static double second_router(bool six, uint32_t seed1, uint32_t seed2, unsigned mode, uint32_t group,
+                            const uint32_t *member)
 {
     unsigned count[4][4] = {0};
     double w = 0;
@@ -294,9 +335,11 @@ static void two_routers_in_a_row_with_different_seeds_do_not_split_alike(void **
             for (uint32_t seed = 1; seed < 8; seed++) { // seeds as people write them: 1, 2, 3 …
                 double w = second_router(six, seed, seed + 1, mode, group, member);
                 if (w > 0.12) // 4000 flows in each of 16
-                    fail_msg("%s, mode %u, seeds %u and %u: %.1f %% off", six ? "IPv6" : "IPv4", mode, seed, seed + 1, 100 * w);
+                    fail_msg("%s, mode %u, seeds %u and %u: %.1f %% off", six ? "IPv6" : "IPv4",
+                             mode, seed, seed + 1, 100 * w);
             }
-            assert_true(second_router(six, 9, 9, mode, group, member) > 2.9); // the same seed: all on one of four
+            assert_true(second_router(six, 9, 9, mode, group, member) >
+                        2.9); // the same seed: all on one of four
         }
 }
 

@@ -58,7 +58,9 @@ static void an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit(void **state
 static void ethernet_padding_is_cut_off(void **state)
 {
     two_interfaces();
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60}), g;
+    struct frame f = frame_ip(
+                     &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60}),
+                 g;
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -76,7 +78,7 @@ static void a_frame_for_another_mac_is_dropped(void **state)
 }
 
 // rfc: 5798 6.4.3 MUST
-static void packets_to_the_mac_of_a_macvlan_are_forwarded_and_punted_as_if_it_were_the_interfaces_own(void **state)
+static void packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own(void **state)
 {
     static const uint8_t virtual_mac[6] = {0, 0, 0x5e, 0, 1, 5}, other[6] = {0, 0, 0x5e, 0, 1, 6};
     uint64_t word = iface_mac_word(virtual_mac);
@@ -85,8 +87,10 @@ static void packets_to_the_mac_of_a_macvlan_are_forwarded_and_punted_as_if_it_we
     rig_role(ROLE_CONTROL);
     assert_true(iface_set_macs(iface_get(in), &word, 1));
     assert_false(iface_set_macs(iface_get(in), &word, 1)); // no news
-    struct frame transit = packet(), six = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
-    struct frame ours = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254"}), arp = packet();
+    struct frame transit = packet(),
+                 six = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
+    struct frame ours = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254"}),
+                 arp = packet();
     memcpy(transit.b, virtual_mac, 6);
     memcpy(six.b, virtual_mac, 6);
     memcpy(ours.b, virtual_mac, 6);
@@ -122,7 +126,8 @@ static void frames_shorter_than_their_header_are_dropped(void **state)
     struct frame f = packet();
     for (f.n = 1; f.n < 14; f.n++)
         rig_send(0, &f);
-    struct frame tagged = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 7});
+    struct frame tagged =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 7});
     for (tagged.n = 14; tagged.n < 18; tagged.n++)
         rig_send(0, &tagged);
     rig_poll();
@@ -134,8 +139,10 @@ static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void 
 {
     two_interfaces();
     uint8_t group[6] = {0x01, 0, 0x5e, 1, 2, 3};
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .dst_mac = broadcast_mac});
-    struct frame g = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .dst_mac = group});
+    struct frame f = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .dst_mac = broadcast_mac});
+    struct frame g =
+        frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .dst_mac = group});
     rig_send(0, &f);
     rig_send(0, &g);
     rig_poll();
@@ -151,9 +158,12 @@ static void a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped(
     rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_route(VR_DEFAULT, "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_link_local(in, "fe80::fe");
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .dst_mac = broadcast_mac});
-    struct frame g = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .dst_mac = group});
-    struct frame h = frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "fe80::fe", .dst_mac = group});
+    struct frame f = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .dst_mac = broadcast_mac});
+    struct frame g =
+        frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .dst_mac = group});
+    struct frame h =
+        frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "fe80::fe", .dst_mac = group});
     rig_send(0, &f);
     rig_send(0, &g);
     rig_send(0, &h);
@@ -168,7 +178,9 @@ static void a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivere
     uint32_t broadcast = rig_nexthop(NEXTHOP_BROADCAST, in);
     nexthop_set_broadcast(broadcast, in);
     rig_route(VR_DEFAULT, "192.0.2.255/32", broadcast);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac}), g;
+    struct frame f = frame_ip(&(struct ip_spec){
+                     .src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac}),
+                 g;
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -179,7 +191,8 @@ static void a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivere
 static void ethertypes_nobody_speaks_are_dropped(void **state)
 {
     two_interfaces();
-    uint16_t unknown[] = {0x8847, 0x9000, 0x8137, 0x0600, 0xffff, 0x0027 /* 802.3 with foreign LLC */};
+    uint16_t unknown[] = {0x8847, 0x9000, 0x8137,
+                          0x0600, 0xffff, 0x0027 /* 802.3 with foreign LLC */};
     for (unsigned i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         struct frame f = packet();
         f.b[12] = (uint8_t)(unknown[i] >> 8);
@@ -243,7 +256,8 @@ static void a_packet_leaves_tagged_by_a_sub_interface(void **state)
     uint16_t sub = rig_iface(1, 4094, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
     rig_route(VR_DEFAULT, "::/0", rig_adjacency(sub, 9));
-    struct frame g, f = packet(), f6 = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"});
+    struct frame g, f = packet(),
+                    f6 = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"});
     rig_send(0, &f);
     rig_send(0, &f6);
     rig_poll();
@@ -261,7 +275,8 @@ static void a_tag_the_port_has_stripped_counts_like_one_in_the_frame(void **stat
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub});
     struct rte_mbuf *m = rig_mbuf(&f, 2048);
     m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
     m->vlan_tci = 0xe000 | 100; // priority 7
@@ -293,9 +308,11 @@ static void an_unknown_vlan_is_dropped_and_so_is_a_second_tag(void **state)
 {
     two_interfaces();
     rig_iface(0, 100, VR_DEFAULT);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 101});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 101});
     rig_send(0, &f);
-    struct frame q = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100});
+    struct frame q =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100});
     q.b[16] = 0x81, q.b[17] = 0x00;
     rig_send(0, &q);
     struct frame ad = packet();
@@ -312,7 +329,8 @@ static void an_interface_that_is_down_receives_nothing(void **state)
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
     struct frame f = packet();
-    struct frame t = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
+    struct frame t = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
     iface_get(in)->flags = 0;
     iface_get(sub)->flags = 0;
     rig_send(0, &f);
@@ -336,7 +354,8 @@ static void a_jumbo_frame_in_several_segments_is_forwarded_whole(void **state)
     iface_get(out)->mtu = 9000;
     rig_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8900});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8900});
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -348,7 +367,8 @@ static void a_jumbo_frame_in_several_segments_is_forwarded_whole(void **state)
 static void headers_cut_into_small_segments_are_put_together_first(void **state)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100});
     rig_send_mbuf(0, 0, rig_mbuf(&f, 10));
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -374,7 +394,8 @@ int main(void)
         path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit),
         path_test(ethernet_padding_is_cut_off),
         path_test(a_frame_for_another_mac_is_dropped),
-        path_test(packets_to_the_mac_of_a_macvlan_are_forwarded_and_punted_as_if_it_were_the_interfaces_own),
+        path_test(
+            packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own),
         path_test(frames_shorter_than_their_header_are_dropped),
         path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded),
         path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped),

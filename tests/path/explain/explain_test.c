@@ -2,8 +2,8 @@
 // explain_test.c - what explain says is what happens, and asking changes nothing
 //
 // The random frames of the ledger test, one at a time: first explained, then sent through the
-// real forwarder. Drop reasons, punt class and interface, held or not, and every byte of every frame that leaves have to be
-// the same. KAMUEE_SEED=n repeats a run.
+// real forwarder. Drop reasons, punt class and interface, held or not, and every byte of every
+// frame that leaves have to be the same. KAMUEE_SEED=n repeats a run.
 #include "random.h"
 
 #include <rte_mbuf.h>
@@ -68,7 +68,8 @@ static void nothing_has_changed(void)
 
 // --- the same as in earnest ---
 
-// What differs from one run to the next is made equal: the identification of our errors, and the time in options.
+// What differs from one run to the next is made equal: the identification of our errors, and the
+// time in options.
 static void mask(struct frame *f, bool error)
 {
     uint8_t *ip = frame_l3(f);
@@ -79,7 +80,8 @@ static void mask(struct frame *f, bool error)
     memset(ip + 10, 0, 2);
 }
 
-static void same_frame(const struct passage *p, const struct passage_frame *k, bool error, struct frame *got)
+static void same_frame(const struct passage *p, const struct passage_frame *k, bool error,
+                       struct frame *got)
 {
     static struct frame told;
 
@@ -116,7 +118,8 @@ struct tally {
     unsigned sent, punted, held, dropped, errors, beside;
 };
 
-static void same_step(const struct passage *p, const struct passage_step *s, uint64_t *drop, struct tally *t)
+static void same_step(const struct passage *p, const struct passage_step *s, uint64_t *drop,
+                      struct tally *t)
 {
     switch (s->end) {
     case PASSAGE_ON: // something about the packet has left, it goes on
@@ -220,7 +223,8 @@ static void explain_says_what_happens_to_random_frames(void **state)
 
 // --- what it tells ---
 
-static const struct passage_step *stage_of(const struct passage *p, const char *stage, enum passage_of of)
+static const struct passage_step *stage_of(const struct passage *p, const char *stage,
+                                           enum passage_of of)
 {
     for (unsigned i = 0; i < p->n_steps; i++)
         if (p->step[i].of == of && !strcmp(p->step[i].stage, stage))
@@ -237,7 +241,9 @@ static void a_packet_for_a_group_shows_its_member(void **state)
 
     rig_route(VR_DEFAULT, "10.0.0.0/8", group);
     for (uint16_t sport = 1; sport < 200; sport++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in}), got;
+        struct frame f = frame_ip(&(struct ip_spec){
+                         .src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in}),
+                     got;
         const struct passage *p = explain(0, &f);
         const struct passage_step *s = stage_of(p, "ip4_fwd", PASSAGE_PACKET);
         assert_int_equal(s->lookup.leaf, group);
@@ -261,7 +267,8 @@ static void an_error_is_told_and_takes_no_token(void **state)
 
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 1));
     rig_icmp_rate(1, 1);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
     for (unsigned i = 0; i < 10; i++) { // never limited: none is taken
         const struct passage *p = explain(0, &f);
         const struct passage_step *s = stage_of(p, "ip4_fwd", PASSAGE_PACKET);
@@ -275,7 +282,8 @@ static void an_error_is_told_and_takes_no_token(void **state)
     rig_send(0, &f);
     rig_poll();
     assert_int_equal(rig_discard(0), 1);
-    assert_int_equal(stage_of(explain(0, &f), "ip4_fwd", PASSAGE_PACKET)->icmp, PASSAGE_ICMP_LIMITED);
+    assert_int_equal(stage_of(explain(0, &f), "ip4_fwd", PASSAGE_PACKET)->icmp,
+                     PASSAGE_ICMP_LIMITED);
 }
 
 static uint32_t neighbor(uint16_t iface, unsigned k, const char *address)
@@ -303,8 +311,10 @@ static void a_redirect_is_told_beside_the_packet(void **state)
     rig_route(VR_DEFAULT, "20.0.0.0/8", neighbor(in, 2, "10.1.0.2"));
     rig_route(VR_DEFAULT, "2001:db8:b::/48", neighbor(in, 2, "fe80::2"));
     rig_icmp_rate(1000, 1000);
-    struct frame f4 = frame_ip(&(struct ip_spec){.src = "10.1.0.1", .dst = "20.1.2.3", .to_iface = in});
-    struct frame f6 = frame_ip(&(struct ip_spec){.src = "2001:db8:1::1", .dst = "2001:db8:b::1", .to_iface = in});
+    struct frame f4 =
+        frame_ip(&(struct ip_spec){.src = "10.1.0.1", .dst = "20.1.2.3", .to_iface = in});
+    struct frame f6 =
+        frame_ip(&(struct ip_spec){.src = "2001:db8:1::1", .dst = "2001:db8:b::1", .to_iface = in});
     the_same_happens(0, &f4, &t);
     the_same_happens(0, &f6, &t);
     assert_int_equal(t.sent, 3); // both packets, and the IPv4 redirect by a lookup of its own
@@ -323,7 +333,8 @@ static void a_port_without_a_queue_is_told(void **state)
     struct plan *plan = rig_plan_new(0, &(struct plan_rx){0, 0}, 1);
     memset(plan->tx_owner, PLAN_TX_NONE, sizeof plan->tx_owner);
     rig_plan_set(0, plan);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
     const struct passage *p = explain(0, &f);
     assert_true(p->polled);
     assert_int_equal(passage_last(p, PASSAGE_PACKET)->drop, DROP_TX_NO_QUEUE);

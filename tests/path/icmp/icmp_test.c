@@ -34,7 +34,8 @@ static bool error_about(const struct ip_spec *spec, struct frame *f, struct fram
     return rig_receive(0, error);
 }
 
-static void assert_error4(const struct frame *f, const struct frame *e, uint8_t type, uint8_t code, uint16_t mtu)
+static void assert_error4(const struct frame *f, const struct frame *e, uint8_t type, uint8_t code,
+                          uint16_t mtu)
 {
     const uint8_t *ip = e->b + 14, *icmp = ip + 20;
     unsigned len = (unsigned)(ip[2] << 8 | ip[3]), quote = f->n - 14 < 548 ? f->n - 14 : 548;
@@ -56,7 +57,8 @@ static void assert_error4(const struct frame *f, const struct frame *e, uint8_t 
     assert_memory_equal(icmp + 8, f->b + 14, quote);
 }
 
-static void assert_error6(const struct frame *f, const struct frame *e, uint8_t type, uint8_t code, uint32_t mtu)
+static void assert_error6(const struct frame *f, const struct frame *e, uint8_t type, uint8_t code,
+                          uint32_t mtu)
 {
     const uint8_t *ip = e->b + 14, *icmp = ip + 40;
     unsigned len = (unsigned)(ip[4] << 8 | ip[5]), quote = f->n - 14 < 1232 ? f->n - 14 : 1232;
@@ -73,7 +75,8 @@ static void assert_error6(const struct frame *f, const struct frame *e, uint8_t 
     uint32_t told;
     memcpy(&told, icmp + 4, 4);
     assert_int_equal(ntohl(told), mtu);
-    assert_int_equal(checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, len, 58), icmp, len)), 0);
+    assert_int_equal(
+        checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, len, 58), icmp, len)), 0);
     assert_int_equal(len, 8 + quote);
     assert_memory_equal(icmp + 8, f->b + 14, quote);
 }
@@ -166,8 +169,10 @@ static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
 static void with_route_mtu(uint32_t to, uint16_t mtu4, uint16_t mtu6)
 {
     rig_role(ROLE_RIB_MANAGER);
-    rig_route(VR_DEFAULT, "198.51.100.0/24", nexthop_alias_new(&(struct nexthop_alias){.target = to, .mtu = mtu4}));
-    rig_route(VR_DEFAULT, "2001:db8:1::/48", nexthop_alias_new(&(struct nexthop_alias){.target = to, .mtu = mtu6}));
+    rig_route(VR_DEFAULT, "198.51.100.0/24",
+              nexthop_alias_new(&(struct nexthop_alias){.target = to, .mtu = mtu4}));
+    rig_route(VR_DEFAULT, "2001:db8:1::/48",
+              nexthop_alias_new(&(struct nexthop_alias){.target = to, .mtu = mtu6}));
 }
 
 // rfc: 1191 4 MUST
@@ -177,7 +182,8 @@ static void a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route(voi
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
     two_interfaces();
-    uint32_t on = rig_adjacency(out, 1), member[2] = {on, rig_adjacency(out, 2)}, group = rig_group(member, 2);
+    uint32_t on = rig_adjacency(out, 1), member[2] = {on, rig_adjacency(out, 2)},
+             group = rig_group(member, 2);
     for (unsigned i = 0; i < 2; i++) {
         with_route_mtu(i ? group : on, 1000, 1300);
         s4.fragment = 0x4000;
@@ -294,21 +300,26 @@ static void a_quote_is_gathered_from_all_segments(void **state)
     assert_error4(&f, &e, 11, 0, 0);
 }
 
-// Rows: a packet whose TTL runs out, and whether its sender may be told (RFC 1812 4.3.2.7, RFC 4443 2.4).
+// Rows: a packet whose TTL runs out, and whether its sender may be told (RFC 1812 4.3.2.7, RFC
+// 4443 2.4).
 // rfc: 1812 4.3.2.7 MUST
 // rfc: 4443 2.4e MUST
 static void the_rules_say_about_what_an_error_may_be_sent(void **state)
 {
-    static const uint8_t type[256][8] = {[3] = {3}, [5] = {5}, [11] = {11}, [12] = {12}, [4] = {4}, [8] = {8}, [0] = {0},
-                                         [13] = {13}, [40] = {40}, [1] = {1}, [2] = {2}, [128] = {128}, [129] = {129},
-                                         [137] = {137}, [135] = {135}, [127] = {127}};
+    static const uint8_t type[256][8] = {
+        [3] = {3},     [5] = {5},     [11] = {11},   [12] = {12},  [4] = {4}, [8] = {8},
+        [0] = {0},     [13] = {13},   [40] = {40},   [1] = {1},    [2] = {2}, [128] = {128},
+        [129] = {129}, [137] = {137}, [135] = {135}, [127] = {127}};
     static const uint8_t behind_options[16] = {58, 0, 1, 4, 0, 0, 0, 0, 1 /* unreachable */};
     static const uint8_t echo_behind_options[16] = {58, 0, 1, 4, 0, 0, 0, 0, 128};
     static const uint8_t later_icmp6[16] = {58, 0, 0, 8 /* offset 1 */, 0, 0, 0, 1};
     static const uint8_t later_udp6[16] = {17, 0, 0, 8, 0, 0, 0, 1};
     static const uint8_t first_echo6[16] = {58, 0, 0, 1 /* more */, 0, 0, 0, 1, 128};
 #define ICMP4(t) {.src = "192.0.2.1", .dst = "198.51.100.1", .proto = 1, .l4 = type[t], .l4_len = 8}
-#define ICMP6(t) {.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 58, .l4 = type[t], .l4_len = 8}
+#define ICMP6(t)                                                                                   \
+    {                                                                                              \
+        .src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 58, .l4 = type[t], .l4_len = 8      \
+    }
 #define EXT6(p, b) {.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = p, .l4 = b, .l4_len = 16}
     const struct {
         struct ip_spec spec;
@@ -324,7 +335,9 @@ static void the_rules_say_about_what_an_error_may_be_sent(void **state)
         {ICMP4(11), false, "time exceeded"},
         {ICMP4(12), false, "parameter problem"},
         {ICMP4(40), false, "a type nobody knows"},
-        {{.src = "192.0.2.1", .dst = "198.51.100.1", .proto = 1, .l4 = "", .l4_len = 0}, false, "ICMP without a type"},
+        {{.src = "192.0.2.1", .dst = "198.51.100.1", .proto = 1, .l4 = "", .l4_len = 0},
+         false,
+         "ICMP without a type"},
         {{.src = "192.0.2.1", .dst = "198.51.100.1", .fragment = 0x2000}, true, "first fragment"},
         {{.src = "192.0.2.1", .dst = "198.51.100.1", .fragment = 0x2001}, false, "later fragment"},
         {{.src = "192.0.2.1", .dst = "198.51.100.1", .fragment = 5}, false, "last fragment"},
@@ -340,7 +353,9 @@ static void the_rules_say_about_what_an_error_may_be_sent(void **state)
         {EXT6(44, later_icmp6), false, "later fragment of ICMPv6"},
         {EXT6(44, later_udp6), true, "later fragment of UDP"},
         {EXT6(44, first_echo6), true, "first fragment of an echo"},
-        {{.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 60, .l4 = "\x3a", .l4_len = 1}, false, "cut-off options"},
+        {{.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 60, .l4 = "\x3a", .l4_len = 1},
+         false,
+         "cut-off options"},
     };
     two_interfaces();
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
@@ -368,7 +383,8 @@ static void broadcast_frames_cause_no_error(void **state)
 // rfc: 1812 4.3.2.4 MUST
 static void an_interface_without_an_address_borrows_the_routers(void **state)
 {
-    static const uint8_t of_router4[4] = {192, 0, 2, 99}, of_router6[16] = {0x20, 1, 0xd, 0xb8, [15] = 0x99};
+    static const uint8_t of_router4[4] = {192, 0, 2, 99},
+                         of_router6[16] = {0x20, 1, 0xd, 0xb8, [15] = 0x99};
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
     s4.ttl = s6.ttl = 1;
@@ -419,7 +435,8 @@ static void an_error_to_our_own_address_ends_as_a_martian(void **state)
     struct frame f, e;
     s.ttl = 1;
     two_interfaces();
-    rig_route(VR_DEFAULT, "192.0.2.1/32", rig_nexthop(NEXTHOP_LOCAL, in)); // the source claims to be us
+    rig_route(VR_DEFAULT, "192.0.2.1/32",
+              rig_nexthop(NEXTHOP_LOCAL, in)); // the source claims to be us
     assert_false(error_about(&s, &f, &e));
     assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
     assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
@@ -479,7 +496,8 @@ static void errors_of_all_interfaces_together_are_limited_by_the_routers_bucket(
     uint16_t other = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(other, 4));
     rig_role(ROLE_CONTROL);
-    icmp_limit_set(&(struct icmp_limit){.per_s = 1, .burst = 5, .total_per_s = 1, .total_burst = 7});
+    icmp_limit_set(
+        &(struct icmp_limit){.per_s = 1, .burst = 5, .total_per_s = 1, .total_burst = 7});
     for (unsigned i = 0; i < 20; i++) {
         struct ip_spec s = plain4;
         s.ttl = 1;
@@ -591,7 +609,12 @@ static void a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_
         for (unsigned i = 0; i < n; i++)
             memcpy(chain + 8 * i, i + 1 < n ? "\x3c\0\1\4\0\0\0" : "\x11\0\1\4\0\0\0", 8);
         memset(chain + 8 * n, 0, 8);
-        struct ip_spec s = {.src = "2001:db8::1", .dst = "2001:db8:1::1", .ttl = 1, .proto = 60, .l4 = chain, .l4_len = 8 * n + 8};
+        struct ip_spec s = {.src = "2001:db8::1",
+                            .dst = "2001:db8:1::1",
+                            .ttl = 1,
+                            .proto = 60,
+                            .l4 = chain,
+                            .l4_len = 8 * n + 8};
         assert_true(error_about(&s, &f, &e));
         assert_error6(&f, &e, 3, 0, 0);
         chain[8 * (n - 1)] = 58; // an error of ICMPv6 is none to tell about
@@ -610,17 +633,20 @@ static void a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its
 }
 
 // rfc: 4443 2.4e MUST NOT
-static void nor_is_that_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed(void **state)
+static void not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed(void **state)
 {
     static const uint8_t all[6] = {0x33, 0x33, 0, 0, 0, 1}, unreachable[8] = {1};
-    struct ip_spec s = {.src = "fe80::2", .dst = "2001:db8:1::1", .proto = 58, .l4 = unreachable, .l4_len = 8};
+    struct ip_spec s = {
+        .src = "fe80::2", .dst = "2001:db8:1::1", .proto = 58, .l4 = unreachable, .l4_len = 8};
     struct frame e, f;
 
     two_interfaces();
-    assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f, &e)); // we have no link-local one
+    assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f,
+                             &e)); // we have no link-local one
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     assert_false(error_about(&s, &f, &e));
-    assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1", .dst_mac = all}, &f, &e));
+    assert_false(error_about(
+        &(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1", .dst_mac = all}, &f, &e));
     assert_int_equal(counter_sum_icmp().forbidden, 2);
     rig_icmp_rate(0, 0);
     assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f, &e));
@@ -654,7 +680,7 @@ int main(void)
         path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order),
         path_test(a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_told),
         path_test(a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link),
-        path_test(nor_is_that_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed),
+        path_test(not_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed),
     };
     return path_run(tests);
 }

@@ -15,8 +15,9 @@ static void two_interfaces(void)
 static void a_frame_of_the_kernel_leaves_unchanged(void **state)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "0.0.0.0", .dst = "255.255.255.255", .ttl = 1, .dst_mac = broadcast_mac});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){
+            .src = "0.0.0.0", .dst = "255.255.255.255", .ttl = 1, .dst_mac = broadcast_mac});
     rig_inject_frame(0, out, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -56,7 +57,7 @@ static void a_frame_for_a_sub_interface_with_two_tags_gets_both(void **state)
     assert_memory_equal(g.b + 20, f.b + 12, f.n - 12);
 }
 
-static void a_frame_with_two_tags_that_the_port_does_not_take_is_counted_where_it_belongs(void **state)
+static void a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belongs(void **state)
 {
     two_interfaces();
     uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
@@ -267,7 +268,7 @@ int main(void)
         path_test(a_frame_of_the_kernel_leaves_unchanged),
         path_test(a_frame_for_a_sub_interface_gets_its_tag),
         path_test(a_frame_for_a_sub_interface_with_two_tags_gets_both),
-        path_test(a_frame_with_two_tags_that_the_port_does_not_take_is_counted_where_it_belongs),
+        path_test(a_frame_with_two_tags_the_port_does_not_take_is_counted_where_it_belongs),
         path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped),
         path_test(a_frame_without_a_whole_header_is_dropped),
         path_test(held_packets_of_both_families_leave_when_the_neighbor_answers),

@@ -64,7 +64,8 @@ static void a_total_length_shorter_than_the_header_is_dropped(void **state)
     f.b[17] = 19;
     ip4_fix_checksum(&f);
     rig_send(0, &f);
-    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 8});
+    struct frame g =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 8});
     g.b[17] = 24;
     ip4_fix_checksum(&g);
     rig_send(0, &g);
@@ -79,7 +80,8 @@ static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
     struct frame f = packet();
     for (f.n = 14; f.n < 34; f.n++)
         rig_send(0, &f);
-    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40});
+    struct frame g =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40});
     for (g.n = 34; g.n < 74; g.n++)
         rig_send(0, &g);
     rig_poll();
@@ -107,7 +109,8 @@ static void a_wrong_checksum_is_dropped_with_options_or_without(void **state)
     struct frame f = packet();
     f.b[24] ^= 0x10;
     rig_send(0, &f);
-    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 4});
+    struct frame g =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 4});
     g.b[34] ^= 1;
     rig_send(0, &g);
     rig_poll();
@@ -139,7 +142,8 @@ static void the_checksum_stays_right_for_every_value(void **state)
 {
     two_interfaces();
     struct frame g, f = packet();
-    for (unsigned id = 0; id < 65536; id += 7) { // walks the checksum through its values, 0xffff's neighbors included
+    for (unsigned id = 0; id < 65536;
+         id += 7) { // walks the checksum through its values, 0xffff's neighbors included
         f.b[18] = (uint8_t)(id >> 8);
         f.b[19] = (uint8_t)id;
         f.b[22] = (uint8_t)(2 + id % 254);
@@ -158,8 +162,8 @@ static void the_checksum_stays_right_for_every_value(void **state)
 // rfc: 1812 5.3.7 SHOULD NOT
 static void sources_that_can_not_be_are_dropped(void **state)
 {
-    static const char *const src[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1",      "127.255.255.255", "224.0.0.1",
-                                      "239.1.1.1", "240.0.0.1", "255.255.255.255"};
+    static const char *const src[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1", "127.255.255.255",
+                                      "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255"};
     two_interfaces();
     for (unsigned i = 0; i < sizeof src / sizeof *src; i++) {
         struct frame f = between(src[i], "198.51.100.1");
@@ -172,7 +176,8 @@ static void sources_that_can_not_be_are_dropped(void **state)
 // rfc: 1812 5.3.7 MUST NOT
 static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
 {
-    static const char *const dst[] = {"0.0.0.0", "0.1.2.3", "127.0.0.1", "127.1.1.1", "240.0.0.1", "255.255.255.254"};
+    static const char *const dst[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1",
+                                      "127.1.1.1", "240.0.0.1", "255.255.255.254"};
     two_interfaces();
     for (unsigned i = 0; i < sizeof dst / sizeof *dst; i++) {
         struct frame f = between("192.0.2.1", dst[i]);
@@ -186,8 +191,11 @@ static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
 static void limited_broadcast_goes_up_even_without_a_source(void **state)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "0.0.0.0", .dst = "255.255.255.255", .sport = 68, .dport = 67, .dst_mac = broadcast_mac});
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "0.0.0.0",
+                                                   .dst = "255.255.255.255",
+                                                   .sport = 68,
+                                                   .dport = 67,
+                                                   .dst_mac = broadcast_mac});
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -204,21 +212,26 @@ static void control_multicast_goes_up_and_other_multicast_is_dropped(void **stat
         uint8_t proto;
         enum punt_class class;
     } up[] = {
-        {"224.0.0.5", 89, PUNT_ROUTING}, {"224.0.0.18", 112, PUNT_ROUTING}, {"224.0.0.251", 17, PUNT_OTHER},
-        {"239.1.1.1", 2, PUNT_NEIGH},  {"232.1.1.1", 103, PUNT_ROUTING},
+        {"224.0.0.5", 89, PUNT_ROUTING},  {"224.0.0.18", 112, PUNT_ROUTING},
+        {"224.0.0.251", 17, PUNT_OTHER},  {"239.1.1.1", 2, PUNT_NEIGH},
+        {"232.1.1.1", 103, PUNT_ROUTING},
     };
     two_interfaces();
     struct frame g;
     for (unsigned i = 0; i < sizeof up / sizeof *up; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = up[i].dst, .proto = up[i].proto, .ttl = 1, .dst_mac = group});
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = up[i].dst,
+                                                    .proto = up[i].proto,
+                                                    .ttl = 1,
+                                                    .dst_mac = group});
         rig_send(0, &f);
         rig_poll();
         assert_true(rig_punted(up[i].class, &g, NULL));
         assert_memory_equal(g.b, f.b, f.n);
     }
     assert_int_equal(rig_drops_all(), 0);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "239.1.1.1", .dst_mac = group});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "239.1.1.1", .dst_mac = group});
     rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_IP4_MULTICAST, 1);
@@ -228,10 +241,12 @@ static void control_multicast_goes_up_and_other_multicast_is_dropped(void **stat
 static void ttl_1_to_router_itself_is_delivered(void **state)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl = 1});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl = 1});
     uint16_t iface = 0;
     rig_send(0, &f);
-    struct frame z = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl_zero = true});
+    struct frame z =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl_zero = true});
     rig_send(0, &z);
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &g, &iface));
@@ -247,7 +262,8 @@ static void ttl_1_to_router_itself_is_delivered(void **state)
 static void ttl_1_and_0_are_not_forwarded_and_2_is(void **state)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 2});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 2});
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -275,11 +291,12 @@ static void good_packets_keep_their_order_around_bad_ones(void **state)
 {
     two_interfaces();
     for (unsigned i = 0; i < 64; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
-                                                    .dst = i % 5 == 1 ? "127.0.0.1" : "198.51.100.1",
-                                                    .ttl = i % 7 == 3 ? 1 : 9,
-                                                    .options = i % 3 ? 0 : 4,
-                                                    .sport = (uint16_t)(i + 1)});
+        struct frame f =
+            frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                       .dst = i % 5 == 1 ? "127.0.0.1" : "198.51.100.1",
+                                       .ttl = i % 7 == 3 ? 1 : 9,
+                                       .options = i % 3 ? 0 : 4,
+                                       .sport = (uint16_t)(i + 1)});
         rig_send(0, &f);
     }
     rig_poll();
@@ -303,7 +320,8 @@ static void good_packets_keep_their_order_around_bad_ones(void **state)
 
 static struct frame with_options(const void *options, unsigned n)
 {
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = n, .payload = 5});
+    struct frame f = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = n, .payload = 5});
 
     memcpy(f.b + 14 + 20, options, n);
     ip4_fix_checksum(&f);
@@ -319,7 +337,8 @@ static void options_are(enum ip4_options mode)
 // rfc: 7126 4.4 SHOULD
 static void source_routes_are_refused_whatever_is_configured(void **state)
 {
-    static const uint8_t loose[8] = {1, 131, 7, 4, 10, 0, 0, 1}, strict[8] = {137, 7, 4, 10, 0, 0, 1, 0};
+    static const uint8_t loose[8] = {1, 131, 7, 4, 10, 0, 0, 1},
+                         strict[8] = {137, 7, 4, 10, 0, 0, 1, 0};
     two_interfaces();
     for (unsigned mode = IP4_OPTIONS_DROP; mode <= IP4_OPTIONS_PROCESS; mode++) {
         options_are(mode);
@@ -391,7 +410,8 @@ static void a_full_record_passes_and_a_timestamp_counts_that(void **state)
 // rfc: 791 3.1 MUST
 static void a_timestamp_is_given_where_our_address_is_asked_for(void **state)
 {
-    uint8_t ours[12] = {68, 12, 5, 3, 10, 255, 1, 0}, others[12] = {68, 12, 5, 3, 10, 255, 1, 9}, both[12] = {68, 12, 5, 1};
+    uint8_t ours[12] = {68, 12, 5, 3, 10, 255, 1, 0}, others[12] = {68, 12, 5, 3, 10, 255, 1, 9},
+            both[12] = {68, 12, 5, 1};
     two_interfaces();
     options_are(IP4_OPTIONS_PROCESS);
     struct frame g, f = with_options(ours, 12);
@@ -412,7 +432,8 @@ static void a_timestamp_is_given_where_our_address_is_asked_for(void **state)
     assert_int_equal(g.b[36], 13);
 }
 
-// The kernel would send it on itself. Whoever is to see it is addressed by it, or has joined its group.
+// The kernel would send it on itself. Whoever is to see it is addressed by it, or has joined its
+// group.
 // rfc: 2113 2 MUST
 static void a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up(void **state)
 {
@@ -438,15 +459,15 @@ static void options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong(v
         uint8_t option[12];
         uint8_t mode, octet;
     } row[] = {
-        {{1, 94, 1}, IP4_OPTIONS_DROP, 21},                                // shorter than its own header
-        {{1, 94, 12}, IP4_OPTIONS_DROP, 21},                               // longer than the packet's
-        {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 94}, IP4_OPTIONS_DROP, 31},     // no room for its length
-        {{7, 11, 3}, IP4_OPTIONS_PROCESS, 22},                             // the pointer points at itself
-        {{7, 6, 4}, IP4_OPTIONS_PROCESS, 22},                              // room for part of an address
+        {{1, 94, 1}, IP4_OPTIONS_DROP, 21},  // shorter than its own header
+        {{1, 94, 12}, IP4_OPTIONS_DROP, 21}, // longer than the packet's
+        {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 94}, IP4_OPTIONS_DROP, 31}, // no room for its length
+        {{7, 11, 3}, IP4_OPTIONS_PROCESS, 22}, // the pointer points at itself
+        {{7, 6, 4}, IP4_OPTIONS_PROCESS, 22},  // room for part of an address
         {{68, 12, 4, 0}, IP4_OPTIONS_PROCESS, 22},
-        {{68, 12, 5, 2}, IP4_OPTIONS_PROCESS, 23},                         // a kind nobody knows
-        {{68, 8, 9, 0xf0}, IP4_OPTIONS_PROCESS, 23},                       // the count of those without room runs over
-        {{68, 8, 5, 1}, IP4_OPTIONS_PROCESS, 22},                          // room for the address only
+        {{68, 12, 5, 2}, IP4_OPTIONS_PROCESS, 23},   // a kind nobody knows
+        {{68, 8, 9, 0xf0}, IP4_OPTIONS_PROCESS, 23}, // the count of those without room runs over
+        {{68, 8, 5, 1}, IP4_OPTIONS_PROCESS, 22},    // room for the address only
     };
     two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));
@@ -486,7 +507,8 @@ static void link_local_addresses_are_not_forwarded(void **state)
 
 static void neighbors_of_the_link_local_block_are_forwarded(void **state)
 {
-    static const char *const address[] = {"169.253.255.255", "169.255.0.0", "168.254.1.1", "170.254.1.1"};
+    static const char *const address[] = {"169.253.255.255", "169.255.0.0", "168.254.1.1",
+                                          "170.254.1.1"};
     two_interfaces();
     for (unsigned i = 0; i < 4; i++) {
         struct frame f = between(address[i], "198.51.100.1");

@@ -67,8 +67,12 @@ static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
 static void a_header_without_payload_is_forwarded(void **state)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 59, .l4 = "", .l4_len = 0, .pad_to = 60});
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "2001:db8::1",
+                                                   .dst = "2001:db8:1::1",
+                                                   .proto = 59,
+                                                   .l4 = "",
+                                                   .l4_len = 0,
+                                                   .pad_to = 60});
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_receive(1, &g));
@@ -81,8 +85,12 @@ static void a_header_without_payload_is_forwarded(void **state)
 static void sources_that_can_not_be_are_dropped(void **state)
 {
     static const char *const pair[][2] = {
-        {"ff02::1", "2001:db8:1::1"}, {"ff0e::1", "2001:db8:1::1"},          {"::1", "2001:db8:1::1"},
-        {"::", "2001:db8:1::1"},      {"::ffff:192.0.2.1", "2001:db8:1::1"}, {"ff02::1", "ff02::1"},
+        {"ff02::1", "2001:db8:1::1"},
+        {"ff0e::1", "2001:db8:1::1"},
+        {"::1", "2001:db8:1::1"},
+        {"::", "2001:db8:1::1"},
+        {"::ffff:192.0.2.1", "2001:db8:1::1"},
+        {"ff02::1", "ff02::1"},
     };
     two_interfaces();
     send_all_between(pair, 6);
@@ -103,9 +111,11 @@ static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
 
 static void unusual_but_global_addresses_are_forwarded(void **state)
 {
-    static const char *const pair[][2] = {
-        {"64:ff9b::1", "2001:db8:1::1"}, {"2001:db8::1", "64:ff9b::c000:201"}, {"fd00::1", "fc00::1"},
-        {"2001:db8::1", "fec0::1"},      {"::2", "2001:db8:1::1"}};
+    static const char *const pair[][2] = {{"64:ff9b::1", "2001:db8:1::1"},
+                                          {"2001:db8::1", "64:ff9b::c000:201"},
+                                          {"fd00::1", "fc00::1"},
+                                          {"2001:db8::1", "fec0::1"},
+                                          {"::2", "2001:db8:1::1"}};
     two_interfaces();
     send_all_between(pair, 5);
     assert_int_equal(rig_discard(1), 5);
@@ -139,7 +149,10 @@ static void our_link_local_addresses_and_link_scope_groups_go_up(void **state)
 // rfc: 4291 2.5.6 MUST NOT
 static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(void **state)
 {
-    static const char *const pair[][2] = {{"fe80::2", "fe80::3"}, {"2001:db8::1", "fe80::3"}, {"fe80::2", "fe80::4"}, {"fe80::2", "fe80:1::"}};
+    static const char *const pair[][2] = {{"fe80::2", "fe80::3"},
+                                          {"2001:db8::1", "fe80::3"},
+                                          {"fe80::2", "fe80::4"},
+                                          {"fe80::2", "fe80:1::"}};
     two_interfaces();
     rig_link_local(out, "fe80::4"); // an address of ours, on another link
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
@@ -179,7 +192,8 @@ static void a_link_local_source_reaches_us_but_no_other_link(void **state)
 static void hop_limit_1_is_delivered_to_us_and_not_forwarded(void **state)
 {
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .ttl = 1});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .ttl = 1});
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -195,8 +209,9 @@ static void hop_by_hop_options_for_elsewhere_are_forwarded_unread(void **state)
 {
     static const uint8_t hbh[16] = {17, 0, 5, 2, 0, 0, 1, 0}; // router alert
     two_interfaces();
-    struct frame g, f = frame_ip(&(struct ip_spec){
-                        .src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 0, .l4 = hbh, .l4_len = 16});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){
+            .src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 0, .l4 = hbh, .l4_len = 16});
     f.b[14 + 6] = 0;
     rig_send(0, &f);
     rig_poll();
@@ -233,8 +248,9 @@ static void both_families_in_one_burst_find_their_ways(void **state)
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(third, 2));
     for (unsigned i = 0; i < 60; i++) {
-        struct frame f = i % 3 ? frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"})
-                               : between("2001:db8::1", "2001:db8:1::1");
+        struct frame f =
+            i % 3 ? frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"})
+                  : between("2001:db8::1", "2001:db8:1::1");
         rig_send(0, &f);
     }
     rig_poll();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_test.c - link aggregation: what members receive, how flows are spread, members that go, slow-protocol frames
+// lag_test.c - link aggregation: what members receive, how flows are spread, members that go,
+// slow-protocol frames
 #include "harness.h"
 
 #include <rte_mbuf.h>
@@ -47,7 +48,8 @@ static void members_set(unsigned set) // bit p: port p is in use
     lag_share(lag_get(LAG), member, n);
 }
 
-// What forwarders 0 and 1 are to do; all ports are sent by forwarder 0's queue, or each forwarder has its own.
+// What forwarders 0 and 1 are to do; all ports are sent by forwarder 0's queue, or each forwarder
+// has its own.
 static void plans_set(bool one_owner)
 {
     struct plan_rx q[RIG_PORTS];
@@ -86,8 +88,11 @@ static void lag_up(unsigned set)
 
 static struct frame flow(unsigned k, bool six)
 {
-    return frame_ip(&(struct ip_spec){.src = six ? "2001:db8:9::1" : "192.0.2.1", .dst = six ? "2001:db8:1::1" : "198.51.100.1",
-                                      .sport = (uint16_t)(1000 + k), .dport = 80, .to_iface = in});
+    return frame_ip(&(struct ip_spec){.src = six ? "2001:db8:9::1" : "192.0.2.1",
+                                      .dst = six ? "2001:db8:1::1" : "198.51.100.1",
+                                      .sport = (uint16_t)(1000 + k),
+                                      .dport = 80,
+                                      .to_iface = in});
 }
 
 static unsigned left_by(void) // the only frame that was sent, by which port
@@ -220,7 +225,8 @@ static void another_forwarder_sends_when_the_queue_is_its(void **state)
 
 static struct frame to_lag(uint16_t vlan)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.9", .dst = "203.0.113.1", .vlan = vlan, .to_iface = lag0});
+    return frame_ip(&(struct ip_spec){
+        .src = "192.0.2.9", .dst = "203.0.113.1", .vlan = vlan, .to_iface = lag0});
 }
 
 static void frames_of_every_member_come_in_by_the_lags_interface(void **state)
@@ -298,7 +304,8 @@ static void what_is_not_ip_leaves_by_one_member_too(void **state)
 
 static struct frame lacpdu(void)
 {
-    uint8_t b[124] = {0x01, 0x80, 0xc2, 0, 0, 2, 0x02, 0, 0, 0, 0, 9, 0x88, 0x09, 1, 1, 1, 20, 0x80, 0, 0x02, 0xcc, 0, 0, 0, 1};
+    uint8_t b[124] = {0x01, 0x80, 0xc2, 0, 0,  2,    0x02, 0,    0,    0, 0, 9, 0x88,
+                      0x09, 1,    1,    1, 20, 0x80, 0,    0x02, 0xcc, 0, 0, 0, 1};
 
     b[14 + 22] = 2, b[14 + 23] = 20;
     b[14 + 42] = 3, b[14 + 43] = 16;

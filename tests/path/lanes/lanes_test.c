@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sets of lanes give the same results, on frames from near-sense to nonsense, and on next hops of all kinds.
+// The sets of lanes give the same results, on frames from near-sense to nonsense, and on next hops
+// of all kinds.
 #include <rte_mbuf.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static void tag_off(struct rte_mbuf *m)
     rte_pktmbuf_adj(m, 4);
 }
 
-// Frames as ports hand them over: now and then in segments, with the tag in the mbuf, with the checksum found good or bad.
+// Frames as ports hand them over: now and then in segments, with the tag in the mbuf, with the
+// checksum found good or bad.
 static unsigned arrive(struct arrivals *a)
 {
     static struct frame f;
@@ -37,7 +39,8 @@ static unsigned arrive(struct arrivals *a)
     a->n = 1 + random_below(&rnd, BURST_MAX);
     for (unsigned i = 0; i < a->n; i++) {
         unsigned p = random_frame(&rnd, &f);
-        struct rte_mbuf *m = rig_mbuf(&f, random_below(&rnd, 10) ? 2048 : 40 + random_below(&rnd, 200));
+        struct rte_mbuf *m =
+            rig_mbuf(&f, random_below(&rnd, 10) ? 2048 : 40 + random_below(&rnd, 200));
         port = i ? port : p;
         if (!random_below(&rnd, 3))
             m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD;
@@ -94,8 +97,10 @@ static void plain_packets_are_the_same_ones(void **state)
                 x.features = 0;
                 x.bytes = 0;
                 y = x;
-                uint64_t odd = (family == IP4 ? scalar->plain4 : scalar->plain6)(&a, port_get((uint16_t)port), tag, &x);
-                assert_true(odd == (family == IP4 ? wide->plain4 : wide->plain6)(&a, port_get((uint16_t)port), tag, &y));
+                uint64_t odd = (family == IP4 ? scalar->plain4 : scalar->plain6)(
+                    &a, port_get((uint16_t)port), tag, &x);
+                assert_true(odd == (family == IP4 ? wide->plain4 : wide->plain6)(
+                                       &a, port_get((uint16_t)port), tag, &y));
                 assert_int_equal(x.n - before, a.n - (unsigned)__builtin_popcountll(odd));
                 assert_same_bursts(&x, &y);
                 n_plain[tag] += x.n - before;
@@ -137,7 +142,9 @@ static void random_burst(struct burst *b, unsigned family)
         b->hop[i] = random_next(&rnd);
         if (random_below(&rnd, 4) == 0)
             b->hop[i] |= 0xffff0000; // sums that wrap
-        b->len[i] = (uint16_t)(alike ? 100 : random_below(&rnd, 2) ? random_next(&rnd) : 1500 + random_below(&rnd, 3));
+        b->len[i] = (uint16_t)(alike                   ? 100
+                               : random_below(&rnd, 2) ? random_next(&rnd)
+                                                       : 1500 + random_below(&rnd, 3));
         b->size[i] = (uint16_t)(b->len[i] + b->l2);
     }
 }
@@ -184,7 +191,8 @@ static int with_loads(void **state)
 
 static void one_of_them_is_chosen(void **state)
 {
-    const struct lanes *avx512 = lanes_of(gather_is_slow() ? "avx512-loads" : "avx512"), *avx2 = lanes_of("avx2");
+    const struct lanes *avx512 = lanes_of(gather_is_slow() ? "avx512-loads" : "avx512"),
+                       *avx2 = lanes_of("avx2");
 
     assert_ptr_equal(lanes_choose(0), avx512 ? avx512 : avx2);
     assert_ptr_equal(lanes_choose(256), avx2);

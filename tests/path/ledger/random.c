@@ -12,7 +12,8 @@ static const uint8_t port_of[8] = {0, 1, 0, 2, 2, 3, 0, 2};
 static const uint16_t tag_of[8] = {0, 0, 10, 20, 0, 0, 5, 6};
 static const uint16_t outer_of[8] = {[6] = 30, [7] = 30}, tpid_of[8] = {[6] = 0x88a8, [7] = 0x8100};
 
-static void random_multicast(uint16_t vr, uint8_t family, uint8_t last, uint16_t in, unsigned flags, const uint16_t *out)
+static void random_multicast(uint16_t vr, uint8_t family, uint8_t last, uint16_t in, unsigned flags,
+                             const uint16_t *out)
 {
     struct multicast_entry e = {.key = {.family = family}, .in = in, .flags = (uint8_t)flags};
     static const uint8_t g4[4] = {239, 9, 9}, g6[16] = {0xff, 0x0e};
@@ -29,10 +30,13 @@ static void random_multicast(uint16_t vr, uint8_t family, uint8_t last, uint16_t
 static void random_groups(uint16_t blue)
 {
     for (uint8_t family = IP4; family <= IP6; family += IP6 - IP4) {
-        random_multicast(VR_DEFAULT, family, 1, iface[0], 0, (const uint16_t[]){iface[1], iface[4], iface[5], 0});
-        random_multicast(VR_DEFAULT, family, 2, iface[0], MULTICAST_TREE, (const uint16_t[]){iface[0], iface[1], 0});
+        random_multicast(VR_DEFAULT, family, 1, iface[0], 0,
+                         (const uint16_t[]){iface[1], iface[4], iface[5], 0});
+        random_multicast(VR_DEFAULT, family, 2, iface[0], MULTICAST_TREE,
+                         (const uint16_t[]){iface[0], iface[1], 0});
         random_multicast(VR_DEFAULT, family, 3, iface[0], 0, (const uint16_t[]){iface[5], 0});
-        random_multicast(VR_DEFAULT, family, 4, iface[0], MULTICAST_SLOW | MULTICAST_KERNEL, (const uint16_t[]){iface[1], 0});
+        random_multicast(VR_DEFAULT, family, 4, iface[0], MULTICAST_SLOW | MULTICAST_KERNEL,
+                         (const uint16_t[]){iface[1], 0});
         random_multicast(blue, family, 1, iface[2], 0, (const uint16_t[]){iface[3], 0});
         multicast_daemon_set(iface[1], family, true);
     }
@@ -75,7 +79,8 @@ void random_router(void)
     }
     uint32_t everybody = rig_nexthop(NEXTHOP_BROADCAST, iface[1]);
     nexthop_set_broadcast(everybody, iface[1]);
-    rig_route(VR_DEFAULT, "10.3.1.0/24", everybody); // wider than any, so that random packets hit it
+    rig_route(VR_DEFAULT, "10.3.1.0/24",
+              everybody); // wider than any, so that random packets hit it
     uint32_t there = rig_adjacency(iface[3], 4), back = rig_adjacency(iface[2], 5);
     for (unsigned k = 0; k < 12; k++) {
         char text[PREFIX_TEXT_MAX];
@@ -87,7 +92,8 @@ void random_router(void)
     random_groups(blue);
 }
 
-static void random_rule(struct list *l, uint32_t number, const char *src, enum acl_verb verb, enum acl_extra extra)
+static void random_rule(struct list *l, uint32_t number, const char *src, enum acl_verb verb,
+                        enum acl_extra extra)
 {
     side(&list_rule(l, number, strchr(src, ':') ? ACL_IP6 : ACL_IP4, verb)->src, src);
     list_action(l)->extra = (uint8_t)extra;
@@ -101,7 +107,8 @@ void random_lists(void)
     random_rule(&l, 20, "10.2.0.0/16", ACL_REJECT, ACL_LOG);
     random_rule(&l, 30, "10.3.0.0/16", ACL_PERMIT, ACL_POLICE);
     rig_role(ROLE_ACL_MANAGER);
-    list_action(&l)->meter = acl_meter_new(1, 1); // nothing passes: an answer that time does not change
+    list_action(&l)->meter =
+        acl_meter_new(1, 1); // nothing passes: an answer that time does not change
     random_rule(&l, 40, "10.4.0.0/16", ACL_PERMIT, ACL_REDIRECT);
     list_action(&l)->redirect = redirect_to("30.0.0.9");
     random_rule(&l, 50, "2001:db8:1::/48", ACL_DENY, ACL_LOG);
@@ -132,8 +139,10 @@ uint32_t random_next(struct random *r)
 
 static const char *pick(struct random *r, bool is4, char *text)
 {
-    static const char *const odd4[] = {"127.0.0.1", "224.0.0.5", "255.255.255.255", "0.0.0.0", "240.1.1.1", "239.9.9.9", "169.254.3.4"};
-    static const char *const odd6[] = {"::1", "ff02::5", "fe80::1", "::", "::ffff:10.0.0.1", "ff0e::1"};
+    static const char *const odd4[] = {"127.0.0.1", "224.0.0.5", "255.255.255.255", "0.0.0.0",
+                                       "240.1.1.1", "239.9.9.9", "169.254.3.4"};
+    static const char *const odd6[] = {"::1", "ff02::5",         "fe80::1",
+                                       "::",  "::ffff:10.0.0.1", "ff0e::1"};
 
     if (random_below(r, 15) == 0) {
         snprintf(text, IP_TEXT_MAX, is4 ? "239.9.9.%u" : "ff0e::%u", 1 + random_below(r, 5));
@@ -142,7 +151,8 @@ static const char *pick(struct random *r, bool is4, char *text)
     if (random_below(r, 12) == 0)
         return is4 ? odd4[random_below(r, 7)] : odd6[random_below(r, 6)];
     if (is4)
-        snprintf(text, IP_TEXT_MAX, "10.%u.%u.%u", random_below(r, 13), random_below(r, 4), random_below(r, 256));
+        snprintf(text, IP_TEXT_MAX, "10.%u.%u.%u", random_below(r, 13), random_below(r, 4),
+                 random_below(r, 256));
     else
         snprintf(text, IP_TEXT_MAX, "2001:db8:%x::%x", random_below(r, 13), random_below(r, 65536));
     return text;
@@ -179,7 +189,8 @@ unsigned random_frame(struct random *r, struct frame *f)
     }
     if (!is4 && random_below(r, 30) == 0)
         memset(frame_l3(f) + 4, 0, 3); // no payload length, hop-by-hop options
-    for (unsigned n = random_below(r, 4) ? 0 : 1 + random_below(r, 4); n; n--) // a few wrong bytes near the front
+    for (unsigned n = random_below(r, 4) ? 0 : 1 + random_below(r, 4); n;
+         n--) // a few wrong bytes near the front
         f->b[random_below(r, f->n < 70 ? f->n : 70)] = (uint8_t)random_next(r);
     if (is4 && random_below(r, 2))
         ip4_fix_checksum(f);

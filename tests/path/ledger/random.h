@@ -8,7 +8,8 @@
 
 #include "harness.h"
 
-// Interfaces on every port, two virtual routers, sub-interfaces, next hops of all kinds, groups, small MTUs.
+// Interfaces on every port, two virtual routers, sub-interfaces, next hops of all kinds, groups,
+// small MTUs.
 void random_router(void);
 // Access lists on most of them, in and out, with rules of all actions.
 void random_lists(void);
@@ -23,7 +24,8 @@ static inline uint32_t random_below(struct random *r, uint32_t n)
     return random_next(r) % n;
 }
 
-// A frame that is right, or right but for a few bytes, or cut, or noise. The port it should come by: mostly the right one.
+// A frame that is right, or right but for a few bytes, or cut, or noise. The port it should come
+// by: mostly the right one.
 unsigned random_frame(struct random *r, struct frame *f);
 
 #endif

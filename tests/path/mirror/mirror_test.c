@@ -17,7 +17,8 @@ static void begin(unsigned points)
     for (unsigned p = 0; p < 3; p++)
         port_get(iface_get(in)->port + (uint16_t)p)->mtu = 1500;
     rig_role(ROLE_CONTROL);
-    struct watch w = {.to = WATCH_TO_PORT, .to_port = iface_get(mirror_to)->port, .port = PORT_NONE};
+    struct watch w = {
+        .to = WATCH_TO_PORT, .to_port = iface_get(mirror_to)->port, .port = PORT_NONE};
     int index = watch_new(&w, 0);
     assert_true(index >= 0);
     watch = (unsigned)index;
@@ -36,7 +37,8 @@ static void end(void)
 
 static struct frame packet(const char *dst, unsigned payload)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
+    return frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
 }
 
 static void assert_same(const struct frame *a, const struct frame *b)

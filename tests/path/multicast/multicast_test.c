@@ -147,7 +147,11 @@ static void an_output_takes_what_has_more_hops_left_than_its_threshold(void **st
     static const struct {
         uint8_t ttl;
         bool by_one, by_two;
-    } row[] = {{1, false, false}, {2, true, false}, {16, true, false}, {17, true, true}, {255, true, true}};
+    } row[] = {{1, false, false},
+               {2, true, false},
+               {16, true, false},
+               {17, true, true},
+               {255, true, true}};
     unsigned dropped = 0;
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         s.ttl = row[i].ttl;

@@ -92,7 +92,7 @@ static void copies_suit_ports_that_free_without_looking(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void without_buffers_copies_are_dropped_by_name_and_the_last_output_has_the_packet(void **state)
+static void without_buffers_copies_are_dropped_by_name_and_the_last_output_is_served(void **state)
 {
     static struct rte_mbuf *all[4096];
     unsigned n = 0;
@@ -156,7 +156,7 @@ int main(void)
         path_test(too_big_with_df_is_dropped_in_silence_and_without_is_cut),
         path_test(ipv6_too_big_is_told_once_by_the_smallest_mtu),
         path_test(copies_suit_ports_that_free_without_looking),
-        path_test(without_buffers_copies_are_dropped_by_name_and_the_last_output_has_the_packet),
+        path_test(without_buffers_copies_are_dropped_by_name_and_the_last_output_is_served),
         path_test(a_packet_in_segments_and_one_with_options_are_copied_whole),
         path_test(a_burst_to_many_outputs_leaves_none_behind),
     };

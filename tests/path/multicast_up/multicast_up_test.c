@@ -6,13 +6,17 @@
 
 static void what_concerns_one_link_is_never_forwarded(void **state)
 {
-    static const char *const up[][2] = {{"192.0.2.1", "224.0.0.9"}, {"2001:db8::1", "ff02::9"}, {"2001:db8::1", "ff32::9"}};
+    static const char *const up[][2] = {
+        {"192.0.2.1", "224.0.0.9"}, {"2001:db8::1", "ff02::9"}, {"2001:db8::1", "ff32::9"}};
     static const struct {
         const char *src, *dst;
         enum drop_reason why;
-    } drop[] = {{"2001:db8::1", "ff01::9", DROP_IP6_MARTIAN_DST},   {"2001:db8::1", "ff00::9", DROP_IP6_MARTIAN_DST},
-                {"fe80::1", "ff1e::abcd:1234", DROP_IP6_LINK_LOCAL}, {"::", "ff1e::abcd:1234", DROP_IP6_MARTIAN_SRC},
-                {"169.254.1.1", "239.129.2.3", DROP_IP4_LINK_LOCAL}, {"0.0.0.0", "239.129.2.3", DROP_IP4_MARTIAN_SRC}};
+    } drop[] = {{"2001:db8::1", "ff01::9", DROP_IP6_MARTIAN_DST},
+                {"2001:db8::1", "ff00::9", DROP_IP6_MARTIAN_DST},
+                {"fe80::1", "ff1e::abcd:1234", DROP_IP6_LINK_LOCAL},
+                {"::", "ff1e::abcd:1234", DROP_IP6_MARTIAN_SRC},
+                {"169.254.1.1", "239.129.2.3", DROP_IP4_LINK_LOCAL},
+                {"0.0.0.0", "239.129.2.3", DROP_IP4_MARTIAN_SRC}};
     struct frame f;
 
     interfaces();
@@ -28,7 +32,8 @@ static void what_concerns_one_link_is_never_forwarded(void **state)
     }
     for (unsigned i = 0; i < sizeof drop / sizeof *drop; i++) {
         uint64_t before = rig_drops(drop[i].why);
-        send_one(0, &(struct ip_spec){.src = drop[i].src, .dst = drop[i].dst, .dst_mac = group_mac});
+        send_one(0,
+                 &(struct ip_spec){.src = drop[i].src, .dst = drop[i].dst, .dst_mac = group_mac});
         assert_int_equal(rig_drops(drop[i].why), before + 1);
     }
     nothing_left();
@@ -41,8 +46,12 @@ static void mld_to_the_group_itself_goes_up(void **state)
 
     interfaces();
     ROUTE(NULL, "ff1e::abcd:1234", 0, one, 1);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "ff1e::abcd:1234", .dst_mac = group6_mac,
-                                                .l4 = report, .l4_len = 16, .ttl = 1});
+    struct frame f = frame_ip(&(struct ip_spec){.src = "fe80::1",
+                                                .dst = "ff1e::abcd:1234",
+                                                .dst_mac = group6_mac,
+                                                .l4 = report,
+                                                .l4_len = 16,
+                                                .ttl = 1});
     f.b[20] = 0; // hop-by-hop
     rig_send(0, &f);
     rig_poll();
@@ -105,7 +114,8 @@ static void a_flood_of_unknown_groups_fills_its_own_queue_only(void **state)
     }
     rig_poll();
     assert_only_drop(DROP_PUNT_RING_FULL, 40);
-    send_one(0, &(struct ip_spec){.src = "192.0.2.1", .dst = "224.0.0.5", .proto = 89, .dst_mac = group_mac});
+    send_one(0, &(struct ip_spec){
+                    .src = "192.0.2.1", .dst = "224.0.0.5", .proto = 89, .dst_mac = group_mac});
     assert_true(rig_punted(PUNT_ROUTING, &g, NULL));
 }
 
@@ -123,7 +133,8 @@ static void the_kernel_sees_a_packet_of_its_routes_now_and_then(void **state)
     uint64_t was = multicast_sample_cycles;
     multicast_sample_cycles = 0;
     f = send_one(0, &stream4);
-    assert_true(rig_punted(PUNT_MULTICAST, &g, NULL)); // instead of the copies: the kernel makes them
+    assert_true(
+        rig_punted(PUNT_MULTICAST, &g, NULL)); // instead of the copies: the kernel makes them
     assert_memory_equal(g.b, f.b, f.n);
     nothing_left();
     multicast_sample_cycles = was;

@@ -66,7 +66,9 @@ static void an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_nee
     uint32_t hold = rig_nexthop(NEXTHOP_HOLD, out), glean = rig_nexthop(NEXTHOP_GLEAN, out);
     rig_route(vr, "0.0.0.0/0", hold);
     rig_route(vr, "::/0", glean);
-    struct frame f4 = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60}), f6 = packet6();
+    struct frame f4 = frame_ip(
+                     &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60}),
+                 f6 = packet6();
     rig_send(0, &f4);
     rig_send(0, &f6);
     rig_poll();
@@ -138,7 +140,8 @@ static void a_used_adjacency_is_marked_and_an_unused_one_is_not(void **state)
     assert_false(nexthop_used_since(idle, 1));
 }
 
-// Sends one packet of each of n flows and notes by which of the ports 1..3 it left (0 = none), from `spec` with its port.
+// Sends one packet of each of n flows and notes by which of the ports 1..3 it left (0 = none), from
+// `spec` with its port.
 static void spread(const struct ip_spec *spec, unsigned n, uint8_t *left_by)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -205,7 +208,8 @@ static void a_member_that_fails_moves_only_its_own_flows(void **state)
     unsigned moved = 0;
     for (unsigned i = 0; i < 400; i++)
         moved += again[i] != after[i];
-    assert_in_range(moved, 80, 190); // about a third comes back to the new member, nothing else moves
+    assert_in_range(moved, 80,
+                    190); // about a third comes back to the new member, nothing else moves
 }
 
 static void fragments_of_a_packet_stay_together(void **state)
@@ -217,7 +221,8 @@ static void fragments_of_a_packet_stay_together(void **state)
         char src[16];
         uint8_t way[3];
         snprintf(src, sizeof src, "192.0.2.%u", k);
-        struct ip_spec first = {.src = src, .dst = "198.51.100.1", .fragment = 0x2000, .dport = (uint16_t)(k * 77)};
+        struct ip_spec first = {
+            .src = src, .dst = "198.51.100.1", .fragment = 0x2000, .dport = (uint16_t)(k * 77)};
         struct ip_spec later = {.src = src, .dst = "198.51.100.1", .fragment = 0x2000 | 185};
         struct ip_spec last = {.src = src, .dst = "198.51.100.1", .fragment = 370};
         spread(&first, 1, &way[0]);
@@ -236,7 +241,8 @@ static void the_flow_label_chooses_among_members(void **state)
     three_ways(member);
     rig_route(VR_DEFAULT, "::/0", rig_group(member, 3));
     for (unsigned k = 1; k < 200; k++) {
-        struct ip_spec s = {.src = "2001:db8::1", .dst = "2001:db8:1::1", .flow_label = k, .proto = 50};
+        struct ip_spec s = {
+            .src = "2001:db8::1", .dst = "2001:db8:1::1", .flow_label = k, .proto = 50};
         uint8_t way;
         spread(&s, 1, &way);
         n[way]++;
@@ -266,7 +272,8 @@ static void two_virtual_routers_with_the_same_prefixes_do_not_mix_in_one_burst(v
     rig_route(blue, "203.0.113.0/24", rig_adjacency(way[1], 2));
     for (unsigned i = 0; i < 60; i++) {
         unsigned k = i % 3 == 1;
-        struct ip_spec s = {.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = k ? 20 : 10, .to_iface = sub[k]};
+        struct ip_spec s = {
+            .src = "192.0.2.1", .dst = "198.51.100.1", .vlan = k ? 20 : 10, .to_iface = sub[k]};
         if (i % 2) {
             s.src = "2001:db8::1";
             s.dst = "2001:db8:1::1";
@@ -286,8 +293,10 @@ static void two_virtual_routers_with_the_same_prefixes_do_not_mix_in_one_burst(v
             n++;
         }
     assert_int_equal(n, 60);
-    struct frame f = frame_ip(&(struct ip_spec){
-        .src = "192.0.2.1", .dst = "203.0.113.1", .vlan = 10, .to_iface = sub[0]}); // blue's route, red's packet
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                .dst = "203.0.113.1",
+                                                .vlan = 10,
+                                                .to_iface = sub[0]}); // blue's route, red's packet
     rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_IP4_NO_ROUTE, 1);
@@ -305,8 +314,10 @@ static void every_packet_of_a_burst_may_belong_to_another_virtual_router(void **
         rig_route(vr, "198.51.100.0/24", rig_adjacency(way, v));
     }
     for (unsigned v = 0; v < 64; v++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = "198.51.100.1", .vlan = (uint16_t)(v + 1), .to_iface = sub[v]});
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = "198.51.100.1",
+                                                    .vlan = (uint16_t)(v + 1),
+                                                    .to_iface = sub[v]});
         rig_send(0, &f);
     }
     rig_step(0);
@@ -324,13 +335,15 @@ static void a_packet_too_big_for_the_way_out_is_fragmented_and_the_pieces_fit(vo
     two_interfaces();
     iface_get(out)->mtu = 576;
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(out, 1));
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1400});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 1400});
     uint8_t whole[1408];
     unsigned got = 0, pieces = 0;
     rig_send(0, &f);
     rig_poll();
     while (rig_receive(1, &g)) {
-        unsigned at = (unsigned)((g.b[20] << 8 | g.b[21]) & 0x1fff) * 8, len = (unsigned)(g.b[16] << 8 | g.b[17]) - 20;
+        unsigned at = (unsigned)((g.b[20] << 8 | g.b[21]) & 0x1fff) * 8,
+                 len = (unsigned)(g.b[16] << 8 | g.b[17]) - 20;
         assert_true(g.n <= 14 + 576);
         assert_true(frame_is_ip4_sound(&g));
         assert_int_equal(g.b[22], 63);
@@ -350,12 +363,14 @@ static void a_jumbo_chain_is_fragmented_too(void **state)
 {
     two_interfaces();
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(out, 1));
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8000});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8000});
     unsigned got = 0;
     rig_send(0, &f);
     rig_poll();
     while (rig_receive(1, &g)) {
-        unsigned at = (unsigned)((g.b[20] << 8 | g.b[21]) & 0x1fff) * 8, len = (unsigned)(g.b[16] << 8 | g.b[17]) - 20;
+        unsigned at = (unsigned)((g.b[20] << 8 | g.b[21]) & 0x1fff) * 8,
+                 len = (unsigned)(g.b[16] << 8 | g.b[17]) - 20;
         assert_true(g.n <= 14 + 1500);
         assert_true(frame_is_ip4_sound(&g));
         assert_memory_equal(g.b + 34, f.b + 34 + at, len);

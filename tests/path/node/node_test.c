@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_test.c - forwarders on two memory nodes look up in a copy of the FIB each, and do the same to every packet
+// node_test.c - forwarders on two memory nodes look up in a copy of the FIB each, and do the same
+// to every packet
 #include "harness.h"
 
 #include <stdlib.h>
@@ -54,7 +55,9 @@ static void some_prefix(bool v6, unsigned n, unsigned kind, char *text, size_t s
 // The same packet to both: sent alike, or not at all by both.
 static bool both_do_alike(const char *dst, bool v6)
 {
-    struct frame f = frame_ip(&(struct ip_spec){.src = v6 ? "2001:db8:ffff::1" : "192.0.2.1", .dst = dst}), sent[2];
+    struct frame f = frame_ip(
+                     &(struct ip_spec){.src = v6 ? "2001:db8:ffff::1" : "192.0.2.1", .dst = dst}),
+                 sent[2];
     bool was_sent[2];
 
     for (unsigned i = 0; i < 2; i++) {
@@ -78,7 +81,8 @@ static void forward_alike(bool v6)
     two_nodes();
     srandom(11);
     for (unsigned i = 0; i < 4000; i++) {
-        some_prefix(v6, (unsigned)random() % PREFIXES, (unsigned)random() % 3, prefix, sizeof prefix);
+        some_prefix(v6, (unsigned)random() % PREFIXES, (unsigned)random() % 3, prefix,
+                    sizeof prefix);
         rig_route(VR_DEFAULT, prefix, hop[random() % HOPS]);
         if (random() % 3 == 0)
             rig_unroute(VR_DEFAULT, prefix);

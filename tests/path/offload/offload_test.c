@@ -48,7 +48,9 @@ static struct l4 l4_of(struct frame *f)
         proto = ip[40];
         hlen += 8u * (ip[41] + 1u);
     }
-    return (struct l4){.at = ip + hlen, .n = len - hlen, .field = ip + hlen + (proto == TCP ? 16 : 6),
+    return (struct l4){.at = ip + hlen,
+                       .n = len - hlen,
+                       .field = ip + hlen + (proto == TCP ? 16 : 6),
                        .pseudo = sum_of(proto + len - hlen, ip + (four ? 12 : 8), four ? 8 : 32)};
 }
 
@@ -75,7 +77,8 @@ static struct frame packet(const char *src, const char *dst, uint8_t proto, unsi
         l4[12] = 0x50;
     if (proto == UDP)
         l4[4] = (uint8_t)(n >> 8), l4[5] = (uint8_t)n;
-    return frame_ip(&(struct ip_spec){.src = src, .dst = dst, .proto = proto, .l4 = l4, .l4_len = n});
+    return frame_ip(
+        &(struct ip_spec){.src = src, .dst = dst, .proto = proto, .l4 = l4, .l4_len = n});
 }
 
 static struct frame unfinished(const char *src, const char *dst, uint8_t proto, unsigned n)
@@ -124,7 +127,8 @@ static void unfinished_checksums_are_completed_in_transit(void **state)
 
 static void what_goes_up_is_completed_too(void **state)
 {
-    static const char *const to[] = {"10.0.0.1", "224.0.0.9", "255.255.255.255", "2001:db8:a::1", "fe80::1", "ff02::9"};
+    static const char *const to[] = {"10.0.0.1",      "224.0.0.9", "255.255.255.255",
+                                     "2001:db8:a::1", "fe80::1",   "ff02::9"};
     uint64_t before = completed();
     uint16_t iface;
 
@@ -141,7 +145,8 @@ static void what_goes_up_is_completed_too(void **state)
     }
 }
 
-// A wrong checksum that is not the pseudo-header's stays wrong: who receives it is to see the damage.
+// A wrong checksum that is not the pseudo-header's stays wrong: who receives it is to see the
+// damage.
 static void right_wrong_and_absent_checksums_are_left_alone(void **state)
 {
     uint64_t before = completed();
@@ -152,7 +157,10 @@ static void right_wrong_and_absent_checksums_are_left_alone(void **state)
         f = packet("10.0.0.2", "20.0.0.1", i & 1 ? TCP : UDP, 20 + i);
         struct l4 l = l4_of(&f);
         field_set(&l, 0);
-        field_set(&l, (i % 3 == 0 ? 0 : i % 3 == 1 ? ~sum_of(l.pseudo, l.at, l.n) : l.pseudo + 1) & 0xffff);
+        field_set(&l, (i % 3 == 0   ? 0
+                       : i % 3 == 1 ? ~sum_of(l.pseudo, l.at, l.n)
+                                    : l.pseudo + 1) &
+                          0xffff);
         passes(&f, &got);
         assert_memory_equal(l4_of(&got).at, l.at, l.n);
     }
@@ -204,13 +212,15 @@ static void options_headers_and_several_buffers_are_no_obstacle(void **state)
     two_interfaces();
     for (unsigned i = 0; i < sizeof l4; i++)
         l4[i] = (uint8_t)rand();
-    f = frame_ip(&(struct ip_spec){.src = "10.0.0.2", .dst = "20.0.0.1", .proto = TCP, .l4 = l4, .l4_len = 333, .options = 8});
+    f = frame_ip(&(struct ip_spec){
+        .src = "10.0.0.2", .dst = "20.0.0.1", .proto = TCP, .l4 = l4, .l4_len = 333, .options = 8});
     struct l4 l = l4_of(&f);
     field_set(&l, l.pseudo);
     passes(&f, &got);
     assert_true(is_right(&got));
     memcpy(l4, (uint8_t[8]){UDP, 0, 1, 4, 0, 0, 0, 0}, 8); // destination options, then UDP
-    f = frame_ip(&(struct ip_spec){.src = "2001:db8:a::2", .dst = "2001:db8:b::1", .proto = 60, .l4 = l4, .l4_len = 555});
+    f = frame_ip(&(struct ip_spec){
+        .src = "2001:db8:a::2", .dst = "2001:db8:b::1", .proto = 60, .l4 = l4, .l4_len = 555});
     l = l4_of(&f);
     field_set(&l, l.pseudo);
     passes(&f, &got);

@@ -37,7 +37,9 @@ static void a_queue_moves_between_running_forwarders_without_losing_a_packet(voi
     for (unsigned i = 0; i < 300; i++) {
         rig_send_queue(0, i % 2, &f);
         if (i == 100)
-            rig_plan_set(0, rig_plan_new(0, both, 1)); // out of the old plan, a grace period, into the new one
+            rig_plan_set(
+                0,
+                rig_plan_new(0, both, 1)); // out of the old plan, a grace period, into the new one
         if (i == 101)
             rig_plan_set(1, rig_plan_new(1, both + 1, 1));
         if (i % 10 == 0) {
@@ -108,8 +110,10 @@ static void a_port_that_takes_nothing_drops_by_name_and_others_go_on(void **stat
     rig_route(VR_DEFAULT, "203.0.113.128/25", rig_adjacency(sub, 2));
     rig_tx_block(1, true);
     for (unsigned i = 0; i < 30; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = i % 3 == 0 ? "198.51.100.1" : i % 3 == 1 ? "203.0.113.1" : "203.0.113.129"});
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = i % 3 == 0   ? "198.51.100.1"
+                                                           : i % 3 == 1 ? "203.0.113.1"
+                                                                        : "203.0.113.129"});
         rig_send(0, &f);
     }
     rig_poll();
@@ -128,10 +132,13 @@ static void a_port_that_frees_without_looking_gets_copies_of_foreign_buffers(voi
 {
     two_interfaces();
     port_get(iface_get(out)->port)->fast_free = true;
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 900}), g;
+    struct frame f = frame_ip(
+                     &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 900}),
+                 g;
     rig_send(0, &f);
     rig_poll();
-    assert_int_equal(rte_mempool_in_use_count(exchange_pool), 0); // nobody has said that there are others
+    assert_int_equal(rte_mempool_in_use_count(exchange_pool),
+                     0); // nobody has said that there are others
     assert_true(rig_receive(1, &g));
     exchange_mix();
     rig_send(0, &f);
@@ -191,10 +198,12 @@ static void each_burst_is_counted_by_its_size_and_one_in_61_is_timed(void **stat
     }
     assert_int_equal(c->bursts, 61 + 61 + 1);
     assert_int_equal(rig_discard(1), 168 + 115);
-    static const enum stage passed[] = {STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_FWD, STAGE_ETHER_OUT, STAGE_TX};
+    static const enum stage passed[] = {STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_FWD, STAGE_ETHER_OUT,
+                                        STAGE_TX};
     for (unsigned i = 0; i < sizeof passed / sizeof *passed; i++) {
         const struct counter_stage *s = &c->stage[passed[i]];
-        assert_int_equal(s->calls, 3); // the first burst, the 62nd and the 123rd, of one packet each
+        assert_int_equal(s->calls,
+                         3); // the first burst, the 62nd and the 123rd, of one packet each
         assert_int_equal(s->packets, 3);
         assert_true(s->cycles > 0);
     }
@@ -259,7 +268,8 @@ static const struct region { // all that forwarders 0 and 1 write besides what o
 {
     static struct region r[3];
 
-    r[0] = (struct region){counter_of_slot(THREAD_SLOT_FORWARDER), 2 * sizeof(struct counter_block)};
+    r[0] =
+        (struct region){counter_of_slot(THREAD_SLOT_FORWARDER), 2 * sizeof(struct counter_block)};
     r[1] = (struct region){forwarder_slot, 2 * sizeof *forwarder_slot};
     r[2] = (struct region){nexthop_used_mark[0], 2 * NEXTHOP_MAX};
     *n = 3;
@@ -294,7 +304,8 @@ static void no_cache_line_is_written_by_two_forwarders(void **state)
     struct plan_rx q[] = {{port, 0}, {port, 1}};
     rig_plan_set(0, rig_plan_new(0, q, 1));
     rig_plan_set(1, rig_plan_new(1, q + 1, 1));
-    struct frame good = packet(), lost = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    struct frame good = packet(),
+                 lost = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
     unsigned n_regions;
     size_t bytes = 0;
     const struct region *r = shared_regions(&n_regions);
@@ -322,7 +333,8 @@ static void no_cache_line_is_written_by_two_forwarders(void **state)
 
 #define RING 1024 // descriptors
 
-static uint32_t sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint32_t cost_ns, uint32_t descriptors)
+static uint32_t sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint32_t cost_ns,
+                         uint32_t descriptors)
 {
     struct idle_pause p = {idle_us, idle_us, last_us, cost_ns, descriptors};
 
@@ -362,7 +374,8 @@ static void idle_sleep_in_a_long_silence_follows_its_cost(void **state)
 {
     static const struct {
         uint32_t cost_ns, us;
-    } want[] = {{0, 100}, {1000, 100}, {1500, 150}, {3900, 390}, {10000, 1000}, {30000, 2048}, {500000, 2048}, {UINT32_MAX, 2048}};
+    } want[] = {{0, 100},      {1000, 100},   {1500, 150},    {3900, 390},
+                {10000, 1000}, {30000, 2048}, {500000, 2048}, {UINT32_MAX, 2048}};
 
     for (unsigned k = 0; k < sizeof want / sizeof *want; k++) {
         uint32_t last = 100;
@@ -389,7 +402,8 @@ static void idle_sleep_is_no_longer_than_the_ring_bridges(void **state)
 
 static void idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence(void **state)
 {
-    struct idle_pause p = {.idle_us = 299, .silence_us = 10000000, .cost_ns = 30000, .descriptors = RING};
+    struct idle_pause p = {
+        .idle_us = 299, .silence_us = 10000000, .cost_ns = 30000, .descriptors = RING};
 
     assert_int_equal(idle_sleep_us(IDLE_BALANCED, &p), 0);
     p.idle_us = 300;

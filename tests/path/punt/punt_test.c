@@ -18,7 +18,12 @@ static void we_are_192_0_2_254(void)
 static void a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface(void **state)
 {
     we_are_192_0_2_254();
-    struct ip_spec s = {.src = "192.0.2.1", .dst = "192.0.2.254", .vlan = 5, .to_iface = sub, .payload = 9, .pad_to = 64};
+    struct ip_spec s = {.src = "192.0.2.1",
+                        .dst = "192.0.2.254",
+                        .vlan = 5,
+                        .to_iface = sub,
+                        .payload = 9,
+                        .pad_to = 64};
     struct frame g, f = frame_ip(&s);
     uint16_t iface = 0;
     rig_send(0, &f);
@@ -34,7 +39,12 @@ static void all_tags_of_a_frame_go_before_it_goes_up(void **state)
 {
     we_are_192_0_2_254();
     uint16_t pair = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT), iface = 0;
-    struct ip_spec s = {.src = "192.0.2.1", .dst = "192.0.2.254", .vlan = 10, .outer_tpid = 0x88a8, .outer_tci = 100, .to_iface = pair};
+    struct ip_spec s = {.src = "192.0.2.1",
+                        .dst = "192.0.2.254",
+                        .vlan = 10,
+                        .outer_tpid = 0x88a8,
+                        .outer_tci = 100,
+                        .to_iface = pair};
     struct frame g, f = frame_ip(&s), arp = f;
     memcpy(arp.b + 20, (uint8_t[4]){0x08, 0x06, 0, 1}, 4);
     memcpy(arp.b, broadcast_mac, 6);
@@ -54,7 +64,8 @@ static void all_tags_of_a_frame_go_before_it_goes_up(void **state)
 static void a_jumbo_frame_for_us_goes_up_whole(void **state)
 {
     we_are_192_0_2_254();
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .payload = 8900});
+    struct frame g,
+        f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .payload = 8900});
     rig_send(0, &f);
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &g, NULL));
@@ -65,8 +76,9 @@ static void a_jumbo_frame_for_us_goes_up_whole(void **state)
 // rfc: 6192 3 MAY
 static void classes_are_given_for_what_a_packet_is(void **state)
 {
-    static const uint8_t icmp6[256][8] = {[128] = {128}, [133] = {133}, [134] = {134}, [135] = {135},
-                                          [136] = {136}, [143] = {143}, [1] = {1}};
+    static const uint8_t icmp6[256][8] = {
+        [128] = {128}, [133] = {133}, [134] = {134}, [135] = {135},
+        [136] = {136}, [143] = {143}, [1] = {1}};
     static const uint8_t mld[16] = {58, 0, 5, 2, 0, 0, 1, 0, 143};
     static const uint8_t bfd6[16] = {17, 0, 1, 4, 0, 0, 0, 0, 0xc0, 0, 0x0e, 0xc8};
 #define TO4(...) {.src = "192.0.2.1", .dst = "192.0.2.254", __VA_ARGS__}
@@ -78,7 +90,8 @@ static void classes_are_given_for_what_a_packet_is(void **state)
     } row[] = {
         {TO4(.proto = 17, .dport = 3784, .ttl = 255), PUNT_BFD, "BFD"},
         {TO4(.proto = 17, .dport = 3784, .ttl = 254), PUNT_OTHER, "BFD of one hop, from afar"},
-        {TO4(.proto = 17, .dport = 3785, .ttl = 254), PUNT_BFD, "BFD echo, as the neighbor forwards it back"},
+        {TO4(.proto = 17, .dport = 3785, .ttl = 254), PUNT_BFD,
+         "BFD echo, as the neighbor forwards it back"},
         {TO4(.proto = 17, .dport = 3785, .ttl = 253), PUNT_OTHER, "BFD echo from afar"},
         {TO4(.proto = 17, .dport = 6784, .ttl = 255), PUNT_BFD, "BFD on a link of a bundle"},
         {TO4(.proto = 17, .dport = 4784), PUNT_BFD, "BFD multihop"},
@@ -98,19 +111,26 @@ static void classes_are_given_for_what_a_packet_is(void **state)
         {TO4(.proto = 17, .tos = 0xc0), PUNT_OTHER, "UDP that calls itself network control"},
         {TO4(.proto = 1, .tos = 0xc0), PUNT_ICMP, "a ping that calls itself network control"},
         {TO4(.proto = 1), PUNT_ICMP, "ping"},
-        {TO4(.proto = 6, .dport = 179, .fragment = 1), PUNT_OTHER, "later fragment that looks like BGP"},
-        {TO4(.proto = 17, .dport = 4784, .fragment = 0x2001), PUNT_OTHER, "middle fragment that looks like BFD"},
+        {TO4(.proto = 6, .dport = 179, .fragment = 1), PUNT_OTHER,
+         "later fragment that looks like BGP"},
+        {TO4(.proto = 17, .dport = 4784, .fragment = 0x2001), PUNT_OTHER,
+         "middle fragment that looks like BFD"},
         {TO4(.proto = 6, .l4 = "\0", .l4_len = 2), PUNT_OTHER, "TCP cut off before its ports"},
         {TO6(.proto = 17, .dport = 3784, .ttl = 255), PUNT_BFD, "BFD over IPv6"},
         {TO6(.proto = 17, .dport = 3784, .ttl = 64), PUNT_OTHER, "BFD over IPv6 from afar"},
-        {TO6(.proto = 0, .l4 = bfd6, .l4_len = 16, .ttl = 255), PUNT_BFD, "BFD behind hop-by-hop options"},
+        {TO6(.proto = 0, .l4 = bfd6, .l4_len = 16, .ttl = 255), PUNT_BFD,
+         "BFD behind hop-by-hop options"},
         {TO6(.proto = 6, .dport = 179), PUNT_ROUTING, "BGP over IPv6"},
         {TO6(.proto = 89), PUNT_ROUTING, "OSPFv3"},
         {TO6(.proto = 17, .dport = 521), PUNT_ROUTING, "RIPng"},
-        {TO6(.proto = 58, .l4 = icmp6[133], .l4_len = 8, .ttl = 255), PUNT_NEIGH, "router solicitation"},
-        {TO6(.proto = 58, .l4 = icmp6[135], .l4_len = 8, .ttl = 255), PUNT_NEIGH, "neighbor solicitation"},
-        {TO6(.proto = 58, .l4 = icmp6[136], .l4_len = 8, .ttl = 255), PUNT_NEIGH, "neighbor advertisement"},
-        {TO6(.proto = 58, .l4 = icmp6[136], .l4_len = 8, .ttl = 254), PUNT_ICMP, "neighbor advertisement from afar"},
+        {TO6(.proto = 58, .l4 = icmp6[133], .l4_len = 8, .ttl = 255), PUNT_NEIGH,
+         "router solicitation"},
+        {TO6(.proto = 58, .l4 = icmp6[135], .l4_len = 8, .ttl = 255), PUNT_NEIGH,
+         "neighbor solicitation"},
+        {TO6(.proto = 58, .l4 = icmp6[136], .l4_len = 8, .ttl = 255), PUNT_NEIGH,
+         "neighbor advertisement"},
+        {TO6(.proto = 58, .l4 = icmp6[136], .l4_len = 8, .ttl = 254), PUNT_ICMP,
+         "neighbor advertisement from afar"},
         {TO6(.proto = 58, .l4 = icmp6[128], .l4_len = 8), PUNT_ICMP, "ping6"},
         {TO6(.proto = 58, .l4 = icmp6[1], .l4_len = 8), PUNT_ICMP, "ICMPv6 error"},
         {TO6(.proto = 58, .l4 = "", .l4_len = 0), PUNT_ICMP, "ICMPv6 cut off before its type"},
@@ -130,7 +150,8 @@ static void classes_are_given_for_what_a_packet_is(void **state)
                 fail_msg("%s: wrong in class %s", row[i].what, punt_class_name[c]);
         assert_memory_equal(g.b, f.b, f.n);
     }
-    struct frame g, f = frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "ff02::16", .l4 = mld, .l4_len = 16});
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "fe80::1", .dst = "ff02::16", .l4 = mld, .l4_len = 16});
     f.b[14 + 6] = 0; // hop-by-hop
     rig_send(0, &f);
     rig_poll();
@@ -139,8 +160,10 @@ static void classes_are_given_for_what_a_packet_is(void **state)
 
 static const struct ip_spec ping = {.src = "192.0.2.1", .dst = "192.0.2.254", .proto = 1};
 static const struct ip_spec udp = {.src = "192.0.2.1", .dst = "192.0.2.254"};
-static const struct ip_spec bfd = {.src = "192.0.2.1", .dst = "192.0.2.254", .dport = 3784, .ttl = 255};
-static const struct ip_spec bgp = {.src = "192.0.2.1", .dst = "192.0.2.254", .proto = 6, .dport = 179};
+static const struct ip_spec bfd = {
+    .src = "192.0.2.1", .dst = "192.0.2.254", .dport = 3784, .ttl = 255};
+static const struct ip_spec bgp = {
+    .src = "192.0.2.1", .dst = "192.0.2.254", .proto = 6, .dport = 179};
 
 static void send_many(const struct ip_spec *s, unsigned n)
 {

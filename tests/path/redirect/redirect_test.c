@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // redirect_test.c - who is told of a better next hop, and what
 //
-// On `in` are the host 10.1.0.1 / 2001:db8:1::1 (neighbor 1) and the router 10.1.0.2 / fe80::2 (neighbor 2), behind
-// which 20/8 and 2001:db8:b::/48 are.
+// On `in` are the host 10.1.0.1 / 2001:db8:1::1 (neighbor 1) and the router 10.1.0.2 / fe80::2
+// (neighbor 2), behind which 20/8 and 2001:db8:b::/48 are.
 #include "harness.h"
 
 #include "base/checksum.h"
@@ -73,7 +73,10 @@ static void a_host_on_the_link_is_told_of_the_router_there(void **state)
     assert_int_equal(sent(&r), 2); // the packet itself goes its way
     assert_memory_equal(r.b, neighbor_mac(1), 6);
     assert_true(frame_is_ip4_sound(&r));
-    assert_memory_equal(r.b + 26, "\x0a\xff\0\0" "\x0a\1\0\1", 8); // from the address of the interface
+    assert_memory_equal(r.b + 26,
+                        "\x0a\xff\0\0"
+                        "\x0a\1\0\1",
+                        8);                   // from the address of the interface
     assert_memory_equal(r.b + 34, "\5\1", 2); // for the host, not for a network
     assert_memory_equal(r.b + 38, "\x0a\1\0\2", 4);
     assert_memory_equal(r.b + 42 + 12, "\x0a\1\0\1" "\x14\0\0\1", 8);
@@ -103,7 +106,8 @@ static void an_ipv6_host_is_told_with_the_link_layer_address(void **state)
     assert_memory_equal(icmp + 40, "\2\1", 2);
     assert_memory_equal(icmp + 42, neighbor_mac(2), 6);
     assert_int_equal(icmp[48], 4);
-    assert_int_equal((icmp + 48) + icmp[49] * 8 - r.b, r.n); // whole options to the end of the packet
+    assert_int_equal((icmp + 48) + icmp[49] * 8 - r.b,
+                     r.n); // whole options to the end of the packet
     assert_memory_equal(icmp + 56 + 8, "\x20\1\xd\xb8\0\1", 6);
     uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, r.n - 54, 58);
     assert_int_equal(checksum_finish(checksum_add(sum, icmp, r.n - 54)), 0);
@@ -202,7 +206,8 @@ static void of_a_group_the_member_of_the_flow_is_told(void **state)
     uint32_t member[] = {router4}, id = rig_group(member, 1);
     rig_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "20.0.0.0/8", id);
-    rig_route(VR_DEFAULT, "0.0.0.0/0", nexthop_alias_new(&(struct nexthop_alias){.target = id, .is_default = true}));
+    rig_route(VR_DEFAULT, "0.0.0.0/0",
+              nexthop_alias_new(&(struct nexthop_alias){.target = id, .is_default = true}));
     send("10.1.0.1", "20.0.0.1", 64);
     assert_int_equal(sent(&r), 2);
     assert_memory_equal(r.b + 38, "\x0a\1\0\2", 4);

@@ -14,8 +14,13 @@ static unsigned watch;
 static void begin(uint32_t every, uint64_t seed)
 {
     rig_role(ROLE_CONTROL);
-    int index = watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP, .every = every, .seed = seed,
-                                          .sample = IFACE_SAMPLE_SFLOW}, SLOTS);
+    int index = watch_new(&(struct watch){.to = WATCH_TO_SLOTS,
+                                          .port = PORT_NONE,
+                                          .snap = SNAP,
+                                          .every = every,
+                                          .seed = seed,
+                                          .sample = IFACE_SAMPLE_SFLOW},
+                          SLOTS);
     assert_true(index >= 0);
     watch = (unsigned)index;
     watch_bit_set(&port_get(0)->watch_rx, watch, true);
@@ -41,10 +46,12 @@ static void interfaces(void)
 
 static struct frame packet(const char *dst, uint16_t sport)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = dst, .sport = sport, .payload = 200, .to_iface = in});
+    return frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = dst, .sport = sport, .payload = 200, .to_iface = in});
 }
 
-// Sends n packets, numbered by their source port, in bursts of `burst`; the numbers of the samples go to `number`. How many.
+// Sends n packets, numbered by their source port, in bursts of `burst`; the numbers of the samples
+// go to `number`. How many.
 static unsigned samples(unsigned n, unsigned burst, uint16_t *number)
 {
     unsigned taken = 0;
@@ -118,7 +125,8 @@ static void interfaces_without_it_give_none(void **state)
     iface_get(in)->policy.sample = IFACE_SAMPLE_IPFIX;
     begin(1, 3);
     assert_int_equal(samples(100, 64, a), 0);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = other});
+    struct frame f = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = other});
     iface_get(other)->policy.sample = IFACE_SAMPLE_SFLOW;
     rig_send(0, &f);
     rig_poll();
@@ -155,7 +163,8 @@ static void a_sample_tells_where_its_packet_goes(void **state)
     begin(1, 3);
     struct frame f = packet("203.0.113.5", 1), g = packet("10.99.0.1", 1);
     struct watch_tag tag = sample_of(&f);
-    assert_true(tag.iface == in && tag.out == out && tag.way == NEXTHOP_ADJACENCY && ip_equal(&tag.gateway, &gateway));
+    assert_true(tag.iface == in && tag.out == out && tag.way == NEXTHOP_ADJACENCY &&
+                ip_equal(&tag.gateway, &gateway));
     tag = sample_of(&g);
     assert_true(tag.out == 0 && tag.way == NEXTHOP_NONE && tag.gateway.family == IP_NONE);
     f = packet("10.0.0.1", 1);
@@ -177,7 +186,8 @@ static void a_sample_of_a_group_names_the_member_that_is_taken(void **state)
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
 
     interfaces();
-    rig_route(VR_DEFAULT, "203.0.113.0/24", rig_group((uint32_t[]){rig_adjacency(out, 1), rig_adjacency(third, 2)}, 2));
+    rig_route(VR_DEFAULT, "203.0.113.0/24",
+              rig_group((uint32_t[]){rig_adjacency(out, 1), rig_adjacency(third, 2)}, 2));
     begin(1, 3);
     unsigned left_by_out = 0;
     for (uint16_t i = 0; i < 100; i++) {

@@ -39,7 +39,9 @@ static void start(void)
     rig_route(VR_DEFAULT, "198.51.100.0/24", adjacency);
     rig_role(ROLE_CONTROL);
     forwarder_slot[0].stop = 0;
-    assert_int_equal(thread_start(&running, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "forwarder/0", -1, forwarder_main, NULL), 0);
+    assert_int_equal(thread_start(&running, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "forwarder/0",
+                                  -1, forwarder_main, NULL),
+                     0);
 }
 
 static void stop(void)
@@ -244,7 +246,8 @@ static bool is_readable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-// The ports here have no interrupts: switching them on fails, as for a vhost device without a guest.
+// The ports here have no interrupts: switching them on fails, as for a vhost device without a
+// guest.
 static void a_queue_whose_interrupt_cannot_be_switched_on_is_polled(void **state)
 {
     uint64_t one = 1;
@@ -345,7 +348,8 @@ static void a_packet_handed_over_wakes_the_forwarder_that_sends_it(void **state)
 static void one_of_two_macs(const struct frame *f)
 {
     if (memcmp(f->b, neighbor_mac(1), 6) && memcmp(f->b, neighbor_mac(0x5aa5), 6))
-        fail_msg("a MAC that nobody has: %02x:%02x:%02x:%02x:%02x:%02x", f->b[0], f->b[1], f->b[2], f->b[3], f->b[4], f->b[5]);
+        fail_msg("a MAC that nobody has: %02x:%02x:%02x:%02x:%02x:%02x", f->b[0], f->b[1], f->b[2],
+                 f->b[3], f->b[4], f->b[5]);
     assert_true(frame_is_ip4_sound(f));
 }
 
@@ -370,7 +374,8 @@ static void routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing(vo
         send_chunk();
         for (unsigned i = 0; i < 100; i++) {
             char text[PREFIX_TEXT_MAX];
-            snprintf(text, sizeof text, "198.51.100.%u/32", 2 + i); // next to the one in use, below its prefix
+            snprintf(text, sizeof text, "198.51.100.%u/32",
+                     2 + i); // next to the one in use, below its prefix
             rig_route(VR_DEFAULT, text, adjacency);
             rig_unroute(VR_DEFAULT, text);
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace_test.c - traced packets go their way like the others, and what is written down is what happened
+// trace_test.c - traced packets go their way like the others, and what is written down is what
+// happened
 #include "random.h"
 
 #include <rte_mbuf.h>
@@ -10,10 +11,12 @@
 
 static unsigned watch;
 
-// Traces `count` packets received by port 0 (`port` of the watch) that `wanted` says yes to; NULL: all.
+// Traces `count` packets received by port 0 (`port` of the watch) that `wanted` says yes to; NULL:
+// all.
 static void begin(unsigned count, uint64_t (*wanted)(void *m))
 {
-    struct watch w = {.to = WATCH_TO_TRACE, .filter = wanted ? (void *)&watch : NULL, .filter_code = wanted};
+    struct watch w = {
+        .to = WATCH_TO_TRACE, .filter = wanted ? (void *)&watch : NULL, .filter_code = wanted};
 
     rig_role(ROLE_CONTROL);
     int r = watch_new(&w, 0);
@@ -61,7 +64,8 @@ static void traced_packets_keep_their_place_among_the_others(void **state)
     rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
     begin(100, is_seventh);
     for (uint16_t sport = 0; sport < 200; sport++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in});
+        struct frame f = frame_ip(&(struct ip_spec){
+            .src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in});
         rig_send(0, &f);
     }
     rig_poll();
@@ -88,7 +92,8 @@ static void no_more_are_traced_than_asked_for(void **state)
     rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
     begin(5, NULL);
     for (unsigned i = 0; i < 300; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+        struct frame f =
+            frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
         rig_send(0, &f);
     }
     rig_poll();
@@ -105,7 +110,8 @@ static void what_no_queue_takes_is_told(void **state)
     rig_route(VR_DEFAULT, "10.9.0.0/16", rig_nexthop(NEXTHOP_LOCAL, in));
     begin(10, NULL);
     rig_tx_block(1, true);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
     rig_send(0, &f);
     rig_poll();
     assert_int_equal(passage_last(trace_at(0), PASSAGE_PACKET)->drop, DROP_TX_FULL);
@@ -120,7 +126,8 @@ static void what_no_queue_takes_is_told(void **state)
     end();
 }
 
-// Every second random frame is traced, in bursts with the others: the same counts as explain tells of each alone, and the ledger.
+// Every second random frame is traced, in bursts with the others: the same counts as explain tells
+// of each alone, and the ledger.
 static uint64_t every_second(void *m)
 {
     static unsigned n;

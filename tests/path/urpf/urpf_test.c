@@ -72,7 +72,8 @@ static void a_family_and_an_interface_without_it_are_left_alone(void **state)
     urpf_set(in, URPF_STRICT, URPF_OFF);
     send("2001:db8:b::9", "2001:db8:b::1");
     send("20.0.0.9", "20.0.0.1");
-    struct frame f = frame_ip(&(struct ip_spec){.src = "30.0.0.9", .dst = "10.0.0.1", .to_iface = out});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "30.0.0.9", .dst = "10.0.0.1", .to_iface = out});
     rig_send(1, &f);
     rig_poll();
     assert_int_equal(rig_discard(1), 1);
@@ -102,7 +103,8 @@ static void each_member_of_a_group_is_a_way_to_the_source(void **state)
     for (unsigned port = 0; port < 3; port++) {
         uint16_t iface[] = {in, out, third};
         urpf_set(iface[port], URPF_STRICT, URPF_OFF);
-        struct frame f = frame_ip(&(struct ip_spec){.src = "30.0.0.1", .dst = "10.0.0.1", .to_iface = iface[port]});
+        struct frame f = frame_ip(
+            &(struct ip_spec){.src = "30.0.0.1", .dst = "10.0.0.1", .to_iface = iface[port]});
         rig_send(port, &f);
     }
     rig_poll();
@@ -129,7 +131,8 @@ static void a_group_with_more_ways_out_than_it_can_list_knows_them_all(void **st
     }
     assert_int_equal(nexthop_group_set(group, member + 2, one, NEXTHOP_GROUP_IFACES), 0);
     for (unsigned i = 0; i < WAYS; i++)
-        assert_int_equal(nexthop_leads_out(group, iface[i]), i >= 2 && i < 2 + NEXTHOP_GROUP_IFACES);
+        assert_int_equal(nexthop_leads_out(group, iface[i]),
+                         i >= 2 && i < 2 + NEXTHOP_GROUP_IFACES);
 }
 
 // rfc: 3704 2.4 SHOULD
@@ -154,7 +157,8 @@ static void the_default_route_counts_only_when_it_is_allowed(void **state)
         assert_int_equal(rig_discard(1), 2);
     }
     urpf_set(out, URPF_STRICT | URPF_ALLOW_DEFAULT, URPF_OFF);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "198.51.100.1", .dst = "10.0.0.1", .to_iface = out});
+    struct frame f =
+        frame_ip(&(struct ip_spec){.src = "198.51.100.1", .dst = "10.0.0.1", .to_iface = out});
     rig_send(1, &f);
     rig_poll();
     assert_int_equal(rig_drops(DROP_URPF_INTERFACE), 1);
@@ -172,7 +176,8 @@ static void feasible_believes_a_source_by_any_route_to_it(void **state)
     rig_route(VR_DEFAULT, "30.0.0.0/8", alias(rig_adjacency(in, 3), false, other, 2));
     for (unsigned port = 0; port < 3; port++) {
         uint16_t iface[] = {in, out, third};
-        struct frame f = frame_ip(&(struct ip_spec){.src = "30.0.0.1", .dst = "10.0.0.1", .to_iface = iface[port]});
+        struct frame f = frame_ip(
+            &(struct ip_spec){.src = "30.0.0.1", .dst = "10.0.0.1", .to_iface = iface[port]});
         urpf_set(iface[port], URPF_FEASIBLE, URPF_OFF);
         rig_send(port, &f);
         rig_poll();
@@ -187,7 +192,8 @@ static void feasible_believes_a_source_by_any_route_to_it(void **state)
 
 static void sources_that_lead_nowhere_or_to_us_are_never_believed(void **state)
 {
-    static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE, NEXTHOP_PROHIBIT};
+    static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE,
+                                             NEXTHOP_PROHIBIT};
 
     two_interfaces();
     urpf_set(in, URPF_LOOSE, URPF_OFF);
@@ -216,20 +222,38 @@ static void a_source_that_is_not_resolved_or_did_not_answer_is_one_all_the_same(
 
 static void what_a_link_needs_goes_up_whatever_the_source(void **state)
 {
-    static const uint8_t all_nodes[6] = {0x33, 0x33, 0, 0, 0, 1}, ospf[6] = {0x01, 0, 0x5e, 0, 0, 5};
+    static const uint8_t all_nodes[6] = {0x33, 0x33, 0, 0, 0, 1},
+                         ospf[6] = {0x01, 0, 0x5e, 0, 0, 5};
     uint8_t ns[24] = {135};
 
     two_interfaces();
     urpf_set(in, URPF_STRICT, URPF_STRICT);
     rig_route(VR_DEFAULT, "2001:db8:a::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_link_local(in, "fe80::2");
-    struct frame dhcp = frame_ip(&(struct ip_spec){
-        .src = "0.0.0.0", .dst = "255.255.255.255", .sport = 68, .dport = 67, .dst_mac = broadcast_mac});
-    struct frame hello = frame_ip(&(struct ip_spec){.src = "30.0.0.1", .dst = "224.0.0.5", .proto = 89, .dst_mac = ospf, .l4 = ns, .l4_len = 24});
-    struct frame dad = frame_ip(&(struct ip_spec){
-        .src = "::", .dst = "ff02::1", .ttl = 255, .proto = 58, .dst_mac = all_nodes, .l4 = ns, .l4_len = 24});
-    struct frame nud = frame_ip(&(struct ip_spec){
-        .src = "fe80::1", .dst = "2001:db8:a::fe", .ttl = 255, .proto = 58, .l4 = ns, .l4_len = 24});
+    struct frame dhcp = frame_ip(&(struct ip_spec){.src = "0.0.0.0",
+                                                   .dst = "255.255.255.255",
+                                                   .sport = 68,
+                                                   .dport = 67,
+                                                   .dst_mac = broadcast_mac});
+    struct frame hello = frame_ip(&(struct ip_spec){.src = "30.0.0.1",
+                                                    .dst = "224.0.0.5",
+                                                    .proto = 89,
+                                                    .dst_mac = ospf,
+                                                    .l4 = ns,
+                                                    .l4_len = 24});
+    struct frame dad = frame_ip(&(struct ip_spec){.src = "::",
+                                                  .dst = "ff02::1",
+                                                  .ttl = 255,
+                                                  .proto = 58,
+                                                  .dst_mac = all_nodes,
+                                                  .l4 = ns,
+                                                  .l4_len = 24});
+    struct frame nud = frame_ip(&(struct ip_spec){.src = "fe80::1",
+                                                  .dst = "2001:db8:a::fe",
+                                                  .ttl = 255,
+                                                  .proto = 58,
+                                                  .l4 = ns,
+                                                  .l4_len = 24});
     struct frame ll = frame_ip(&(struct ip_spec){
         .src = "fe80::1", .dst = "fe80::2", .ttl = 255, .proto = 58, .l4 = ns, .l4_len = 24});
     struct frame g;
@@ -253,7 +277,8 @@ static void a_spoofed_source_does_not_reach_us_either(void **state)
     rig_icmp_rate(1000, 1000);
     rig_route(VR_DEFAULT, "10.0.0.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     send("20.0.0.1", "10.0.0.254");
-    struct frame f = frame_ip(&(struct ip_spec){.src = "20.0.0.1", .dst = "20.0.0.2", .ttl = 1}); // and nobody is told
+    struct frame f = frame_ip(
+        &(struct ip_spec){.src = "20.0.0.1", .dst = "20.0.0.2", .ttl = 1}); // and nobody is told
     rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_URPF_INTERFACE, 2);
@@ -290,8 +315,10 @@ static void each_interface_asks_its_own_virtual_router(void **state)
     rig_route(blue, "20.0.0.0/8", rig_adjacency(vlan, 6));
     rig_route(blue, "10.0.0.0/8", rig_adjacency(vlan, 6));
     for (unsigned k = 0; k < 4; k++) { // 20.0.0.9 is behind the VLAN there, and not here
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "20.0.0.9", .dst = "10.0.0.1", .vlan = k & 1 ? 7 : 0, .to_iface = k & 1 ? vlan : in});
+        struct frame f = frame_ip(&(struct ip_spec){.src = "20.0.0.9",
+                                                    .dst = "10.0.0.1",
+                                                    .vlan = k & 1 ? 7 : 0,
+                                                    .to_iface = k & 1 ? vlan : in});
         rig_send(0, &f);
     }
     rig_poll();

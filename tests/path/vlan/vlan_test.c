@@ -27,10 +27,15 @@ static const struct {
 } any[2] = {{"192.0.2.1", "198.51.100.1"}, {"2001:db8::1", "2001:db8:1::1"}};
 
 // A packet with VLAN `vlan` behind a tag of type `tpid`; the second of `any`: IPv6.
-static struct frame pair_packet(unsigned family, uint16_t tpid, uint16_t outer, uint16_t vlan, uint16_t to)
+static struct frame pair_packet(unsigned family, uint16_t tpid, uint16_t outer, uint16_t vlan,
+                                uint16_t to)
 {
-    return frame_ip(&(struct ip_spec){.src = any[family].src, .dst = any[family].dst, .outer_tpid = tpid, .outer_tci = outer,
-                                      .vlan = vlan, .to_iface = to});
+    return frame_ip(&(struct ip_spec){.src = any[family].src,
+                                      .dst = any[family].dst,
+                                      .outer_tpid = tpid,
+                                      .outer_tci = outer,
+                                      .vlan = vlan,
+                                      .to_iface = to});
 }
 
 static uint64_t received_by(uint16_t iface)
@@ -44,12 +49,14 @@ static uint64_t received_by(uint16_t iface)
 static void a_packet_with_two_tags_enters_by_the_sub_interface_of_both(void **state)
 {
     two_interfaces();
-    uint16_t sub[3] = {rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT), rig_iface_pair(0, 101, 0x8100, 10, VR_DEFAULT),
+    uint16_t sub[3] = {rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT),
+                       rig_iface_pair(0, 101, 0x8100, 10, VR_DEFAULT),
                        rig_iface_pair(0, 102, 0x9100, 4094, VR_DEFAULT)};
     for (unsigned i = 0; i < 3; i++) {
         const struct iface *s = iface_get(sub[i]);
         for (unsigned family = 0; family < 2; family++) {
-            struct frame g, f = pair_packet(family, rte_be_to_cpu_16(s->tpid_be), s->outer_vlan, s->vlan, sub[i]);
+            struct frame g, f = pair_packet(family, rte_be_to_cpu_16(s->tpid_be), s->outer_vlan,
+                                            s->vlan, sub[i]);
             rig_send(0, &f);
             rig_poll();
             assert_true(rig_receive(1, &g));
@@ -64,12 +71,14 @@ static void a_packet_with_two_tags_enters_by_the_sub_interface_of_both(void **st
 static void two_tags_go_out_by_a_sub_interface_with_two(void **state)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
-    uint16_t from = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT), sub = rig_iface_pair(1, 0xabc, 0x88a8, 0x123, VR_DEFAULT);
+    uint16_t from = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT),
+             sub = rig_iface_pair(1, 0xabc, 0x88a8, 0x123, VR_DEFAULT);
     rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
     rig_route(VR_DEFAULT, "::/0", rig_adjacency(sub, 9));
     for (unsigned family = 0; family < 2; family++) {
-        struct frame came[3] = {packet(), pair_packet(family, 0x88a8, 100, 10, from), // new length, the same length
-                                frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 90})};
+        struct frame came[3] = {
+            packet(), pair_packet(family, 0x88a8, 100, 10, from), // new length, the same length
+            frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 90})};
         for (unsigned i = 0; i < 3; i++) {
             struct frame g;
             rig_send(0, &came[i]);
@@ -77,7 +86,8 @@ static void two_tags_go_out_by_a_sub_interface_with_two(void **state)
             assert_true(rig_receive(1, &g));
             assert_memory_equal(g.b, neighbor_mac(9), 6);
             assert_memory_equal(g.b + 6, iface_get(sub)->mac, 6);
-            assert_memory_equal(g.b + 12, ((uint8_t[8]){0x88, 0xa8, 0x0a, 0xbc, 0x81, 0x00, 0x01, 0x23}), 8);
+            assert_memory_equal(g.b + 12,
+                                ((uint8_t[8]){0x88, 0xa8, 0x0a, 0xbc, 0x81, 0x00, 0x01, 0x23}), 8);
             assert_int_equal(g.b[20] << 8 | g.b[21], family && i == 1 ? 0x86dd : 0x0800);
             if (!(family && i == 1))
                 assert_true(frame_is_ip4_sound(&g));
@@ -93,11 +103,17 @@ static void two_tags_go_out_by_a_sub_interface_with_two(void **state)
 static void a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order(void **state)
 {
     two_interfaces();
-    uint16_t one = rig_iface(0, 10, VR_DEFAULT), two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
+    uint16_t one = rig_iface(0, 10, VR_DEFAULT),
+             two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     uint16_t ways[3] = {in, one, two};
     for (unsigned i = 0; i < 60; i++) {
-        struct ip_spec s = {.src = "192.0.2.1", .dst = "198.51.100.1", .sport = (uint16_t)(i / 3 + 1), .to_iface = ways[i % 3],
-                            .vlan = i % 3 ? 10 : 0, .outer_tpid = i % 3 == 2 ? 0x88a8 : 0, .outer_tci = 100};
+        struct ip_spec s = {.src = "192.0.2.1",
+                            .dst = "198.51.100.1",
+                            .sport = (uint16_t)(i / 3 + 1),
+                            .to_iface = ways[i % 3],
+                            .vlan = i % 3 ? 10 : 0,
+                            .outer_tpid = i % 3 == 2 ? 0x88a8 : 0,
+                            .outer_tci = 100};
         struct frame f = frame_ip(&s);
         rig_send(0, &f);
     }
@@ -115,7 +131,8 @@ static void a_burst_of_frames_with_all_numbers_of_tags_is_forwarded_in_order(voi
     assert_int_equal(rig_drops_all(), 0);
 }
 
-// What ports do with tags: nothing; the outer one off, which names no type; both off; the outer one of both off.
+// What ports do with tags: nothing; the outer one off, which names no type; both off; the outer one
+// of both off.
 static void tags_the_port_has_taken_off_count_like_those_in_the_frame(void **state)
 {
     two_interfaces();
@@ -125,11 +142,16 @@ static void tags_the_port_has_taken_off_count_like_those_in_the_frame(void **sta
         uint16_t tci, outer, in_frame;
     } way[] = {
         {RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED, 0xe000 | 100, 0, 10},
-        {RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED, 10, 100, 0},
+        {RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_VLAN_STRIPPED |
+             RTE_MBUF_F_RX_QINQ_STRIPPED,
+         10, 100, 0},
         {RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_QINQ_STRIPPED, 10, 100, 10},
     };
     for (unsigned i = 0; i < sizeof way / sizeof *way; i++) {
-        struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub, .vlan = way[i].in_frame});
+        struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                       .dst = "198.51.100.1",
+                                                       .to_iface = sub,
+                                                       .vlan = way[i].in_frame});
         struct rte_mbuf *m = rig_mbuf(&f, 2048);
         m->ol_flags |= way[i].flags;
         m->vlan_tci = way[i].tci;
@@ -146,7 +168,8 @@ static void tags_the_port_has_taken_off_count_like_those_in_the_frame(void **sta
 static void priority_tags_are_taken_off_in_front_of_and_behind_others(void **state)
 {
     two_interfaces();
-    uint16_t one = rig_iface(0, 10, VR_DEFAULT), two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
+    uint16_t one = rig_iface(0, 10, VR_DEFAULT),
+             two = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT);
     struct frame f[4] = {
         pair_packet(0, 0x8100, 0xa000, 10, one),      // priority 5 in front of VLAN 10
         pair_packet(0, 0x88a8, 0x2000, 10, one),      // and in an S-tag
@@ -194,7 +217,8 @@ static void vlans_nobody_has_are_dropped_by_name_at_both_levels(void **state)
     };
     for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++) {
         uint64_t before = rig_drops(odd[i].reason), all = rig_drops_all();
-        struct frame f = pair_packet(0, odd[i].tpid, odd[i].outer, odd[i].vlan, iface_get(2)->vlan == 7 ? 2 : 3);
+        struct frame f =
+            pair_packet(0, odd[i].tpid, odd[i].outer, odd[i].vlan, iface_get(2)->vlan == 7 ? 2 : 3);
         rig_send(0, &f);
         rig_poll();
         assert_int_equal(rig_drops_all() - all, odd[i].reason != DROP_NONE);
@@ -207,7 +231,8 @@ static void an_s_tag_alone_is_no_vlan_of_a_sub_interface(void **state)
 {
     two_interfaces();
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
+    struct frame f = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
     memcpy(f.b + 12, (uint8_t[2]){0x88, 0xa8}, 2);
     rig_send(0, &f);
     rig_poll();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch_test.c - frames are shown at the four points as they are there, and no watch delays or changes them
+// watch_test.c - frames are shown at the four points as they are there, and no watch delays or
+// changes them
 #include "harness.h"
 
 #include <errno.h>
@@ -81,7 +82,8 @@ static void interfaces(void)
 
 static struct frame packet(const char *dst, unsigned payload)
 {
-    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
+    return frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
 }
 
 static void a_forwarded_frame_is_seen_as_received_and_as_sent(void **state)
@@ -109,7 +111,8 @@ static void a_dropped_packet_is_seen_with_its_reason(void **state)
 {
     interfaces();
     watch_all(1u << WATCH_DROP);
-    struct frame blackhole = packet("198.18.0.1", 20), lost = packet("203.0.113.1", 20), fine = packet("198.51.100.9", 20);
+    struct frame blackhole = packet("198.18.0.1", 20), lost = packet("203.0.113.1", 20),
+                 fine = packet("198.51.100.9", 20);
     rig_send(0, &blackhole);
     rig_send(0, &fine);
     rig_send(0, &lost);
@@ -127,7 +130,8 @@ static void every_drop_is_seen_once_and_buffers_that_are_done_are_not(void **sta
 {
     interfaces();
     watch_all(1u << WATCH_DROP);
-    struct frame big = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in});
+    struct frame big = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in});
     rig_send(0, &big); // cut into two: its own buffer is freed
     rig_poll();
     assert_int_equal(rig_discard(1), 2);
@@ -165,7 +169,8 @@ static void a_punted_frame_is_seen_with_its_class(void **state)
     struct frame g;
 
     interfaces();
-    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.0.0.1", .proto = 1, .payload = 8, .to_iface = in});
+    struct frame f = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "10.0.0.1", .proto = 1, .payload = 8, .to_iface = in});
     watch_all(1u << WATCH_PUNT);
     rig_send(0, &f);
     rig_poll();
@@ -179,9 +184,12 @@ static void a_punted_frame_is_seen_with_its_class(void **state)
 static void a_watch_of_an_interface_sees_only_that(void **state)
 {
     interfaces();
-    begin(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP, .iface = tagged_in}, SLOTS, 1u << WATCH_RX);
+    begin(
+        &(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP, .iface = tagged_in},
+        SLOTS, 1u << WATCH_RX);
     struct frame f = packet("198.51.100.9", 10);
-    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = tagged_in});
+    struct frame g = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = tagged_in});
     rig_send(0, &f);
     rig_send(0, &g);
     rig_poll();
@@ -249,8 +257,10 @@ static void there_are_so_many_watches_and_no_more(void **state)
 {
     rig_role(ROLE_CONTROL);
     for (unsigned i = 0; i < WATCH_MAX; i++)
-        assert_int_equal(watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), i);
-    assert_int_equal(watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), -EBUSY);
+        assert_int_equal(
+            watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), i);
+    assert_int_equal(
+        watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), -EBUSY);
     for (unsigned i = 0; i < WATCH_MAX; i++)
         watch_free(i);
 }

@@ -166,7 +166,8 @@ void fake_acl_state(struct text *t)
         text_printf(t, "%s", text_str(&held->list.item[i].text));
     for (unsigned i = 0; i < n_bindings; i++)
         if (bindings[i].in || bindings[i].out)
-            text_printf(t, "interface %s acl %u %u\n", bindings[i].name, bindings[i].in, bindings[i].out);
+            text_printf(t, "interface %s acl %u %u\n", bindings[i].name, bindings[i].in,
+                        bindings[i].out);
 }
 
 // --- questions: an empty answer, at once ---
@@ -202,7 +203,8 @@ int acl_ask_counters(acl_answered done, void *ctx)
     return nothing(done, ctx);
 }
 
-int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done, void *ctx)
+int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done,
+                     void *ctx)
 {
     return nothing(done, ctx);
 }
@@ -212,7 +214,8 @@ int acl_ask_clear(const char *list, acl_answered done, void *ctx)
     return nothing(done, ctx);
 }
 
-int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add, acl_answered done, void *ctx)
+int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add,
+                   acl_answered done, void *ctx)
 {
     vec_free(&del->item);
     vec_free(&add->item);

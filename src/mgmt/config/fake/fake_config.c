@@ -21,9 +21,10 @@ void fake_config(struct text *t)
         if (rand() % 2)
             text_printf(t, "set interface p%d vr %s\n", i, vr[rand() % (n_vrs + 1)]);
         for (int v = rand() % 3; v > 0; v--) {
-            static const char *const outer[] = {"", " outer-vlan 9", " outer-vlan 9 tpid 0x8100", " outer-vlan 8"};
-            text_printf(t, "set vport v%d%d port p%d vlan %d%s%s\n", i, v, i, v + 10 * (rand() % 2), outer[rand() % 4],
-                        rand() % 2 ? " mtu 1400" : "");
+            static const char *const outer[] = {"", " outer-vlan 9", " outer-vlan 9 tpid 0x8100",
+                                                " outer-vlan 8"};
+            text_printf(t, "set vport v%d%d port p%d vlan %d%s%s\n", i, v, i, v + 10 * (rand() % 2),
+                        outer[rand() % 4], rand() % 2 ? " mtu 1400" : "");
             if (rand() % 2)
                 text_printf(t, "set interface v%d%d vr %s\n", i, v, vr[rand() % (n_vrs + 1)]);
         }

@@ -18,7 +18,11 @@ int snmp_set(const struct snmp_config *c, char *err, size_t err_size)
 
 void snmp_state(struct snmp_state *s)
 {
-    *s = (struct snmp_state){.status = snmp.master[0] ? "up" : "off", .master = snmp.master, .trees = 7, .sessions = 1, .gets = 2};
+    *s = (struct snmp_state){.status = snmp.master[0] ? "up" : "off",
+                             .master = snmp.master,
+                             .trees = 7,
+                             .sessions = 1,
+                             .gets = 2};
 }
 
 int sflow_set(const struct sflow_config *c, char *err, size_t err_size)
@@ -32,11 +36,15 @@ int sflow_set(const struct sflow_config *c, char *err, size_t err_size)
 
 void sflow_state(struct sflow_state *s)
 {
-    *s = (struct sflow_state){.on = sflow.n_collectors, .sample_rate = sflow.sample_rate,
-                              .samples = 5, .agent = {.family = IP4, .b = {127, 0, 0, 1}}, .counter_samples = 3};
+    *s = (struct sflow_state){.on = sflow.n_collectors,
+                              .sample_rate = sflow.sample_rate,
+                              .samples = 5,
+                              .agent = {.family = IP4, .b = {127, 0, 0, 1}},
+                              .counter_samples = 3};
     s->n_collectors = sflow.n_collectors;
     for (unsigned i = 0; i < s->n_collectors; i++)
-        s->collector[i] = (struct collector_state){.to = sflow.collector[i], .datagrams = 2, .error = "Network is unreachable", .lost = 1};
+        s->collector[i] = (struct collector_state){
+            .to = sflow.collector[i], .datagrams = 2, .error = "Network is unreachable", .lost = 1};
 }
 
 int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size)
@@ -50,9 +58,14 @@ int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size)
 
 void ipfix_state(struct ipfix_state *s)
 {
-    *s = (struct ipfix_state){.on = ipfix.n_collectors, .sample_rate = ipfix.sample_rate,
-                              .samples = 5, .flows = 4, .flows_now = 2, .flows_max = ipfix.flows_max};
+    *s = (struct ipfix_state){.on = ipfix.n_collectors,
+                              .sample_rate = ipfix.sample_rate,
+                              .samples = 5,
+                              .flows = 4,
+                              .flows_now = 2,
+                              .flows_max = ipfix.flows_max};
     s->n_collectors = ipfix.n_collectors;
     for (unsigned i = 0; i < s->n_collectors; i++)
-        s->collector[i] = (struct collector_state){.to = ipfix.collector[i], .datagrams = 2, .error = "Network is unreachable", .lost = 1};
+        s->collector[i] = (struct collector_state){
+            .to = ipfix.collector[i], .datagrams = 2, .error = "Network is unreachable", .lost = 1};
 }

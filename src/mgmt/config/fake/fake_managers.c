@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_managers.c - managers that hold what they were told and fail on demand, for unit tests of mgmt
+// fake_managers.c - managers that hold what they were told and fail on demand, for unit tests of
+// mgmt
 #include "config/fake/fake_managers.h"
 #include "config/machine.h"
 
@@ -108,7 +109,8 @@ static void add_iface(const char *name, const char *port, struct vport_tags tags
     i->mtu = mtu;
 }
 
-int netdev_use_look(const char *name, const char *netns, struct netdev_use *u, char *err, size_t err_size)
+int netdev_use_look(const char *name, const char *netns, struct netdev_use *u, char *err,
+                    size_t err_size)
 {
     *u = (struct netdev_use){0};
     return 0;
@@ -161,8 +163,8 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
     return 0;
 }
 
-int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags, uint16_t mtu,
-                            const char *vr, char *err, size_t err_size)
+int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags,
+                            uint16_t mtu, const char *vr, char *err, size_t err_size)
 {
     int r = fake_called(err, err_size, "add-vport", name);
 
@@ -200,7 +202,8 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     return r;
 }
 
-int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err, size_t err_size)
+int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err,
+                             size_t err_size)
 {
     int r = fake_called(err, err_size, "set-policy", name);
 
@@ -210,13 +213,15 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     return r;
 }
 
-int iface_manager_set_description(const char *name, const char *description, char *err, size_t err_size)
+int iface_manager_set_description(const char *name, const char *description, char *err,
+                                  size_t err_size)
 {
     int r = fake_called(err, err_size, "set-description", name);
 
     bug_on(!find_iface(name));
     if (!r)
-        snprintf(find_iface(name)->description, sizeof find_iface(name)->description, "%s", description);
+        snprintf(find_iface(name)->description, sizeof find_iface(name)->description, "%s",
+                 description);
     return r;
 }
 
@@ -393,10 +398,13 @@ int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *e
     return 0;
 }
 
-void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p), void *ctx)
+void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
+                       void *ctx)
 {
     for (uint64_t i = 1; i <= 2; i++)
-        fn(ctx, &(struct port_point){.wall_ns = i * PORT_HISTORY_EVERY_S * NS_PER_SECOND, .rx_packets = 100 * i, .rx_bytes = 6000 * i});
+        fn(ctx, &(struct port_point){.wall_ns = i * PORT_HISTORY_EVERY_S * NS_PER_SECOND,
+                                     .rx_packets = 100 * i,
+                                     .rx_bytes = 6000 * i});
 }
 
 unsigned port_manager_list(char (*name)[16], unsigned max)
@@ -462,21 +470,28 @@ void fake_state(struct text *t)
                         ports[i].rx_descriptors, ports[i].tx_descriptors, ports[i].mtu,
                         ports[i].promiscuous, ports[i].has_mac, ports[i].enabled) < 0);
     for (unsigned i = 0; i < n_ifaces; i++)
-        bug_on(asprintf(&line[n++], "interface %s of %s tags=%u.%u/%#x mtu=%u vr=%s urpf=%u/%u redirect=%u broadcast=%u", ifaces[i].name,
-                        ifaces[i].port, ifaces[i].tags.outer, ifaces[i].tags.vlan, ifaces[i].tags.tpid, ifaces[i].mtu, ifaces[i].vr,
-                        ifaces[i].policy.urpf[0], ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
+        bug_on(asprintf(&line[n++],
+                        "interface %s of %s tags=%u.%u/%#x mtu=%u vr=%s urpf=%u/%u redirect=%u "
+                        "broadcast=%u",
+                        ifaces[i].name, ifaces[i].port, ifaces[i].tags.outer, ifaces[i].tags.vlan,
+                        ifaces[i].tags.tpid, ifaces[i].mtu, ifaces[i].vr, ifaces[i].policy.urpf[0],
+                        ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
                         ifaces[i].policy.directed_broadcast) < 0);
     for (unsigned i = 0; i < n_vrs; i++)
-        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u", vrs[i].name, vrs[i].netns,
-                        vrs[i].table, fib_engine_name(vrs[i].engine), flow_hash_name(vrs[i].flow_hash.mode),
-                        vrs[i].flow_hash.label, vrs[i].flow_hash.seed) < 0);
+        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u",
+                        vrs[i].name, vrs[i].netns, vrs[i].table, fib_engine_name(vrs[i].engine),
+                        flow_hash_name(vrs[i].flow_hash.mode), vrs[i].flow_hash.label,
+                        vrs[i].flow_hash.seed) < 0);
     for (unsigned i = 0; i < n_multicast; i++)
-        bug_on(asprintf(&line[n++], "multicast %s %u.%u from %u in=%s out=%u %s/%u", multicast[i].vr, multicast[i].route.key.group[0],
-                        multicast[i].route.key.group[3], multicast[i].route.key.source[0], multicast[i].route.in,
-                        multicast[i].route.n_out, multicast[i].route.out[0].iface, multicast[i].route.out[0].ttl) < 0);
+        bug_on(asprintf(&line[n++], "multicast %s %u.%u from %u in=%s out=%u %s/%u",
+                        multicast[i].vr, multicast[i].route.key.group[0],
+                        multicast[i].route.key.group[3], multicast[i].route.key.source[0],
+                        multicast[i].route.in, multicast[i].route.n_out,
+                        multicast[i].route.out[0].iface, multicast[i].route.out[0].ttl) < 0);
     append_sorted(line, n, t);
     text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u\n", fib_engine_name(default_engine),
-                flow_hash_name(default_flow_hash.mode), default_flow_hash.label, default_flow_hash.seed);
+                flow_hash_name(default_flow_hash.mode), default_flow_hash.label,
+                default_flow_hash.seed);
     text_printf(t, "%s", text_str(&assignments));
 }
 

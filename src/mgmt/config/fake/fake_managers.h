@@ -26,7 +26,8 @@ extern int fake_readers;           // sockets that hear of routes, of others
 extern uint64_t fake_waiting;      // for each of them, bytes
 
 void fake_link(const char *port, bool up); // changes, as far as listeners are told
-void fake_member(const char *port, const char *status, const char *reason); // of lag0 comes into use or goes out of it, in the same way
+void fake_member(const char *port, const char *status,
+                 const char *reason); // of lag0 comes into use or goes out of it, in the same way
 void fake_reset(void);
 // Everything the managers hold, sorted, one thing a line.
 void fake_state(struct text *t);

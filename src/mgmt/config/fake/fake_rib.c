@@ -101,8 +101,8 @@ int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *ro
     return ask(answer_neigh, done, ctx);
 }
 
-int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr, void (*done)(void *ctx, unsigned n, int error),
-                            void *ctx)
+int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr,
+                            void (*done)(void *ctx, unsigned n, int error), void *ctx)
 {
     done(ctx, 0, 0);
     return 0;
@@ -112,33 +112,51 @@ static void answer_addresses(struct question *q)
 {
     void (*done)(void *ctx, const struct address_row *row, unsigned n) = q->done;
     const struct iface *p0 = iface_find_name("p0");
-    struct address_row row[3] = {{.len = 24, .usable = true}, {.len = 64, .usable = true}, {.len = 48}};
+    struct address_row row[3] = {
+        {.len = 24, .usable = true}, {.len = 64, .usable = true}, {.len = 48}};
 
-    bug_on(ip_parse("10.0.0.254", &row[0].addr) || ip_parse("fe80::1", &row[1].addr) || ip_parse("2001:db8::1", &row[2].addr));
+    bug_on(ip_parse("10.0.0.254", &row[0].addr) || ip_parse("fe80::1", &row[1].addr) ||
+           ip_parse("2001:db8::1", &row[2].addr));
     for (unsigned i = 0; p0 && i < 3; i++)
         row[i].iface = p0->id;
     done(q->ctx, row, p0 ? 3 : 0);
 }
 
-int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx)
+int rib_manager_addresses(int vr,
+                          void (*done)(void *ctx, const struct address_row *row, unsigned n),
+                          void *ctx)
 {
     return ask(answer_addresses, done, ctx);
 }
 
 static void answer_nexthops(struct question *q)
 {
-    void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg) = q->done;
-    struct nexthop_row row[2] = {{.id = 5, .kind = NEXTHOP_ADJACENCY, .iface = "p0", .mac = {2, 0, 0, 0, 0, 9}, .mtu = 1500,
-                                  .holders = 2, .packets = 1ull << 40},
-                                 {.id = 6, .kind = NEXTHOP_GROUP, .holders = 900000, .kernel_id = 20, .buckets = 64, .n_legs = 2}};
-    struct nexthop_leg leg[2] = {{.nexthop = 5, .iface = "p0", .weight = 3, .alive = true, .buckets = 64}, {.iface = "eth9", .weight = 1}};
+    void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
+                 const struct nexthop_leg *leg) = q->done;
+    struct nexthop_row row[2] = {{.id = 5,
+                                  .kind = NEXTHOP_ADJACENCY,
+                                  .iface = "p0",
+                                  .mac = {2, 0, 0, 0, 0, 9},
+                                  .mtu = 1500,
+                                  .holders = 2,
+                                  .packets = 1ull << 40},
+                                 {.id = 6,
+                                  .kind = NEXTHOP_GROUP,
+                                  .holders = 900000,
+                                  .kernel_id = 20,
+                                  .buckets = 64,
+                                  .n_legs = 2}};
+    struct nexthop_leg leg[2] = {
+        {.nexthop = 5, .iface = "p0", .weight = 3, .alive = true, .buckets = 64},
+        {.iface = "eth9", .weight = 1}};
 
     bug_on(ip_parse("10.0.0.1", &row[0].gateway) || ip_parse("fe80::1", &leg[1].gateway));
     leg[0].gateway = row[0].gateway;
     done(q->ctx, row, 2, leg);
 }
 
-int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg),
+int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
+                                      const struct nexthop_leg *leg),
                          void *ctx)
 {
     return ask(answer_nexthops, done, ctx);
@@ -149,21 +167,29 @@ static void answer_counted(struct question *q)
     void (*done)(void *ctx, const struct counted_row *row, unsigned n) = q->done;
     struct counted_row row[2] = {{.active = true, .nexthop = 5, .packets = 7, .bytes = 1ull << 40}};
 
-    bug_on(prefix_parse("192.0.2.0/24", &row[0].prefix, false) || prefix_parse("2001:db8::/32", &row[1].prefix, false));
+    bug_on(prefix_parse("192.0.2.0/24", &row[0].prefix, false) ||
+           prefix_parse("2001:db8::/32", &row[1].prefix, false));
     done(q->ctx, row, 2);
 }
 
-int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n), void *ctx)
+int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
+                        void *ctx)
 {
     return ask(answer_counted, done, ctx);
 }
 
 static void answer_multicast(struct question *q)
 {
-    void (*done)(void *ctx, const struct multicast_row *row, unsigned n, const struct multicast_join_row *join,
-                 unsigned n_join) = q->done;
-    struct multicast_row row[2] = {{.family = IP4, .is_static = true, .in = "p0", .n_out = 1, .out = {{"v40", 16}}, .packets = 7,
-                                    .bytes = 1ull << 40, .wrong = 2},
+    void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
+                 const struct multicast_join_row *join, unsigned n_join) = q->done;
+    struct multicast_row row[2] = {{.family = IP4,
+                                    .is_static = true,
+                                    .in = "p0",
+                                    .n_out = 1,
+                                    .out = {{"v40", 16}},
+                                    .packets = 7,
+                                    .bytes = 1ull << 40,
+                                    .wrong = 2},
                                    {.family = IP6, .by_kernel = true}};
     struct multicast_join_row join = {.iface = "p0"};
 
@@ -182,8 +208,12 @@ int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *ro
 static void answer_stats(struct question *q)
 {
     void (*done)(void *ctx, const struct rib_stats *s) = q->done;
-    struct rib_stats s = {
-        .routes4 = 901899, .fib_routes4 = 901899, .fib_bytes4 = 1ull << 33, .synced = true, .overruns = fake_rib_overruns, .netlink_port = 7};
+    struct rib_stats s = {.routes4 = 901899,
+                          .fib_routes4 = 901899,
+                          .fib_bytes4 = 1ull << 33,
+                          .synced = true,
+                          .overruns = fake_rib_overruns,
+                          .netlink_port = 7};
 
     s.by_protocol4[186] = fake_rib_bgp;
     s.by_protocol4[2] = 9;
@@ -262,14 +292,23 @@ static struct journal_query asked;
 static void answer_journal(struct question *q)
 {
     void (*done)(void *ctx, const struct journal_answer *a) = q->done;
-    struct journal_way way[2] = {{.nexthop = 7, .kind = NEXTHOP_ADJACENCY, .n_legs = 1, .leg = {{.iface = "p0", .weight = 1}}},
+    struct journal_way way[2] = {{.nexthop = 7,
+                                  .kind = NEXTHOP_ADJACENCY,
+                                  .n_legs = 1,
+                                  .leg = {{.iface = "p0", .weight = 1}}},
                                  {.nexthop = 3, .kind = NEXTHOP_BLACKHOLE}};
-    struct journal_row row[2] = {
-        {.wall_ns = 1795298710123000000, .cause = JOURNAL_KERNEL, .was = 1, .was_protocol = 186, .is = 2, .protocol = 4},
-        {.wall_ns = 1795298710120000000, .cause = JOURNAL_LINK, .is = 1}};
-    struct journal_answer a = {.since_ns = 1795298700000000000, .reached = true, .found = true, .protocol = 186, .is = 1};
+    struct journal_row row[2] = {{.wall_ns = 1795298710123000000,
+                                  .cause = JOURNAL_KERNEL,
+                                  .was = 1,
+                                  .was_protocol = 186,
+                                  .is = 2,
+                                  .protocol = 4},
+                                 {.wall_ns = 1795298710120000000, .cause = JOURNAL_LINK, .is = 1}};
+    struct journal_answer a = {
+        .since_ns = 1795298700000000000, .reached = true, .found = true, .protocol = 186, .is = 1};
 
-    bug_on(ip_parse("10.0.0.1", &way[0].leg[0].gateway) || prefix_parse("10.1.0.0/16", &row[0].prefix, false));
+    bug_on(ip_parse("10.0.0.1", &way[0].leg[0].gateway) ||
+           prefix_parse("10.1.0.0/16", &row[0].prefix, false));
     a.prefix = row[0].prefix;
     a.next = 105;
     a.lost = 3;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_tellers.c - managers that hold nothing: each says the same whatever it was told, or what a test has set
+// fake_tellers.c - managers that hold nothing: each says the same whatever it was told, or what a
+// test has set
 #include "config/fake/fake_managers.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsign
 
 static void (*link_listener)(const char *port, bool up);
 
-static void (*member_listener)(const char *lag, const char *port, const char *status, const char *reason);
+static void (*member_listener)(const char *lag, const char *port, const char *status,
+                               const char *reason);
 
 unsigned lag_list(char (*name)[16], unsigned max)
 {
@@ -68,20 +70,27 @@ unsigned lag_list(char (*name)[16], unsigned max)
 
 int lag_state(const char *name, struct lag_state *s)
 {
-    *s = (struct lag_state){.config = {.name = "lag0", .lag.mode = LAG_MODE_LACP}, .n_members = 2, .n_active = 2 - fake_missing,
+    *s = (struct lag_state){.config = {.name = "lag0", .lag.mode = LAG_MODE_LACP},
+                            .n_members = 2,
+                            .n_active = 2 - fake_missing,
                             .n_missing = fake_missing};
     return fake_lag ? 0 : -ENOENT;
 }
 
 unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
 {
-    m[0] = (struct lag_member_state){.name = "p0", .status = "active", .reason = "", .lacp.rx = LACP_RX_CURRENT};
-    m[1] = (struct lag_member_state){.name = "p1", .status = fake_missing ? "inactive" : "active", .reason = fake_missing ? "link down" : "",
-                                     .changes = 7, .lacp.rx = fake_missing ? LACP_RX_DISABLED : LACP_RX_CURRENT};
+    m[0] = (struct lag_member_state){
+        .name = "p0", .status = "active", .reason = "", .lacp.rx = LACP_RX_CURRENT};
+    m[1] = (struct lag_member_state){.name = "p1",
+                                     .status = fake_missing ? "inactive" : "active",
+                                     .reason = fake_missing ? "link down" : "",
+                                     .changes = 7,
+                                     .lacp.rx = fake_missing ? LACP_RX_DISABLED : LACP_RX_CURRENT};
     return 2;
 }
 
-void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status, const char *reason))
+void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status,
+                              const char *reason))
 {
     member_listener = fn;
 }
@@ -168,8 +177,12 @@ unsigned thread_manager_list(struct thread_state *s, unsigned max)
     static struct plan plan = {.n_rx = 1, .rx = {{.port = 0, .queue = 1}}};
 
     bug_on(max < 2);
-    s[0] = (struct thread_state){
-        .name = "control", .role = "control", .core = -1, .socket = -1, .cpu_time_ns = 5, .forwarder = -1};
+    s[0] = (struct thread_state){.name = "control",
+                                 .role = "control",
+                                 .core = -1,
+                                 .socket = -1,
+                                 .cpu_time_ns = 5,
+                                 .forwarder = -1};
     s[1] = (struct thread_state){.name = "forwarder/0",
                                  .role = "forwarder",
                                  .core = 1,
@@ -190,8 +203,8 @@ bool tap_test_step(void)
 
 unsigned tap_test_results(const struct tap_test_result **r)
 {
-    static const struct tap_test_result result[] = {{"p0", "ipv4", "udp", true, ""},
-                                                    {"p0", "ipv6", "tcp", false, "nothing came back"}};
+    static const struct tap_test_result result[] = {
+        {"p0", "ipv4", "udp", true, ""}, {"p0", "ipv6", "tcp", false, "nothing came back"}};
 
     *r = result;
     return 2;
@@ -199,7 +212,9 @@ unsigned tap_test_results(const struct tap_test_result **r)
 
 // --- watch_manager ---
 
-int watch_filter_compile(const char *text, void (*done)(void *ctx, struct watch_filter *f, const char *why), void *ctx)
+int watch_filter_compile(const char *text,
+                         void (*done)(void *ctx, struct watch_filter *f, const char *why),
+                         void *ctx)
 {
     done(ctx, NULL, "no filter is good enough");
     return 0;
@@ -209,11 +224,14 @@ void watch_filter_free(struct watch_filter *f)
 {
 }
 
-int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err, size_t err_size)
+int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err,
+                      size_t err_size)
 {
     int r = fake_called(err, err_size, "watch", spec->port);
 
-    return r ? r : watch_new(&(struct watch){.to = spec->to, .snap = spec->snap, .port = PORT_NONE}, spec->n_slots);
+    return r ? r
+             : watch_new(&(struct watch){.to = spec->to, .snap = spec->snap, .port = PORT_NONE},
+                         spec->n_slots);
 }
 
 void watch_manager_del(unsigned index)
@@ -228,18 +246,21 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
 {
     char what[64];
 
-    snprintf(what, sizeof what, "%s %s", m->session[0] ? m->session : m->port, m->to_port[0] ? m->to_port : m->to_tap);
+    snprintf(what, sizeof what, "%s %s", m->session[0] ? m->session : m->port,
+             m->to_port[0] ? m->to_port : m->to_tap);
     return fake_called(err, err_size, "mirror", what);
 }
 
 void mirror_manager_del(const struct mirror *m)
 {
-    text_printf(&fake_calls, "unmirror %s %s\n", m->session[0] ? m->session : m->port, m->to_port[0] ? m->to_port : m->to_tap);
+    text_printf(&fake_calls, "unmirror %s %s\n", m->session[0] ? m->session : m->port,
+                m->to_port[0] ? m->to_port : m->to_tap);
 }
 
 bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
 {
-    *m = i ? (struct mirror){.session = "ids", .to_port = "p1"} : (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
+    *m = i ? (struct mirror){.session = "ids", .to_port = "p1"}
+           : (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
     *n = (struct watch_count){.taken = 7, .bytes = 700, .missed = 1};
     return i < 2;
 }
