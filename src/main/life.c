@@ -23,7 +23,7 @@
 #include "core/aside.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "resource/mgmt.h"
+#include "server/mgmt.h"
 #include "table/counter.h"
 #include "table/plan.h"
 

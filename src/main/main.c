@@ -24,7 +24,7 @@
 #include "main/life.h"
 #include "main/modules.h"
 #include "main/options.h"
-#include "resource/mgmt.h"
+#include "server/mgmt.h"
 
 static int fail(int code, const char *err)
 {

@@ -23,7 +23,7 @@
 #include "core/thread.h"
 #include "export/export.h"
 #include "forwarder/forwarder.h"
-#include "resource/mgmt.h"
+#include "server/mgmt.h"
 #include "port/iface_manager.h"
 #include "port/port_manager.h"
 #include "port/tap_manager.h"

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation_acl.c - operations on access lists and address sets
+//
+// Each asks acl_manager and answers when it does. `reload` waits, like a commit, until another
+// change has been prepared (acl_gate.h).
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl_manager/acl_ask.h"
+#include "base/log.h"
+#include "config/acl_gate.h"
+#include "config/config.h"
+#include "http/refuse.h"
+#include "restconf/operation.h"
+
+struct asked { // until the answer comes
+    struct http *http;
+    const char *what; // "acl", "address-set"
+    char name[ACL_NAME_MAX];
+    VEC(struct ip_addr) address;
+};
+
+static struct asked *asked_new(struct http *h, const struct lyd_node *op, const char *what)
+{
+    struct asked *q = calloc(1, sizeof *q);
+
+    bug_on(!q);
+    q->http = h;
+    q->what = what;
+    strncpy(q->name, operation_input(op, "name"), sizeof q->name - 1);
+    return q;
+}
+
+static void asked_free(struct asked *q)
+{
+    vec_free(&q->address);
+    free(q);
+}
+
+static uint32_t number_input(const struct lyd_node *op, const char *leaf)
+{
+    return (uint32_t)strtoul(operation_input(op, leaf), NULL, 10);
+}
+
+// `r`: what asking acl_manager returned. 0, or there will be no other answer.
+static void asked(struct asked *q, int r)
+{
+    if (!r)
+        return;
+    http_refuse_busy(q->http, "acl_manager", r);
+    asked_free(q);
+}
+
+typedef void (*write_output)(struct jwrite *j, const struct asked *q, const struct acl_answer *a);
+
+// The one answer: what is wrong, or the members that `write` writes; NULL: there are none.
+static void answer(struct asked *q, const struct acl_answer *a, write_output write)
+{
+    struct text t = {0};
+    struct jwrite j;
+
+    if (http_gone(q->http)) {
+        http_reply(q->http, 200, NULL, NULL);
+    } else if (a->result == -ENOENT) {
+        http_refuse(q->http, 404, "invalid-value", "there is no %s '%s'", q->what, q->name);
+    } else if (a->result) {
+        http_refuse(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name,
+                    strerror(-a->result));
+    } else if (!write) {
+        http_reply(q->http, 204, NULL, NULL);
+    } else {
+        output_begin(&j, &t);
+        write(&j, q, a);
+        output_send(q->http, &j);
+    }
+    asked_free(q);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void write_rules(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+{
+    jwrite_int(j, "rules", (int64_t)a->rules);
+    jwrite_begin(j, "rule", '[');
+    vec_foreach (&a->rule, r) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_int(j, "number", r->number);
+        jwrite_string(j, "line", r->line);
+        jwrite_u64(j, "packets", r->hits.packets);
+        jwrite_u64(j, "bytes", r->hits.bytes);
+        if (r->last_s != ACL_NEVER)
+            jwrite_int(j, "last-hit", r->last_s);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    if (a->next)
+        jwrite_int(j, "next", a->next);
+}
+
+static void rules_answered(void *ctx, const struct acl_answer *a)
+{
+    answer(ctx, a, write_rules);
+}
+
+void operation_acl_rules(struct http *h, const struct lyd_node *op)
+{
+    struct asked *q = asked_new(h, op, "acl");
+
+    asked(q, acl_ask_rules(q->name, number_input(op, "from"), number_input(op, "limit"),
+                           rules_answered, q));
+}
+
+// --- lint ----------------------------------------------------------------------------------------
+
+static void write_lint(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+{
+    static const char *const kinds[] = {"shadowed", "contradicting", "redundant"};
+
+    jwrite_int(j, "rules", (int64_t)a->rules);
+    jwrite_int(j, "progress", a->progress);
+    if (a->progress < 100)
+        return;
+    jwrite_bool(j, "all-compared", a->complete);
+    jwrite_begin(j, "finding", '[');
+    vec_foreach (&a->lint, f) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_int(j, "number", f->rule);
+        jwrite_string(j, "kind", f->by ? kinds[f->kind] : "never-hit");
+        if (f->by)
+            jwrite_int(j, "by", f->by);
+        if (f->count > 1) {
+            jwrite_int(j, "until", f->until);
+            jwrite_int(j, "count", f->count);
+        }
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    if (a->next)
+        jwrite_int(j, "next", a->next);
+}
+
+static void lint_answered(void *ctx, const struct acl_answer *a)
+{
+    answer(ctx, a, write_lint);
+}
+
+void operation_acl_lint(struct http *h, const struct lyd_node *op)
+{
+    struct asked *q = asked_new(h, op, "acl");
+
+    asked(q, acl_ask_lint(q->name, number_input(op, "from"), number_input(op, "limit"),
+                          lint_answered, q));
+}
+
+// --- counters ------------------------------------------------------------------------------------
+
+static void clear_answered(void *ctx, const struct acl_answer *a)
+{
+    answer(ctx, a, NULL);
+}
+
+void operation_clear_acl(struct http *h, const struct lyd_node *op)
+{
+    struct asked *q = asked_new(h, op, "acl");
+
+    asked(q, acl_ask_clear(q->name, clear_answered, q));
+}
+
+// --- files ---------------------------------------------------------------------------------------
+
+static void reloaded(void *ctx, int result, const char *why)
+{
+    struct errors e = {0};
+    struct http *h = ctx;
+
+    if (http_gone(h)) {
+        http_reply(h, 200, NULL, NULL);
+    } else if (result) {
+        errors_add(&e, 0, "%s", why);
+        http_refuse_all(h, result == -EINVAL ? 400 : 409,
+                        result == -EINVAL ? "invalid-value" : "resource-denied", &e);
+    } else {
+        http_reply(h, 204, NULL, NULL);
+    }
+    errors_free(&e);
+}
+
+void operation_reload(struct http *h, const struct lyd_node *op)
+{
+    const char *acl = operation_input(op, "acl"), *set = operation_input(op, "address-set");
+    bool all = !*acl && !*set;
+    struct acl_reload again = {.list = *acl || all ? acl : NULL,
+                               .set = *set || all ? set : NULL,
+                               .done = reloaded,
+                               .ctx = h};
+
+    if (*acl && !acl_wanted_list_find(config_model()->acl, acl)) {
+        http_refuse(h, 404, "invalid-value", "there is no acl '%s'", acl);
+    } else if (*set && !acl_wanted_set_find(config_model()->acl, set)) {
+        http_refuse(h, 404, "invalid-value", "there is no address-set '%s'", set);
+    } else {
+        int r = acl_reload(&again);
+        if (r == -EINPROGRESS)
+            operation_again(h);
+        else if (r)
+            http_refuse_busy(h, "acl_manager", r);
+    }
+}
+
+// --- members of sets -----------------------------------------------------------------------------
+
+static void write_contains(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+{
+    jwrite_begin(j, "result", '[');
+    for (size_t i = 0; i < a->found.n; i++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_ip(j, "address", &q->address.item[i]);
+        if (a->found.item[i].family)
+            jwrite_prefix(j, "member", &a->found.item[i]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static void contains_answered(void *ctx, const struct acl_answer *a)
+{
+    answer(ctx, a, write_contains);
+}
+
+void operation_address_set_contains(struct http *h, const struct lyd_node *op)
+{
+    struct asked *q = asked_new(h, op, "address-set");
+
+    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
+        if (!strcmp(n->schema->name, "address"))
+            bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // libyang has looked at it
+
+    asked(q, acl_ask_contains(q->name, q->address.item, q->address.n, contains_answered, q));
+}
+
+static void write_change(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+{
+    jwrite_int(j, "skipped", (int64_t)a->skipped);
+}
+
+static void change_answered(void *ctx, const struct acl_answer *a)
+{
+    answer(ctx, a, write_change);
+}
+
+void operation_address_set_change(struct http *h, const struct lyd_node *op)
+{
+    struct asked *q = asked_new(h, op, "address-set");
+    struct acl_members add = {0}, del = {0};
+
+    for (const struct lyd_node *n = lyd_child(op); n; n = n->next) {
+        struct acl_members *m = !strcmp(n->schema->name, "add")      ? &add
+                                : !strcmp(n->schema->name, "delete") ? &del
+                                                                     : NULL;
+        if (m)
+            bug_on(acl_member_parse(lyd_get_value(n), vec_push(&m->item)));
+    }
+
+    asked(q, acl_ask_change(q->name, &del, &add, change_answered, q));
+}

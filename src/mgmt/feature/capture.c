@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// capture.c - see capture.h
+//
+//     capture_begin -> filter compiled -> watch added -> stream begun -> tick, tick … -> client
+//     gone, or `count` reached
+//
+// Every TICK_MS control takes what forwarders have copied and writes it to the connection as
+// pcapng. While the client has more than http.c's bound to read, slots are left full: then
+// forwarders find no empty one and count what they miss. So a slow reader costs neither memory nor
+// time. A client that says nothing and leaves is noticed at the next tick.
+#include "feature/capture.h"
+
+#include <errno.h>
+#include <rte_cycles.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/thread.h"
+#include "http/refuse.h"
+#include "feature/pcapng.h"
+#include "table/counter.h"
+#include "table/port.h"
+
+#define TICK_MS 5
+#define BATCH 64
+#define BLOCK_BYTES (48u << 10)
+#define TICK_BYTES                                                                                 \
+    (2u << 20) // of one capture, so that others and the rest of control have their turn
+#define SLOTS_BYTES (16u << 20)
+
+struct session {
+    struct capture c;
+    struct text block;
+    bool full;                                         // the client has to read first
+    uint64_t missed;                                   // of the watch, told to the client
+    uint32_t n_interfaces;                             // in the file
+    uint32_t interface[PORT_MAX + 1]
+                      [WATCH_POINT_N]; // number in the file + 1; port PORT_MAX = not known
+};
+
+static struct session *session[CAPTURE_MAX];
+static unsigned last_id;
+static bool ticking;
+
+const struct capture *capture_at(unsigned i)
+{
+    return session[i] && session[i]->c.watch >= 0 ? &session[i]->c : NULL;
+}
+
+static void session_free(struct session *s)
+{
+    for (unsigned i = 0; i < CAPTURE_MAX; i++)
+        if (session[i] == s)
+            session[i] = NULL;
+    if (s->c.watch >= 0) {
+        struct watch_count n = watch_sum((unsigned)s->c.watch);
+        log_notice("capture: ended: id=%u sent=%lu missed=%lu", s->c.id, s->c.sent, n.missed);
+        watch_manager_del((unsigned)s->c.watch);
+    }
+    text_free(&s->block);
+    free(s);
+}
+
+// --- frames -------------------------------------------------------------------------------------
+
+static uint64_t real_now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
+
+// Frames are a few milliseconds old: taken from now, the error of the TSC's rate is nothing.
+struct now {
+    uint64_t tsc, real_ns;
+    double ns_per_tick;
+};
+
+static struct now now_take(void)
+{
+    return (struct now){rte_rdtsc(), real_now_ns(), 1e9 / (double)rte_get_tsc_hz()};
+}
+
+static uint64_t time_of(const struct now *now, uint64_t tsc)
+{
+    return now->real_ns - (uint64_t)((double)(int64_t)(now->tsc - tsc) * now->ns_per_tick);
+}
+
+// The number in the file of the interface that stands for a port and a point.
+static uint32_t interface_of(struct session *s, const struct watch_slot *slot)
+{
+    static const char *const meaning[] = {
+        "received", "sent", "dropped; see the comment for the reason", "for the kernel"};
+    bool known = slot->tag.port < PORT_MAX && port_get(slot->tag.port)->used;
+    uint32_t *number = &s->interface[known ? slot->tag.port : PORT_MAX][slot->point];
+    char name[64], description[96];
+
+    if (*number)
+        return *number - 1;
+    const char *port = known ? port_get(slot->tag.port)->name : "";
+    snprintf(name, sizeof name, "%s%s%s", port, known ? "-" : "", watch_point_name[slot->point]);
+    snprintf(description, sizeof description, "%s%s: %s", known ? "port " : "no port", port,
+             meaning[slot->point]);
+    pcapng_interface(&s->block, name, description, s->c.filter, s->c.spec.snap);
+    *number = ++s->n_interfaces;
+    return *number - 1;
+}
+
+static const char *comment_of(const struct watch_slot *slot, char *buf, size_t n)
+{
+    if (slot->point == WATCH_DROP && slot->tag.why < DROP_N) {
+        const struct drop_info *d = &drop_info[slot->tag.why];
+        snprintf(buf, n, "drop %s: %s%s%s", d->name, d->sentence, *d->source ? "; " : "",
+                 d->source);
+    } else if (slot->point == WATCH_PUNT && slot->tag.why < PUNT_CLASS_N) {
+        snprintf(buf, n, "punt class %s", punt_class_name[slot->tag.why]);
+    } else {
+        return NULL;
+    }
+    return buf;
+}
+
+static void write_frame(struct session *s, const struct watch_slot *slot, const struct now *now)
+{
+    static const enum pcapng_direction direction[] = {PCAPNG_IN, PCAPNG_OUT, PCAPNG_UNKNOWN,
+                                                      PCAPNG_IN};
+    uint64_t missed = watch_sum((unsigned)s->c.watch).missed;
+    char comment[320];
+
+    struct pcapng_packet p = {
+        .interface = interface_of(s, slot),
+        .time_ns = time_of(now, slot->tsc),
+        .data = slot->data,
+        .kept = slot->kept,
+        .len = slot->len,
+        .direction = direction[slot->point],
+        .missed = missed - s->missed,
+        .comment = comment_of(slot, comment, sizeof comment),
+    };
+    pcapng_packet(&s->block, &p);
+    s->missed = missed;
+    s->c.sent++;
+}
+
+static bool done(const struct session *s)
+{
+    return s->c.count && s->c.sent == s->c.count;
+}
+
+static void send_block(struct session *s)
+{
+    if (s->block.n)
+        s->full = !http_stream_write(s->c.http, &s->block);
+}
+
+// What lies in the slots goes to the client, as far as it reads.
+static void drain(struct session *s)
+{
+    struct watch_slot *slot[BATCH];
+    struct now now = now_take();
+    size_t written = 0;
+    unsigned n = 1;
+
+    while (!s->full && !done(s) && written < TICK_BYTES && n) {
+        n = watch_take((unsigned)s->c.watch, slot, BATCH);
+        for (unsigned i = 0; i < n && !done(s); i++)
+            write_frame(s, slot[i], &now);
+        watch_give_back((unsigned)s->c.watch, slot, n);
+        if (s->block.n >= BLOCK_BYTES) {
+            written += s->block.n;
+            send_block(s);
+        }
+    }
+    send_block(s);
+}
+
+static void tick(void)
+{
+    unsigned n = 0;
+
+    ticking = false;
+    for (unsigned i = 0; i < CAPTURE_MAX; i++) {
+        struct session *s = session[i];
+        if (!s || s->c.watch < 0)
+            continue;
+        drain(s);
+        if (http_left(s->c.http)) {
+            http_stream_cut(s->c.http); // calls on_gone
+        } else if (done(s)) {
+            http_stream_end(s->c.http);
+            session_free(s);
+        }
+        n += session[i] != NULL;
+    }
+    if (n && !ticking) {
+        ticking = true;
+        http_after(TICK_MS, tick);
+    }
+}
+
+// --- beginning ----------------------------------------------------------------------------------
+
+static void on_room(void *ctx)
+{
+    ((struct session *)ctx)->full = false;
+}
+
+static void on_gone(void *ctx)
+{
+    session_free(ctx);
+}
+
+static void refuse(struct session *s, int r, const char *why)
+{
+    bool absent = r == -ENOENT;
+
+    http_refuse(s->c.http, absent ? 404 : 409, absent ? "invalid-value" : "resource-denied", "%s",
+                why);
+    session_free(s);
+}
+
+static void stream_begin(struct session *s)
+{
+    char application[64], id[12];
+
+    log_notice("capture: begun: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer),
+               s->c.spec.snap, LOG_VALUE(s->c.filter));
+    snprintf(id, sizeof id, "%u", s->c.id);
+    http_set_header(s->c.http, "Capture", id);
+    http_stream_begin(s->c.http, "application/x-pcapng", on_room, on_gone, s);
+    snprintf(application, sizeof application, "kamueed " KAMUEE_VERSION);
+    pcapng_begin(&s->block, application);
+    send_block(s);
+    if (!ticking) {
+        ticking = true;
+        http_after(TICK_MS, tick);
+    }
+}
+
+static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
+{
+    struct session *s = ctx;
+    char err[200];
+
+    if (http_gone(s->c.http) || http_left(s->c.http)) {
+        http_reply(s->c.http, 200, NULL, NULL);
+        watch_filter_free(f);
+        session_free(s);
+        return;
+    }
+    if (s->c.filter[0] && !f) {
+        http_refuse(s->c.http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)",
+                    s->c.filter, why);
+        session_free(s);
+        return;
+    }
+    int r = watch_manager_add(&s->c.spec, f, err, sizeof err);
+    if (r < 0) {
+        watch_filter_free(f);
+        refuse(s, r, err);
+        return;
+    }
+    s->c.watch = r;
+    s->c.began_ns = clock_now_ns();
+    stream_begin(s);
+}
+
+// As many as fit into SLOTS_BYTES.
+static unsigned slots_for(uint32_t snap)
+{
+    unsigned n = WATCH_SLOTS_MAX;
+
+    while (n * (size_t)(snap + 64) > SLOTS_BYTES)
+        n /= 2;
+    return n;
+}
+
+void capture_begin(struct http *h, const struct capture *wish)
+{
+    unsigned i = 0;
+
+    thread_must_be(ROLE_CONTROL);
+    while (i < CAPTURE_MAX && session[i])
+        i++;
+    if (i == CAPTURE_MAX) {
+        http_refuse(h, 409, "resource-denied",
+                    "too many captures: at most %d; stop one (show capture)", CAPTURE_MAX);
+        return;
+    }
+    struct session *s = calloc(1, sizeof *s);
+    bug_on(!s);
+    s->c = *wish;
+    s->c.id = ++last_id;
+    s->c.watch = -1;
+    s->c.http = h;
+    s->c.spec.to = WATCH_TO_SLOTS;
+    s->c.spec.n_slots = slots_for(s->c.spec.snap);
+    snprintf(s->c.peer, sizeof s->c.peer, "%s", http_peer(h));
+    session[i] = s;
+    if (!s->c.filter[0])
+        filter_ready(s, NULL, "");
+    else if (watch_filter_compile(s->c.filter, filter_ready, s))
+        refuse(s, -ENOMEM, "no memory to compile the filter");
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation_explain.c - the operation explain: what would happen to this packet
+//
+// The packet is a frame that was given byte by byte, or one made of what is said about it. The
+// forwarder's dry run takes microseconds and is done here, on control's thread; telling it waits
+// for rib_manager.
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/rcu.h"
+#include "http/refuse.h"
+#include "feature/explain_frame.h"
+#include "restconf/operation.h"
+#include "feature/passage_tell.h"
+#include "table/iface.h"
+
+#define BYTES_ROOM 65536u
+
+static passage_explain *explain; // the forwarder's; NULL: there is none here
+
+void operation_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n,
+                                     struct passage *p))
+{
+    explain = fn;
+}
+
+struct question {
+    struct http *http;
+    struct text text;
+    struct jwrite out;
+    struct passage *p;
+};
+
+// --- the packet ---
+
+static unsigned number(const struct lyd_node *op, const char *leaf, unsigned otherwise)
+{
+    uint64_t n;
+
+    return text_parse_u64(operation_input(op, leaf), 0, UINT32_MAX, &n) ? otherwise : (unsigned)n;
+}
+
+static bool is_true(const struct lyd_node *op, const char *leaf)
+{
+    return !strcmp(operation_input(op, leaf), "true");
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0'
+                                : (c | 32) - 'a' + 10; // the schema lets nothing else pass
+}
+
+static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
+{
+    uint32_t n = 0;
+
+    for (; text[0] && n < EXPLAIN_FRAME_ROOM; text += 2)
+        frame[n++] = (uint8_t)(digit(text[0]) << 4 | digit(text[1]));
+    return text[0] ? 0 : n;
+}
+
+// What is not said: UDP like a traceroute's, TTL 64, from a host of no name to the interface's MAC.
+static bool spec_of(struct http *h, const struct lyd_node *op, const struct iface *iface,
+                    struct packet_spec *s)
+{
+    const char *protocol = operation_input(op, "protocol"),
+               *mac = operation_input(op, "destination-mac");
+
+    *s = (struct packet_spec){.src_mac = {2, 0, 0, 0, 0, 1}};
+    if (ip_parse(operation_input(op, "source"), &s->src) ||
+        ip_parse(operation_input(op, "destination"), &s->dst) || s->src.family != s->dst.family) {
+        http_refuse(h, 400, "invalid-value",
+                    "expected a source and a destination address of the same family, or a frame");
+        return false;
+    }
+    int number_of = explain_protocol(*protocol ? protocol : "udp", s->src.family);
+    if (number_of < 0) {
+        http_refuse(h, 400, "invalid-value",
+                    "unknown protocol '%s': expected tcp, udp, icmp, … or a number up to 255",
+                    protocol);
+        return false;
+    }
+    memcpy(s->dst_mac, iface->mac, 6);
+    if (*mac)
+        text_parse_mac(mac, s->dst_mac);
+    mac = operation_input(op, "source-mac");
+    if (*mac)
+        text_parse_mac(mac, s->src_mac);
+    s->proto = (uint8_t)number_of;
+    s->vlan = (uint16_t)number(op, "vlan", iface->vlan);
+    s->outer_vlan = (uint16_t)number(op, "outer-vlan", iface->outer_vlan);
+    s->outer_tpid =
+        iface->outer_vlan ? (uint16_t)((iface->tpid_be & 0xff) << 8 | iface->tpid_be >> 8) : 0x88a8;
+    s->ttl = (uint8_t)number(op, "ttl", 64);
+    s->tos = (uint8_t)number(op, "tos", 0);
+    s->sport = (uint16_t)number(op, "source-port", 49152);
+    s->dport = (uint16_t)number(op, "destination-port", 33434);
+    s->icmp_type = (uint8_t)number(op, "icmp-type", s->src.family == IP4 ? 8 : 128);
+    s->offset = (uint16_t)number(op, "fragment-offset", 0);
+    s->size = (uint16_t)number(op, "size", 0);
+    s->label = number(op, "flow-label", 0);
+    s->df = is_true(op, "df");
+    s->more = is_true(op, "more-fragments");
+    return true;
+}
+
+// --- the answer ---
+
+static void question_free(struct question *q)
+{
+    text_free(&q->text);
+    free(q->p);
+    free(q);
+}
+
+static void told(void *ctx)
+{
+    struct question *q = ctx;
+
+    output_send(q->http, &q->out);
+    question_free(q);
+}
+
+static int run(const struct iface *iface, const uint8_t *frame, uint32_t n, struct passage *p)
+{
+    passage_init(p, BYTES_ROOM, BYTES_ROOM);
+    rcu_online(); // control is offline while it waits in its loop
+    int r = explain(iface->port, frame, n, p);
+    rcu_offline();
+    return r;
+}
+
+static void ask(struct http *h, const struct iface *iface, const uint8_t *frame, uint32_t n)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    bug_on(!q);
+    q->http = h;
+    q->p = calloc(1, sizeof *q->p + BYTES_ROOM);
+    bug_on(!q->p);
+    int r = run(iface, frame, n, q->p);
+    if (r) {
+        http_refuse(h, 409, "resource-denied", "the stages could not be run: %s; try again",
+                    strerror(-r));
+        question_free(q);
+        return;
+    }
+    output_begin(&q->out, &q->text);
+    passage_tell(q->p, &q->out, told, q);
+}
+
+void operation_explain(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "interface"), *bytes = operation_input(op, "frame");
+    const struct iface *iface = iface_find_name(name);
+    struct packet_spec spec;
+
+    if (!iface || !explain) {
+        http_refuse(h, 404, "invalid-value",
+                    "there is no interface '%s'; 'show interface' lists them", name);
+        return;
+    }
+    uint8_t *frame = malloc(EXPLAIN_FRAME_ROOM);
+    bug_on(!frame);
+    uint32_t n = 0;
+    if (*bytes) {
+        n = frame_of_bytes(bytes, frame);
+        if (!n)
+            http_refuse(h, 400, "invalid-value", "the frame is longer than %u bytes",
+                        EXPLAIN_FRAME_ROOM);
+    } else if (spec_of(h, op, iface, &spec)) {
+        n = explain_frame(&spec, frame);
+    }
+    if (n)
+        ask(h, iface, frame, n);
+    free(frame);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// standard.c - state in the models of the IETF: which resource is meant
+//
+//     /restconf/data/ietf-interfaces:interfaces/…                  with addresses and neighbors
+//     (ietf-ip) /restconf/data/ietf-routing:routing/…                        without the routes,
+//     /restconf/data/ietf-routing:routing/ribs/rib=NAME/routes     which are streamed
+//
+// A rib is a family of a virtual router: default-ipv4.
+#include "feature/ietf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "http/refuse.h"
+#include "restconf/restconf.h"
+#include "restconf/path.h"
+#include "restconf/reply.h"
+#include "restconf/state.h"
+#include "table/vr.h"
+
+static json_t *ribs(void)
+{
+    json_t *all = json_array();
+
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        const struct vr *v = vr_get((uint16_t)i);
+
+        if (!v->name[0])
+            continue;
+        for (unsigned six = 0; six < 2; six++)
+            json_array_append_new(
+                all, json_pack("{s:o, s:s, s:b}", "name",
+                               json_sprintf("%s-%s", v->name, six ? "ipv6" : "ipv4"),
+                               "address-family", six ? "ietf-routing:ipv6" : "ietf-routing:ipv4",
+                               "default-rib", !strcmp(v->name, "default")));
+    }
+    return json_pack("{s:{s:o}}", "ribs", "rib", all);
+}
+
+enum top { INTERFACES, ROUTING };
+static const char *const tops[] = {
+    [INTERFACES] = "ietf-interfaces:interfaces", [ROUTING] = "ietf-routing:routing"};
+
+static const char *without_module(const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    return colon ? colon + 1 : name;
+}
+
+// The child that the segment names: a new reference, of a list entry in an array of one. NULL: it
+// is not there.
+static json_t *step(const json_t *at, char *segment)
+{
+    char *key = strchr(segment, '=');
+    json_t *v, *entry;
+    size_t i;
+
+    if (key)
+        *key++ = 0;
+    const json_t *holder = json_is_array(at) ? json_array_get(at, 0) : at;
+    v = json_object_get(holder, segment); // of another module than what it is in
+    v = v ? v : json_object_get(holder, without_module(segment));
+    if (!key || !percent_decode(key))
+        return key ? NULL : json_incref(v);
+    json_array_foreach(v, i, entry)
+    {
+        const json_t *name = json_object_get(entry, "name");
+        const char *is = json_string_value(name ? name : json_object_get(entry, "ip"));
+        if (is && !strcmp(is, key))
+            return json_pack("[O]", entry);
+    }
+    return NULL;
+}
+
+// `made`: all that is below the top; taken.
+static void answer(struct http *h, enum top top, const char *rest, json_t *made)
+{
+    char *copy = strdup(rest), *next = copy, *last = NULL, name[120], module[40];
+    json_t *at = made;
+
+    bug_on(!copy);
+    snprintf(module, sizeof module, "%.*s", (int)strcspn(tops[top], ":"), tops[top]);
+    while (at && next && *next) {
+        last = strsep(&next, "/");
+        json_t *inner = step(at, last);
+
+        if (strchr(last, ':'))
+            snprintf(module, sizeof module, "%.*s", (int)strcspn(last, ":"), last);
+        json_decref(at);
+        at = inner;
+    }
+    snprintf(name, sizeof name, "%s:%s", module, without_module(last ? last : tops[top]));
+    if (at)
+        restconf_json(h, 200, json_pack("{s:o}", name, at));
+    else
+        http_refuse(h, 404, "invalid-value", "there is no '%s' in %s", rest, tops[top]);
+    free(copy);
+}
+
+// --- interfaces: rib_manager is asked for addresses, then for neighbors ------------------------
+
+struct question {
+    struct http *http;
+    char *rest; // of the path
+    struct standard_ip ip;
+};
+
+static void question_end(struct question *q, int error)
+{
+    if (http_gone(q->http))
+        http_reply(q->http, 200, NULL, NULL);
+    else if (error)
+        http_refuse_busy(q->http, "rib_manager", error);
+    else
+        answer(q->http, INTERFACES, q->rest, standard_interfaces(&q->ip));
+    vec_free(&q->ip.address);
+    vec_free(&q->ip.neighbor);
+    free(q->rest);
+    free(q);
+}
+
+static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
+{
+    struct question *q = ctx;
+
+    for (unsigned i = 0; i < n; i++)
+        *vec_push(&q->ip.neighbor) = row[i];
+    question_end(q, 0);
+}
+
+static void on_addresses(void *ctx, const struct address_row *row, unsigned n)
+{
+    struct question *q = ctx;
+
+    for (unsigned i = 0; i < n; i++)
+        *vec_push(&q->ip.address) = row[i];
+    int r = rib_manager_neigh(-1, on_neighbors, q);
+    if (r)
+        question_end(q, r);
+}
+
+static void interfaces(struct http *h, const char *rest)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    bug_on(!q);
+    *q = (struct question){.http = h, .rest = strdup(rest)};
+    bug_on(!q->rest);
+    int r = rib_manager_addresses(-1, on_addresses, q);
+    if (r)
+        question_end(q, r);
+}
+
+// "ribs/rib=NAME/routes": the table of that name. False: the path is another.
+static bool routes(struct http *h, const char *rest)
+{
+    static const struct route_dialect ietf = {"{\"ietf-routing:routes\":{\"route\":[", "]}}\n",
+                                              standard_route_write};
+    char name[32], family[5], more[2];
+
+    if (sscanf(rest, "ribs/rib=%31[^/]/%1[r]outes", name, more) != 2 ||
+        strcmp(strchr(rest + 5, '/'), "/routes"))
+        return false;
+    char *dash = strrchr(name, '-');
+    snprintf(family, sizeof family, "%s", dash ? dash + 1 : "");
+    if (dash)
+        *dash = 0;
+    if (strcmp(family, "ipv4") && strcmp(family, "ipv6"))
+        http_refuse(h, 404, "invalid-value",
+                    "there is no RIB of that name, expected one such as default-ipv4");
+    else
+        route_stream_as(h, name, family, &ietf);
+    return true;
+}
+
+bool standard_get(struct http *h, const char *path)
+{
+    for (unsigned i = 0; i < sizeof tops / sizeof *tops; i++) {
+        size_t n = strlen(tops[i]);
+        const char *rest = path + n;
+
+        if (strncmp(path, tops[i], n) || (*rest && *rest != '/'))
+            continue;
+        rest += *rest == '/';
+        if (strcmp(http_method(h), "GET") && strcmp(http_method(h), "HEAD"))
+            http_refuse_method(h, "GET, HEAD");
+        else if (!restconf_query_ok(h))
+            ; // answered
+        else if (i == INTERFACES)
+            interfaces(h, rest);
+        else if (!routes(h, rest))
+            answer(h, ROUTING, rest, ribs());
+        return true;
+    }
+    return false;
+}
+
+json_t *standard_modules(void)
+{
+    static const struct {
+        const char *name, *revision, *namespace;
+    } module[] = {
+        {"ietf-interfaces", "2018-02-20", "urn:ietf:params:xml:ns:yang:ietf-interfaces"},
+        {"ietf-ip", "2018-02-22", "urn:ietf:params:xml:ns:yang:ietf-ip"},
+        {"iana-if-type", "2017-01-19", "urn:ietf:params:xml:ns:yang:iana-if-type"},
+        {"ietf-routing", "2018-03-13", "urn:ietf:params:xml:ns:yang:ietf-routing"},
+        {"ietf-ipv4-unicast-routing", "2018-03-13",
+         "urn:ietf:params:xml:ns:yang:ietf-ipv4-unicast-routing"},
+        {"ietf-ipv6-unicast-routing", "2018-03-13",
+         "urn:ietf:params:xml:ns:yang:ietf-ipv6-unicast-routing"},
+        {"kamuee-routing", "2026-11-22", "urn:kamuee:routing"},
+    };
+    json_t *all = json_array();
+
+    for (unsigned i = 0; i < sizeof module / sizeof *module; i++)
+        json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "name", module[i].name, "revision",
+                                             module[i].revision, "namespace", module[i].namespace));
+    json_object_set_new(json_array_get(all, 0), "feature", json_pack("[s]", "if-mib"));
+    json_object_set_new(json_array_get(all, 3), "feature", json_pack("[s]", "multiple-ribs"));
+    return all;
+}

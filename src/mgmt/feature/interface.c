@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// show_interface.c - interfaces: where they belong, addresses, counters
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "port/iface_manager.h"
+#include "rib/rib_manager.h"
+#include "restconf/state.h"
+#include "table/counter.h"
+#include "table/iface.h"
+#include "table/port.h"
+#include "table/vr.h"
+
+// Of the interface, as the kernel has them: of `n` rows.
+static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row,
+                            unsigned n)
+{
+    jwrite_begin(j, "address", '[');
+    for (const struct address_row *a = row; a < row + n; a++) {
+        if (a->iface != id)
+            continue;
+        jwrite_begin(j, NULL, '{');
+        jwrite_ip(j, "ip", &a->addr);
+        jwrite_int(j, "prefix-length", a->len);
+        jwrite_bool(j, "secondary", a->secondary);
+        jwrite_string(j, "status", a->usable ? "preferred" : "tentative");
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static void write_counters(struct jwrite *j, const struct counter_iface *c)
+{
+    jwrite_u64(j, "rx-packets", c->rx_packets);
+    jwrite_u64(j, "rx-bytes", c->rx_bytes);
+    jwrite_u64(j, "tx-packets", c->tx_packets);
+    jwrite_u64(j, "tx-bytes", c->tx_bytes);
+    jwrite_u64(j, "drop-packets", c->drop_packets);
+    jwrite_u64(j, "punt-packets", c->punt_packets);
+    jwrite_u64(j, "inject-packets", c->inject_packets);
+    jwrite_u64(j, "urpf-packets", c->urpf_packets);
+}
+
+static void write_statistics(struct jwrite *j, uint16_t id)
+{
+    const struct counter_cleared *cleared = counter_cleared_iface(id);
+    struct counter_iface c;
+
+    counter_sum_iface(id, &c);
+    jwrite_begin(j, "statistics", '{');
+    jwrite_time(j, "since", counter_since_iface(id));
+    write_counters(j, &c);
+    jwrite_end(j, '}');
+    if (!cleared->wall_ns)
+        return;
+    jwrite_begin(j, "cleared", '{');
+    jwrite_time(j, "time", cleared->wall_ns);
+    write_counters(j, &cleared->at);
+    jwrite_end(j, '}');
+}
+
+static void write_policy(struct jwrite *j, const struct iface_policy *p)
+{
+    static const char *const mode[] = {"off", "loose", "strict", "feasible"};
+
+    jwrite_string(j, "urpf-ipv4", mode[p->urpf[0] & URPF_MODE]);
+    jwrite_string(j, "urpf-ipv6", mode[p->urpf[1] & URPF_MODE]);
+    jwrite_bool(j, "urpf-allow-default", (p->urpf[0] | p->urpf[1]) & URPF_ALLOW_DEFAULT);
+    jwrite_bool(j, "redirect", p->redirect);
+    jwrite_bool(j, "sflow", p->sample & IFACE_SAMPLE_SFLOW);
+    jwrite_bool(j, "ipfix", p->sample & IFACE_SAMPLE_IPFIX);
+    jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
+}
+
+static void write_macs(struct jwrite *j, const struct iface *i)
+{
+    uint64_t w;
+
+    jwrite_begin(j, "accepted-mac", '[');
+    for (unsigned k = 0; k < IFACE_MACS && (w = iface_macs[i->id][k]); k++)
+        jwrite_mac(j, NULL, (const uint8_t *)&w);
+    jwrite_end(j, ']');
+}
+
+static void write_interface(struct jwrite *j, const struct iface *i, const struct address_row *row,
+                            unsigned n)
+{
+    char description[256];
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", i->name);
+    jwrite_int(j, "id", i->id);
+    iface_manager_description(i->id, description);
+    if (description[0])
+        jwrite_string(j, "description", description);
+    jwrite_string(j, "kind", i->kind == IFACE_PORT ? "port" : "vport");
+    jwrite_string(j, "port", port_get(i->port)->name);
+    if (i->kind == IFACE_VPORT)
+        jwrite_int(j, "vlan", i->vlan);
+    if (i->outer_vlan) {
+        char tpid[8];
+        snprintf(tpid, sizeof tpid, "%#x", ntohs(i->tpid_be));
+        jwrite_int(j, "outer-vlan", i->outer_vlan);
+        jwrite_string(j, "tpid", tpid);
+    }
+    jwrite_string(j, "vr", vr_get(i->vr)->name);
+    jwrite_string(j, "status", !i->admin_up ? "admin-down" : i->carrier ? "up" : "down");
+    jwrite_mac(j, "mac", i->mac);
+    write_macs(j, i);
+    jwrite_int(j, "mtu", i->mtu);
+    jwrite_int(j, "ifindex", i->ifindex);
+    write_addresses(j, i->id, row, n);
+    write_policy(j, &i->policy);
+    write_statistics(j, i->id);
+    jwrite_end(j, '}');
+}
+
+static void addresses_answered(void *ctx, const struct address_row *row, unsigned n)
+{
+    struct show *s = ctx;
+
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get((uint16_t)id);
+
+        if (i->kind != IFACE_NONE && (!s->key[0] || !strcmp(s->key[0], i->name)))
+            write_interface(&s->out, i, row, n);
+    }
+    jwrite_end(&s->out, ']');
+    s->done(s, 0);
+}
+
+int show_interface(struct show *s)
+{
+    int r = rib_manager_addresses(-1, addresses_answered, s);
+
+    if (r)
+        s->done(s, r);
+    return SHOW_LATER;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation_port.c - operations on ports edit the configuration, as `configure` does with lines: so
+// the running configuration is always what runs
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/config_edit.h"
+#include "http/refuse.h"
+#include "restconf/operation.h"
+#include "yang/config_tree.h"
+
+// Commits the lines of `t`; 204 or the errors without line numbers, which the client has not
+// written.
+static void commit_text(struct http *h, struct text *t)
+{
+    struct commit how = {.by = http_peer(h)};
+    struct config_result result = {0};
+    struct lyd_node *candidate;
+    struct errors e = {0};
+    int r =
+        config_edited(config_running(), &(struct config_edit){.text = text_str(t)}, &candidate, &e);
+
+    if (!r)
+        r = config_commit(candidate, &how, &result, &e);
+    for (unsigned i = 0; i < e.n; i++)
+        e.item[i].line = 0;
+    if (r)
+        operation_refuse(h, r, &e);
+    else
+        http_reply(h, 204, NULL, NULL);
+    text_free(t);
+    errors_free(&e);
+    config_result_free(&result);
+}
+
+static bool port_known(struct http *h, const char *name)
+{
+    if (model_find_port(config_model(), name))
+        return true;
+    http_refuse(h, 404, "invalid-value", "there is no port '%s'", name);
+    return false;
+}
+
+void operation_port_attach(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "name"), *netns = operation_input(op, "namespace");
+    struct text t = {0};
+
+    if (model_find_port(config_model(), name)) {
+        http_refuse(h, 409, "data-exists",
+                    "port %s is already attached; detach it first, or use another name",
+                    name);
+        return;
+    }
+    text_printf(&t, "set port %s devargs ", name);
+    words_quote(operation_input(op, "devargs"), &t);
+    if (*netns) {
+        text_printf(&t, " namespace ");
+        words_quote(netns, &t);
+    }
+    commit_text(h, &t);
+}
+
+static void delete_threads(const struct model *m, const char *port, struct text *t)
+{
+    for (size_t i = 0; i < m->thread.n; i++) {
+        int core = m->thread.item[i].core;
+        bool mine = false, others = false, first = !i || m->thread.item[i - 1].core != core;
+
+        for (size_t k = 0; first && k < m->thread.n; k++) {
+            if (m->thread.item[k].core != core)
+                continue;
+            mine = mine || !strcmp(m->thread.item[k].port, port);
+            others = others || strcmp(m->thread.item[k].port, port);
+        }
+        if (mine && others)
+            text_printf(t, "delete thread %d forwarder port %s\n", core, port);
+        else if (mine)
+            text_printf(t, "delete thread %d\n", core);
+    }
+}
+
+static bool on_port(const struct model *m, const char *interface, const char *port)
+{
+    const struct model_vport *v = model_find_vport(m, interface);
+
+    return v ? !strcmp(v->port, port) : !strcmp(interface, port);
+}
+
+void operation_port_detach(struct http *h, const struct lyd_node *op)
+{
+    const struct model *m = config_model();
+    const char *name = operation_input(op, "name");
+    struct text t = {0};
+
+    if (!port_known(h, name))
+        return;
+    delete_threads(m, name, &t);
+    vec_foreach (&m->interface, i)
+        if (on_port(m, i->name, name))
+            text_printf(&t, "delete interface %s\n", i->name);
+    vec_foreach (&m->vport, v)
+        if (!strcmp(v->port, name))
+            text_printf(&t, "delete vport %s\n", v->name);
+    text_printf(&t, "delete port %s\n", name);
+    commit_text(h, &t);
+}
+
+static void set_enabled(struct http *h, const char *name, const char *enabled)
+{
+    struct text t = {0};
+
+    if (!port_known(h, name))
+        return;
+    text_printf(&t, "set port %s enabled %s\n", name, enabled);
+    commit_text(h, &t);
+}
+
+void operation_port_start(struct http *h, const struct lyd_node *op)
+{
+    set_enabled(h, operation_input(op, "name"), "true");
+}
+
+void operation_port_stop(struct http *h, const struct lyd_node *op)
+{
+    set_enabled(h, operation_input(op, "name"), "false");
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation_trace.c - the operation trace: what happens to real packets, told while it happens
+//
+//     filter compiled -> watch added, trace begun -> stream begun -> tick, tick … -> `count` told,
+//     time over, or client gone
+//
+// One at a time. A tick takes the passages that forwarders have written since and tells them one
+// after the other (passage_tell.h), which asks rib_manager; while the client has too much to read
+// it waits. What is traced is bounded by `count` from the start, so nothing grows and nothing is
+// missed.
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <rte_cycles.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/refuse.h"
+#include "restconf/operation.h"
+#include "port/watch_manager.h"
+#include "feature/passage_tell.h"
+#include "table/iface.h"
+#include "table/port.h"
+#include "table/trace.h"
+
+#define TICK_MS 20
+
+static struct session {
+    struct http *http; // NULL: the client has left
+    struct watch_spec spec;
+    char filter[WATCH_FILTER_MAX + 1];
+    int watch;          // -1: none yet
+    unsigned count, told;
+    uint64_t seconds, until_ns;
+    struct text block;
+    struct jwrite out;
+    bool telling; // passage `told` is being told
+    bool going;   // inside go()
+    bool full;    // the client has to read first
+} *session;
+
+static void session_free(struct session *s)
+{
+    if (s->watch >= 0) {
+        log_notice("trace: ended: interface=%s%s told=%u", s->spec.port, s->spec.interface,
+                   s->told);
+        trace_end();
+        watch_manager_del((unsigned)s->watch);
+    }
+    text_free(&s->block);
+    free(s);
+    session = NULL;
+}
+
+// --- telling ---
+
+// The forwarder's clock as a date (RFC 3339), to the microsecond.
+static void write_time(struct jwrite *j, uint64_t tsc)
+{
+    struct timespec t;
+    struct tm date;
+    char text[64];
+    int64_t age_ns =
+        (int64_t)((double)(int64_t)(rte_rdtsc() - tsc) * 1e9 / (double)rte_get_tsc_hz());
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    uint64_t ns = (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (uint64_t)age_ns;
+    time_t s = (time_t)(ns / NS_PER_SECOND);
+    gmtime_r(&s, &date);
+    size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &date);
+    snprintf(text + n, sizeof text - n, ".%06uZ", (unsigned)(ns % NS_PER_SECOND / NS_PER_US));
+    jwrite_string(j, "time", text);
+}
+
+static void finish(struct session *s)
+{
+    jwrite_end(&s->out, ']');
+    jwrite_end(&s->out, '}');
+    jwrite_end(&s->out, '}');
+    text_printf(&s->block, "\n");
+    http_stream_write(s->http, &s->block);
+    http_stream_end(s->http);
+    session_free(s);
+}
+
+static void go(struct session *s);
+
+static void passage_told(void *ctx)
+{
+    struct session *s = ctx;
+
+    s->telling = false;
+    if (!s->http) {
+        session_free(s);
+        return;
+    }
+    jwrite_end(&s->out, '}');
+    s->told++;
+    s->full = !http_stream_write(s->http, &s->block);
+    if (!s->going)
+        go(s);
+}
+
+static bool is_over(const struct session *s)
+{
+    return s->told == s->count || clock_now_ns() >= s->until_ns;
+}
+
+// Tells what there is. The last thing to do with `s`.
+static void go(struct session *s)
+{
+    const struct passage *p;
+
+    s->going = true;
+    while (!s->telling && !s->full && s->told < s->count && (p = trace_at(s->told))) {
+        s->telling = true;
+        jwrite_begin(&s->out, NULL, '{');
+        write_time(&s->out, p->tsc);
+        passage_tell(p, &s->out, passage_told, s);
+    }
+    s->going = false;
+    if (!s->telling && !s->full && is_over(s))
+        finish(s);
+}
+
+static void tick(void)
+{
+    struct session *s = session;
+
+    if (!s || !s->http) // it has ended, or waits for rib_manager's last word
+        return;
+    if (http_left(s->http)) {
+        http_stream_cut(s->http); // calls on_gone
+        return;
+    }
+    if (!s->telling)
+        go(s);
+    if (session == s)
+        http_after(TICK_MS, tick);
+}
+
+static void on_room(void *ctx)
+{
+    ((struct session *)ctx)->full = false;
+}
+
+static void on_gone(void *ctx)
+{
+    struct session *s = ctx;
+
+    s->http = NULL;
+    if (!s->telling)
+        session_free(s);
+}
+
+// --- beginning ---
+
+static void refuse(struct session *s, const char *why)
+{
+    http_refuse(s->http, 409, "resource-denied", "%s", why);
+    session_free(s);
+}
+
+static void stream_begin(struct session *s)
+{
+    log_notice("trace: begun: interface=%s%s count=%u filter=%s by=%s", s->spec.port,
+               s->spec.interface, s->count, LOG_VALUE(s->filter), LOG_VALUE(http_peer(s->http)));
+    s->until_ns = clock_now_ns() + s->seconds * NS_PER_SECOND;
+    http_stream_begin(s->http, HTTP_JSON, on_room, on_gone, s);
+    output_begin(&s->out, &s->block);
+    jwrite_begin(&s->out, "passage", '[');
+    http_stream_write(s->http, &s->block);
+    http_after(TICK_MS, tick);
+}
+
+static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
+{
+    struct session *s = ctx;
+    char err[200];
+
+    if (http_gone(s->http) || http_left(s->http)) {
+        http_reply(s->http, 200, NULL, NULL);
+        watch_filter_free(f);
+        session_free(s);
+        return;
+    }
+    if (s->filter[0] && !f) {
+        http_refuse(s->http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)", s->filter,
+                    why);
+        session_free(s);
+        return;
+    }
+    int r = watch_manager_add(&s->spec, f, err, sizeof err);
+    if (r < 0) {
+        watch_filter_free(f);
+        refuse(s, err);
+        return;
+    }
+    s->watch = r;
+    if (trace_begin((unsigned)r, s->count))
+        refuse(s, "no memory for the trace: ask for fewer packets");
+    else
+        stream_begin(s);
+}
+
+// All frames of a port when its own interface is meant, else those of the sub-interface.
+static void spec_set(struct watch_spec *s, const struct iface *i)
+{
+    s->points = 1u << WATCH_RX;
+    s->to = WATCH_TO_TRACE;
+    if (i->kind == IFACE_PORT)
+        snprintf(s->port, sizeof s->port, "%.15s", port_get(i->port)->name);
+    else
+        snprintf(s->interface, sizeof s->interface, "%.15s", i->name);
+}
+
+void operation_trace(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "interface");
+    const struct iface *i = iface_find_name(name);
+
+    if (!i) {
+        http_refuse(h, 404, "invalid-value",
+                    "there is no interface '%s'; 'show interface' lists them", name);
+        return;
+    }
+    if (session) {
+        http_refuse(h, 409, "in-use", "a trace is already running; wait until it ends, or stop it");
+        return;
+    }
+    struct session *s = session = calloc(1, sizeof *s);
+    bug_on(!s);
+    s->http = h;
+    s->watch = -1;
+    s->count = (unsigned)strtoul(operation_input(op, "count"), NULL, 10);
+    s->seconds = strtoul(operation_input(op, "seconds"), NULL, 10);
+    snprintf(s->filter, sizeof s->filter, "%s", operation_input(op, "filter"));
+    spec_set(&s->spec, i);
+    if (!s->filter[0])
+        filter_ready(s, NULL, "");
+    else if (watch_filter_compile(s->filter, filter_ready, s))
+        refuse(s, "no memory to compile the filter");
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// metric.c - writing metrics as OpenMetrics 1.0 or as Prometheus' text format 0.0.4
+//
+// The two differ in little: OpenMetrics names a counter's family without its "_total", tells units
+// and ends in "# EOF".
+#include "restconf/metric.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const char *type_name(const struct metrics *m)
+{
+    switch (m->type) {
+    case METRIC_COUNTER: return "counter";
+    case METRIC_HISTOGRAM: return "histogram";
+    case METRIC_INFO: return m->openmetrics ? "info" : "gauge";
+    case METRIC_GAUGE: break;
+    }
+    return "gauge";
+}
+
+static const char *suffix_of(enum metric_type type)
+{
+    return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
+}
+
+void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit,
+                   const char *help)
+{
+    m->family = name;
+    m->type = type;
+    const char *suffix = m->openmetrics ? "" : suffix_of(type);
+    text_printf(&m->text, "# TYPE kamuee_%s%s %s\n", name, suffix, type_name(m));
+    if (m->openmetrics && *unit)
+        text_printf(&m->text, "# UNIT kamuee_%s %s\n", name, unit);
+    text_printf(&m->text, "# HELP kamuee_%s%s %s\n", name, suffix, help);
+}
+
+static void escaped(struct text *t, const char *value)
+{
+    for (; *value; value++) {
+        size_t plain = strcspn(value, "\\\"\n");
+
+        text_append(t, value, plain);
+        value += plain;
+        if (!*value)
+            return;
+        text_append(t, *value == '\n' ? "\\n" : *value == '"' ? "\\\"" : "\\\\", 2);
+    }
+}
+
+static void sample(struct metrics *m, const char *suffix, va_list labels)
+{
+    char before = '{';
+    const char *name;
+
+    text_printf(&m->text, "kamuee_%s%s", m->family, suffix);
+    while ((name = va_arg(labels, const char *))) {
+        text_printf(&m->text, "%c%s=\"", before, name);
+        escaped(&m->text, va_arg(labels, const char *));
+        text_append(&m->text, "\"", 1);
+        before = ',';
+    }
+    if (before == ',')
+        text_append(&m->text, "}", 1);
+}
+
+static void number(struct text *t, double value)
+{
+    if (isnan(value))
+        text_printf(t, " NaN\n");
+    else if (isinf(value))
+        text_printf(t, value > 0 ? " +Inf\n" : " -Inf\n");
+    else
+        text_printf(t, " %.15g\n", value);
+}
+
+void metric_u64(struct metrics *m, uint64_t value, ...)
+{
+    va_list labels;
+
+    va_start(labels, value);
+    sample(m, suffix_of(m->type), labels);
+    va_end(labels);
+    text_printf(&m->text, " %" PRIu64 "\n", value);
+}
+
+void metric_real(struct metrics *m, double value, ...)
+{
+    va_list labels;
+
+    va_start(labels, value);
+    sample(m, suffix_of(m->type), labels);
+    va_end(labels);
+    number(&m->text, value);
+}
+
+void metric_part(struct metrics *m, const char *suffix, double value, ...)
+{
+    va_list labels;
+
+    va_start(labels, value);
+    sample(m, suffix, labels);
+    va_end(labels);
+    number(&m->text, value);
+}
+
+void metric_end(struct metrics *m)
+{
+    if (m->openmetrics)
+        text_printf(&m->text, "# EOF\n");
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf.c - the router's management interface: RFC 8040 over a UNIX socket
+//
+//     /restconf                          root: data, operations, yang-library-version
+//     /restconf/data/kamuee:…            configuration (read, edit) and state (read)
+//     /restconf/operations/kamuee:NAME   operations (POST)
+//     /restconf/streams/events           what happens, as server-sent events
+//     /.well-known/host-meta             where all this lies (RFC 6415)
+//     /metrics                           for Prometheus (metrics.c)
+//
+// Everything is JSON as of RFC 7951, errors too (7.1), those that evhttp makes
+// itself included (http_page.c). Who may do what is access.c's.
+#include "restconf/restconf.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/log.h"
+#include "config/acl_gate.h"
+#include "config/config_running.h"
+#include "core/thread.h"
+#include "event/event.h"
+#include "http/http_listen.h"
+#include "http/refuse.h"
+#include "restconf/metrics.h"
+#include "restconf/restconf_priv.h"
+#include "restconf/fields.h"
+#include "restconf/path.h"
+#include "restconf/reply.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+// --- which resource -----------------------------------------------------------------------------
+
+static bool is_read(const char *method)
+{
+    return !strcmp(method, "GET") || !strcmp(method, "HEAD");
+}
+
+static bool is_edit(const char *method)
+{
+    return !strcmp(method, "PUT") || !strcmp(method, "PATCH") || !strcmp(method, "POST") ||
+           !strcmp(method, "DELETE");
+}
+
+static bool known_parameter(void *ctx, const char *name, const char *value)
+{
+    static const char *const known[] = {"content", "depth",    "with-defaults", "prefix", "match",
+                                        "protocol", "type", "fields", "limit", "offset"};
+    const char **unknown = ctx;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(name, known[i]))
+            return true;
+    *unknown = name;
+    return false;
+}
+
+// A list, or what streams one: only there a page can be had.
+static bool has_rows(const struct path *p)
+{
+    const struct segment *g = p->n ? path_last(p) : NULL;
+
+    return g && g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) &&
+           (!g->n_keys || !strcmp(g->schema->name, "routes"));
+}
+
+// What of the answer is wanted; false: an answer has been given.
+static bool read_cut(struct http *h, const struct path *p)
+{
+    const char *fields = http_query(h, "fields"), *limit = http_query(h, "limit"),
+               *offset = http_query(h, "offset");
+    struct text why = {0};
+    struct page page;
+    struct field *f =
+        fields ? fields_parse(fields, p->n ? path_last(p)->schema : NULL, false, &why) : NULL;
+    bool ok = false;
+
+    if (fields && !f)
+        http_refuse(h, 400, "invalid-value",
+                    "%s; expected names such as name;statistics(rx-packets)", text_str(&why));
+    else if (!page_parse(offset, limit, &page))
+        http_refuse(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers",
+                    limit ? limit : "", offset ? offset : "");
+    else if ((limit || offset) && !has_rows(p))
+        http_refuse(h, 400, "invalid-value", "'limit' and 'offset' work only on lists");
+    else
+        ok = true;
+    fields_free(f);
+    text_free(&why);
+    return ok;
+}
+
+// The query of a read; false: an answer has been given.
+static bool read_content(struct http *h, struct content *c)
+{
+    const char *v = http_query(h, "content"), *unknown = NULL;
+    bool ok;
+
+    c->config = !v || !strcmp(v, "all") || !strcmp(v, "config");
+    c->state = !v || !strcmp(v, "all") || !strcmp(v, "nonconfig");
+    c->defaults = http_query(h, "with-defaults");
+    c->depth = restconf_depth(h, &ok);
+    http_each_query(h, known_parameter, &unknown);
+    if (unknown)
+        http_refuse(h, 400, "invalid-value", "unknown query parameter '%s'", unknown);
+    else if (!c->config && !c->state)
+        http_refuse(h, 400, "invalid-value",
+                    "'content' is '%s', expected config, nonconfig or all", v);
+    else if (!ok)
+        http_refuse(h, 400, "invalid-value", "'depth' is '%s', expected 1..65535 or unbounded",
+                    http_query(h, "depth"));
+    else if (c->defaults && strcmp(c->defaults, "report-all") && strcmp(c->defaults, "trim") &&
+             strcmp(c->defaults, "explicit"))
+        http_refuse(h, 400, "invalid-value",
+                    "'with-defaults' is '%s', expected report-all, trim or explicit",
+                    c->defaults);
+    else
+        return true;
+    return false;
+}
+
+static void get_data(struct http *h, const struct path *p)
+{
+    bool state = p->n && !yang_is_config(p->segment[0].schema);
+    struct content c;
+
+    if (!read_content(h, &c) || !read_cut(h, p))
+        return;
+    if (!p->n && c.state)
+        condition_tell(h); // state has changed in any case
+    else if (!state && !condition_read(h))
+        return;
+    if (!p->n)
+        datastore_get(h, &c);
+    else if (state ? !c.state : !c.config)
+        restconf_json(h, 200, json_object()); // nothing of this kind is here
+    else if (state)
+        state_get(h, p);
+    else
+        config_get(h, p, &c);
+}
+
+static bool exists(const struct path *p)
+{
+    const struct lyd_node *n = p->n ? path_find(p, p->n, config_running()) : NULL;
+
+    return !p->n || (n && config_is_explicit(n));
+}
+
+static void options(struct http *h, const char *allow)
+{
+    http_set_header(h, "Allow", allow);
+    http_set_header(h, "Accept-Patch", HTTP_JSON);
+    http_reply(h, 200, NULL, NULL);
+}
+
+bool restconf_query_ok(struct http *h)
+{
+    const char *fields = http_query(h, "fields");
+    struct text why = {0};
+    struct content c;
+    struct page page;
+
+    if (!read_content(h, &c))
+        return false;
+    struct field *f = fields ? fields_parse(fields, NULL, true, &why) : NULL;
+    bool ok = (f || !fields) && page_parse(http_query(h, "offset"), http_query(h, "limit"), &page);
+    if (!ok)
+        http_refuse(h, 400, "invalid-value", "%s",
+                    why.n ? why.s : "'limit' and 'offset' must be numbers");
+    fields_free(f);
+    text_free(&why);
+    return ok;
+}
+
+static void data_resource(struct http *h, const char *text)
+{
+    const char *method = http_method(h);
+    struct text why = {0};
+    struct path p;
+    int r = path_parse(text, &p, &why);
+    bool config = !r && (!p.n || yang_is_config(p.segment[0].schema));
+    const char *allow =
+        config ? "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE" : "GET, HEAD, OPTIONS";
+
+    if (r)
+        http_refuse(h, r == -ENOENT ? 404 : 400, "invalid-value", "%s", text_str(&why));
+    else if (!strcmp(method, "OPTIONS"))
+        options(h, allow);
+    else if (is_read(method))
+        get_data(h, &p);
+    else if (!config || !is_edit(method))
+        http_refuse_method(h, allow);
+    else if (http_may(h, ACCESS_ADMIN) && condition_edit(h, exists(&p)))
+        config_edit(h, &p, method);
+    path_free(&p);
+    text_free(&why);
+}
+
+static void operation_resource(struct http *h, const char *text)
+{
+    const char *method = http_method(h);
+
+    if (!*text && is_read(method))
+        operations_list(h);
+    else if (!strcmp(method, "OPTIONS"))
+        options(h, *text ? "OPTIONS, POST" : "GET, HEAD, OPTIONS");
+    else if (*text && !strcmp(method, "POST"))
+        operation_post(h, text);
+    else
+        http_refuse_method(h, *text ? "OPTIONS, POST" : "GET, HEAD, OPTIONS");
+}
+
+// What follows `root` in the path ("" when nothing does), or NULL when the path lies elsewhere.
+static const char *below(const char *path, const char *root)
+{
+    size_t n = strlen(root);
+
+    if (strncmp(path, root, n) || (path[n] && path[n] != '/'))
+        return NULL;
+    return path + n + (path[n] == '/');
+}
+
+static bool accepts_json(const struct http *h)
+{
+    const char *a = http_header(h, "Accept");
+
+    return !a || !*a || strcasestr(a, "json") || strstr(a, "*/*") || strcasestr(a, "application/*");
+}
+
+static bool sends_json(struct http *h)
+{
+    const char *type = http_header(h, "Content-Type");
+    size_t n;
+
+    http_body(h, &n);
+    return !n || !type || strcasestr(type, "json");
+}
+
+// The resources that answer with something other than JSON.
+static bool stream_resource(struct http *h, const char *path)
+{
+    if (strcmp(path, "/restconf/streams/events"))
+        return false;
+    if (strcmp(http_method(h), "GET"))
+        http_refuse_method(h, "GET");
+    else
+        event_stream(h);
+    return true;
+}
+
+static void metrics_resource(struct http *h)
+{
+    if (is_read(http_method(h)))
+        metrics_get(h);
+    else
+        http_refuse_method(h, "GET, HEAD");
+}
+
+enum access restconf_needs(const char *method, const char *path)
+{
+    const char *operation = below(path, "/restconf/operations");
+
+    if (operation)
+        return operation_needs(operation);
+    return is_edit(method) && below(path, "/restconf/data") ? ACCESS_ADMIN : ACCESS_READ;
+}
+
+static void resource(struct http *h)
+{
+    const char *path = http_path(h), *rest = below(path, "/restconf/data");
+
+    if (rest)
+        data_resource(h, rest);
+    else if ((rest = below(path, "/restconf/operations")))
+        operation_resource(h, rest);
+    else
+        http_refuse(
+            h, 404, "invalid-value",
+            "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
+}
+
+// --- turns --------------------------------------------------------------------------------------
+
+static void has_turn(void *h)
+{
+    if (http_gone(h))
+        http_reply(h, 503, NULL, NULL);
+    else
+        resource(h);
+}
+
+static void has_none(void *h)
+{
+    http_refuse(h, 503, "operation-failed", "kamueed is stopping; nothing was changed");
+}
+
+static bool needs_turn(struct http *h, enum aside_lane *lane)
+{
+    const char *path = http_path(h), *operation = below(path, "/restconf/operations");
+    size_t n;
+
+    http_body(h, &n);
+    if (operation && !strcmp(http_method(h), "POST"))
+        return operation_turn(operation, n, lane);
+    *lane = ASIDE_CHANGE;
+    return is_edit(http_method(h)) && below(path, "/restconf/data");
+}
+
+static void in_turn(struct http *h)
+{
+    enum aside_lane lane;
+
+    if (!needs_turn(h, &lane))
+        resource(h);
+    else if (aside_turn(lane, &(struct turn){has_turn, has_none, h}))
+        http_refuse(h, 429, "resource-denied",
+                    "%u requests %s the configuration wait already; try again", ASIDE_WAITING,
+                    lane == ASIDE_CHANGE ? "to change" : "to read");
+}
+
+void restconf_answer(struct http *h)
+{
+    const char *path = http_path(h), *rest;
+
+    if (strlen(path) > HTTP_PATH_MAX)
+        http_refuse(h, 414, "too-big", "the path is longer than %d bytes", HTTP_PATH_MAX);
+    else if (!http_may_enter(h) || meta_get(h, path) || stream_resource(h, path))
+        return;
+    else if (!strcmp(path, "/metrics"))
+        metrics_resource(h);
+    else if (!accepts_json(h))
+        http_refuse(h, 406, "invalid-value",
+                    "responses are " HTTP_JSON ", but the request accepts only '%s'",
+                    http_header(h, "Accept"));
+    else if (!sends_json(h))
+        http_refuse(h, 415, "invalid-value", "the body is '%s', expected " HTTP_JSON,
+                    http_header(h, "Content-Type"));
+    else if ((rest = below(path, "/restconf/data")) && standard_get(h, rest))
+        return;
+    else
+        in_turn(h);
+}
+
+int restconf_start(const char *socket_path, char *err, size_t err_size)
+{
+    thread_must_be(ROLE_CONTROL);
+    return http_start(socket_path, restconf_answer, err, err_size);
+}
+
+void restconf_stop(void)
+{
+    http_stop();
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_condition.c - requests that depend on the configuration being what the client thinks
+//
+// One tag and one time for the whole configuration (RFC 8040, 3.4.1; RFC 9110,
+// 13): each commit makes a new tag, and so does each start, for a client cannot
+// know what happened meanwhile.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/config_running.h"
+#include "http/refuse.h"
+#include "restconf/restconf_priv.h"
+
+static const char *tag(char buf[48])
+{
+    static unsigned long long start;
+
+    if (!start) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        start = (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000;
+    }
+    snprintf(buf, 48, "\"%llx-%llu\"", start, (unsigned long long)config_version());
+    return buf;
+}
+
+void condition_tell(struct http *h)
+{
+    char buf[64];
+    time_t t = config_changed_at();
+    struct tm tm;
+
+    http_set_header(h, "ETag", tag(buf));
+    strftime(buf, sizeof buf, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&t, &tm));
+    http_set_header(h, "Last-Modified", buf);
+}
+
+// Whether one of the tags of the header is ours; "*" is when there is something.
+static bool matches(const char *header, bool exists)
+{
+    char mine[48];
+    const char *at;
+
+    if (!strcmp(header, "*"))
+        return exists;
+    at = strstr(header, tag(mine));
+    return at && exists;
+}
+
+// 1: changed since, 0: not, -1: the header is not there, or is no date (and so is ignored).
+static int changed_since(const struct http *h, const char *header)
+{
+    const char *v = http_header(h, header);
+    struct tm tm = {0};
+
+    if (!v || !strptime(v, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+        return -1;
+    return config_changed_at() > timegm(&tm);
+}
+
+bool condition_read(struct http *h)
+{
+    const char *none = http_header(h, "If-None-Match");
+    bool same = none ? matches(none, true) : changed_since(h, "If-Modified-Since") == 0;
+
+    condition_tell(h);
+    if (!same)
+        return true;
+    http_reply(h, 304, HTTP_JSON, NULL);
+    return false;
+}
+
+bool condition_edit(struct http *h, bool exists)
+{
+    const char *match = http_header(h, "If-Match"), *none = http_header(h, "If-None-Match");
+    bool fails = match ? !matches(match, exists) : changed_since(h, "If-Unmodified-Since") == 1;
+
+    if (!fails && none)
+        fails = matches(none, exists);
+    if (!fails)
+        return true;
+    condition_tell(h);
+    http_refuse(
+        h, 412, "operation-failed",
+        "the configuration does not meet the request's condition (If-Match, If-None-Match or "
+        "If-Unmodified-Since): read it again");
+    return false;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_edit.c - editing the configuration by RESTCONF
+//
+// Every edit is a transaction on a copy of the running configuration: the body
+// is wrapped into the containers and entries of its path, so that one JSON tree
+// from the root remains, whatever the depth of the resource; that tree is
+// merged (PATCH, POST) or takes the place of what was there (PUT), and the
+// copy is committed like any other candidate (config.c).
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/config.h"
+#include "core/aside.h"
+#include "http/refuse.h"
+#include "restconf/restconf_priv.h"
+#include "restconf/operation.h"
+#include "restconf/path.h"
+#include "yang/config_json.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+// --- the body of an edit ------------------------------------------------------------------------
+
+// The one member of the body: its name without module, and its value.
+static json_t *only_member(json_t *body, const char **name)
+{
+    void *i = json_object_iter(body);
+
+    if (json_object_size(body) != 1)
+        return NULL;
+    const char *key = json_object_iter_key(i), *colon = strchr(key, ':');
+    *name = colon ? colon + 1 : key;
+    return json_object_iter_value(i);
+}
+
+static bool same_key(const json_t *v, const struct lysc_node *leaf, const char *key)
+{
+    json_t *want = path_key_json(leaf, key);
+    bool same = v && json_equal(v, want);
+
+    json_decref(want);
+    return same;
+}
+
+// Whether the entry in the body has the keys of the path; absent ones are filled in, and they come
+// first: what is wrong behind them is told by them.
+static bool match_keys(const struct segment *g, json_t *entry, struct errors *e)
+{
+    const struct lysc_node *k = lysc_node_child(g->schema);
+    json_t *rest = json_copy(entry);
+    bool ok = true;
+
+    json_object_clear(entry);
+    for (unsigned i = 0; ok && i < g->n_keys; i++, k = k->next) {
+        json_t *given = json_object_get(rest, k->name);
+
+        ok = !given || same_key(given, k, g->key[i]);
+        if (ok)
+            json_object_set_new(entry, k->name, path_key_json(k, g->key[i]));
+        else
+            errors_add(e, 0, "'%s' in the body differs from '%s' in the path", k->name, g->key[i]);
+    }
+    json_object_update_missing(entry, rest);
+    json_decref(rest);
+    return ok;
+}
+
+// Value of the target as it stands under its name in the tree: one entry in an array for a list.
+static json_t *target_value(const struct segment *g, json_t *value, struct errors *e)
+{
+    bool many = g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST);
+
+    if (!many || !g->n_keys)
+        return json_incref(value);
+    json_t *entry =
+        json_is_array(value) && json_array_size(value) == 1 ? json_array_get(value, 0) : value;
+    if (json_is_array(entry) || (g->schema->nodetype == LYS_LIST) != json_is_object(entry)) {
+        errors_add(e, 0, "expected one entry of '%s' in the body", g->schema->name);
+        return NULL;
+    }
+    if (g->schema->nodetype == LYS_LIST && !match_keys(g, entry, e))
+        return NULL;
+    if (g->schema->nodetype == LYS_LEAFLIST && !same_key(entry, g->schema, g->key[0])) {
+        errors_add(e, 0, "the value in the body differs from '%s' in the path", g->key[0]);
+        return NULL;
+    }
+    return json_pack("[O]", entry);
+}
+
+static void set_member(json_t *object, const struct lysc_node *s, bool top, json_t *value)
+{
+    char name[80];
+
+    json_object_set_new(object, path_member_name(s, top, name, sizeof name), value);
+}
+
+// Puts the value of segment n-1 into its ancestors: one object from the root.
+static json_t *wrap(const struct path *p, unsigned n, json_t *value)
+{
+    while (n--) {
+        json_t *object = json_object();
+
+        set_member(object, p->segment[n].schema, !n, value);
+        if (!n)
+            return object;
+        const struct segment *g = &p->segment[n - 1];
+        const struct lysc_node *k = lysc_node_child(g->schema);
+        for (unsigned i = 0; i < g->n_keys; i++, k = k->next)
+            json_object_set_new(object, k->name, path_key_json(k, g->key[i]));
+        value = g->schema->nodetype == LYS_LIST ? json_pack("[o]", object) : object;
+    }
+    return value;
+}
+
+static struct lyd_node *parse_tree(json_t *root, struct errors *e)
+{
+    struct lyd_node *tree = NULL;
+    char *s = json_dumps(root, JSON_COMPACT);
+
+    bug_on(!s);
+    config_read_json(&tree, s, e);
+    free(s);
+    return tree;
+}
+
+static json_t *load_body(const char *s, size_t n, struct errors *e)
+{
+    json_error_t why;
+    json_t *body = json_loadb(s, n, JSON_REJECT_DUPLICATES, &why);
+
+    if (!body)
+        errors_add(e, 0, "the body is not JSON: %s in line %d", why.text, why.line);
+    else if (!json_is_object(body)) {
+        errors_add(e, 0, "the body is not a JSON object");
+        json_decref(body);
+        body = NULL;
+    }
+    return body;
+}
+
+// --- edits --------------------------------------------------------------------------------------
+
+static void set_location(struct http *h, const struct path *p)
+{
+    struct text t = {0};
+
+    text_printf(&t, "/restconf/data");
+    for (unsigned i = 0; i < p->n; i++) {
+        text_printf(&t, "/%s%s", i ? "" : "kamuee:", p->segment[i].schema->name);
+        for (unsigned k = 0; k < p->segment[i].n_keys; k++) {
+            text_printf(&t, "%s", k ? "," : "=");
+            for (const char *c = p->segment[i].key[k]; *c; c++)
+                text_printf(&t, strchr("/,%?# ", *c) ? "%%%02X" : "%c", (unsigned char)*c);
+        }
+    }
+    http_set_header(h, "Location", text_str(&t));
+    text_free(&t);
+}
+
+// `created`: where the new resource lies, or NULL.
+static void finish(struct http *h, struct lyd_node *candidate, int code, const struct path *created)
+{
+    struct config_result result = {0};
+    struct errors e = {0};
+    int r = config_commit(candidate, &(struct commit){.by = http_peer(h)}, &result, &e);
+
+    if (r)
+        operation_refuse(h, r, &e);
+    else {
+        if (created)
+            set_location(h, created);
+        condition_tell(h);
+        http_reply(h, code, NULL, NULL);
+    }
+    errors_free(&e);
+    config_result_free(&result);
+}
+
+static void refuse(struct http *h, struct errors *e)
+{
+    http_refuse_all(h, 400, "invalid-value", e);
+    errors_free(e);
+}
+
+// --- the candidate, made aside -------------------------------------------------------------------
+
+struct editing {
+    const char *body; // NULL: what is there goes
+    size_t n;
+    const struct path *path; // of what the body names
+    bool replace;            // what is there; else the body is added
+    const struct lyd_node *running;
+    struct lyd_node *candidate;
+    struct errors e;
+};
+
+// The body as a tree from the root.
+static struct lyd_node *resource_tree(const struct path *p, json_t *body, struct errors *e)
+{
+    struct lyd_node *tree = NULL;
+    json_t *value, *inner, *root;
+    const char *name = "";
+
+    value = only_member(body, &name);
+    if (!value || strcmp(name, path_last(p)->schema->name)) {
+        errors_add(e, 0, "expected one member in the body, 'kamuee:%s'",
+                   path_last(p)->schema->name);
+    } else if ((inner = target_value(path_last(p), value, e))) {
+        root = wrap(p, p->n, inner);
+        tree = parse_tree(root, e);
+        json_decref(root);
+    }
+    return tree;
+}
+
+// The datastore itself: {"ietf-restconf:data": { … }}.
+static struct lyd_node *datastore_tree(json_t *body, struct errors *e)
+{
+    json_t *data = json_object_get(body, "ietf-restconf:data");
+
+    if (json_is_object(data))
+        return parse_tree(data, e);
+    errors_add(e, 0, "expected one member in the body, 'ietf-restconf:data'");
+    return NULL;
+}
+
+static void remove_target(struct lyd_node **tree, const struct path *p)
+{
+    struct lyd_node *n = path_find(p, p->n, *tree);
+
+    if (n)
+        config_delete_node(tree, n);
+}
+
+static void make_candidate(void *arg)
+{
+    struct editing *d = arg;
+    json_t *body = d->body ? load_body(d->body, d->n, &d->e) : NULL;
+    struct lyd_node *tree = NULL;
+
+    if (body)
+        tree = d->path->n ? resource_tree(d->path, body, &d->e) : datastore_tree(body, &d->e);
+    json_decref(body);
+    if (d->e.n) {
+        lyd_free_all(tree);
+    } else if (d->replace && !d->path->n) {
+        d->candidate = tree;
+    } else {
+        d->candidate = config_dup(d->running);
+        if (d->replace)
+            remove_target(&d->candidate, d->path);
+        config_merge(&d->candidate, tree);
+    }
+}
+
+// Commits what the body makes of the configuration, or the configuration without the target.
+// `created`: as above.
+static void edit(struct http *h, const struct path *p, bool replace, bool has_body, int code,
+                 const struct path *created)
+{
+    struct editing d = {.path = p, .replace = replace, .running = config_running()};
+
+    if (has_body)
+        d.body = http_body(h, &d.n);
+    aside(make_candidate, &d);
+    if (d.e.n)
+        refuse(h, &d.e);
+    else
+        finish(h, d.candidate, code, created);
+}
+
+// --- methods -------------------------------------------------------------------------------------
+
+static bool parent_missing(struct http *h, const struct path *p)
+{
+    if (p->n < 2 || path_find(p, p->n - 1, config_running()))
+        return false;
+    http_refuse(h, 409, "data-missing", "the parent of '%s' is not configured",
+                path_last(p)->schema->name);
+    return true;
+}
+
+static void put_or_patch(struct http *h, const struct path *p, bool replace)
+{
+    const struct lyd_node *old = path_find(p, p->n, config_running());
+    bool existed = old && config_is_explicit(old);
+
+    if (parent_missing(h, p))
+        return;
+    if (!replace && !existed && path_last(p)->n_keys)
+        config_not_there(h, p);
+    else
+        edit(h, p, replace, true, replace && !existed ? 201 : 204, replace && !existed ? p : NULL);
+}
+
+static char *key_text(const json_t *v)
+{
+    char *s = json_is_string(v) ? strdup(json_string_value(v)) : json_dumps(v, JSON_ENCODE_ANY);
+
+    bug_on(!s);
+    return s;
+}
+
+// POST: the body's only member is a new child of the path; its keys make the rest of the path. The
+// key texts are the caller's to free.
+static bool child_path(const struct path *p, json_t *body, struct path *child, char *key[PATH_KEYS],
+                       struct errors *e)
+{
+    const char *name = "";
+    json_t *value = only_member(body, &name);
+    const struct lysc_node *s =
+        value ? yang_child(p->n ? path_last(p)->schema : NULL, name, true) : NULL;
+
+    if (!s || p->n == PATH_SEGMENTS) {
+        errors_add(e, 0,
+                   value ? "unknown member '%s' in the body" : "expected one member in the body%s",
+                   name);
+        return false;
+    }
+    *child = *p;
+    struct segment *g = &child->segment[child->n++];
+    *g = (struct segment){.schema = s};
+    json_t *entry = json_is_array(value) ? json_array_get(value, 0) : value;
+    if (s->nodetype == LYS_LEAFLIST)
+        g->key[g->n_keys] = key[0] = key_text(entry), g->n_keys++;
+    for (const struct lysc_node *k = lysc_node_child(s);
+         s->nodetype == LYS_LIST && k && lysc_is_key(k); k = k->next) {
+        if (!json_object_get(entry, k->name)) {
+            errors_add(e, 0, "%s: '%s' is required in the body", s->name, k->name);
+            return false;
+        }
+        g->key[g->n_keys] = key[g->n_keys] = key_text(json_object_get(entry, k->name));
+        g->n_keys++;
+    }
+    return true;
+}
+
+static void post_child(struct http *h, const struct path *child)
+{
+    const struct lyd_node *old = path_find(child, child->n, config_running());
+
+    if (old && config_is_explicit(old))
+        http_refuse(h, 409, "data-exists", "'%s' already exists; use PUT or PATCH to change it",
+                    path_last(child)->schema->name);
+    else
+        edit(h, child, false, true, 201, child);
+}
+
+// What POST makes is named by its body.
+struct naming {
+    const char *body;
+    size_t n;
+    const struct path *path;
+    struct path child;
+    char *key[PATH_KEYS];
+    bool ok;
+    struct errors e;
+};
+
+static void name_child(void *arg)
+{
+    struct naming *d = arg;
+    json_t *body = load_body(d->body, d->n, &d->e);
+
+    d->ok = body && child_path(d->path, body, &d->child, d->key, &d->e);
+    json_decref(body);
+}
+
+static void post(struct http *h, const struct path *p)
+{
+    struct naming d = {.path = p};
+
+    d.body = http_body(h, &d.n);
+    aside(name_child, &d);
+    if (!d.ok)
+        refuse(h, &d.e);
+    else if (p->n && !path_find(p, p->n, config_running()))
+        config_not_there(h, p);
+    else
+        post_child(h, &d.child);
+    for (unsigned i = 0; i < PATH_KEYS; i++)
+        free(d.key[i]);
+}
+
+static void delete_target(struct http *h, const struct path *p)
+{
+    const struct lyd_node *old = path_find(p, p->n, config_running());
+
+    if (!old || !config_is_explicit(old))
+        config_not_there(h, p);
+    else
+        edit(h, p, true, false, 204, NULL);
+}
+
+static bool is_whole_list(const struct path *p)
+{
+    return p->n && path_last(p)->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) &&
+           !path_last(p)->n_keys;
+}
+
+// What an entry is known by stays as long as it (RFC 8040, 4.5 to 4.7).
+static bool is_key(const struct path *p)
+{
+    return p->n && lysc_is_key(path_last(p)->schema);
+}
+
+void config_edit(struct http *h, const struct path *p, const char *method)
+{
+    bool put = !strcmp(method, "PUT"), patch = !strcmp(method, "PATCH");
+
+    if (is_whole_list(p))
+        http_refuse(h, 400, "invalid-value", "'%s' is a list: name an entry, as in %s=KEY",
+                    path_last(p)->schema->name, path_last(p)->schema->name);
+    else if (is_key(p))
+        http_refuse(h, 400, "invalid-value",
+                    "'%s' is the key of its entry; delete the entry and create another",
+                    path_last(p)->schema->name);
+    else if ((put || patch) && !p->n)
+        edit(h, p, put, true, 204, NULL);
+    else if (put || patch)
+        put_or_patch(h, p, put);
+    else if (!strcmp(method, "POST"))
+        post(h, p);
+    else if (p->n)
+        delete_target(h, p);
+    else
+        http_refuse_method(h, "GET, HEAD, OPTIONS, POST, PUT, PATCH");
+}

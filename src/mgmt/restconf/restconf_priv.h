@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_priv.h - what the files of the RESTCONF server share
+//
+//     restconf.c            which resource is meant, methods
+//     restconf_condition.c  ETag and the like
+//     restconf_config.c     reading the configuration
+//     restconf_edit.c       editing it
+//     restconf_state.c      reading state; show/ writes it
+//     restconf_meta.c       what the protocol wants to be told about itself
+//     restconf_operation.c  POST /restconf/operations/kamuee:NAME; operation/ runs it
+//     standard.c            state in the models of the IETF
+//
+// Edits, and operations on the configuration, have a turn (core/aside.h): restconf.c sees to that.
+//
+// Paths and parts of answers are restconf/'s, the event stream event/event.c's.
+#ifndef MGMT_RESTCONF_PRIV_H
+#define MGMT_RESTCONF_PRIV_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/aside.h"
+#include "http/http.h"
+#include "restconf/path.h"
+#include "restconf/restconf.h"
+
+// --- ETag and the like (RFC 8040, 3.4.1) ---
+bool condition_read(struct http *h);
+bool condition_edit(struct http *h, bool exists);
+void condition_tell(struct http *h); // ETag and Last-Modified of what is now
+
+// --- resources ---
+struct content {
+    bool config, state;
+    const char *defaults; // with-defaults, or NULL
+    unsigned depth;       // 0 = all
+};
+void config_get(struct http *h, const struct path *p, const struct content *c);
+// Members of the whole configuration into the open object; `done` is called once, perhaps later.
+struct jwrite;
+void config_read_all(struct http *h, const struct content *c, struct jwrite *out,
+                     void (*done)(void *ctx), void *ctx);
+void config_not_there(struct http *h, const struct path *p); // 404
+void config_edit(struct http *h, const struct path *p, const char *method);
+void state_get(struct http *h, const struct path *p); // first segment is the container state
+void datastore_get(struct http *h, const struct content *c);
+bool meta_get(struct http *h, const char *path); // false: not one of its resources
+void operation_post(struct http *h, const char *name);
+bool operation_turn(const char *name, size_t body_bytes,
+                    enum aside_lane *lane); // whether it has a turn, and in which lane
+void operations_list(struct http *h);
+bool standard_get(struct http *h, const char *path); // feature/ietf.c
+json_t *standard_modules(void);
+enum access
+operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_state.c - reading state: which show_*.c write it, and when they are done
+//
+// Children of `state` are written one after the other into one text; a writer
+// that has to ask rib_manager goes on later, and the next follows. A path that
+// leads further down is served by writing the child (or its one entry) and
+// then cutting the part out. The client may have left, and the server may have
+// stopped, before the last writer is done: the answer lives until then.
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "http/refuse.h"
+#include "restconf/restconf_priv.h"
+#include "restconf/path.h"
+#include "restconf/reply.h"
+#include "restconf/state.h"
+#include "yang/yang.h"
+
+static const struct {
+    const char *name;
+    int (*show)(struct show *s);
+} nodes[] = {
+    {"system", show_system},
+    {"port", show_port},
+    {"port-history", show_port_history},
+    {"lag", show_lag},
+    {"interface", show_interface},
+    {"thread", show_thread},
+    {"drop", show_drop},
+    {"punt", show_punt},
+    {"icmp", show_icmp},
+    {"ledger", show_ledger},
+    {"vr", show_vr},
+    {"neighbor", show_neighbor},
+    {"multicast", show_multicast},
+    {"capture", show_capture},
+    {"nexthop", show_nexthop},
+    {"counted-prefix", show_counted},
+    {"mirror", show_mirror},
+    {"mirror-session", show_mirror_session},
+    {"acl", show_acl},
+    {"acl-redirect", show_acl_redirect},
+    {"address-set", show_address_set},
+    {"journal", show_journal},
+    {"audit", show_audit},
+    {"snmp", show_snmp},
+    {"sflow", show_sflow},
+    {"ipfix", show_ipfix},
+    {"alarm", show_alarm},
+    {"alarm-history", show_alarm_history},
+    {"configuration", show_configuration},
+    {"latency", show_latency},
+};
+#define N_NODES (sizeof nodes / sizeof *nodes)
+
+struct answer {
+    struct show show;
+    struct http *http;
+    unsigned node, last;   // the writer at work, the last one to run
+    bool whole, datastore; // all children; around them the whole datastore
+    bool with_state;
+    char defaults[16];     // of the configuration
+    struct path path;      // with texts of its own
+    char *path_text;
+    char name[80];
+};
+
+// --- finding a part of what was written ---------------------------------------------------------
+
+static bool has_keys(const json_t *entry, const struct segment *g)
+{
+    const struct lysc_node *k = lysc_node_child(g->schema);
+
+    for (unsigned i = 0; i < g->n_keys; i++, k = k->next) {
+        json_t *want = path_key_json(k, g->key[i]);
+        bool same = json_equal(json_object_get(entry, k->name), want);
+
+        json_decref(want);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+// The value a segment names inside `v`; a list entry comes as an array of one. New reference or
+// NULL.
+static json_t *step_into(json_t *v, const struct segment *g, const char *member)
+{
+    json_t *list = json_object_get(v, member), *entry;
+    size_t i;
+
+    if (!g->n_keys || !json_is_array(list))
+        return json_incref(list);
+    json_array_foreach(list, i, entry)
+    {
+        if (g->schema->nodetype == LYS_LIST
+                ? has_keys(entry, g)
+                : json_is_string(entry) && !strcmp(json_string_value(entry), g->key[0]))
+            return json_pack("[O]", entry);
+    }
+    return NULL;
+}
+
+// What path segments from the second on name in `root`, as an RFC 8040 answer; NULL when it is not
+// there.
+static json_t *cut_out(json_t *root, const struct path *p)
+{
+    json_t *at = json_incref(root), *body;
+    char name[80];
+
+    for (unsigned i = 1; at && i < p->n; i++) {
+        snprintf(name, sizeof name, "%s%s", i == 1 ? "kamuee:" : "", p->segment[i].schema->name);
+        json_t *holder = json_is_array(at) ? json_array_get(at, 0) : at;
+        json_t *next = step_into(holder, &p->segment[i], name);
+
+        json_decref(at);
+        at = next;
+    }
+    if (!at)
+        return NULL;
+    body = json_object();
+    snprintf(name, sizeof name, "kamuee:%s", path_last(p)->schema->name);
+    json_object_set_new(body, name, at);
+    return body;
+}
+
+// --- sending ------------------------------------------------------------------------------------
+
+static void answer_free(struct answer *a)
+{
+    text_free(&a->show.text);
+    path_free(&a->path);
+    free(a->path_text);
+    free(a);
+}
+
+static void not_there(struct http *h, const struct path *p)
+{
+    const struct segment *g = path_last(p);
+
+    for (unsigned i = 1; i < p->n && !g->n_keys; i++)
+        if (p->segment[i].n_keys)
+            g = &p->segment[i];
+    if (g->n_keys)
+        http_refuse(h, 404, "invalid-value", "there is no %s '%s'", g->schema->name,
+                    g->key[g->n_keys - 1]);
+    else
+        http_refuse(h, 404, "invalid-value", "'%s' has no value", g->schema->name);
+}
+
+static void send_part(struct answer *a)
+{
+    json_t *root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL), *body;
+
+    bug_on(!root);
+    body = cut_out(root, &a->path);
+    json_decref(root);
+    if (body)
+        restconf_json(a->http, 200, body);
+    else
+        not_there(a->http, &a->path);
+}
+
+static void send_answer(struct answer *a, int result)
+{
+    bool part = a->path.n > 2 || (a->path.n == 2 && path_last(&a->path)->n_keys);
+
+    if (http_gone(a->http)) {
+        http_reply(a->http, 200, NULL, NULL);
+    } else if (result) {
+        http_refuse_busy(a->http, "rib_manager", result);
+    } else if (part) {
+        send_part(a);
+    } else if (restconf_is_cut(a->http)) {
+        json_t *body = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
+
+        bug_on(!body);
+        restconf_json(a->http, 200, body);
+    } else {
+        text_printf(&a->show.text, "\n");
+        http_reply(a->http, 200, HTTP_JSON, &a->show.text);
+    }
+    answer_free(a);
+}
+
+// --- writing ------------------------------------------------------------------------------------
+
+static void run(struct answer *a)
+{
+    for (; a->node <= a->last; a->node++) {
+        if (a->whole)
+            a->show.name = nodes[a->node].name;
+        if (nodes[a->node].show(&a->show) == SHOW_LATER)
+            return;
+    }
+    if (a->whole)
+        jwrite_end(&a->show.out, '}');
+    if (a->datastore)
+        jwrite_end(&a->show.out, '}');
+    jwrite_end(&a->show.out, '}');
+    send_answer(a, 0);
+}
+
+static void writer_done(struct show *s, int result)
+{
+    struct answer *a = (struct answer *)s; // its first member
+
+    if (result) {
+        send_answer(a, result);
+        return;
+    }
+    a->node++;
+    run(a);
+}
+
+static struct answer *answer_new(struct http *h)
+{
+    struct answer *a = calloc(1, sizeof *a);
+
+    bug_on(!a);
+    a->http = h;
+    a->show.done = writer_done;
+    a->show.out.t = &a->show.text;
+    jwrite_begin(&a->show.out, NULL, '{');
+    return a;
+}
+
+static void show_whole(struct answer *a)
+{
+    a->whole = true;
+    a->last = N_NODES - 1;
+    jwrite_begin(&a->show.out, "kamuee:state", '{');
+    run(a);
+}
+
+static void show_child(struct answer *a, const struct segment *g)
+{
+    snprintf(a->name, sizeof a->name, "kamuee:%s", g->schema->name);
+    a->show.name = a->name;
+    for (unsigned i = 0; i < g->n_keys; i++)
+        a->show.key[i] = g->key[i];
+    for (a->node = 0; strcmp(nodes[a->node].name, g->schema->name);)
+        a->node++;
+    a->last = a->node;
+    run(a);
+}
+
+static void show_routes(struct http *h, const struct path *p)
+{
+    const struct segment *g = &p->segment[1];
+
+    if (g->n_keys != 2 || p->n > 2)
+        http_refuse(h, 400, "invalid-value",
+                    "expected only a virtual router and a family, as in routes=default,ipv4");
+    else
+        route_stream(h, g->key[0], g->key[1]);
+}
+
+void state_get(struct http *h, const struct path *p)
+{
+    struct text why = {0};
+
+    if (p->n > 1 && !strcmp(p->segment[1].schema->name, "routes")) {
+        show_routes(h, p);
+        return;
+    }
+    struct answer *a = answer_new(h);
+    // The path's texts die with the request's handler; the answer may come later.
+    a->path_text = strdup(strstr(http_path(h), "/data/") + 6);
+    bug_on(!a->path_text || path_parse(a->path_text, &a->path, &why));
+    if (a->path.n == 1)
+        show_whole(a);
+    else
+        show_child(a, &a->path.segment[1]);
+}
+
+static void config_written(void *ctx)
+{
+    struct answer *a = ctx;
+
+    if (a->with_state) {
+        show_whole(a);
+        return;
+    }
+    jwrite_end(&a->show.out, '}');
+    jwrite_end(&a->show.out, '}');
+    send_answer(a, 0);
+}
+
+// Everything: configuration and state.
+void datastore_get(struct http *h, const struct content *c)
+{
+    struct answer *a = answer_new(h);
+
+    jwrite_begin(&a->show.out, "ietf-restconf:data", '{');
+    a->datastore = true;
+    a->with_state = c->state;
+    snprintf(a->defaults, sizeof a->defaults, "%s", c->defaults ? c->defaults : "explicit");
+    const struct content all = {.defaults = a->defaults, .depth = c->depth};
+    if (c->config)
+        config_read_all(h, &all, &a->show.out, config_written, a);
+    else
+        config_written(a);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mgmt.c - configuration, state pages and the RESTCONF server, as main/ sees them
+//
+//     mgmt_load   schema and file are read and checked; nothing is touched, DPDK does not run yet
+//     mgmt_start  the checked configuration is applied, then the socket opens
+//     mgmt_reload the file again, as one transaction
+#include "server/mgmt.h"
+
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "alarm/alarm.h"
+#include "alarm/alarm_watch.h"
+#include "base/log.h"
+#include "base/work.h"
+#include "config/acl_gate.h"
+#include "config/candidate.h"
+#include "config/config.h"
+#include "config/config_confirm.h"
+#include "config/config_edit.h"
+#include "core/aside.h"
+#include "core/thread.h"
+#include "event/event.h"
+#include "http/api.h"
+#include "http/http.h"
+#include "http/listen.h"
+#include "restconf/metrics.h"
+#include "feature/acl_tell.h"
+#include "feature/event_source.h"
+#include "restconf/restconf.h"
+#include "feature/web.h"
+#include "restconf/operation.h"
+#include "port/thread_manager.h"
+#include "rib/rib_manager.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+#define READ_BYTE_NS 1000 // reading and checking a configuration of many rules, about
+
+static struct lyd_node *loaded; // between mgmt_load and mgmt_start
+static struct model *loaded_model;
+static struct text source;      // the file it came from
+
+// As many errors as fit, whole lines.
+static void tell(struct errors *e, const char *file, char *err, size_t err_size)
+{
+    struct text t = {0};
+
+    errors_text(e, file, &t);
+    if (t.n >= err_size && err_size > 8) {
+        size_t n = err_size - 8;
+
+        while (n && t.s[n] != '\n')
+            n--;
+        if (n)
+            memcpy(t.s + n, "\n…", sizeof "\n…");
+    }
+    snprintf(err, err_size, "%s", text_str(&t));
+    text_free(&t);
+    errors_free(e);
+}
+
+// What a commit of earlier leads to can be left aside.
+static void tell_start(struct errors *e, char *err, size_t err_size)
+{
+    if (strcmp(text_str(&source), config_file()))
+        errors_add(e, 0,
+                   "this is the last commit; to start with %s instead, change that file or use "
+                   "--from-file",
+                   config_file());
+    tell(e, text_str(&source), err, err_size);
+}
+
+static void note_start(const struct model *m, struct mgmt_start *start)
+{
+    start->memory_mib = m->settings.memory_mib;
+    start->no_huge = m->settings.no_huge;
+    start->log_level = m->settings.log_level;
+}
+
+int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size)
+{
+    struct errors e = {0};
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    r = yang_load(err, err_size);
+    if (r)
+        return r;
+    config_init(files->config, files->state_dir);
+    text_clear(&source);
+    struct work w;
+    struct stat file = {0};
+    stat(config_file(), &file);
+    work_begin(&w, (uint64_t)file.st_size * READ_BYTE_NS, "config: reading: file=%s bytes=%lld",
+               LOG_VALUE(config_file()), (long long)file.st_size);
+    r = config_read_start(files->may_be_missing, files->file_only, &loaded, &e, &source);
+    if (!r) {
+        loaded_model = config_model_of(&loaded, &e);
+        note_start(loaded_model, start);
+        r = e.n ? -EINVAL : 0;
+    }
+    work_end(&w, "config: read: file=%s", LOG_VALUE(text_str(&source)));
+    if (r)
+        tell_start(&e, err, err_size);
+    return r;
+}
+
+// What the empty configuration says, which nobody would tell the managers otherwise: a change tells
+// them only what differs from it.
+static void apply_defaults(void)
+{
+    const struct model_settings *s = &config_model()->settings;
+
+    thread_manager_set_idle(s->idle);
+    rib_manager_set_receive_buffer(s->receive_buffer);
+    rib_manager_set_audit_interval(s->audit_interval_s);
+    if (rib_manager_set_journal(s->journal_mib))
+        log_warning("mgmt: no memory for the journal of routes: mib=%u", s->journal_mib);
+}
+
+// Who answers on which listener; the configuration says which of them open.
+static void serve(void)
+{
+    api_init(restconf_answer);
+    http_ask_role(restconf_needs);
+    listen_serve(LISTEN_METRICS, &(struct listen_server){.answer = metrics_answer});
+    listen_serve(LISTEN_WEB, &(struct listen_server){
+                                 .start = web_start, .stop = web_stop, .answer = web_answer});
+    event_init(&(struct event_sources){.start = event_source_start, .stop = event_source_stop});
+}
+
+int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size)
+{
+    struct errors e = {0};
+    struct text path = {0};
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    r = http_init(loop); // the configuration may name listeners
+    r = r ? r : aside_start(loop);
+    if (r) {
+        snprintf(err, err_size, "no memory or thread for the RESTCONF server: %s", strerror(-r));
+        return r;
+    }
+    serve();
+    alarm_init();
+    apply_defaults();
+    enum log_level level = log_get_level(); // main has set it, perhaps by its command line
+    confirm_init(loop);
+    r = config_start(loaded, loaded_model, &e);
+    loaded = NULL;
+    loaded_model = NULL;
+    log_set_level(level);
+    if (r) {
+        tell_start(&e, err, err_size);
+        return r;
+    }
+    text_printf(&path, "%s/kamuee.sock", run_dir);
+    r = restconf_start(text_str(&path), err, err_size);
+    text_free(&path);
+    if (r)
+        return r;
+    if (!config_model()->port.n)
+        log_notice("mgmt: no ports are configured, so nothing is forwarded; for example: kamuee "
+                   "set port p0 kernel-interface eth1");
+    alarm_watch_start(loop);
+    acl_tell_start();
+    return 0;
+}
+
+void mgmt_wait(void (*again)(void *ctx))
+{
+    acl_gate_wait(again, NULL);
+}
+
+static void files_read(void *ctx, int result, const char *why)
+{
+    if (result)
+        log_error(
+            "config: files of access lists and address sets not reloaded, keeping the old ones: %s",
+            why);
+}
+
+int mgmt_reload(char *err, size_t err_size)
+{
+    struct config_result result = {0};
+    struct errors e = {0};
+    struct lyd_node *candidate = NULL;
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    r = config_edited(NULL, &(struct config_edit){.file = true}, &candidate, &e);
+    if (!r)
+        r = config_commit(candidate, &(struct commit){.by = config_file(), .comment = "reload"},
+                          &result, &e);
+    for (unsigned i = 0; i < result.notes.n; i++)
+        log_notice("config: %s", result.notes.item[i].sentence);
+    config_result_free(&result);
+    if (r)
+        tell(&e, config_file(), err, err_size);
+    else
+        r = api_renew(err, err_size);
+    if (!r)
+        acl_reload(&(struct acl_reload){.set = "", .list = "", .done = files_read});
+    return r;
+}
+
+void mgmt_stop(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    aside_stop();
+    restconf_stop();
+    listen_fini();
+    alarm_watch_stop();
+    acl_tell_stop();
+    alarm_fini();
+    api_fini();
+    http_fini();
+    lyd_free_all(loaded);
+    model_free(loaded_model);
+    loaded = NULL;
+    loaded_model = NULL;
+    text_free(&source);
+    candidates_end();
+    config_fini();
+    yang_unload();
+}
+
+void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p))
+{
+    operation_set_explain(fn);
+}

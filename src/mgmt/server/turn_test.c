@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// turn_test.c - requests that take long, as clients see them: others are answered, edits follow
+// each other, a client may leave
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config/config_running.h"
+#include "core/aside.h"
+#include "http/http_peer.h"
+#include "server/mgmt.h"
+#include "server/test_server.h"
+#include "yang/config_tree.h"
+
+#define CONFIGURE "/restconf/operations/kamuee:configure"
+#define CONFIGURATION "/restconf/operations/kamuee:configuration"
+#define MTU "/restconf/data/kamuee:port=p0/mtu"
+#define RULES 12000 // as many as fit into an answer that client_read() reads
+
+static struct text long_body; // of `configure`: rules, and what is to be seen of it afterwards
+
+static int make_body(void **state)
+{
+    text_printf(&long_body, "{\"kamuee:input\":{\"text\":\"set port p0 mtu 1444\\n");
+    for (unsigned i = 0; i < RULES; i++)
+        text_printf(&long_body,
+                    "set acl long rule %u permit tcp from 10.0.0.0/24 to any port %u\\n", i + 1,
+                    i + 1);
+    text_printf(&long_body, "\"}}");
+    return server_set_up(state);
+}
+
+static int drop_body(void **state)
+{
+    text_free(&long_body);
+    return server_tear_down(state);
+}
+
+// The connection on which a request is under way.
+static int begin(const char *method, const char *target, const char *body)
+{
+    struct text t = {0};
+    int fd = client_connect(sock);
+
+    text_printf(&t,
+                "%s %s HTTP/1.1\r\nHost: k\r\nContent-Type: application/json\r\nContent-Length: "
+                "%zu\r\n\r\n",
+                method, target, strlen(body));
+    text_append(&t, body, strlen(body));
+    client_send(loop, fd, t.s, t.n);
+    text_free(&t);
+    return fd;
+}
+
+static int answer_of(int fd)
+{
+    assert_true(client_read(loop, fd, &reply));
+    close(fd);
+    return reply.status;
+}
+
+static void assert_nothing_from(int fd)
+{
+    char byte;
+
+    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK), -1);
+    assert_int_equal(errno, EAGAIN);
+}
+
+// --- tests --------------------------------------------------------------------------------------
+
+static void others_are_answered_meanwhile(void **state)
+{
+    int change = begin("POST", CONFIGURE, text_str(&long_body));
+
+    assert_int_equal(ask("GET", MTU, NULL), 200);
+    assert_string_equal(reply.body.s, "{\"kamuee:mtu\":9000}\n");
+    assert_int_equal(ask("POST", CONFIGURATION, NULL), 200); // in the other lane
+    assert_has(reply.body.s, "set port p0 mtu 9000");
+    assert_int_equal(ask("GET", "/restconf/data", NULL), 200);
+    assert_nothing_from(change);
+    assert_int_equal(answer_of(change), 200);
+    assert_has(running_text(), "set port p0 mtu 1444");
+}
+
+static void edits_follow_each_other(void **state)
+{
+    int first = begin("POST", CONFIGURE, text_str(&long_body));
+    int second = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
+
+    assert_int_equal(ask("GET", MTU, NULL), 200);
+    assert_string_equal(reply.body.s, "{\"kamuee:mtu\":9000}\n");
+    assert_nothing_from(second);
+    assert_int_equal(answer_of(second), 204);
+    assert_int_equal(answer_of(first), 200); // it is there already, or waits for its access list
+    assert_int_equal(ask("GET", MTU, NULL), 200);
+}
+
+static void too_many_edits_are_refused(void **state)
+{
+    int fd[ASIDE_WAITING + 2], refused = 0;
+
+    fd[0] = begin("POST", CONFIGURE, text_str(&long_body));
+    for (unsigned i = 1; i < ASIDE_WAITING + 2; i++)
+        fd[i] = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
+    for (unsigned i = 0; i < ASIDE_WAITING + 2; i++) {
+        int status = answer_of(fd[i]);
+
+        if (status == 429 && ++refused)
+            assert_has(reply.body.s,
+                       "64 requests to change the configuration wait already; try again");
+        else
+            assert_int_equal(status, i ? 204 : 200);
+    }
+    assert_int_equal(refused, 1);
+}
+
+static void who_leaves_is_not_waited_for(void **state)
+{
+    close(begin("POST", CONFIGURE, text_str(&long_body)));
+    close(begin("POST", CONFIGURATION, "{}"));
+    for (unsigned i = 0; i < 10000 && !strstr(running_text(), "set port p0 mtu 1444"); i++)
+        usleep(1000);
+    assert_has(running_text(), "set acl long rule 12000 ");
+}
+
+// More connections than a peer may have, so that the idle ones are looked for, while one has left a
+// request behind.
+static void connections_are_counted_when_a_client_has_left(void **state)
+{
+    int fd[PEER_LIVE_LOCAL + 4];
+
+    close(begin("POST", CONFIGURE, text_str(&long_body)));
+    for (unsigned i = 0; i < PEER_LIVE_LOCAL + 4; i++) {
+        fd[i] = client_connect(sock);
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+    }
+    assert_int_equal(ask("GET", MTU, NULL), 200);
+    for (unsigned i = 0; i < PEER_LIVE_LOCAL + 4; i++)
+        close(fd[i]);
+}
+
+static void stopping_ends_what_is_under_way(void **state)
+{
+    int under_way = begin("POST", CONFIGURE, text_str(&long_body)),
+        waits = begin("PUT", MTU, "{\"kamuee:mtu\":1555}");
+    int reads = begin("POST", CONFIGURATION, "{}");
+
+    assert_nothing_from(under_way);
+    aside_stop();
+    for (unsigned i = 0; i < 100; i++)
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+    assert_int_equal(answer_of(waits), 503);
+    assert_has(reply.body.s, "kamueed is stopping; nothing was changed");
+    assert_int_equal(answer_of(reads), 200);
+    close(under_way); // waits for its access list, for ever: mgmt_stop() comes
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served(others_are_answered_meanwhile),
+        served(edits_follow_each_other),
+        served(too_many_edits_are_refused),
+        served(who_leaves_is_not_waited_for),
+        served(connections_are_counted_when_a_client_has_left),
+        served(stopping_ends_what_is_under_way),
+    };
+    return cmocka_run_group_tests(tests, make_body, drop_body);
+}
