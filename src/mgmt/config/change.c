@@ -1,72 +1,73 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// apply.c - from one model to another through the managers: all or nothing
-//
-// The difference of two models becomes a list of steps (apply_step.h), which each area says in its
-// apply_X.c. The order (apply_plan) is the one in which nothing is ever used after it went or
-// before it came: access lists come or change; multicast routes and counted prefixes go, queues
-// leave threads, vports go, interfaces leave virtual routers that go, ports go, virtual routers go;
-// then all of it comes in the opposite order. A thing that cannot be changed in place (a vport's
-// VLAN, a virtual router's namespace) goes and comes.
-//
-// Between two steps others are served (aside_pause): they see what is so far, and change nothing of
-// it.
-#include "apply/apply.h"
-
+// change.c - from one model to another through the managers: all or nothing
+#include "config/change.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "apply/apply_acl.h"
-#include "apply/apply_api.h"
-#include "apply/apply_counted.h"
-#include "apply/apply_export.h"
-#include "apply/apply_interface.h"
-#include "apply/apply_listen.h"
-#include "apply/apply_mirror.h"
-#include "apply/apply_multicast.h"
-#include "apply/apply_settings.h"
-#include "apply/apply_thread.h"
-#include "apply/apply_vr.h"
 #include "base/log.h"
 #include "base/work.h"
+#include "config/feature_config.h"
 #include "core/aside.h"
 #include "core/thread.h"
-#include "port/iface_manager.h"
 
-void apply_plan(struct plan_steps *p, const struct model *from, const struct model *to)
+void step_add(struct change *c, const struct step_kind *kind, const char *name, const void *from,
+              const void *to, unsigned line)
 {
-    *p = (struct plan_steps){.from = from, .to = to};
-    plan_threads_begin(p);
-    plan_settings(p);
-    plan_acls(p);
-
-    plan_multicast_going(p);
-    plan_counted_going(p);
-    plan_mirrors_going(p);
-    plan_threads_going(p);
-    plan_interfaces_going(p);
-    plan_vrs_going(p);
-
-    plan_engines(p);
-    plan_vrs_coming(p);
-    plan_interfaces_coming(p);
-    plan_threads_coming(p);
-    plan_mirrors_coming(p);
-    plan_multicast_coming(p);
-    plan_counted_coming(p);
-    plan_listens(p);
-    plan_export(p);
-    plan_api(p); // last: who closes his own listener still gets an answer
+    *vec_push(&c->step) =
+        (struct step){.kind = kind, .name = name, .from = from, .to = to, .line = line};
 }
 
-void apply_plan_free(struct plan_steps *p)
+void step_add_value(struct change *c, const struct step_kind *kind, const void *from,
+                    const void *to, size_t size)
 {
-    vec_free(&p->step);
-    plan_threads_end(p);
+    if (memcmp(from, to, size))
+        step_add(c, kind, "", from, to, 0);
 }
 
-static void blame(const struct step *s, const char *sentence, struct errors *e)
+const char *step_subject(const struct step *s, char *buf, size_t n)
+{
+    snprintf(buf, n, "%s%s%s", s->kind->what, s->name[0] ? " " : "", s->name);
+    return buf;
+}
+
+static void plan_feature(struct change *c, const struct feature_config *f, enum phase phase)
+{
+    for (const struct feature_phase *p = f->phases; p && p->plan; p++)
+        if (p->phase == phase)
+            p->plan(c);
+}
+
+void change_plan(struct change *c, const struct model *from, const struct model *to)
+{
+    *c = (struct change){.from = from, .to = to};
+    for (enum phase phase = 0; phase < PHASE_N; phase++)
+        for (unsigned i = 0; i < FEATURE_N; i++)
+            if (features[i]->config)
+                plan_feature(c, features[i]->config, phase);
+}
+
+void change_free(struct change *c)
+{
+    vec_foreach (&c->kept, k)
+        free(*k);
+    vec_free(&c->kept);
+    vec_free(&c->step);
+}
+
+static int apply_step(const struct step *s, char *err, size_t n)
+{
+    return s->kind->run(s, s->from, s->to, err, n);
+}
+
+static int revert_step(const struct step *s, char *err, size_t n)
+{
+    return s->kind->run(s, s->to, s->from, err, n);
+}
+
+static void blame_step(const struct step *s, const char *sentence, struct errors *e)
 {
     char subject[64];
 
@@ -77,46 +78,51 @@ static void blame(const struct step *s, const char *sentence, struct errors *e)
         errors_add(e, s->line, "%s: %s", subject, *sentence ? sentence : "refused");
 }
 
-static void undo(const struct plan_steps *p, size_t done)
+static void revert_steps(const struct change *c, size_t done)
 {
     char err[256] = "", subject[64];
 
     while (done--) {
         aside_pause();
-        if (!step_run(&p->step.item[done], false, err, sizeof err))
-            continue;
-        log_error("config: not undone: what=\"%s\" error=\"%s\"",
-                  step_subject(&p->step.item[done], subject, sizeof subject), err);
+        if (revert_step(&c->step.item[done], err, sizeof err))
+            log_error("config: not undone: what=\"%s\" error=\"%s\"",
+                      step_subject(&c->step.item[done], subject, sizeof subject), err);
     }
 }
 
-int apply_change(const struct model *from, const struct model *to, struct errors *e)
+static int apply_steps(const struct change *c, struct errors *e)
 {
-    struct plan_steps p;
     struct work w = {0};
-    int r = 0;
 
-    thread_must_be(ROLE_CONTROL);
-    apply_plan(&p, from, to);
-    for (size_t i = 0; i < p.step.n && !r; i++) {
+    for (size_t i = 0; i < c->step.n; i++) {
         char err[256] = "";
 
-        work_at(&w, i + 1, p.step.n);
-        aside_pause(); // not behind the last one, which may close the listener that the answer goes
-                       // to
+        work_at(&w, i + 1, c->step.n);
+        aside_pause(); // not after the last one, which may close the listener of the answer
         if (aside_stopped()) {
             errors_add(e, 0, "kamueed is stopping: the change was not completed");
-            r = -ECANCELED; // nothing is undone, since all of it ends
-            break;
+            return -ECANCELED; // nothing is undone, since all of it ends
         }
-        r = step_run(&p.step.item[i], true, err, sizeof err);
+        int r = apply_step(&c->step.item[i], err, sizeof err);
         if (r) {
-            blame(&p.step.item[i], err, e);
-            undo(&p, i);
+            blame_step(&c->step.item[i], err, e);
+            revert_steps(c, i);
+            return r;
         }
     }
-    iface_manager_settle();
-    plan_acls_end(&p, !r);
-    apply_plan_free(&p);
+    return 0;
+}
+
+int change_make(const struct model *from, const struct model *to, struct errors *e)
+{
+    struct change c;
+
+    thread_must_be(ROLE_CONTROL);
+    change_plan(&c, from, to);
+    int r = apply_steps(&c, e);
+    for (unsigned i = 0; i < FEATURE_N; i++)
+        if (features[i]->config && features[i]->config->finish)
+            features[i]->config->finish(from, to, !r);
+    change_free(&c);
     return r;
 }

@@ -1,54 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// apply_step.h - a step from one model to another, and the plan they make
+// change.h - from one model to another through the managers: all or nothing
 //
-// A step is a thing of some kind with its state before and after, NULL where it is absent:
+// The difference of two models is a list of steps. A step is a thing of some kind with its state
+// before and after, NULL where it is absent:
 //
 //     (port, NULL, p)   attach p        (port, p, NULL)   detach p
 //     (port, p, p')     change p        backwards: the same with the two swapped
 //
-// so that to undo is to run the steps done so far backwards with before and
-// after swapped: there is no second description that could differ from the first.
-// Each area has its kinds and says what differs in its apply_X.c. Control role.
-#ifndef APPLY_APPLY_STEP_H
-#define APPLY_APPLY_STEP_H
+// so that to undo is to run the steps done so far backwards with before and after swapped: there is
+// no second description that could differ from the first. Each feature says what differs of its
+// part, in the phases of feature_config.h. Control role.
+#ifndef CONFIG_CHANGE_H
+#define CONFIG_CHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/errors.h"
 #include "base/vec.h"
-#include "model/model.h"
+#include "config/model.h"
 
 struct step;
 
 struct step_kind {
-    const char *what; // "port": with the name, whom a manager's sentence is about
+    const char *what; // "port": with the name, what a manager's sentence is about
     // Gets the thing from one state to the other, one of which may be NULL. 0 or -errno with a
-    // sentence.
+    // sentence. A step that fails has changed nothing.
     int (*run)(const struct step *s, const void *from, const void *to, char *err, size_t n);
 };
 
 struct step {
     const struct step_kind *kind;
-    const void *from,
-        *to; // what they are is the kind's to know; they live as long as the two models
+    const void *from, *to; // what they are the kind knows; they live as long as the change
     const char *name;      // of the thing; "" when there is only one
     unsigned line;
 };
 
-struct assignments {
-    struct thread_assignment *item;
-    size_t n;
-};
-
-struct plan_steps {
+struct change {
     const struct model *from, *to;
     VEC(struct step) step;
-    struct assignments before, between, after; // apply_thread.c
+    VEC(void *) kept; // freed with it
 };
 
-void step_add(struct plan_steps *p, const struct step_kind *kind, const char *name,
-              const void *from, const void *to, unsigned line);
-int step_run(const struct step *s, bool forward, char *err, size_t n);
+// The steps from one model to the other, in order. change_free() whether they were made or not.
+void change_plan(struct change *c, const struct model *from, const struct model *to);
+void change_free(struct change *c);
+
+// Carries out what differs. 0; or -errno with the manager's sentence and its line added to `e`, and
+// what had been done undone. Between two steps others are served (aside_pause): they see what is so
+// far, and change nothing of it.
+int change_make(const struct model *from, const struct model *to, struct errors *e);
+
+// --- for features ---
+void step_add(struct change *c, const struct step_kind *kind, const char *name, const void *from,
+              const void *to, unsigned line);
+// A step of a value that there is once, if its bytes differ.
+void step_add_value(struct change *c, const struct step_kind *kind, const void *from,
+                    const void *to, size_t size);
 const char *step_subject(const struct step *s, char *buf, size_t n); // "port p0"; returns buf
 
 #endif

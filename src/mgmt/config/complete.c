@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "config/complete_source.h"
 #include "config/config.h"
+#include "config/feature_config.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -177,6 +177,18 @@ static bool is_there(const struct completion *c, const struct lysc_node *s)
     return v.n;
 }
 
+// Live names of a source (extension k:complete).
+static void each_name(const char *source, name_fn *fn, void *ctx)
+{
+    for (unsigned i = 0; i < FEATURE_N; i++) {
+        const struct feature_config *f = features[i]->config;
+
+        for (const struct feature_names *n = f ? f->names : NULL; n && n->source; n++)
+            if (!strcmp(source, n->source))
+                n->each(fn, ctx);
+    }
+}
+
 // Values of leaves without keywords. False: one of them must come first.
 static bool offer_values_alone(struct completion *c, const struct lysc_node *place)
 {
@@ -187,7 +199,7 @@ static bool offer_values_alone(struct completion *c, const struct lysc_node *pla
             continue;
         yang_each_word(yang_type(s), offer, c);
         if (source)
-            complete_source(source, offer, c);
+            each_name(source, offer, c);
         if (s->flags & LYS_MAND_TRUE)
             return false;
     }
@@ -255,7 +267,7 @@ static void offer_values(struct completion *c)
     if (list)
         offer_entries(c, list, c->tree);
     if (source)
-        complete_source(source, offer, c);
+        each_name(source, offer, c);
 }
 
 static int compare_candidates(const void *a, const void *b)

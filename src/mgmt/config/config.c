@@ -23,18 +23,18 @@
 
 #include "base/log.h"
 #include "base/work.h"
-#include "config/acl_gate.h"
+#include "config/commit_wait.h"
 #include "config/config_confirm.h"
-#include "config/machine.h"
+#include "config/feature_config.h"
+#include "config/host.h"
 #include "config/revision.h"
 #include "core/aside.h"
 #include "core/thread.h"
 #include "event/event.h"
-#include "port/vr_manager.h"
 #include "yang/config_effect.h"
 #include "yang/config_tree.h"
 
-// A candidate that has been looked at and waits for its access lists.
+// A candidate that has been looked at and waits until its features are ready.
 static struct {
     struct snapshot *s; // NULL: none does
     char *made_from;
@@ -55,7 +55,7 @@ void config_init(const char *file, const char *state_dir)
     thread_must_be(ROLE_CONTROL);
     config_file_init(file);
     config_running_init();
-    acl_gate_when_empty(drop_kept);
+    commit_wait_when_empty(drop_kept);
     revision_open(state_dir);
 }
 
@@ -220,17 +220,14 @@ static void note_file_changed(struct errors *notes)
                    config_file());
 }
 
-// The model has the lines of each access list.
-static bool print_acl(void *ctx, const struct lyd_node *entry, struct text *t)
+// The model may have the lines of an entry, which is quicker than to print it.
+static bool print_entry(void *ctx, const struct lyd_node *entry, struct text *t)
 {
-    const struct model *m = ctx;
-    const struct acl_wanted_list *l = NULL;
-
-    if (!lyd_parent(entry) && !strcmp(entry->schema->name, "acl"))
-        l = acl_wanted_list_find(m->acl, lyd_get_value(lyd_child(entry)));
-    if (l)
-        text_append(t, l->text.s, l->text.n);
-    return l;
+    for (unsigned i = 0; i < FEATURE_N; i++)
+        if (features[i]->config && features[i]->config->print &&
+            features[i]->config->print(ctx, entry, t))
+            return true;
+    return false;
 }
 
 struct writing {
@@ -247,7 +244,7 @@ static void write_revision(void *arg)
     struct text t = {0};
 
     w->new->file_digest = config_file_digest();
-    config_print_with(w->s->tree, &(struct config_lines){print_acl, w->s->model}, &t);
+    config_print_with(w->s->tree, &(struct config_lines){print_entry, w->s->model}, &t);
     w->result = revision_prepare(w->new, &t, w->err, w->err_size);
     text_free(&t);
 }
@@ -313,21 +310,18 @@ static void tell_change(const struct config_result *result, const struct commit 
                             "comment", comment, "change", lines));
 }
 
-// A virtual router that is to follow a table in which Linux makes no routes of interfaces.
-static void note_vrfs(const struct model *from, const struct model *to, struct errors *notes)
+static void check_host(const struct model *from, const struct model *to, struct errors *e)
 {
-    vec_foreach (&to->vr, v) {
-        const struct model_vr *old = model_find_vr(from, v->name);
-        bool is_new = !old || old->table != v->table || strcmp(old->netns, v->netns);
+    for (unsigned i = 0; i < FEATURE_N; i++)
+        if (features[i]->config && features[i]->config->check_host)
+            features[i]->config->check_host(from, to, e);
+}
 
-        if (is_new && !vr_manager_has_vrf(v->netns, v->table))
-            errors_add(
-                notes, 0,
-                "vr %s: no VRF device has table %u, so connected routes of its interfaces stay in "
-                "Linux's main table and "
-                "packets to those hosts are rejected; create one: ip link add %s type vrf table %u",
-                v->name, v->table, v->name, v->table);
-    }
+static void note_change(const struct model *from, const struct model *to, struct errors *notes)
+{
+    for (unsigned i = 0; i < FEATURE_N; i++)
+        if (features[i]->config && features[i]->config->note)
+            features[i]->config->note(from, to, notes);
 }
 
 // A commit of nothing: what waits is confirmed.
@@ -365,8 +359,8 @@ static void keep(struct snapshot *s, const struct commit *how, struct config_res
 // What the machine and others say, which may be different a moment later.
 static int is_possible(const struct snapshot *s, const struct commit *how, struct errors *e)
 {
-    if (!e->n)
-        machine_check(config_model(), s->model, e);
+    if (!e->n && host_is_known())
+        check_host(config_model(), s->model, e);
     return e->n ? -EINVAL : look_at_waiting(how, e);
 }
 
@@ -374,14 +368,14 @@ static int is_possible(const struct snapshot *s, const struct commit *how, struc
 static int finish(struct snapshot *s, const struct commit *how, struct config_result *result,
                   struct errors *e)
 {
-    int r = acl_gate(config_model(), s->model, e);
+    int r = commit_prepare(config_model(), s->model, e);
 
     if (r == -EINPROGRESS) {
         keep(s, how, result);
         return r;
     }
     if (!r && how->check_only)
-        acl_gate_leave();
+        commit_abandon();
     if (!r && !how->check_only && !result->n_changes)
         r = confirm_by_commit(how, result, e);
     if (!r && !how->check_only && result->n_changes) {
@@ -420,8 +414,7 @@ int config_commit(struct lyd_node *candidate, const struct commit *how,
         return r;
     }
     aside(compare, &(struct comparing){config_running(), candidate, result});
-    machine_notes(config_model(), s->model, &result->notes);
-    note_vrfs(config_model(), s->model, &result->notes);
+    note_change(config_model(), s->model, &result->notes);
     return finish(s, how, result, e);
 }
 

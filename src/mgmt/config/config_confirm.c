@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/acl_gate.h"
+#include "config/commit_wait.h"
 #include "config/revision.h"
 #include "core/aside.h"
 #include "core/thread.h"
@@ -63,9 +63,9 @@ static void go_back(void *ctx) // the revision
     if (!wait.back ||
         wait.told.revision != (uintptr_t)ctx) // confirmed while access lists were built
         return;
-    int r = acl_gate(config_model(), wait.back->model, &e);
+    int r = commit_prepare(config_model(), wait.back->model, &e);
     if (r == -EINPROGRESS) {
-        acl_gate_wait(go_back_soon, ctx);
+        commit_wait(go_back_soon, ctx);
         return;
     }
     if (r || config_running_apply(wait.back, &e)) {

@@ -5,11 +5,11 @@
 #include <libyang/libyang.h>
 #include <stdlib.h>
 
-#include "apply/apply.h"
+#include "config/change.h"
 #include "base/log.h"
 #include "core/aside.h"
 #include "core/thread.h"
-#include "model/model_make.h"
+#include "config/model.h"
 #include "yang/config_tree.h"
 
 static struct snapshot *running;
@@ -154,7 +154,7 @@ struct model *config_model_of(struct lyd_node **candidate, struct errors *e)
 int config_running_apply(const struct snapshot *s, struct errors *e)
 {
     thread_must_be(ROLE_CONTROL);
-    return apply_change(running->model, s->model, e);
+    return change_make(running->model, s->model, e);
 }
 
 void config_running_take(struct snapshot *s)
@@ -171,7 +171,7 @@ void config_running_return(const struct snapshot *s)
     struct errors e = {0};
     struct text t = {0};
 
-    if (apply_change(s->model, running->model, &e)) {
+    if (change_make(s->model, running->model, &e)) {
         errors_text(&e, NULL, &t);
         log_error("config: undo failed: %s", text_str(&t));
     }

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/errors.h"
-#include "model/model.h"
+#include "config/model.h"
 
 struct lyd_node;
 

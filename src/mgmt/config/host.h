@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// machine.h - whether this machine has what a configuration names: cores, devices, namespaces,
-// memory; control role
-#ifndef CONFIG_MACHINE_H
-#define CONFIG_MACHINE_H
+// host.h - what this host has: for checks whether it has what a configuration names; control role
+#ifndef CONFIG_HOST_H
+#define CONFIG_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/errors.h"
-#include "model/model.h"
 
-// Adds to `e` what `to` asks for that is not there. Only what `from` does not ask for already is
-// looked at: what has gone away since need not hinder other changes. What the machine does not tell
-// is not refused.
-void machine_check(const struct model *from, const struct model *to, struct errors *e);
-// Adds to `notes` what else a change does to the machine, and what is worth knowing of it.
-void machine_notes(const struct model *from, const struct model *to, struct errors *notes);
+// Where /sys, /proc and /run are looked for: "" on a host; NULL: nowhere, and no check is made.
+void host_set_root(const char *root);
+bool host_is_known(void);
 
-// Where /sys, /proc and /run are looked for: "" on a machine; NULL: nowhere, everything is there.
-void machine_set_root(const char *root);
+bool host_has(const char *format, const char *name);               // a file
+const char *host_line(const char *path, char *buf, size_t n);      // first line; "": no such file
+unsigned long host_memory_mib(const char *what);                   // of /proc/meminfo; 0: unknown
+void host_each_entry(const char *dir, void (*fn)(void *ctx, const char *name, const char *help),
+                     void *ctx); // of a folder of this host, whatever the root is
+
+// A namespace that `kind` `name` wants; "" is there.
+void host_check_netns(const char *kind, const char *name, const char *netns, unsigned line,
+                      struct errors *e);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_leaf.c - values out of a checked tree, for the files that make a model of it
-#include "model/model_leaf.h"
+// leaf.c - values out of a checked tree, for features that read it
+#include "config/leaf.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_leaf.h - values out of a checked tree, for the files that make a model of it; control role
-#ifndef MODEL_MODEL_LEAF_H
-#define MODEL_MODEL_LEAF_H
+// leaf.h - values out of a checked tree, for features that read it; control role
+#ifndef CONFIG_LEAF_H
+#define CONFIG_LEAF_H
 
 #include <libyang/libyang.h>
 #include <stdbool.h>

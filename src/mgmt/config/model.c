@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_make.c - from a tree to the model of it: every area's reader, then every area's judge
-#include "model/model_make.h"
+// model.c - from a tree to the model of it: every feature reads, resolves and judges its part
+#include "config/model.h"
 
 #include <libyang/libyang.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
-#include "model/model_acl.h"
-#include "model/model_alarm.h"
-#include "model/model_api.h"
-#include "model/model_counted.h"
-#include "model/model_export.h"
-#include "model/model_interface.h"
-#include "model/model_leaf.h"
-#include "model/model_listen.h"
-#include "model/model_mirror.h"
-#include "model/model_multicast.h"
-#include "model/model_settings.h"
-#include "model/model_thread.h"
-#include "model/model_vr.h"
+#include "base/text.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-// Each entry of the list `name` inside the container `inside` (NULL: at the top).
-static void read_list(struct model *m, const struct lyd_node *tree, const char *inside,
-                      const char *name, void (*read)(struct model *m, const struct lyd_node *entry))
+#define EACH_FEATURE(f, member)                                                                    \
+    for (unsigned f##_id = 0; f##_id < FEATURE_N; f##_id++)                                        \
+        for (const struct feature_config *f = features[f##_id]->config; f && f->member; f = NULL)
+
+void model_read_list(struct model *m, const struct lyd_node *tree, const char *inside,
+                     const char *name, void (*read)(struct model *m, const struct lyd_node *entry))
 {
     const struct lysc_node *parent = inside ? yang_child(NULL, inside, true) : NULL;
     struct lyd_nodes v = {0};
@@ -41,34 +35,44 @@ struct model *model_make(const struct lyd_node *tree, const struct model *known,
     struct model *m = calloc(1, sizeof *m);
 
     bug_on(!m);
-    model_read_settings(m, tree);
-    model_read_export(m, tree);
-    model_read_api(m, tree);
-    read_list(m, tree, NULL, "vr", model_read_vr);
-    read_list(m, tree, NULL, "port", model_read_port);
-    read_list(m, tree, NULL, "port", model_read_mirrors);
-    read_list(m, tree, NULL, "mirror-session", model_read_mirror_session);
-    read_list(m, tree, NULL, "vport", model_read_vport);
-    read_list(m, tree, NULL, "interface", model_read_interface);
-    read_list(m, tree, NULL, "thread", model_read_thread);
-    read_list(m, tree, NULL, "punt", model_read_punt);
-    read_list(m, tree, NULL, "alarm", model_read_alarm);
-    read_list(m, tree, NULL, "routing-daemon", model_read_daemon);
-    read_list(m, tree, "multicast", "route", model_read_multicast);
-    read_list(m, tree, "counters", "prefix", model_read_counted);
-    read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
-    model_read_acls(m, tree, known, e);
-    read_list(m, tree, "web", "listen", model_read_web_listen);
-    model_sort_multicast(m);
-    model_bind_interfaces(m);
-    model_inherit_acls(m);
-
-    model_check_interfaces(m, e);
-    model_check_vrs(m, e);
-    model_check_threads(m, e);
-    model_check_mirrors(m, e);
-    model_check_multicast(m, e);
-    model_check_alarms(m, e);
-    model_check_api(m, e);
+    EACH_FEATURE(f, part_size) {
+        m->part[f_id] = calloc(1, f->part_size);
+        bug_on(!m->part[f_id]);
+    }
+    EACH_FEATURE(f, read)
+        f->read(m, tree, known, e);
+    EACH_FEATURE(f, resolve)
+        f->resolve(m);
+    EACH_FEATURE(f, check)
+        f->check(m, e);
     return m;
+}
+
+void model_free(struct model *m)
+{
+    if (!m)
+        return;
+    EACH_FEATURE(f, free)
+        f->free(m);
+    for (unsigned i = 0; i < FEATURE_N; i++)
+        free(m->part[i]);
+    free(m);
+}
+
+void *model_find(const void *item, size_t n, size_t size, const char *name)
+{
+    for (size_t lo = 0, hi = n; lo < hi;) {
+        size_t mid = (lo + hi) / 2;
+        const char *at = (const char *)item + mid * size;
+        int d = natural_compare(at, name);
+
+        d = d ? d : strcmp(at, name);
+        if (!d)
+            return (void *)(uintptr_t)at;
+        if (d < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
 }

@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_make.h - from a tree to the model of it; control role
-#ifndef MODEL_MODEL_MAKE_H
-#define MODEL_MODEL_MAKE_H
+// model.h - a configuration as plain structs: what the managers are told
+//
+// Made from a checked tree, with defaults filled in. Each feature has a part, which it alone knows
+// the shape of; others ask it (feature/port.h: model_find_port). A part remembers the line of each
+// thing, so that a manager's refusal can be blamed on it. Heap; constant once it is made.
+#ifndef CONFIG_MODEL_H
+#define CONFIG_MODEL_H
 
 #include "base/errors.h"
-#include "model/model.h"
+#include "mgmt/feature.h"
 
 struct lyd_node;
+struct model {
+    void *part[FEATURE_N]; // NULL: the feature has none
+};
 
 // NULL tree: the empty configuration. `tree` has been through config_check. Adds to `e` what breaks
 // rules that the schema cannot say: they cross lists (a name that is a port and a vport), compare
-// values of two entries, or would cost XPath a product of two lists. Each is n log n here.
+// values of two entries, or would cost XPath a product of two lists. Each is n log n here. Entries
+// that are marked (config_mark_known) are taken from `known`, NULL = none.
 struct model *model_make(const struct lyd_node *tree, const struct model *known, struct errors *e);
+void model_free(struct model *m);
+
+// For readers: each entry of the list `name` inside the container `inside` (NULL: at the top).
+void model_read_list(struct model *m, const struct lyd_node *tree, const char *inside,
+                     const char *name,
+                     void (*read)(struct model *m, const struct lyd_node *entry));
+
+// The element of n sorted ones (naturally, then by bytes) whose first member, a string, is `name`;
+// or NULL.
+void *model_find(const void *item, size_t n, size_t size, const char *name);
 
 #endif

@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_acl.c - access lists and address sets of a configuration, and what they are bound to
+// acl_config.c - access lists and address sets of a configuration
 //
 // A rule of the tree is printed as its line and read by the grammar of rule files
-// (manager/acl_line.h), so that there is one meaning of a rule.
-#include "model/model_acl.h"
+// (acl_manager/acl_line.h), so that there is one meaning of a rule.
+#include "feature/acl.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "acl_manager/acl_manager.h"
+#include "acl_manager/acl_word.h"
 #include "base/clock.h"
-#include "model/model_leaf.h"
+#include "base/log.h"
+#include "config/commit_wait.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+
+static struct acl_wanted **part_of(const struct model *m)
+{
+    return m->part[FEATURE_acl];
+}
+
+const struct acl_wanted *model_acls(const struct model *m)
+{
+    return *part_of(m);
+}
 
 // --- rules ---------------------------------------------------------------------------------------
 
@@ -157,7 +173,7 @@ static void read_set(struct acl_wanted *a, const struct lyd_node *entry)
     config_print_node(entry, &s->text);
 }
 
-static uint64_t machine_memory(void)
+static uint64_t host_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 
@@ -172,67 +188,246 @@ static const struct acl_wanted_list *find_known(const struct model *known,
 
     for (const struct lyd_node *n = lyd_child(entry); n && !any; n = n->next)
         any = config_is_known(n);
-    return any ? acl_wanted_list_find(known->acl, lyd_get_value(lyd_child(entry))) : NULL;
+    return any ? acl_wanted_list_find(*part_of(known), lyd_get_value(lyd_child(entry))) : NULL;
 }
 
-void model_read_acls(struct model *m, const struct lyd_node *tree, const struct model *known,
-                     struct errors *e)
+static void read_acls(struct model *m, const struct lyd_node *tree, const struct model *known,
+                      struct errors *e)
 {
     const struct lyd_node *limit = leaf_inside(tree, NULL, "acl-limit");
     uint64_t mib = leaf_number(limit, "memory", 0);
     struct lyd_nodes v = {0};
 
-    m->acl = acl_wanted_new();
-    m->acl->memory_bytes = mib ? mib << 20 : machine_memory() / 4;
-    m->acl->build_ns = leaf_number(limit, "build-time", 60) * NS_PER_SECOND;
+    struct acl_wanted *a = acl_wanted_new();
+    *part_of(m) = a;
+    a->memory_bytes = mib ? mib << 20 : host_memory() / 4;
+    a->build_ns = leaf_number(limit, "build-time", 60) * NS_PER_SECOND;
     config_children(tree, yang_child(NULL, "mirror-session", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        leaf_copy(vec_push(&m->acl->mirror)->name, ACL_NAME_MAX, lyd_child(v.item[i]), "name", "");
+        leaf_copy(vec_push(&a->mirror)->name, ACL_NAME_MAX, lyd_child(v.item[i]), "name", "");
     vec_free(&v);
     config_children(tree, yang_child(NULL, "address-set", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        read_set(m->acl, v.item[i]);
+        read_set(a, v.item[i]);
     vec_free(&v);
     config_children(tree, yang_child(NULL, "acl", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        read_list(m->acl, v.item[i], find_known(known, v.item[i]), e);
+        read_list(a, v.item[i], find_known(known, v.item[i]), e);
     vec_free(&v);
 }
 
-// --- bindings ------------------------------------------------------------------------------------
-
-struct model_acls model_read_binding(const struct lyd_node *first, const struct lysc_node *parent)
+static void free_acls(struct model *m)
 {
-    const struct lyd_node *acl = leaf_inside(first, parent, "acl");
-    struct model_acls b = {.in = ""};
-
-    leaf_copy(b.in, sizeof b.in, acl, "in", "");
-    leaf_copy(b.out, sizeof b.out, acl, "out", "");
-    return b;
+    acl_wanted_put(*part_of(m));
 }
 
-static void inherit_from(struct model_acls *b, const struct model_acls *from)
+// The model has the lines of each list.
+static bool print_list(const struct model *m, const struct lyd_node *entry, struct text *t)
 {
-    if (!b->in[0])
-        memcpy(b->in, from->in, sizeof b->in);
-    if (!b->out[0])
-        memcpy(b->out, from->out, sizeof b->out);
+    const struct acl_wanted_list *l = NULL;
+
+    if (!lyd_parent(entry) && !strcmp(entry->schema->name, "acl"))
+        l = acl_wanted_list_find(model_acls(m), lyd_get_value(lyd_child(entry)));
+    if (l)
+        text_append(t, l->text.s, l->text.n);
+    return l;
 }
 
-static void inherit(const struct model *m, struct model_acls *b, const char *vr)
-{
-    const struct model_vr *v = model_find_vr(m, vr);
+// --- building, which takes long ------------------------------------------------------------------
 
-    if (v)
-        inherit_from(b, &v->acls);
-    inherit_from(b, &m->settings.acls);
+static struct acl_wanted *refused; // what the last preparation was for, when it failed
+static struct text why_refused;
+static bool busy;
+
+static void abandon_prepared(void)
+{
+    if (acl_manager_prepared())
+        acl_manager_end(false);
 }
 
-void model_inherit_acls(struct model *m)
+static void add_lines(struct errors *e, const char *lines)
 {
-    vec_foreach (&m->port, p)
-        if (!p->config.member_of[0]) // a member of a LAG has no interface
-            inherit(m, &p->acls, p->vr);
-    vec_foreach (&m->vport, v)
-        inherit(m, &v->acls, v->vr);
+    char *copy = strdup(lines), *next = copy;
+
+    bug_on(!copy);
+    for (char *line; (line = strsep(&next, "\n"));)
+        errors_add(e, 0, "%s", line);
+    free(copy);
 }
+
+static void forget_refusal(void)
+{
+    acl_wanted_put(refused);
+    refused = NULL;
+    text_clear(&why_refused);
+}
+
+static void acls_prepared(void *ctx, int result, const char *why)
+{
+    busy = false;
+    forget_refusal();
+    if (result && result != -EAGAIN) {
+        refused = ctx;
+        text_printf(&why_refused, "%s", why);
+    } else {
+        acl_wanted_put(ctx);
+    }
+    commit_wait_end();
+}
+
+static int prepare_acls(const struct model *from, const struct model *to, struct errors *e)
+{
+    struct acl_wanted *was = *part_of(from), *is = *part_of(to);
+    const struct acl_wanted *ready = acl_manager_prepared();
+    int r;
+
+    if (acl_wanted_equal(was, is) || (ready && acl_wanted_equal(ready, is)))
+        return 0;
+    if (refused && acl_wanted_equal(refused, is)) {
+        add_lines(e, text_str(&why_refused));
+        forget_refusal();
+        return -EINVAL;
+    }
+    abandon_prepared();
+    if (busy)
+        return -EINPROGRESS;
+    r = acl_manager_prepare(&(struct acl_prepare_ask){
+        .wanted = is, .done = acls_prepared, .ctx = acl_wanted_get(is)});
+    if (!r) {
+        busy = true;
+        return -EINPROGRESS;
+    }
+    acl_wanted_put(is);
+    errors_add(e, 0, "acl_manager is busy (%s); try again", strerror(-r));
+    return r;
+}
+
+static void reloaded(void *ctx, int result, const char *why)
+{
+    struct acl_reload *r = ctx;
+    char err[512] = "";
+
+    busy = false;
+    if (result == -EAGAIN)
+        why = "the configuration has changed meanwhile; try again";
+    if (!result) {
+        result = acl_manager_commit(err, sizeof err);
+        acl_manager_end(!result);
+        why = err;
+    }
+    r->done(r->ctx, result, why);
+    free(r);
+    commit_wait_end();
+}
+
+int acl_reload(const struct acl_reload *r)
+{
+    struct acl_reload *copy;
+    int e;
+
+    if (busy)
+        return -EINPROGRESS;
+    abandon_prepared();
+    copy = malloc(sizeof *copy);
+    bug_on(!copy);
+    *copy = *r;
+    e = acl_manager_prepare(&(struct acl_prepare_ask){.wanted = acl_manager_wanted(),
+                                                      .set = r->set,
+                                                      .list = r->list,
+                                                      .done = reloaded,
+                                                      .ctx = copy});
+    if (e)
+        free(copy);
+    else
+        busy = true;
+    return e;
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+// acl_manager has everything ready, so that the step itself is one short call, forwards or
+// backwards. Only at the start, and when a commit is taken back because it cannot be kept on disk,
+// nothing is prepared, and it waits.
+static int run_acls(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct acl_wanted *ready = acl_manager_prepared(), *wanted = to;
+
+    if (to != s->to) {
+        acl_manager_undo();
+        return 0;
+    }
+    if (ready && acl_wanted_equal(ready, wanted))
+        return acl_manager_commit(err, n);
+    struct text why = {0};
+    int r = acl_manager_prepare_now(wanted, &why);
+    if (r)
+        snprintf(err, n, "%s", why.n ? why.s : strerror(-r));
+    text_free(&why);
+    return r ? r : acl_manager_commit(err, n);
+}
+
+static void plan_acls(struct change *c)
+{
+    static const struct step_kind acls = {"access lists", run_acls};
+
+    if (!acl_wanted_equal(model_acls(c->from), model_acls(c->to)))
+        step_add(c, &acls, "", model_acls(c->from), model_acls(c->to), 0);
+}
+
+static void finish_acls(const struct model *from, const struct model *to, bool ok)
+{
+    if (acl_manager_prepared())
+        acl_manager_end(ok && !acl_wanted_equal(model_acls(from), model_acls(to)));
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+static void each_acl_word(const struct acl_word *w, name_fn *fn, void *ctx)
+{
+    char help[24];
+
+    for (; w->name; w++) {
+        snprintf(help, sizeof help, "%u", w->number);
+        fn(ctx, w->name, help);
+    }
+}
+
+static void each_service(name_fn *fn, void *ctx)
+{
+    each_acl_word(acl_ports, fn, ctx);
+}
+
+static void each_protocol(name_fn *fn, void *ctx)
+{
+    fn(ctx, "ip", "all protocols of both families");
+    fn(ctx, "ipv4", "all protocols of IPv4");
+    fn(ctx, "ipv6", "all protocols of IPv6");
+    each_acl_word(acl_protocols, fn, ctx);
+}
+
+static void each_icmp_type(name_fn *fn, void *ctx)
+{
+    each_acl_word(acl_icmp_types, fn, ctx);
+    each_acl_word(acl_icmp6_types, fn, ctx);
+}
+
+static void each_dscp(name_fn *fn, void *ctx)
+{
+    each_acl_word(acl_dscps, fn, ctx);
+}
+
+const struct feature_config acl_config = {
+    .part_size = sizeof(struct acl_wanted *),
+    .read = read_acls,
+    .free = free_acls,
+    .print = print_list,
+    .prepare = prepare_acls,
+    .abandon = abandon_prepared,
+    .phases = (const struct feature_phase[]){{PHASE_LISTS, plan_acls}, {0}},
+    .finish = finish_acls,
+    .names = (const struct feature_names[]){{"service", each_service},
+                                            {"protocol", each_protocol},
+                                            {"icmp-type", each_icmp_type},
+                                            {"dscp", each_dscp},
+                                            {0}},
+};

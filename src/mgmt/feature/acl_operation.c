@@ -2,7 +2,7 @@
 // operation_acl.c - operations on access lists and address sets
 //
 // Each asks acl_manager and answers when it does. `reload` waits, like a commit, until another
-// change has been prepared (acl_gate.h).
+// change has been prepared (config/commit_wait.h).
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "acl_manager/acl_ask.h"
 #include "base/log.h"
-#include "config/acl_gate.h"
+#include "feature/acl.h"
 #include "config/config.h"
 #include "http/refuse.h"
 #include "restconf/operation.h"
@@ -196,9 +196,9 @@ void operation_reload(struct http *h, const struct lyd_node *op)
                                .done = reloaded,
                                .ctx = h};
 
-    if (*acl && !acl_wanted_list_find(config_model()->acl, acl)) {
+    if (*acl && !acl_wanted_list_find(model_acls(config_model()), acl)) {
         http_refuse(h, 404, "invalid-value", "there is no acl '%s'", acl);
-    } else if (*set && !acl_wanted_set_find(config_model()->acl, set)) {
+    } else if (*set && !acl_wanted_set_find(model_acls(config_model()), set)) {
         http_refuse(h, 404, "invalid-value", "there is no address-set '%s'", set);
     } else {
         int r = acl_reload(&again);

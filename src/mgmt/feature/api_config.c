@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_api.c - the management interface of a configuration: read, and judged by what the schema
-// cannot say
-#include "model/model_api.h"
-
+// api_config.c - the management interface of a configuration: listeners, TLS, who may do what
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model_leaf.h"
+#include "base/log.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "http/api.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+
+struct model_api {
+    struct api_config config;
+    unsigned line[HTTP_LISTEN_MAX]; // of listeners
+};
 
 static void read_listen(struct model_api *a, const struct lyd_node *entry)
 {
@@ -35,13 +40,15 @@ static void read_client(struct access_config *a, const struct lyd_node *entry)
     c->access = role ? (uint8_t)access_of_name(role) : ACCESS_NONE;
 }
 
-void model_read_api(struct model *m, const struct lyd_node *tree)
+static void read_api(struct model *m, const struct lyd_node *tree, const struct model *known,
+                     struct errors *e)
 {
     const struct lysc_node *api = yang_child(NULL, "api", true);
     const struct lyd_node *first = leaf_inside(tree, NULL, "api");
     const struct lyd_node *tls = leaf_inside(first, api, "tls"),
                           *group = leaf_inside(first, api, "group");
-    struct api_config *c = &m->api.config;
+    struct model_api *part = m->part[FEATURE_api];
+    struct api_config *c = &part->config;
     struct lyd_nodes v = {0};
 
     leaf_copy(c->tls.certificate, sizeof c->tls.certificate, tls, "certificate", "");
@@ -56,7 +63,7 @@ void model_read_api(struct model *m, const struct lyd_node *tree)
               "kamuee");
     config_children(first, yang_child(api, "listen", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        read_listen(&m->api, v.item[i]);
+        read_listen(part, v.item[i]);
     v.n = 0;
     config_children(first, yang_child(api, "client", true), &v);
     for (size_t i = 0; i < v.n; i++)
@@ -93,10 +100,32 @@ static void check_listen(const struct api_config *c, const struct http_listen *l
                    address, l->tls ? ", or set api tls client-ca FILE" : "");
 }
 
-void model_check_api(const struct model *m, struct errors *e)
+static void check_api(const struct model *m, struct errors *e)
 {
-    const struct api_config *c = &m->api.config;
+    const struct model_api *part = m->part[FEATURE_api];
+    const struct api_config *c = &part->config;
 
     for (unsigned i = 0; i < c->n_listen; i++)
-        check_listen(c, &c->listen[i], m->api.line[i], e);
+        check_listen(c, &c->listen[i], part->line[i], e);
 }
+
+static int run_api(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return api_set(&((const struct model_api *)to)->config, err, n);
+}
+
+static void plan_api(struct change *c)
+{
+    static const struct step_kind api = {"api", run_api};
+    const struct model_api *from = c->from->part[FEATURE_api], *to = c->to->part[FEATURE_api];
+
+    if (memcmp(&from->config, &to->config, sizeof from->config))
+        step_add(c, &api, "", from, to, to->line[0]);
+}
+
+const struct feature_config api_config = {
+    .part_size = sizeof(struct model_api),
+    .read = read_api,
+    .check = check_api,
+    .phases = (const struct feature_phase[]){{PHASE_API, plan_api}, {0}},
+};

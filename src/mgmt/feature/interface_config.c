@@ -1,38 +1,199 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// apply_interface.c - steps of ports, vports, and what belongs to an interface
-#include "apply/apply_interface.h"
+// interface_config.c - what a configuration says of interfaces
+//
+// Every port that is no member of a LAG, and every vport, has an interface, whether the
+// configuration mentions it or not.
+#include "feature/interface.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "apply/apply_acl.h"
-#include "apply/apply_vr.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/host.h"
+#include "config/leaf.h"
+#include "feature/forwarding.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "feature/vr.h"
 #include "port/iface_manager.h"
+#include "yang/config_tree.h"
 
-static int run_port(const struct step *s, const void *from, const void *to, char *err, size_t n)
+struct model_interfaces { // both sorted by name, naturally
+    VEC(struct model_interface) configured;
+    VEC(struct model_interface) interface; // all that there are
+};
+
+static struct model_interfaces *interfaces_of(const struct model *m)
 {
-    const struct model_port *port = to;
-
-    if (!from)
-        return port_manager_attach(&port->config, err, n);
-    if (!to)
-        return port_manager_detach(s->name, err, n);
-    return port_manager_change(&port->config, err, n);
+    return m->part[FEATURE_interface];
 }
 
-static int run_vport(const struct step *s, const void *from, const void *to, char *err, size_t n)
+const struct model_interface *model_find_interface(const struct model *m, const char *name)
 {
-    const struct model_vport *v = to;
+    const struct model_interfaces *all = interfaces_of(m);
 
-    if (from)
-        return iface_manager_del(s->name, err, n);
-    return iface_manager_add_vport(s->name, v->port, v->tags, v->mtu, v->vr, err, n);
+    return model_find(all->interface.item, all->interface.n, sizeof *all->interface.item, name);
 }
 
-static int run_vport_mtu(const struct step *s, const void *from, const void *to, char *err,
-                         size_t n)
+static const struct model_interface *find_configured(const struct model *m, const char *name)
 {
-    return iface_manager_set_mtu(s->name, ((const struct model_vport *)to)->mtu, err, n);
+    const struct model_interfaces *all = interfaces_of(m);
+
+    return model_find(all->configured.item, all->configured.n, sizeof *all->configured.item, name);
 }
+
+const char *model_vr_of(const struct model *m, const char *interface)
+{
+    const struct model_interface *i = find_configured(m, interface);
+
+    return i ? i->vr : VR_DEFAULT_NAME;
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static uint8_t read_urpf(const struct lyd_node *first, const char *family)
+{
+    static const char *const modes[] = {"off", "loose", "strict", "feasible"};
+    int mode = leaf_word(first, family, modes, 4);
+
+    return mode <= 0
+               ? URPF_OFF
+               : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
+}
+
+static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
+{
+    const struct lyd_node *urpf = leaf_inside(lyd_child(entry), entry->schema, "urpf");
+
+    p->urpf[0] = read_urpf(urpf, "ipv4");
+    p->urpf[1] = read_urpf(urpf, "ipv6");
+    p->redirect = leaf_true(lyd_child(entry), "redirect");
+    p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
+    p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
+                          (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
+}
+
+static void read_interface(struct model *m, const struct lyd_node *entry)
+{
+    struct model_interface *i = vec_push(&interfaces_of(m)->configured);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(i, 0, sizeof *i);
+    leaf_copy(i->name, sizeof i->name, first, "name", "");
+    leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
+    leaf_copy(i->description, sizeof i->description, first, "description", "");
+    read_policy(&i->policy, entry);
+    i->acls = acl_binding_read(first, entry->schema);
+    i->vr_line = leaf_line(entry, "vr");
+    i->line = leaf_line(entry, NULL);
+}
+
+static void read_interfaces(struct model *m, const struct lyd_node *tree,
+                            const struct model *known, struct errors *e)
+{
+    model_read_list(m, tree, NULL, "interface", read_interface);
+}
+
+static void add_interface(struct model *m, const char *name)
+{
+    const struct model_interface *configured = find_configured(m, name);
+    struct model_interface *i = vec_push(&interfaces_of(m)->interface);
+
+    memset(i, 0, sizeof *i);
+    if (configured) {
+        *i = *configured;
+    } else {
+        snprintf(i->name, sizeof i->name, "%s", name);
+        snprintf(i->vr, sizeof i->vr, VR_DEFAULT_NAME);
+    }
+    const struct model_vr *v = model_find_vr(m, i->vr);
+    if (v)
+        acl_binding_inherit(&i->acls, &v->acls);
+    acl_binding_inherit(&i->acls, model_default_acls(m));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    int d = natural_compare(a, b);
+
+    return d ? d : strcmp(a, b);
+}
+
+static void resolve_interfaces(struct model *m)
+{
+    struct model_interfaces *all = interfaces_of(m);
+
+    vec_foreach (&model_ports(m)->port, p)
+        if (!p->config.member_of[0])
+            add_interface(m, p->config.name);
+    vec_foreach (&model_vports(m)->vport, v)
+        add_interface(m, v->name);
+    if (all->interface.n)
+        qsort(all->interface.item, all->interface.n, sizeof *all->interface.item, compare_names);
+}
+
+static void free_interfaces(struct model *m)
+{
+    vec_free(&interfaces_of(m)->configured);
+    vec_free(&interfaces_of(m)->interface);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_interface(const struct model *m, const struct model_interface *i,
+                            struct errors *e)
+{
+    const struct model_port *p = model_find_port(m, i->name);
+
+    if (p && p->config.member_of[0])
+        errors_add(e, i->line,
+                   "interface %s: port %s is a member of %s and has no interface, expected "
+                   "'interface %s'",
+                   i->name, i->name, p->config.member_of, p->config.member_of);
+    if (p || model_find_vport(m, i->name))
+        return;
+    if (i->vr_line)
+        errors_add(e, i->vr_line,
+                   "interface %s: no such interface, expected the name of a port or vport",
+                   i->name);
+    else
+        errors_add(e, 0,
+                   "interface %s: no port or vport has this name: configure one, or delete "
+                   "'interface %s' too",
+                   i->name, i->name);
+}
+
+static void check_interfaces(const struct model *m, struct errors *e)
+{
+    vec_foreach (&interfaces_of(m)->configured, i)
+        check_interface(m, i, e);
+}
+
+static const char *netns_of(const struct model *m, const char *vr)
+{
+    const struct model_vr *v = model_find_vr(m, vr);
+
+    return v ? v->netns : "";
+}
+
+static void note_moves(const struct model *from, const struct model *to, struct errors *notes)
+{
+    vec_foreach (&interfaces_of(to)->interface, i) {
+        const struct model_interface *old = model_find_interface(from, i->name);
+
+        if (old && host_is_known() && strcmp(netns_of(from, old->vr), netns_of(to, i->vr)))
+            errors_add(notes, 0,
+                       "moves %s to another network namespace: permanent addresses move with it; "
+                       "routes, neighbors, sysctls, and tc and nftables rules on its TAP do not",
+                       i->name);
+    }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
 
 static int run_vr(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
@@ -50,186 +211,113 @@ static int run_description(const struct step *s, const void *from, const void *t
     return iface_manager_set_description(s->name, to, err, n);
 }
 
-static const struct step_kind port_kind = {"port", run_port}, vport_kind = {"vport", run_vport},
-                              vport_mtu_kind = {"vport", run_vport_mtu},
-                              iface_vr_kind = {"interface", run_vr},
+static const struct step_kind vr_kind = {"interface", run_vr},
                               policy_kind = {"interface", run_policy},
                               description_kind = {"interface", run_description};
-static const struct iface_policy no_policy;
+static const struct model_interface bare; // nothing is bound to it
 
-static void add_vr(struct plan_steps *p, const char *name, const char *from, const char *to,
-                   unsigned line)
+static bool interface_stays(const struct change *c, const char *name)
+{
+    return port_stays(c, name) || vport_stays(c, name);
+}
+
+static void plan_vr(struct change *c, const char *name, const char *from, const char *to,
+                    unsigned line)
 {
     if (strcmp(from, to))
-        step_add(p, &iface_vr_kind, name, from, to, line);
+        step_add(c, &vr_kind, name, from, to, line);
 }
 
-static void add_policy(struct plan_steps *p, const char *name, const struct iface_policy *from,
-                       const struct iface_policy *to, unsigned line)
+static void plan_bound(struct change *c, const char *name, const struct model_interface *from,
+                       const struct model_interface *to)
 {
-    if (memcmp(from, to, sizeof *from))
-        step_add(p, &policy_kind, name, from, to, line);
+    if (memcmp(&from->policy, &to->policy, sizeof from->policy))
+        step_add(c, &policy_kind, name, &from->policy, &to->policy, to->line);
+    if (strcmp(from->description, to->description))
+        step_add(c, &description_kind, name, from->description, to->description, to->line);
+    acl_binding_plan(c, name, &from->acls, &to->acls, to->line);
 }
 
-static void add_description(struct plan_steps *p, const char *name, const char *from,
-                            const char *to, unsigned line)
+// What goes has nothing bound to it any more, so that undoing brings it back. A port goes from the
+// default virtual router, a vport from its own.
+static void plan_unbind(struct change *c)
 {
-    if (strcmp(from, to))
-        step_add(p, &description_kind, name, from, to, line);
-}
+    vec_foreach (&interfaces_of(c->from)->interface, i) {
+        bool stays = interface_stays(c, i->name), is_port = model_find_port(c->from, i->name);
 
-static bool device_same(const struct model_port *a, const struct model_port *b)
-{
-    return !a->config.lag.mode == !b->config.lag.mode &&
-           !strcmp(a->config.devargs, b->config.devargs) &&
-           !strcmp(a->config.netns, b->config.netns);
-}
-
-// A port whose device changes stays, with its interface and the addresses on its TAP, unless the
-// device is another port's until now: then both have to go first.
-static bool port_stays(const struct plan_steps *p, const struct model_port *a,
-                       const struct model_port *b)
-{
-    if (!a || !b || strcmp(a->config.member_of, b->config.member_of)) // a member has no interface
-        return false;
-    if (device_same(a, b))
-        return true;
-    if (a->config.lag.mode || b->config.lag.mode)
-        return false;
-    vec_foreach (&p->from->port, other)
-        if (other != a && port_config_same_device(&other->config, &b->config))
-            return false;
-    return true;
-}
-
-static bool port_same(const struct model_port *a, const struct model_port *b) // of one that stays
-{
-    const struct port_config *x = &a->config, *y = &b->config;
-
-    return device_same(a, b) && x->rx_queues == y->rx_queues && x->tx_queues == y->tx_queues &&
-           x->rx_descriptors == y->rx_descriptors && x->tx_descriptors == y->tx_descriptors &&
-           x->rx_mode == y->rx_mode && x->mtu == y->mtu && x->promiscuous == y->promiscuous &&
-           x->enabled == y->enabled && x->has_mac == y->has_mac &&
-           (!x->has_mac || !memcmp(x->mac, y->mac, 6)) && !memcmp(&x->lag, &y->lag, sizeof x->lag);
-}
-
-static bool vport_stays(const struct plan_steps *p, const struct model_vport *a,
-                        const struct model_vport *b)
-{
-    return a && b && !memcmp(&a->tags, &b->tags, sizeof a->tags) && !strcmp(a->port, b->port) &&
-           port_stays(p, model_find_port(p->from, a->port), model_find_port(p->to, a->port));
-}
-
-// --- going ---------------------------------------------------------------------------------------
-
-static void plan_vports_going(struct plan_steps *p)
-{
-    vec_foreach (&p->from->vport, v)
-        if (!vport_stays(p, v, model_find_vport(p->to, v->name))) {
-            step_bind_acls(p, v->name, &v->acls, NULL, 0);
-            add_policy(p, v->name, &v->policy, &no_policy, 0); // so that undoing brings it back
-            add_description(p, v->name, v->description, "", 0);
-            step_add(p, &vport_kind, v->name, v, NULL, 0);
-        }
-    vec_foreach (&p->from->vport, v)
-        if (vport_stays(p, v, model_find_vport(p->to, v->name)) && !vr_name_stays(p, v->vr))
-            add_vr(p, v->name, v->vr, VR_DEFAULT_NAME, 0);
-}
-
-void plan_interfaces_going(struct plan_steps *p)
-{
-    plan_vports_going(p);
-    vec_foreach (&p->from->port, i) {
-        bool stays = port_stays(p, i, model_find_port(p->to, i->config.name));
-
-        if (!stays || !vr_name_stays(p, i->vr))
-            add_vr(p, i->config.name, i->vr, VR_DEFAULT_NAME, 0);
-        if (!stays) {
-            step_bind_acls(p, i->config.name, &i->acls, NULL, 0);
-            add_policy(p, i->config.name, &i->policy, &no_policy, 0);
-            add_description(p, i->config.name, i->description, "", 0);
-            step_add(p, &port_kind, i->config.name, i, NULL, 0);
-        }
+        if (stays ? !vr_stays(c, i->vr) : is_port)
+            plan_vr(c, i->name, i->vr, VR_DEFAULT_NAME, 0);
+        if (!stays)
+            plan_bound(c, i->name, i, &bare);
     }
 }
 
-// --- coming --------------------------------------------------------------------------------------
-
-static void plan_vport_mtu(struct plan_steps *p, bool larger)
+// A vport that comes is in its virtual router at once.
+static void plan_move(struct change *c)
 {
-    vec_foreach (&p->to->vport, v) {
-        const struct model_vport *old = model_find_vport(p->from, v->name);
+    vec_foreach (&interfaces_of(c->to)->interface, i) {
+        const struct model_interface *old = model_find_interface(c->from, i->name);
 
-        if (vport_stays(p, old, v) && (larger ? v->mtu > old->mtu : v->mtu < old->mtu))
-            step_add(p, &vport_mtu_kind, v->name, old, v, v->line);
+        if (interface_stays(c, i->name))
+            plan_vr(c, i->name, vr_stays(c, old->vr) ? old->vr : VR_DEFAULT_NAME, i->vr,
+                    i->vr_line);
+        else if (model_find_port(c->to, i->name))
+            plan_vr(c, i->name, VR_DEFAULT_NAME, i->vr, i->vr_line);
     }
 }
 
-// Changes first: one may give up the device that a port to be attached takes.
-static void plan_ports(struct plan_steps *p)
+static void plan_bind(struct change *c)
 {
-    vec_foreach (&p->to->port, i) {
-        const struct model_port *old = model_find_port(p->from, i->config.name);
-
-        if (port_stays(p, old, i) && !port_same(old, i))
-            step_add(p, &port_kind, i->config.name, old, i, i->line);
-    }
-    for (int lag = 0; lag <= 1; lag++) // behind their members, of which they have their MAC
-        vec_foreach (&p->to->port, i)
-            if (!i->config.lag.mode == !lag &&
-                !port_stays(p, model_find_port(p->from, i->config.name), i))
-                step_add(p, &port_kind, i->config.name, NULL, i, i->line);
+    vec_foreach (&interfaces_of(c->to)->interface, i)
+        plan_bound(c, i->name,
+                   interface_stays(c, i->name) ? model_find_interface(c->from, i->name) : &bare, i);
 }
 
-// Where an interface that stayed is now: plan_interfaces_going took it out of virtual routers that
-// go.
-static const char *vr_now(const struct plan_steps *p, const char *old)
+static void settle(const struct model *from, const struct model *to, bool ok)
 {
-    return vr_name_stays(p, old) ? old : VR_DEFAULT_NAME;
+    iface_manager_settle();
 }
 
-static void plan_policies(struct plan_steps *p)
+// --- text ----------------------------------------------------------------------------------------
+
+void interface_print_without_port(const struct model *m, const char *port, struct text *t)
 {
-    vec_foreach (&p->to->port, i) {
-        const struct model_port *old = model_find_port(p->from, i->config.name);
+    vec_foreach (&interfaces_of(m)->configured, i) {
+        const struct model_vport *v = model_find_vport(m, i->name);
 
-        add_policy(p, i->config.name, port_stays(p, old, i) ? &old->policy : &no_policy, &i->policy,
-                   i->policy_line);
-        add_description(p, i->config.name, port_stays(p, old, i) ? old->description : "",
-                        i->description, i->policy_line);
-        step_bind_acls(p, i->config.name, port_stays(p, old, i) ? &old->acls : NULL, &i->acls,
-                       i->policy_line);
-    }
-    vec_foreach (&p->to->vport, v) {
-        const struct model_vport *old = model_find_vport(p->from, v->name);
-
-        add_policy(p, v->name, vport_stays(p, old, v) ? &old->policy : &no_policy, &v->policy,
-                   v->policy_line);
-        add_description(p, v->name, vport_stays(p, old, v) ? old->description : "", v->description,
-                        v->policy_line);
-        step_bind_acls(p, v->name, vport_stays(p, old, v) ? &old->acls : NULL, &v->acls,
-                       v->policy_line);
+        if (!strcmp(v ? v->port : i->name, port))
+            text_printf(t, "delete interface %s\n", i->name);
     }
 }
 
-void plan_interfaces_coming(struct plan_steps *p)
+// --- completion ----------------------------------------------------------------------------------
+
+static void each_interface(name_fn *fn, void *ctx)
 {
-    plan_vport_mtu(p, false);
-    plan_ports(p);
-    vec_foreach (&p->to->port, i) {
-        const struct model_port *old = model_find_port(p->from, i->config.name);
+    char help[64];
 
-        add_vr(p, i->config.name, port_stays(p, old, i) ? vr_now(p, old->vr) : VR_DEFAULT_NAME,
-               i->vr, i->vr_line);
-    }
-    vec_foreach (&p->to->vport, v) {
-        const struct model_vport *old = model_find_vport(p->from, v->name);
-
-        if (vport_stays(p, old, v))
-            add_vr(p, v->name, vr_now(p, old->vr), v->vr, v->vr_line);
+    vec_foreach (&model_ports(config_model())->port, p)
+        fn(ctx, p->config.name, p->config.devargs);
+    vec_foreach (&model_vports(config_model())->vport, v) {
+        if (v->tags.outer)
+            snprintf(help, sizeof help, "VLANs %u.%u of %s", v->tags.outer, v->tags.vlan, v->port);
         else
-            step_add(p, &vport_kind, v->name, NULL, v, v->line);
+            snprintf(help, sizeof help, "VLAN %u of %s", v->tags.vlan, v->port);
+        fn(ctx, v->name, help);
     }
-    plan_vport_mtu(p, true);
-    plan_policies(p);
 }
+
+const struct feature_config interface_config = {
+    .part_size = sizeof(struct model_interfaces),
+    .read = read_interfaces,
+    .resolve = resolve_interfaces,
+    .check = check_interfaces,
+    .free = free_interfaces,
+    .note = note_moves,
+    .phases = (const struct feature_phase[]){{PHASE_UNBIND, plan_unbind},
+                                             {PHASE_MOVE_INTERFACES, plan_move},
+                                             {PHASE_BIND, plan_bind},
+                                             {0}},
+    .finish = settle,
+    .names = (const struct feature_names[]){{"interface", each_interface}, {0}},
+};

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_mirror.c - mirrors of a configuration, and their rules
-#include "model/model_mirror.h"
-
+// mirror_config.c - mirrors of a configuration: of ports, and sessions for rules of access lists
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "model/model_leaf.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "port/mirror_manager.h"
 #include "table/watch.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+
+struct model_mirror {
+    struct mirror mirror;
+    unsigned line;
+};
+
+struct model_mirrors { // of each port in the order of the ports, then sessions
+    VEC(struct model_mirror) mirror;
+};
+
+static struct model_mirrors *mirrors_of(const struct model *m)
+{
+    return m->part[FEATURE_mirror];
+}
+
+// --- reading -------------------------------------------------------------------------------------
 
 static unsigned points_of(const char *direction)
 {
@@ -19,9 +38,9 @@ static unsigned points_of(const char *direction)
     return !strcmp(direction, "both") ? rx | tx : !strcmp(direction, "rx") ? rx : tx;
 }
 
-static struct model_mirror *read_mirror(struct model *m, const struct lyd_node *entry)
+static struct mirror *read_mirror(struct model *m, const struct lyd_node *entry)
 {
-    struct model_mirror *r = vec_push(&m->mirror);
+    struct model_mirror *r = vec_push(&mirrors_of(m)->mirror);
     const struct lyd_node *to = leaf_inside(lyd_child(entry), entry->schema, "to");
 
     memset(r, 0, sizeof *r);
@@ -30,60 +49,60 @@ static struct model_mirror *read_mirror(struct model *m, const struct lyd_node *
     r->line = config_line_of(entry);
     for (const struct lyd_node *leaf = to; leaf && !r->line; leaf = leaf->next)
         r->line = config_line_of(leaf);
-    return r;
+    return &r->mirror;
 }
 
-static void read_mirror_of_port(struct model *m, const char *port, const struct lyd_node *entry)
-{
-    struct mirror *r = &read_mirror(m, entry)->mirror;
-
-    snprintf(r->port, sizeof r->port, "%s", port);
-    r->points = points_of(config_value(lyd_child(entry), "direction"));
-}
-
-void model_read_mirror_session(struct model *m, const struct lyd_node *entry)
-{
-    struct mirror *r = &read_mirror(m, entry)->mirror;
-
-    leaf_copy(r->session, sizeof r->session, lyd_child(entry), "name", "");
-}
-
-void model_read_mirrors(struct model *m, const struct lyd_node *port)
+static void read_port(struct model *m, const struct lyd_node *port)
 {
     struct lyd_nodes v = {0};
 
     config_children(lyd_child(port), yang_child(port->schema, "mirror", true), &v);
-    for (size_t i = 0; i < v.n; i++)
-        read_mirror_of_port(m, config_value(lyd_child(port), "name"), v.item[i]);
+    for (size_t i = 0; i < v.n; i++) {
+        struct mirror *r = read_mirror(m, v.item[i]);
+
+        leaf_copy(r->port, sizeof r->port, lyd_child(port), "name", "");
+        r->points = points_of(config_value(lyd_child(v.item[i]), "direction"));
+    }
     free(v.item);
 }
+
+static void read_session(struct model *m, const struct lyd_node *entry)
+{
+    struct mirror *r = read_mirror(m, entry);
+
+    leaf_copy(r->session, sizeof r->session, lyd_child(entry), "name", "");
+}
+
+static void read_mirrors(struct model *m, const struct lyd_node *tree, const struct model *known,
+                         struct errors *e)
+{
+    model_read_list(m, tree, NULL, "port", read_port);
+    model_read_list(m, tree, NULL, "mirror-session", read_session);
+}
+
+static void free_mirrors(struct model *m)
+{
+    vec_free(&mirrors_of(m)->mirror);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
 
 // Those of one port stand side by side, ports in the order of their names.
 static bool is_mirrored(const struct model *m, const char *port)
 {
-    size_t lo = 0, hi = m->mirror.n;
+    const struct model_mirrors *all = mirrors_of(m);
+    size_t n = all->mirror.n;
 
-    while (hi && m->mirror.item[hi - 1].mirror.session[0])
-        hi--;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        int d = natural_compare(m->mirror.item[mid].mirror.port, port);
-
-        d = d ? d : strcmp(m->mirror.item[mid].mirror.port, port);
-        if (!d)
-            return true;
-        if (d < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return false;
+    while (n && all->mirror.item[n - 1].mirror.session[0])
+        n--;
+    return model_find(all->mirror.item, n, sizeof *all->mirror.item, port);
 }
 
-static void check_directions(const struct model *m, const struct model_mirror *r, struct errors *e)
+static void check_directions(const struct model_mirrors *all, const struct model_mirror *r,
+                             struct errors *e)
 {
     for (const struct model_mirror *o = r;
-         o > m->mirror.item && !strcmp(o[-1].mirror.port, r->mirror.port); o--)
+         o > all->mirror.item && !strcmp(o[-1].mirror.port, r->mirror.port); o--)
         if (o[-1].mirror.points & r->mirror.points)
             errors_add(e, o[-1].line > r->line ? o[-1].line : r->line,
                        "port %s: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, "
@@ -91,7 +110,21 @@ static void check_directions(const struct model *m, const struct model_mirror *r
                        r->mirror.port);
 }
 
-static void check_one(const struct model *m, const struct model_mirror *r, struct errors *e)
+static void check_output(const struct model *m, const struct model_mirror *r, struct errors *e)
+{
+    const char *name = r->mirror.to_port;
+    const struct model_port *p = model_find_port(m, name);
+
+    if (p && p->config.member_of[0])
+        errors_add(e, r->line,
+                   "mirror to port '%s': it is a member of %s, expected a port of no LAG", name,
+                   p->config.member_of);
+    else if (p && p->config.lag.mode)
+        errors_add(e, r->line, "mirror to port '%s': it is a LAG, expected a port with a device",
+                   name);
+}
+
+static void check_mirror(const struct model *m, const struct model_mirror *r, struct errors *e)
 {
     const struct mirror *i = &r->mirror;
     const char *tap = i->to_tap, *kind = i->session[0] ? "mirror-session" : "port",
@@ -100,10 +133,10 @@ static void check_one(const struct model *m, const struct model_mirror *r, struc
     if (!i->to_port[0] == !tap[0])
         errors_add(e, r->line, "%s %s: a mirror needs either 'to port' or 'to tap'", kind, name);
     if (tap[0] && (model_find_port(m, tap) || model_find_vport(m, tap)))
-        errors_add(
-            e, r->line,
-            "%s %s: mirror to tap '%s': the name belongs to an interface, expected another name",
-            kind, name, tap);
+        errors_add(e, r->line,
+                   "%s %s: mirror to tap '%s': the name belongs to an interface, expected another "
+                   "name",
+                   kind, name, tap);
     if (i->to_port[0] && !strcmp(i->to_port, i->port))
         errors_add(e, r->line,
                    "port %s: a mirror to the port itself would loop, expected another port",
@@ -114,11 +147,67 @@ static void check_one(const struct model *m, const struct model_mirror *r, struc
                    "expected another port",
                    kind, name, i->to_port);
     if (!i->session[0])
-        check_directions(m, r, e);
+        check_directions(mirrors_of(m), r, e);
+    check_output(m, r, e);
 }
 
-void model_check_mirrors(const struct model *m, struct errors *e)
+static void check_mirrors(const struct model *m, struct errors *e)
 {
-    vec_foreach (&m->mirror, r)
-        check_one(m, r, e);
+    vec_foreach (&mirrors_of(m)->mirror, r)
+        check_mirror(m, r, e);
 }
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_mirror(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    if (!from)
+        return mirror_manager_add(&((const struct model_mirror *)to)->mirror, err, n);
+    mirror_manager_del(&((const struct model_mirror *)from)->mirror);
+    return 0;
+}
+
+static bool has_mirror(const struct model *m, const struct model_mirror *wanted)
+{
+    vec_foreach (&mirrors_of(m)->mirror, i)
+        if (!memcmp(&i->mirror, &wanted->mirror, sizeof i->mirror)) // of memory that was all zero
+            return true;
+    return false;
+}
+
+static void add_step(struct change *c, const struct model_mirror *from,
+                     const struct model_mirror *to)
+{
+    static const struct step_kind mirror = {"mirror of port", run_mirror},
+                                  session = {"mirror-session", run_mirror};
+    const struct mirror *m = to ? &to->mirror : &from->mirror;
+
+    if (m->session[0])
+        step_add(c, &session, m->session, from, to, to ? to->line : 0);
+    else
+        step_add(c, &mirror, m->port, from, to, to ? to->line : 0);
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&mirrors_of(c->from)->mirror, r)
+        if (!has_mirror(c->to, r))
+            add_step(c, r, NULL);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&mirrors_of(c->to)->mirror, r)
+        if (!has_mirror(c->from, r))
+            add_step(c, NULL, r);
+}
+
+const struct feature_config mirror_config = {
+    .part_size = sizeof(struct model_mirrors),
+    .read = read_mirrors,
+    .check = check_mirrors,
+    .free = free_mirrors,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+};

@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_multicast.c - the multicast routes of a configuration: read, and judged by what the schema
-// cannot say
-#include "model/model_multicast.h"
-
+// multicast_config.c - the multicast routes of a configuration
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model_leaf.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/interface.h"
+#include "feature/port.h"
+#include "feature/vr.h"
+#include "rib/rib_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+
+struct model_multicast { // a multicast route
+    char vr[16];
+    struct multicast_static route;
+    unsigned line;
+};
+
+struct model_routes {
+    VEC(struct model_multicast) route; // in the order of the configuration
+    VEC(struct model_multicast *) by_key;
+};
+
+static struct model_routes *routes_of(const struct model *m)
+{
+    return m->part[FEATURE_multicast];
+}
+
+// --- reading -------------------------------------------------------------------------------------
 
 // An address of the schema's type is one.
 static uint8_t read_address(uint8_t b[16], const char *text)
@@ -22,9 +45,9 @@ static uint8_t read_address(uint8_t b[16], const char *text)
     return a.family;
 }
 
-void model_read_multicast(struct model *m, const struct lyd_node *entry)
+static void read_route(struct model *m, const struct lyd_node *entry)
 {
-    struct model_multicast *r = vec_push(&m->multicast);
+    struct model_multicast *r = vec_push(&routes_of(m)->route);
     const struct lyd_node *first = lyd_child(entry);
     struct multicast_static *s = &r->route;
     const char *source = config_value(first, "source");
@@ -35,7 +58,7 @@ void model_read_multicast(struct model *m, const struct lyd_node *entry)
     leaf_copy(s->in, sizeof s->in, first, "input", "");
     s->key.family = read_address(s->key.group, config_value(first, "group"));
     if (read_address(s->key.source, source) != s->key.family && strcmp(source, "any"))
-        s->key.iface = 1; // of another family: model_check_multicast says so
+        s->key.iface = 1; // of another family: check_route says so
     config_children(first, yang_child(entry->schema, "output", true), &v);
     for (size_t i = 0; i < v.n && i < MULTICAST_OUT_MAX; i++) {
         const struct lyd_node *output = lyd_child(v.item[i]);
@@ -48,6 +71,35 @@ void model_read_multicast(struct model *m, const struct lyd_node *entry)
     free(v.item);
 }
 
+static int compare_keys(const void *pa, const void *pb)
+{
+    const struct model_multicast *a = *(struct model_multicast *const *)pa,
+                                 *b = *(struct model_multicast *const *)pb;
+    int d = memcmp(&a->route.key, &b->route.key, sizeof a->route.key);
+
+    return d ? d : strcmp(a->vr, b->vr);
+}
+
+static void read_routes(struct model *m, const struct lyd_node *tree, const struct model *known,
+                        struct errors *e)
+{
+    struct model_routes *all = routes_of(m);
+
+    model_read_list(m, tree, "multicast", "route", read_route);
+    vec_foreach (&all->route, r)
+        *vec_push(&all->by_key) = r;
+    if (all->route.n)
+        qsort(all->by_key.item, all->by_key.n, sizeof *all->by_key.item, compare_keys);
+}
+
+static void free_routes(struct model *m)
+{
+    vec_free(&routes_of(m)->route);
+    vec_free(&routes_of(m)->by_key);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
 static void describe(const struct model_multicast *r, char *buf, size_t n)
 {
     struct ip_addr group = {.family = (uint8_t)r->route.key.family};
@@ -57,29 +109,24 @@ static void describe(const struct model_multicast *r, char *buf, size_t n)
     snprintf(buf, n, "multicast route %s %s", r->vr, ip_format(&group, text));
 }
 
-// Virtual router of an interface; NULL: there is none of that name.
-static const char *vr_of(const struct model *m, const char *name)
-{
-    const struct model_port *p = model_find_port(m, name);
-    const struct model_vport *v = model_find_vport(m, name);
-
-    return p ? p->vr : v ? v->vr : NULL;
-}
-
 static void check_interface(const struct model *m, const struct model_multicast *r,
                             const char *leaf, const char *name, const char *what, struct errors *e)
 {
-    const char *vr = vr_of(m, name);
+    const struct model_interface *i = model_find_interface(m, name);
+    const struct model_port *p = model_find_port(m, name);
 
-    if (!vr)
-        errors_add(
-            e, r->line,
-            "%s: '%s' refers to '%s', which does not exist; expected the name of a port or vport",
-            what, leaf, name);
-    else if (strcmp(vr, r->vr))
+    if (p && p->config.member_of[0])
+        errors_add(e, r->line, "multicast route: interface '%s' is a member of %s, expected '%s'",
+                   name, p->config.member_of, p->config.member_of);
+    else if (!i)
+        errors_add(e, r->line,
+                   "%s: '%s' refers to '%s', which does not exist; expected the name of a port or "
+                   "vport",
+                   what, leaf, name);
+    else if (strcmp(i->vr, r->vr))
         errors_add(e, r->line,
                    "%s: '%s' is '%s', expected an interface of virtual router '%s', not of '%s'",
-                   what, leaf, name, r->vr, vr);
+                   what, leaf, name, r->vr, i->vr);
 }
 
 // 224.0.0/24 and groups of narrower scope than a site never leave their link.
@@ -129,8 +176,69 @@ static void check_route(const struct model *m, const struct model_multicast *r, 
     }
 }
 
-void model_check_multicast(const struct model *m, struct errors *e)
+static void check_routes(const struct model *m, struct errors *e)
 {
-    vec_foreach (&m->multicast, r)
+    vec_foreach (&routes_of(m)->route, r)
         check_route(m, r, e);
 }
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static const struct model_multicast *find_route(const struct model *m,
+                                                const struct model_multicast *wanted)
+{
+    const struct model_routes *all = routes_of(m);
+    struct model_multicast **found =
+        all->by_key.n ? bsearch(&wanted, all->by_key.item, all->by_key.n,
+                                sizeof *all->by_key.item, compare_keys)
+                      : NULL;
+
+    return found ? *found : NULL;
+}
+
+static int run_route(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
+{
+    const struct model_multicast *old = from, *new = to;
+    int e = new ? rib_manager_multicast_set(new->vr, &new->route)
+                : rib_manager_multicast_del(old->vr, &old->route.key);
+
+    if (e == -ENOSPC)
+        snprintf(err, n, "a virtual router can have at most %u multicast routes and joined groups",
+                 MULTICAST_MAX);
+    else if (e)
+        snprintf(err, n, "%s", strerror(-e));
+    return e;
+}
+
+static const struct step_kind route_kind = {"multicast route", run_route};
+
+// Their interfaces are names and may come and go.
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&routes_of(c->from)->route, r)
+        if (!vr_stays(c, r->vr) || !find_route(c->to, r))
+            step_add(c, &route_kind, "", r, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&routes_of(c->to)->route, r) {
+        const struct model_multicast *old = find_route(c->from, r);
+
+        if (!old || !vr_stays(c, r->vr))
+            step_add(c, &route_kind, "", NULL, r, r->line);
+        else if (memcmp(&old->route, &r->route, sizeof r->route))
+            step_add(c, &route_kind, "", old, r, r->line);
+    }
+}
+
+const struct feature_config multicast_config = {
+    .part_size = sizeof(struct model_routes),
+    .read = read_routes,
+    .check = check_routes,
+    .free = free_routes,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+};

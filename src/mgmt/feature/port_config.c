@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_interface.c - ports, vports and interfaces of a configuration: read, and judged by what the
-// schema cannot say
-#include "model/model_interface.h"
+// port_config.c - ports of a configuration
+#include "feature/port.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,58 +8,33 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "model/model_acl.h"
-#include "model/model_leaf.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/host.h"
+#include "config/leaf.h"
+#include "feature/lag.h"
+#include "feature/vport.h"
 #include "port/devargs.h"
+#include "port/netdev_use.h"
 #include "yang/config_tree.h"
-#include "yang/yang.h"
 
-// A leaf that somebody has set and only a port with a device may have; NULL: none.
-static const char *given_of_device(const struct lyd_node *first)
+struct model_ports *model_ports(const struct model *m)
 {
-    static const char *const leaf[] = {"force",     "namespace",      "rx-queues",
-                                       "tx-queues", "rx-descriptors", "tx-descriptors",
-                                       "rx-mode",   "promiscuous"};
-
-    for (const struct lyd_node *n = first; n; n = n->next)
-        for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++)
-            if (!(n->flags & LYD_DEFAULT) && !strcmp(n->schema->name, leaf[i]))
-                return leaf[i];
-    return NULL;
+    return m->part[FEATURE_port];
 }
 
-// A LAG is a port without a device that has a container `lag`; its members are bound when all ports
-// are read.
-static void read_lag(struct model_port *p, const struct lyd_node *entry)
+struct model_port *model_find_port(const struct model *m, const char *name)
 {
-    const struct lysc_node *lag_schema = yang_child(entry->schema, "lag", true);
-    const struct lyd_node *of = config_find(lyd_child(entry), lag_schema, NULL),
-                          *lag = lyd_child(of);
-    struct lag_config *c = &p->config.lag;
-    struct lyd_nodes v = {0};
+    const struct model_ports *all = model_ports(m);
 
-    if (!lag || of->flags & LYD_DEFAULT || p->config.devargs[0])
-        return;
-    const struct lyd_node *lacp = leaf_inside(lag, lag_schema, "lacp");
-    c->mode = leaf_word(lag, "mode", (const char *[]){"lacp", "active-backup"}, 2) == 1
-                  ? LAG_MODE_ACTIVE_BACKUP
-                  : LAG_MODE_LACP;
-    c->min_links = (uint8_t)leaf_number(lag, "min-links", 1);
-    leaf_copy(c->primary, sizeof c->primary, lag, "primary", "");
-    c->slow = leaf_word(lacp, "rate", (const char *[]){"fast", "slow"}, 2) == 1;
-    c->passive = leaf_word(lacp, "activity", (const char *[]){"active", "passive"}, 2) == 1;
-    c->system_priority = (uint16_t)leaf_number(lacp, "system-priority", 32768);
-    config_children(lag, yang_child(lag_schema, "member", true), &v);
-    for (size_t i = 0; i < v.n && i < LAG_MEMBER_MAX; i++) {
-        snprintf(p->member[p->n_members], sizeof p->member[0], "%s", lyd_get_value(v.item[i]));
-        p->member_line[p->n_members++] = config_line_of(v.item[i]);
-    }
-    free(v.item);
+    return model_find(all->port.item, all->port.n, sizeof *all->port.item, name);
 }
 
-void model_read_port(struct model *m, const struct lyd_node *entry)
+// --- reading -------------------------------------------------------------------------------------
+
+static void read_port(struct model *m, const struct lyd_node *entry)
 {
-    struct model_port *p = vec_push(&m->port);
+    struct model_port *p = vec_push(&model_ports(m)->port);
     struct port_config *c = &p->config;
     const struct lyd_node *first = lyd_child(entry);
     const char *mac = config_value(first, "mac");
@@ -74,7 +48,7 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
                  c->kernel_interface);
     else
         devargs_netdev(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
-    read_lag(p, entry);
+    lag_read(p, entry);
     p->force = leaf_true(first, "force");
     leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
     c->rx_queues = (uint16_t)leaf_number(first, "rx-queues", 0);
@@ -88,225 +62,36 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     c->promiscuous = leaf_true(first, "promiscuous");
     c->enabled = leaf_true(first, "enabled");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
-    snprintf(p->vr, sizeof p->vr, VR_DEFAULT_NAME);
     p->line = leaf_line(entry, config_value(first, "devargs") ? "devargs" : "kernel-interface");
-    p->given = c->lag.mode ? given_of_device(first) : NULL;
 }
 
-static uint16_t read_tpid(const struct lyd_node *first)
+static void read_ports(struct model *m, const struct lyd_node *tree, const struct model *known,
+                       struct errors *e)
 {
-    const char *v = config_value(first, "tpid");
-
-    return v ? (uint16_t)strtoul(v, NULL, 16) : 0x88a8;
+    model_read_list(m, tree, NULL, "port", read_port);
 }
 
-void model_read_vport(struct model *m, const struct lyd_node *entry)
+static void free_ports(struct model *m)
 {
-    struct model_vport *v = vec_push(&m->vport);
-    const struct lyd_node *first = lyd_child(entry);
-
-    memset(v, 0, sizeof *v);
-    leaf_copy(v->name, sizeof v->name, first, "name", "");
-    leaf_copy(v->port, sizeof v->port, first, "port", "");
-    v->tags.vlan = (uint16_t)leaf_number(first, "vlan", 0);
-    v->tags.outer = (uint16_t)leaf_number(first, "outer-vlan", 0);
-    v->tags.tpid = v->tags.outer ? read_tpid(first) : 0;
-    v->has_tpid = config_value(first, "tpid");
-    v->mtu = (uint16_t)leaf_number(first, "mtu", 0);
-    snprintf(v->vr, sizeof v->vr, VR_DEFAULT_NAME);
-    v->line = leaf_line(entry, NULL);
-}
-
-static uint8_t read_urpf(const struct lyd_node *first, const char *family)
-{
-    static const char *const modes[] = {"off", "loose", "strict", "feasible"};
-    int mode = leaf_word(first, family, modes, 4);
-
-    return mode <= 0
-               ? URPF_OFF
-               : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
-}
-
-static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
-{
-    const struct lyd_node *urpf = leaf_inside(lyd_child(entry), entry->schema, "urpf");
-
-    p->urpf[0] = read_urpf(urpf, "ipv4");
-    p->urpf[1] = read_urpf(urpf, "ipv6");
-    p->redirect = leaf_true(lyd_child(entry), "redirect");
-    p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
-    p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
-                          (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
-}
-
-void model_read_interface(struct model *m, const struct lyd_node *entry)
-{
-    struct model_interface *i = vec_push(&m->interface);
-    const struct lyd_node *first = lyd_child(entry);
-
-    memset(i, 0, sizeof *i);
-    leaf_copy(i->name, sizeof i->name, first, "name", "");
-    leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
-    i->line = leaf_line(entry, "vr");
-    leaf_copy(i->description, sizeof i->description, first, "description", "");
-    read_policy(&i->policy, entry);
-    i->acls = model_read_binding(first, entry->schema);
-    i->policy_line = leaf_line(entry, NULL);
-}
-
-// Puts each interface's virtual router and policy where apply looks for them.
-static void bind_policies(struct model *m)
-{
-    vec_foreach (&m->interface, i) {
-        struct model_port *p = model_find_port(m, i->name);
-        struct model_vport *v = model_find_vport(m, i->name);
-
-        if (p) {
-            memcpy(p->vr, i->vr, sizeof p->vr);
-            p->vr_line = i->line;
-            memcpy(p->description, i->description, sizeof p->description);
-            p->policy = i->policy;
-            p->acls = i->acls;
-            p->policy_line = i->policy_line;
-        }
-        if (v) {
-            memcpy(v->vr, i->vr, sizeof v->vr);
-            v->vr_line = i->line;
-            memcpy(v->description, i->description, sizeof v->description);
-            v->policy = i->policy;
-            v->acls = i->acls;
-            v->policy_line = i->policy_line;
-        }
-    }
-}
-
-static void inherit_mtu(struct model *m)
-{
-    vec_foreach (&m->vport, v) {
-        const struct model_port *p = model_find_port(m, v->port);
-
-        if (!v->mtu && p)
-            v->mtu = p->config.mtu;
-    }
-}
-
-static void bind_members(struct model *m)
-{
-    vec_foreach (&m->port, lag)
-        for (unsigned i = 0; i < lag->n_members; i++) {
-            struct model_port *p = model_find_port(m, lag->member[i]);
-
-            if (p && !p->config.member_of[0] && !p->config.lag.mode)
-                memcpy(p->config.member_of, lag->config.name, sizeof p->config.member_of);
-        }
-}
-
-void model_bind_interfaces(struct model *m)
-{
-    bind_members(m);
-    bind_policies(m);
-    inherit_mtu(m);
+    vec_free(&model_ports(m)->port);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
-
-static void check_interfaces(const struct model *m, struct errors *e)
-{
-    vec_foreach (&m->interface, i) {
-        if (model_find_port(m, i->name) || model_find_vport(m, i->name))
-            continue;
-        if (i->line)
-            errors_add(e, i->line,
-                       "interface %s: no such interface, expected the name of a port or vport",
-                       i->name);
-        else
-            errors_add(e, 0,
-                       "interface %s: no port or vport has this name: configure one, or delete "
-                       "'interface %s' too",
-                       i->name, i->name);
-    }
-}
-
-static int compare_vlan(const void *pa, const void *pb)
-{
-    const struct model_vport *a = *(const struct model_vport *const *)pa,
-                             *b = *(const struct model_vport *const *)pb;
-    int d = strcmp(a->port, b->port);
-
-    return d                                ? d
-           : a->tags.outer != b->tags.outer ? a->tags.outer - b->tags.outer
-                                            : a->tags.vlan - b->tags.vlan;
-}
-
-// "vlan '7'", or "outer-vlan '100' vlan '7'".
-static const char *vlan_words(const struct model_vport *v, char *buf, size_t n)
-{
-    if (v->tags.outer)
-        snprintf(buf, n, "outer-vlan '%u' vlan '%u'", v->tags.outer, v->tags.vlan);
-    else
-        snprintf(buf, n, "vlan '%u'", v->tags.vlan);
-    return buf;
-}
-
-static void check_unique_vlan(const struct model *m, struct errors *e)
-{
-    const struct model_vport **by = malloc((m->vport.n + 1) * sizeof *by);
-
-    bug_on(!by);
-    for (size_t i = 0; i < m->vport.n; i++)
-        by[i] = &m->vport.item[i];
-    qsort(by, m->vport.n, sizeof *by, compare_vlan);
-    for (size_t i = 1; i < m->vport.n; i++) {
-        // Blame the later line of the two.
-        const struct model_vport *a = by[i - 1], *b = by[i];
-        char words[48];
-
-        if (compare_vlan(&a, &b))
-            continue;
-        if (a->line > b->line)
-            a = by[i], b = by[i - 1];
-        errors_add(
-            e, b->line,
-            "vport %s: port '%s' %s already belongs to vport %s, expected another VLAN",
-            b->name, b->port, vlan_words(b, words, sizeof words), a->name);
-    }
-    free(by);
-}
-
-static void check_vports(const struct model *m, struct errors *e)
-{
-    vec_foreach (&m->vport, v) {
-        const struct model_port *p = model_find_port(m, v->port);
-
-        if (model_find_port(m, v->name))
-            errors_add(e, v->line,
-                       "vport %s: the name belongs to a port, expected another name (e.g. %s.%u)",
-                       v->name, v->port, v->tags.vlan);
-        if (v->has_tpid && !v->tags.outer)
-            errors_add(
-                e, v->line,
-                "vport %s: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well",
-                v->name);
-        if (p && v->mtu > p->config.mtu)
-            errors_add(e, v->line,
-                       "vport %s: 'mtu' is '%u', expected at most %u, the mtu of port %s", v->name,
-                       v->mtu, p->config.mtu, v->port);
-    }
-    check_unique_vlan(m, e);
-}
 
 // At most 64 (the schema's max-elements): compared in pairs, as two different texts may name one
 // device. The later line of the two is to blame.
 static void check_unique_device(const struct model *m, struct errors *e)
 {
-    for (size_t i = 0; i < m->port.n; i++)
+    const struct model_ports *all = model_ports(m);
+
+    for (size_t i = 0; i < all->port.n; i++)
         for (size_t k = 0; k < i; k++) {
-            const struct model_port *a = &m->port.item[k], *b = &m->port.item[i];
+            const struct model_port *a = &all->port.item[k], *b = &all->port.item[i];
 
             if (!port_config_same_device(&a->config, &b->config))
                 continue;
             if (a->line > b->line)
-                a = &m->port.item[i], b = &m->port.item[k];
+                a = &all->port.item[i], b = &all->port.item[k];
             if (b->config.kernel_interface[0]) {
                 errors_add(
                     e, b->line,
@@ -321,150 +106,254 @@ static void check_unique_device(const struct model *m, struct errors *e)
         }
 }
 
-// What a member has that belongs to its LAG, or NULL.
-static const struct model_interface *interface_of(const struct model *m, const char *name)
+static void check_port(const struct model_port *p, struct errors *e)
 {
-    vec_foreach (&m->interface, i)
-        if (!strcmp(i->name, name))
-            return i;
-    return NULL;
-}
+    static const uint8_t zero[6];
+    const struct port_config *c = &p->config;
+    char why[1024];
 
-static void check_member_itself(const struct model *m, const struct model_port *lag,
-                                const struct model_port *p, unsigned line, struct errors *e)
-{
-    const char *name = p->config.name, *of = lag->config.name;
-
-    if (p->config.lag.mode)
-        errors_add(e, line,
-                   "port %s: lag member '%s' is a LAG itself, expected a port with a device", of,
-                   name);
-    else if (strcmp(p->config.member_of, of))
-        errors_add(
-            e, line,
-            "port %s: lag member '%s' already belongs to %s, expected a port of no other LAG", of,
-            name, p->config.member_of);
-    if (p->config.mtu != lag->config.mtu)
-        errors_add(e, line,
-                   "port %s: lag member '%s' has mtu %u and the LAG %u, expected one for all: 'set "
-                   "port %s mtu %u'",
-                   of, name, p->config.mtu, lag->config.mtu, name, lag->config.mtu);
-    if (p->config.has_mac)
-        errors_add(e, line,
-                   "port %s: lag member '%s' has a mac, expected none: 'delete port %s mac', 'set "
-                   "port %s mac …'",
-                   of, name, name, of);
-}
-
-static void check_member(const struct model *m, const struct model_port *lag, unsigned k,
-                         struct errors *e)
-{
-    const char *name = lag->member[k], *of = lag->config.name;
-    const struct model_port *p = model_find_port(m, name);
-    const struct model_interface *i = interface_of(m, name);
-    unsigned line = lag->member_line[k];
-
-    if (!p)
-        return; // the schema says so
-    check_member_itself(m, lag, p, line, e);
-    if (i)
-        errors_add(
-            e, i->policy_line ? i->policy_line : line,
-            "interface %s: port %s is a member of %s and has no interface, expected 'interface %s'",
-            name, name, of, of);
-    vec_foreach (&m->vport, v)
-        if (!strcmp(v->port, name))
-            errors_add(e, v->line,
-                       "vport %s: port '%s' is a member of %s and has no sub-interfaces, expected "
-                       "'port %s'",
-                       v->name, name, of, of);
-    vec_foreach (&m->mirror, r)
-        if (!strcmp(r->mirror.to_port, name))
-            errors_add(e, r->line,
-                       "mirror to port '%s': it is a member of %s, expected a port of no LAG", name,
-                       of);
-    vec_foreach (&m->multicast, r)
-        if (!strcmp(r->route.in, name))
-            errors_add(e, r->line,
-                       "multicast route: interface '%s' is a member of %s, expected '%s'", name, of,
-                       of);
-}
-
-static void check_lag(const struct model *m, const struct model_port *lag, struct errors *e)
-{
-    const struct lag_config *c = &lag->config.lag;
-    const char *name = lag->config.name;
-    bool primary = !c->primary[0];
-
-    for (unsigned k = 0; k < lag->n_members; k++) {
-        check_member(m, lag, k, e);
-        primary |= !strcmp(lag->member[k], c->primary);
-    }
-    if (!lag->n_members)
-        errors_add(
-            e, lag->line,
-            "port %s: a LAG without members, expected at least one: 'set port %s lag member PORT'",
-            name, name);
-    if (lag->given)
-        errors_add(e, lag->line, "port %s: '%s' is a matter of a LAG's members, expected it there",
-                   name, lag->given);
-    if (!primary)
-        errors_add(e, lag->line,
-                   "port %s: lag primary '%s' is not a member, expected one of its members", name,
-                   c->primary);
-    if (c->primary[0] && c->mode != LAG_MODE_ACTIVE_BACKUP)
-        errors_add(
-            e, lag->line,
-            "port %s: 'lag primary' is for mode active-backup, with LACP all members are used",
-            name);
-    if (c->min_links > 1 && c->mode == LAG_MODE_ACTIVE_BACKUP)
-        errors_add(e, lag->line,
-                   "port %s: 'lag min-links' is %u, but with active-backup one member is used: "
-                   "delete it, or set mode lacp",
-                   name, c->min_links);
-    else if (lag->n_members && c->min_links > lag->n_members)
-        errors_add(e, lag->line,
-                   "port %s: 'lag min-links' is %u, expected at most %u, the number of its members",
-                   name, c->min_links, lag->n_members);
-    vec_foreach (&m->mirror, r)
-        if (!strcmp(r->mirror.to_port, name))
-            errors_add(e, r->line,
-                       "mirror to port '%s': it is a LAG, expected a port with a device", name);
-    for (size_t i = 0; i < m->thread.n; i++)
-        if (!strcmp(m->thread.item[i].port, name))
-            errors_add(
-                e, m->thread_line.item[i],
-                "thread %d: port '%s' is a LAG, which has no queues, expected one of its members",
-                m->thread.item[i].core, name);
+    if (!c->lag.mode && c->devargs[0] && devargs_check(c->devargs, why, sizeof why))
+        errors_add(e, p->line, "port %s: %s", c->name, why);
+    if (c->has_mac && (c->mac[0] & 1 || !memcmp(c->mac, zero, 6)))
+        errors_add(e, p->line,
+                   "port %s: 'mac' is a multicast or zero address, expected a unicast MAC address "
+                   "such as 02:00:00:00:00:01",
+                   c->name);
+    if (!strcmp(c->name, ".") || !strcmp(c->name, ".."))
+        errors_add(e, p->line,
+                   "port %s: Linux has no interface of this name, expected another name", c->name);
 }
 
 static void check_ports(const struct model *m, struct errors *e)
 {
-    static const uint8_t zero[6];
-
-    char why[1024];
-
-    vec_foreach (&m->port, p) {
-        if (p->config.lag.mode)
-            check_lag(m, p, e);
-        else if (p->config.devargs[0] && devargs_check(p->config.devargs, why, sizeof why))
-            errors_add(e, p->line, "port %s: %s", p->config.name, why);
-        if (p->config.has_mac && (p->config.mac[0] & 1 || !memcmp(p->config.mac, zero, 6)))
-            errors_add(e, p->line,
-                       "port %s: 'mac' is a multicast or zero address, expected a unicast MAC "
-                       "address such as 02:00:00:00:00:01",
-                       p->config.name);
-        if (!strcmp(p->config.name, ".") || !strcmp(p->config.name, ".."))
-            errors_add(e, p->line,
-                       "port %s: Linux has no interface of this name, expected another name",
-                       p->config.name);
-    }
+    vec_foreach (&model_ports(m)->port, p)
+        check_port(p, e);
     check_unique_device(m, e);
 }
 
-void model_check_interfaces(const struct model *m, struct errors *e)
+// --- the host ------------------------------------------------------------------------------------
+
+// A kernel interface that none of `from` has.
+static bool takes_anew(const struct model *from, const struct model_port *p)
 {
-    check_ports(m, e);
-    check_vports(m, e);
-    check_interfaces(m, e);
+    vec_foreach (&model_ports(from)->port, old)
+        if (port_config_same_device(&old->config, &p->config))
+            return false;
+    return p->config.kernel_interface[0];
 }
+
+// The machine must not lose what it is reached by without a word.
+static void check_netdev(const struct model *to, const struct model_port *p, struct errors *e)
+{
+    const struct port_config *c = &p->config;
+    struct netdev_use u;
+    char err[400];
+
+    if (!c->netns[0] &&
+        (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface)))
+        errors_add(e, p->line,
+                   "port %s: %s is kamueed's own interface, expected a kernel interface", c->name,
+                   c->kernel_interface);
+    else if (netdev_use_look(c->kernel_interface, c->netns, &u, err, sizeof err))
+        errors_add(e, p->line, "port %s: %s", c->name, err);
+    else if (!p->force && (u.gateway[0] || u.session[0]))
+        errors_add(e, p->line,
+                   "port %s: %s is in use by this host for %s%s%s%s%s, which would stop working: "
+                   "expected another "
+                   "interface, or 'set port %s force true' as well",
+                   c->name, c->kernel_interface, u.gateway[0] ? "the default route via " : "",
+                   u.gateway, u.gateway[0] && u.session[0] ? " and " : "",
+                   u.session[0] ? "a TCP connection to " : "", u.session, c->name);
+}
+
+static void note_addresses(const struct model *from, const struct model *to, struct errors *notes)
+{
+    struct netdev_use u;
+    char err[400];
+
+    for (size_t i = 0; host_is_known() && i < model_ports(to)->port.n; i++) {
+        const struct model_port *p = &model_ports(to)->port.item[i];
+
+        if (takes_anew(from, p) &&
+            !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) &&
+            u.address[0])
+            errors_add(notes, 0,
+                       "%s has %s, which is no longer reachable because port %s now uses the "
+                       "interface; move it: ip addr add … "
+                       "dev %s",
+                       p->config.kernel_interface, u.address, p->config.name, p->config.name);
+    }
+}
+
+static void check_devices(const struct model *from, const struct model *to, struct errors *e)
+{
+    vec_foreach (&model_ports(to)->port, p) {
+        const struct model_port *old = model_find_port(from, p->config.name);
+        char address[16];
+
+        if ((!old || strcmp(old->config.devargs, p->config.devargs)) &&
+            devargs_is_pci(p->config.devargs, address, sizeof address) &&
+            host_has("/sys/bus/pci/devices", "") && !host_has("/sys/bus/pci/devices/%s", address))
+            errors_add(e, p->line, "port %s: there is no PCI device %s, expected one of 'lspci -D'",
+                       p->config.name, address);
+        if (takes_anew(from, p))
+            check_netdev(to, p, e);
+        else if (!old || strcmp(old->config.netns, p->config.netns))
+            host_check_netns("port", p->config.name, p->config.netns, p->line, e);
+    }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_port(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_port *port = to;
+
+    if (!from)
+        return port_manager_attach(&port->config, err, n);
+    if (!to)
+        return port_manager_detach(s->name, err, n);
+    return port_manager_change(&port->config, err, n);
+}
+
+static const struct step_kind port_kind = {"port", run_port};
+
+static bool device_same(const struct model_port *a, const struct model_port *b)
+{
+    return !a->config.lag.mode == !b->config.lag.mode &&
+           !strcmp(a->config.devargs, b->config.devargs) &&
+           !strcmp(a->config.netns, b->config.netns);
+}
+
+static bool port_same(const struct model_port *a, const struct model_port *b) // of one that stays
+{
+    const struct port_config *x = &a->config, *y = &b->config;
+
+    return device_same(a, b) && x->rx_queues == y->rx_queues && x->tx_queues == y->tx_queues &&
+           x->rx_descriptors == y->rx_descriptors && x->tx_descriptors == y->tx_descriptors &&
+           x->rx_mode == y->rx_mode && x->mtu == y->mtu && x->promiscuous == y->promiscuous &&
+           x->enabled == y->enabled && x->has_mac == y->has_mac &&
+           (!x->has_mac || !memcmp(x->mac, y->mac, 6)) && !memcmp(&x->lag, &y->lag, sizeof x->lag);
+}
+
+// A port whose device changes stays, with its interface and the addresses on its TAP, unless the
+// device is another port's until now: then both have to go first.
+bool port_stays(const struct change *c, const char *name)
+{
+    const struct model_port *a = model_find_port(c->from, name), *b = model_find_port(c->to, name);
+
+    if (!a || !b || strcmp(a->config.member_of, b->config.member_of)) // a member has no interface
+        return false;
+    if (device_same(a, b))
+        return true;
+    if (a->config.lag.mode || b->config.lag.mode)
+        return false;
+    vec_foreach (&model_ports(c->from)->port, other)
+        if (other != a && port_config_same_device(&other->config, &b->config))
+            return false;
+    return true;
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&model_ports(c->from)->port, p)
+        if (!port_stays(c, p->config.name))
+            step_add(c, &port_kind, p->config.name, p, NULL, 0);
+}
+
+// Changes first: one may give up the device that a port to be attached takes. LAGs last: they have
+// their MAC from their members.
+static void plan_add(struct change *c)
+{
+    vec_foreach (&model_ports(c->to)->port, p) {
+        const struct model_port *old = model_find_port(c->from, p->config.name);
+
+        if (port_stays(c, p->config.name) && !port_same(old, p))
+            step_add(c, &port_kind, p->config.name, old, p, p->line);
+    }
+    for (int lag = 0; lag <= 1; lag++)
+        vec_foreach (&model_ports(c->to)->port, p)
+            if (!p->config.lag.mode == !lag && !port_stays(c, p->config.name))
+                step_add(c, &port_kind, p->config.name, NULL, p, p->line);
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+static void each_port(name_fn *fn, void *ctx)
+{
+    vec_foreach (&model_ports(config_model())->port, p)
+        fn(ctx, p->config.name, p->config.devargs);
+}
+
+static bool is_ours(const char *netdev)
+{
+    return !strcmp(netdev, "lo") || strlen(netdev) > 15 ||
+           model_find_port(config_model(), netdev) || model_find_vport(config_model(), netdev);
+}
+
+struct netdev {
+    name_fn *fn;
+    void *ctx;
+    unsigned number;
+};
+
+// A kernel interface as a DPDK device; our own TAPs and the loopback are none.
+static void offer_netdev(void *ctx, const char *word, const char *help)
+{
+    const struct netdev *n = ctx;
+    char devargs[96];
+
+    if (is_ours(word))
+        return;
+    snprintf(devargs, sizeof devargs, "net_af_packet%u,iface=%s", n->number, word);
+    n->fn(n->ctx, devargs, "kernel interface in kamueed's namespace");
+}
+
+static void offer_kernel_interface(void *ctx, const char *word, const char *help)
+{
+    const struct netdev *n = ctx;
+
+    if (!is_ours(word))
+        n->fn(n->ctx, word, "");
+}
+
+// DPDK wants each virtual device to have a number of its own.
+static unsigned free_number(void)
+{
+    unsigned next = 0, used;
+
+    vec_foreach (&model_ports(config_model())->port, p)
+        if (sscanf(p->config.devargs, "net_af_packet%u", &used) == 1 && used >= next)
+            next = used + 1;
+    return next;
+}
+
+static void each_kernel_interface(name_fn *fn, void *ctx)
+{
+    struct netdev n = {fn, ctx, 0};
+
+    host_each_entry("/sys/class/net", offer_kernel_interface, &n);
+}
+
+static void each_netdev(name_fn *fn, void *ctx)
+{
+    struct netdev n = {fn, ctx, free_number()};
+
+    host_each_entry("/sys/class/net", offer_netdev, &n);
+}
+
+const struct feature_config port_config = {
+    .part_size = sizeof(struct model_ports),
+    .read = read_ports,
+    .check = check_ports,
+    .free = free_ports,
+    .check_host = check_devices,
+    .note = note_addresses,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_PORTS, plan_remove},
+                                             {PHASE_PORTS, plan_add},
+                                             {0}},
+    .names = (const struct feature_names[]){{"port", each_port},
+                                            {"netdev", each_netdev},
+                                            {"kernel-interface", each_kernel_interface},
+                                            {0}},
+};

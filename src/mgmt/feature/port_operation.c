@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "feature/interface.h"
+#include "feature/port.h"
+#include "feature/thread.h"
+#include "feature/vport.h"
 #include "config/config_edit.h"
 #include "http/refuse.h"
 #include "restconf/operation.h"
@@ -62,32 +66,6 @@ void operation_port_attach(struct http *h, const struct lyd_node *op)
     commit_text(h, &t);
 }
 
-static void delete_threads(const struct model *m, const char *port, struct text *t)
-{
-    for (size_t i = 0; i < m->thread.n; i++) {
-        int core = m->thread.item[i].core;
-        bool mine = false, others = false, first = !i || m->thread.item[i - 1].core != core;
-
-        for (size_t k = 0; first && k < m->thread.n; k++) {
-            if (m->thread.item[k].core != core)
-                continue;
-            mine = mine || !strcmp(m->thread.item[k].port, port);
-            others = others || strcmp(m->thread.item[k].port, port);
-        }
-        if (mine && others)
-            text_printf(t, "delete thread %d forwarder port %s\n", core, port);
-        else if (mine)
-            text_printf(t, "delete thread %d\n", core);
-    }
-}
-
-static bool on_port(const struct model *m, const char *interface, const char *port)
-{
-    const struct model_vport *v = model_find_vport(m, interface);
-
-    return v ? !strcmp(v->port, port) : !strcmp(interface, port);
-}
-
 void operation_port_detach(struct http *h, const struct lyd_node *op)
 {
     const struct model *m = config_model();
@@ -96,11 +74,9 @@ void operation_port_detach(struct http *h, const struct lyd_node *op)
 
     if (!port_known(h, name))
         return;
-    delete_threads(m, name, &t);
-    vec_foreach (&m->interface, i)
-        if (on_port(m, i->name, name))
-            text_printf(&t, "delete interface %s\n", i->name);
-    vec_foreach (&m->vport, v)
+    thread_print_without_port(m, name, &t);
+    interface_print_without_port(m, name, &t);
+    vec_foreach (&model_vports(m)->vport, v)
         if (!strcmp(v->port, name))
             text_printf(&t, "delete vport %s\n", v->name);
     text_printf(&t, "delete port %s\n", name);

@@ -6,6 +6,7 @@
 #include "acl_manager/acl_ask.h"
 #include "base/clock.h"
 #include "config/config.h"
+#include "feature/acl.h"
 #include "restconf/state.h"
 #include "table/acl_target.h"
 #include "table/iface.h"
@@ -62,7 +63,7 @@ static void write_cost(struct jwrite *j, const struct acl_engine_cost *c)
 
 static void write_list(struct jwrite *j, const struct acl_list_row *row)
 {
-    const struct acl_wanted_list *w = acl_wanted_list_find(config_model()->acl, row->name);
+    const struct acl_wanted_list *w = acl_wanted_list_find(model_acls(config_model()), row->name);
 
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", row->name);
@@ -132,7 +133,7 @@ static void sets_answered(void *ctx, const struct acl_answer *a)
 
     jwrite_begin(j, s->name, '[');
     vec_foreach (&a->set, row) {
-        const struct acl_wanted_set *w = acl_wanted_set_find(config_model()->acl, row->name);
+        const struct acl_wanted_set *w = acl_wanted_set_find(model_acls(config_model()), row->name);
 
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "name", row->name);

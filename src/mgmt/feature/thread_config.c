@@ -1,35 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_thread.c - which thread polls which queues in a configuration: read, and judged by what the
-// schema cannot say
-#include "model/model_thread.h"
+// thread_config.c - which thread polls which queues, by the configuration
+#include "feature/thread.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "model/model_leaf.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/host.h"
+#include "config/leaf.h"
+#include "core/thread.h"
+#include "feature/port.h"
+#include "port/thread_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-static void read_thread_port(struct model *m, int core, const struct lyd_node *entry)
+struct model_threads {
+    VEC(struct thread_assignment) queue; // sorted by core, port, queue
+    VEC(unsigned) line;                  // of the queue with the same index
+};
+
+static const struct model_threads *threads_of(const struct model *m)
 {
+    return m->part[FEATURE_thread];
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static void read_queues(struct model *m, int core, const struct lyd_node *entry)
+{
+    struct model_threads *t = m->part[FEATURE_thread];
     const struct lysc_node *queue = yang_child(entry->schema, "rx-queue", true);
     struct lyd_nodes v = {0};
 
     config_children(lyd_child(entry), queue, &v);
     for (size_t i = 0; i < v.n; i++) {
-        struct thread_assignment *a = vec_push(&m->thread);
+        struct thread_assignment *a = vec_push(&t->queue);
 
         memset(a, 0, sizeof *a);
         a->core = core;
         leaf_copy(a->port, sizeof a->port, lyd_child(entry), "name", "");
         a->queue = (uint16_t)strtoul(lyd_get_value(v.item[i]), NULL, 10);
-        *vec_push(&m->thread_line) = config_line_of(v.item[i]);
+        *vec_push(&t->line) = config_line_of(v.item[i]);
     }
     free(v.item);
 }
 
-void model_read_thread(struct model *m, const struct lyd_node *entry)
+static void read_thread(struct model *m, const struct lyd_node *entry)
 {
     int core = (int)leaf_number(lyd_child(entry), "core", 0);
     const struct lysc_node *forwarder = yang_child(entry->schema, "forwarder", true);
@@ -38,9 +58,25 @@ void model_read_thread(struct model *m, const struct lyd_node *entry)
 
     config_children(lyd_child(f), yang_child(forwarder, "port", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        read_thread_port(m, core, v.item[i]);
+        read_queues(m, core, v.item[i]);
     free(v.item);
 }
+
+static void read_threads(struct model *m, const struct lyd_node *tree, const struct model *known,
+                         struct errors *e)
+{
+    model_read_list(m, tree, NULL, "thread", read_thread);
+}
+
+static void free_threads(struct model *m)
+{
+    struct model_threads *t = m->part[FEATURE_thread];
+
+    vec_free(&t->queue);
+    vec_free(&t->line);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
 
 static int compare_queue(const void *pa, const void *pb)
 {
@@ -51,29 +87,194 @@ static int compare_queue(const void *pa, const void *pb)
     return d ? d : a->queue != b->queue ? a->queue - b->queue : a->core - b->core;
 }
 
-void model_check_threads(const struct model *m, struct errors *e)
+static void check_unique_queue(const struct model_threads *t, struct errors *e)
 {
-    const struct thread_assignment **by = malloc((m->thread.n + 1) * sizeof *by);
+    const struct thread_assignment **by = malloc((t->queue.n + 1) * sizeof *by);
 
     bug_on(!by);
-    for (size_t i = 0; i < m->thread.n; i++)
-        by[i] = &m->thread.item[i];
-    qsort(by, m->thread.n, sizeof *by, compare_queue);
-    for (size_t i = 1; i < m->thread.n; i++)
+    for (size_t i = 0; i < t->queue.n; i++)
+        by[i] = &t->queue.item[i];
+    qsort(by, t->queue.n, sizeof *by, compare_queue);
+    for (size_t i = 1; i < t->queue.n; i++)
         if (!strcmp(by[i - 1]->port, by[i]->port) && by[i - 1]->queue == by[i]->queue)
-            errors_add(e, m->thread_line.item[by[i] - m->thread.item],
+            errors_add(e, t->line.item[by[i] - t->queue.item],
                        "thread %d: port '%s' rx-queue '%u' already belongs to thread %d, expected "
                        "a queue of its own",
                        by[i]->core, by[i]->port, by[i]->queue, by[i - 1]->core);
-    for (size_t i = 0; i < m->thread.n; i++) {
-        const struct thread_assignment *a = &m->thread.item[i];
-        const struct model_port *p = model_find_port(m, a->port);
-
-        if (p && p->config.rx_queues && a->queue >= p->config.rx_queues)
-            errors_add(e, m->thread_line.item[i],
-                       "thread %d: port '%s' rx-queue '%u' does not exist, expected 0..%u: the "
-                       "port has %u receive queues",
-                       a->core, a->port, a->queue, p->config.rx_queues - 1, p->config.rx_queues);
-    }
     free(by);
 }
+
+static void check_queue(const struct model *m, const struct thread_assignment *a, unsigned line,
+                        struct errors *e)
+{
+    const struct model_port *p = model_find_port(m, a->port);
+
+    if (p && p->config.lag.mode)
+        errors_add(
+            e, line,
+            "thread %d: port '%s' is a LAG, which has no queues, expected one of its members",
+            a->core, a->port);
+    else if (p && p->config.rx_queues && a->queue >= p->config.rx_queues)
+        errors_add(e, line,
+                   "thread %d: port '%s' rx-queue '%u' does not exist, expected 0..%u: the port "
+                   "has %u receive queues",
+                   a->core, a->port, a->queue, p->config.rx_queues - 1, p->config.rx_queues);
+}
+
+static void check_threads(const struct model *m, struct errors *e)
+{
+    const struct model_threads *t = threads_of(m);
+
+    check_unique_queue(t, e);
+    for (size_t i = 0; i < t->queue.n; i++)
+        check_queue(m, &t->queue.item[i], t->line.item[i], e);
+}
+
+// "0-3,8": whether the list of ranges has it.
+static bool range_has(const char *ranges, long wanted)
+{
+    for (const char *p = ranges; isdigit((unsigned char)*p);) {
+        char *end;
+        long from = strtol(p, &end, 10), to = *end == '-' ? strtol(end + 1, &end, 10) : from;
+
+        if (wanted >= from && wanted <= to)
+            return true;
+        p = end + (*end == ',');
+    }
+    return false;
+}
+
+static bool core_is_used(const struct model *m, int core)
+{
+    vec_foreach (&threads_of(m)->queue, a)
+        if (a->core == core)
+            return true;
+    return false;
+}
+
+static void check_cores(const struct model *from, const struct model *to, struct errors *e)
+{
+    const struct model_threads *t = threads_of(to);
+    char online[256];
+
+    host_line("/sys/devices/system/cpu/online", online, sizeof online);
+    for (size_t i = 0; *online && i < t->queue.n; i++) {
+        int core = t->queue.item[i].core;
+
+        if (i && t->queue.item[i - 1].core == core)
+            continue;
+        if (!core_is_used(from, core) && !range_has(online, core))
+            errors_add(e, t->line.item[i],
+                       "thread %d: core %d does not exist or is offline, expected one of %s", core,
+                       core, online);
+    }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_threads(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_threads *t = to;
+
+    return thread_manager_assign(t->queue.item, (unsigned)t->queue.n, err, n);
+}
+
+static bool same_queues(const struct model_threads *a, const struct model_threads *b)
+{
+    return a->queue.n == b->queue.n &&
+           (!a->queue.n ||
+            !memcmp(a->queue.item, b->queue.item, a->queue.n * sizeof *a->queue.item));
+}
+
+static bool has_queue(const struct model_threads *t, const struct thread_assignment *wanted)
+{
+    vec_foreach (&t->queue, a)
+        if (!memcmp(a, wanted, sizeof *a))
+            return true;
+    return false;
+}
+
+// What stays while ports change: the queues that are assigned before and after. An empty set would
+// mean "choose yourself", so then nothing is taken away. Lives as long as the change.
+static const struct model_threads *staying_queues(struct change *c)
+{
+    const struct model_threads *from = threads_of(c->from), *to = threads_of(c->to);
+    struct model_threads *staying = calloc(1, sizeof *staying);
+
+    bug_on(!staying);
+    vec_foreach (&from->queue, a)
+        if (has_queue(to, a))
+            *vec_push(&staying->queue) = *a;
+    *vec_push(&c->kept) = staying;
+    if (!staying->queue.n)
+        return from;
+    *vec_push(&c->kept) = staying->queue.item;
+    return staying;
+}
+
+static const struct step_kind threads_kind = {"thread", run_threads};
+
+static void plan_remove(struct change *c)
+{
+    const struct model_threads *from = threads_of(c->from), *staying = staying_queues(c);
+
+    if (!same_queues(from, staying))
+        step_add(c, &threads_kind, "", from, staying, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    const struct model_threads *staying = staying_queues(c), *to = threads_of(c->to);
+
+    if (!same_queues(staying, to))
+        step_add(c, &threads_kind, "", staying, to, to->line.n ? to->line.item[0] : 0);
+}
+
+// --- text ----------------------------------------------------------------------------------------
+
+void thread_print_without_port(const struct model *m, const char *port, struct text *t)
+{
+    const struct model_threads *all = threads_of(m);
+
+    for (size_t i = 0; i < all->queue.n; i++) {
+        int core = all->queue.item[i].core;
+        bool mine = false, others = false, first = !i || all->queue.item[i - 1].core != core;
+
+        vec_foreach (&all->queue, a) {
+            mine |= first && a->core == core && !strcmp(a->port, port);
+            others |= first && a->core == core && strcmp(a->port, port);
+        }
+        if (mine && others)
+            text_printf(t, "delete thread %d forwarder port %s\n", core, port);
+        else if (mine)
+            text_printf(t, "delete thread %d\n", core);
+    }
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+#define CORES_LOOKED_AT 1024
+
+static void each_core(name_fn *fn, void *ctx)
+{
+    char word[12];
+
+    for (int core = 0; core < CORES_LOOKED_AT; core++) {
+        if (!thread_core_exists(core))
+            continue;
+        snprintf(word, sizeof word, "%d", core);
+        fn(ctx, word, "");
+    }
+}
+
+const struct feature_config thread_config = {
+    .part_size = sizeof(struct model_threads),
+    .read = read_threads,
+    .check = check_threads,
+    .free = free_threads,
+    .check_host = check_cores,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_THREADS, plan_remove},
+                                             {PHASE_ADD_THREADS, plan_add},
+                                             {0}},
+    .names = (const struct feature_names[]){{"core", each_core}, {0}},
+};

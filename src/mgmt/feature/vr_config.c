@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_vr.c - virtual routers of a configuration: read, and judged by what the schema cannot say
-#include "model/model_vr.h"
+// vr_config.c - virtual routers of a configuration
+#include "feature/vr.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "model/model_acl.h"
-#include "model/model_leaf.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/host.h"
+#include "config/leaf.h"
+#include "port/vr_manager.h"
+#include "table/fib.h"
 #include "yang/config_tree.h"
 
-uint8_t model_read_engine(const struct lyd_node *first, uint8_t absent)
+const struct model_vrs *model_vrs(const struct model *m)
+{
+    return m->part[FEATURE_vr];
+}
+
+const struct model_vr *model_find_vr(const struct model *m, const char *name)
+{
+    const struct model_vrs *all = model_vrs(m);
+
+    return model_find(all->vr.item, all->vr.n, sizeof *all->vr.item, name);
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static uint8_t read_engine(const struct lyd_node *first, uint8_t absent)
 {
     const char *v = config_value(first, "fib-engine");
 
@@ -21,7 +40,7 @@ uint8_t model_read_engine(const struct lyd_node *first, uint8_t absent)
     return absent;
 }
 
-struct flow_hash model_read_flow_hash(const struct lyd_node *first, struct flow_hash absent)
+static struct flow_hash read_flow_hash(const struct lyd_node *first, struct flow_hash absent)
 {
     const char *mode = config_value(first, "flow-hash"), *label = config_value(first, "flow-label");
     struct flow_hash h = absent;
@@ -35,8 +54,8 @@ struct flow_hash model_read_flow_hash(const struct lyd_node *first, struct flow_
     return h;
 }
 
-// The settings' seed and the name make one that no other virtual router has: a packet that passes
-// two of them is not to be split alike by both.
+// The default one's seed and the name make one that no other virtual router has: a packet that
+// passes two of them is not to be split alike by both.
 static uint32_t seed_of_name(uint32_t seed, const char *name)
 {
     uint32_t own = seed ? (uint32_t)hash_bytes(name, strlen(name), seed) : 0;
@@ -44,43 +63,64 @@ static uint32_t seed_of_name(uint32_t seed, const char *name)
     return own || !seed ? own : 1;
 }
 
-void model_read_vr(struct model *m, const struct lyd_node *entry)
+static void read_vr(struct model *m, const struct lyd_node *entry)
 {
-    struct model_vr *v = vec_push(&m->vr);
+    struct model_vrs *all = m->part[FEATURE_vr];
+    struct model_vr *v = vec_push(&all->vr);
     const struct lyd_node *first = lyd_child(entry);
+    struct flow_hash inherited = all->flow_hash;
 
     memset(v, 0, sizeof *v);
     leaf_copy(v->name, sizeof v->name, first, "name", "");
     leaf_copy(v->netns, sizeof v->netns, first, "namespace", "");
     v->table = (uint32_t)leaf_number(first, "table", 254);
-    v->engine = model_read_engine(first, m->settings.engine);
-    struct flow_hash inherited = m->settings.flow_hash;
+    v->engine = read_engine(first, all->engine);
     inherited.seed = seed_of_name(inherited.seed, v->name);
-    v->flow_hash = model_read_flow_hash(first, inherited);
+    v->flow_hash = read_flow_hash(first, inherited);
     v->line = leaf_line(entry, "namespace");
     v->engine_line = leaf_line(entry, "fib-engine");
-    v->acls = model_read_binding(first, entry->schema);
+    v->acls = acl_binding_read(first, entry->schema);
 }
 
-static int compare_backing(const void *pa, const void *pb)
+static void read_vrs(struct model *m, const struct lyd_node *tree, const struct model *known,
+                     struct errors *e)
+{
+    struct model_vrs *all = m->part[FEATURE_vr];
+
+    all->engine = read_engine(tree, FIB_POPTRIE);
+    all->flow_hash = read_flow_hash(leaf_inside(tree, NULL, "forwarding"), flow_hash_default);
+    model_read_list(m, tree, NULL, "vr", read_vr);
+}
+
+static void free_vrs(struct model *m)
+{
+    vec_free(&((struct model_vrs *)m->part[FEATURE_vr])->vr);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static int compare_table(const void *pa, const void *pb)
 {
     const struct model_vr *a = *(const struct model_vr *const *)pa,
                           *b = *(const struct model_vr *const *)pb;
     int d = strcmp(a->netns, b->netns);
 
-    return d ? d : a->table != b->table ? (a->table < b->table ? -1 : 1) : a < b ? -1 : a > b;
+    return d                      ? d
+           : a->table != b->table ? (a->table < b->table ? -1 : 1)
+           : a < b                ? -1
+                                  : a > b;
 }
 
 // Two virtual routers of one kernel table would fight over its routes.
-static void check_unique_backing(const struct model *m, struct errors *e)
+static void check_unique_table(const struct model_vrs *all, struct errors *e)
 {
-    const struct model_vr **by = malloc((m->vr.n + 1) * sizeof *by);
+    const struct model_vr **by = malloc((all->vr.n + 1) * sizeof *by);
 
     bug_on(!by);
-    for (size_t i = 0; i < m->vr.n; i++)
-        by[i] = &m->vr.item[i];
-    qsort(by, m->vr.n, sizeof *by, compare_backing);
-    for (size_t i = 1; i < m->vr.n; i++)
+    for (size_t i = 0; i < all->vr.n; i++)
+        by[i] = &all->vr.item[i];
+    qsort(by, all->vr.n, sizeof *by, compare_table);
+    for (size_t i = 1; i < all->vr.n; i++)
         if (!strcmp(by[i - 1]->netns, by[i]->netns) && by[i - 1]->table == by[i]->table)
             errors_add(e, by[i]->line,
                        "vr %s: expected another 'namespace' or 'table' than those of vr %s",
@@ -88,13 +128,154 @@ static void check_unique_backing(const struct model *m, struct errors *e)
     free(by);
 }
 
-void model_check_vrs(const struct model *m, struct errors *e)
+static void check_vrs(const struct model *m, struct errors *e)
 {
-    vec_foreach (&m->vr, v)
+    vec_foreach (&model_vrs(m)->vr, v)
         if (!v->netns[0] && v->table == 254)
             errors_add(e, v->line,
                        "vr %s: expected its own 'namespace' or 'table': the main table of "
                        "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
                        v->name);
-    check_unique_backing(m, e);
+    check_unique_table(model_vrs(m), e);
 }
+
+static void check_namespaces(const struct model *from, const struct model *to, struct errors *e)
+{
+    vec_foreach (&model_vrs(to)->vr, v) {
+        const struct model_vr *old = model_find_vr(from, v->name);
+
+        if (!old || strcmp(old->netns, v->netns))
+            host_check_netns("vr", v->name, v->netns, v->line, e);
+    }
+}
+
+// A virtual router that is to follow a table in which Linux makes no routes of interfaces.
+static void note_vrfs(const struct model *from, const struct model *to, struct errors *notes)
+{
+    vec_foreach (&model_vrs(to)->vr, v) {
+        const struct model_vr *old = model_find_vr(from, v->name);
+        bool is_new = !old || old->table != v->table || strcmp(old->netns, v->netns);
+
+        if (is_new && !vr_manager_has_vrf(v->netns, v->table))
+            errors_add(notes, 0,
+                       "vr %s: no VRF device has table %u, so connected routes of its interfaces "
+                       "stay in Linux's main table and packets to those hosts are rejected; "
+                       "create one: ip link add %s type vrf table %u",
+                       v->name, v->table, v->name, v->table);
+    }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_vr(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_vr *v = to;
+
+    if (from)
+        return vr_manager_del(s->name, err, n);
+    int r =
+        vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, err, n);
+    return r ? r : vr_manager_set_flow_hash(s->name, v->flow_hash, err, n);
+}
+
+static int run_engine(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return vr_manager_set_engine(s->name, (enum fib_engine) * (const uint8_t *)to, err, n);
+}
+
+static int run_flow_hash(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
+{
+    return vr_manager_set_flow_hash(s->name, *(const struct flow_hash *)to, err, n);
+}
+
+static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine},
+                              flow_hash_kind = {"vr", run_flow_hash};
+
+static bool same_table(const struct model_vr *a, const struct model_vr *b)
+{
+    return a && b && !strcmp(a->netns, b->netns) && a->table == b->table;
+}
+
+bool vr_stays(const struct change *c, const char *name)
+{
+    return !strcmp(name, VR_DEFAULT_NAME) ||
+           same_table(model_find_vr(c->from, name), model_find_vr(c->to, name));
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&model_vrs(c->from)->vr, v)
+        if (!vr_stays(c, v->name))
+            step_add(c, &vr_kind, v->name, v, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&model_vrs(c->to)->vr, v)
+        if (!vr_stays(c, v->name))
+            step_add(c, &vr_kind, v->name, NULL, v, v->line);
+}
+
+static void plan_engine(struct change *c, const char *name, const uint8_t *from, const uint8_t *to,
+                        unsigned line)
+{
+    if (*from != *to)
+        step_add(c, &engine_kind, name, from, to, line);
+}
+
+static void plan_flow_hash(struct change *c, const char *name, const struct flow_hash *from,
+                           const struct flow_hash *to, unsigned line)
+{
+    if (from->mode != to->mode || from->label != to->label || from->seed != to->seed)
+        step_add(c, &flow_hash_kind, name, from, to, line);
+}
+
+static void plan_change(struct change *c)
+{
+    const struct model_vrs *a = model_vrs(c->from), *b = model_vrs(c->to);
+
+    plan_engine(c, VR_DEFAULT_NAME, &a->engine, &b->engine, 0);
+    plan_flow_hash(c, VR_DEFAULT_NAME, &a->flow_hash, &b->flow_hash, 0);
+    vec_foreach (&b->vr, v) {
+        const struct model_vr *old = model_find_vr(c->from, v->name);
+
+        if (!same_table(old, v))
+            continue;
+        plan_engine(c, v->name, &old->engine, &v->engine, v->engine_line);
+        plan_flow_hash(c, v->name, &old->flow_hash, &v->flow_hash, v->line);
+    }
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+static void each_vr(name_fn *fn, void *ctx)
+{
+    char help[96];
+
+    fn(ctx, VR_DEFAULT_NAME, "kamueed's own namespace, main table");
+    vec_foreach (&model_vrs(config_model())->vr, v) {
+        snprintf(help, sizeof help, "%s%s%stable %u", v->netns[0] ? "namespace " : "", v->netns,
+                 v->netns[0] ? ", " : "", v->table);
+        fn(ctx, v->name, help);
+    }
+}
+
+static void each_netns(name_fn *fn, void *ctx)
+{
+    host_each_entry("/run/netns", fn, ctx);
+}
+
+const struct feature_config vr_config = {
+    .part_size = sizeof(struct model_vrs),
+    .read = read_vrs,
+    .check = check_vrs,
+    .free = free_vrs,
+    .check_host = check_namespaces,
+    .note = note_vrfs,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VRS, plan_remove},
+                                             {PHASE_CHANGE_VRS, plan_change},
+                                             {PHASE_ADD_VRS, plan_add},
+                                             {0}},
+    .names = (const struct feature_names[]){{"vr", each_vr}, {"netns", each_netns}, {0}},
+};

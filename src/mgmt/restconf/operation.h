@@ -20,7 +20,7 @@ const char *operation_input(const struct lyd_node *op, const char *leaf);
 
 struct errors;
 void operation_again(struct http *h); // the same request from the beginning, when access lists are
-                                      // ready (acl_gate.h)
+                                      // ready (commit_wait.h)
 void operation_refuse(struct http *h, int r,
                       struct errors *e); // what config_commit and config_edited() say
 

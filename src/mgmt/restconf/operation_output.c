@@ -2,7 +2,7 @@
 // operation_output.c - what an operation was given, and how it answers
 #include <libyang/libyang.h>
 
-#include "config/acl_gate.h"
+#include "config/commit_wait.h"
 #include "restconf/operation.h"
 #include "yang/config_tree.h"
 
@@ -45,5 +45,5 @@ static void answer_again(void *ctx)
 
 void operation_again(struct http *h)
 {
-    acl_gate_wait(answer_again, h);
+    commit_wait(answer_again, h);
 }

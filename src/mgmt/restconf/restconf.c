@@ -17,7 +17,6 @@
 #include <strings.h>
 
 #include "base/log.h"
-#include "config/acl_gate.h"
 #include "config/config_running.h"
 #include "core/thread.h"
 #include "event/event.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/ip.h"
-#include "config/fake/fake_managers.h"
+#include "server/fake/fake_managers.h"
 #include "event/event.h"
 #include "feature/acl_tell.h"
 #include "server/test_server.h"

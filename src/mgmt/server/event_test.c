@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "config/fake/fake_managers.h"
+#include "server/fake/fake_managers.h"
 #include "event/event.h"
 #include "server/test_server.h"
 #include "yang/yang.h"

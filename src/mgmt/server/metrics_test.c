@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/fake/fake_managers.h"
-#include "config/fake/fake_rib.h"
+#include "server/fake/fake_managers.h"
+#include "server/fake/fake_rib.h"
 #include "http/listen.h"
 #include "restconf/metric.h"
 #include "restconf/metrics.h"

@@ -17,11 +17,12 @@
 #include "alarm/alarm_watch.h"
 #include "base/log.h"
 #include "base/work.h"
-#include "config/acl_gate.h"
 #include "config/candidate.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"
+#include "config/commit_wait.h"
+#include "config/feature_config.h"
 #include "core/aside.h"
 #include "core/thread.h"
 #include "event/event.h"
@@ -32,6 +33,9 @@
 #include "feature/acl_tell.h"
 #include "feature/event_source.h"
 #include "restconf/restconf.h"
+#include "feature/acl.h"
+#include "feature/port.h"
+#include "feature/system.h"
 #include "feature/web.h"
 #include "restconf/operation.h"
 #include "port/thread_manager.h"
@@ -77,9 +81,11 @@ static void tell_start(struct errors *e, char *err, size_t err_size)
 
 static void note_start(const struct model *m, struct mgmt_start *start)
 {
-    start->memory_mib = m->settings.memory_mib;
-    start->no_huge = m->settings.no_huge;
-    start->log_level = m->settings.log_level;
+    const struct model_system *s = model_system(m);
+
+    start->memory_mib = s->memory_mib;
+    start->no_huge = s->no_huge;
+    start->log_level = s->log_level;
 }
 
 int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size)
@@ -110,17 +116,12 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
     return r;
 }
 
-// What the empty configuration says, which nobody would tell the managers otherwise: a change tells
-// them only what differs from it.
-static void apply_defaults(void)
+// What the empty configuration says: a change tells the managers only what differs from it.
+static void begin_features(void)
 {
-    const struct model_settings *s = &config_model()->settings;
-
-    thread_manager_set_idle(s->idle);
-    rib_manager_set_receive_buffer(s->receive_buffer);
-    rib_manager_set_audit_interval(s->audit_interval_s);
-    if (rib_manager_set_journal(s->journal_mib))
-        log_warning("mgmt: no memory for the journal of routes: mib=%u", s->journal_mib);
+    for (unsigned i = 0; i < FEATURE_N; i++)
+        if (features[i]->config && features[i]->config->begin)
+            features[i]->config->begin(config_model());
 }
 
 // Who answers on which listener; the configuration says which of them open.
@@ -149,7 +150,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     }
     serve();
     alarm_init();
-    apply_defaults();
+    begin_features();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
     confirm_init(loop);
     r = config_start(loaded, loaded_model, &e);
@@ -165,7 +166,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     text_free(&path);
     if (r)
         return r;
-    if (!config_model()->port.n)
+    if (!model_ports(config_model())->port.n)
         log_notice("mgmt: no ports are configured, so nothing is forwarded; for example: kamuee "
                    "set port p0 kernel-interface eth1");
     alarm_watch_start(loop);
@@ -175,7 +176,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
 
 void mgmt_wait(void (*again)(void *ctx))
 {
-    acl_gate_wait(again, NULL);
+    commit_wait(again, NULL);
 }
 
 static void files_read(void *ctx, int result, const char *why)

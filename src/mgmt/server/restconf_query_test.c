@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "config/fake/fake_rib.h"
+#include "server/fake/fake_rib.h"
 #include "server/test_server.h"
 #include "restconf/fields.h"
 #include "yang/yang.h"

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "config/fake/fake_managers.h"
-#include "config/fake/fake_rib.h"
+#include "server/fake/fake_managers.h"
+#include "server/fake/fake_rib.h"
 #include "server/mgmt.h"
 #include "server/test_server.h"
 #include "port/kernel_state.h"

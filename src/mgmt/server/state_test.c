@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "config/fake/fake_rib.h"
+#include "server/fake/fake_rib.h"
 #include "server/mgmt.h"
 #include "server/test_server.h"
 #include "table/iface.h"

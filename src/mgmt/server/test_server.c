@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/fake/fake_managers.h"
-#include "config/fake/fake_rib.h"
+#include "server/fake/fake_managers.h"
+#include "server/fake/fake_rib.h"
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "server/mgmt.h"

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl.h - access lists and address sets of a configuration; control role
+#ifndef FEATURE_ACL_H
+#define FEATURE_ACL_H
+
+#include "acl_manager/acl_wanted.h"
+#include "config/model.h"
+
+const struct acl_wanted *model_acls(const struct model *m); // shared with acl_manager
+
+// Reads files again (acl_manager.h: acl_manager_prepare) and puts what they say in force.
+// -EINPROGRESS: try again when commit_wait() calls.
+struct acl_reload {
+    const char *set, *list;
+    void (*done)(void *ctx, int result, const char *why); // 0, or -errno with sentences in lines
+    void *ctx;
+};
+int acl_reload(const struct acl_reload *r);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_binding.h - access lists that an interface has of its own, or from its virtual router, or
+// from `forwarding`; control role
+#ifndef FEATURE_ACL_BINDING_H
+#define FEATURE_ACL_BINDING_H
+
+#include <libyang/libyang.h>
+
+#include "acl_manager/acl_wanted.h"
+#include "config/change.h"
+
+struct acl_binding { // names of access lists, "" = none; all of it zero behind them
+    char in[ACL_NAME_MAX], out[ACL_NAME_MAX];
+};
+
+// The container `acl` of an entry of this schema, among its children.
+struct acl_binding acl_binding_read(const struct lyd_node *first, const struct lysc_node *parent);
+void acl_binding_inherit(struct acl_binding *b, const struct acl_binding *from); // what it lacks
+// A step if they differ. The lists are in force by then (PHASE_LISTS).
+void acl_binding_plan(struct change *c, const char *interface, const struct acl_binding *from,
+                      const struct acl_binding *to, unsigned line);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// interface.h - what a configuration says of interfaces: of ports that are no member of a LAG, and
+// of vports; control role
+#ifndef FEATURE_INTERFACE_H
+#define FEATURE_INTERFACE_H
+
+#include "config/model.h"
+#include "feature/acl_binding.h"
+#include "table/iface.h"
+
+struct model_interface {
+    char name[16], vr[16];
+    char description[256];
+    struct iface_policy policy;
+    struct acl_binding acls; // its own, its virtual router's or all interfaces'
+    unsigned vr_line, line;
+};
+
+// NULL: there is no interface of that name. Of a resolved model.
+const struct model_interface *model_find_interface(const struct model *m, const char *name);
+// The virtual router that is configured for a name; once all features have read.
+const char *model_vr_of(const struct model *m, const char *interface);
+
+// Appends the lines that delete what is said of a port's interfaces from the configuration.
+struct text;
+void interface_print_without_port(const struct model *m, const char *port, struct text *t);
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ipfix_config.c - IPFIX, by the configuration
+//
+// Off is all zero, whatever else is configured: it does not differ from the empty configuration.
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "export/export.h"
+#include "feature/collector.h"
+#include "yang/config_tree.h"
+
+static void read_ipfix(struct model *m, const struct lyd_node *tree, const struct model *known,
+                       struct errors *e)
+{
+    const struct lyd_node *first = leaf_inside(tree, NULL, "ipfix");
+    struct ipfix_config *c = m->part[FEATURE_ipfix];
+
+    c->n_collectors = collector_read(c->collector, first, "ipfix");
+    if (!c->n_collectors)
+        return;
+    c->sample_rate = (uint32_t)leaf_number(first, "sample-rate", 0);
+    c->active_s = (uint32_t)leaf_number(first, "active-timeout", 0);
+    c->inactive_s = (uint32_t)leaf_number(first, "inactive-timeout", 0);
+    c->template_s = (uint32_t)leaf_number(first, "template-interval", 0);
+    c->flows_max = (uint32_t)leaf_number(first, "flows", 0);
+    c->domain = (uint32_t)leaf_number(first, "observation-domain", 0);
+}
+
+static int set_ipfix(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return ipfix_set(to, err, n);
+}
+
+static void plan_ipfix(struct change *c)
+{
+    static const struct step_kind kind = {"ipfix", set_ipfix};
+
+    step_add_value(c, &kind, c->from->part[FEATURE_ipfix], c->to->part[FEATURE_ipfix],
+                   sizeof(struct ipfix_config));
+}
+
+const struct feature_config ipfix_config = {
+    .part_size = sizeof(struct ipfix_config),
+    .read = read_ipfix,
+    .phases = (const struct feature_phase[]){{PHASE_EXPORT, plan_ipfix}, {0}},
+};

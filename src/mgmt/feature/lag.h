@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lag.h - LAGs of a configuration: ports without a device that have members; control role
+#ifndef FEATURE_LAG_H
+#define FEATURE_LAG_H
+
+#include <libyang/libyang.h>
+
+#include "feature/port.h"
+
+void lag_read(struct model_port *p, const struct lyd_node *entry); // entry of `port`
+
+#endif

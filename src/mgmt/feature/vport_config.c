@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vport_config.c - sub-interfaces of a configuration
+#include "feature/vport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/interface.h"
+#include "feature/port.h"
+#include "port/iface_manager.h"
+#include "yang/config_tree.h"
+
+static struct model_vports *vports_of(const struct model *m)
+{
+    return m->part[FEATURE_vport];
+}
+
+const struct model_vports *model_vports(const struct model *m)
+{
+    return vports_of(m);
+}
+
+const struct model_vport *model_find_vport(const struct model *m, const char *name)
+{
+    const struct model_vports *all = vports_of(m);
+
+    return model_find(all->vport.item, all->vport.n, sizeof *all->vport.item, name);
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static uint16_t read_tpid(const struct lyd_node *first)
+{
+    const char *v = config_value(first, "tpid");
+
+    return v ? (uint16_t)strtoul(v, NULL, 16) : 0x88a8;
+}
+
+static void read_vport(struct model *m, const struct lyd_node *entry)
+{
+    struct model_vport *v = vec_push(&vports_of(m)->vport);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(v, 0, sizeof *v);
+    leaf_copy(v->name, sizeof v->name, first, "name", "");
+    leaf_copy(v->port, sizeof v->port, first, "port", "");
+    v->tags.vlan = (uint16_t)leaf_number(first, "vlan", 0);
+    v->tags.outer = (uint16_t)leaf_number(first, "outer-vlan", 0);
+    v->tags.tpid = v->tags.outer ? read_tpid(first) : 0;
+    v->has_tpid = config_value(first, "tpid");
+    v->mtu = (uint16_t)leaf_number(first, "mtu", 0);
+    v->line = leaf_line(entry, NULL);
+}
+
+static void read_vports(struct model *m, const struct lyd_node *tree, const struct model *known,
+                        struct errors *e)
+{
+    model_read_list(m, tree, NULL, "vport", read_vport);
+}
+
+static void inherit_from_port(struct model *m)
+{
+    vec_foreach (&vports_of(m)->vport, v) {
+        const struct model_port *p = model_find_port(m, v->port);
+
+        if (!v->mtu && p)
+            v->mtu = p->config.mtu;
+        snprintf(v->vr, sizeof v->vr, "%s", model_vr_of(m, v->name));
+    }
+}
+
+static void free_vports(struct model *m)
+{
+    vec_free(&vports_of(m)->vport);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static int compare_vlan(const void *pa, const void *pb)
+{
+    const struct model_vport *a = *(const struct model_vport *const *)pa,
+                             *b = *(const struct model_vport *const *)pb;
+    int d = strcmp(a->port, b->port);
+
+    return d                                ? d
+           : a->tags.outer != b->tags.outer ? a->tags.outer - b->tags.outer
+                                            : a->tags.vlan - b->tags.vlan;
+}
+
+// "vlan '7'", or "outer-vlan '100' vlan '7'".
+static const char *vlan_words(const struct model_vport *v, char *buf, size_t n)
+{
+    if (v->tags.outer)
+        snprintf(buf, n, "outer-vlan '%u' vlan '%u'", v->tags.outer, v->tags.vlan);
+    else
+        snprintf(buf, n, "vlan '%u'", v->tags.vlan);
+    return buf;
+}
+
+static void check_unique_vlan(const struct model *m, struct errors *e)
+{
+    const struct model_vports *all = vports_of(m);
+    const struct model_vport **by = malloc((all->vport.n + 1) * sizeof *by);
+
+    bug_on(!by);
+    for (size_t i = 0; i < all->vport.n; i++)
+        by[i] = &all->vport.item[i];
+    qsort(by, all->vport.n, sizeof *by, compare_vlan);
+    for (size_t i = 1; i < all->vport.n; i++) {
+        // Blame the later line of the two.
+        const struct model_vport *a = by[i - 1], *b = by[i];
+        char words[48];
+
+        if (compare_vlan(&a, &b))
+            continue;
+        if (a->line > b->line)
+            a = by[i], b = by[i - 1];
+        errors_add(
+            e, b->line,
+            "vport %s: port '%s' %s already belongs to vport %s, expected another VLAN",
+            b->name, b->port, vlan_words(b, words, sizeof words), a->name);
+    }
+    free(by);
+}
+
+static void check_vport(const struct model *m, const struct model_vport *v, struct errors *e)
+{
+    const struct model_port *p = model_find_port(m, v->port);
+
+    if (model_find_port(m, v->name))
+        errors_add(e, v->line,
+                   "vport %s: the name belongs to a port, expected another name (e.g. %s.%u)",
+                   v->name, v->port, v->tags.vlan);
+    if (v->has_tpid && !v->tags.outer)
+        errors_add(e, v->line,
+                   "vport %s: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well",
+                   v->name);
+    if (p && v->mtu > p->config.mtu)
+        errors_add(e, v->line,
+                   "vport %s: 'mtu' is '%u', expected at most %u, the mtu of port %s", v->name,
+                   v->mtu, p->config.mtu, v->port);
+    if (p && p->config.member_of[0])
+        errors_add(e, v->line,
+                   "vport %s: port '%s' is a member of %s and has no sub-interfaces, expected "
+                   "'port %s'",
+                   v->name, v->port, p->config.member_of, p->config.member_of);
+}
+
+static void check_vports(const struct model *m, struct errors *e)
+{
+    vec_foreach (&vports_of(m)->vport, v)
+        check_vport(m, v, e);
+    check_unique_vlan(m, e);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_vport(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_vport *v = to;
+
+    if (from)
+        return iface_manager_del(s->name, err, n);
+    return iface_manager_add_vport(s->name, v->port, v->tags, v->mtu, v->vr, err, n);
+}
+
+static int run_mtu(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
+{
+    return iface_manager_set_mtu(s->name, ((const struct model_vport *)to)->mtu, err, n);
+}
+
+static const struct step_kind vport_kind = {"vport", run_vport}, mtu_kind = {"vport", run_mtu};
+
+bool vport_stays(const struct change *c, const char *name)
+{
+    const struct model_vport *a = model_find_vport(c->from, name),
+                             *b = model_find_vport(c->to, name);
+
+    return a && b && !memcmp(&a->tags, &b->tags, sizeof a->tags) && !strcmp(a->port, b->port) &&
+           port_stays(c, a->port);
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&model_vports(c->from)->vport, v)
+        if (!vport_stays(c, v->name))
+            step_add(c, &vport_kind, v->name, v, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&model_vports(c->to)->vport, v)
+        if (!vport_stays(c, v->name))
+            step_add(c, &vport_kind, v->name, NULL, v, v->line);
+}
+
+static void plan_mtu(struct change *c, bool larger)
+{
+    vec_foreach (&model_vports(c->to)->vport, v) {
+        const struct model_vport *old = model_find_vport(c->from, v->name);
+
+        if (vport_stays(c, v->name) && (larger ? v->mtu > old->mtu : v->mtu < old->mtu))
+            step_add(c, &mtu_kind, v->name, old, v, v->line);
+    }
+}
+
+static void plan_shrink(struct change *c)
+{
+    plan_mtu(c, false);
+}
+
+static void plan_grow(struct change *c)
+{
+    plan_mtu(c, true);
+}
+
+const struct feature_config vport_config = {
+    .part_size = sizeof(struct model_vports),
+    .read = read_vports,
+    .resolve = inherit_from_port,
+    .check = check_vports,
+    .free = free_vports,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VPORTS, plan_remove},
+                                             {PHASE_SHRINK_VPORTS, plan_shrink},
+                                             {PHASE_ADD_VPORTS, plan_add},
+                                             {PHASE_GROW_VPORTS, plan_grow},
+                                             {0}},
+};

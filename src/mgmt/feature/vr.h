@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vr.h - virtual routers of a configuration; control role
+#ifndef FEATURE_VR_H
+#define FEATURE_VR_H
+
+#include "base/vec.h"
+#include "config/change.h"
+#include "feature/acl_binding.h"
+#include "table/vr.h"
+
+#define VR_DEFAULT_NAME "default"
+
+struct model_vr {
+    char name[16];
+    char netns[64]; // "" = kamueed's own
+    uint32_t table;
+    uint8_t engine;             // enum fib_engine; that of the default one when it has none
+    struct flow_hash flow_hash; // likewise; its seed then follows from that one's and the name
+    struct acl_binding acls;
+    unsigned line, engine_line;
+};
+
+struct model_vrs {
+    uint8_t engine; // of "default"
+    struct flow_hash flow_hash;
+    VEC(struct model_vr) vr; // sorted by name, naturally
+};
+const struct model_vrs *model_vrs(const struct model *m);
+const struct model_vr *model_find_vr(const struct model *m, const char *name);
+
+// Whether the virtual router is there before and after a change, with the same kernel table.
+bool vr_stays(const struct change *c, const char *name);
+
+#endif

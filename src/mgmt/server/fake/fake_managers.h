@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fake_managers.h - managers that record calls and fail on demand, for unit tests of mgmt
+//
+// They hold what they were told as the real ones do (ports, vports, virtual
+// routers, bindings, assignments), so that a test can compare the state after
+// a failed change with the state before it.
+#ifndef CONFIG_FAKE_FAKE_MANAGERS_H
+#define CONFIG_FAKE_FAKE_MANAGERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "server/fake/fake_acl.h"
+#include "server/fake/fake_call.h"
+
+extern uint32_t fake_journal_mib, fake_audit_interval_s; // as set last
+extern bool fake_journal_fails;
+extern uint64_t fake_link_changes; // of every port
+extern uint64_t fake_offload_cut;  // of every port
+extern int fake_celsius;           // of every port; 0: it does not tell
+extern bool fake_lag;              // there is lag0, of p0 and p1
+extern unsigned fake_missing;      // of its members: p1
+extern int fake_readers;           // sockets that hear of routes, of others
+extern uint64_t fake_waiting;      // for each of them, bytes
+
+void fake_link(const char *port, bool up); // changes, as far as listeners are told
+void fake_member(const char *port, const char *status,
+                 const char *reason); // of lag0 comes into use or goes out of it, in the same way
+void fake_reset(void);
+// Everything the managers hold, sorted, one thing a line.
+void fake_state(struct text *t);
+
+#endif
