@@ -22,6 +22,7 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "export/export.h"
+#include "feature/explain.h"
 #include "forwarder/forwarder.h"
 #include "server/mgmt.h"
 #include "port/iface_manager.h"
@@ -176,7 +177,7 @@ static int start_export(const struct start *s, char *err, size_t n)
 
 static int start_explain(const struct start *s, char *err, size_t n)
 {
-    mgmt_set_explain(forwarder_explain);
+    explain_set_dry_run(forwarder_explain);
     return 0;
 }
 

@@ -13,9 +13,11 @@
 
 struct event_base;
 struct feature_config;    // config/feature_config.h
+struct feature_events;    // event/event.h
 struct feature_metrics;   // restconf/metrics.h
 struct feature_operation; // restconf/operation.h
 struct feature_state;     // restconf/state.h
+struct feature_view;      // restconf/view.h
 
 enum feature_id { // also the place of its part in a model and in a scrape
 #define FEATURE(word) FEATURE_##word,
@@ -30,7 +32,11 @@ struct feature {
     const struct feature_state *state;         // children of the schema's `state`; ended by {0}
     const struct feature_operation *operations; // the schema's RPCs; ended by {0}
     const struct feature_metrics *metrics;
-    void (*start)(struct event_base *loop), (*stop)(void); // what it watches by itself
+    const struct feature_events *events; // what it does while somebody listens to events
+    const struct feature_view *view;     // its state in other models than kamuee.yang
+    // What it does by itself: from before the first configuration is applied until the listeners
+    // have closed.
+    void (*start)(struct event_base *loop), (*stop)(void);
 };
 
 extern const struct feature *const features[FEATURE_N];

@@ -10,7 +10,6 @@
 #include <event2/event.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 #include <time.h>
 
@@ -109,6 +108,12 @@ void event_publish(const char *name, json_t *body)
     }
     text_free(&t);
     json_decref(body);
+}
+
+void event_publish_missed(uint64_t n)
+{
+    if (n)
+        event_publish("events-missed", json_pack("{s:o}", "count", json_sprintf("%" PRIu64, n)));
 }
 
 static void on_room(void *ctx)

@@ -9,20 +9,28 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define EVENT_LISTENERS_MAX 128
 #define EVENT_LISTENERS_PEER 32    // of one user of the socket, or one address
 #define EVENT_LISTENERS_RESERVE 16 // of all, root's
 
-// `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing
-// happens. Those that make events only while somebody listens: told before the first listener.
-struct event_sources {
-    void (*start)(void); // somebody listens
-    void (*stop)(void);  // nobody does any more
+// What a feature does to make events, only while somebody listens; each may be NULL.
+struct feature_events {
+    void (*start)(void); // the first listener has come
+    void (*stop)(void);  // the last one has gone
+    void (*look)(void);  // five times a second, and at once after start
+};
+struct event_sources { // told before the first listener
+    void (*start)(void), (*stop)(void);
 };
 void event_init(const struct event_sources *s);
+extern const struct event_sources event_features; // those of all features
 
+// `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing
+// happens.
 void event_publish(const char *name, json_t *body);
+void event_publish_missed(uint64_t n); // so many could not be told; none of 0
 bool event_wanted(void); // anyone listens: for who would have to make the body with much work
 
 struct http;

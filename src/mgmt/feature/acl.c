@@ -1,19 +1,186 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics_acl.c - access lists, address sets, and mirrors
+// acl.c - access lists and address sets in force: their state, their metrics, packets they log
 //
 // Rules of the configuration have counters of their own; rules of files do not: a million of them
 // would make a million series. They are in what their list decided in all.
+#include <errno.h>
+#include <event2/event.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/text.h"
-#include "restconf/metric.h"
+#include "acl_manager/acl_ask.h"
+#include "acl_manager/acl_line.h"
+#include "acl_manager/acl_manager.h"
+#include "base/clock.h"
+#include "base/ip.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/config.h"
+#include "event/event.h"
+#include "feature/acl.h"
+#include "mgmt/feature.h"
 #include "restconf/metrics.h"
-#include "port/mirror_manager.h"
+#include "restconf/state.h"
+#include "table/acl.h"
+#include "table/acl_log.h"
 #include "table/acl_target.h"
-#include "table/watch.h"
+#include "table/iface.h"
 
-static void each_rule(struct metrics *m, const struct acl_answer *a, bool bytes)
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_bound_interfaces(struct jwrite *j, uint16_t id)
+{
+    jwrite_begin(j, "bound", '[');
+    for (const struct iface *i = iface_get(1); i < iface_get(0) + IFACE_MAX; i++) {
+        const uint16_t list[] = {i->acl_in, i->acl_out};
+        static const char *const direction[] = {"in", "out"};
+
+        for (unsigned d = 0; d < 2 && i->kind != IFACE_NONE; d++) {
+            if (list[d] != id)
+                continue;
+            jwrite_begin(j, NULL, '{');
+            jwrite_string(j, "interface", i->name);
+            jwrite_string(j, "direction", direction[d]);
+            jwrite_end(j, '}');
+        }
+    }
+    jwrite_end(j, ']');
+}
+
+static void write_decimal(struct jwrite *j, const char *key, double v)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.1f", v);
+    jwrite_string(j, key, text);
+}
+
+static void write_list_cost(struct jwrite *j, const struct acl_engine_cost *c)
+{
+    jwrite_begin(j, "cost", '{');
+    jwrite_string(j, "classifier", acl_engine_kind_name(c->kind));
+    jwrite_string(j, "reason", c->why);
+    jwrite_int(j, "few",
+               strcmp(acl_kernel_name(), "scalar") ? c->ours.few
+                                                   : 0); // in plain C tuples are asked
+    jwrite_int(j, "shelf", c->ours.shelf);
+    jwrite_int(j, "tuples", c->ours.tuples);
+    jwrite_int(j, "probes-max", c->ours.probes_max);
+    write_decimal(j, "probes-mean", c->ours.probes_mean);
+    jwrite_int(j, "block-max", c->ours.block_max);
+    jwrite_int(j, "address-only", c->ours.address_only);
+    if (c->ours_cycles > 0)
+        write_decimal(j, "cycles-ours", c->ours_cycles);
+    if (c->rte_acl_cycles > 0)
+        write_decimal(j, "cycles-rte-acl", c->rte_acl_cycles);
+    jwrite_u64(j, "reader-bytes", c->bytes);
+    jwrite_int(j, "build-time", (int64_t)(c->build_ns / NS_PER_MS));
+    jwrite_end(j, '}');
+}
+
+static void write_list_state(struct jwrite *j, const struct acl_list_row *row)
+{
+    const struct acl_wanted_list *w = acl_wanted_list_find(model_acls(config_model()), row->name);
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", row->name);
+    jwrite_string(j, "default", acl_verb_name[row->otherwise]);
+    if (w && w->file[0])
+        jwrite_string(j, "file", w->file);
+    jwrite_int(j, "rules", row->cost.rules);
+    jwrite_u64(j, "matched-packets", row->matched.packets);
+    jwrite_u64(j, "matched-bytes", row->matched.bytes);
+    jwrite_u64(j, "unmatched-packets", row->unmatched.packets);
+    jwrite_u64(j, "unmatched-bytes", row->unmatched.bytes);
+    if (row->unmatched_s != ACL_NEVER)
+        jwrite_int(j, "unmatched-last-hit", row->unmatched_s);
+    jwrite_u64(j, "bytes", row->bytes);
+    jwrite_u64(j, "age", (clock_now_ns() - row->changed_ns) / NS_PER_SECOND);
+    write_bound_interfaces(j, row->id);
+    write_list_cost(j, &row->cost);
+    jwrite_end(j, '}');
+}
+
+static void write_list_states(void *ctx, const struct acl_answer *a)
+{
+    struct show *s = ctx;
+
+    jwrite_begin(&s->out, s->name, '[');
+    vec_foreach (&a->list, row)
+        write_list_state(&s->out, row);
+    jwrite_end(&s->out, ']');
+    s->done(s, 0);
+}
+
+static int show_acl(struct show *s)
+{
+    int r = acl_ask_lists(s->key[0], write_list_states, s);
+
+    if (r)
+        s->done(s, r);
+    return SHOW_LATER;
+}
+
+static int show_acl_redirect(struct show *s)
+{
+    static struct acl_redirect_row row[ACL_REDIRECT_MAX];
+    unsigned n = acl_redirect_rows(row);
+    struct jwrite *j = &s->out;
+
+    jwrite_begin(j, s->name, '[');
+    for (unsigned i = 0; i < n; i++) {
+        char to[IP_TEXT_MAX];
+
+        if (s->key[0] && strcmp(s->key[0], ip_format(&row[i].to, to)))
+            continue;
+        jwrite_begin(j, NULL, '{');
+        jwrite_ip(j, "to", &row[i].to);
+        jwrite_u64(j, "redirected-packets", row[i].sent);
+        jwrite_u64(j, "no-way-packets", row[i].no_way);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    return SHOW_NOW;
+}
+
+static void write_set_states(void *ctx, const struct acl_answer *a)
+{
+    struct show *s = ctx;
+    struct jwrite *j = &s->out;
+
+    jwrite_begin(j, s->name, '[');
+    vec_foreach (&a->set, row) {
+        const struct acl_wanted_set *w = acl_wanted_set_find(model_acls(config_model()), row->name);
+
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", row->name);
+        if (w && w->file[0])
+            jwrite_string(j, "file", w->file);
+        jwrite_u64(j, "members-ipv4", row->members[0]);
+        jwrite_u64(j, "members-ipv6", row->members[1]);
+        jwrite_u64(j, "bytes", row->bytes);
+        jwrite_u64(j, "age", (clock_now_ns() - row->changed_ns) / NS_PER_SECOND);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    s->done(s, 0);
+}
+
+static int show_address_set(struct show *s)
+{
+    int r = acl_ask_sets(s->key[0], write_set_states, s);
+
+    if (r)
+        s->done(s, r);
+    return SHOW_LATER;
+}
+
+// --- metrics -------------------------------------------------------------------------------------
+
+static void write_rule_hits(struct metrics *m, const struct acl_answer *a, bool bytes)
 {
     vec_foreach (&a->counter, row) {
         char number[12];
@@ -25,19 +192,19 @@ static void each_rule(struct metrics *m, const struct acl_answer *a, bool bytes)
     }
 }
 
-static void write_rules(struct metrics *m, const struct acl_answer *a)
+static void write_rule_families(struct metrics *m, const struct acl_answer *a)
 {
     metric_family(m, METRIC_COUNTER, "acl_rule_packets", "packets",
                   "Packets matched by the rule, for rules in the configuration.");
-    each_rule(m, a, false);
+    write_rule_hits(m, a, false);
     metric_family(m, METRIC_COUNTER, "acl_rule_bytes", "bytes", "Bytes of those IP packets.");
-    each_rule(m, a, true);
+    write_rule_hits(m, a, true);
     metric_family(m, METRIC_GAUGE, "acl_rules_left_out", "",
                   "Rules in the configuration that are not exported because there are too many.");
     metric_u64(m, a->counter.n == ACL_COUNTED_MAX ? a->rules - ACL_COUNTED_MAX : 0, NULL);
 }
 
-static void each_verdict(struct metrics *m, const struct acl_answer *a, bool bytes)
+static void write_verdicts(struct metrics *m, const struct acl_answer *a, bool bytes)
 {
     vec_foreach (&a->list, row)
         for (unsigned v = 0; v < ACL_VERDICTS; v++)
@@ -45,13 +212,13 @@ static void each_verdict(struct metrics *m, const struct acl_answer *a, bool byt
                        "verdict", acl_verdict_name[v], NULL);
 }
 
-static void write_lists(struct metrics *m, const struct acl_answer *a)
+static void write_list_families(struct metrics *m, const struct acl_answer *a)
 {
     metric_family(m, METRIC_COUNTER, "acl_packets", "packets",
                   "Packets decided by the access list, including by rules from its file.");
-    each_verdict(m, a, false);
+    write_verdicts(m, a, false);
     metric_family(m, METRIC_COUNTER, "acl_bytes", "bytes", "Bytes of those IP packets.");
-    each_verdict(m, a, true);
+    write_verdicts(m, a, true);
     metric_family(m, METRIC_GAUGE, "acl_rules", "",
                   "Rules in the access list, including those from its file.");
     vec_foreach (&a->list, row)
@@ -70,7 +237,7 @@ static void write_lists(struct metrics *m, const struct acl_answer *a)
                    acl_verb_name[row->otherwise], NULL);
 }
 
-static void write_sets(struct metrics *m, const struct acl_answer *a)
+static void write_set_families(struct metrics *m, const struct acl_answer *a)
 {
     metric_family(m, METRIC_GAUGE, "address_set_members", "", "Prefixes in the address set.");
     vec_foreach (&a->set, row) {
@@ -83,19 +250,17 @@ static void write_sets(struct metrics *m, const struct acl_answer *a)
         metric_u64(m, row->bytes, "set", row->name, NULL);
 }
 
-static void each_redirect(struct metrics *m, const struct acl_redirect_row *row, unsigned n,
-                          size_t at)
+static void write_redirect_counter(struct metrics *m, const struct acl_redirect_row *row,
+                                   unsigned n, size_t at)
 {
     for (unsigned i = 0; i < n; i++) {
         char to[IP_TEXT_MAX];
-        uint64_t value;
 
-        __builtin_memcpy(&value, (const char *)&row[i] + at, sizeof value);
-        metric_u64(m, value, "to", ip_format(&row[i].to, to), NULL);
+        metric_u64(m, metric_field(&row[i], at), "to", ip_format(&row[i].to, to), NULL);
     }
 }
 
-static void write_redirects(struct metrics *m)
+static void write_redirect_families(struct metrics *m)
 {
     static struct acl_redirect_row row[ACL_REDIRECT_MAX];
     unsigned n = acl_redirect_rows(row);
@@ -104,16 +269,18 @@ static void write_redirects(struct metrics *m)
         return;
     metric_family(m, METRIC_COUNTER, "acl_redirected_packets", "packets",
                   "Packets redirected to the address by rules.");
-    each_redirect(m, row, n, offsetof(struct acl_redirect_row, sent));
+    write_redirect_counter(m, row, n, offsetof(struct acl_redirect_row, sent));
     metric_family(m, METRIC_COUNTER, "acl_redirect_no_way_packets", "packets",
                   "Packets to be redirected that followed their own route instead, because the "
                   "address had no route.");
-    each_redirect(m, row, n, offsetof(struct acl_redirect_row, no_way));
+    write_redirect_counter(m, row, n, offsetof(struct acl_redirect_row, no_way));
 }
 
-void metrics_acl(struct metrics *m, const struct acl_answer *a)
+static void write_acl_metrics(struct metrics *m, const void *kept)
 {
-    write_redirects(m);
+    const struct acl_answer *a = kept; // NULL: not known now
+
+    write_redirect_families(m);
     metric_family(m, METRIC_GAUGE, "acl_building", "",
                   "1: access lists or address sets are being built; their other metrics are "
                   "missing meanwhile.");
@@ -121,53 +288,144 @@ void metrics_acl(struct metrics *m, const struct acl_answer *a)
     if (!a)
         return;
     if (a->list.n) {
-        write_lists(m, a);
-        write_rules(m, a);
+        write_list_families(m, a);
+        write_rule_families(m, a);
     }
     if (a->set.n)
-        write_sets(m, a);
+        write_set_families(m, a);
 }
 
-// --- mirrors ---
-
-static const struct {
-    const char *name, *unit, *help;
-    size_t at;
-} number[] = {
-    {"mirror_sent_packets", "packets",
-     "Packets mirrored, by port or, for access-list rules, by mirror session.",
-     offsetof(struct watch_count, taken)},
-    {"mirror_sent_bytes", "bytes", "Bytes of those frames.", offsetof(struct watch_count, bytes)},
-    {"mirror_missed_packets", "packets", "Packets the mirror missed because its queue was full.",
-     offsetof(struct watch_count, missed)},
-};
-
-static void write_mirror(struct metrics *m, const struct mirror *mirror, uint64_t n)
+static void *copy_rows(const void *row, size_t n, size_t size)
 {
-    bool rx = mirror->points >> WATCH_RX & 1, tx = mirror->points >> WATCH_TX & 1;
+    void *copy = malloc(n * size + 1);
 
-    if (mirror->session[0])
-        metric_u64(m, n, "session", mirror->session, NULL);
-    else
-        metric_u64(m, n, "port", mirror->port, "direction",
-                   rx && tx ? "both"
-                   : rx     ? "rx"
-                            : "tx",
-                   NULL);
+    bug_on(!copy);
+    return memcpy(copy, n ? row : "", n * size);
 }
 
-void metrics_mirror(struct metrics *m)
+#define COPY_ROWS(to, from)                                                                        \
+    ((to)->item = copy_rows((from)->item, (from)->n, sizeof *(from)->item),                        \
+     (to)->n = (to)->cap = (from)->n)
+
+static void keep_counters(void *ctx, const struct acl_answer *a)
 {
-    struct watch_count n;
-    struct mirror mirror;
+    struct acl_answer *mine = calloc(1, sizeof *mine);
+    struct scrape *s = ctx;
 
-    for (unsigned f = 0; f < sizeof number / sizeof *number && mirror_manager_at(0, &mirror, &n);
-         f++) {
-        metric_family(m, METRIC_COUNTER, number[f].name, number[f].unit, number[f].help);
-        for (unsigned i = 0; mirror_manager_at(i, &mirror, &n); i++) {
-            uint64_t value;
-            __builtin_memcpy(&value, (const char *)&n + number[f].at, sizeof value);
-            write_mirror(m, &mirror, value);
-        }
-    }
+    bug_on(!mine);
+    mine->rules = a->rules;
+    COPY_ROWS(&mine->list, &a->list);
+    COPY_ROWS(&mine->set, &a->set);
+    COPY_ROWS(&mine->counter, &a->counter);
+    s->kept[FEATURE_acl] = mine;
+    scrape_collected(s);
 }
+
+// Not while acl_manager builds, which takes up to minutes.
+static void collect_acl_counters(struct scrape *s)
+{
+    int r = acl_manager_is_building() ? -EBUSY : acl_ask_counters(keep_counters, s);
+
+    if (r == -EBUSY)
+        scrape_collected(s);
+    else if (r)
+        scrape_failed(s, "acl_manager", r);
+}
+
+static void free_acl_counters(void *kept)
+{
+    struct acl_answer *a = kept;
+
+    vec_free(&a->list);
+    vec_free(&a->set);
+    vec_free(&a->counter);
+    free(a);
+}
+
+// --- packets that rules log: lines of the log, and events (table/acl_log.h) ----------------------
+
+// Five times a second, at most LOG_LINES_A_LOOK packets: the rest stays in the ring. If the ring is
+// full, entries are dropped and the number is logged. A list that was deleted meanwhile keeps its
+// name here until another list takes its id.
+
+#define LOG_LOOK_US 200000
+#define LOG_LINES_A_LOOK 32u
+
+static struct event *log_timer;
+static uint64_t reported_lost;
+
+static void report_match(const struct acl_log_entry *e)
+{
+    const char *acl = acl_table[e->list].name, *iface = iface_get(e->iface)->name,
+               *way = e->out ? "out" : "in";
+    struct ip_addr src = {.family = e->family}, dst = {.family = e->family};
+    char from[IP_TEXT_MAX], to[IP_TEXT_MAX];
+
+    memcpy(src.b, e->key.src, 16);
+    memcpy(dst.b, e->key.dst, 16);
+    ip_format(&src, from);
+    ip_format(&dst, to);
+    log_notice("acl: match: acl=%s rule=%u action=%s direction=%s interface=%s protocol=%u "
+               "source=%s source-port=%u destination=%s "
+               "destination-port=%u length=%u",
+               acl, e->rule, acl_verb_name[e->verb], way, iface, e->key.l4.proto, from,
+               e->key.l4.sport, to, e->key.l4.dport, e->len);
+    if (event_wanted())
+        event_publish("acl-match",
+                      json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "acl",
+                                acl, "rule", (int)e->rule, "action", acl_verb_name[e->verb],
+                                "direction", way, "interface", iface, "source", from, "destination",
+                                to, "protocol", e->key.l4.proto, "source-port", e->key.l4.sport,
+                                "destination-port", e->key.l4.dport, "length", e->len));
+}
+
+void acl_log_report(void)
+{
+    struct acl_log_entry e[LOG_LINES_A_LOOK];
+    unsigned n = acl_log_take(e, LOG_LINES_A_LOOK);
+    uint64_t lost = __atomic_load_n(&acl_log_lost, __ATOMIC_RELAXED);
+
+    for (unsigned i = 0; i < n; i++)
+        report_match(&e[i]);
+    if (lost == reported_lost)
+        return;
+    log_warning("acl: more matches than can be logged: lost=%" PRIu64
+                "; make the rules log less ('log every N': one packet in N)",
+                lost - reported_lost);
+    reported_lost = lost;
+}
+
+static void on_log_timer(evutil_socket_t fd, short what, void *arg)
+{
+    acl_log_report();
+}
+
+static void start_acl_log(struct event_base *loop)
+{
+    const struct timeval every = {.tv_usec = LOG_LOOK_US};
+
+    log_timer = event_new(loop, -1, EV_PERSIST, on_log_timer, NULL);
+    bug_on(!log_timer || event_add(log_timer, &every));
+}
+
+static void stop_acl_log(void)
+{
+    if (log_timer)
+        event_free(log_timer);
+    log_timer = NULL;
+}
+
+static const struct feature_state acl_states[] = {{"acl", .write = show_acl},
+                                                  {"acl-redirect", .write = show_acl_redirect},
+                                                  {"address-set", .write = show_address_set},
+                                                  {0}};
+static const struct feature_metrics acl_metrics = {collect_acl_counters, write_acl_metrics,
+                                                   free_acl_counters};
+
+extern const struct feature_config acl_config;
+const struct feature acl_feature = {"acl", .config = &acl_config,
+                                    .state = acl_states,
+                                    .operations = acl_operations,
+                                    .metrics = &acl_metrics,
+                                    .start = start_acl_log,
+                                    .stop = stop_acl_log};

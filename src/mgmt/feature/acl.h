@@ -5,6 +5,7 @@
 
 #include "acl_manager/acl_wanted.h"
 #include "config/model.h"
+#include "restconf/operation.h"
 
 const struct acl_wanted *model_acls(const struct model *m); // shared with acl_manager
 
@@ -16,5 +17,9 @@ struct acl_reload {
     void *ctx;
 };
 int acl_reload(const struct acl_reload *r);
+
+extern const struct feature_operation acl_operations[]; // acl_operation.c
+// Reports logged packets that are in the ring, without waiting for the timer: tests.
+void acl_log_report(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_acl.c - operations on access lists and address sets
+// acl_operation.c - operations on access lists and address sets
 //
 // Each asks acl_manager and answers when it does. `reload` waits, like a commit, until another
 // change has been prepared (config/commit_wait.h).
@@ -12,19 +12,21 @@
 #include "base/log.h"
 #include "feature/acl.h"
 #include "config/config.h"
+#include "feature/acl.h"
 #include "http/refuse.h"
 #include "restconf/operation.h"
 
-struct asked { // until the answer comes
+struct acl_question { // until the answer comes
     struct http *http;
     const char *what; // "acl", "address-set"
     char name[ACL_NAME_MAX];
     VEC(struct ip_addr) address;
 };
 
-static struct asked *asked_new(struct http *h, const struct lyd_node *op, const char *what)
+static struct acl_question *question_new(struct http *h, const struct lyd_node *op,
+                                         const char *what)
 {
-    struct asked *q = calloc(1, sizeof *q);
+    struct acl_question *q = calloc(1, sizeof *q);
 
     bug_on(!q);
     q->http = h;
@@ -33,7 +35,7 @@ static struct asked *asked_new(struct http *h, const struct lyd_node *op, const 
     return q;
 }
 
-static void asked_free(struct asked *q)
+static void question_free(struct acl_question *q)
 {
     vec_free(&q->address);
     free(q);
@@ -45,18 +47,19 @@ static uint32_t number_input(const struct lyd_node *op, const char *leaf)
 }
 
 // `r`: what asking acl_manager returned. 0, or there will be no other answer.
-static void asked(struct asked *q, int r)
+static void refuse_unsent(struct acl_question *q, int r)
 {
     if (!r)
         return;
     http_refuse_busy(q->http, "acl_manager", r);
-    asked_free(q);
+    question_free(q);
 }
 
-typedef void (*write_output)(struct jwrite *j, const struct asked *q, const struct acl_answer *a);
+typedef void (*write_output)(struct jwrite *j, const struct acl_question *q,
+                             const struct acl_answer *a);
 
 // The one answer: what is wrong, or the members that `write` writes; NULL: there are none.
-static void answer(struct asked *q, const struct acl_answer *a, write_output write)
+static void answer_question(struct acl_question *q, const struct acl_answer *a, write_output write)
 {
     struct text t = {0};
     struct jwrite j;
@@ -75,12 +78,13 @@ static void answer(struct asked *q, const struct acl_answer *a, write_output wri
         write(&j, q, a);
         output_send(q->http, &j);
     }
-    asked_free(q);
+    question_free(q);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
 
-static void write_rules(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+static void write_rule_rows(struct jwrite *j, const struct acl_question *q,
+                            const struct acl_answer *a)
 {
     jwrite_int(j, "rules", (int64_t)a->rules);
     jwrite_begin(j, "rule", '[');
@@ -99,22 +103,23 @@ static void write_rules(struct jwrite *j, const struct asked *q, const struct ac
         jwrite_int(j, "next", a->next);
 }
 
-static void rules_answered(void *ctx, const struct acl_answer *a)
+static void send_rules(void *ctx, const struct acl_answer *a)
 {
-    answer(ctx, a, write_rules);
+    answer_question(ctx, a, write_rule_rows);
 }
 
-void operation_acl_rules(struct http *h, const struct lyd_node *op)
+static void run_acl_rules(struct http *h, const struct lyd_node *op)
 {
-    struct asked *q = asked_new(h, op, "acl");
+    struct acl_question *q = question_new(h, op, "acl");
 
-    asked(q, acl_ask_rules(q->name, number_input(op, "from"), number_input(op, "limit"),
-                           rules_answered, q));
+    refuse_unsent(q, acl_ask_rules(q->name, number_input(op, "from"), number_input(op, "limit"),
+                                   send_rules, q));
 }
 
 // --- lint ----------------------------------------------------------------------------------------
 
-static void write_lint(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+static void write_findings(struct jwrite *j, const struct acl_question *q,
+                           const struct acl_answer *a)
 {
     static const char *const kinds[] = {"shadowed", "contradicting", "redundant"};
 
@@ -141,36 +146,36 @@ static void write_lint(struct jwrite *j, const struct asked *q, const struct acl
         jwrite_int(j, "next", a->next);
 }
 
-static void lint_answered(void *ctx, const struct acl_answer *a)
+static void send_lint(void *ctx, const struct acl_answer *a)
 {
-    answer(ctx, a, write_lint);
+    answer_question(ctx, a, write_findings);
 }
 
-void operation_acl_lint(struct http *h, const struct lyd_node *op)
+static void run_acl_lint(struct http *h, const struct lyd_node *op)
 {
-    struct asked *q = asked_new(h, op, "acl");
+    struct acl_question *q = question_new(h, op, "acl");
 
-    asked(q, acl_ask_lint(q->name, number_input(op, "from"), number_input(op, "limit"),
-                          lint_answered, q));
+    refuse_unsent(q, acl_ask_lint(q->name, number_input(op, "from"), number_input(op, "limit"),
+                                  send_lint, q));
 }
 
 // --- counters ------------------------------------------------------------------------------------
 
-static void clear_answered(void *ctx, const struct acl_answer *a)
+static void send_cleared(void *ctx, const struct acl_answer *a)
 {
-    answer(ctx, a, NULL);
+    answer_question(ctx, a, NULL);
 }
 
-void operation_clear_acl(struct http *h, const struct lyd_node *op)
+static void run_clear_acl(struct http *h, const struct lyd_node *op)
 {
-    struct asked *q = asked_new(h, op, "acl");
+    struct acl_question *q = question_new(h, op, "acl");
 
-    asked(q, acl_ask_clear(q->name, clear_answered, q));
+    refuse_unsent(q, acl_ask_clear(q->name, send_cleared, q));
 }
 
 // --- files ---------------------------------------------------------------------------------------
 
-static void reloaded(void *ctx, int result, const char *why)
+static void send_reloaded(void *ctx, int result, const char *why)
 {
     struct errors e = {0};
     struct http *h = ctx;
@@ -187,13 +192,13 @@ static void reloaded(void *ctx, int result, const char *why)
     errors_free(&e);
 }
 
-void operation_reload(struct http *h, const struct lyd_node *op)
+static void run_reload(struct http *h, const struct lyd_node *op)
 {
     const char *acl = operation_input(op, "acl"), *set = operation_input(op, "address-set");
     bool all = !*acl && !*set;
     struct acl_reload again = {.list = *acl || all ? acl : NULL,
                                .set = *set || all ? set : NULL,
-                               .done = reloaded,
+                               .done = send_reloaded,
                                .ctx = h};
 
     if (*acl && !acl_wanted_list_find(model_acls(config_model()), acl)) {
@@ -211,7 +216,8 @@ void operation_reload(struct http *h, const struct lyd_node *op)
 
 // --- members of sets -----------------------------------------------------------------------------
 
-static void write_contains(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+static void write_contains(struct jwrite *j, const struct acl_question *q,
+                           const struct acl_answer *a)
 {
     jwrite_begin(j, "result", '[');
     for (size_t i = 0; i < a->found.n; i++) {
@@ -224,35 +230,35 @@ static void write_contains(struct jwrite *j, const struct asked *q, const struct
     jwrite_end(j, ']');
 }
 
-static void contains_answered(void *ctx, const struct acl_answer *a)
+static void send_contains(void *ctx, const struct acl_answer *a)
 {
-    answer(ctx, a, write_contains);
+    answer_question(ctx, a, write_contains);
 }
 
-void operation_address_set_contains(struct http *h, const struct lyd_node *op)
+static void run_set_contains(struct http *h, const struct lyd_node *op)
 {
-    struct asked *q = asked_new(h, op, "address-set");
+    struct acl_question *q = question_new(h, op, "address-set");
 
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
         if (!strcmp(n->schema->name, "address"))
             bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // libyang has looked at it
 
-    asked(q, acl_ask_contains(q->name, q->address.item, q->address.n, contains_answered, q));
+    refuse_unsent(q, acl_ask_contains(q->name, q->address.item, q->address.n, send_contains, q));
 }
 
-static void write_change(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+static void write_change(struct jwrite *j, const struct acl_question *q, const struct acl_answer *a)
 {
     jwrite_int(j, "skipped", (int64_t)a->skipped);
 }
 
-static void change_answered(void *ctx, const struct acl_answer *a)
+static void send_change(void *ctx, const struct acl_answer *a)
 {
-    answer(ctx, a, write_change);
+    answer_question(ctx, a, write_change);
 }
 
-void operation_address_set_change(struct http *h, const struct lyd_node *op)
+static void run_set_change(struct http *h, const struct lyd_node *op)
 {
-    struct asked *q = asked_new(h, op, "address-set");
+    struct acl_question *q = question_new(h, op, "address-set");
     struct acl_members add = {0}, del = {0};
 
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next) {
@@ -263,5 +269,14 @@ void operation_address_set_change(struct http *h, const struct lyd_node *op)
             bug_on(acl_member_parse(lyd_get_value(n), vec_push(&m->item)));
     }
 
-    asked(q, acl_ask_change(q->name, &del, &add, change_answered, q));
+    refuse_unsent(q, acl_ask_change(q->name, &del, &add, send_change, q));
 }
+
+const struct feature_operation acl_operations[] = {
+    {"acl-rules", .run = run_acl_rules},
+    {"acl-lint", .run = run_acl_lint},
+    {"clear-acl", .run = run_clear_acl},
+    {"reload", run_reload, OPERATION_CHANGES},
+    {"address-set-contains", .run = run_set_contains},
+    {"address-set-change", run_set_change, OPERATION_CHANGES},
+    {0}};

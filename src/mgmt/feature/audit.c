@@ -1,10 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_audit.c - the last audit of each virtual router, by rib_manager's answer
+// audit.c - audits: the FIB against the kernel's routes; the last one of each virtual router
+#include <string.h>
+
 #include "base/clock.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/vr_show.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "port/kernel_state.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
 #include "rib/rib_manager.h"
-#include "restconf/state.h"
-#include "table/limits.h"
 #include "table/vr.h"
+
+static void read_interval(struct model *m, const struct lyd_node *tree, const struct model *known,
+                          struct errors *e)
+{
+    uint32_t *seconds = m->part[FEATURE_audit]; // 0 = never
+
+    *seconds = (uint32_t)leaf_number(leaf_inside(tree, NULL, "fib-audit"), "interval", 300);
+}
+
+static int set_interval(const struct step *s, const void *from, const void *to, char *err,
+                        size_t n)
+{
+    rib_manager_set_audit_interval(*(const uint32_t *)to);
+    return 0;
+}
+
+static void plan_interval(struct change *c)
+{
+    static const struct step_kind interval = {"", set_interval};
+
+    step_add_value(c, &interval, c->from->part[FEATURE_audit], c->to->part[FEATURE_audit],
+                   sizeof(uint32_t));
+}
+
+static void begin_audit(const struct model *empty)
+{
+    rib_manager_set_audit_interval(*(const uint32_t *)empty->part[FEATURE_audit]);
+}
+
+static const struct feature_config audit_config = {
+    .part_size = sizeof(uint32_t),
+    .read = read_interval,
+    .begin = begin_audit,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_interval}, {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
 
 static const struct {
     const char *word, *sentence;
@@ -31,7 +76,7 @@ static void write_unfollowed(struct jwrite *j, const struct rib_unfollowed *u)
     jwrite_end(j, ']');
 }
 
-void audit_write(struct jwrite *j, const struct rib_audit_report *r)
+static void write_report(struct jwrite *j, const struct rib_audit_report *r)
 {
     jwrite_u64(j, "checked", r->checked);
     jwrite_u64(j, "prefixes", r->prefixes);
@@ -51,11 +96,11 @@ void audit_write(struct jwrite *j, const struct rib_audit_report *r)
     write_unfollowed(j, &r->unfollowed);
 }
 
-static void answered(void *ctx, const struct rib_audit_report *r)
+static void write_audit_state(void *ctx, const struct rib_audit_report *r)
 {
     struct show *s = ctx;
     struct jwrite *j = &s->out;
-    const struct vr *v = vr_get((uint16_t)s->vr);
+    const struct vr *v = vr_get((uint16_t)s->cursor);
 
     if (v->used && !r->result) { // it may have been deleted meanwhile
         jwrite_begin(j, NULL, '{');
@@ -63,19 +108,88 @@ static void answered(void *ctx, const struct rib_audit_report *r)
         jwrite_u64(j, "audits", r->runs);
         if (r->ended_ns)
             jwrite_u64(j, "ended", (clock_now_ns() - r->ended_ns) / NS_PER_SECOND);
-        audit_write(j, r);
+        write_report(j, r);
         jwrite_u64(j, "fib-divergence", r->total);
         jwrite_end(j, '}');
     }
-    show_next_vr(s);
+    vr_show_next(s);
 }
 
-static int ask(struct show *s)
+static int ask_report(struct show *s)
 {
-    return rib_manager_audit_report((uint16_t)s->vr, answered, s);
+    return rib_manager_audit_report((uint16_t)s->cursor, write_audit_state, s);
 }
 
-int show_audit(struct show *s)
+static int show_audit(struct show *s)
 {
-    return show_each_vr(s, ask);
+    return vr_show_each(s, ask_report);
 }
+
+static void write_kernel_state(void *ctx, const struct kernel_state *s)
+{
+    struct jwrite *j = ctx;
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "subject", s->subject);
+    jwrite_string(j, "attribute", s->attribute);
+    jwrite_string(j, "what", s->sentence);
+    jwrite_end(j, '}');
+}
+
+static void send_report(void *ctx, const struct rib_audit_report *r)
+{
+    struct http *h = ctx;
+    struct text t = {0};
+    struct jwrite j;
+
+    if (http_gone(h)) {
+        http_reply(h, 200, NULL, NULL);
+    } else if (r->result) {
+        http_refuse(h, 409, "resource-denied", "the audit could not be finished: %s; try again",
+                    strerror(-r->result));
+    } else {
+        output_begin(&j, &t);
+        write_report(&j, r);
+        jwrite_begin(&j, "kernel-state", '[');
+        kernel_state_each(write_kernel_state, &j);
+        jwrite_end(&j, ']');
+        output_send(h, &j);
+    }
+}
+
+static void run_audit(struct http *h, const struct lyd_node *op)
+{
+    const struct vr *v = vr_find(operation_input(op, "vr"));
+
+    if (!v) {
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
+        return;
+    }
+    int r = rib_manager_audit(v->id, send_report, h);
+    if (r)
+        http_refuse_busy(h, "rib_manager", r);
+}
+
+static void write_audit_metrics(struct metrics *m, const void *kept)
+{
+    uint64_t last_ns = __atomic_load_n(&rib_audit_totals.last_ns, __ATOMIC_RELAXED);
+
+    metric_family(m, METRIC_COUNTER, "audits", "audits", "Audits run, for all virtual routers.");
+    metric_u64(m, __atomic_load_n(&rib_audit_totals.runs, __ATOMIC_RELAXED), NULL);
+    metric_family(m, METRIC_COUNTER, "fib_divergence_prefixes", "prefixes",
+                  "Prefixes that audits found different between kernel, RIB and FIB, and repaired: "
+                  "expected 0.");
+    metric_u64(m, __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED), NULL);
+    if (!last_ns)
+        return;
+    metric_family(m, METRIC_GAUGE, "audit_age_seconds", "seconds",
+                  "Time since the last audit ended.");
+    metric_real(m, (double)(clock_now_ns() - last_ns) / 1e9, NULL);
+}
+
+static const struct feature_state audit_states[] = {{"audit", .write = show_audit}, {0}};
+static const struct feature_operation audit_operations[] = {{"audit", .run = run_audit}, {0}};
+static const struct feature_metrics audit_metrics = {.write = write_audit_metrics};
+
+const struct feature audit_feature = {"audit", .config = &audit_config, .state = audit_states,
+                                      .operations = audit_operations, .metrics = &audit_metrics};

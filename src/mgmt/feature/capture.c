@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capture.c - see capture.h
+// capture.c - captures: frames of a watch, streamed to the client that asked for them
 //
-//     capture_begin -> filter compiled -> watch added -> stream begun -> tick, tick … -> client
+//     begin_capture -> filter compiled -> watch added -> stream begun -> tick, tick … -> client
 //     gone, or `count` reached
 //
 // Every TICK_MS control takes what forwarders have copied and writes it to the connection as
 // pcapng. While the client has more than http.c's bound to read, slots are left full: then
 // forwarders find no empty one and count what they miss. So a slow reader costs neither memory nor
-// time. A client that says nothing and leaves is noticed at the next tick.
-#include "feature/capture.h"
-
+// time. A client that says nothing and leaves is noticed at the next tick: when the connection
+// ends, for whatever reason, so does the watch.
 #include <errno.h>
+#include <libyang/libyang.h>
 #include <rte_cycles.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +21,29 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
-#include "http/refuse.h"
 #include "feature/pcapng.h"
+#include "http/http.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "port/watch_manager.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 #include "table/counter.h"
 #include "table/port.h"
+
+#define CAPTURE_MAX 8
+
+struct capture {
+    unsigned id; // 1, 2, … since kamueed started
+    struct watch_spec spec;
+    char filter[WATCH_FILTER_MAX + 1]; // as it was given
+    uint64_t count;                    // frames wanted, 0 = all
+    uint64_t sent;                     // frames given to the client
+    uint64_t began_ns;                 // clock_now_ns
+    char peer[24];
+    int watch; // index, -1 while the filter is compiled
+    struct http *http;
+};
 
 #define TICK_MS 5
 #define BATCH 64
@@ -47,7 +66,7 @@ static struct session *session[CAPTURE_MAX];
 static unsigned last_id;
 static bool ticking;
 
-const struct capture *capture_at(unsigned i)
+static const struct capture *capture_at(unsigned i)
 {
     return session[i] && session[i]->c.watch >= 0 ? &session[i]->c : NULL;
 }
@@ -148,7 +167,7 @@ static void write_frame(struct session *s, const struct watch_slot *slot, const 
     s->c.sent++;
 }
 
-static bool done(const struct session *s)
+static bool is_done(const struct session *s)
 {
     return s->c.count && s->c.sent == s->c.count;
 }
@@ -160,16 +179,16 @@ static void send_block(struct session *s)
 }
 
 // What lies in the slots goes to the client, as far as it reads.
-static void drain(struct session *s)
+static void send_frames(struct session *s)
 {
     struct watch_slot *slot[BATCH];
     struct now now = now_take();
     size_t written = 0;
     unsigned n = 1;
 
-    while (!s->full && !done(s) && written < TICK_BYTES && n) {
+    while (!s->full && !is_done(s) && written < TICK_BYTES && n) {
         n = watch_take((unsigned)s->c.watch, slot, BATCH);
-        for (unsigned i = 0; i < n && !done(s); i++)
+        for (unsigned i = 0; i < n && !is_done(s); i++)
             write_frame(s, slot[i], &now);
         watch_give_back((unsigned)s->c.watch, slot, n);
         if (s->block.n >= BLOCK_BYTES) {
@@ -180,7 +199,7 @@ static void drain(struct session *s)
     send_block(s);
 }
 
-static void tick(void)
+static void on_tick(void)
 {
     unsigned n = 0;
 
@@ -189,10 +208,10 @@ static void tick(void)
         struct session *s = session[i];
         if (!s || s->c.watch < 0)
             continue;
-        drain(s);
+        send_frames(s);
         if (http_left(s->c.http)) {
             http_stream_cut(s->c.http); // calls on_gone
-        } else if (done(s)) {
+        } else if (is_done(s)) {
             http_stream_end(s->c.http);
             session_free(s);
         }
@@ -200,7 +219,7 @@ static void tick(void)
     }
     if (n && !ticking) {
         ticking = true;
-        http_after(TICK_MS, tick);
+        http_after(TICK_MS, on_tick);
     }
 }
 
@@ -216,7 +235,7 @@ static void on_gone(void *ctx)
     session_free(ctx);
 }
 
-static void refuse(struct session *s, int r, const char *why)
+static void refuse_capture(struct session *s, int r, const char *why)
 {
     bool absent = r == -ENOENT;
 
@@ -239,7 +258,7 @@ static void stream_begin(struct session *s)
     send_block(s);
     if (!ticking) {
         ticking = true;
-        http_after(TICK_MS, tick);
+        http_after(TICK_MS, on_tick);
     }
 }
 
@@ -263,7 +282,7 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
     int r = watch_manager_add(&s->c.spec, f, err, sizeof err);
     if (r < 0) {
         watch_filter_free(f);
-        refuse(s, r, err);
+        refuse_capture(s, r, err);
         return;
     }
     s->c.watch = r;
@@ -281,7 +300,7 @@ static unsigned slots_for(uint32_t snap)
     return n;
 }
 
-void capture_begin(struct http *h, const struct capture *wish)
+static void begin_capture(struct http *h, const struct capture *wish)
 {
     unsigned i = 0;
 
@@ -306,5 +325,79 @@ void capture_begin(struct http *h, const struct capture *wish)
     if (!s->c.filter[0])
         filter_ready(s, NULL, "");
     else if (watch_filter_compile(s->c.filter, filter_ready, s))
-        refuse(s, -ENOMEM, "no memory to compile the filter");
+        refuse_capture(s, -ENOMEM, "no memory to compile the filter");
 }
+
+// --- state and operation -------------------------------------------------------------------------
+
+static void write_capture_state(struct jwrite *j, const struct capture *c)
+{
+    struct watch_count n = watch_sum((unsigned)c->watch);
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_int(j, "id", c->id);
+    jwrite_string(j, "client", c->peer);
+    jwrite_begin(j, "point", '[');
+    for (unsigned p = 0; p < WATCH_POINT_N; p++)
+        if (c->spec.points >> p & 1)
+            jwrite_string(j, NULL, watch_point_name[p]);
+    jwrite_end(j, ']');
+    if (c->spec.port[0])
+        jwrite_string(j, "port", c->spec.port);
+    if (c->spec.interface[0])
+        jwrite_string(j, "interface", c->spec.interface);
+    if (c->filter[0])
+        jwrite_string(j, "filter", c->filter);
+    jwrite_int(j, "snaplen", c->spec.snap);
+    jwrite_u64(j, "seconds", (clock_now_ns() - c->began_ns) / NS_PER_SECOND);
+    jwrite_u64(j, "sent", c->sent);
+    jwrite_u64(j, "taken", n.taken);
+    jwrite_u64(j, "bytes", n.bytes);
+    jwrite_u64(j, "missed", n.missed);
+    jwrite_end(j, '}');
+}
+
+static int show_capture(struct show *s)
+{
+    char id[12];
+
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned i = 0; i < CAPTURE_MAX; i++) {
+        const struct capture *c = capture_at(i);
+        snprintf(id, sizeof id, "%u", c ? c->id : 0);
+        if (c && (!s->key[0] || !strcmp(s->key[0], id)))
+            write_capture_state(&s->out, c);
+    }
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+static unsigned points_of(const struct lyd_node *op)
+{
+    unsigned points = 0;
+
+    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
+        for (unsigned p = 0; p < WATCH_POINT_N; p++)
+            if (!strcmp(n->schema->name, "point") && !strcmp(lyd_get_value(n), watch_point_name[p]))
+                points |= 1u << p;
+    return points ? points : (1u << WATCH_POINT_N) - 1;
+}
+
+static void run_capture(struct http *h, const struct lyd_node *op)
+{
+    struct capture wish = {.spec = {.points = points_of(op)}};
+
+    snprintf(wish.spec.port, sizeof wish.spec.port, "%s", operation_input(op, "port"));
+    snprintf(wish.spec.interface, sizeof wish.spec.interface, "%s",
+             operation_input(op, "interface"));
+    snprintf(wish.filter, sizeof wish.filter, "%s", operation_input(op, "filter"));
+    wish.count = strtoull(operation_input(op, "count"), NULL, 10);
+    wish.spec.snap = (uint32_t)strtoul(operation_input(op, "snaplen"), NULL, 10);
+    begin_capture(h, &wish);
+}
+
+static const struct feature_state capture_states[] = {{"capture", .write = show_capture}, {0}};
+static const struct feature_operation capture_operations[] = {{"capture", .run = run_capture}, {0}};
+
+const struct feature capture_feature = {"capture", .state = capture_states,
+                                        .operations = capture_operations};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_config.c - operations that read or change the configuration
+// configuration.c - the configuration as clients see it: operations that read or change it, who
+// edits, revisions, what waits to be confirmed
 //
 // `configure` commits: lines, a text, a revision or the file on top of what runs, or what a session
 // has edited. `edit` changes a session's candidate. All of them have a turn (core/aside.h): what is
@@ -14,23 +15,17 @@
 #include "config/candidate.h"
 #include "config/complete.h"
 #include "config/config_confirm.h"
+#include "config/revision.h"
 #include "core/aside.h"
 #include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "restconf/metrics.h"
 #include "restconf/operation.h"
+#include "restconf/state.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 
-void operation_refuse(struct http *h, int r, struct errors *e)
-{
-    if (r == -EINPROGRESS)
-        operation_again(h);
-    else if (r == -EINVAL || r == -ENOENT)
-        http_refuse_all(h, r == -EINVAL ? 400 : 404, "invalid-value", e);
-    else
-        http_refuse_all(h, 409, r == -EBUSY || r == -EAGAIN ? "in-use" : "resource-denied", e);
-}
-
-static void write_lines(struct jwrite *j, const char *key, const struct text *t)
+static void write_text_lines(struct jwrite *j, const char *key, const struct text *t)
 {
     char *copy = strdup(text_str(t)), *next = copy;
 
@@ -53,11 +48,6 @@ static void write_notes(struct jwrite *j, const struct errors *notes)
     jwrite_end(j, ']');
 }
 
-static bool is_true(const struct lyd_node *op, const char *leaf)
-{
-    return !strcmp(operation_input(op, leaf), "true");
-}
-
 // --- input --------------------------------------------------------------------------------------
 
 struct input {
@@ -66,7 +56,7 @@ struct input {
     bool any; // there is something to edit
 };
 
-static const char *given(const struct lyd_node *op, const char *leaf)
+static const char *input_or_null(const struct lyd_node *op, const char *leaf)
 {
     const char *v = operation_input(op, leaf);
 
@@ -75,10 +65,10 @@ static const char *given(const struct lyd_node *op, const char *leaf)
 
 static void read_edit(const struct lyd_node *op, struct input *in)
 {
-    *in = (struct input){.edit = {.revision = given(op, "revision"),
-                                  .file = is_true(op, "file"),
-                                  .replace = is_true(op, "replace"),
-                                  .text = given(op, "text"),
+    *in = (struct input){.edit = {.revision = input_or_null(op, "revision"),
+                                  .file = operation_input_is_true(op, "file"),
+                                  .replace = operation_input_is_true(op, "replace"),
+                                  .text = input_or_null(op, "text"),
                                   .json = !strcmp(operation_input(op, "format"), "json")}};
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
         if (!strcmp(n->schema->name, "line"))
@@ -93,7 +83,7 @@ static void read_edit(const struct lyd_node *op, struct input *in)
 // names none.
 static bool find_session(struct http *h, const struct lyd_node *op, struct candidate **c)
 {
-    const char *id = given(op, "session");
+    const char *id = input_or_null(op, "session");
 
     *c = id ? candidate_find(strtoull(id, NULL, 10)) : NULL;
     if (*c || !id)
@@ -108,15 +98,15 @@ static bool find_session(struct http *h, const struct lyd_node *op, struct candi
 static struct commit read_commit(struct http *h, const struct lyd_node *op)
 {
     return (struct commit){.by = http_peer(h),
-                           .comment = given(op, "comment"),
-                           .check_only = is_true(op, "check"),
-                           .confirms = is_true(op, "confirm"),
+                           .comment = input_or_null(op, "comment"),
+                           .check_only = operation_input_is_true(op, "check"),
+                           .confirms = operation_input_is_true(op, "confirm"),
                            .confirm_s =
                                (unsigned)strtoul(operation_input(op, "confirm-within"), NULL, 10)};
 }
 
-static int commit(struct candidate *c, const struct input *in, const struct commit *how,
-                  struct config_result *result, struct errors *e)
+static int commit_input(struct candidate *c, const struct input *in, const struct commit *how,
+                        struct config_result *result, struct errors *e)
 {
     struct lyd_node *tree;
 
@@ -152,12 +142,12 @@ static void write_result(void *arg)
     struct jwrite j;
 
     output_begin(&j, w->t);
-    write_lines(&j, "change", &w->result->change);
+    write_text_lines(&j, "change", &w->result->change);
     write_notes(&j, &w->result->notes);
     output_end(&j);
 }
 
-void operation_configure(struct http *h, const struct lyd_node *op)
+static void run_configure(struct http *h, const struct lyd_node *op)
 {
     struct config_result result = {0};
     struct errors e = {0};
@@ -169,7 +159,7 @@ void operation_configure(struct http *h, const struct lyd_node *op)
         return;
     struct commit how = read_commit(h, op);
     read_edit(op, &in);
-    int r = commit(c, &in, &how, &result, &e);
+    int r = commit_input(c, &in, &how, &result, &e);
     if (in.lines.n == 1) // "line 1: " tells nothing then
         for (unsigned i = 0; i < e.n; i++)
             e.item[i].line = 0;
@@ -184,7 +174,7 @@ void operation_configure(struct http *h, const struct lyd_node *op)
     config_result_free(&result);
 }
 
-void operation_edit(struct http *h, const struct lyd_node *op)
+static void run_edit(struct http *h, const struct lyd_node *op)
 {
     struct errors e = {0}, notes = {0};
     struct text t = {0};
@@ -196,7 +186,7 @@ void operation_edit(struct http *h, const struct lyd_node *op)
     if (!find_session(h, op, &c))
         return;
     read_edit(op, &in);
-    if (is_true(op, "update"))
+    if (operation_input_is_true(op, "update"))
         candidate_update(c, &notes);
     if (in.any)
         r = candidate_edit(c, &in.edit, &e);
@@ -218,14 +208,14 @@ void operation_edit(struct http *h, const struct lyd_node *op)
 // Whether the commit that waits is the client's, or the one that it names.
 static bool may_confirm(struct http *h, const struct lyd_node *op)
 {
-    const char *revision = given(op, "revision"), *session = given(op, "session");
+    const char *revision = input_or_null(op, "revision"), *session = input_or_null(op, "session");
 
     if (revision)
         return strtoull(revision, NULL, 10) == confirm_waiting()->revision;
     return confirm_is_of(session ? strtoull(session, NULL, 10) : 0, http_peer(h));
 }
 
-void operation_confirm(struct http *h, const struct lyd_node *op)
+static void run_confirm(struct http *h, const struct lyd_node *op)
 {
     char err[600] = "";
     struct text t = {0};
@@ -245,7 +235,7 @@ void operation_confirm(struct http *h, const struct lyd_node *op)
 
 // --- sessions -----------------------------------------------------------------------------------
 
-void operation_session_open(struct http *h, const struct lyd_node *op)
+static void run_session_open(struct http *h, const struct lyd_node *op)
 {
     char err[256] = "";
     struct candidate *c = candidate_open(http_peer(h), err, sizeof err);
@@ -267,7 +257,7 @@ void operation_session_open(struct http *h, const struct lyd_node *op)
     output_send(h, &j);
 }
 
-void operation_session_close(struct http *h, const struct lyd_node *op)
+static void run_session_close(struct http *h, const struct lyd_node *op)
 {
     struct candidate *c;
 
@@ -291,7 +281,8 @@ static const struct snapshot *snapshot_of(const struct candidate *c)
 static struct snapshot *read_snapshot(struct http *h, const struct lyd_node *op,
                                       const struct candidate *c)
 {
-    struct config_edit from = {.revision = given(op, "revision"), .file = is_true(op, "file")};
+    struct config_edit from = {.revision = input_or_null(op, "revision"),
+                               .file = operation_input_is_true(op, "file")};
     struct snapshot *held = snapshot_ref(snapshot_of(c)), *read = NULL;
     struct lyd_node *tree;
     struct errors e = {0};
@@ -330,7 +321,7 @@ static void print_tree(void *arg)
     free(json);
 }
 
-void operation_configuration(struct http *h, const struct lyd_node *op)
+static void run_configuration(struct http *h, const struct lyd_node *op)
 {
     struct candidate *c;
     struct snapshot *s;
@@ -351,12 +342,12 @@ static void print_difference(void *arg)
 
     config_diff(r->from, r->tree, &change);
     output_begin(&j, &r->out);
-    write_lines(&j, "change", &change);
+    write_text_lines(&j, "change", &change);
     output_end(&j);
     text_free(&change);
 }
 
-void operation_compare(struct http *h, const struct lyd_node *op)
+static void run_compare(struct http *h, const struct lyd_node *op)
 {
     struct candidate *c;
     struct snapshot *with;
@@ -374,7 +365,7 @@ void operation_compare(struct http *h, const struct lyd_node *op)
     snapshot_unref(s);
 }
 
-void operation_save_configuration(struct http *h, const struct lyd_node *op)
+static void run_save_configuration(struct http *h, const struct lyd_node *op)
 {
     struct text t = {0};
     struct jwrite j;
@@ -390,7 +381,7 @@ void operation_save_configuration(struct http *h, const struct lyd_node *op)
     output_send(h, &j);
 }
 
-void operation_complete(struct http *h, const struct lyd_node *op)
+static void run_complete(struct http *h, const struct lyd_node *op)
 {
     struct text t = {0};
     struct candidate *c;
@@ -402,3 +393,101 @@ void operation_complete(struct http *h, const struct lyd_node *op)
     complete_line(operation_input(op, "line"), snapshot_of(c)->tree, &j);
     output_send(h, &j);
 }
+
+// --- state and metrics ---------------------------------------------------------------------------
+
+static void write_waiting(struct jwrite *j)
+{
+    const struct confirm *w = confirm_waiting();
+
+    if (!w)
+        return;
+    jwrite_begin(j, "unconfirmed", '{');
+    jwrite_string(j, "by", w->by);
+    jwrite_int(j, "id", (int64_t)w->revision);
+    if (w->session)
+        jwrite_int(j, "session", (int64_t)w->session);
+    jwrite_int(j, "seconds", w->seconds);
+    jwrite_end(j, '}');
+}
+
+static void write_revisions(struct jwrite *j)
+{
+    const struct revision *r, *running = config_revision(0);
+    unsigned back = 0;
+
+    jwrite_begin(j, "revision", '[');
+    for (unsigned i = 0; (r = revision_at(i)); i++) {
+        jwrite_begin(j, NULL, '{');
+        if (r == running)
+            jwrite_int(j, "back", 0);
+        else if (!config_was_rolled_back(r))
+            jwrite_int(j, "back", ++back);
+        jwrite_int(j, "id", (int64_t)r->id);
+        jwrite_time(j, "time", r->time_ns);
+        jwrite_string(j, "by", r->by);
+        jwrite_string(j, "comment", r->comment);
+        jwrite_int(j, "changes", r->n_changes);
+        if (*r->first_change)
+            jwrite_string(j, "first-change", r->first_change);
+        jwrite_bool(j, "confirmed", r->confirmed);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static int show_configuration(struct show *s)
+{
+    struct candidate_state c;
+    struct jwrite *j = &s->out;
+    const struct revision *last = revision_confirmed();
+
+    jwrite_begin(j, s->name, '{');
+    jwrite_string(j, "file", config_file());
+    jwrite_bool(j, "file-changed", last && last->file_digest != config_file_digest());
+    jwrite_string(j, "directory", revision_dir() ? revision_dir() : "");
+    write_waiting(j);
+    jwrite_begin(j, "session", '[');
+    for (unsigned i = 0; candidate_at(i, &c); i++)
+        candidate_write(&c, j);
+    jwrite_end(j, ']');
+    write_revisions(j);
+    jwrite_end(j, '}');
+    return SHOW_NOW;
+}
+
+static void write_revision_metrics(struct metrics *m, const void *kept)
+{
+    const struct revision *r = revision_at(0);
+
+    if (!r)
+        return;
+    metric_family(m, METRIC_GAUGE, "configuration_revision", "",
+                  "Number of the latest configuration revision.");
+    metric_u64(m, r->id, NULL);
+    metric_family(m, METRIC_GAUGE, "configuration_revision_time_seconds", "seconds",
+                  "Time of the latest commit, in seconds since 1970.");
+    metric_real(m, (double)r->time_ns / 1e9, NULL);
+    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "",
+                  "0: the latest commit is undone unless it is confirmed.");
+    metric_u64(m, r->confirmed, NULL);
+}
+
+static const struct feature_state configuration_states[] = {
+    {"configuration", .write = show_configuration}, {0}};
+static const struct feature_operation configuration_operations[] = {
+    {"configure", run_configure, OPERATION_CHANGES},
+    {"complete", .run = run_complete},
+    {"edit", run_edit, OPERATION_CHANGES},
+    {"confirm", run_confirm, OPERATION_CHANGES},
+    {"session-open", run_session_open, OPERATION_CHANGES},
+    {"session-close", run_session_close, OPERATION_CHANGES},
+    {"configuration", run_configuration, OPERATION_READS},
+    {"compare", run_compare, OPERATION_READS},
+    {"save-configuration", run_save_configuration, OPERATION_CHANGES},
+    {0}};
+static const struct feature_metrics configuration_metrics = {.write = write_revision_metrics};
+
+const struct feature configuration_feature = {"configuration", .state = configuration_states,
+                                              .operations = configuration_operations,
+                                              .metrics = &configuration_metrics};

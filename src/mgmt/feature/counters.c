@@ -1,19 +1,232 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_clear.c - clear-counters: counters of interfaces and ports begin anew where people read
-// them (table/counter.h); clear-neighbor
+// counters.c - counters of next hops and prefixes, and how counters are cleared
+//
+// Clearing: counters of interfaces and ports begin anew where people read them (table/counter.h).
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/vr.h"
 #include "http/refuse.h"
-#include "restconf/operation.h"
+#include "mgmt/feature.h"
 #include "port/port_manager.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
+#include "table/nexthop_count.h"
 #include "table/vr.h"
+#include "yang/config_tree.h"
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_counted { // a prefix whose packets are counted
+    char vr[16];
+    struct prefix prefix;
+    unsigned line;
+};
+
+struct model_counters {
+    bool nexthop;
+    VEC(struct model_counted) prefix; // in the order of the configuration
+};
+
+static struct model_counters *counters_of(const struct model *m)
+{
+    return m->part[FEATURE_counters];
+}
+
+static void read_prefix(struct model *m, const struct lyd_node *entry)
+{
+    struct model_counted *c = vec_push(&counters_of(m)->prefix);
+    const struct lyd_node *first = lyd_child(entry);
+
+    *c = (struct model_counted){.line = leaf_line(entry, NULL)};
+    leaf_copy(c->vr, sizeof c->vr, first, "vr", "");
+    bug_on(prefix_parse(config_value(first, "prefix"), &c->prefix,
+                        false)); // libyang has zeroed the bits behind its length
+}
+
+static void read_counters(struct model *m, const struct lyd_node *tree, const struct model *known,
+                          struct errors *e)
+{
+    counters_of(m)->nexthop = leaf_true(leaf_inside(tree, NULL, "counters"), "nexthop");
+    model_read_list(m, tree, "counters", "prefix", read_prefix);
+}
+
+static void free_counters(struct model *m)
+{
+    vec_free(&counters_of(m)->prefix);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int set_nexthop(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    if (!nexthop_count_set(*(const bool *)to))
+        return 0;
+    snprintf(err, n, "counters nexthop: no memory for the counters of next hops");
+    return -ENOMEM;
+}
+
+static int run_prefix(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_counted *c = to ? to : from;
+    int e = to ? rib_manager_counted_add(c->vr, &c->prefix)
+               : rib_manager_counted_del(c->vr, &c->prefix);
+
+    if (e == -ENOSPC)
+        snprintf(err, n, "at most %u prefixes can be counted", PREFIX_COUNT_MAX - 1);
+    else if (e)
+        snprintf(err, n, "%s", strerror(-e));
+    return e;
+}
+
+static const struct step_kind nexthop_kind = {"", set_nexthop},
+                              prefix_kind = {"counters prefix", run_prefix};
+
+static bool has_prefix(const struct model *m, const struct model_counted *wanted)
+{
+    vec_foreach (&counters_of(m)->prefix, c)
+        if (prefix_equal(&c->prefix, &wanted->prefix) && !strcmp(c->vr, wanted->vr))
+            return true;
+    return false;
+}
+
+static void plan_nexthop(struct change *c)
+{
+    step_add_value(c, &nexthop_kind, &counters_of(c->from)->nexthop, &counters_of(c->to)->nexthop,
+                   sizeof(bool));
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&counters_of(c->from)->prefix, p)
+        if (!vr_stays(c, p->vr) || !has_prefix(c->to, p))
+            step_add(c, &prefix_kind, "", p, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&counters_of(c->to)->prefix, p)
+        if (!vr_stays(c, p->vr) || !has_prefix(c->from, p))
+            step_add(c, &prefix_kind, "", NULL, p, p->line);
+}
+
+static const struct feature_config counters_config = {
+    .part_size = sizeof(struct model_counters),
+    .read = read_counters,
+    .free = free_counters,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_nexthop},
+                                             {PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_prefix_state(struct jwrite *j, const struct counted_row *r)
+{
+    char prefix[PREFIX_TEXT_MAX];
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "vr", vr_get(r->vr)->name);
+    jwrite_string(j, "prefix", prefix_format(&r->prefix, prefix));
+    jwrite_bool(j, "active", r->active);
+    if (r->nexthop)
+        jwrite_int(j, "nexthop", r->nexthop);
+    jwrite_u64(j, "packets", r->packets);
+    jwrite_u64(j, "bytes", r->bytes);
+    jwrite_end(j, '}');
+}
+
+static void write_prefix_states(void *ctx, const struct counted_row *row, unsigned n)
+{
+    struct show *s = ctx;
+
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned i = 0; i < n; i++)
+        if (!s->key[0] || !strcmp(s->key[0], vr_get(row[i].vr)->name))
+            write_prefix_state(&s->out, &row[i]);
+    jwrite_end(&s->out, ']');
+    s->done(s, 0);
+}
+
+static int show_counted_prefixes(struct show *s)
+{
+    int r = rib_manager_counted(write_prefix_states, s);
+
+    if (r)
+        s->done(s, r);
+    return SHOW_LATER;
+}
+
+static void write_prefix_counter(struct metrics *m, const struct counted_row *row, unsigned n,
+                                 bool bytes)
+{
+    char prefix[PREFIX_TEXT_MAX];
+
+    for (unsigned i = 0; i < n; i++)
+        if (vr_get(row[i].vr)->used)
+            metric_u64(m, bytes ? row[i].bytes : row[i].packets, "vr", vr_get(row[i].vr)->name,
+                       "prefix", prefix_format(&row[i].prefix, prefix), NULL);
+}
+
+struct kept_prefixes {
+    VEC(struct counted_row) row;
+};
+
+static void keep_prefixes(void *ctx, const struct counted_row *row, unsigned n)
+{
+    struct kept_prefixes *k = calloc(1, sizeof *k);
+    struct scrape *s = ctx;
+
+    bug_on(!k);
+    for (unsigned i = 0; i < n; i++)
+        *vec_push(&k->row) = row[i];
+    s->kept[FEATURE_counters] = k;
+    scrape_collected(s);
+}
+
+static void collect_prefixes(struct scrape *s)
+{
+    int r = rib_manager_counted(keep_prefixes, s);
+
+    if (r)
+        scrape_failed(s, "rib_manager", r);
+}
+
+static void free_prefixes(void *kept)
+{
+    struct kept_prefixes *k = kept;
+
+    vec_free(&k->row);
+    free(k);
+}
+
+static void write_prefix_metrics(struct metrics *m, const void *kept)
+{
+    const struct kept_prefixes *k = kept;
+
+    if (!k->row.n)
+        return;
+    metric_family(
+        m, METRIC_COUNTER, "prefix_packets", "packets",
+        "Packets whose longest match was this prefix, for prefixes with counters enabled.");
+    write_prefix_counter(m, k->row.item, (unsigned)k->row.n, false);
+    metric_family(m, METRIC_COUNTER, "prefix_bytes", "bytes", "Bytes of those IP packets.");
+    write_prefix_counter(m, k->row.item, (unsigned)k->row.n, true);
+}
 
 // Each returns how many of that name there are; "": all.
-static unsigned clear_interfaces(const char *name)
+static unsigned clear_interface_counters(const char *name)
 {
     unsigned n = 0;
 
@@ -28,7 +241,7 @@ static unsigned clear_interfaces(const char *name)
     return n;
 }
 
-static unsigned clear_ports(const char *wanted)
+static unsigned clear_port_counters(const char *wanted)
 {
     char name[PORT_MAX][16];
     unsigned n = 0, listed = port_manager_list(name, PORT_MAX);
@@ -39,15 +252,15 @@ static unsigned clear_ports(const char *wanted)
     return n;
 }
 
-void operation_clear_counters(struct http *h, const struct lyd_node *op)
+static void run_clear_counters(struct http *h, const struct lyd_node *op)
 {
     const char *of = operation_input(op, "of"), *name = operation_input(op, "name");
     unsigned n = 0;
 
     if (strcmp(of, "port"))
-        n += clear_interfaces(name);
+        n += clear_interface_counters(name);
     if (strcmp(of, "interface"))
-        n += clear_ports(name);
+        n += clear_port_counters(name);
     if (*name && !n) {
         http_refuse(h, 404, "invalid-value", "there is no %s '%s'", *of ? of : "interface or port",
                     name);
@@ -58,44 +271,13 @@ void operation_clear_counters(struct http *h, const struct lyd_node *op)
     http_reply(h, 204, NULL, NULL);
 }
 
-static void neighbors_cleared(void *ctx, unsigned n, int error)
-{
-    struct http *h = ctx;
-    struct text t = {0};
-    struct jwrite j;
+static const struct feature_state counters_states[] = {
+    {"counted-prefix", .write = show_counted_prefixes}, {0}};
+static const struct feature_operation counters_operations[] = {
+    {"clear-counters", .run = run_clear_counters}, {0}};
+static const struct feature_metrics counters_metrics = {collect_prefixes, write_prefix_metrics,
+                                                        free_prefixes};
 
-    if (http_gone(h)) {
-        http_reply(h, 200, NULL, NULL);
-        return;
-    }
-    if (error && !n) {
-        http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbors: %s",
-                    strerror(-error));
-        return;
-    }
-    output_begin(&j, &t);
-    jwrite_int(&j, "count", n);
-    output_send(h, &j);
-}
-
-void operation_clear_neighbor(struct http *h, const struct lyd_node *op)
-{
-    const char *vr = operation_input(op, "vr"), *name = operation_input(op, "interface"),
-               *address = operation_input(op, "address");
-    const struct vr *v = *vr ? vr_find(vr) : NULL;
-    struct ip_addr addr = {0};
-
-    if (*vr && !v)
-        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", vr);
-    else if (*name && !iface_find_name(name))
-        http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
-    else if (*address && ip_parse(address, &addr))
-        http_refuse(h, 400, "invalid-value", "'%s' is not an address", address);
-    else { // the kernel tells of those that go
-        log_notice("operation: neighbors cleared: vr=\"%s\" interface=\"%s\" address=\"%s\" by=%s",
-                   vr, name, address, LOG_VALUE(http_peer(h)));
-        int r = rib_manager_neigh_clear(v ? v->id : -1, name, &addr, neighbors_cleared, h);
-        if (r)
-            http_refuse_busy(h, "rib_manager", r);
-    }
-}
+const struct feature counters_feature = {
+    "counters", .config = &counters_config, .state = counters_states,
+    .operations = counters_operations, .metrics = &counters_metrics};

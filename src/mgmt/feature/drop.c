@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_drop.c - dropped packets by reason (table/drops.def)
+// drop.c - dropped packets by reason (table/drops.def)
 #include <string.h>
 
+#include "mgmt/feature.h"
+#include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
 
-int show_drop(struct show *s)
+static int show_drop(struct show *s)
 {
     struct jwrite *j = &s->out;
 
@@ -26,3 +28,17 @@ int show_drop(struct show *s)
     jwrite_end(j, ']');
     return SHOW_NOW;
 }
+
+static void write_drop_metrics(struct metrics *m, const void *kept)
+{
+    metric_family(m, METRIC_COUNTER, "drop_packets", "packets",
+                  "Packets dropped, by reason ('kamuee show drops' explains each).");
+    for (int r = DROP_NONE + 1; r < DROP_N; r++)
+        metric_u64(m, counter_sum_drop((enum drop_reason)r), "reason", drop_info[r].name,
+                   "severity", drop_info[r].severity, NULL);
+}
+
+static const struct feature_state drop_states[] = {{"drop", .write = show_drop}, {0}};
+static const struct feature_metrics drop_metrics = {.write = write_drop_metrics};
+
+const struct feature drop_feature = {"drop", .state = drop_states, .metrics = &drop_metrics};

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_explain.c - the operation explain: what would happen to this packet
+// explain.c - the operation explain: what would happen to this packet
 //
 // The packet is a frame that was given byte by byte, or one made of what is said about it. The
 // forwarder's dry run takes microseconds and is done here, on control's thread; telling it waits
 // for rib_manager.
-#include <errno.h>
+#include "feature/explain.h"
+
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "core/rcu.h"
-#include "http/refuse.h"
 #include "feature/explain_frame.h"
-#include "restconf/operation.h"
 #include "feature/passage_tell.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "restconf/operation.h"
 #include "table/iface.h"
 
 #define BYTES_ROOM 65536u
 
-static passage_explain *explain; // the forwarder's; NULL: there is none here
+static passage_explain *dry_run; // the forwarder's; NULL: there is none here
 
-void operation_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n,
-                                     struct passage *p))
+void explain_set_dry_run(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p))
 {
-    explain = fn;
+    dry_run = fn;
 }
 
-struct question {
+struct explain_question {
     struct http *http;
     struct text text;
     struct jwrite out;
@@ -36,19 +37,14 @@ struct question {
 
 // --- the packet ---
 
-static unsigned number(const struct lyd_node *op, const char *leaf, unsigned otherwise)
+static unsigned number_input(const struct lyd_node *op, const char *leaf, unsigned otherwise)
 {
     uint64_t n;
 
     return text_parse_u64(operation_input(op, leaf), 0, UINT32_MAX, &n) ? otherwise : (unsigned)n;
 }
 
-static bool is_true(const struct lyd_node *op, const char *leaf)
-{
-    return !strcmp(operation_input(op, leaf), "true");
-}
-
-static int digit(char c)
+static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0'
                                 : (c | 32) - 'a' + 10; // the schema lets nothing else pass
@@ -59,13 +55,13 @@ static uint32_t frame_of_bytes(const char *text, uint8_t *frame)
     uint32_t n = 0;
 
     for (; text[0] && n < EXPLAIN_FRAME_ROOM; text += 2)
-        frame[n++] = (uint8_t)(digit(text[0]) << 4 | digit(text[1]));
+        frame[n++] = (uint8_t)(hex_digit(text[0]) << 4 | hex_digit(text[1]));
     return text[0] ? 0 : n;
 }
 
 // What is not said: UDP like a traceroute's, TTL 64, from a host of no name to the interface's MAC.
-static bool spec_of(struct http *h, const struct lyd_node *op, const struct iface *iface,
-                    struct packet_spec *s)
+static bool read_packet(struct http *h, const struct lyd_node *op, const struct iface *iface,
+                        struct packet_spec *s)
 {
     const char *protocol = operation_input(op, "protocol"),
                *mac = operation_input(op, "destination-mac");
@@ -91,58 +87,60 @@ static bool spec_of(struct http *h, const struct lyd_node *op, const struct ifac
     if (*mac)
         text_parse_mac(mac, s->src_mac);
     s->proto = (uint8_t)number_of;
-    s->vlan = (uint16_t)number(op, "vlan", iface->vlan);
-    s->outer_vlan = (uint16_t)number(op, "outer-vlan", iface->outer_vlan);
+    s->vlan = (uint16_t)number_input(op, "vlan", iface->vlan);
+    s->outer_vlan = (uint16_t)number_input(op, "outer-vlan", iface->outer_vlan);
     s->outer_tpid =
         iface->outer_vlan ? (uint16_t)((iface->tpid_be & 0xff) << 8 | iface->tpid_be >> 8) : 0x88a8;
-    s->ttl = (uint8_t)number(op, "ttl", 64);
-    s->tos = (uint8_t)number(op, "tos", 0);
-    s->sport = (uint16_t)number(op, "source-port", 49152);
-    s->dport = (uint16_t)number(op, "destination-port", 33434);
-    s->icmp_type = (uint8_t)number(op, "icmp-type", s->src.family == IP4 ? 8 : 128);
-    s->offset = (uint16_t)number(op, "fragment-offset", 0);
-    s->size = (uint16_t)number(op, "size", 0);
-    s->label = number(op, "flow-label", 0);
-    s->df = is_true(op, "df");
-    s->more = is_true(op, "more-fragments");
+    s->ttl = (uint8_t)number_input(op, "ttl", 64);
+    s->tos = (uint8_t)number_input(op, "tos", 0);
+    s->sport = (uint16_t)number_input(op, "source-port", 49152);
+    s->dport = (uint16_t)number_input(op, "destination-port", 33434);
+    s->icmp_type = (uint8_t)number_input(op, "icmp-type", s->src.family == IP4 ? 8 : 128);
+    s->offset = (uint16_t)number_input(op, "fragment-offset", 0);
+    s->size = (uint16_t)number_input(op, "size", 0);
+    s->label = number_input(op, "flow-label", 0);
+    s->df = operation_input_is_true(op, "df");
+    s->more = operation_input_is_true(op, "more-fragments");
     return true;
 }
 
 // --- the answer ---
 
-static void question_free(struct question *q)
+static void question_free(struct explain_question *q)
 {
     text_free(&q->text);
     free(q->p);
     free(q);
 }
 
-static void told(void *ctx)
+static void send_explanation(void *ctx)
 {
-    struct question *q = ctx;
+    struct explain_question *q = ctx;
 
     output_send(q->http, &q->out);
     question_free(q);
 }
 
-static int run(const struct iface *iface, const uint8_t *frame, uint32_t n, struct passage *p)
+static int run_stages(const struct iface *iface, const uint8_t *frame, uint32_t n,
+                      struct passage *p)
 {
     passage_init(p, BYTES_ROOM, BYTES_ROOM);
     rcu_online(); // control is offline while it waits in its loop
-    int r = explain(iface->port, frame, n, p);
+    int r = dry_run(iface->port, frame, n, p);
     rcu_offline();
     return r;
 }
 
-static void ask(struct http *h, const struct iface *iface, const uint8_t *frame, uint32_t n)
+static void explain_packet(struct http *h, const struct iface *iface, const uint8_t *frame,
+                           uint32_t n)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct explain_question *q = calloc(1, sizeof *q);
 
     bug_on(!q);
     q->http = h;
     q->p = calloc(1, sizeof *q->p + BYTES_ROOM);
     bug_on(!q->p);
-    int r = run(iface, frame, n, q->p);
+    int r = run_stages(iface, frame, n, q->p);
     if (r) {
         http_refuse(h, 409, "resource-denied", "the stages could not be run: %s; try again",
                     strerror(-r));
@@ -150,16 +148,16 @@ static void ask(struct http *h, const struct iface *iface, const uint8_t *frame,
         return;
     }
     output_begin(&q->out, &q->text);
-    passage_tell(q->p, &q->out, told, q);
+    passage_tell(q->p, &q->out, send_explanation, q);
 }
 
-void operation_explain(struct http *h, const struct lyd_node *op)
+static void run_explain(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "interface"), *bytes = operation_input(op, "frame");
     const struct iface *iface = iface_find_name(name);
     struct packet_spec spec;
 
-    if (!iface || !explain) {
+    if (!iface || !dry_run) {
         http_refuse(h, 404, "invalid-value",
                     "there is no interface '%s'; 'show interface' lists them", name);
         return;
@@ -172,10 +170,14 @@ void operation_explain(struct http *h, const struct lyd_node *op)
         if (!n)
             http_refuse(h, 400, "invalid-value", "the frame is longer than %u bytes",
                         EXPLAIN_FRAME_ROOM);
-    } else if (spec_of(h, op, iface, &spec)) {
+    } else if (read_packet(h, op, iface, &spec)) {
         n = explain_frame(&spec, frame);
     }
     if (n)
-        ask(h, iface, frame, n);
+        explain_packet(h, iface, frame, n);
     free(frame);
 }
+
+static const struct feature_operation explain_operations[] = {{"explain", .run = run_explain}, {0}};
+
+const struct feature explain_feature = {"explain", .operations = explain_operations};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain_frame.h - the frame that `explain` asks about, made of what the operator says
-#ifndef OPERATION_EXPLAIN_FRAME_H
-#define OPERATION_EXPLAIN_FRAME_H
+#ifndef FEATURE_EXPLAIN_FRAME_H
+#define FEATURE_EXPLAIN_FRAME_H
 
 #include <stdbool.h>
 #include <stdint.h>

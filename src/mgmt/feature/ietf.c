@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// standard.c - state in the models of the IETF: which resource is meant
+// ietf.c - state in the models of the IETF: which resource is meant
 //
-//     /restconf/data/ietf-interfaces:interfaces/…                  with addresses and neighbors
-//     (ietf-ip) /restconf/data/ietf-routing:routing/…                        without the routes,
-//     /restconf/data/ietf-routing:routing/ribs/rib=NAME/routes     which are streamed
+//     /restconf/data/ietf-interfaces:interfaces/…               and ietf-ip: addresses, neighbors
+//     /restconf/data/ietf-routing:routing/…                     without the routes,
+//     /restconf/data/ietf-routing:routing/ribs/rib=NAME/routes  which are streamed
 //
 // A rib is a family of a virtual router: default-ipv4.
 #include "feature/ietf.h"
@@ -13,14 +13,16 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "feature/route.h"
 #include "http/refuse.h"
-#include "restconf/restconf.h"
+#include "mgmt/feature.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
-#include "restconf/state.h"
+#include "restconf/restconf.h"
+#include "restconf/view.h"
 #include "table/vr.h"
 
-static json_t *ribs(void)
+static json_t *rib_list(void)
 {
     json_t *all = json_array();
 
@@ -52,7 +54,7 @@ static const char *without_module(const char *name)
 
 // The child that the segment names: a new reference, of a list entry in an array of one. NULL: it
 // is not there.
-static json_t *step(const json_t *at, char *segment)
+static json_t *child_named(const json_t *at, char *segment)
 {
     char *key = strchr(segment, '=');
     json_t *v, *entry;
@@ -76,7 +78,7 @@ static json_t *step(const json_t *at, char *segment)
 }
 
 // `made`: all that is below the top; taken.
-static void answer(struct http *h, enum top top, const char *rest, json_t *made)
+static void send_part(struct http *h, enum top top, const char *rest, json_t *made)
 {
     char *copy = strdup(rest), *next = copy, *last = NULL, name[120], module[40];
     json_t *at = made;
@@ -85,7 +87,7 @@ static void answer(struct http *h, enum top top, const char *rest, json_t *made)
     snprintf(module, sizeof module, "%.*s", (int)strcspn(tops[top], ":"), tops[top]);
     while (at && next && *next) {
         last = strsep(&next, "/");
-        json_t *inner = step(at, last);
+        json_t *inner = child_named(at, last);
 
         if (strchr(last, ':'))
             snprintf(module, sizeof module, "%.*s", (int)strcspn(last, ":"), last);
@@ -102,63 +104,63 @@ static void answer(struct http *h, enum top top, const char *rest, json_t *made)
 
 // --- interfaces: rib_manager is asked for addresses, then for neighbors ------------------------
 
-struct question {
+struct ietf_question {
     struct http *http;
     char *rest; // of the path
-    struct standard_ip ip;
+    struct ietf_ip ip;
 };
 
-static void question_end(struct question *q, int error)
+static void send_interfaces(struct ietf_question *q, int error)
 {
     if (http_gone(q->http))
         http_reply(q->http, 200, NULL, NULL);
     else if (error)
         http_refuse_busy(q->http, "rib_manager", error);
     else
-        answer(q->http, INTERFACES, q->rest, standard_interfaces(&q->ip));
+        send_part(q->http, INTERFACES, q->rest, ietf_interfaces(&q->ip));
     vec_free(&q->ip.address);
     vec_free(&q->ip.neighbor);
     free(q->rest);
     free(q);
 }
 
-static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
+static void keep_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
 {
-    struct question *q = ctx;
+    struct ietf_question *q = ctx;
 
     for (unsigned i = 0; i < n; i++)
         *vec_push(&q->ip.neighbor) = row[i];
-    question_end(q, 0);
+    send_interfaces(q, 0);
 }
 
-static void on_addresses(void *ctx, const struct address_row *row, unsigned n)
+static void keep_addresses(void *ctx, const struct address_row *row, unsigned n)
 {
-    struct question *q = ctx;
+    struct ietf_question *q = ctx;
 
     for (unsigned i = 0; i < n; i++)
         *vec_push(&q->ip.address) = row[i];
-    int r = rib_manager_neigh(-1, on_neighbors, q);
+    int r = rib_manager_neigh(-1, keep_neighbors, q);
     if (r)
-        question_end(q, r);
+        send_interfaces(q, r);
 }
 
-static void interfaces(struct http *h, const char *rest)
+static void get_interfaces(struct http *h, const char *rest)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct ietf_question *q = calloc(1, sizeof *q);
 
     bug_on(!q);
-    *q = (struct question){.http = h, .rest = strdup(rest)};
+    *q = (struct ietf_question){.http = h, .rest = strdup(rest)};
     bug_on(!q->rest);
-    int r = rib_manager_addresses(-1, on_addresses, q);
+    int r = rib_manager_addresses(-1, keep_addresses, q);
     if (r)
-        question_end(q, r);
+        send_interfaces(q, r);
 }
 
 // "ribs/rib=NAME/routes": the table of that name. False: the path is another.
-static bool routes(struct http *h, const char *rest)
+static bool get_routes(struct http *h, const char *rest)
 {
     static const struct route_dialect ietf = {"{\"ietf-routing:routes\":{\"route\":[", "]}}\n",
-                                              standard_route_write};
+                                              ietf_route_write};
     char name[32], family[5], more[2];
 
     if (sscanf(rest, "ribs/rib=%31[^/]/%1[r]outes", name, more) != 2 ||
@@ -176,7 +178,7 @@ static bool routes(struct http *h, const char *rest)
     return true;
 }
 
-bool standard_get(struct http *h, const char *path)
+static bool get_view(struct http *h, const char *path)
 {
     for (unsigned i = 0; i < sizeof tops / sizeof *tops; i++) {
         size_t n = strlen(tops[i]);
@@ -190,15 +192,15 @@ bool standard_get(struct http *h, const char *path)
         else if (!restconf_query_ok(h))
             ; // answered
         else if (i == INTERFACES)
-            interfaces(h, rest);
-        else if (!routes(h, rest))
-            answer(h, ROUTING, rest, ribs());
+            get_interfaces(h, rest);
+        else if (!get_routes(h, rest))
+            send_part(h, ROUTING, rest, rib_list());
         return true;
     }
     return false;
 }
 
-json_t *standard_modules(void)
+static json_t *view_modules(void)
 {
     static const struct {
         const char *name, *revision, *namespace;
@@ -222,3 +224,7 @@ json_t *standard_modules(void)
     json_object_set_new(json_array_get(all, 3), "feature", json_pack("[s]", "multiple-ribs"));
     return all;
 }
+
+static const struct feature_view ietf_view = {get_view, view_modules};
+
+const struct feature ietf_feature = {"ietf", .view = &ietf_view};

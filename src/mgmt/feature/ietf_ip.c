@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// standard_ip.c - addresses and neighbors of interfaces as ietf-ip has them (RFC 8344)
+// ietf_ip.c - addresses and neighbors of interfaces as ietf-ip has them (RFC 8344)
 //
 // Where an address came from and whether a neighbor is a router the kernel does not say: those
 // leaves are not there. Neither are neighbors without a MAC, which the model wants of each.
 #include <string.h>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "feature/ietf.h"
 #include "table/iface.h"
@@ -28,7 +27,7 @@ static json_t *family_of(json_t *interface, uint16_t id, uint8_t family)
     return o;
 }
 
-static void append(json_t *family, const char *list, json_t *entry)
+static void append_entry(json_t *family, const char *list, json_t *entry)
 {
     json_t *all = json_object_get(family, list);
 
@@ -44,7 +43,7 @@ static void add_address(json_t *interface, const struct address_row *a)
 
     if (a->addr.family == IP6)
         json_object_set_new(o, "status", json_string(a->usable ? "preferred" : "tentative"));
-    append(family_of(interface, a->iface, a->addr.family), "address", o);
+    append_entry(family_of(interface, a->iface, a->addr.family), "address", o);
 }
 
 static void add_neighbor(json_t *interface, const struct neigh_row *n)
@@ -61,10 +60,10 @@ static void add_neighbor(json_t *interface, const struct neigh_row *n)
     for (size_t i = 0; n->addr.family == IP6 && i < sizeof states / sizeof *states; i++)
         if (!strcmp(states[i], n->state))
             json_object_set_new(o, "state", json_string(states[i]));
-    append(family_of(interface, n->iface_id, n->addr.family), "neighbor", o);
+    append_entry(family_of(interface, n->iface_id, n->addr.family), "neighbor", o);
 }
 
-void standard_ip(json_t *const interface[], const struct standard_ip *ip)
+void ietf_ip_add(json_t *const interface[], const struct ietf_ip *ip)
 {
     vec_foreach (&ip->address, a)
         if (interface[a->iface])

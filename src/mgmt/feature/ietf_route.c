@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// standard_route.c - a route as ietf-routing has it (RFC 8349)
+// ietf_route.c - a route as ietf-routing has it (RFC 8349)
 #include <stdio.h>
-#include <string.h>
 
 #include "feature/ietf.h"
-#include "restconf/state.h"
 
-static const char *source(const struct rib_row *r)
+static const char *source_protocol(const struct rib_row *r)
 {
     static const struct {
         uint8_t protocol;
@@ -25,7 +23,7 @@ static const char *source(const struct rib_row *r)
     return "kamuee-routing:protocol";
 }
 
-static const char *special(const struct rib_row *r)
+static const char *special_nexthop(const struct rib_row *r)
 {
     static const char *const names[] = {
         [RIB_LOCAL] = "receive",       [RIB_BROADCAST] = "receive",
@@ -52,8 +50,8 @@ static void write_hop(struct jwrite *j, const struct rib_row *r, const struct ri
 static void write_hops(struct jwrite *j, const struct rib_row *r)
 {
     jwrite_begin(j, "next-hop", '{');
-    if (special(r)) {
-        jwrite_string(j, "special-next-hop", special(r));
+    if (special_nexthop(r)) {
+        jwrite_string(j, "special-next-hop", special_nexthop(r));
     } else if (r->n_hops == 1) {
         write_hop(j, r, &r->hop[0], false);
     } else if (r->n_hops) {
@@ -70,7 +68,7 @@ static void write_hops(struct jwrite *j, const struct rib_row *r)
     jwrite_end(j, '}');
 }
 
-void standard_route_write(struct jwrite *j, const struct rib_row *r)
+void ietf_route_write(struct jwrite *j, const struct rib_row *r)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_prefix(j,
@@ -79,7 +77,7 @@ void standard_route_write(struct jwrite *j, const struct rib_row *r)
                   &r->prefix);
     jwrite_int(j, "route-preference", r->metric);
     write_hops(j, r);
-    jwrite_string(j, "source-protocol", source(r));
+    jwrite_string(j, "source-protocol", source_protocol(r));
     if (r->active)
         jwrite_raw(j, "active", "[null]");
     jwrite_end(j, '}');

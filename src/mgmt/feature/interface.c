@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_interface.c - interfaces: where they belong, addresses, counters
+// interface.c - interfaces: where they belong, addresses, counters
 #include <arpa/inet.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/vec.h"
+#include "mgmt/feature.h"
 #include "port/iface_manager.h"
-#include "rib/rib_manager.h"
+#include "restconf/metrics.h"
 #include "restconf/state.h"
+#include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -30,7 +34,7 @@ static void write_addresses(struct jwrite *j, uint16_t id, const struct address_
     jwrite_end(j, ']');
 }
 
-static void write_counters(struct jwrite *j, const struct counter_iface *c)
+static void write_iface_counters(struct jwrite *j, const struct counter_iface *c)
 {
     jwrite_u64(j, "rx-packets", c->rx_packets);
     jwrite_u64(j, "rx-bytes", c->rx_bytes);
@@ -42,7 +46,7 @@ static void write_counters(struct jwrite *j, const struct counter_iface *c)
     jwrite_u64(j, "urpf-packets", c->urpf_packets);
 }
 
-static void write_statistics(struct jwrite *j, uint16_t id)
+static void write_iface_statistics(struct jwrite *j, uint16_t id)
 {
     const struct counter_cleared *cleared = counter_cleared_iface(id);
     struct counter_iface c;
@@ -50,13 +54,13 @@ static void write_statistics(struct jwrite *j, uint16_t id)
     counter_sum_iface(id, &c);
     jwrite_begin(j, "statistics", '{');
     jwrite_time(j, "since", counter_since_iface(id));
-    write_counters(j, &c);
+    write_iface_counters(j, &c);
     jwrite_end(j, '}');
     if (!cleared->wall_ns)
         return;
     jwrite_begin(j, "cleared", '{');
     jwrite_time(j, "time", cleared->wall_ns);
-    write_counters(j, &cleared->at);
+    write_iface_counters(j, &cleared->at);
     jwrite_end(j, '}');
 }
 
@@ -83,8 +87,8 @@ static void write_macs(struct jwrite *j, const struct iface *i)
     jwrite_end(j, ']');
 }
 
-static void write_interface(struct jwrite *j, const struct iface *i, const struct address_row *row,
-                            unsigned n)
+static void write_iface_state(struct jwrite *j, const struct iface *i,
+                              const struct address_row *row, unsigned n)
 {
     char description[256];
 
@@ -112,11 +116,11 @@ static void write_interface(struct jwrite *j, const struct iface *i, const struc
     jwrite_int(j, "ifindex", i->ifindex);
     write_addresses(j, i->id, row, n);
     write_policy(j, &i->policy);
-    write_statistics(j, i->id);
+    write_iface_statistics(j, i->id);
     jwrite_end(j, '}');
 }
 
-static void addresses_answered(void *ctx, const struct address_row *row, unsigned n)
+static void write_iface_states(void *ctx, const struct address_row *row, unsigned n)
 {
     struct show *s = ctx;
 
@@ -125,17 +129,74 @@ static void addresses_answered(void *ctx, const struct address_row *row, unsigne
         const struct iface *i = iface_get((uint16_t)id);
 
         if (i->kind != IFACE_NONE && (!s->key[0] || !strcmp(s->key[0], i->name)))
-            write_interface(&s->out, i, row, n);
+            write_iface_state(&s->out, i, row, n);
     }
     jwrite_end(&s->out, ']');
     s->done(s, 0);
 }
 
-int show_interface(struct show *s)
+static int show_interface(struct show *s)
 {
-    int r = rib_manager_addresses(-1, addresses_answered, s);
+    int r = rib_manager_addresses(-1, write_iface_states, s);
 
     if (r)
         s->done(s, r);
     return SHOW_LATER;
 }
+
+struct iface_row {
+    const struct iface *iface;
+    struct counter_iface sum;
+};
+
+static void write_iface_metrics(struct metrics *m, const void *kept)
+{
+#define FIELD(member, unit, help)                                                                  \
+    {                                                                                              \
+        "interface_" #member, unit, help, offsetof(struct counter_iface, member)                   \
+    }
+    static const struct {
+        const char *name, *unit, *help;
+        size_t at;
+    } field[] = {
+        FIELD(rx_packets, "packets", "Packets received by the interface."),
+        FIELD(rx_bytes, "bytes", "Bytes received by the interface."),
+        FIELD(tx_packets, "packets", "Packets sent by the interface."),
+        FIELD(tx_bytes, "bytes", "Bytes sent by the interface."),
+        FIELD(drop_packets, "packets", "Packets of the interface dropped, for all reasons."),
+        FIELD(punt_packets, "packets", "Packets passed to the kernel (punted)."),
+        FIELD(inject_packets, "packets", "Packets received from the kernel (injected)."),
+        FIELD(urpf_packets, "packets",
+              "Packets dropped by the reverse-path check of the source; included in drop_packets."),
+    };
+#undef FIELD
+    VEC(struct iface_row) row = {0};
+
+    for (unsigned id = 1; id < IFACE_MAX; id++) {
+        if (iface_get((uint16_t)id)->kind == IFACE_NONE)
+            continue;
+        struct iface_row *r = vec_push(&row);
+        r->iface = iface_get((uint16_t)id);
+        counter_sum_iface((uint16_t)id, &r->sum);
+    }
+    metric_family(m, METRIC_GAUGE, "interface_up", "",
+                  "1: the interface is up in Linux and its port has link.");
+    vec_foreach (&row, r)
+        metric_u64(m, r->iface->admin_up && r->iface->carrier, "iface", r->iface->name, "vr",
+                   vr_get(r->iface->vr)->name, NULL);
+    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
+        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
+        vec_foreach (&row, r)
+            metric_u64(m, metric_field(&r->sum, field[f].at), "iface", r->iface->name, "vr",
+                       vr_get(r->iface->vr)->name, NULL);
+    }
+    vec_free(&row);
+}
+
+static const struct feature_state interface_states[] = {{"interface", .write = show_interface},
+                                                        {0}};
+static const struct feature_metrics interface_metrics = {.write = write_iface_metrics};
+
+extern const struct feature_config interface_config;
+const struct feature interface_feature = {"interface", .config = &interface_config,
+                                          .state = interface_states, .metrics = &interface_metrics};

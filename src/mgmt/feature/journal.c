@@ -1,18 +1,134 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_journal.c - the operations route-changes and route-at, and the page of the journal
+// journal.c - the journal of routes: what changed, what was, and the events of it
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/protocol.h"
+#include "config/feature_config.h"
+#include "config/host.h"
+#include "config/leaf.h"
+#include "event/event.h"
 #include "http/refuse.h"
+#include "mgmt/feature.h"
 #include "restconf/operation.h"
-#include "rib/journal.h"
-#include "feature/route_way.h"
 #include "restconf/state.h"
+#include "rib/journal.h"
+#include "rib/rib_manager.h"
+#include "table/nexthop.h"
 #include "table/vr.h"
 
+static uint32_t size_mib(const struct model *m) // 0 = there is no journal
+{
+    return *(const uint32_t *)m->part[FEATURE_journal];
+}
+
+static void read_size(struct model *m, const struct lyd_node *tree, const struct model *known,
+                      struct errors *e)
+{
+    uint32_t *mib = m->part[FEATURE_journal];
+
+    *mib = (uint32_t)leaf_number(leaf_inside(tree, NULL, "journal"), "size", 64);
+}
+
+static void check_size(const struct model *from, const struct model *to, struct errors *e)
+{
+    unsigned long free = host_memory_mib("MemAvailable:");
+    uint32_t old = size_mib(from), new = size_mib(to);
+
+    if (free && new > old && new - old > free)
+        errors_add(e, 0,
+                   "journal: 'size' is '%u', expected at most %lu (MiB), the host's available "
+                   "memory",
+                   new, old + free);
+}
+
+static int set_size(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    uint32_t mib = *(const uint32_t *)to;
+
+    if (!rib_manager_set_journal(mib))
+        return 0;
+    snprintf(err, n, "journal: no memory for %u MiB: set a smaller journal size", mib);
+    return -ENOMEM;
+}
+
+static void plan_size(struct change *c)
+{
+    static const struct step_kind size = {"", set_size};
+
+    step_add_value(c, &size, c->from->part[FEATURE_journal], c->to->part[FEATURE_journal],
+                   sizeof(uint32_t));
+}
+
+static void begin_journal(const struct model *empty)
+{
+    if (rib_manager_set_journal(size_mib(empty)))
+        log_warning("mgmt: no memory for the journal of routes: mib=%u", size_mib(empty));
+}
+
+static const struct feature_config journal_config = {
+    .part_size = sizeof(uint32_t),
+    .read = read_size,
+    .check_host = check_size,
+    .begin = begin_journal,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_size}, {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+// The leaves of the grouping `way`; `way` as in struct journal_row.
+static void write_nexthop_set(struct jwrite *j, const struct journal_answer *a, uint32_t way,
+                              uint8_t protocol)
+{
+    const struct journal_way *w = &a->way.item[way - 1];
+    char buf[PROTOCOL_NAME_SIZE];
+
+    jwrite_string(j, "protocol", protocol_name(protocol, buf));
+    jwrite_string(j, "kind", nexthop_kind_name(w->kind));
+    jwrite_int(j, "nexthop", w->nexthop);
+    jwrite_begin(j, "hop", '[');
+    for (unsigned i = 0; i < w->n_legs; i++) {
+        jwrite_begin(j, NULL, '{');
+        if (w->leg[i].iface[0])
+            jwrite_string(j, "interface", w->leg[i].iface);
+        if (w->leg[i].gateway.family)
+            jwrite_ip(j, "gateway", &w->leg[i].gateway);
+        jwrite_int(j, "weight", w->leg[i].weight);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    if (w->n_more)
+        jwrite_int(j, "more-hops", w->n_more);
+}
+
+static void write_change(struct jwrite *j, const struct journal_answer *a,
+                         const struct journal_row *r)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_time(j, "time", r->wall_ns);
+    jwrite_string(j, "vr", vr_get(r->vr)->name);
+    if (r->prefix.family)
+        jwrite_prefix(j, "prefix", &r->prefix);
+    jwrite_string(j, "cause", journal_cause_name(r->cause));
+    if (r->was) {
+        jwrite_begin(j, "from", '{');
+        write_nexthop_set(j, a, r->was, r->was_protocol);
+        jwrite_end(j, '}');
+    }
+    if (r->is) {
+        jwrite_begin(j, "to", '{');
+        write_nexthop_set(j, a, r->is, r->protocol);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, '}');
+}
+
 // What an answer is written from; one for each question under way.
-struct asked {
+struct journal_question {
     struct http *http;
     uint64_t at_wall_ns;
 };
@@ -26,7 +142,7 @@ static uint64_t wall_now_ns(void)
 }
 
 // False: an answer has been given.
-static bool may_go_on(struct http *h, int result)
+static bool has_answer(struct http *h, int result)
 {
     if (http_gone(h))
         http_reply(h, 200, NULL, NULL);
@@ -41,22 +157,23 @@ static bool may_go_on(struct http *h, int result)
     return false;
 }
 
-static void ask_failed(struct asked *q, int err)
+static void question_failed(struct journal_question *q, int err)
 {
     http_refuse_busy(q->http, "rib_manager", err);
     free(q);
 }
 
-static struct asked *asked_new(struct http *h, const struct lyd_node *op, struct journal_query *q)
+static struct journal_question *question_new(struct http *h, const struct lyd_node *op,
+                                             struct journal_query *q)
 {
-    struct asked *a = malloc(sizeof *a);
+    struct journal_question *a = malloc(sizeof *a);
     uint64_t ago_ms = strtoull(operation_input(op, "ago"), NULL, 10), now = clock_now_ns();
     uint64_t ago_ns = ago_ms < now / NS_PER_MS ? ago_ms * NS_PER_MS : now;
 
     bug_on(!a);
     q->from_ns = now - ago_ns;
-    *a = (struct asked){h, wall_now_ns() -
-                               (ago_ms < wall_now_ns() / NS_PER_MS ? ago_ms * NS_PER_MS : ago_ns)};
+    *a = (struct journal_question){
+        h, wall_now_ns() - (ago_ms < wall_now_ns() / NS_PER_MS ? ago_ms * NS_PER_MS : ago_ns)};
     return a;
 }
 
@@ -75,32 +192,32 @@ static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_qu
 
 // --- what changed -------------------------------------------------------------------------------
 
-static void changes_answered(void *ctx, const struct journal_answer *a)
+static void send_changes(void *ctx, const struct journal_answer *a)
 {
-    struct asked *q = ctx;
+    struct journal_question *q = ctx;
     struct text t = {0};
     struct jwrite j;
 
-    if (may_go_on(q->http, a->result)) {
+    if (has_answer(q->http, a->result)) {
         output_begin(&j, &t);
         jwrite_time(&j, "since", a->since_ns);
         jwrite_bool(&j, "complete", a->reached);
         jwrite_bool(&j, "cut", a->cut);
         jwrite_begin(&j, "change", '[');
         vec_foreach (&a->row, r)
-            route_change_write(&j, a, r);
+            write_change(&j, a, r);
         jwrite_end(&j, ']');
         output_send(q->http, &j);
     }
     free(q);
 }
 
-void operation_route_changes(struct http *h, const struct lyd_node *op)
+static void run_route_changes(struct http *h, const struct lyd_node *op)
 {
     const char *prefix = operation_input(op, "prefix");
     struct journal_query q = {.match = JOURNAL_ALL,
                               .limit = (unsigned)strtoul(operation_input(op, "limit"), NULL, 10)};
-    struct asked *a;
+    struct journal_question *a;
 
     if (!read_vr(h, op, &q))
         return;
@@ -109,39 +226,39 @@ void operation_route_changes(struct http *h, const struct lyd_node *op)
         q.family = q.prefix.family;
         q.match = strcmp(operation_input(op, "longer"), "true") ? JOURNAL_EXACT : JOURNAL_LONGER;
     }
-    a = asked_new(h, op, &q);
-    int r = journal_changes(&q, changes_answered, a);
+    a = question_new(h, op, &q);
+    int r = journal_changes(&q, send_changes, a);
     if (r)
-        ask_failed(a, r);
+        question_failed(a, r);
 }
 
 // --- what was -----------------------------------------------------------------------------------
 
-static void at_answered(void *ctx, const struct journal_answer *a)
+static void send_route_at(void *ctx, const struct journal_answer *a)
 {
-    struct asked *q = ctx;
+    struct journal_question *q = ctx;
     struct text t = {0};
     struct jwrite j;
 
-    if (may_go_on(q->http, a->result)) {
+    if (has_answer(q->http, a->result)) {
         output_begin(&j, &t);
         jwrite_time(&j, "time", q->at_wall_ns);
         jwrite_time(&j, "since", a->since_ns);
         jwrite_bool(&j, "known", a->reached);
         if (a->found) {
             jwrite_prefix(&j, "prefix", &a->prefix);
-            route_way_write(&j, a, a->is, a->protocol);
+            write_nexthop_set(&j, a, a->is, a->protocol);
         }
         output_send(q->http, &j);
     }
     free(q);
 }
 
-void operation_route_at(struct http *h, const struct lyd_node *op)
+static void run_route_at(struct http *h, const struct lyd_node *op)
 {
     const char *address = operation_input(op, "address"), *prefix = operation_input(op, "prefix");
     struct journal_query q = {.match = *prefix ? JOURNAL_EXACT : JOURNAL_COVERING};
-    struct asked *a;
+    struct journal_question *a;
 
     if (!*address == !*prefix) {
         http_refuse(h, 400, "invalid-value", "expected either 'address' or 'prefix'");
@@ -155,15 +272,15 @@ void operation_route_at(struct http *h, const struct lyd_node *op)
     q.family = q.prefix.family;
     if (!read_vr(h, op, &q))
         return;
-    a = asked_new(h, op, &q);
-    int r = journal_at(&q, at_answered, a);
+    a = question_new(h, op, &q);
+    int r = journal_at(&q, send_route_at, a);
     if (r)
-        ask_failed(a, r);
+        question_failed(a, r);
 }
 
-// --- the page -----------------------------------------------------------------------------------
+// --- state --------------------------------------------------------------------------------------
 
-static void stats_answered(void *ctx, const struct journal_stats *s)
+static void write_journal_state(void *ctx, const struct journal_stats *s)
 {
     struct show *show = ctx;
     struct jwrite *j = &show->out;
@@ -180,13 +297,84 @@ static void stats_answered(void *ctx, const struct journal_stats *s)
     show->done(show, 0);
 }
 
-int show_journal(struct show *s)
+static int show_journal(struct show *s)
 {
     int r;
 
     jwrite_begin(&s->out, s->name, '{');
-    r = journal_ask_stats(stats_answered, s);
+    r = journal_ask_stats(write_journal_state, s);
     if (r)
         s->done(s, r);
     return SHOW_LATER;
 }
+
+// --- events: the end of the journal --------------------------------------------------------------
+
+#define CHANGES_A_LOOK 1024 // of a flood the newest are told, the others counted
+
+static uint64_t next_record;
+static bool tail_asked;     // an answer of the journal is to come
+static unsigned generation; // of starts: an answer may come after a stop
+
+static json_t *json_of_text(struct text *t)
+{
+    json_t *body = json_loadb(t->s, t->n, 0, NULL);
+
+    bug_on(!body);
+    text_free(t);
+    return body;
+}
+
+static void publish_change(const struct journal_answer *a, const struct journal_row *r)
+{
+    struct text t = {0};
+    struct jwrite j = {.t = &t};
+
+    write_change(&j, a, r);
+    event_publish("route-change", json_of_text(&t));
+}
+
+static void publish_changes(void *ctx, const struct journal_answer *a)
+{
+    if ((unsigned)(uintptr_t)ctx != generation)
+        return;
+    tail_asked = false;
+    if (a->result) // no journal: nothing to tell, now
+        return;
+    bool first = next_record == UINT64_MAX;
+    next_record = a->next;
+    if (first)
+        return;
+    event_publish_missed(a->lost);
+    vec_foreach (&a->row, r)
+        publish_change(a, r);
+}
+
+static void look_for_changes(void)
+{
+    const struct journal_query q = {
+        .vr = -1, .match = JOURNAL_ALL, .limit = CHANGES_A_LOOK, .from = next_record};
+
+    if (!tail_asked)
+        tail_asked = !journal_tail(&q, publish_changes, (void *)(uintptr_t)generation);
+}
+
+static void start_changes(void)
+{
+    next_record = UINT64_MAX; // begin where the journal ends now
+}
+
+static void stop_changes(void)
+{
+    tail_asked = false;
+    generation++;
+}
+
+static const struct feature_state journal_states[] = {{"journal", .write = show_journal}, {0}};
+static const struct feature_operation journal_operations[] = {
+    {"route-changes", .run = run_route_changes}, {"route-at", .run = run_route_at}, {0}};
+static const struct feature_events journal_events = {start_changes, stop_changes, look_for_changes};
+
+const struct feature journal_feature = {"journal", .config = &journal_config,
+                                        .state = journal_states, .operations = journal_operations,
+                                        .events = &journal_events};

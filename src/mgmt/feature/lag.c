@@ -1,13 +1,249 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics_lag.c - LAGs and their members; what a LAG counts as a port is in metrics_port.c
+// lag.c - LAGs: which members are in use, why the others are not, what LACP says
+//
+// What a LAG counts as a port is in port.c.
+#include "feature/lag.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
-#include "restconf/metric.h"
-#include "restconf/metrics.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "event/event.h"
+#include "mgmt/feature.h"
 #include "port/lag_manager.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
-struct member {
+// --- configuration -------------------------------------------------------------------------------
+
+// A leaf that somebody has set and only a port with a device may have; NULL: none.
+static const char *device_leaf_of(const struct lyd_node *first)
+{
+    static const char *const leaf[] = {"force",     "namespace",      "rx-queues",
+                                       "tx-queues", "rx-descriptors", "tx-descriptors",
+                                       "rx-mode",   "promiscuous"};
+
+    for (const struct lyd_node *n = first; n; n = n->next)
+        for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++)
+            if (!(n->flags & LYD_DEFAULT) && !strcmp(n->schema->name, leaf[i]))
+                return leaf[i];
+    return NULL;
+}
+
+static void read_members(struct model_port *p, const struct lyd_node *lag,
+                         const struct lysc_node *schema)
+{
+    struct lyd_nodes v = {0};
+
+    config_children(lag, yang_child(schema, "member", true), &v);
+    for (size_t i = 0; i < v.n && i < LAG_MEMBER_MAX; i++) {
+        snprintf(p->member[p->n_members], sizeof p->member[0], "%s", lyd_get_value(v.item[i]));
+        p->member_line[p->n_members++] = config_line_of(v.item[i]);
+    }
+    free(v.item);
+}
+
+// A LAG is a port without a device that has a container `lag`.
+void lag_read(struct model_port *p, const struct lyd_node *entry)
+{
+    const struct lysc_node *schema = yang_child(entry->schema, "lag", true);
+    const struct lyd_node *of = config_find(lyd_child(entry), schema, NULL), *lag = lyd_child(of);
+    struct lag_config *c = &p->config.lag;
+
+    if (!lag || of->flags & LYD_DEFAULT || p->config.devargs[0])
+        return;
+    const struct lyd_node *lacp = leaf_inside(lag, schema, "lacp");
+    c->mode = leaf_word(lag, "mode", (const char *[]){"lacp", "active-backup"}, 2) == 1
+                  ? LAG_MODE_ACTIVE_BACKUP
+                  : LAG_MODE_LACP;
+    c->min_links = (uint8_t)leaf_number(lag, "min-links", 1);
+    leaf_copy(c->primary, sizeof c->primary, lag, "primary", "");
+    c->slow = leaf_word(lacp, "rate", (const char *[]){"fast", "slow"}, 2) == 1;
+    c->passive = leaf_word(lacp, "activity", (const char *[]){"active", "passive"}, 2) == 1;
+    c->system_priority = (uint16_t)leaf_number(lacp, "system-priority", 32768);
+    read_members(p, lag, schema);
+    p->given = device_leaf_of(lyd_child(entry));
+}
+
+static void bind_members(struct model *m)
+{
+    vec_foreach (&model_ports(m)->port, lag)
+        for (unsigned i = 0; i < lag->n_members; i++) {
+            struct model_port *p = model_find_port(m, lag->member[i]);
+
+            if (p && !p->config.member_of[0] && !p->config.lag.mode)
+                memcpy(p->config.member_of, lag->config.name, sizeof p->config.member_of);
+        }
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_member(const struct model_port *lag, const struct model_port *p, unsigned line,
+                         struct errors *e)
+{
+    const char *name = p->config.name, *of = lag->config.name;
+
+    if (p->config.lag.mode)
+        errors_add(e, line,
+                   "port %s: lag member '%s' is a LAG itself, expected a port with a device", of,
+                   name);
+    else if (strcmp(p->config.member_of, of))
+        errors_add(
+            e, line,
+            "port %s: lag member '%s' already belongs to %s, expected a port of no other LAG", of,
+            name, p->config.member_of);
+    if (p->config.mtu != lag->config.mtu)
+        errors_add(e, line,
+                   "port %s: lag member '%s' has mtu %u and the LAG %u, expected one for all: 'set "
+                   "port %s mtu %u'",
+                   of, name, p->config.mtu, lag->config.mtu, name, lag->config.mtu);
+    if (p->config.has_mac)
+        errors_add(e, line,
+                   "port %s: lag member '%s' has a mac, expected none: 'delete port %s mac', 'set "
+                   "port %s mac …'",
+                   of, name, name, of);
+}
+
+static void check_lag(const struct model *m, const struct model_port *lag, struct errors *e)
+{
+    const struct lag_config *c = &lag->config.lag;
+    const char *name = lag->config.name;
+    bool primary = !c->primary[0];
+
+    for (unsigned k = 0; k < lag->n_members; k++) {
+        const struct model_port *p = model_find_port(m, lag->member[k]);
+
+        if (p) // else the schema says so
+            check_member(lag, p, lag->member_line[k], e);
+        primary |= !strcmp(lag->member[k], c->primary);
+    }
+    if (!lag->n_members)
+        errors_add(
+            e, lag->line,
+            "port %s: a LAG without members, expected at least one: 'set port %s lag member PORT'",
+            name, name);
+    if (lag->given)
+        errors_add(e, lag->line, "port %s: '%s' is a matter of a LAG's members, expected it there",
+                   name, lag->given);
+    if (!primary)
+        errors_add(e, lag->line,
+                   "port %s: lag primary '%s' is not a member, expected one of its members", name,
+                   c->primary);
+    if (c->primary[0] && c->mode != LAG_MODE_ACTIVE_BACKUP)
+        errors_add(
+            e, lag->line,
+            "port %s: 'lag primary' is for mode active-backup, with LACP all members are used",
+            name);
+    if (c->min_links > 1 && c->mode == LAG_MODE_ACTIVE_BACKUP)
+        errors_add(e, lag->line,
+                   "port %s: 'lag min-links' is %u, but with active-backup one member is used: "
+                   "delete it, or set mode lacp",
+                   name, c->min_links);
+    else if (lag->n_members && c->min_links > lag->n_members)
+        errors_add(e, lag->line,
+                   "port %s: 'lag min-links' is %u, expected at most %u, the number of its members",
+                   name, c->min_links, lag->n_members);
+}
+
+static void check_lags(const struct model *m, struct errors *e)
+{
+    vec_foreach (&model_ports(m)->port, p)
+        if (p->config.lag.mode)
+            check_lag(m, p, e);
+}
+
+static const struct feature_config lag_config = {.resolve = bind_members, .check = check_lags};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_lacp_side(struct jwrite *j, const char *name, const struct lacp_side *s)
+{
+    static const char *const flag[] = {"activity",        "short-timeout", "aggregation",
+                                       "synchronization", "collecting",    "distributing",
+                                       "defaulted",       "expired"};
+
+    jwrite_begin(j, name, '{');
+    jwrite_int(j, "system-priority", s->system_priority);
+    jwrite_mac(j, "system", s->system);
+    jwrite_int(j, "key", s->key);
+    jwrite_int(j, "port-priority", s->port_priority);
+    jwrite_int(j, "port", s->port);
+    jwrite_begin(j, "state", '[');
+    for (unsigned i = 0; i < sizeof flag / sizeof *flag; i++)
+        if (s->state >> i & 1)
+            jwrite_string(j, NULL, flag[i]);
+    jwrite_end(j, ']');
+    jwrite_end(j, '}');
+}
+
+static void write_member_state(struct jwrite *j, const struct lag_member_state *m, bool lacp)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", m->name);
+    jwrite_string(j, "status", m->status);
+    if (m->reason[0])
+        jwrite_string(j, "reason", m->reason);
+    jwrite_string(j, "link", m->link_up ? "up" : "down");
+    jwrite_u64(j, "changes", m->changes);
+    if (lacp) {
+        jwrite_begin(j, "lacp", '{');
+        jwrite_string(j, "receive", lacp_rx_name(m->lacp.rx));
+        jwrite_string(j, "mux", lacp_mux_name(m->lacp.mux));
+        jwrite_u64(j, "rx-lacpdus", m->lacp.rx_pdus);
+        jwrite_u64(j, "tx-lacpdus", m->lacp.tx_pdus);
+        write_lacp_side(j, "actor", &m->lacp.actor);
+        write_lacp_side(j, "partner", &m->lacp.partner);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, '}');
+}
+
+static void write_lag_state(struct jwrite *j, const struct lag_state *s)
+{
+    const struct lag_config *c = &s->config.lag;
+    struct lag_member_state member[LAG_MEMBER_MAX];
+    unsigned n = lag_members(s->config.name, member, LAG_MEMBER_MAX);
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", s->config.name);
+    jwrite_string(j, "status", !s->config.enabled ? "stopped" : s->up ? "up" : "down");
+    jwrite_string(j, "mode", lag_mode_name(c->mode));
+    jwrite_mac(j, "mac", s->mac);
+    jwrite_int(j, "min-links", c->min_links);
+    jwrite_int(j, "active-members", s->n_active);
+    if (c->primary[0])
+        jwrite_string(j, "primary", c->primary);
+    if (c->mode == LAG_MODE_LACP)
+        jwrite_string(j, "rate", c->slow ? "slow" : "fast");
+    jwrite_begin(j, "member", '[');
+    for (unsigned i = 0; i < n; i++)
+        write_member_state(j, &member[i], c->mode == LAG_MODE_LACP);
+    jwrite_end(j, ']');
+    jwrite_end(j, '}');
+}
+
+static int show_lag(struct show *s)
+{
+    char name[LAG_MAX][16];
+    unsigned n = lag_list(name, LAG_MAX);
+    struct lag_state l;
+
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned i = 0; i < n; i++)
+        if ((!s->key[0] || !strcmp(s->key[0], name[i])) && !lag_state(name[i], &l))
+            write_lag_state(&s->out, &l);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+// --- metrics -------------------------------------------------------------------------------------
+
+struct lag_member_row {
     const char *lag;
     bool lacp;
     struct lag_member_state is;
@@ -16,10 +252,10 @@ struct member {
 struct lags {
     unsigned n;
     struct lag_state lag[LAG_MAX];
-    VEC(struct member) member;
+    VEC(struct lag_member_row) member;
 };
 
-static void look(struct lags *all)
+static void read_lags(struct lags *all)
 {
     char name[LAG_MAX][16];
     unsigned n = lag_list(name, LAG_MAX);
@@ -33,11 +269,11 @@ static void look(struct lags *all)
         unsigned members = lag_members(name[i], is, LAG_MEMBER_MAX);
         for (unsigned k = 0; k < members; k++)
             *vec_push(&all->member) =
-                (struct member){l->config.name, l->config.lag.mode == LAG_MODE_LACP, is[k]};
+                (struct lag_member_row){l->config.name, l->config.lag.mode == LAG_MODE_LACP, is[k]};
     }
 }
 
-static void write_lags(struct metrics *m, const struct lags *all)
+static void write_lag_families(struct metrics *m, const struct lags *all)
 {
     metric_family(m, METRIC_GAUGE, "lag_members", "", "Configured members of the LAG.");
     for (unsigned i = 0; i < all->n; i++)
@@ -48,24 +284,24 @@ static void write_lags(struct metrics *m, const struct lags *all)
 }
 
 // 1 for the word that holds, 0 for the others.
-static void write_word(struct metrics *m, const struct member *p, const char *label,
-                       const char *word, const char *holds)
+static void write_state_set(struct metrics *m, const struct lag_member_row *p, const char *label,
+                            const char *word, const char *holds)
 {
     metric_u64(m, !strcmp(word, holds), "lag", p->lag, "port", p->is.name, label, word, NULL);
 }
 
-static void write_lacp(struct metrics *m, const struct lags *all)
+static void write_lacp_families(struct metrics *m, const struct lags *all)
 {
     metric_family(m, METRIC_GAUGE, "lag_member_lacp_receive", "",
                   "State of the LACP receive machine of the member: 1 for the current state.");
     vec_foreach (&all->member, p)
         for (enum lacp_rx rx = LACP_RX_DISABLED; p->lacp && rx <= LACP_RX_CURRENT; rx++)
-            write_word(m, p, "receive", lacp_rx_name(rx), lacp_rx_name(p->is.lacp.rx));
+            write_state_set(m, p, "receive", lacp_rx_name(rx), lacp_rx_name(p->is.lacp.rx));
     metric_family(m, METRIC_GAUGE, "lag_member_lacp_mux", "",
                   "State of the LACP mux machine of the member: 1 for the current state.");
     vec_foreach (&all->member, p)
         for (enum lacp_mux mux = LACP_DETACHED; p->lacp && mux <= LACP_MUX_DISTRIBUTING; mux++)
-            write_word(m, p, "mux", lacp_mux_name(mux), lacp_mux_name(p->is.lacp.mux));
+            write_state_set(m, p, "mux", lacp_mux_name(mux), lacp_mux_name(p->is.lacp.mux));
     metric_family(m, METRIC_COUNTER, "lag_member_rx_lacpdus", "lacpdus",
                   "LACPDUs received by the member.");
     vec_foreach (&all->member, p)
@@ -78,7 +314,7 @@ static void write_lacp(struct metrics *m, const struct lags *all)
             metric_u64(m, p->is.lacp.tx_pdus, "lag", p->lag, "port", p->is.name, NULL);
 }
 
-static void write_members(struct metrics *m, const struct lags *all)
+static void write_member_families(struct metrics *m, const struct lags *all)
 {
     static const char *const status[] = {"active", "standby", "inactive"};
 
@@ -86,22 +322,51 @@ static void write_members(struct metrics *m, const struct lags *all)
                   "Status of the member: 1 for the current status.");
     vec_foreach (&all->member, p)
         for (unsigned i = 0; i < sizeof status / sizeof *status; i++)
-            write_word(m, p, "status", status[i], p->is.status);
+            write_state_set(m, p, "status", status[i], p->is.status);
     metric_family(m, METRIC_COUNTER, "lag_member_changes", "changes",
                   "Status changes of the member.");
     vec_foreach (&all->member, p)
         metric_u64(m, p->is.changes, "lag", p->lag, "port", p->is.name, NULL);
 }
 
-void metrics_lag(struct metrics *m)
+static void write_lag_metrics(struct metrics *m, const void *kept)
 {
     struct lags *all = calloc(1, sizeof *all);
 
     bug_on(!all);
-    look(all);
-    write_lags(m, all);
-    write_members(m, all);
-    write_lacp(m, all);
+    read_lags(all);
+    write_lag_families(m, all);
+    write_member_families(m, all);
+    write_lacp_families(m, all);
     vec_free(&all->member);
     free(all);
 }
+
+// --- events --------------------------------------------------------------------------------------
+
+static void publish_member(const char *lag, const char *port, const char *status,
+                           const char *reason)
+{
+    json_t *body = json_pack("{s:s, s:s, s:s}", "lag", lag, "port", port, "status", status);
+
+    if (reason[0])
+        json_object_set_new(body, "reason", json_string(reason));
+    event_publish("lag-member-change", body);
+}
+
+static void start_member_events(void)
+{
+    lag_on_member(publish_member);
+}
+
+static void stop_member_events(void)
+{
+    lag_on_member(NULL);
+}
+
+static const struct feature_state lag_states[] = {{"lag", .write = show_lag}, {0}};
+static const struct feature_metrics lag_metrics = {.write = write_lag_metrics};
+static const struct feature_events lag_events = {start_member_events, stop_member_events, NULL};
+
+const struct feature lag_feature = {"lag", .config = &lag_config, .state = lag_states,
+                                    .metrics = &lag_metrics, .events = &lag_events};

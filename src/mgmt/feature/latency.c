@@ -1,11 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_latency.c - how long packets were inside a forwarder, by pair of ports
+// latency.c - how long packets were inside a forwarder, by pair of ports
+#include <errno.h>
 #include <rte_cycles.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "mgmt/feature.h"
+#include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/latency.h"
 #include "table/port.h"
+
+static void read_sample(struct model *m, const struct lyd_node *tree, const struct model *known,
+                        struct errors *e)
+{
+    uint32_t *bursts = m->part[FEATURE_latency]; // 0 = none is measured
+
+    *bursts = (uint32_t)leaf_number(leaf_inside(tree, NULL, "forwarding"), "latency-sample", 0);
+}
+
+static int set_sample(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    if (!latency_start(*(const uint32_t *)to))
+        return 0;
+    snprintf(err, n, "forwarding latency-sample: no memory for latency histograms");
+    return -ENOMEM;
+}
+
+static void plan_sample(struct change *c)
+{
+    static const struct step_kind sample = {"", set_sample};
+
+    step_add_value(c, &sample, c->from->part[FEATURE_latency], c->to->part[FEATURE_latency],
+                   sizeof(uint32_t));
+}
+
+static const struct feature_config latency_config = {
+    .part_size = sizeof(uint32_t),
+    .read = read_sample,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_sample}, {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
 
 static uint64_t nanoseconds(uint64_t cycles)
 {
@@ -26,7 +64,7 @@ static void write_buckets(struct jwrite *j, const struct latency_pair *p)
     jwrite_end(j, ']');
 }
 
-static void write_pair(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *p)
+static void write_pair_state(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *p)
 {
     struct show *s = ctx;
     struct jwrite *j = &s->out;
@@ -49,10 +87,53 @@ static void write_pair(void *ctx, uint16_t in, uint16_t out, const struct latenc
     jwrite_end(j, '}');
 }
 
-int show_latency(struct show *s)
+static int show_latency(struct show *s)
 {
     jwrite_begin(&s->out, s->name, '[');
-    latency_each(write_pair, s);
+    latency_each(write_pair_state, s);
     jwrite_end(&s->out, ']');
     return SHOW_NOW;
 }
+
+static const struct {
+    const char *le;
+    double seconds;
+} bound[] = {{"5e-07", 5e-7}, {"1e-06", 1e-6}, {"2e-06", 2e-6},  {"5e-06", 5e-6},  {"1e-05", 1e-5},
+             {"2e-05", 2e-5}, {"5e-05", 5e-5}, {"0.0001", 1e-4}, {"0.0002", 2e-4}, {"0.0005", 5e-4},
+             {"0.001", 1e-3}, {"0.01", 1e-2},  {"0.1", 0.1},     {"1.0", 1}};
+
+static void write_pair_histogram(void *metrics, uint16_t in, uint16_t out,
+                                 const struct latency_pair *p)
+{
+    const char *input = port_get(in)->name, *output = port_get(out)->name;
+    double hz = (double)rte_get_tsc_hz();
+    uint64_t below = 0;
+    unsigned i = 0;
+
+    if (!port_get(in)->used || !port_get(out)->used)
+        return;
+    for (size_t b = 0; b < sizeof bound / sizeof *bound; b++) {
+        for (; i < LATENCY_BUCKETS && (double)latency_floor(i + 1) <= bound[b].seconds * hz; i++)
+            below += p->bucket[i];
+        metric_part(metrics, "_bucket", (double)below, "input", input, "output", output, "le",
+                    bound[b].le, NULL);
+    }
+    metric_part(metrics, "_bucket", (double)p->packets, "input", input, "output", output, "le",
+                "+Inf", NULL);
+    metric_part(metrics, "_count", (double)p->packets, "input", input, "output", output, NULL);
+    metric_part(metrics, "_sum", (double)p->cycles / hz, "input", input, "output", output, NULL);
+}
+
+static void write_latency_metrics(struct metrics *m, const void *kept)
+{
+    metric_family(
+        m, METRIC_HISTOGRAM, "latency_seconds", "seconds",
+        "Time packets of sampled bursts spent in the router, from receive to transmit queue.");
+    latency_each(write_pair_histogram, m);
+}
+
+static const struct feature_state latency_states[] = {{"latency", .write = show_latency}, {0}};
+static const struct feature_metrics latency_metrics = {.write = write_latency_metrics};
+
+const struct feature latency_feature = {"latency", .config = &latency_config,
+                                        .state = latency_states, .metrics = &latency_metrics};

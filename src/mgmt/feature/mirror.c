@@ -1,12 +1,226 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_mirror.c - mirrors and what they have done: of ports, and for rules of access lists
+// mirror.c - mirrors: of ports, and sessions for rules of access lists
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "mgmt/feature.h"
 #include "port/mirror_manager.h"
+#include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/watch.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
-static const char *direction(const struct mirror *m)
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_mirror {
+    struct mirror mirror;
+    unsigned line;
+};
+
+struct model_mirrors { // of each port in the order of the ports, then sessions
+    VEC(struct model_mirror) mirror;
+};
+
+static struct model_mirrors *mirrors_of(const struct model *m)
+{
+    return m->part[FEATURE_mirror];
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static unsigned points_of(const char *direction)
+{
+    unsigned rx = 1u << WATCH_RX, tx = 1u << WATCH_TX;
+
+    return !strcmp(direction, "both") ? rx | tx : !strcmp(direction, "rx") ? rx : tx;
+}
+
+static struct mirror *read_mirror(struct model *m, const struct lyd_node *entry)
+{
+    struct model_mirror *r = vec_push(&mirrors_of(m)->mirror);
+    const struct lyd_node *to = leaf_inside(lyd_child(entry), entry->schema, "to");
+
+    memset(r, 0, sizeof *r);
+    leaf_copy(r->mirror.to_port, sizeof r->mirror.to_port, to, "port", "");
+    leaf_copy(r->mirror.to_tap, sizeof r->mirror.to_tap, to, "tap", "");
+    r->line = config_line_of(entry);
+    for (const struct lyd_node *leaf = to; leaf && !r->line; leaf = leaf->next)
+        r->line = config_line_of(leaf);
+    return &r->mirror;
+}
+
+static void read_port(struct model *m, const struct lyd_node *port)
+{
+    struct lyd_nodes v = {0};
+
+    config_children(lyd_child(port), yang_child(port->schema, "mirror", true), &v);
+    for (size_t i = 0; i < v.n; i++) {
+        struct mirror *r = read_mirror(m, v.item[i]);
+
+        leaf_copy(r->port, sizeof r->port, lyd_child(port), "name", "");
+        r->points = points_of(config_value(lyd_child(v.item[i]), "direction"));
+    }
+    free(v.item);
+}
+
+static void read_session(struct model *m, const struct lyd_node *entry)
+{
+    struct mirror *r = read_mirror(m, entry);
+
+    leaf_copy(r->session, sizeof r->session, lyd_child(entry), "name", "");
+}
+
+static void read_mirrors(struct model *m, const struct lyd_node *tree, const struct model *known,
+                         struct errors *e)
+{
+    model_read_list(m, tree, NULL, "port", read_port);
+    model_read_list(m, tree, NULL, "mirror-session", read_session);
+}
+
+static void free_mirrors(struct model *m)
+{
+    vec_free(&mirrors_of(m)->mirror);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+// Those of one port stand side by side, ports in the order of their names.
+static bool is_mirrored(const struct model *m, const char *port)
+{
+    const struct model_mirrors *all = mirrors_of(m);
+    size_t n = all->mirror.n;
+
+    while (n && all->mirror.item[n - 1].mirror.session[0])
+        n--;
+    return model_find(all->mirror.item, n, sizeof *all->mirror.item, port);
+}
+
+static void check_directions(const struct model_mirrors *all, const struct model_mirror *r,
+                             struct errors *e)
+{
+    for (const struct model_mirror *o = r;
+         o > all->mirror.item && !strcmp(o[-1].mirror.port, r->mirror.port); o--)
+        if (o[-1].mirror.points & r->mirror.points)
+            errors_add(e, o[-1].line > r->line ? o[-1].line : r->line,
+                       "port %s: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, "
+                       "expected one of them",
+                       r->mirror.port);
+}
+
+static void check_output(const struct model *m, const struct model_mirror *r, struct errors *e)
+{
+    const char *name = r->mirror.to_port;
+    const struct model_port *p = model_find_port(m, name);
+
+    if (p && p->config.member_of[0])
+        errors_add(e, r->line,
+                   "mirror to port '%s': it is a member of %s, expected a port of no LAG", name,
+                   p->config.member_of);
+    else if (p && p->config.lag.mode)
+        errors_add(e, r->line, "mirror to port '%s': it is a LAG, expected a port with a device",
+                   name);
+}
+
+static void check_mirror(const struct model *m, const struct model_mirror *r, struct errors *e)
+{
+    const struct mirror *i = &r->mirror;
+    const char *tap = i->to_tap, *kind = i->session[0] ? "mirror-session" : "port",
+               *name = i->session[0] ? i->session : i->port;
+
+    if (!i->to_port[0] == !tap[0])
+        errors_add(e, r->line, "%s %s: a mirror needs either 'to port' or 'to tap'", kind, name);
+    if (tap[0] && (model_find_port(m, tap) || model_find_vport(m, tap)))
+        errors_add(e, r->line,
+                   "%s %s: mirror to tap '%s': the name belongs to an interface, expected another "
+                   "name",
+                   kind, name, tap);
+    if (i->to_port[0] && !strcmp(i->to_port, i->port))
+        errors_add(e, r->line,
+                   "port %s: a mirror to the port itself would loop, expected another port",
+                   i->port);
+    else if (i->to_port[0] && is_mirrored(m, i->to_port))
+        errors_add(e, r->line,
+                   "%s %s: mirror to port '%s', which is itself mirrored: that would loop, "
+                   "expected another port",
+                   kind, name, i->to_port);
+    if (!i->session[0])
+        check_directions(mirrors_of(m), r, e);
+    check_output(m, r, e);
+}
+
+static void check_mirrors(const struct model *m, struct errors *e)
+{
+    vec_foreach (&mirrors_of(m)->mirror, r)
+        check_mirror(m, r, e);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_mirror(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    if (!from)
+        return mirror_manager_add(&((const struct model_mirror *)to)->mirror, err, n);
+    mirror_manager_del(&((const struct model_mirror *)from)->mirror);
+    return 0;
+}
+
+static bool has_mirror(const struct model *m, const struct model_mirror *wanted)
+{
+    vec_foreach (&mirrors_of(m)->mirror, i)
+        if (!memcmp(&i->mirror, &wanted->mirror, sizeof i->mirror)) // of memory that was all zero
+            return true;
+    return false;
+}
+
+static void add_step(struct change *c, const struct model_mirror *from,
+                     const struct model_mirror *to)
+{
+    static const struct step_kind mirror = {"mirror of port", run_mirror},
+                                  session = {"mirror-session", run_mirror};
+    const struct mirror *m = to ? &to->mirror : &from->mirror;
+
+    if (m->session[0])
+        step_add(c, &session, m->session, from, to, to ? to->line : 0);
+    else
+        step_add(c, &mirror, m->port, from, to, to ? to->line : 0);
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&mirrors_of(c->from)->mirror, r)
+        if (!has_mirror(c->to, r))
+            add_step(c, r, NULL);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&mirrors_of(c->to)->mirror, r)
+        if (!has_mirror(c->from, r))
+            add_step(c, NULL, r);
+}
+
+static const struct feature_config mirror_config = {
+    .part_size = sizeof(struct model_mirrors),
+    .read = read_mirrors,
+    .check = check_mirrors,
+    .free = free_mirrors,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static const char *mirror_direction(const struct mirror *m)
 {
     bool rx = m->points >> WATCH_RX & 1, tx = m->points >> WATCH_TX & 1;
 
@@ -14,7 +228,7 @@ static const char *direction(const struct mirror *m)
 }
 
 // The rest of an entry.
-static void write_done(struct jwrite *j, const struct mirror *m, const struct watch_count *n)
+static void write_sent(struct jwrite *j, const struct mirror *m, const struct watch_count *n)
 {
     if (m->to_port[0])
         jwrite_string(j, "to-port", m->to_port);
@@ -26,7 +240,7 @@ static void write_done(struct jwrite *j, const struct mirror *m, const struct wa
     jwrite_end(j, '}');
 }
 
-int show_mirror(struct show *s)
+static int show_mirror(struct show *s)
 {
     struct jwrite *j = &s->out;
     struct watch_count n;
@@ -35,18 +249,18 @@ int show_mirror(struct show *s)
     jwrite_begin(j, s->name, '[');
     for (unsigned i = 0; mirror_manager_at(i, &m, &n); i++) {
         if (m.session[0] ||
-            (s->key[0] && (strcmp(s->key[0], m.port) || strcmp(s->key[1], direction(&m)))))
+            (s->key[0] && (strcmp(s->key[0], m.port) || strcmp(s->key[1], mirror_direction(&m)))))
             continue;
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "port", m.port);
-        jwrite_string(j, "direction", direction(&m));
-        write_done(j, &m, &n);
+        jwrite_string(j, "direction", mirror_direction(&m));
+        write_sent(j, &m, &n);
     }
     jwrite_end(j, ']');
     return SHOW_NOW;
 }
 
-int show_mirror_session(struct show *s)
+static int show_mirror_session(struct show *s)
 {
     struct jwrite *j = &s->out;
     struct watch_count n;
@@ -58,8 +272,47 @@ int show_mirror_session(struct show *s)
             continue;
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "name", m.session);
-        write_done(j, &m, &n);
+        write_sent(j, &m, &n);
     }
     jwrite_end(j, ']');
     return SHOW_NOW;
 }
+
+static const struct {
+    const char *name, *unit, *help;
+    size_t at;
+} counters[] = {
+    {"mirror_sent_packets", "packets",
+     "Packets mirrored, by port or, for access-list rules, by mirror session.",
+     offsetof(struct watch_count, taken)},
+    {"mirror_sent_bytes", "bytes", "Bytes of those frames.", offsetof(struct watch_count, bytes)},
+    {"mirror_missed_packets", "packets", "Packets the mirror missed because its queue was full.",
+     offsetof(struct watch_count, missed)},
+};
+
+static void write_mirror_metrics(struct metrics *m, const void *kept)
+{
+    struct watch_count n;
+    struct mirror mirror;
+
+    for (unsigned f = 0;
+         f < sizeof counters / sizeof *counters && mirror_manager_at(0, &mirror, &n); f++) {
+        metric_family(m, METRIC_COUNTER, counters[f].name, counters[f].unit, counters[f].help);
+        for (unsigned i = 0; mirror_manager_at(i, &mirror, &n); i++) {
+            uint64_t value = metric_field(&n, counters[f].at);
+
+            if (mirror.session[0])
+                metric_u64(m, value, "session", mirror.session, NULL);
+            else
+                metric_u64(m, value, "port", mirror.port, "direction", mirror_direction(&mirror),
+                           NULL);
+        }
+    }
+}
+
+static const struct feature_state mirror_states[] = {
+    {"mirror", .write = show_mirror}, {"mirror-session", .write = show_mirror_session}, {0}};
+static const struct feature_metrics mirror_metrics = {.write = write_mirror_metrics};
+
+const struct feature mirror_feature = {"mirror", .config = &mirror_config, .state = mirror_states,
+                                       .metrics = &mirror_metrics};

@@ -1,10 +1,256 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_multicast.c - multicast routes and what the host has joined, by rib_manager's answer
-#include "rib/rib_manager.h"
-#include "restconf/state.h"
-#include "table/vr.h"
+// multicast.c - static multicast routes, and all that are in force
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static void write_route(struct jwrite *j, const struct multicast_row *r)
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/interface.h"
+#include "feature/port.h"
+#include "feature/vr.h"
+#include "mgmt/feature.h"
+#include "restconf/state.h"
+#include "rib/rib_manager.h"
+#include "table/vr.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_multicast { // a multicast route
+    char vr[16];
+    struct multicast_static route;
+    unsigned line;
+};
+
+struct model_routes {
+    VEC(struct model_multicast) route; // in the order of the configuration
+    VEC(struct model_multicast *) by_key;
+};
+
+static struct model_routes *routes_of(const struct model *m)
+{
+    return m->part[FEATURE_multicast];
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+// An address of the schema's type is one.
+static uint8_t read_address(uint8_t b[16], const char *text)
+{
+    struct ip_addr a = {0};
+
+    if (text && strcmp(text, "any"))
+        bug_on(ip_parse(text, &a));
+    memcpy(b, a.b, a.family == IP4 ? 4 : 16);
+    return a.family;
+}
+
+static void read_route(struct model *m, const struct lyd_node *entry)
+{
+    struct model_multicast *r = vec_push(&routes_of(m)->route);
+    const struct lyd_node *first = lyd_child(entry);
+    struct multicast_static *s = &r->route;
+    const char *source = config_value(first, "source");
+    struct lyd_nodes v = {0};
+
+    memset(r, 0, sizeof *r);
+    leaf_copy(r->vr, sizeof r->vr, first, "vr", "");
+    leaf_copy(s->in, sizeof s->in, first, "input", "");
+    s->key.family = read_address(s->key.group, config_value(first, "group"));
+    if (read_address(s->key.source, source) != s->key.family && strcmp(source, "any"))
+        s->key.iface = 1; // of another family: check_route says so
+    config_children(first, yang_child(entry->schema, "output", true), &v);
+    for (size_t i = 0; i < v.n && i < MULTICAST_OUT_MAX; i++) {
+        const struct lyd_node *output = lyd_child(v.item[i]);
+
+        leaf_copy(s->out[i].iface, sizeof s->out[i].iface, output, "interface", "");
+        s->out[i].ttl = (uint8_t)leaf_number(output, "ttl", 1);
+        s->n_out++;
+    }
+    r->line = leaf_line(entry, NULL);
+    free(v.item);
+}
+
+static int compare_keys(const void *pa, const void *pb)
+{
+    const struct model_multicast *a = *(struct model_multicast *const *)pa,
+                                 *b = *(struct model_multicast *const *)pb;
+    int d = memcmp(&a->route.key, &b->route.key, sizeof a->route.key);
+
+    return d ? d : strcmp(a->vr, b->vr);
+}
+
+static void read_routes(struct model *m, const struct lyd_node *tree, const struct model *known,
+                        struct errors *e)
+{
+    struct model_routes *all = routes_of(m);
+
+    model_read_list(m, tree, "multicast", "route", read_route);
+    vec_foreach (&all->route, r)
+        *vec_push(&all->by_key) = r;
+    if (all->route.n)
+        qsort(all->by_key.item, all->by_key.n, sizeof *all->by_key.item, compare_keys);
+}
+
+static void free_routes(struct model *m)
+{
+    vec_free(&routes_of(m)->route);
+    vec_free(&routes_of(m)->by_key);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void describe(const struct model_multicast *r, char *buf, size_t n)
+{
+    struct ip_addr group = {.family = (uint8_t)r->route.key.family};
+    char text[IP_TEXT_MAX];
+
+    memcpy(group.b, r->route.key.group, 16);
+    snprintf(buf, n, "multicast route %s %s", r->vr, ip_format(&group, text));
+}
+
+static void check_interface(const struct model *m, const struct model_multicast *r,
+                            const char *leaf, const char *name, const char *what, struct errors *e)
+{
+    const struct model_interface *i = model_find_interface(m, name);
+    const struct model_port *p = model_find_port(m, name);
+
+    if (p && p->config.member_of[0])
+        errors_add(e, r->line, "multicast route: interface '%s' is a member of %s, expected '%s'",
+                   name, p->config.member_of, p->config.member_of);
+    else if (!i)
+        errors_add(e, r->line,
+                   "%s: '%s' refers to '%s', which does not exist; expected the name of a port or "
+                   "vport",
+                   what, leaf, name);
+    else if (strcmp(i->vr, r->vr))
+        errors_add(e, r->line,
+                   "%s: '%s' is '%s', expected an interface of virtual router '%s', not of '%s'",
+                   what, leaf, name, r->vr, i->vr);
+}
+
+// 224.0.0/24 and groups of narrower scope than a site never leave their link.
+static bool is_forwardable(const struct multicast_key *k)
+{
+    const uint8_t *g = k->group;
+
+    return k->family == IP4 ? (g[0] & 0xf0) == 0xe0 && (g[0] != 224 || g[1] || g[2])
+                            : g[0] == 0xff && (g[1] & 15) > 2;
+}
+
+static bool is_source(const struct multicast_key *k)
+{
+    const uint8_t *s = k->source;
+
+    return k->family == IP4 ? s[0] < 224 && s[0] != 127 && !(s[0] == 169 && s[1] == 254)
+                            : s[0] != 0xff && !(s[0] == 0xfe && (s[1] & 0xc0) == 0x80);
+}
+
+static void check_route(const struct model *m, const struct model_multicast *r, struct errors *e)
+{
+    const struct multicast_static *s = &r->route;
+    char what[80];
+
+    describe(r, what, sizeof what);
+    if (!is_forwardable(&s->key))
+        errors_add(e, r->line,
+                   "%s: the group has link-local scope, expected a multicast address with more, "
+                   "such as 239.1.1.1 or ff3e::1",
+                   what);
+    if (s->key.iface)
+        errors_add(e, r->line, "%s: the source is of another address family, expected %s", what,
+                   s->key.family == IP4 ? "an IPv4 address" : "an IPv6 address");
+    else if (!is_source(&s->key))
+        errors_add(
+            e, r->line,
+            "%s: the source cannot be a host beyond the link, expected a unicast address, or 'any'",
+            what);
+    if (s->in[0]) // else that has been said
+        check_interface(m, r, "input", s->in, what, e);
+    for (unsigned i = 0; i < s->n_out; i++) {
+        check_interface(m, r, "output", s->out[i].iface, what, e);
+        if (!strcmp(s->out[i].iface, s->in))
+            errors_add(e, r->line,
+                       "%s: 'output' is '%s', which is the input, expected another interface", what,
+                       s->in);
+    }
+}
+
+static void check_routes(const struct model *m, struct errors *e)
+{
+    vec_foreach (&routes_of(m)->route, r)
+        check_route(m, r, e);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static const struct model_multicast *find_route(const struct model *m,
+                                                const struct model_multicast *wanted)
+{
+    const struct model_routes *all = routes_of(m);
+    struct model_multicast **found =
+        all->by_key.n ? bsearch(&wanted, all->by_key.item, all->by_key.n,
+                                sizeof *all->by_key.item, compare_keys)
+                      : NULL;
+
+    return found ? *found : NULL;
+}
+
+static int run_route(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
+{
+    const struct model_multicast *old = from, *new = to;
+    int e = new ? rib_manager_multicast_set(new->vr, &new->route)
+                : rib_manager_multicast_del(old->vr, &old->route.key);
+
+    if (e == -ENOSPC)
+        snprintf(err, n, "a virtual router can have at most %u multicast routes and joined groups",
+                 MULTICAST_MAX);
+    else if (e)
+        snprintf(err, n, "%s", strerror(-e));
+    return e;
+}
+
+static const struct step_kind route_kind = {"multicast route", run_route};
+
+// Their interfaces are names and may come and go.
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&routes_of(c->from)->route, r)
+        if (!vr_stays(c, r->vr) || !find_route(c->to, r))
+            step_add(c, &route_kind, "", r, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&routes_of(c->to)->route, r) {
+        const struct model_multicast *old = find_route(c->from, r);
+
+        if (!old || !vr_stays(c, r->vr))
+            step_add(c, &route_kind, "", NULL, r, r->line);
+        else if (memcmp(&old->route, &r->route, sizeof r->route))
+            step_add(c, &route_kind, "", old, r, r->line);
+    }
+}
+
+static const struct feature_config multicast_config = {
+    .part_size = sizeof(struct model_routes),
+    .read = read_routes,
+    .check = check_routes,
+    .free = free_routes,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_multicast_route(struct jwrite *j, const struct multicast_row *r)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "vr", vr_get(r->vr)->name);
@@ -32,8 +278,8 @@ static void write_route(struct jwrite *j, const struct multicast_row *r)
     jwrite_end(j, '}');
 }
 
-static void answered(void *ctx, const struct multicast_row *row, unsigned n,
-                     const struct multicast_join_row *join, unsigned n_join)
+static void write_multicast_state(void *ctx, const struct multicast_row *row, unsigned n,
+                                  const struct multicast_join_row *join, unsigned n_join)
 {
     struct show *s = ctx;
     struct jwrite *j = &s->out;
@@ -41,7 +287,7 @@ static void answered(void *ctx, const struct multicast_row *row, unsigned n,
     jwrite_begin(j, s->name, '{');
     jwrite_begin(j, "route", '[');
     for (unsigned i = 0; i < n; i++)
-        write_route(j, &row[i]);
+        write_multicast_route(j, &row[i]);
     jwrite_end(j, ']');
     jwrite_begin(j, "join", '[');
     for (unsigned i = 0; i < n_join; i++) {
@@ -56,11 +302,17 @@ static void answered(void *ctx, const struct multicast_row *row, unsigned n,
     s->done(s, 0);
 }
 
-int show_multicast(struct show *s)
+static int show_multicast(struct show *s)
 {
-    int r = rib_manager_multicast(answered, s);
+    int r = rib_manager_multicast(write_multicast_state, s);
 
     if (r)
         s->done(s, r);
     return SHOW_LATER;
 }
+
+static const struct feature_state multicast_states[] = {{"multicast", .write = show_multicast},
+                                                        {0}};
+
+const struct feature multicast_feature = {"multicast", .config = &multicast_config,
+                                          .state = multicast_states};

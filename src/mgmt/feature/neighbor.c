@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_neighbor.c - neighbors, by rib_manager's answer
+// neighbor.c - neighbors: rib_manager's table, clear-neighbor, and events of changes
 #include <string.h>
 
-#include "rib/rib_manager.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "event/event.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "restconf/operation.h"
 #include "restconf/state.h"
+#include "rib/neigh_feed.h"
+#include "rib/rib_manager.h"
+#include "table/iface.h"
 #include "table/vr.h"
 
-static bool is_wanted(const struct show *s, const struct neigh_row *n)
+static bool is_wanted_neighbor(const struct show *s, const struct neigh_row *n)
 {
     struct ip_addr a;
 
@@ -23,13 +31,13 @@ static bool has_mac(const struct neigh_row *n)
     return memcmp(n->mac, zero, sizeof zero);
 }
 
-static void answered(void *ctx, const struct neigh_row *row, unsigned n)
+static void write_neighbor_states(void *ctx, const struct neigh_row *row, unsigned n)
 {
     struct show *s = ctx;
     struct jwrite *j = &s->out;
 
     for (unsigned i = 0; i < n; i++) {
-        if (!is_wanted(s, &row[i]))
+        if (!is_wanted_neighbor(s, &row[i]))
             continue;
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "vr", vr_get(row[i].vr)->name);
@@ -48,13 +56,109 @@ static void answered(void *ctx, const struct neigh_row *row, unsigned n)
     s->done(s, 0);
 }
 
-int show_neighbor(struct show *s)
+static int show_neighbor(struct show *s)
 {
     int r;
 
     jwrite_begin(&s->out, s->name, '[');
-    r = rib_manager_neigh(-1, answered, s);
+    r = rib_manager_neigh(-1, write_neighbor_states, s);
     if (r)
         s->done(s, r);
     return SHOW_LATER;
 }
+
+// --- clear-neighbor ------------------------------------------------------------------------------
+
+static void send_cleared(void *ctx, unsigned n, int error)
+{
+    struct http *h = ctx;
+    struct text t = {0};
+    struct jwrite j;
+
+    if (http_gone(h)) {
+        http_reply(h, 200, NULL, NULL);
+        return;
+    }
+    if (error && !n) {
+        http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbors: %s",
+                    strerror(-error));
+        return;
+    }
+    output_begin(&j, &t);
+    jwrite_int(&j, "count", n);
+    output_send(h, &j);
+}
+
+static void run_clear_neighbor(struct http *h, const struct lyd_node *op)
+{
+    const char *vr = operation_input(op, "vr"), *name = operation_input(op, "interface"),
+               *address = operation_input(op, "address");
+    const struct vr *v = *vr ? vr_find(vr) : NULL;
+    struct ip_addr addr = {0};
+
+    if (*vr && !v)
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", vr);
+    else if (*name && !iface_find_name(name))
+        http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
+    else if (*address && ip_parse(address, &addr))
+        http_refuse(h, 400, "invalid-value", "'%s' is not an address", address);
+    else { // the kernel tells of those that go
+        log_notice("operation: neighbors cleared: vr=\"%s\" interface=\"%s\" address=\"%s\" by=%s",
+                   vr, name, address, LOG_VALUE(http_peer(h)));
+        int r = rib_manager_neigh_clear(v ? v->id : -1, name, &addr, send_cleared, h);
+        if (r)
+            http_refuse_busy(h, "rib_manager", r);
+    }
+}
+
+// --- events: the ring that rib_manager fills while somebody listens ------------------------------
+
+static void publish_neighbor(const struct neigh_news *n)
+{
+    static const char *const status[] = {
+        [NEIGH_RESOLVED] = "resolved", [NEIGH_FAILED] = "failed", [NEIGH_GONE] = "gone"};
+    struct text t = {0};
+    struct jwrite j = {.t = &t};
+
+    jwrite_begin(&j, NULL, '{');
+    jwrite_string(&j, "vr", vr_get(n->vr)->name);
+    jwrite_string(&j, "interface", n->iface);
+    jwrite_ip(&j, "address", &n->addr);
+    jwrite_string(&j, "status", status[n->change]);
+    if (n->change == NEIGH_RESOLVED)
+        jwrite_mac(&j, "mac", n->mac);
+    jwrite_end(&j, '}');
+    json_t *body = json_loadb(t.s, t.n, 0, NULL);
+    bug_on(!body);
+    event_publish("neighbor-change", body);
+    text_free(&t);
+}
+
+static void look_for_neighbors(void)
+{
+    struct neigh_news n;
+
+    while (neigh_feed_take(&n))
+        publish_neighbor(&n);
+    event_publish_missed(neigh_feed_missed());
+}
+
+static void start_neighbor_events(void)
+{
+    neigh_feed_want(true);
+}
+
+static void stop_neighbor_events(void)
+{
+    neigh_feed_want(false);
+}
+
+static const struct feature_state neighbor_states[] = {{"neighbor", .write = show_neighbor}, {0}};
+static const struct feature_operation neighbor_operations[] = {
+    {"clear-neighbor", .run = run_clear_neighbor}, {0}};
+static const struct feature_events neighbor_events = {start_neighbor_events, stop_neighbor_events,
+                                                      look_for_neighbors};
+
+const struct feature neighbor_feature = {"neighbor", .state = neighbor_states,
+                                         .operations = neighbor_operations,
+                                         .events = &neighbor_events};

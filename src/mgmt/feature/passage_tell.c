@@ -13,8 +13,8 @@
 #include "acl_manager/acl_line.h"
 #include "base/log.h"
 #include "base/protocol.h"
+#include "feature/route.h"
 #include "rib/rib_manager.h"
-#include "restconf/state.h"
 #include "table/acl.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
@@ -210,7 +210,7 @@ static void write_icmp(struct jwrite *j, const struct passage_step *s)
     jwrite_end(j, '}');
 }
 
-static void write_end(struct jwrite *j, const struct passage_step *s)
+static void write_step_end(struct jwrite *j, const struct passage_step *s)
 {
     jwrite_string(j, "result", end_name[s->end]);
     if (s->end == PASSAGE_DROPPED) {
@@ -251,7 +251,7 @@ static void write_step(const struct telling *t, unsigned i)
         write_acl(j, s);
     if (s->icmp)
         write_icmp(j, s);
-    write_end(j, s);
+    write_step_end(j, s);
     jwrite_begin(j, "frame", '[');
     for (unsigned k = 0; k < s->n_frames; k++)
         write_frame(j, NULL, t->p, &t->p->frame[s->frame + k]);
@@ -259,7 +259,7 @@ static void write_step(const struct telling *t, unsigned i)
     jwrite_end(j, '}');
 }
 
-static void write_all(struct telling *t)
+static void write_steps(struct telling *t)
 {
     const struct passage *p = t->p;
 
@@ -289,10 +289,10 @@ static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
         for (unsigned k = 0; k < n && is_neighbor(&t->p->step[i].lookup); k++)
             if (row[k].nexthop == t->p->step[i].lookup.nexthop)
                 t->neigh[i] = row[k];
-    write_all(t);
+    write_steps(t);
 }
 
-static bool on_rows(void *ctx, const struct rib_row *row, unsigned n)
+static bool keep_active_route(void *ctx, const struct rib_row *row, unsigned n)
 {
     struct telling *t = ctx;
 
@@ -302,14 +302,14 @@ static bool on_rows(void *ctx, const struct rib_row *row, unsigned n)
     return true;
 }
 
-static void ask_next(struct telling *t);
+static void ask_next_route(struct telling *t);
 
-static void on_done(void *ctx, int result)
+static void route_answered(void *ctx, int result)
 {
     struct telling *t = ctx;
 
     t->i++;
-    ask_next(t);
+    ask_next_route(t);
 }
 
 static void ask_neighbors(struct telling *t)
@@ -319,10 +319,10 @@ static void ask_neighbors(struct telling *t)
     for (unsigned i = 0; i < t->p->n_steps; i++)
         any |= is_neighbor(&t->p->step[i].lookup);
     if (!any || rib_manager_neigh(-1, on_neighbors, t))
-        write_all(t);
+        write_steps(t);
 }
 
-static void ask_next(struct telling *t)
+static void ask_next_route(struct telling *t)
 {
     while (t->i < t->p->n_steps && !t->p->step[t->i].lookup.asked)
         t->i++;
@@ -335,8 +335,8 @@ static void ask_next(struct telling *t)
         .vr = s->vr, .family = s->family, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
     q.prefix = (struct prefix){.family = s->family, .len = (uint8_t)ip_bits(s->family)};
     memcpy(q.prefix.b, s->lookup.dst.b, sizeof q.prefix.b);
-    if (!rib_walk_open(&q, on_rows, on_done, t))
-        on_done(t, -errno);
+    if (!rib_walk_open(&q, keep_active_route, route_answered, t))
+        route_answered(t, -errno);
 }
 
 void passage_tell(const struct passage *p, struct jwrite *j, void (*done)(void *ctx), void *ctx)
@@ -345,5 +345,5 @@ void passage_tell(const struct passage *p, struct jwrite *j, void (*done)(void *
 
     bug_on(!t);
     *t = (struct telling){.p = p, .j = j, .done = done, .ctx = ctx};
-    ask_next(t);
+    ask_next_route(t);
 }

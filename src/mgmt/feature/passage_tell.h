@@ -4,8 +4,8 @@
 // The steps are what the forwarder has recorded. To each lookup comes what rib_manager knows of it
 // now: the route and who made it, the neighbor behind the next hop. That takes a call or two on the
 // loop, so the end is told by `done`.
-#ifndef SHOW_PASSAGE_TELL_H
-#define SHOW_PASSAGE_TELL_H
+#ifndef FEATURE_PASSAGE_TELL_H
+#define FEATURE_PASSAGE_TELL_H
 
 #include "base/jwrite.h"
 #include "table/passage.h"

@@ -4,8 +4,8 @@
 // DPDK 22.11's rte_pcapng knows no comments, one interface for each port only, and waits for a file
 // to take what it writes; so the three blocks a capture needs are made here. Byte order is this
 // machine's, as the format allows. Any thread; no state.
-#ifndef OPERATION_PCAPNG_H
-#define OPERATION_PCAPNG_H
+#ifndef FEATURE_PCAPNG_H
+#define FEATURE_PCAPNG_H
 
 #include <stdint.h>
 

@@ -1,35 +1,245 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics_port.c - ports, their receive queues, and interfaces
+// port.c - ports: device, link, queues, statistics, what they counted in the last hour
+#include <rte_ethdev.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/vec.h"
-#include "restconf/metric.h"
-#include "restconf/metrics.h"
+#include "base/log.h"
+#include "event/event.h"
+#include "feature/port.h"
+#include "mgmt/feature.h"
+#include "port/port_history.h"
 #include "port/port_manager.h"
-#include "table/counter.h"
-#include "table/iface.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
+#include "table/limits.h"
 #include "table/plan.h"
 #include "table/port.h"
-#include "table/vr.h"
 
-struct field { // a counter among others of a struct
-    const char *name, *unit, *help;
-    size_t at;
+static const struct {
+    uint64_t bit;
+    const char *name;
+} rss_names[] = {
+    {RTE_ETH_RSS_IPV4, "ipv4"},
+    {RTE_ETH_RSS_FRAG_IPV4, "ipv4-frag"},
+    {RTE_ETH_RSS_NONFRAG_IPV4_TCP, "ipv4-tcp"},
+    {RTE_ETH_RSS_NONFRAG_IPV4_UDP, "ipv4-udp"},
+    {RTE_ETH_RSS_NONFRAG_IPV4_SCTP, "ipv4-sctp"},
+    {RTE_ETH_RSS_NONFRAG_IPV4_OTHER, "ipv4-other"},
+    {RTE_ETH_RSS_IPV6, "ipv6"},
+    {RTE_ETH_RSS_FRAG_IPV6, "ipv6-frag"},
+    {RTE_ETH_RSS_NONFRAG_IPV6_TCP, "ipv6-tcp"},
+    {RTE_ETH_RSS_NONFRAG_IPV6_UDP, "ipv6-udp"},
+    {RTE_ETH_RSS_NONFRAG_IPV6_SCTP, "ipv6-sctp"},
+    {RTE_ETH_RSS_NONFRAG_IPV6_OTHER, "ipv6-other"},
+    {RTE_ETH_RSS_L2_PAYLOAD, "l2-payload"},
+    {RTE_ETH_RSS_IPV6_EX, "ipv6-ex"},
+    {RTE_ETH_RSS_IPV6_TCP_EX, "ipv6-tcp-ex"},
+    {RTE_ETH_RSS_IPV6_UDP_EX, "ipv6-udp-ex"},
+    {RTE_ETH_RSS_PORT, "port"},
+    {RTE_ETH_RSS_VXLAN, "vxlan"},
+    {RTE_ETH_RSS_GENEVE, "geneve"},
+    {RTE_ETH_RSS_NVGRE, "nvgre"},
+    {RTE_ETH_RSS_GTPU, "gtpu"},
+    {RTE_ETH_RSS_ETH, "eth"},
+    {RTE_ETH_RSS_S_VLAN, "s-vlan"},
+    {RTE_ETH_RSS_C_VLAN, "c-vlan"},
+    {RTE_ETH_RSS_ESP, "esp"},
+    {RTE_ETH_RSS_AH, "ah"},
+    {RTE_ETH_RSS_L2TPV3, "l2tpv3"},
+    {RTE_ETH_RSS_PFCP, "pfcp"},
+    {RTE_ETH_RSS_PPPOE, "pppoe"},
+    {RTE_ETH_RSS_ECPRI, "ecpri"},
+    {RTE_ETH_RSS_MPLS, "mpls"},
+    {RTE_ETH_RSS_IPV4_CHKSUM, "ipv4-checksum"},
+    {RTE_ETH_RSS_L4_CHKSUM, "l4-checksum"},
+    {RTE_ETH_RSS_L2TPV2, "l2tpv2"},
 };
 
-static uint64_t field_of(const void *base, const struct field *f)
+static void write_rss(struct jwrite *j, uint64_t hf)
 {
-    uint64_t value;
-
-    __builtin_memcpy(&value, (const char *)base + f->at, sizeof value);
-    return value;
+    jwrite_begin(j, "rss", '[');
+    for (size_t i = 0; i < sizeof rss_names / sizeof *rss_names; i++)
+        if (hf & rss_names[i].bit)
+            jwrite_string(j, NULL, rss_names[i].name);
+    jwrite_end(j, ']');
 }
 
-// --- ports --------------------------------------------------------------------------------------
+// "rx-VLAN_STRIP" by DPDK's own names.
+static void write_offload_bits(struct jwrite *j, const char *direction, uint64_t bits,
+                               const char *(*name)(uint64_t bit))
+{
+    char word[64];
 
-static void write_port_state(struct metrics *m, const struct port_state *p, unsigned n)
+    for (unsigned i = 0; i < 64; i++) {
+        if (!(bits >> i & 1))
+            continue;
+        snprintf(word, sizeof word, "%s-%s", direction, name(1ull << i));
+        jwrite_string(j, NULL, word);
+    }
+}
+
+static void write_extended_counter(void *ctx, const char *stat, uint64_t value)
+{
+    struct jwrite *j = ctx;
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", stat);
+    jwrite_u64(j, "value", value);
+    jwrite_end(j, '}');
+}
+
+// Who polls the queue now, -1 = nobody. The plan is control's own work, so it cannot change here.
+static int polled_by(uint16_t port, uint16_t queue)
+{
+    for (int f = 0; f < FORWARDER_MAX; f++) {
+        const struct plan *p = forwarder_slot[f].plan;
+
+        for (unsigned i = 0; p && i < p->n_rx; i++)
+            if (p->rx[i].port == port && p->rx[i].queue == queue)
+                return f;
+    }
+    return -1;
+}
+
+static void write_queue_state(struct jwrite *j, uint16_t port, uint16_t queue)
+{
+    struct plan_rx_stats sum = plan_rx_sum(port, queue);
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_int(j, "queue", queue);
+    jwrite_u64(j, "rx-packets", sum.packets);
+    jwrite_u64(j, "rx-bytes", sum.bytes);
+    jwrite_int(j, "forwarder", polled_by(port, queue));
+    jwrite_end(j, '}');
+}
+
+static void write_port_counters(struct jwrite *j, const struct port_statistics *s)
+{
+    jwrite_u64(j, "rx-packets", s->rx_packets);
+    jwrite_u64(j, "rx-bytes", s->rx_bytes);
+    jwrite_u64(j, "tx-packets", s->tx_packets);
+    jwrite_u64(j, "tx-bytes", s->tx_bytes);
+    jwrite_u64(j, "rx-missed", s->rx_missed);
+    jwrite_u64(j, "rx-errors", s->rx_errors);
+    jwrite_u64(j, "rx-no-buffer", s->rx_no_buffer);
+    jwrite_u64(j, "tx-errors", s->tx_errors);
+    jwrite_u64(j, "checksum-completed", s->checksum_completed);
+    jwrite_u64(j, "offload-cut", s->offload_cut);
+}
+
+static void write_port_statistics(struct jwrite *j, const struct port_state *p)
+{
+    jwrite_begin(j, "statistics", '{');
+    write_port_counters(j, &p->statistics);
+    jwrite_begin(j, "queue", '[');
+    for (uint16_t q = 0; q < p->config.rx_queues && q < QUEUE_MAX; q++)
+        write_queue_state(j, p->id, q);
+    jwrite_end(j, ']');
+    jwrite_begin(j, "extended", '[');
+    port_manager_xstats(p->config.name, write_extended_counter, j);
+    jwrite_end(j, ']');
+    jwrite_end(j, '}');
+    if (!p->cleared_wall_ns)
+        return;
+    jwrite_begin(j, "cleared", '{');
+    jwrite_time(j, "time", p->cleared_wall_ns);
+    write_port_counters(j, &p->cleared);
+    jwrite_end(j, '}');
+}
+
+static void write_port_state(struct jwrite *j, const struct port_state *p)
+{
+    const struct port_config *c = &p->config;
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", c->name);
+    jwrite_int(j, "id", p->id);
+    jwrite_string(j, "driver", p->driver);
+    if (c->kernel_interface[0])
+        jwrite_string(j, "kernel-interface", c->kernel_interface);
+    jwrite_string(j, "devargs", c->devargs);
+    if (c->netns[0])
+        jwrite_string(j, "namespace", c->netns);
+    jwrite_string(j, "status", !p->started ? "stopped" : p->link_up ? "up" : "down");
+    if (p->speed_mbps)
+        jwrite_int(j, "speed", p->speed_mbps);
+    jwrite_string(j, "duplex", p->full_duplex ? "full" : "half");
+    jwrite_mac(j, "mac", p->mac);
+    jwrite_int(j, "mtu", c->mtu);
+    jwrite_int(j, "rx-queues", c->rx_queues);
+    jwrite_int(j, "tx-queues", c->tx_queues);
+    jwrite_int(j, "rx-descriptors", c->rx_descriptors);
+    jwrite_int(j, "tx-descriptors", c->tx_descriptors);
+    jwrite_int(j, "socket", p->socket);
+    jwrite_string(j, "rx-mode", port_rx_mode_name(p->rx_mode));
+    jwrite_bool(j, "promiscuous", c->promiscuous);
+    write_rss(j, p->rss_hf);
+    jwrite_begin(j, "offload", '[');
+    write_offload_bits(j, "rx", p->rx_offloads, rte_eth_dev_rx_offload_name);
+    write_offload_bits(j, "tx", p->tx_offloads, rte_eth_dev_tx_offload_name);
+    jwrite_end(j, ']');
+    write_port_statistics(j, p);
+    jwrite_end(j, '}');
+}
+
+static int show_port(struct show *s)
+{
+    char name[PORT_MAX][16];
+    unsigned n = port_manager_list(name, PORT_MAX);
+    struct port_state p;
+
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned i = 0; i < n; i++)
+        if ((!s->key[0] || !strcmp(s->key[0], name[i])) && !port_manager_state(name[i], &p))
+            write_port_state(&s->out, &p);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+static void write_history_point(void *ctx, const struct port_point *p)
+{
+    struct jwrite *j = ctx;
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_time(j, "time", p->wall_ns);
+    jwrite_u64(j, "rx-packets", p->rx_packets);
+    jwrite_u64(j, "rx-bytes", p->rx_bytes);
+    jwrite_u64(j, "tx-packets", p->tx_packets);
+    jwrite_u64(j, "tx-bytes", p->tx_bytes);
+    jwrite_u64(j, "rx-missed", p->rx_missed);
+    jwrite_end(j, '}');
+}
+
+static void write_history(struct jwrite *j, const char *port)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", port);
+    jwrite_int(j, "interval", PORT_HISTORY_EVERY_S);
+    jwrite_begin(j, "point", '[');
+    port_history_each(port, write_history_point, j);
+    jwrite_end(j, ']');
+    jwrite_end(j, '}');
+}
+
+static int show_port_history(struct show *s)
+{
+    char name[PORT_MAX][16];
+    unsigned n = port_manager_list(name, PORT_MAX);
+
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned i = 0; i < n; i++)
+        if (!s->key[0] || !strcmp(s->key[0], name[i]))
+            write_history(&s->out, name[i]);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+// --- metrics -------------------------------------------------------------------------------------
+
+static void write_link_families(struct metrics *m, const struct port_state *p, unsigned n)
 {
     metric_family(m, METRIC_GAUGE, "port_up", "", "1: the port is started and its link is up.");
     for (unsigned i = 0; i < n; i++)
@@ -46,13 +256,17 @@ static void write_port_state(struct metrics *m, const struct port_state *p, unsi
 
 // Of the ports that are LAGs, in families of their own, or of those that are none: a packet of a
 // LAG is one of a member, too, and counts once in a sum over ports.
-static void write_traffic(struct metrics *m, const struct port_state *p, unsigned n, bool lag)
+static void write_traffic_families(struct metrics *m, const struct port_state *p, unsigned n,
+                                   bool lag)
 {
 #define FIELD(member, what, unit, help)                                                            \
     {                                                                                              \
         what, unit, help, offsetof(struct port_state, statistics.member)                           \
     }
-    static const struct field field[] = {
+    static const struct {
+        const char *name, *unit, *help;
+        size_t at;
+    } field[] = {
         FIELD(rx_packets, "rx_packets", "packets", "Packets received by the device."),
         FIELD(rx_bytes, "rx_bytes", "bytes", "Bytes received by the device."),
         FIELD(tx_packets, "tx_packets", "packets", "Packets sent by the device."),
@@ -86,12 +300,12 @@ static void write_traffic(struct metrics *m, const struct port_state *p, unsigne
         metric_family(m, METRIC_COUNTER, name, field[f].unit, field[f].help);
         for (unsigned i = 0; i < n; i++)
             if (lag == !!p[i].config.lag.mode)
-                metric_u64(m, field_of(&p[i], &field[f]), kind, p[i].config.name, NULL);
+                metric_u64(m, metric_field(&p[i], field[f].at), kind, p[i].config.name, NULL);
     }
 }
 
-static void each_queue(struct metrics *m, const struct port_state *p, unsigned n,
-                       uint64_t (*value)(struct plan_rx_stats s))
+static void write_queue_counter(struct metrics *m, const struct port_state *p, unsigned n,
+                                uint64_t (*value)(struct plan_rx_stats s))
 {
     char queue[12];
 
@@ -124,24 +338,24 @@ static uint64_t queue_depth_max(struct plan_rx_stats s)
     return s.depth_max;
 }
 
-static void write_queues(struct metrics *m, const struct port_state *p, unsigned n)
+static void write_queue_families(struct metrics *m, const struct port_state *p, unsigned n)
 {
     metric_family(m, METRIC_COUNTER, "queue_rx_packets", "packets",
                   "Packets forwarders took from the receive queue.");
-    each_queue(m, p, n, queue_packets);
+    write_queue_counter(m, p, n, queue_packets);
     metric_family(m, METRIC_COUNTER, "queue_rx_bytes", "bytes",
                   "Bytes forwarders took from the receive queue.");
-    each_queue(m, p, n, queue_bytes);
+    write_queue_counter(m, p, n, queue_bytes);
     metric_family(m, METRIC_GAUGE, "queue_depth_packets", "packets",
                   "Packets waiting in the receive queue at the last sample; 0 if the driver does "
                   "not report it.");
-    each_queue(m, p, n, queue_depth);
+    write_queue_counter(m, p, n, queue_depth);
     metric_family(m, METRIC_GAUGE, "queue_depth_max_packets", "packets",
                   "Maximum of all samples of the queue depth.");
-    each_queue(m, p, n, queue_depth_max);
+    write_queue_counter(m, p, n, queue_depth_max);
 }
 
-void metrics_port(struct metrics *m)
+static void write_port_metrics(struct metrics *m, const void *kept)
 {
     char name[PORT_MAX][16];
     unsigned listed = port_manager_list(name, PORT_MAX), n = 0;
@@ -150,57 +364,40 @@ void metrics_port(struct metrics *m)
     bug_on(!p);
     for (unsigned i = 0; i < listed; i++)
         n += !port_manager_state(name[i], &p[n]);
-    write_port_state(m, p, n);
-    write_traffic(m, p, n, false);
-    write_traffic(m, p, n, true);
-    write_queues(m, p, n);
+    write_link_families(m, p, n);
+    write_traffic_families(m, p, n, false);
+    write_traffic_families(m, p, n, true);
+    write_queue_families(m, p, n);
     free(p);
 }
 
-// --- interfaces ---------------------------------------------------------------------------------
+// --- events --------------------------------------------------------------------------------------
 
-struct row {
-    const struct iface *iface;
-    struct counter_iface sum;
-};
-
-void metrics_interface(struct metrics *m)
+static void publish_link(const char *port, bool up)
 {
-#define FIELD(member, unit, help)                                                                  \
-    {                                                                                              \
-        "interface_" #member, unit, help, offsetof(struct counter_iface, member)                   \
-    }
-    static const struct field field[] = {
-        FIELD(rx_packets, "packets", "Packets received by the interface."),
-        FIELD(rx_bytes, "bytes", "Bytes received by the interface."),
-        FIELD(tx_packets, "packets", "Packets sent by the interface."),
-        FIELD(tx_bytes, "bytes", "Bytes sent by the interface."),
-        FIELD(drop_packets, "packets", "Packets of the interface dropped, for all reasons."),
-        FIELD(punt_packets, "packets", "Packets passed to the kernel (punted)."),
-        FIELD(inject_packets, "packets", "Packets received from the kernel (injected)."),
-        FIELD(urpf_packets, "packets",
-              "Packets dropped by the reverse-path check of the source; included in drop_packets."),
-    };
-#undef FIELD
-    VEC(struct row) row = {0};
-
-    for (unsigned id = 1; id < IFACE_MAX; id++) {
-        if (iface_get((uint16_t)id)->kind == IFACE_NONE)
-            continue;
-        struct row *r = vec_push(&row);
-        r->iface = iface_get((uint16_t)id);
-        counter_sum_iface((uint16_t)id, &r->sum);
-    }
-    metric_family(m, METRIC_GAUGE, "interface_up", "",
-                  "1: the interface is up in Linux and its port has link.");
-    vec_foreach (&row, r)
-        metric_u64(m, r->iface->admin_up && r->iface->carrier, "iface", r->iface->name, "vr",
-                   vr_get(r->iface->vr)->name, NULL);
-    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
-        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
-        vec_foreach (&row, r)
-            metric_u64(m, field_of(&r->sum, &field[f]), "iface", r->iface->name, "vr",
-                       vr_get(r->iface->vr)->name, NULL);
-    }
-    vec_free(&row);
+    event_publish("link-change",
+                  json_pack("{s:s, s:s}", "port", port, "status", up ? "up" : "down"));
 }
+
+static void start_link_events(void)
+{
+    port_manager_on_link(publish_link);
+}
+
+static void stop_link_events(void)
+{
+    port_manager_on_link(NULL);
+}
+
+static const struct feature_state port_states[] = {
+    {"port", .write = show_port}, {"port-history", .write = show_port_history}, {0}};
+static const struct feature_metrics port_metrics = {.write = write_port_metrics};
+static const struct feature_events port_events = {start_link_events, stop_link_events, NULL};
+
+extern const struct feature_config port_config;
+const struct feature port_feature = {"port",
+                                     .config = &port_config,
+                                     .state = port_states,
+                                     .operations = port_operations,
+                                     .metrics = &port_metrics,
+                                     .events = &port_events};

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "config/change.h"
 #include "port/port_manager.h"
+#include "restconf/operation.h"
 
 struct model_port {
     struct port_config config; // its name first
@@ -26,5 +27,7 @@ struct model_port *model_find_port(const struct model *m, const char *name);
 // Whether the port is there before and after a change and keeps its interface, with the addresses
 // on its TAP.
 bool port_stays(const struct change *c, const char *name);
+
+extern const struct feature_operation port_operations[]; // port_operation.c
 
 #endif

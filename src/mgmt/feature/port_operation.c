@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_port.c - operations on ports edit the configuration, as `configure` does with lines: so
+// port_operation.c - operations on ports edit the configuration, as `configure` does with lines: so
 // the running configuration is always what runs
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/config.h"
+#include "config/config_edit.h"
 #include "feature/interface.h"
 #include "feature/port.h"
 #include "feature/thread.h"
 #include "feature/vport.h"
-#include "config/config_edit.h"
 #include "http/refuse.h"
-#include "restconf/operation.h"
 #include "yang/config_tree.h"
 
 // Commits the lines of `t`; 204 or the errors without line numbers, which the client has not
 // written.
-static void commit_text(struct http *h, struct text *t)
+static void commit_lines(struct http *h, struct text *t)
 {
     struct commit how = {.by = http_peer(h)};
     struct config_result result = {0};
@@ -38,7 +36,7 @@ static void commit_text(struct http *h, struct text *t)
     config_result_free(&result);
 }
 
-static bool port_known(struct http *h, const char *name)
+static bool is_known_port(struct http *h, const char *name)
 {
     if (model_find_port(config_model(), name))
         return true;
@@ -46,7 +44,7 @@ static bool port_known(struct http *h, const char *name)
     return false;
 }
 
-void operation_port_attach(struct http *h, const struct lyd_node *op)
+static void run_port_attach(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "name"), *netns = operation_input(op, "namespace");
     struct text t = {0};
@@ -63,16 +61,16 @@ void operation_port_attach(struct http *h, const struct lyd_node *op)
         text_printf(&t, " namespace ");
         words_quote(netns, &t);
     }
-    commit_text(h, &t);
+    commit_lines(h, &t);
 }
 
-void operation_port_detach(struct http *h, const struct lyd_node *op)
+static void run_port_detach(struct http *h, const struct lyd_node *op)
 {
     const struct model *m = config_model();
     const char *name = operation_input(op, "name");
     struct text t = {0};
 
-    if (!port_known(h, name))
+    if (!is_known_port(h, name))
         return;
     thread_print_without_port(m, name, &t);
     interface_print_without_port(m, name, &t);
@@ -80,25 +78,32 @@ void operation_port_detach(struct http *h, const struct lyd_node *op)
         if (!strcmp(v->port, name))
             text_printf(&t, "delete vport %s\n", v->name);
     text_printf(&t, "delete port %s\n", name);
-    commit_text(h, &t);
+    commit_lines(h, &t);
 }
 
-static void set_enabled(struct http *h, const char *name, const char *enabled)
+static void set_port_enabled(struct http *h, const char *name, const char *enabled)
 {
     struct text t = {0};
 
-    if (!port_known(h, name))
+    if (!is_known_port(h, name))
         return;
     text_printf(&t, "set port %s enabled %s\n", name, enabled);
-    commit_text(h, &t);
+    commit_lines(h, &t);
 }
 
-void operation_port_start(struct http *h, const struct lyd_node *op)
+static void run_port_start(struct http *h, const struct lyd_node *op)
 {
-    set_enabled(h, operation_input(op, "name"), "true");
+    set_port_enabled(h, operation_input(op, "name"), "true");
 }
 
-void operation_port_stop(struct http *h, const struct lyd_node *op)
+static void run_port_stop(struct http *h, const struct lyd_node *op)
 {
-    set_enabled(h, operation_input(op, "name"), "false");
+    set_port_enabled(h, operation_input(op, "name"), "false");
 }
+
+const struct feature_operation port_operations[] = {
+    {"port-attach", run_port_attach, OPERATION_CHANGES},
+    {"port-detach", run_port_detach, OPERATION_CHANGES},
+    {"port-start", run_port_start, OPERATION_CHANGES},
+    {"port-stop", run_port_stop, OPERATION_CHANGES},
+    {0}};

@@ -1,13 +1,60 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_punt.c - packets to the control plane by class, and the ICMP errors of the router
+// punt.c - packets to the control plane, by class
 #include <string.h>
 
+#include "base/log.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "mgmt/feature.h"
+#include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
 #include "table/exchange.h"
-#include "table/icmp.h"
+#include "table/punt.h"
 
-static void write_class(struct jwrite *j, enum punt_class class)
+static void read_class(struct model *m, const struct lyd_node *entry)
+{
+    const struct lyd_node *first = lyd_child(entry);
+    int class = leaf_word(first, "class", punt_class_name, PUNT_CLASS_N);
+
+    bug_on(class < 0);
+    struct punt_limit *limit = (struct punt_limit *)m->part[FEATURE_punt] + class;
+    limit->per_s = (uint32_t)leaf_number(first, "rate", limit->per_s);
+    limit->burst = (uint32_t)leaf_number(first, "burst", limit->burst);
+    limit->queue = (uint32_t)leaf_number(first, "queue", limit->queue);
+}
+
+static void read_punt(struct model *m, const struct lyd_node *tree, const struct model *known,
+                      struct errors *e)
+{
+    memcpy(m->part[FEATURE_punt], punt_limit_default, sizeof punt_limit_default);
+    model_read_list(m, tree, NULL, "punt", read_class);
+}
+
+static int set_limits(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    for (unsigned class = 0; class < PUNT_CLASS_N; class ++)
+        punt_policy_set(class, (const struct punt_limit *)to + class);
+    return 0;
+}
+
+static void plan_punt(struct change *c)
+{
+    static const struct step_kind limits = {"", set_limits};
+
+    step_add_value(c, &limits, c->from->part[FEATURE_punt], c->to->part[FEATURE_punt],
+                   sizeof punt_limit_default);
+}
+
+static const struct feature_config punt_config = {
+    .part_size = sizeof punt_limit_default,
+    .read = read_punt,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_punt}, {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_punt_class(struct jwrite *j, enum punt_class class)
 {
     const struct punt_limit *l = &punt_policy[class].limit;
     struct counter_punt c = counter_sum_punt(class);
@@ -24,32 +71,46 @@ static void write_class(struct jwrite *j, enum punt_class class)
     jwrite_end(j, '}');
 }
 
-int show_punt(struct show *s)
+static int show_punt(struct show *s)
 {
     struct jwrite *j = &s->out;
 
     jwrite_begin(j, s->name, '[');
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
         if (!s->key[0] || !strcmp(s->key[0], punt_class_name[c]))
-            write_class(j, c);
+            write_punt_class(j, c);
     jwrite_end(j, ']');
     return SHOW_NOW;
 }
 
-int show_icmp(struct show *s)
+static void write_punt_metrics(struct metrics *m, const void *kept)
 {
-    struct jwrite *j = &s->out;
-    struct icmp_limit l = icmp_limit_now();
-    struct counter_icmp c = counter_sum_icmp();
+    struct counter_punt sum[PUNT_CLASS_N];
 
-    jwrite_begin(j, s->name, '{');
-    jwrite_int(j, "rate", l.per_s);
-    jwrite_int(j, "burst", l.burst);
-    jwrite_int(j, "total-rate", l.total_per_s);
-    jwrite_int(j, "total-burst", l.total_burst);
-    jwrite_u64(j, "sent", c.sent);
-    jwrite_u64(j, "limited", c.limited);
-    jwrite_u64(j, "forbidden", c.forbidden);
-    jwrite_end(j, '}');
-    return SHOW_NOW;
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        sum[c] = counter_sum_punt(c);
+    metric_family(m, METRIC_COUNTER, "punt_passed_packets", "packets",
+                  "Packets passed to the kernel for the control plane.");
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        metric_u64(m, sum[c].passed, "class", punt_class_name[c], NULL);
+    metric_family(m, METRIC_COUNTER, "punt_policed_packets", "packets",
+                  "Packets for the control plane dropped because they exceeded the rate limit.");
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        metric_u64(m, sum[c].policed, "class", punt_class_name[c], NULL);
+    metric_family(
+        m, METRIC_COUNTER, "punt_queue_full_packets", "packets",
+        "Packets for the control plane dropped because the queue to the kernel was full.");
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        metric_u64(m, sum[c].full, "class", punt_class_name[c], NULL);
+    metric_family(m, METRIC_GAUGE, "punt_queued_packets", "packets",
+                  "Packets in the queue to the kernel.");
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        metric_u64(m, exchange_punt[c] ? rte_ring_count(exchange_punt[c]) : 0, "class",
+                   punt_class_name[c], NULL);
 }
+
+static const struct feature_state punt_states[] = {{"punt", .write = show_punt}, {0}};
+static const struct feature_metrics punt_metrics = {.write = write_punt_metrics};
+
+const struct feature punt_feature = {"punt", .config = &punt_config, .state = punt_states,
+                                     .metrics = &punt_metrics};

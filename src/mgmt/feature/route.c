@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_route.c - the routing table, streamed
+// route.c - the routing table, streamed, and what the FIB does with a destination
 //
 //     GET
 //     /restconf/data/kamuee:state/routes=default,ipv4?prefix=10.0.0.0/8&match=longer&protocol=bgp
@@ -8,18 +8,25 @@
 // are written into one block of text, the block goes out, and the walk pauses
 // until the client has read it: neither loop is held up and memory does not
 // grow, however slow the reader is.
+#include "feature/route.h"
+
 #include <errno.h>
-#include <stdio.h>
+#include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/protocol.h"
+#include "core/rcu.h"
 #include "http/http.h"
 #include "http/refuse.h"
+#include "mgmt/feature.h"
 #include "restconf/fields.h"
-#include "rib/rib_manager.h"
+#include "restconf/operation.h"
+#include "restconf/path.h"
 #include "restconf/state.h"
+#include "rib/rib_manager.h"
+#include "table/nexthop.h"
 #include "table/vr.h"
 
 #define BLOCK_BYTES (48u << 10)
@@ -37,7 +44,7 @@ const char *route_type_name(unsigned type)
     return type < sizeof route_types / sizeof *route_types ? route_types[type] : "unicast";
 }
 
-int route_type_number(const char *name)
+static int route_type_number(const char *name)
 {
     for (size_t i = 0; i < sizeof route_types / sizeof *route_types; i++)
         if (!strcmp(route_types[i], name))
@@ -47,7 +54,7 @@ int route_type_number(const char *name)
 
 // --- rows ---------------------------------------------------------------------------------------
 
-static void write_hop(struct jwrite *j, const struct rib_hop *h)
+static void write_route_hop(struct jwrite *j, const struct rib_hop *h)
 {
     jwrite_begin(j, NULL, '{');
     if (h->iface[0])
@@ -62,7 +69,7 @@ static void write_hop(struct jwrite *j, const struct rib_hop *h)
     jwrite_end(j, '}');
 }
 
-static void write_row(struct jwrite *j, const struct rib_row *r)
+static void write_route(struct jwrite *j, const struct rib_row *r)
 {
     char buf[PROTOCOL_NAME_SIZE];
 
@@ -79,7 +86,7 @@ static void write_row(struct jwrite *j, const struct rib_row *r)
         jwrite_string(j, "kind", r->nexthop_kind);
     jwrite_begin(j, "hop", '[');
     for (unsigned i = 0; i < r->n_hops; i++)
-        write_hop(j, &r->hop[i]);
+        write_route_hop(j, &r->hop[i]);
     jwrite_end(j, ']');
     jwrite_end(j, '}');
 }
@@ -104,7 +111,7 @@ static void stream_free(struct route_stream *s)
     free(s);
 }
 
-static void on_done(void *ctx, int result);
+static void end_stream(void *ctx, int result);
 
 // Only what the query wants of it.
 static void write_fields(struct route_stream *s, const struct rib_row *r)
@@ -123,7 +130,7 @@ static void write_fields(struct route_stream *s, const struct rib_row *r)
     text_free(&t);
 }
 
-static bool on_rows(void *ctx, const struct rib_row *row, unsigned n)
+static bool write_rows(void *ctx, const struct rib_row *row, unsigned n)
 {
     struct route_stream *s = ctx;
 
@@ -140,13 +147,13 @@ static bool on_rows(void *ctx, const struct rib_row *row, unsigned n)
     }
     if (!s->page.limit) { // the rest is not looked at
         rib_walk_close(s->walk);
-        on_done(s, 0);
+        end_stream(s, 0);
         return false;
     }
     return s->block.n < BLOCK_BYTES || http_stream_write(s->http, &s->block);
 }
 
-static void on_done(void *ctx, int result)
+static void end_stream(void *ctx, int result)
 {
     struct route_stream *s = ctx;
 
@@ -177,10 +184,10 @@ static void on_gone(void *ctx)
     stream_free(s);
 }
 
-static const struct route_dialect own = {"{\"kamuee:routes\":[", "]}]}\n", write_row};
+static const struct route_dialect own_dialect = {"{\"kamuee:routes\":[", "]}]}\n", write_route};
 
 // The query's filters; false: an answer has been given.
-static bool read_query(struct http *h, struct rib_query *q)
+static bool read_route_query(struct http *h, struct rib_query *q)
 {
     const char *prefix = http_query(h, "prefix"), *match = http_query(h, "match"),
                *protocol = http_query(h, "protocol"), *type = http_query(h, "type");
@@ -229,7 +236,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
         return;
     }
     q.vr = v->id;
-    if (!read_query(h, &q))
+    if (!read_route_query(h, &q))
         return;
     if (!strcmp(http_method(h), "HEAD")) { // there is no body to stream
         http_reply(h, 200, HTTP_JSON, NULL);
@@ -245,7 +252,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
     if (http_query(h, "fields"))
         s->fields = fields_parse(http_query(h, "fields"), NULL, true, &why);
     s->wanted = s->fields ? fields_child(s->fields, "route") : NULL;
-    s->walk = rib_walk_open(&q, on_rows, on_done, s);
+    s->walk = rib_walk_open(&q, write_rows, end_stream, s);
     if (!s->walk) {
         int error = -errno;
         stream_free(s);
@@ -254,11 +261,177 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
     }
     http_stream_begin(h, HTTP_JSON, on_room, on_gone, s);
     text_printf(&s->block, "%s", dialect->head);
-    if (dialect == &own)
+    if (dialect == &own_dialect)
         text_printf(&s->block, "{\"vr\":\"%s\",\"family\":\"%s\",\"route\":[", v->name, family);
 }
 
-void route_stream(struct http *h, const char *vr, const char *family)
+static void stream_routes(struct http *h, const struct path *p)
 {
-    route_stream_as(h, vr, family, &own);
+    const struct segment *g = &p->segment[1];
+
+    if (g->n_keys != 2 || p->n > 2)
+        http_refuse(h, 400, "invalid-value",
+                    "expected only a virtual router and a family, as in routes=default,ipv4");
+    else
+        route_stream_as(h, g->key[0], g->key[1], &own_dialect);
 }
+
+// --- lookup --------------------------------------------------------------------------------------
+
+// The next hop is read from the FIB itself, exactly as a forwarder does it; the prefix and the hops
+// come from the RIB's active route (rib_manager), one address after the other. Where the two
+// disagree the answer shows it: a next hop without a prefix, or a prefix with next hop 0.
+
+struct lookup {
+    struct http *http;
+    struct text text;
+    struct jwrite out;
+    uint16_t vr;
+    struct ip_addr *address;
+    unsigned n, i;
+    struct rib_row row; // active route of address[i]; family 0 = none seen
+};
+
+static void lookup_free(struct lookup *l)
+{
+    text_free(&l->text);
+    free(l->address);
+    free(l);
+}
+
+static uint32_t find_in_fib(uint16_t vr, const struct ip_addr *a)
+{
+    uint32_t id = 0;
+
+    rcu_online(); // control is offline while it waits in its loop
+    const struct fib *f =
+        a->family == IP4 ? rcu_load(&vr_get(vr)->fib4) : rcu_load(&vr_get(vr)->fib6);
+    if (f)
+        id = fib_find(f, a);
+    rcu_offline();
+    return id;
+}
+
+static void write_lookup_hops(struct jwrite *j, const struct rib_row *row)
+{
+    jwrite_begin(j, "hop", '[');
+    for (unsigned i = 0; i < row->n_hops; i++) {
+        jwrite_begin(j, NULL, '{');
+        if (row->hop[i].iface[0])
+            jwrite_string(j, "interface", row->hop[i].iface);
+        if (row->hop[i].gateway.family)
+            jwrite_ip(j, "gateway", &row->hop[i].gateway);
+        jwrite_int(j, "weight", row->hop[i].weight);
+        jwrite_bool(j, "resolved", row->hop[i].resolved);
+        jwrite_bool(j, "alive", row->hop[i].alive);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static void write_lookup_result(struct lookup *l)
+{
+    const struct ip_addr *a = &l->address[l->i];
+    const struct rib_row *row = &l->row;
+    uint32_t id = nexthop_real(find_in_fib(l->vr, a));
+    struct jwrite *j = &l->out;
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_ip(j, "address", a);
+    if (row->prefix.family)
+        jwrite_prefix(j, "prefix", &row->prefix);
+    jwrite_int(j, "nexthop", id);
+    jwrite_string(j, "kind", nexthop_kind_name(nexthop_word_kind(nexthop_word(nexthop_get(id)))));
+    if (row->prefix.family && row->n_hops == 1 && row->hop[0].iface[0])
+        jwrite_string(j, "interface", row->hop[0].iface);
+    if (row->prefix.family && row->n_hops == 1 && row->hop[0].gateway.family)
+        jwrite_ip(j, "gateway", &row->hop[0].gateway);
+    write_lookup_hops(j, row);
+    jwrite_end(j, '}');
+}
+
+static bool keep_active_route(void *ctx, const struct rib_row *row, unsigned n)
+{
+    struct lookup *l = ctx;
+
+    for (unsigned i = 0; i < n; i++)
+        if (row[i].active && !l->row.prefix.family)
+            l->row = row[i];
+    return true;
+}
+
+static void look_up_next(struct lookup *l);
+
+static void address_looked_up(void *ctx, int result)
+{
+    struct lookup *l = ctx;
+
+    if (result && !http_gone(l->http)) {
+        if (result == -ENOENT)
+            http_refuse(l->http, 404, "invalid-value",
+                        "the virtual router has been removed meanwhile");
+        else
+            http_refuse_busy(l->http, "rib_manager", result);
+        lookup_free(l);
+        return;
+    }
+    write_lookup_result(l);
+    l->i++;
+    look_up_next(l);
+}
+
+static void send_lookup(struct lookup *l)
+{
+    jwrite_end(&l->out, ']');
+    output_send(l->http, &l->out);
+    lookup_free(l);
+}
+
+static void look_up_next(struct lookup *l)
+{
+    struct rib_query q = {.vr = l->vr, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
+
+    if (l->i == l->n || http_gone(l->http)) {
+        send_lookup(l);
+        return;
+    }
+    l->row = (struct rib_row){0};
+    q.family = l->address[l->i].family;
+    q.prefix = (struct prefix){.family = q.family, .len = (uint8_t)ip_bits(q.family)};
+    memcpy(q.prefix.b, l->address[l->i].b, sizeof q.prefix.b);
+    if (!rib_walk_open(&q, keep_active_route, address_looked_up, l))
+        address_looked_up(l, -errno);
+}
+
+static void run_lookup(struct http *h, const struct lyd_node *op)
+{
+    const struct vr *v = vr_find(operation_input(op, "vr"));
+    unsigned n = 0;
+
+    if (!v) {
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
+        return;
+    }
+    for (const struct lyd_node *i = lyd_child(op); i; i = i->next)
+        n++;
+    struct lookup *l = calloc(1, sizeof *l);
+    bug_on(!l);
+    l->address = calloc(n + 1, sizeof *l->address);
+    bug_on(!l->address);
+    l->http = h;
+    l->vr = v->id;
+    for (const struct lyd_node *i = lyd_child(op); i; i = i->next)
+        if (!strcmp(i->schema->name, "address") && !ip_parse(lyd_get_value(i), &l->address[l->n]))
+            l->n++; // one with a zone ("fe80::1%p0") has no FIB entry
+    output_begin(&l->out, &l->text);
+    jwrite_begin(&l->out, "result", '[');
+    look_up_next(l);
+}
+
+static const char *const route_parameters[] = {"prefix", "match", "protocol", "type", NULL};
+static const struct feature_state route_states[] = {
+    {"routes", .stream = stream_routes, .parameters = route_parameters}, {0}};
+static const struct feature_operation route_operations[] = {{"lookup", .run = run_lookup}, {0}};
+
+const struct feature route_feature = {"route", .state = route_states,
+                                      .operations = route_operations};

@@ -1,17 +1,151 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics_system.c - version, memory, packet buffers
+// system.c - the process: version, memory, packet buffers; and how it is stopped
+#include "feature/system.h"
+
 #include <rte_mempool.h>
 #include <rte_version.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "config/revision.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/feature_config.h"
+#include "config/host.h"
+#include "config/leaf.h"
+#include "core/eal.h"
 #include "core/process.h"
-#include "http/http_stats.h"
-#include "restconf/metric.h"
+#include "http/http.h"
+#include "mgmt/feature.h"
 #include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
+#include "rib/rib_manager.h"
 #include "table/exchange.h"
 #include "table/fib.h"
+#include "yang/config_tree.h"
 
-static void write_memory(struct metrics *m)
+// --- configuration -------------------------------------------------------------------------------
+
+const struct model_system *model_system(const struct model *m)
+{
+    return m->part[FEATURE_system];
+}
+
+static void read_system(struct model *m, const struct lyd_node *tree, const struct model *known,
+                        struct errors *e)
+{
+    static const char *const levels[] = {"error", "warning", "notice", "info", "debug"};
+    struct model_system *s = m->part[FEATURE_system];
+    const char *pages = config_value(tree, "huge-pages");
+    int level = leaf_word(tree, "log-level", levels, 5);
+
+    s->memory_mib = (unsigned)leaf_number(tree, "memory", 0);
+    s->no_huge = pages && !strcmp(pages, "never");
+    s->log_level = level < 0 ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR + level;
+    s->receive_buffer = (uint32_t)leaf_number(leaf_inside(tree, NULL, "netlink"), "receive-buffer",
+                                              268435456);
+}
+
+static void check_memory(const struct model *from, const struct model *to, struct errors *e)
+{
+    unsigned long all = host_memory_mib("MemTotal:");
+    unsigned wanted = model_system(to)->memory_mib;
+
+    if (all && wanted > all && wanted != model_system(from)->memory_mib)
+        errors_add(e, 0, "'memory' is '%u', expected at most %lu (MiB), the host's memory", wanted,
+                   all);
+}
+
+static int set_log_level(const struct step *s, const void *from, const void *to, char *err,
+                         size_t n)
+{
+    log_set_level(*(const int *)to);
+    return 0;
+}
+
+static int set_receive_buffer(const struct step *s, const void *from, const void *to, char *err,
+                              size_t n)
+{
+    rib_manager_set_receive_buffer(*(const uint32_t *)to);
+    return 0;
+}
+
+static void plan_system(struct change *c)
+{
+    static const struct step_kind log_level = {"", set_log_level},
+                                  receive_buffer = {"", set_receive_buffer};
+    const struct model_system *a = model_system(c->from), *b = model_system(c->to);
+
+    step_add_value(c, &log_level, &a->log_level, &b->log_level, sizeof a->log_level);
+    step_add_value(c, &receive_buffer, &a->receive_buffer, &b->receive_buffer,
+                   sizeof a->receive_buffer);
+}
+
+static void begin_system(const struct model *empty)
+{
+    rib_manager_set_receive_buffer(model_system(empty)->receive_buffer);
+}
+
+static const struct feature_config system_config = {
+    .part_size = sizeof(struct model_system),
+    .read = read_system,
+    .check_host = check_memory,
+    .begin = begin_system,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_system}, {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_region_states(struct jwrite *j)
+{
+    struct process_regions all;
+
+    process_regions(&all);
+    jwrite_begin(j, "region", '[');
+    vec_foreach (&all.item, r) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", r->name);
+        jwrite_u64(j, "bytes", r->bytes);
+        jwrite_u64(j, "used", r->used);
+        jwrite_string(j, "pages", r->pages);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    vec_free(&all.item);
+}
+
+static void write_audit_totals(struct jwrite *j)
+{
+    uint64_t last_ns = __atomic_load_n(&rib_audit_totals.last_ns, __ATOMIC_RELAXED);
+
+    jwrite_u64(j, "audits", __atomic_load_n(&rib_audit_totals.runs, __ATOMIC_RELAXED));
+    if (last_ns)
+        jwrite_u64(j, "last-audit", (clock_now_ns() - last_ns) / NS_PER_SECOND);
+    jwrite_u64(j, "fib-divergence",
+               __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED));
+}
+
+static int show_system(struct show *s)
+{
+    struct jwrite *j = &s->out;
+
+    jwrite_begin(j, s->name, '{');
+    jwrite_string(j, "version", KAMUEE_VERSION);
+    jwrite_string(j, "dpdk-version", rte_version());
+    jwrite_int(j, "pid", getpid());
+    jwrite_u64(j, "uptime", process_uptime());
+    jwrite_int(j, "memory", eal_memory_mib());
+    jwrite_string(j, "pages", eal_has_hugepages() ? "huge" : "ordinary");
+    jwrite_u64(j, "rss", process_resident());
+    jwrite_string(j, "lookup-kernel", fib_kernel_name());
+    write_audit_totals(j);
+    write_region_states(j);
+    jwrite_end(j, '}');
+    return SHOW_NOW;
+}
+
+static void write_memory_families(struct metrics *m)
 {
     struct process_regions all;
 
@@ -27,60 +161,27 @@ static void write_memory(struct metrics *m)
     vec_free(&all.item);
 }
 
-static void write_free(struct rte_mempool *pool, void *metrics)
+static void write_pool_free(struct rte_mempool *pool, void *metrics)
 {
     metric_u64(metrics, rte_mempool_avail_count(pool), "pool", pool->name, NULL);
 }
 
-static void write_size(struct rte_mempool *pool, void *metrics)
+static void write_pool_size(struct rte_mempool *pool, void *metrics)
 {
     metric_u64(metrics, pool->size, "pool", pool->name, NULL);
 }
 
-static void write_buffers(struct metrics *m)
+static void write_buffer_families(struct metrics *m)
 {
     if (!exchange_pool) // nor any other
         return;
     metric_family(m, METRIC_GAUGE, "buffers_free", "", "Free packet buffers in the pool.");
-    rte_mempool_walk(write_free, m);
+    rte_mempool_walk(write_pool_free, m);
     metric_family(m, METRIC_GAUGE, "buffers", "", "Packet buffers in the pool.");
-    rte_mempool_walk(write_size, m);
+    rte_mempool_walk(write_pool_size, m);
 }
 
-static void write_revision(struct metrics *m)
-{
-    const struct revision *r = revision_at(0);
-
-    if (!r)
-        return;
-    metric_family(m, METRIC_GAUGE, "configuration_revision", "",
-                  "Number of the latest configuration revision.");
-    metric_u64(m, r->id, NULL);
-    metric_family(m, METRIC_GAUGE, "configuration_revision_time_seconds", "seconds",
-                  "Time of the latest commit, in seconds since 1970.");
-    metric_real(m, (double)r->time_ns / 1e9, NULL);
-    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "",
-                  "0: the latest commit is undone unless it is confirmed.");
-    metric_u64(m, r->confirmed, NULL);
-}
-
-static void write_api(struct metrics *m)
-{
-    const struct http_stats *s = http_stats();
-
-    metric_family(m, METRIC_GAUGE, "api_connections", "",
-                  "Open connections to the management interface.");
-    metric_u64(m, s->connections, NULL);
-    metric_family(m, METRIC_GAUGE, "api_body_bytes", "bytes",
-                  "Body bytes of requests not yet answered.");
-    metric_u64(m, s->body_bytes, NULL);
-    metric_family(m, METRIC_COUNTER, "api_refusals", "",
-                  "Requests refused and connections closed before any processing.");
-    for (unsigned i = 0; i < REFUSED_N; i++)
-        metric_u64(m, s->refused[i], "reason", http_refusal_name[i], NULL);
-}
-
-void metrics_system(struct metrics *m)
+static void write_system_metrics(struct metrics *m, const void *kept)
 {
     metric_family(m, METRIC_INFO, "build", "",
                   "Version of kamueed, of DPDK, and the FIB lookup code in use.");
@@ -90,8 +191,26 @@ void metrics_system(struct metrics *m)
     metric_u64(m, process_uptime(), NULL);
     metric_family(m, METRIC_GAUGE, "resident_bytes", "bytes", "Resident memory of the process.");
     metric_u64(m, process_resident(), NULL);
-    write_memory(m);
-    write_buffers(m);
-    write_revision(m);
-    write_api(m);
+    write_memory_families(m);
+    write_buffer_families(m);
 }
+
+static void stop_now(void)
+{
+    kill(getpid(), SIGTERM); // the same way as systemd's
+}
+
+static void run_shutdown(struct http *h, const struct lyd_node *op)
+{
+    log_notice("main: shutdown: by=%s", LOG_VALUE(http_peer(h)));
+    http_reply(h, 204, NULL, NULL);
+    http_after(100, stop_now);
+}
+
+static const struct feature_state system_states[] = {{"system", .write = show_system}, {0}};
+static const struct feature_operation system_operations[] = {{"shutdown", .run = run_shutdown},
+                                                             {0}};
+static const struct feature_metrics system_metrics = {.write = write_system_metrics};
+
+const struct feature system_feature = {"system", .config = &system_config, .state = system_states,
+                                       .operations = system_operations, .metrics = &system_metrics};

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_tap.c - the operation test-tap
+// tap.c - TAPs: the operation test-tap
 #include <errno.h>
 
 #include "http/refuse.h"
-#include "restconf/operation.h"
+#include "mgmt/feature.h"
 #include "port/tap_test.h"
+#include "restconf/operation.h"
 
-static struct http *asker; // one test at a time
+static struct http *test_asker; // one test at a time
 
-static void write_result(struct jwrite *j, const struct tap_test_result *r)
+static void write_test_result(struct jwrite *j, const struct tap_test_result *r)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "interface", r->interface);
@@ -19,18 +20,18 @@ static void write_result(struct jwrite *j, const struct tap_test_result *r)
     jwrite_end(j, '}');
 }
 
-static void step(void)
+static void continue_tap_test(void)
 {
     const struct tap_test_result *r;
-    struct http *h = asker;
+    struct http *h = test_asker;
     struct text t = {0};
     struct jwrite j;
 
     if (!tap_test_step()) {
-        http_after(TAP_TEST_STEP_MS, step);
+        http_after(TAP_TEST_STEP_MS, continue_tap_test);
         return;
     }
-    asker = NULL;
+    test_asker = NULL;
     if (http_gone(h)) {
         http_reply(h, 200, NULL, NULL);
         return;
@@ -39,12 +40,12 @@ static void step(void)
     output_begin(&j, &t);
     jwrite_begin(&j, "result", '[');
     for (unsigned i = 0; i < n; i++)
-        write_result(&j, &r[i]);
+        write_test_result(&j, &r[i]);
     jwrite_end(&j, ']');
     output_send(h, &j);
 }
 
-void operation_test_tap(struct http *h, const struct lyd_node *op)
+static void run_test_tap(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "interface");
     int r = tap_test_begin(*name ? name : NULL);
@@ -55,7 +56,11 @@ void operation_test_tap(struct http *h, const struct lyd_node *op)
         http_refuse(h, 409, "in-use",
                     "a test of TAPs is already running; try again in a few seconds");
     else {
-        asker = h;
-        step();
+        test_asker = h;
+        continue_tap_test();
     }
 }
+
+static const struct feature_operation tap_operations[] = {{"test-tap", .run = run_test_tap}, {0}};
+
+const struct feature tap_feature = {"tap", .operations = tap_operations};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation_trace.c - the operation trace: what happens to real packets, told while it happens
+// trace.c - the operation trace: what happens to real packets, told while it happens
 //
 //     filter compiled -> watch added, trace begun -> stream begun -> tick, tick … -> `count` told,
 //     time over, or client gone
@@ -8,7 +8,6 @@
 // after the other (passage_tell.h), which asks rib_manager; while the client has too much to read
 // it waits. What is traced is bounded by `count` from the start, so nothing grows and nothing is
 // missed.
-#include <errno.h>
 #include <libyang/libyang.h>
 #include <rte_cycles.h>
 #include <stdio.h>
@@ -19,10 +18,11 @@
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/refuse.h"
-#include "restconf/operation.h"
-#include "port/watch_manager.h"
 #include "feature/passage_tell.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "port/watch_manager.h"
+#include "restconf/operation.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/trace.h"
@@ -76,7 +76,7 @@ static void write_time(struct jwrite *j, uint64_t tsc)
     jwrite_string(j, "time", text);
 }
 
-static void finish(struct session *s)
+static void end_stream(struct session *s)
 {
     jwrite_end(&s->out, ']');
     jwrite_end(&s->out, '}');
@@ -87,7 +87,7 @@ static void finish(struct session *s)
     session_free(s);
 }
 
-static void go(struct session *s);
+static void tell_passages(struct session *s);
 
 static void passage_told(void *ctx)
 {
@@ -102,7 +102,7 @@ static void passage_told(void *ctx)
     s->told++;
     s->full = !http_stream_write(s->http, &s->block);
     if (!s->going)
-        go(s);
+        tell_passages(s);
 }
 
 static bool is_over(const struct session *s)
@@ -111,7 +111,7 @@ static bool is_over(const struct session *s)
 }
 
 // Tells what there is. The last thing to do with `s`.
-static void go(struct session *s)
+static void tell_passages(struct session *s)
 {
     const struct passage *p;
 
@@ -124,10 +124,10 @@ static void go(struct session *s)
     }
     s->going = false;
     if (!s->telling && !s->full && is_over(s))
-        finish(s);
+        end_stream(s);
 }
 
-static void tick(void)
+static void on_tick(void)
 {
     struct session *s = session;
 
@@ -138,9 +138,9 @@ static void tick(void)
         return;
     }
     if (!s->telling)
-        go(s);
+        tell_passages(s);
     if (session == s)
-        http_after(TICK_MS, tick);
+        http_after(TICK_MS, on_tick);
 }
 
 static void on_room(void *ctx)
@@ -159,7 +159,7 @@ static void on_gone(void *ctx)
 
 // --- beginning ---
 
-static void refuse(struct session *s, const char *why)
+static void refuse_trace(struct session *s, const char *why)
 {
     http_refuse(s->http, 409, "resource-denied", "%s", why);
     session_free(s);
@@ -174,7 +174,7 @@ static void stream_begin(struct session *s)
     output_begin(&s->out, &s->block);
     jwrite_begin(&s->out, "passage", '[');
     http_stream_write(s->http, &s->block);
-    http_after(TICK_MS, tick);
+    http_after(TICK_MS, on_tick);
 }
 
 static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
@@ -197,12 +197,12 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
     int r = watch_manager_add(&s->spec, f, err, sizeof err);
     if (r < 0) {
         watch_filter_free(f);
-        refuse(s, err);
+        refuse_trace(s, err);
         return;
     }
     s->watch = r;
     if (trace_begin((unsigned)r, s->count))
-        refuse(s, "no memory for the trace: ask for fewer packets");
+        refuse_trace(s, "no memory for the trace: ask for fewer packets");
     else
         stream_begin(s);
 }
@@ -218,7 +218,7 @@ static void spec_set(struct watch_spec *s, const struct iface *i)
         snprintf(s->interface, sizeof s->interface, "%.15s", i->name);
 }
 
-void operation_trace(struct http *h, const struct lyd_node *op)
+static void run_trace(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "interface");
     const struct iface *i = iface_find_name(name);
@@ -243,5 +243,9 @@ void operation_trace(struct http *h, const struct lyd_node *op)
     if (!s->filter[0])
         filter_ready(s, NULL, "");
     else if (watch_filter_compile(s->filter, filter_ready, s))
-        refuse(s, "no memory to compile the filter");
+        refuse_trace(s, "no memory to compile the filter");
 }
+
+static const struct feature_operation trace_operations[] = {{"trace", .run = run_trace}, {0}};
+
+const struct feature trace_feature = {"trace", .operations = trace_operations};

@@ -1,18 +1,179 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics_rib.c - virtual routers: RIB, FIB, next hops, neighbors, netlink; audits
-#include <stddef.h>
-#include <stdio.h>
+// vr.c - virtual routers and their FIBs
+//
+// The numbers are rib_manager's: one question for each virtual router, the next when the answer has
+// come, so that a client never has more than one call in rib_manager's mailbox.
+#include "feature/vr_show.h"
 
-#include "base/clock.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/protocol.h"
-#include "restconf/metric.h"
+#include "base/vec.h"
+#include "http/http.h"
+#include "mgmt/feature.h"
 #include "restconf/metrics.h"
-#include "restconf/state.h"
+#include "rib/rib_manager.h"
 #include "table/limits.h"
-#include "table/nexthop.h"
 #include "table/vr.h"
 
-struct field { // of struct rib_stats: a number of each virtual router, or one of each family
+// --- state with an entry for each virtual router -------------------------------------------------
+
+static bool is_wanted_vr(const struct show *s, const struct vr *v)
+{
+    return v->used && (!s->key[0] || !strcmp(s->key[0], v->name));
+}
+
+static void ask_from_cursor(struct show *s)
+{
+    while (s->cursor < VR_MAX && !is_wanted_vr(s, vr_get((uint16_t)s->cursor)))
+        s->cursor++;
+    if (s->cursor == VR_MAX) {
+        jwrite_end(&s->out, ']');
+        s->done(s, 0);
+        return;
+    }
+    int r = s->ask(s);
+    if (r)
+        s->done(s, r);
+}
+
+void vr_show_next(struct show *s)
+{
+    s->cursor++;
+    ask_from_cursor(s);
+}
+
+int vr_show_each(struct show *s, int (*ask)(struct show *s))
+{
+    s->cursor = 0;
+    s->ask = ask;
+    jwrite_begin(&s->out, s->name, '[');
+    ask_from_cursor(s);
+    return SHOW_LATER;
+}
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_protocol_states(struct jwrite *j, const uint64_t routes[256])
+{
+    char buf[12];
+
+    jwrite_begin(j, "protocol", '[');
+    for (unsigned p = 0; p < 256; p++) {
+        if (!routes[p])
+            continue;
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", protocol_name(p, buf));
+        jwrite_u64(j, "routes", routes[p]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+// Where each memory node has a copy.
+static void write_memory_nodes(struct jwrite *j, unsigned copies, uint64_t bytes)
+{
+    if (!copies)
+        return;
+    jwrite_begin(j, "memory-node", '[');
+    for (unsigned node = 0; node < copies; node++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_int(j, "node", (int)node);
+        jwrite_u64(j, "bytes", bytes);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static void write_fib_state(struct jwrite *j, const struct rib_stats *r, uint8_t family)
+{
+#define OF(member) (family == IP4 ? r->member##4 : r->member##6)
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "family", family == IP4 ? "ipv4" : "ipv6");
+    jwrite_string(j, "engine", fib_engine_name(OF(engine)));
+    jwrite_u64(j, "engine-faults", OF(engine_faults));
+    jwrite_u64(j, "engine-rebuilds", OF(engine_rebuilds));
+    jwrite_u64(j, "rib-routes", OF(routes));
+    jwrite_u64(j, "routes", OF(fib_routes));
+    jwrite_u64(j, "nodes", OF(fib_nodes));
+    jwrite_u64(j, "leaves", OF(fib_leaves));
+    jwrite_u64(j, "bytes", OF(fib_bytes));
+    jwrite_u64(j, "shared-bytes", OF(fib_shared_bytes));
+    write_memory_nodes(j, OF(fib_copies), OF(fib_bytes));
+    jwrite_u64(j, "control-bytes", OF(fib_control_bytes));
+    jwrite_u64(j, "updates", OF(updates));
+    write_protocol_states(j, OF(by_protocol));
+    jwrite_end(j, '}');
+#undef OF
+}
+
+static void write_vr_state(struct jwrite *j, const struct vr *v, const struct rib_stats *r)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", v->name);
+    jwrite_int(j, "id", v->id);
+    if (v->netns[0])
+        jwrite_string(j, "namespace", v->netns);
+    jwrite_int(j, "table", v->table);
+    struct flow_hash hash = vr_flow_hash(v);
+    jwrite_string(j, "flow-hash", flow_hash_name(hash.mode));
+    jwrite_bool(j, "flow-label", hash.label);
+    jwrite_int(j, "flow-hash-seed", hash.seed);
+    jwrite_bool(j, "synced", r->synced);
+    jwrite_u64(j, "messages", r->messages);
+    jwrite_u64(j, "batches", r->batches);
+    jwrite_u64(j, "overruns", r->overruns);
+    jwrite_u64(j, "resyncs", r->resyncs);
+    jwrite_u64(j, "swept", r->swept);
+    jwrite_u64(j, "diverged", r->diverged);
+    jwrite_u64(j, "rules-ignored", r->ignored_rules);
+    jwrite_u64(j, "not-followed", r->unfollowed);
+    jwrite_u64(j, "nexthops", r->nexthops);
+    jwrite_u64(j, "neighbors", r->neighbors);
+    jwrite_u64(j, "held", r->held);
+    jwrite_u64(j, "rib-bytes", r->rib_bytes);
+    jwrite_begin(j, "fib", '[');
+    write_fib_state(j, r, IP4);
+    write_fib_state(j, r, IP6);
+    jwrite_end(j, ']');
+    jwrite_end(j, '}');
+}
+
+static void write_vr_answered(void *ctx, const struct rib_stats *r)
+{
+    struct show *s = ctx;
+    const struct vr *v = vr_get((uint16_t)s->cursor);
+
+    if (v->used && r) // it may have been deleted meanwhile
+        write_vr_state(&s->out, v, r);
+    vr_show_next(s);
+}
+
+static int ask_vr_stats(struct show *s)
+{
+    return rib_manager_stats((uint16_t)s->cursor, write_vr_answered, s);
+}
+
+static int show_vr(struct show *s)
+{
+    return vr_show_each(s, ask_vr_stats);
+}
+
+// --- metrics -------------------------------------------------------------------------------------
+
+struct kept_vr { // what rib_manager said of one
+    char name[16];
+    struct rib_stats stats;
+};
+
+struct kept_vrs {
+    unsigned vr; // to be asked about next
+    VEC(struct kept_vr) row;
+};
+
+struct stats_field { // of struct rib_stats: a number of each virtual router, or one of each family
     enum metric_type type;
     const char *name, *unit, *help;
     size_t at, at6; // at6 0: of both families
@@ -27,7 +188,7 @@ struct field { // of struct rib_stats: a number of each virtual router, or one o
         type, name, unit, help, offsetof(struct rib_stats, member##4),                             \
             offsetof(struct rib_stats, member##6)                                                  \
     }
-static const struct field field[] = {
+static const struct stats_field field[] = {
     TWO(routes, METRIC_GAUGE, "rib_routes", "routes",
         "Routes in the RIB, including inactive ones."),
     TWO(fib_routes, METRIC_GAUGE, "fib_routes", "routes", "Prefixes in the FIB."),
@@ -57,31 +218,25 @@ static const struct field field[] = {
     ONE(rib_bytes, METRIC_GAUGE, "rib_bytes", "bytes", "Memory used by the RIB."),
 };
 
-static uint64_t at(const struct rib_stats *s, size_t offset)
-{
-    uint64_t value;
-
-    __builtin_memcpy(&value, (const char *)s + offset, sizeof value);
-    return value;
-}
-
-static void write_fields(struct metrics *m, const struct metrics_vr *vr, unsigned n)
+static void write_vr_fields(struct metrics *m, const struct kept_vr *vr, unsigned n)
 {
     for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
         metric_family(m, field[f].type, field[f].name, field[f].unit, field[f].help);
         for (unsigned i = 0; i < n; i++) {
             if (!field[f].at6) {
-                metric_u64(m, at(&vr[i].stats, field[f].at), "vr", vr[i].name, NULL);
+                metric_u64(m, metric_field(&vr[i].stats, field[f].at), "vr", vr[i].name, NULL);
                 continue;
             }
-            metric_u64(m, at(&vr[i].stats, field[f].at), "vr", vr[i].name, "family", "ipv4", NULL);
-            metric_u64(m, at(&vr[i].stats, field[f].at6), "vr", vr[i].name, "family", "ipv6", NULL);
+            metric_u64(m, metric_field(&vr[i].stats, field[f].at), "vr", vr[i].name, "family",
+                       "ipv4", NULL);
+            metric_u64(m, metric_field(&vr[i].stats, field[f].at6), "vr", vr[i].name, "family",
+                       "ipv6", NULL);
         }
     }
 }
 
-static void write_protocols(struct metrics *m, const char *vr, const char *family,
-                            const uint64_t routes[256])
+static void write_protocol_counters(struct metrics *m, const char *vr, const char *family,
+                                    const uint64_t routes[256])
 {
     char buf[PROTOCOL_NAME_SIZE];
 
@@ -91,84 +246,73 @@ static void write_protocols(struct metrics *m, const char *vr, const char *famil
                        NULL);
 }
 
-static void write_audits(struct metrics *m)
+static void write_vr_metrics(struct metrics *m, const void *kept)
 {
-    uint64_t last_ns = __atomic_load_n(&rib_audit_totals.last_ns, __ATOMIC_RELAXED);
+    const struct kept_vrs *k = kept;
+    const struct kept_vr *vr = k->row.item;
+    unsigned n = (unsigned)k->row.n;
 
-    metric_family(m, METRIC_COUNTER, "audits", "audits", "Audits run, for all virtual routers.");
-    metric_u64(m, __atomic_load_n(&rib_audit_totals.runs, __ATOMIC_RELAXED), NULL);
-    metric_family(m, METRIC_COUNTER, "fib_divergence_prefixes", "prefixes",
-                  "Prefixes that audits found different between kernel, RIB and FIB, and repaired: "
-                  "expected 0.");
-    metric_u64(m, __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED), NULL);
-    if (!last_ns)
-        return;
-    metric_family(m, METRIC_GAUGE, "audit_age_seconds", "seconds",
-                  "Time since the last audit ended.");
-    metric_real(m, (double)(clock_now_ns() - last_ns) / 1e9, NULL);
-}
-
-void metrics_rib(struct metrics *m, const struct metrics_vr *vr, unsigned n)
-{
     metric_family(m, METRIC_GAUGE, "vr_synced", "", "1: the kernel's tables have been read.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, vr[i].stats.synced, "vr", vr[i].name, NULL);
-    write_fields(m, vr, n);
+    write_vr_fields(m, vr, n);
     metric_family(m, METRIC_GAUGE, "rib_protocol_routes", "routes",
                   "Routes in the RIB, by protocol.");
     for (unsigned i = 0; i < n; i++) {
-        write_protocols(m, vr[i].name, "ipv4", vr[i].stats.by_protocol4);
-        write_protocols(m, vr[i].name, "ipv6", vr[i].stats.by_protocol6);
-    }
-    metric_family(m, METRIC_GAUGE, "nexthops", "", "Next hops in the table, including groups.");
-    metric_u64(m, nexthop_used(), NULL);
-    metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Size of the next-hop table.");
-    metric_u64(m, NEXTHOP_MAX, NULL);
-    write_audits(m);
-}
-
-static void each_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n, bool bytes)
-{
-    char id[12], gateway[IP_TEXT_MAX];
-
-    for (unsigned i = 0; i < n; i++) {
-        snprintf(id, sizeof id, "%u", row[i].id);
-        metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id, "iface",
-                   row[i].iface, "gateway",
-                   row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
+        write_protocol_counters(m, vr[i].name, "ipv4", vr[i].stats.by_protocol4);
+        write_protocol_counters(m, vr[i].name, "ipv6", vr[i].stats.by_protocol6);
     }
 }
 
-static void each_counted(struct metrics *m, const struct counted_row *row, unsigned n, bool bytes)
-{
-    char prefix[PREFIX_TEXT_MAX];
+static void ask_next_vr(struct scrape *s);
 
-    for (unsigned i = 0; i < n; i++)
-        if (vr_get(row[i].vr)->used)
-            metric_u64(m, bytes ? row[i].bytes : row[i].packets, "vr", vr_get(row[i].vr)->name,
-                       "prefix", prefix_format(&row[i].prefix, prefix), NULL);
+static void keep_vr(void *ctx, const struct rib_stats *r)
+{
+    struct scrape *s = ctx;
+    struct kept_vrs *k = s->kept[FEATURE_vr];
+    const struct vr *v = vr_get((uint16_t)k->vr++);
+
+    if (v->used && r) { // it may have been deleted meanwhile
+        struct kept_vr *row = vec_push(&k->row);
+        *row = (struct kept_vr){.stats = *r};
+        memcpy(row->name, v->name, sizeof row->name);
+    }
+    ask_next_vr(s);
 }
 
-void metrics_counted(struct metrics *m, const struct counted_row *row, unsigned n)
+static void ask_next_vr(struct scrape *s)
 {
-    if (!n)
+    struct kept_vrs *k = s->kept[FEATURE_vr];
+
+    while (k->vr < VR_MAX && !vr_get((uint16_t)k->vr)->used)
+        k->vr++;
+    if (k->vr == VR_MAX || http_gone(s->http)) {
+        scrape_collected(s);
         return;
-    metric_family(
-        m, METRIC_COUNTER, "prefix_packets", "packets",
-        "Packets whose longest match was this prefix, for prefixes with counters enabled.");
-    each_counted(m, row, n, false);
-    metric_family(m, METRIC_COUNTER, "prefix_bytes", "bytes", "Bytes of those IP packets.");
-    each_counted(m, row, n, true);
+    }
+    int r = rib_manager_stats((uint16_t)k->vr, keep_vr, s);
+    if (r)
+        scrape_failed(s, "rib_manager", r);
 }
 
-void metrics_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n)
+static void collect_vrs(struct scrape *s)
 {
-    if (!n)
-        return;
-    metric_family(m, METRIC_COUNTER, "nexthop_sent_packets", "packets",
-                  "Packets sent to the next hop.");
-    each_nexthop(m, row, n, false);
-    metric_family(m, METRIC_COUNTER, "nexthop_sent_bytes", "bytes",
-                  "Bytes of frames sent to the next hop.");
-    each_nexthop(m, row, n, true);
+    s->kept[FEATURE_vr] = calloc(1, sizeof(struct kept_vrs));
+    bug_on(!s->kept[FEATURE_vr]);
+    ask_next_vr(s);
 }
+
+static void free_vrs(void *kept)
+{
+    struct kept_vrs *k = kept;
+
+    vec_free(&k->row);
+    free(k);
+}
+
+static const struct feature_state vr_states[] = {{"vr", .write = show_vr}, {0}};
+static const struct feature_metrics vr_metrics = {collect_vrs, write_vr_metrics, free_vrs};
+
+extern const struct feature_config vr_config;
+const struct feature vr_feature = {"vr", .config = &vr_config, .state = vr_states,
+                                   .metrics = &vr_metrics};

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // web.c - the page that shows the router live, for a browser on this host
 //
-//     /                     the page and its files, to whoever asks: nothing of the router is in
-//     them /restconf/data/kamuee:state/…   GET, with the key /restconf/streams/events          GET,
-//     with the key /restconf/operations/kamuee:…     POST, with the key, of those that change
-//     nothing (may_call) all else              refused
+//     /                                the page and its files, to whoever asks: they hold nothing
+//                                      of the router
+//     /restconf/data/kamuee:state/…    GET, with the key
+//     /restconf/streams/events         GET, with the key
+//     /restconf/operations/kamuee:…    POST, with the key, of those that change nothing (may_call)
+//     all else                         refused
 //
 // Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX
 // socket are told (`kamuee web`). It comes in a header of our own, which a page of another origin
 // cannot send without being asked about first (CORS), and never in a cookie: so no other page can
 // use it. Host is checked before (listen.c). The key is new at each start.
-#include "feature/web.h"
-
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +21,52 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "config/feature_config.h"
 #include "core/thread.h"
+#include "feature/listener.h"
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/refuse.h"
-#include "restconf/restconf.h"
+#include "mgmt/feature.h"
 #include "restconf/operation.h"
+#include "restconf/restconf.h"
+
+static void read_listener(struct model *m, const struct lyd_node *entry)
+{
+    listener_read(m->part[FEATURE_web], entry, LISTEN_WEB);
+}
+
+static void read_listeners(struct model *m, const struct lyd_node *tree,
+                           const struct model *known, struct errors *e)
+{
+    model_read_list(m, tree, "web", "listen", read_listener);
+}
+
+static void free_listeners(struct model *m)
+{
+    vec_free(&((struct model_listeners *)m->part[FEATURE_web])->listener);
+}
+
+static void plan_remove(struct change *c)
+{
+    listener_plan_remove(c, FEATURE_web);
+}
+
+static void plan_add(struct change *c)
+{
+    listener_plan_add(c, FEATURE_web);
+}
+
+static const struct feature_config web_config = {
+    .part_size = sizeof(struct model_listeners),
+    .read = read_listeners,
+    .free = free_listeners,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_LISTENERS, plan_remove},
+                                             {PHASE_ADD_LISTENERS, plan_add},
+                                             {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
 
 #define KEY_BYTES 16
 
@@ -52,7 +91,7 @@ static char key[2 * KEY_BYTES + 1];
 
 // --- start --------------------------------------------------------------------------------------
 
-static const char *folder(void)
+static const char *web_folder(void)
 {
     const char *dir = getenv("KAMUEE_WEB_DIR");
 
@@ -62,7 +101,8 @@ static const char *folder(void)
                                                              : KAMUEE_SOURCE_WEB_DIR;
 }
 
-static int read_file(const char *dir, const char *name, struct text *t, char *err, size_t err_size)
+static int read_page_file(const char *dir, const char *name, struct text *t, char *err,
+                          size_t err_size)
 {
     char path[512];
 
@@ -76,13 +116,13 @@ static int read_file(const char *dir, const char *name, struct text *t, char *er
     return e;
 }
 
-int web_start(char *err, size_t err_size)
+static int open_web(char *err, size_t err_size)
 {
     uint8_t random[KEY_BYTES];
 
     thread_must_be(ROLE_CONTROL);
     for (size_t i = 0; i < N_FILES; i++) {
-        int r = read_file(folder(), files[i].name, &files[i].content, err, err_size);
+        int r = read_page_file(web_folder(), files[i].name, &files[i].content, err, err_size);
         if (r)
             return r;
     }
@@ -94,17 +134,12 @@ int web_start(char *err, size_t err_size)
     return 0;
 }
 
-void web_stop(void)
+static void close_web(void)
 {
     thread_must_be(ROLE_CONTROL);
     for (size_t i = 0; i < N_FILES; i++)
         text_free(&files[i].content);
     key[0] = 0;
-}
-
-const char *web_key(void)
-{
-    return key[0] ? key : NULL;
 }
 
 // --- requests -----------------------------------------------------------------------------------
@@ -128,7 +163,7 @@ static bool is_read(const struct http *h)
 }
 
 // What a browser that follows the standards will not let other pages do with ours.
-static void guard(struct http *h)
+static void set_guards(struct http *h)
 {
     http_set_header(h, "Content-Security-Policy", POLICY);
     http_set_header(h, "X-Content-Type-Options", "nosniff");
@@ -179,11 +214,11 @@ static bool may_be_asked(const struct http *h)
     return !strcmp(http_method(h), "POST") && may_call(path);
 }
 
-void web_answer(struct http *h)
+static void answer_web(struct http *h)
 {
     if (listen_refused(h))
         return;
-    guard(h);
+    set_guards(h);
     if (page_answer(h))
         return;
     if (!may_be_asked(h)) {
@@ -210,7 +245,7 @@ static void write_url(void *ctx, const struct listen *l)
     jwrite_string(ctx, NULL, url);
 }
 
-void operation_web_address(struct http *h, const struct lyd_node *op)
+static void run_web_address(struct http *h, const struct lyd_node *op)
 {
     struct text t = {0};
     struct jwrite j;
@@ -221,3 +256,15 @@ void operation_web_address(struct http *h, const struct lyd_node *op)
     jwrite_end(&j, ']');
     output_send(h, &j);
 }
+
+static void start_web(struct event_base *loop)
+{
+    listen_serve(LISTEN_WEB, &(struct listen_server){
+                                 .start = open_web, .stop = close_web, .answer = answer_web});
+}
+
+static const struct feature_operation web_operations[] = {{"web-address", .run = run_web_address},
+                                                          {0}};
+
+const struct feature web_feature = {"web", .config = &web_config, .operations = web_operations,
+                                    .start = start_web};

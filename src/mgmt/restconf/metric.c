@@ -112,3 +112,11 @@ void metric_end(struct metrics *m)
     if (m->openmetrics)
         text_printf(&m->text, "# EOF\n");
 }
+
+uint64_t metric_field(const void *base, size_t at)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)base + at, sizeof value);
+    return value;
+}

@@ -6,10 +6,11 @@
 //
 // A family's samples follow it directly. Names get "kamuee_" in front, and what the type wants
 // behind; labels come in pairs of name and value, any bytes. Control role; no state but the struct.
-#ifndef METRICS_METRIC_H
-#define METRICS_METRIC_H
+#ifndef RESTCONF_METRIC_H
+#define RESTCONF_METRIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/text.h"
@@ -32,5 +33,6 @@ void metric_real(struct metrics *m, double value, ...) __attribute__((sentinel))
 void metric_part(struct metrics *m, const char *suffix, double value, ...)
     __attribute__((sentinel));
 void metric_end(struct metrics *m);
+uint64_t metric_field(const void *base, size_t at); // the uint64_t of a struct, by its offsetof
 
 #endif

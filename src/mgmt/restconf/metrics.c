@@ -1,44 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metrics.c - GET /metrics: what a Prometheus collects
 //
-// Most of it control knows, or reads from counters. What rib_manager knows is asked for first: one
-// question for each virtual router, the next when the answer has come; then acl_manager, but not
-// while it builds, which takes up to minutes; then everything is written at once, so that one
-// scrape shows one moment. The client may have left meanwhile, and the server may have stopped: the
-// scrape lives until then.
-//
 // Which format is the client's choice (RFC 9110, 12.5.1): OpenMetrics where its Accept header
 // prefers it to text/plain.
 #include "restconf/metrics.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "acl_manager/acl_manager.h"
 #include "base/log.h"
-#include "base/vec.h"
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/refuse.h"
-#include "restconf/metric.h"
-#include "table/limits.h"
-#include "table/nexthop_count.h"
-#include "table/vr.h"
 
 #define OPENMETRICS "application/openmetrics-text"
 #define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
-struct scrape {
-    struct http *http;
-    bool openmetrics;
-    unsigned vr; // to be asked about next
-    VEC(struct metrics_vr) row;
-    VEC(struct nexthop_row) nexthop; // that were sent anything, while that is counted
-    VEC(struct counted_row) counted; // prefixes
-};
 
 // --- which format -------------------------------------------------------------------------------
 
@@ -86,132 +64,51 @@ bool metrics_prefers_openmetrics(const char *accept)
 
 static void scrape_free(struct scrape *s)
 {
-    vec_free(&s->row);
-    vec_free(&s->nexthop);
-    vec_free(&s->counted);
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (s->kept[f])
+            features[f]->metrics->free(s->kept[f]);
     free(s);
 }
 
-static void answer(struct scrape *s, const struct acl_answer *acl)
+static void write_scrape(struct scrape *s)
 {
     struct metrics m = {.openmetrics = s->openmetrics};
 
-    metrics_system(&m);
-    metrics_port(&m);
-    metrics_lag(&m);
-    metrics_interface(&m);
-    metrics_thread(&m);
-    metrics_packet(&m);
-    metrics_latency(&m);
-    metrics_acl(&m, acl);
-    metrics_mirror(&m);
-    metrics_alarm(&m);
-    metrics_rib(&m, s->row.item, (unsigned)s->row.n);
-    metrics_nexthop(&m, s->nexthop.item, (unsigned)s->nexthop.n);
-    metrics_counted(&m, s->counted.item, (unsigned)s->counted.n);
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->metrics)
+            features[f]->metrics->write(&m, s->kept[f]);
     metric_end(&m);
     http_set_header(s->http, "Vary", "Accept");
     http_reply(s->http, 200, s->openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE, &m.text);
     scrape_free(s);
 }
 
-static void ask(struct scrape *s);
-
-// Nobody waits for the answer any more.
-static bool given_up(struct scrape *s)
+// From feature s->at on.
+static void scrape_collect(struct scrape *s)
 {
-    if (!http_gone(s->http))
-        return false;
-    http_reply(s->http, 200, NULL, NULL);
-    scrape_free(s);
-    return true;
+    while (s->at < FEATURE_N && !(features[s->at]->metrics && features[s->at]->metrics->collect))
+        s->at++;
+    if (s->at < FEATURE_N)
+        features[s->at]->metrics->collect(s);
+    else
+        write_scrape(s);
 }
 
-static void put_off(struct scrape *s, const char *manager, int error)
+void scrape_collected(struct scrape *s)
+{
+    s->at++;
+    if (!http_gone(s->http)) {
+        scrape_collect(s);
+        return;
+    }
+    http_reply(s->http, 200, NULL, NULL); // nobody waits for it any more
+    scrape_free(s);
+}
+
+void scrape_failed(struct scrape *s, const char *manager, int error)
 {
     http_refuse_busy(s->http, manager, error);
     scrape_free(s);
-}
-
-static void acl_is_known(void *ctx, const struct acl_answer *a)
-{
-    struct scrape *s = ctx;
-
-    if (!given_up(s))
-        answer(s, a);
-}
-
-static void ask_acl(struct scrape *s)
-{
-    int r = 0;
-
-    if (acl_manager_is_building())
-        answer(s, NULL);
-    else
-        r = acl_ask_counters(acl_is_known, s);
-    if (r)
-        put_off(s, "acl_manager", r);
-}
-
-static void counted_answered(void *ctx, const struct counted_row *row, unsigned n)
-{
-    struct scrape *s = ctx;
-
-    if (given_up(s))
-        return;
-    for (unsigned i = 0; i < n; i++)
-        *vec_push(&s->counted) = row[i];
-    ask_acl(s);
-}
-
-static void ask_counted(struct scrape *s)
-{
-    int r = rib_manager_counted(counted_answered, s);
-
-    if (r)
-        put_off(s, "rib_manager", r);
-}
-
-static void nexthops_answered(void *ctx, const struct nexthop_row *row, unsigned n,
-                              const struct nexthop_leg *leg)
-{
-    struct scrape *s = ctx;
-
-    if (given_up(s))
-        return;
-    for (unsigned i = 0; i < n; i++)
-        if (row[i].sent_packets)
-            *vec_push(&s->nexthop) = row[i];
-    ask_counted(s);
-}
-
-static void answered(void *ctx, const struct rib_stats *r)
-{
-    struct scrape *s = ctx;
-    const struct vr *v = vr_get((uint16_t)s->vr++);
-
-    if (given_up(s))
-        return;
-    if (v->used && r) { // it may have been deleted meanwhile
-        struct metrics_vr *row = vec_push(&s->row);
-        *row = (struct metrics_vr){.stats = *r};
-        memcpy(row->name, v->name, sizeof row->name);
-    }
-    ask(s);
-}
-
-static void ask(struct scrape *s)
-{
-    while (s->vr < VR_MAX && !vr_get((uint16_t)s->vr)->used)
-        s->vr++;
-    if (s->vr == VR_MAX && !nexthop_count_is_on()) {
-        ask_counted(s);
-        return;
-    }
-    int r = s->vr == VR_MAX ? rib_manager_nexthops(nexthops_answered, s)
-                            : rib_manager_stats((uint16_t)s->vr, answered, s);
-    if (r)
-        put_off(s, "rib_manager", r);
 }
 
 void metrics_get(struct http *h)
@@ -221,7 +118,7 @@ void metrics_get(struct http *h)
     bug_on(!s);
     s->http = h;
     s->openmetrics = metrics_prefers_openmetrics(http_header(h, "Accept"));
-    ask(s);
+    scrape_collect(s);
 }
 
 void metrics_answer(struct http *h)

@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics.h - GET /metrics: what a Prometheus collects; control role
-#ifndef METRICS_METRICS_H
-#define METRICS_METRICS_H
+// metrics.h - GET /metrics: what a Prometheus collects, and which feature writes which families
+//
+// All features collect first what they have to ask another thread for, one after the other; then
+// all write at once, so that a scrape shows one moment. Control role.
+#ifndef RESTCONF_METRICS_H
+#define RESTCONF_METRICS_H
 
 #include <stdbool.h>
 
-#include "acl_manager/acl_ask.h"
-#include "rib/rib_manager.h"
+#include "mgmt/feature.h"
+#include "restconf/metric.h"
 
 struct http;
-struct metrics;
+
+// Lives until the last answer has come, though the client may have left, and the server may have
+// stopped, meanwhile.
+struct scrape {
+    struct http *http;
+    bool openmetrics;
+    unsigned at;           // enum feature_id: who collects
+    void *kept[FEATURE_N]; // what each has collected; NULL: nothing
+};
+
+struct feature_metrics {
+    // Fills s->kept[FEATURE_word], then calls one of the two below, perhaps later. NULL: nothing
+    // has to be asked for.
+    void (*collect)(struct scrape *s);
+    void (*write)(struct metrics *m, const void *kept);
+    void (*free)(void *kept); // with collect; not of NULL
+};
+void scrape_collected(struct scrape *s); // the last thing to do with it
+void scrape_failed(struct scrape *s, const char *manager, int error);
 
 // Answers a GET or HEAD of /metrics, perhaps later.
 void metrics_get(struct http *h);
 void metrics_answer(struct http *h); // any request of a listener for metrics (listen.h)
 bool metrics_prefers_openmetrics(const char *accept); // an Accept header, NULL = none
-
-// --- who writes which families ---
-struct metrics_vr { // what rib_manager said of one virtual router
-    char name[16];
-    struct rib_stats stats;
-};
-void metrics_system(struct metrics *m);
-void metrics_port(struct metrics *m);
-void metrics_lag(struct metrics *m);
-void metrics_interface(struct metrics *m);
-void metrics_thread(struct metrics *m);
-void metrics_packet(struct metrics *m); // drops, punt classes, ICMP, the ledger
-void metrics_alarm(struct metrics *m);
-void metrics_acl(struct metrics *m,
-                 const struct acl_answer *a); // of acl_ask_counters; NULL: not known now
-void metrics_mirror(struct metrics *m);
-void metrics_latency(struct metrics *m);
-void metrics_nexthop(struct metrics *m, const struct nexthop_row *row,
-                     unsigned n); // none: next hops are not counted
-void metrics_counted(struct metrics *m, const struct counted_row *row,
-                     unsigned n); // none: no prefix is counted
-void metrics_rib(struct metrics *m, const struct metrics_vr *vr, unsigned n);
 
 #endif

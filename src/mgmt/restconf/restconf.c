@@ -22,11 +22,15 @@
 #include "event/event.h"
 #include "http/http_listen.h"
 #include "http/refuse.h"
-#include "restconf/metrics.h"
-#include "restconf/restconf_priv.h"
+#include "mgmt/feature.h"
 #include "restconf/fields.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
+#include "restconf/restconf_priv.h"
+#include "restconf/state.h"
+#include "restconf/view.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -45,13 +49,15 @@ static bool is_edit(const char *method)
 
 static bool known_parameter(void *ctx, const char *name, const char *value)
 {
-    static const char *const known[] = {"content", "depth",    "with-defaults", "prefix", "match",
-                                        "protocol", "type", "fields", "limit", "offset"};
+    static const char *const known[] = {"content", "depth", "with-defaults",
+                                        "fields",  "limit", "offset"};
     const char **unknown = ctx;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(name, known[i]))
             return true;
+    if (state_knows_parameter(name))
+        return true;
     *unknown = name;
     return false;
 }
@@ -62,7 +68,7 @@ static bool has_rows(const struct path *p)
     const struct segment *g = p->n ? path_last(p) : NULL;
 
     return g && g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) &&
-           (!g->n_keys || !strcmp(g->schema->name, "routes"));
+           (!g->n_keys || state_is_streamed(g->schema->name));
 }
 
 // What of the answer is wanted; false: an answer has been given.
@@ -281,6 +287,15 @@ static void resource(struct http *h)
             "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
 }
 
+// A resource of another model than kamuee.yang, of the feature that has it; false: there is none.
+static bool view_get(struct http *h, const char *path)
+{
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->view && features[f]->view->get(h, path))
+            return true;
+    return false;
+}
+
 // --- turns --------------------------------------------------------------------------------------
 
 static void has_turn(void *h)
@@ -337,15 +352,23 @@ void restconf_answer(struct http *h)
     else if (!sends_json(h))
         http_refuse(h, 415, "invalid-value", "the body is '%s', expected " HTTP_JSON,
                     http_header(h, "Content-Type"));
-    else if ((rest = below(path, "/restconf/data")) && standard_get(h, rest))
+    else if ((rest = below(path, "/restconf/data")) && view_get(h, rest))
         return;
     else
         in_turn(h);
 }
 
+void restconf_unbound(const char *what, const char *name)
+{
+    log_error("restconf: %s of the schema and of the features differ: name=%s", what, name);
+    bug_on(true);
+}
+
 int restconf_start(const char *socket_path, char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
+    state_bind();
+    operation_bind();
     return http_start(socket_path, restconf_answer, err, err_size);
 }
 

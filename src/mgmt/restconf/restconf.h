@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf.h - the router's management interface: RFC 8040; control role
-#ifndef MGMT_RESTCONF_H
-#define MGMT_RESTCONF_H
+#ifndef RESTCONF_RESTCONF_H
+#define RESTCONF_RESTCONF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,6 @@
 // 13): each commit makes a new tag, and so does each start, for a client cannot
 // know what happened meanwhile.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

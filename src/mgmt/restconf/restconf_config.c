@@ -3,7 +3,6 @@
 //
 // A large one is written in slices (config_write.c), between which the loop serves others; it is
 // read from the snapshot that was in force when the request came.
-#include <errno.h>
 #include <event2/event.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
@@ -14,12 +13,10 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "http/refuse.h"
-#include "restconf/restconf_priv.h"
 #include "restconf/config_write.h"
 #include "restconf/fields.h"
 #include "restconf/path.h"
-#include "yang/config_tree.h"
-#include "yang/yang.h"
+#include "restconf/restconf_priv.h"
 
 #define SLICE_NS (10 * NS_PER_MS)
 

@@ -6,7 +6,6 @@
 // from the root remains, whatever the depth of the resource; that tree is
 // merged (PATCH, POST) or takes the place of what was there (PUT), and the
 // copy is committed like any other candidate (config.c).
-#include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,9 @@
 #include "config/config.h"
 #include "core/aside.h"
 #include "http/refuse.h"
-#include "restconf/restconf_priv.h"
 #include "restconf/operation.h"
 #include "restconf/path.h"
+#include "restconf/restconf_priv.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"

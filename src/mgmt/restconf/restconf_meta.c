@@ -4,13 +4,13 @@
 // The root resource (3.3), where it lies (3.1), the YANG library (10; RFC 8525)
 // and the capabilities (9.1). All fixed for the life of the process.
 #include <libyang/libyang.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "http/refuse.h"
-#include "restconf/restconf_priv.h"
+#include "mgmt/feature.h"
 #include "restconf/reply.h"
+#include "restconf/restconf_priv.h"
+#include "restconf/view.h"
 #include "yang/config_json.h"
 #include "yang/yang.h"
 
@@ -77,16 +77,19 @@ static void add_locations(json_t *modules)
     }
 }
 
-// libyang knows what it has loaded; the models of standard.c are told beside that.
+// libyang knows what it has loaded; the models of views are told beside that.
 static json_t *library(void)
 {
     json_t *j = yang_library("yang-library");
     json_t *set = json_array_get(
         json_object_get(json_object_get(j, "ietf-yang-library:yang-library"), "module-set"), 0);
-    json_t *more = standard_modules();
 
-    json_array_extend(json_object_get(set, "module"), more);
-    json_decref(more);
+    for (unsigned f = 0; f < FEATURE_N; f++) {
+        json_t *more = features[f]->view ? features[f]->view->modules() : NULL;
+
+        json_array_extend(json_object_get(set, "module"), more);
+        json_decref(more);
+    }
     add_locations(json_object_get(set, "module"));
     add_locations(json_object_get(set, "import-only-module"));
     return j;

@@ -1,105 +1,125 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation.c - POST /restconf/operations/kamuee:NAME
+// restconf_operation.c - POST /restconf/operations/kamuee:NAME
 //
-// The input is checked against the schema by libyang, so that a handler finds
-// what it needs.
-#include "restconf/operation.h"
-
+// The input is checked against the schema by libyang, so that a feature finds what it needs.
 #include <errno.h>
 #include <libyang/libyang.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/jwrite.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "config/complete.h"
-#include "config/config.h"
+#include "config/commit_wait.h"
 #include "core/aside.h"
 #include "http/refuse.h"
-#include "restconf/restconf_priv.h"
+#include "mgmt/feature.h"
+#include "restconf/operation.h"
 #include "restconf/reply.h"
-#include "table/vr.h"
+#include "restconf/restconf_priv.h"
+#include "yang/config_tree.h"
 #include "yang/yang.h"
-
-// --- lookup and shutdown ------------------------------------------------------------------------
-
-static void lookup(struct http *h, const struct lyd_node *op)
-{
-    const struct vr *v = vr_find(operation_input(op, "vr"));
-    VEC(const char *) a = {0};
-
-    if (!v) {
-        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
-        return;
-    }
-    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
-        if (!strcmp(n->schema->name, "address"))
-            *vec_push(&a) = lyd_get_value(n);
-    lookup_addresses(h, v->id, a.item, (unsigned)a.n);
-    vec_free(&a);
-}
-
-static void stop_now(void)
-{
-    kill(getpid(), SIGTERM); // the same way as systemd's
-}
-
-static void shut_down(struct http *h, const struct lyd_node *op)
-{
-    log_notice("main: shutdown: by=%s", LOG_VALUE(http_peer(h)));
-    http_reply(h, 204, NULL, NULL);
-    http_after(100, stop_now);
-}
-
-// --- dispatch -----------------------------------------------------------------------------------
 
 #define BODY_SHORT (64u << 10) // bytes of input that are read at once
 
-static const struct {
-    const char *name;
-    void (*run)(struct http *h, const struct lyd_node *op);
-    enum {
-        AT_ONCE,
-        READS,
-        CHANGES
-    } when; // has no turn, or one in the lane of those that read or change the configuration
-} operations[] = {
-    {"configure", operation_configure, CHANGES},
-    {"complete", operation_complete, AT_ONCE},
-    {"edit", operation_edit, CHANGES},
-    {"confirm", operation_confirm, CHANGES},
-    {"session-open", operation_session_open, CHANGES},
-    {"session-close", operation_session_close, CHANGES},
-    {"configuration", operation_configuration, READS},
-    {"compare", operation_compare, READS},
-    {"save-configuration", operation_save_configuration, CHANGES},
-    {"port-attach", operation_port_attach, CHANGES},
-    {"port-detach", operation_port_detach, CHANGES},
-    {"port-start", operation_port_start, CHANGES},
-    {"port-stop", operation_port_stop, CHANGES},
-    {"lookup", lookup, AT_ONCE},
-    {"explain", operation_explain, AT_ONCE},
-    {"trace", operation_trace, AT_ONCE},
-    {"audit", operation_audit, AT_ONCE},
-    {"route-changes", operation_route_changes, AT_ONCE},
-    {"route-at", operation_route_at, AT_ONCE},
-    {"test-tap", operation_test_tap, AT_ONCE},
-    {"capture", operation_capture, AT_ONCE},
-    {"web-address", operation_web_address, AT_ONCE},
-    {"acl-rules", operation_acl_rules, AT_ONCE},
-    {"acl-lint", operation_acl_lint, AT_ONCE},
-    {"clear-counters", operation_clear_counters, AT_ONCE},
-    {"clear-acl", operation_clear_acl, AT_ONCE},
-    {"clear-neighbor", operation_clear_neighbor, AT_ONCE},
-    {"silence-alarm", operation_silence_alarm, AT_ONCE},
-    {"reload", operation_reload, CHANGES},
-    {"address-set-contains", operation_address_set_contains, AT_ONCE},
-    {"address-set-change", operation_address_set_change, CHANGES},
-    {"shutdown", shut_down, AT_ONCE},
-};
+// --- what an operation was given, and how it answers --------------------------------------------
+
+const char *operation_input(const struct lyd_node *op, const char *leaf)
+{
+    const char *v = config_value(lyd_child(op), leaf);
+
+    return v ? v : "";
+}
+
+bool operation_input_is_true(const struct lyd_node *op, const char *leaf)
+{
+    return !strcmp(operation_input(op, leaf), "true");
+}
+
+void output_begin(struct jwrite *j, struct text *t)
+{
+    *j = (struct jwrite){.t = t};
+    jwrite_begin(j, NULL, '{');
+    jwrite_begin(j, "kamuee:output", '{');
+}
+
+void output_end(struct jwrite *j)
+{
+    jwrite_end(j, '}');
+    jwrite_end(j, '}');
+    text_printf(j->t, "\n");
+}
+
+void output_send(struct http *h, struct jwrite *j)
+{
+    output_end(j);
+    http_reply(h, 200, HTTP_JSON, j->t);
+}
+
+static void repeat_request(void *ctx)
+{
+    struct http *h = ctx;
+
+    if (http_gone(h))
+        http_reply(h, 200, NULL, NULL);
+    else
+        http_again(h);
+}
+
+void operation_again(struct http *h)
+{
+    commit_wait(repeat_request, h);
+}
+
+void operation_refuse(struct http *h, int r, struct errors *e)
+{
+    if (r == -EINPROGRESS)
+        operation_again(h);
+    else if (r == -EINVAL || r == -ENOENT)
+        http_refuse_all(h, r == -EINVAL ? 400 : 404, "invalid-value", e);
+    else
+        http_refuse_all(h, 409, r == -EBUSY || r == -EAGAIN ? "in-use" : "resource-denied", e);
+}
+
+// --- who runs what ------------------------------------------------------------------------------
+
+static VEC(const struct feature_operation *) operations; // the RPCs, in the schema's order
+
+static const struct feature_operation *runner_of(const char *rpc)
+{
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        for (const struct feature_operation *o = features[f]->operations; o && o->rpc; o++)
+            if (!strcmp(o->rpc, rpc))
+                return o;
+    restconf_unbound("operations", rpc);
+}
+
+static const struct feature_operation *operation_find(const char *rpc) // or NULL
+{
+    vec_foreach (&operations, o)
+        if (!strcmp((*o)->rpc, rpc))
+            return *o;
+    return NULL;
+}
+
+// "kamuee:NAME"
+static const struct feature_operation *operation_of_path(const char *path)
+{
+    return strncmp(path, "kamuee:", 7) ? NULL : operation_find(path + 7);
+}
+
+void operation_bind(void)
+{
+    vec_free(&operations);
+    for (const struct lysc_node *n = NULL; (n = yang_next_rpc(n));)
+        *vec_push(&operations) = runner_of(n->name);
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        for (const struct feature_operation *o = features[f]->operations; o && o->rpc; o++)
+            if (operation_find(o->rpc) != o)
+                restconf_unbound("operations", o->rpc);
+}
+
+// --- dispatch -----------------------------------------------------------------------------------
 
 // {"kamuee:input": {…}} or nothing, as the tree libyang makes of {"kamuee:NAME": {…}}.
 struct input {
@@ -162,21 +182,19 @@ static enum access access_of(const char *name)
 
 enum access operation_needs(const char *name)
 {
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (!strncmp(name, "kamuee:", 7) && !strcmp(name + 7, operations[i].name))
-            return access_of(operations[i].name);
-    return ACCESS_READ;
+    const struct feature_operation *o = operation_of_path(name);
+
+    return o ? access_of(o->rpc) : ACCESS_READ;
 }
 
 bool operation_turn(const char *name, size_t body_bytes, enum aside_lane *lane)
 {
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (strncmp(name, "kamuee:", 7) || strcmp(name + 7, operations[i].name))
-            continue;
-        *lane = operations[i].when == CHANGES ? ASIDE_CHANGE : ASIDE_READ;
-        return operations[i].when != AT_ONCE || body_bytes > BODY_SHORT;
-    }
-    return false;
+    const struct feature_operation *o = operation_of_path(name);
+
+    if (!o)
+        return false;
+    *lane = o->turn == OPERATION_CHANGES ? ASIDE_CHANGE : ASIDE_READ;
+    return o->turn != OPERATION_AT_ONCE || body_bytes > BODY_SHORT;
 }
 
 static const char *nearest_operation(const char *name)
@@ -184,37 +202,41 @@ static const char *nearest_operation(const char *name)
     const char *best = NULL;
     unsigned best_distance = 4;
 
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        unsigned d = yang_distance(name, operations[i].name);
+    vec_foreach (&operations, o) {
+        unsigned d = yang_distance(name, (*o)->rpc);
 
         if (d < best_distance) {
-            best = operations[i].name;
+            best = (*o)->rpc;
             best_distance = d;
         }
     }
     return best;
 }
 
+static void run_operation(struct http *h, const struct feature_operation *o)
+{
+    struct input input = {.name = o->rpc};
+
+    input.body = http_body(h, &input.n);
+    aside(parse_input, &input);
+    if (http_gone(h))
+        http_reply(h, 503, NULL, NULL);
+    else if (input.tree)
+        o->run(h, input.tree);
+    else
+        http_refuse(h, 400, input.tag, "%s", text_str(&input.why));
+    text_free(&input.why);
+    lyd_free_all(input.tree);
+}
+
 void operation_post(struct http *h, const char *path)
 {
     const char *name = strncmp(path, "kamuee:", 7) ? path : path + 7, *near;
+    const struct feature_operation *o = operation_of_path(path);
 
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (name == path || strcmp(name, operations[i].name))
-            continue;
-        if (!http_may(h, access_of(name)))
-            return;
-        struct input input = {.name = name};
-        input.body = http_body(h, &input.n);
-        aside(parse_input, &input);
-        if (http_gone(h))
-            http_reply(h, 503, NULL, NULL);
-        else if (input.tree)
-            operations[i].run(h, input.tree);
-        else
-            http_refuse(h, 400, input.tag, "%s", text_str(&input.why));
-        text_free(&input.why);
-        lyd_free_all(input.tree);
+    if (o) {
+        if (http_may(h, access_of(o->rpc)))
+            run_operation(h, o);
         return;
     }
     near = nearest_operation(name);
@@ -227,8 +249,8 @@ void operations_list(struct http *h)
     json_t *all = json_object();
     char key[80];
 
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        snprintf(key, sizeof key, "kamuee:%s", operations[i].name);
+    vec_foreach (&operations, o) {
+        snprintf(key, sizeof key, "kamuee:%s", (*o)->rpc);
         json_object_set_new(all, key, json_pack("[n]"));
     }
     restconf_json(h, 200, json_pack("{s:o}", "ietf-restconf:operations", all));

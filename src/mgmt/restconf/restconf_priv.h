@@ -5,16 +5,13 @@
 //     restconf_condition.c  ETag and the like
 //     restconf_config.c     reading the configuration
 //     restconf_edit.c       editing it
-//     restconf_state.c      reading state; show/ writes it
+//     restconf_state.c      reading state; features write it
 //     restconf_meta.c       what the protocol wants to be told about itself
-//     restconf_operation.c  POST /restconf/operations/kamuee:NAME; operation/ runs it
-//     standard.c            state in the models of the IETF
+//     restconf_operation.c  POST /restconf/operations/kamuee:NAME; features run it
 //
 // Edits, and operations on the configuration, have a turn (core/aside.h): restconf.c sees to that.
-//
-// Paths and parts of answers are restconf/'s, the event stream event/event.c's.
-#ifndef MGMT_RESTCONF_PRIV_H
-#define MGMT_RESTCONF_PRIV_H
+#ifndef RESTCONF_RESTCONF_PRIV_H
+#define RESTCONF_RESTCONF_PRIV_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -29,6 +26,9 @@
 bool condition_read(struct http *h);
 bool condition_edit(struct http *h, bool exists);
 void condition_tell(struct http *h); // ETag and Last-Modified of what is now
+
+// A feature and the schema do not fit: `name` of one is not in the other, or twice there.
+_Noreturn void restconf_unbound(const char *what, const char *name);
 
 // --- resources ---
 struct content {
@@ -50,8 +50,6 @@ void operation_post(struct http *h, const char *name);
 bool operation_turn(const char *name, size_t body_bytes,
                     enum aside_lane *lane); // whether it has a turn, and in which lane
 void operations_list(struct http *h);
-bool standard_get(struct http *h, const char *path); // feature/ietf.c
-json_t *standard_modules(void);
 enum access
 operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
 

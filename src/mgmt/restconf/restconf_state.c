@@ -1,60 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_state.c - reading state: which show_*.c write it, and when they are done
+// restconf_state.c - reading state: which feature writes it, and when it is done
 //
-// Children of `state` are written one after the other into one text; a writer
-// that has to ask rib_manager goes on later, and the next follows. A path that
-// leads further down is served by writing the child (or its one entry) and
-// then cutting the part out. The client may have left, and the server may have
-// stopped, before the last writer is done: the answer lives until then.
-#include <errno.h>
+// Children of `state` are written one after the other, in the schema's order, into one text; a
+// writer that has to ask another thread goes on later, and the next follows. A path that leads
+// further down is served by writing the child (or its one entry) and then cutting the part out.
+// The client may have left, and the server may have stopped, before the last writer is done: the
+// answer lives until then.
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/vec.h"
 #include "http/refuse.h"
-#include "restconf/restconf_priv.h"
+#include "mgmt/feature.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
+#include "restconf/restconf_priv.h"
 #include "restconf/state.h"
 #include "yang/yang.h"
 
-static const struct {
-    const char *name;
-    int (*show)(struct show *s);
-} nodes[] = {
-    {"system", show_system},
-    {"port", show_port},
-    {"port-history", show_port_history},
-    {"lag", show_lag},
-    {"interface", show_interface},
-    {"thread", show_thread},
-    {"drop", show_drop},
-    {"punt", show_punt},
-    {"icmp", show_icmp},
-    {"ledger", show_ledger},
-    {"vr", show_vr},
-    {"neighbor", show_neighbor},
-    {"multicast", show_multicast},
-    {"capture", show_capture},
-    {"nexthop", show_nexthop},
-    {"counted-prefix", show_counted},
-    {"mirror", show_mirror},
-    {"mirror-session", show_mirror_session},
-    {"acl", show_acl},
-    {"acl-redirect", show_acl_redirect},
-    {"address-set", show_address_set},
-    {"journal", show_journal},
-    {"audit", show_audit},
-    {"snmp", show_snmp},
-    {"sflow", show_sflow},
-    {"ipfix", show_ipfix},
-    {"alarm", show_alarm},
-    {"alarm-history", show_alarm_history},
-    {"configuration", show_configuration},
-    {"latency", show_latency},
-};
-#define N_NODES (sizeof nodes / sizeof *nodes)
+// --- who writes what ----------------------------------------------------------------------------
+
+static VEC(const struct feature_state *) nodes; // children of `state`, in the schema's order
+
+static const struct feature_state *writer_of(const char *node)
+{
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        for (const struct feature_state *s = features[f]->state; s && s->node; s++)
+            if (!strcmp(s->node, node))
+                return s;
+    restconf_unbound("state", node);
+}
+
+static unsigned index_of(const char *node) // nodes.n: it is none
+{
+    unsigned i = 0;
+
+    while (i < nodes.n && strcmp(nodes.item[i]->node, node))
+        i++;
+    return i;
+}
+
+void state_bind(void)
+{
+    const struct lysc_node *state = yang_child(NULL, "state", false);
+
+    vec_free(&nodes);
+    for (const struct lysc_node *n = NULL; (n = yang_next(n, state));)
+        *vec_push(&nodes) = writer_of(n->name);
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        for (const struct feature_state *s = features[f]->state; s && s->node; s++)
+            if (index_of(s->node) == nodes.n || nodes.item[index_of(s->node)] != s)
+                restconf_unbound("state", s->node);
+}
+
+bool state_is_streamed(const char *node)
+{
+    unsigned i = index_of(node);
+
+    return i < nodes.n && nodes.item[i]->stream;
+}
+
+bool state_knows_parameter(const char *name)
+{
+    vec_foreach (&nodes, s)
+        for (const char *const *p = (*s)->parameters; p && *p; p++)
+            if (!strcmp(*p, name))
+                return true;
+    return false;
+}
 
 struct answer {
     struct show show;
@@ -188,12 +203,16 @@ static void send_answer(struct answer *a, int result)
 
 // --- writing ------------------------------------------------------------------------------------
 
-static void run(struct answer *a)
+static void run_writers(struct answer *a)
 {
     for (; a->node <= a->last; a->node++) {
+        const struct feature_state *s = nodes.item[a->node];
+
+        if (s->stream)
+            continue;
         if (a->whole)
-            a->show.name = nodes[a->node].name;
-        if (nodes[a->node].show(&a->show) == SHOW_LATER)
+            a->show.name = s->node;
+        if (s->write(&a->show) == SHOW_LATER)
             return;
     }
     if (a->whole)
@@ -213,7 +232,7 @@ static void writer_done(struct show *s, int result)
         return;
     }
     a->node++;
-    run(a);
+    run_writers(a);
 }
 
 static struct answer *answer_new(struct http *h)
@@ -231,9 +250,9 @@ static struct answer *answer_new(struct http *h)
 static void show_whole(struct answer *a)
 {
     a->whole = true;
-    a->last = N_NODES - 1;
+    a->last = (unsigned)nodes.n - 1;
     jwrite_begin(&a->show.out, "kamuee:state", '{');
-    run(a);
+    run_writers(a);
 }
 
 static void show_child(struct answer *a, const struct segment *g)
@@ -242,29 +261,16 @@ static void show_child(struct answer *a, const struct segment *g)
     a->show.name = a->name;
     for (unsigned i = 0; i < g->n_keys; i++)
         a->show.key[i] = g->key[i];
-    for (a->node = 0; strcmp(nodes[a->node].name, g->schema->name);)
-        a->node++;
-    a->last = a->node;
-    run(a);
-}
-
-static void show_routes(struct http *h, const struct path *p)
-{
-    const struct segment *g = &p->segment[1];
-
-    if (g->n_keys != 2 || p->n > 2)
-        http_refuse(h, 400, "invalid-value",
-                    "expected only a virtual router and a family, as in routes=default,ipv4");
-    else
-        route_stream(h, g->key[0], g->key[1]);
+    a->last = a->node = index_of(g->schema->name);
+    run_writers(a);
 }
 
 void state_get(struct http *h, const struct path *p)
 {
     struct text why = {0};
 
-    if (p->n > 1 && !strcmp(p->segment[1].schema->name, "routes")) {
-        show_routes(h, p);
+    if (p->n > 1 && state_is_streamed(p->segment[1].schema->name)) {
+        nodes.item[index_of(p->segment[1].schema->name)]->stream(h, p);
         return;
     }
     struct answer *a = answer_new(h);

@@ -17,7 +17,7 @@
 #include "base/ip.h"
 #include "server/fake/fake_managers.h"
 #include "event/event.h"
-#include "feature/acl_tell.h"
+#include "feature/acl.h"
 #include "server/test_server.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
@@ -117,7 +117,7 @@ static void logged_packets_become_events(void **state)
     hear(fd, &heard, ": events of kamueed");
     log_packets(1, IP4);
     log_packets(1, IP6);
-    acl_tell_now();
+    acl_log_report();
     hear(fd, &heard, "2001:db8::1");
     assert_has(heard.s, "\"acl\":\"edge\",\"rule\":100,\"action\":\"reject\",\"direction\":\"in\","
                         "\"interface\":\"p0\",\"source\":\"10.0.0.1\","
@@ -128,7 +128,7 @@ static void logged_packets_become_events(void **state)
     uint64_t lost = acl_log_lost;
     log_packets(100, IP4);
     assert_int_equal(acl_log_lost - lost, 100 - 63);
-    acl_tell_now();
+    acl_log_report();
     unsigned left = 0;
     while (acl_log_take(&e, 1))
         left++;

@@ -9,11 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/fake/fake_managers.h"
-#include "server/fake/fake_rib.h"
+#include "acl_manager/acl_ask.h"
 #include "http/listen.h"
+#include "mgmt/feature.h"
 #include "restconf/metric.h"
 #include "restconf/metrics.h"
+#include "server/fake/fake_managers.h"
+#include "server/fake/fake_rib.h"
 #include "server/test_server.h"
 #include "table/counter.h"
 
@@ -133,18 +135,18 @@ static void lists_and_sets_have_metrics(void **state)
     static struct acl_counter_row many[ACL_COUNTED_MAX];
     struct metrics m = {0};
 
-    metrics_acl(&m, &a);
+    features[FEATURE_acl]->metrics->write(&m, &a);
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         assert_has(m.text.s, said[i]);
     text_clear(&m.text);
     a = (struct acl_answer){.list = {&list, 1, 1},
                             .counter = {many, ACL_COUNTED_MAX, ACL_COUNTED_MAX},
                             .rules = ACL_COUNTED_MAX + 9};
-    metrics_acl(&m, &a);
+    features[FEATURE_acl]->metrics->write(&m, &a);
     assert_has(m.text.s, "kamuee_acl_rules_left_out 9\n");
     assert_null(strstr(m.text.s, "kamuee_address_set"));
     text_clear(&m.text);
-    metrics_acl(&m, NULL);
+    features[FEATURE_acl]->metrics->write(&m, NULL);
     assert_has(m.text.s, "kamuee_acl_building 1\n");
     assert_null(strstr(m.text.s, "kamuee_acl_rules"));
     text_free(&m.text);
@@ -167,7 +169,7 @@ static void members_of_a_lag_have_their_states(void **state)
 
     fake_lag = true;
     fake_missing = 1;
-    metrics_lag(&m);
+    features[FEATURE_lag]->metrics->write(&m, NULL);
     fake_lag = false;
     fake_missing = 0;
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)

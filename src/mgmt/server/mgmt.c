@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mgmt.c - configuration, state pages and the RESTCONF server, as main/ sees them
+// mgmt.c - start, reload and stop of management, as main/ sees them
 //
 //     mgmt_load   schema and file are read and checked; nothing is touched, DPDK does not run yet
 //     mgmt_start  the checked configuration is applied, then the socket opens
@@ -9,38 +9,28 @@
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "alarm/alarm.h"
-#include "alarm/alarm_watch.h"
 #include "base/log.h"
 #include "base/work.h"
 #include "config/candidate.h"
+#include "config/commit_wait.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"
-#include "config/commit_wait.h"
 #include "config/feature_config.h"
 #include "core/aside.h"
 #include "core/thread.h"
 #include "event/event.h"
-#include "http/api.h"
-#include "http/http.h"
-#include "http/listen.h"
-#include "restconf/metrics.h"
-#include "feature/acl_tell.h"
-#include "feature/event_source.h"
-#include "restconf/restconf.h"
 #include "feature/acl.h"
 #include "feature/port.h"
 #include "feature/system.h"
-#include "feature/web.h"
-#include "restconf/operation.h"
-#include "port/thread_manager.h"
-#include "rib/rib_manager.h"
-#include "yang/config_tree.h"
+#include "http/api.h"
+#include "http/http.h"
+#include "http/listen.h"
+#include "mgmt/feature.h"
+#include "restconf/restconf.h"
 #include "yang/yang.h"
 
 #define READ_BYTE_NS 1000 // reading and checking a configuration of many rules, about
@@ -124,15 +114,15 @@ static void begin_features(void)
             features[i]->config->begin(config_model());
 }
 
-// Who answers on which listener; the configuration says which of them open.
-static void serve(void)
+// The listeners open as the configuration says.
+static void serve(struct event_base *loop)
 {
     api_init(restconf_answer);
     http_ask_role(restconf_needs);
-    listen_serve(LISTEN_METRICS, &(struct listen_server){.answer = metrics_answer});
-    listen_serve(LISTEN_WEB, &(struct listen_server){
-                                 .start = web_start, .stop = web_stop, .answer = web_answer});
-    event_init(&(struct event_sources){.start = event_source_start, .stop = event_source_stop});
+    event_init(&event_features);
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->start)
+            features[f]->start(loop);
 }
 
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size)
@@ -148,8 +138,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
         snprintf(err, err_size, "no memory or thread for the RESTCONF server: %s", strerror(-r));
         return r;
     }
-    serve();
-    alarm_init();
+    serve(loop);
     begin_features();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
     confirm_init(loop);
@@ -169,8 +158,6 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     if (!model_ports(config_model())->port.n)
         log_notice("mgmt: no ports are configured, so nothing is forwarded; for example: kamuee "
                    "set port p0 kernel-interface eth1");
-    alarm_watch_start(loop);
-    acl_tell_start();
     return 0;
 }
 
@@ -217,9 +204,9 @@ void mgmt_stop(void)
     aside_stop();
     restconf_stop();
     listen_fini();
-    alarm_watch_stop();
-    acl_tell_stop();
-    alarm_fini();
+    for (unsigned f = FEATURE_N; f--;)
+        if (features[f]->stop)
+            features[f]->stop();
     api_fini();
     http_fini();
     lyd_free_all(loaded);
@@ -230,9 +217,4 @@ void mgmt_stop(void)
     candidates_end();
     config_fini();
     yang_unload();
-}
-
-void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p))
-{
-    operation_set_explain(fn);
 }

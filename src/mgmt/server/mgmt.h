@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mgmt.h - configuration, state pages and the RESTCONF server, as main/ sees them; control role
-#ifndef MGMT_MGMT_H
-#define MGMT_MGMT_H
+// mgmt.h - start, reload and stop of management, as main/ sees them; control role
+#ifndef SERVER_MGMT_H
+#define SERVER_MGMT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct event_base;
-struct passage;
 
 // What has to be known before DPDK starts, read from the configuration file.
 struct mgmt_start {
@@ -30,10 +29,6 @@ struct mgmt_files {
 // (config.h: config_read_start). 0, or -errno with "file:line: what is wrong, expected …" in err.
 // Nothing is applied.
 int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size);
-// The dry run of a packet through the forwarder's stages, which mgmt does not know: before
-// mgmt_start.
-void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n,
-                                struct passage *p)); // a passage_explain
 // Applies the loaded configuration through the managers and opens RUN_DIR/kamuee.sock. 0 or -errno
 // with a sentence.
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size);

@@ -39,7 +39,8 @@ static void all_state_is_as_the_schema_says(void **state)
     assert_said("{\"name\":\"bgp\",\"routes\":\"901890\"}");
     assert_said("{\"name\":\"77\",\"routes\":\"1\"}");
     assert_int_equal(ask("GET", "/restconf/data", NULL), 200);
-    assert_said("\"kamuee:state\":{\"system\"");
+    assert_said("\"kamuee:state\":{\"configuration\"");
+    assert_said("\"system\":{");
     assert_said("\"kamuee:port\":[{\"name\":\"p0\"");
     assert_int_equal(ask("GET", "/restconf/data?content=nonconfig", NULL), 200);
     assert_null(strstr(reply.body.s, "\"kamuee:port\":[{\"name\":\"p0\""));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // test_client.h - an HTTP client on the same event loop as the server under test
-#ifndef MGMT_TEST_CLIENT_H
-#define MGMT_TEST_CLIENT_H
+#ifndef SERVER_TEST_CLIENT_H
+#define SERVER_TEST_CLIENT_H
 
 #include <event2/event.h>
 #include <stdbool.h>

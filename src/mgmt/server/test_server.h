@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // test_server.h - a RESTCONF server with faked managers and a client, for unit tests
-#ifndef MGMT_TEST_SERVER_H
-#define MGMT_TEST_SERVER_H
+#ifndef SERVER_TEST_SERVER_H
+#define SERVER_TEST_SERVER_H
 
 #include "server/test_client.h"
 

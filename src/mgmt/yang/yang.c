@@ -138,6 +138,16 @@ const struct lysc_node *yang_rpc(const char *name)
     return lys_find_child(NULL, yang_module, name, 0, LYS_RPC, 0);
 }
 
+const struct lysc_node *yang_next_rpc(const struct lysc_node *last)
+{
+    const struct lysc_node *s = last;
+
+    do
+        s = lys_getnext(s, NULL, yang_module->compiled, 0);
+    while (s && s->nodetype != LYS_RPC);
+    return s;
+}
+
 bool yang_is_config(const struct lysc_node *s)
 {
     return s->flags & LYS_CONFIG_W;

@@ -30,6 +30,8 @@ const struct lysc_node *yang_next(const struct lysc_node *last, const struct lys
 // Child by name; NULL when absent. Configuration only when `config`.
 const struct lysc_node *yang_child(const struct lysc_node *parent, const char *name, bool config);
 const struct lysc_node *yang_rpc(const char *name); // or NULL
+// Next RPC after `last` (NULL: the first), in schema order.
+const struct lysc_node *yang_next_rpc(const struct lysc_node *last);
 bool yang_is_config(const struct lysc_node *s);
 bool yang_is_presence(const struct lysc_node *s); // container that means something by being there
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vport_config.c - sub-interfaces of a configuration
+// vport.c - sub-interfaces
 #include "feature/vport.h"
 
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "config/leaf.h"
 #include "feature/interface.h"
 #include "feature/port.h"
+#include "mgmt/feature.h"
 #include "port/iface_manager.h"
 #include "yang/config_tree.h"
 
@@ -219,7 +220,7 @@ static void plan_grow(struct change *c)
     plan_mtu(c, true);
 }
 
-const struct feature_config vport_config = {
+static const struct feature_config vport_config = {
     .part_size = sizeof(struct model_vports),
     .read = read_vports,
     .resolve = inherit_from_port,
@@ -231,3 +232,5 @@ const struct feature_config vport_config = {
                                              {PHASE_GROW_VPORTS, plan_grow},
                                              {0}},
 };
+
+const struct feature vport_feature = {.name = "vport", .config = &vport_config};

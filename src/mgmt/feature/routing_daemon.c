@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routing_daemon_config.c - routing daemons that are expected to run, by the configuration
+// routing_daemon.c - routing daemons that are expected to run
 #include "alarm/routing_daemon.h"
-
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "mgmt/feature.h"
 
 static void read_daemon(struct model *m, const struct lyd_node *entry)
 {
@@ -38,8 +38,11 @@ static void plan_daemons(struct change *c)
                    c->to->part[FEATURE_routing_daemon], sizeof(struct routing_daemons));
 }
 
-const struct feature_config routing_daemon_config = {
+static const struct feature_config routing_daemon_config = {
     .part_size = sizeof(struct routing_daemons),
     .read = read_daemons,
     .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_daemons}, {0}},
 };
+
+const struct feature routing_daemon_feature = {.name = "routing_daemon",
+                                               .config = &routing_daemon_config};

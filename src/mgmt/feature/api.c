@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// api_config.c - the management interface of a configuration: listeners, TLS, who may do what
+// api.c - the management interface: listeners, TLS, who may do what
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,13 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "http/api.h"
+#include "http/http_stats.h"
+#include "mgmt/feature.h"
+#include "restconf/metrics.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+
+// --- configuration -------------------------------------------------------------------------------
 
 struct model_api {
     struct api_config config;
@@ -123,9 +128,31 @@ static void plan_api(struct change *c)
         step_add(c, &api, "", from, to, to->line[0]);
 }
 
-const struct feature_config api_config = {
+static const struct feature_config api_config = {
     .part_size = sizeof(struct model_api),
     .read = read_api,
     .check = check_api,
     .phases = (const struct feature_phase[]){{PHASE_API, plan_api}, {0}},
 };
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_api_metrics(struct metrics *m, const void *kept)
+{
+    const struct http_stats *s = http_stats();
+
+    metric_family(m, METRIC_GAUGE, "api_connections", "",
+                  "Open connections to the management interface.");
+    metric_u64(m, s->connections, NULL);
+    metric_family(m, METRIC_GAUGE, "api_body_bytes", "bytes",
+                  "Body bytes of requests not yet answered.");
+    metric_u64(m, s->body_bytes, NULL);
+    metric_family(m, METRIC_COUNTER, "api_refusals", "",
+                  "Requests refused and connections closed before any processing.");
+    for (unsigned i = 0; i < REFUSED_N; i++)
+        metric_u64(m, s->refused[i], "reason", http_refusal_name[i], NULL);
+}
+
+static const struct feature_metrics api_metrics = {.write = write_api_metrics};
+
+const struct feature api_feature = {"api", .config = &api_config, .metrics = &api_metrics};

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ipfix_config.c - IPFIX, by the configuration
+// ipfix.c - IPFIX: collectors, and what was exported
 //
 // Off is all zero, whatever else is configured: it does not differ from the empty configuration.
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "export/export.h"
 #include "feature/collector.h"
+#include "feature/sampling.h"
+#include "mgmt/feature.h"
+#include "restconf/state.h"
+#include "table/iface.h"
 #include "yang/config_tree.h"
 
 static void read_ipfix(struct model *m, const struct lyd_node *tree, const struct model *known,
@@ -38,8 +42,37 @@ static void plan_ipfix(struct change *c)
                    sizeof(struct ipfix_config));
 }
 
-const struct feature_config ipfix_config = {
+static const struct feature_config ipfix_config = {
     .part_size = sizeof(struct ipfix_config),
     .read = read_ipfix,
     .phases = (const struct feature_phase[]){{PHASE_EXPORT, plan_ipfix}, {0}},
 };
+
+// --- state ---------------------------------------------------------------------------------------
+
+static int show_ipfix(struct show *s)
+{
+    struct jwrite *j = &s->out;
+    struct ipfix_state n;
+
+    ipfix_state(&n);
+    jwrite_begin(j, s->name, '{');
+    jwrite_string(j, "status", n.on ? "up" : "off");
+    if (n.on)
+        jwrite_int(j, "sample-rate", n.sample_rate);
+    sampling_write_interfaces(j, IFACE_SAMPLE_IPFIX);
+    jwrite_u64(j, "samples", n.samples);
+    jwrite_u64(j, "samples-missed", n.samples_missed);
+    jwrite_u64(j, "samples-no-ip", n.samples_no_ip);
+    jwrite_int(j, "flows-now", n.flows_now);
+    jwrite_int(j, "flows-max", n.flows_max);
+    jwrite_u64(j, "flows", n.flows);
+    jwrite_u64(j, "flows-no-room", n.flows_no_room);
+    sampling_write_collectors(j, n.collector, n.n_collectors);
+    jwrite_end(j, '}');
+    return SHOW_NOW;
+}
+
+static const struct feature_state ipfix_states[] = {{"ipfix", .write = show_ipfix}, {0}};
+
+const struct feature ipfix_feature = {"ipfix", .config = &ipfix_config, .state = ipfix_states};

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// explain.h - the dry run of a packet through the forwarder's stages, which management does not
+// know
+#ifndef FEATURE_EXPLAIN_H
+#define FEATURE_EXPLAIN_H
+
+#include "table/passage.h"
+
+void explain_set_dry_run(passage_explain *fn); // before management starts
+
+#endif
