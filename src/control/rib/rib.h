@@ -318,6 +318,7 @@ uint32_t rib_longest(
     const struct prefix *host); // node that covers it, in force by a route of the kernel, or 0
 void rib_evaluate(struct rib_vr *v, struct rib *r,
                   uint32_t node); // FIB := best; the node may be pruned
+void rib_evaluate_prefix(struct rib_vr *v, const struct prefix *p); // if it is there; and commits
 void rib_evaluate_host(struct rib_vr *v, struct rib *r,
                        uint32_t node);          // the same, after a change by neigh_manager
 void rib_load(struct rib_vr *v, struct rib *r); // end of the deferral: everything at once
@@ -333,7 +334,7 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best,
                     struct nexthop_alias *a);
 
-// --- rib_counted.c: prefixes whose packets are counted ---
+// --- rib_counted.c: prefixes whose packets are counted (rib_evaluate_prefix comes after a change) ---
 int rib_counted_add(struct rib_vr *v, const struct prefix *p); // 0, -EEXIST, -ENOSPC
 int rib_counted_del(struct rib_vr *v, const struct prefix *p); // 0, -ENOENT
 uint16_t rib_counted_slot(const struct rib_vr *v, const struct prefix *p,

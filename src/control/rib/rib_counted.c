@@ -45,15 +45,6 @@ static uint32_t node_of(struct rib_vr *v, const struct prefix *p)
     return rib_trie_find(&rib_of(v, p->family)->trie, p);
 }
 
-static void look_again(struct rib_vr *v, const struct prefix *p)
-{
-    uint32_t node = node_of(v, p);
-
-    if (node)
-        rib_evaluate(v, rib_of(v, p->family), node);
-    rib_commit(v);
-}
-
 int rib_counted_add(struct rib_vr *v, const struct prefix *p)
 {
     unsigned six = p->family == IP6;
@@ -66,7 +57,6 @@ int rib_counted_add(struct rib_vr *v, const struct prefix *p)
     memmove(&v->counted[six].item[at + 1], &v->counted[six].item[at],
             (v->counted[six].n - 1 - at) * sizeof *v->counted[six].item);
     v->counted[six].item[at] = (struct rib_counted){*p, slot};
-    look_again(v, p);
     return 0;
 }
 
@@ -80,7 +70,6 @@ int rib_counted_del(struct rib_vr *v, const struct prefix *p)
     prefix_count_put(c->slot);
     memmove(c, c + 1, (size_t)(v->counted[six].item + v->counted[six].n - (c + 1)) * sizeof *c);
     v->counted[six].n--;
-    look_again(v, p);
     return 0;
 }
 

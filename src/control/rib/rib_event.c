@@ -290,7 +290,6 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
         return;
     }
     rib_sync_touch(v, &m->prefix);
-    rib_rows_event(v, &m->prefix);
     if (e->del) {
         node = rib_trie_find(&r->trie, &m->prefix);
         if (!node)

@@ -63,6 +63,18 @@ uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node)
     return 0;
 }
 
+uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
+{
+    uint32_t node = rib_trie_cover(&r->trie, host, false), best;
+
+    for (; node; node = rib_trie_parent(&r->trie, node)) {
+        best = rib_best(v, r, node);
+        if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST))
+            break;
+    }
+    return node;
+}
+
 static uint32_t nexthop_of(struct rib_vr *v, struct rib *r, uint32_t route)
 {
     const struct rib_route *t;
@@ -262,6 +274,16 @@ void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node)
     struct prefix p;
 
     reinstall(v, r, node, &p);
+}
+
+void rib_evaluate_prefix(struct rib_vr *v, const struct prefix *p)
+{
+    struct rib *r = rib_of(v, p->family);
+    uint32_t node = rib_trie_find(&r->trie, p);
+
+    if (node)
+        rib_evaluate(v, r, node);
+    rib_commit(v);
 }
 
 static size_t collect(struct rib_vr *v, struct rib *r, struct fib_route *route)

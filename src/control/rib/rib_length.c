@@ -10,18 +10,6 @@
 #include "rib/rib_manager.h"
 #include "rib/rib_reply.h"
 
-uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
-{
-    uint32_t node = rib_trie_cover(&r->trie, host, false), best;
-
-    for (; node; node = rib_trie_parent(&r->trie, node)) {
-        best = rib_best(v, r, node);
-        if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST))
-            break;
-    }
-    return node;
-}
-
 struct lengths {
     struct rib_length *ask;
     unsigned n;

@@ -45,33 +45,8 @@ static struct thread *thread;
 static struct event_base *loop;
 static struct event *tick_event, *held_event;
 static uint64_t held_ns, neigh_ns;
-static VEC(struct reply {
-    void (*fn)(void *arg);
-    void *arg;
-}) replies; // control's mailbox was full
 
 // --- the thread ---
-
-void rib_reply(void (*fn)(void *arg), void *arg)
-{
-    int err = replies.n ? -EAGAIN : mailbox_post(ROLE_CONTROL, fn, arg);
-
-    if (err == -EAGAIN)
-        *vec_push(&replies) = (struct reply){fn, arg};
-    else if (err) // control is ending: nobody is left to be told
-        free(arg);
-}
-
-static void retry_replies(void)
-{
-    size_t done = 0;
-
-    while (done < replies.n &&
-           mailbox_post(ROLE_CONTROL, replies.item[done].fn, replies.item[done].arg) != -EAGAIN)
-        done++;
-    memmove(replies.item, replies.item + done, (replies.n - done) * sizeof *replies.item);
-    replies.n -= done;
-}
 
 static bool is_storm(struct rib_vr *v, uint64_t n_messages)
 {
@@ -152,8 +127,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     for (unsigned i = 0; i < VR_MAX; i++)
         if (rib_vr_find((uint16_t)i))
             tick_vr(rib_vr_find((uint16_t)i), now, neigh_time);
-    if (replies.n)
-        retry_replies();
+    rib_reply_retry();
     again = tick_pause(now);
     evtimer_add(tick_event, &again);
 }
@@ -216,7 +190,7 @@ static void teardown(void)
         event_base_free(loop);
     tick_event = held_event = NULL;
     loop = NULL;
-    vec_free(&replies);
+    rib_reply_fini();
 }
 
 static void run(void *arg)
@@ -500,15 +474,21 @@ int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
 static int counted_add(struct call *c)
 {
     struct rib_vr *v = rib_vr_find(c->id);
+    int err = v ? rib_counted_add(v, &c->prefix) : -ENOENT;
 
-    return v ? rib_counted_add(v, &c->prefix) : -ENOENT;
+    if (!err)
+        rib_evaluate_prefix(v, &c->prefix);
+    return err;
 }
 
 static int counted_del(struct call *c)
 {
     struct rib_vr *v = rib_vr_find(c->id);
+    int err = v ? rib_counted_del(v, &c->prefix) : -ENOENT;
 
-    return v ? rib_counted_del(v, &c->prefix) : -ENOENT;
+    if (!err)
+        rib_evaluate_prefix(v, &c->prefix);
+    return err;
 }
 
 int rib_manager_counted_add(const char *vr, const struct prefix *p)

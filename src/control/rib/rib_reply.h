@@ -10,5 +10,7 @@ int rib_ask(void (*fn)(void *arg), void *arg);
 // rib_manager answers: runs fn(arg) on the control loop, now or (its mailbox is full) a little
 // later. `arg` is heap memory that fn owns.
 void rib_reply(void (*fn)(void *arg), void *arg);
+void rib_reply_retry(void); // every tick
+void rib_reply_fini(void);
 
 #endif

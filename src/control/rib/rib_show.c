@@ -19,19 +19,6 @@
 #include "table/counter.h"
 #include "table/iface.h"
 
-int rib_ask(void (*fn)(void *arg), void *arg)
-{
-    int err;
-
-    thread_must_be(ROLE_CONTROL);
-    if (!arg)
-        return -ENOMEM;
-    err = mailbox_post(ROLE_RIB_MANAGER, fn, arg);
-    if (err)
-        free(arg);
-    return err;
-}
-
 // --- neighbors ---
 
 struct neigh_question {

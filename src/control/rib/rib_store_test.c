@@ -324,6 +324,7 @@ static void count_another(void)
                      0);
     assert_int_equal(counted[i] ? rib_counted_del(v, &model[i].p) : rib_counted_add(v, &model[i].p),
                      counted[i] ? -ENOENT : -EEXIST);
+    rib_evaluate_prefix(v, &model[i].p);
     counted[i] = !counted[i];
 }
 

@@ -490,10 +490,13 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
             v->sync.stage <
                 RIB_STAGE_ROUTE4) // a kernel without multicast routing shows all its routes instead
             break;
-        if (is_row)
+        if (is_row) {
             rib_row_route(v, &e.route);
-        else
+        } else {
+            if (rib_wants(v, &e.route))
+                rib_rows_event(v, &e.route.prefix);
             rib_event_route(v, &e);
+        }
         break;
     }
 }
