@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// manager.c - a thread with a role, an event loop and a mailbox (manager.h)
+#include "core/manager.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/aside.h"
+#include "core/mailbox.h"
+
+#define CALL_TIMEOUT_MS 30000
+#define RETRY_US 1000
+
+static _Thread_local struct manager *self;
+
+// --- answers ---
+
+static void retry_later(struct manager *m)
+{
+    evtimer_add(m->retry, &(struct timeval){.tv_usec = RETRY_US});
+}
+
+static void retry_replies(evutil_socket_t fd, short what, void *arg)
+{
+    struct manager *m = arg;
+    size_t done = 0;
+
+    while (done < m->replies.n && mailbox_post(ROLE_CONTROL, m->replies.item[done].fn,
+                                               m->replies.item[done].arg) != -EAGAIN)
+        done++;
+    m->replies.n -= done;
+    if (!m->replies.n)
+        return;
+    memmove(m->replies.item, m->replies.item + done, m->replies.n * sizeof *m->replies.item);
+    retry_later(m);
+}
+
+void manager_reply(void (*fn)(void *arg), void *arg)
+{
+    int err = self->replies.n ? -EAGAIN : mailbox_post(ROLE_CONTROL, fn, arg);
+
+    if (err == -EAGAIN) {
+        *vec_push(&self->replies) = (struct manager_reply){fn, arg};
+        retry_later(self);
+    } else if (err) { // control is ending: nobody is left to be told
+        free(arg);
+    }
+}
+
+// --- the thread ---
+
+struct starting {
+    struct manager *manager;
+    sem_t ready;
+    int result;
+};
+
+static int open_loop(struct manager *m)
+{
+    m->loop = event_base_new();
+    m->retry = m->loop ? evtimer_new(m->loop, retry_replies, m) : NULL;
+    return m->retry ? 0 : -ENOMEM;
+}
+
+static void close_loop(struct manager *m)
+{
+    if (m->retry)
+        event_free(m->retry);
+    if (m->loop)
+        event_base_free(m->loop);
+    m->retry = NULL;
+    m->loop = NULL;
+    vec_free(&m->replies);
+}
+
+static void manager_main(void *arg)
+{
+    struct starting *s = arg;
+    struct manager *m = s->manager;
+    int opened = open_loop(m), err;
+
+    self = m;
+    err = opened ? opened : m->begin(m->loop);
+    if (!err)
+        err = mailbox_open(m->loop);
+    s->result = err;
+    sem_post(&s->ready); // `s` is gone from here on
+    if (!err) {
+        event_base_loop(m->loop, EVLOOP_NO_EXIT_ON_EMPTY);
+        mailbox_close();
+    }
+    if (!opened)
+        m->end();
+    close_loop(m);
+}
+
+// --- control ---
+
+int manager_start(struct manager *m)
+{
+    struct starting s = {.manager = m};
+    int err;
+
+    thread_must_be(ROLE_CONTROL);
+    sem_init(&s.ready, 0, 0);
+    err = thread_start(&m->thread, m->role, m->slot, m->name, -1, manager_main, &s);
+    if (!err) {
+        while (sem_wait(&s.ready) && errno == EINTR)
+            ;
+        err = s.result;
+        if (err) {
+            thread_join(m->thread);
+            m->thread = NULL;
+        }
+    }
+    sem_destroy(&s.ready);
+    return err;
+}
+
+static void break_loop(void *arg)
+{
+    event_base_loopbreak(arg);
+}
+
+void manager_stop(struct manager *m)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (!m->thread)
+        return;
+    while (mailbox_post(m->role, break_loop, m->loop) == -EAGAIN)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    thread_join(m->thread);
+    m->thread = NULL;
+}
+
+int manager_ask(enum thread_role role, void (*fn)(void *arg), void *arg)
+{
+    int err;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!arg)
+        return -ENOMEM;
+    err = mailbox_post(role, fn, arg);
+    if (err)
+        free(arg);
+    return err;
+}
+
+// --- calls that control waits for ---
+
+struct call { // may outlive its caller's patience
+    int (*fn)(void *arg);
+    int result;
+    max_align_t arg[];
+};
+
+struct waiting {
+    enum thread_role role;
+    struct call *call;
+    int err;
+};
+
+static void run_call(void *arg)
+{
+    struct call *c = arg;
+
+    if (self->before_call)
+        self->before_call();
+    c->result = c->fn(c->arg);
+}
+
+static void wait_for_call(void *arg)
+{
+    struct waiting *w = arg;
+
+    w->err = mailbox_call(w->role, run_call, w->call, free, CALL_TIMEOUT_MS);
+}
+
+int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size)
+{
+    struct waiting w = {.role = role, .call = malloc(sizeof *w.call + size)};
+    int err;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!w.call)
+        return -ENOMEM;
+    w.call->fn = fn;
+    memcpy(w.call->arg, arg, size);
+    aside(wait_for_call, &w); // the manager may have a table to read first, and that takes long
+    if (w.err == -ETIMEDOUT)
+        return w.err;
+    err = w.err ? w.err : w.call->result;
+    free(w.call);
+    return err;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// manager.h - a thread with a role, an event loop and a mailbox: what managers have in common
+//
+// A manager alone writes its tables, and runs whatever its loop and its mailbox bring. Control
+// reaches it in two ways: manager_call() waits until the call has run (aside, so that control's loop
+// goes on), manager_ask() returns at once and the manager answers with manager_reply(). An answer is
+// never lost: while control's mailbox is full, answers wait in order.
+#ifndef CORE_MANAGER_H
+#define CORE_MANAGER_H
+
+#include <stddef.h>
+
+#include "base/vec.h"
+#include "core/thread.h"
+
+struct event;
+struct event_base;
+
+struct manager {
+    enum thread_role role;
+    unsigned slot;
+    const char *name;
+    int (*begin)(struct event_base *loop); // on the thread, before any call; 0 or -errno
+    void (*end)(void);         // on the thread, after the last call, also when begin() failed
+    void (*before_call)(void); // on the thread, before each manager_call(); may be NULL
+    // manager.c's
+    struct thread *thread; // NULL: not running
+    struct event_base *loop;
+    struct event *retry;
+    VEC(struct manager_reply {
+        void (*fn)(void *arg);
+        void *arg;
+    }) replies; // that control's mailbox had no room for
+};
+
+// --- control ---
+int manager_start(struct manager *m); // returns when begin() has: 0 or -errno, and nothing runs
+void manager_stop(struct manager *m); // after the calls that are in the mailbox; returns when all is
+                                      // freed
+// Runs fn on the manager with a copy of the `size` bytes of `arg`, and returns its result, or -errno.
+// -ETIMEDOUT: fn may still run.
+int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size);
+// Runs fn(arg) on the manager. `arg` is heap memory, fn's from now on; it is freed when the question
+// cannot be put. 0, -ENOMEM (arg is NULL), or what mailbox_post says.
+int manager_ask(enum thread_role role, void (*fn)(void *arg), void *arg);
+
+// --- the manager's thread ---
+// Runs fn(arg) on control's loop, now or (its mailbox is full) a little later. `arg` is heap memory
+// that fn owns; it is freed when control is ending.
+void manager_reply(void (*fn)(void *arg), void *arg);
+
+#endif

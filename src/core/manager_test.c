@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// manager_test.c - a manager starts or says why not; calls wait, answers come in order, none is lost
+#include "core/manager.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/mailbox.h"
+#include "core/rcu.h"
+
+static int begin_result;
+static unsigned n_begun, n_ended, n_before;
+static struct event_base *control;
+
+static int begin(struct event_base *loop)
+{
+    n_begun += loop && thread_role() == ROLE_RIB_MANAGER;
+    return begin_result;
+}
+
+static void end(void)
+{
+    n_ended += thread_role() == ROLE_RIB_MANAGER;
+}
+
+static void before_call(void)
+{
+    n_before += thread_role() == ROLE_RIB_MANAGER;
+}
+
+static struct manager manager = {.role = ROLE_RIB_MANAGER,
+                                 .slot = THREAD_SLOT_RIB_MANAGER,
+                                 .name = "manager",
+                                 .begin = begin,
+                                 .end = end,
+                                 .before_call = before_call};
+
+static int start(void **state)
+{
+    begin_result = 0;
+    n_begun = n_ended = n_before = 0;
+    return manager_start(&manager);
+}
+
+static int stop(void **state)
+{
+    manager_stop(&manager);
+    return 0;
+}
+
+static void a_manager_that_cannot_begin_is_not_started(void **state)
+{
+    n_begun = n_ended = 0;
+    begin_result = -ENOSPC;
+    assert_int_equal(manager_start(&manager), -ENOSPC);
+    assert_null(manager.thread);
+    assert_int_equal(n_begun, 1);
+    assert_int_equal(n_ended, 1);
+    manager_stop(&manager); // nothing to do
+    begin_result = 0;
+    assert_int_equal(manager_start(&manager), 0);
+    manager_stop(&manager);
+    assert_int_equal(n_ended, 2);
+}
+
+struct sum {
+    int a, b;
+};
+
+static int add(void *arg)
+{
+    struct sum *s = arg;
+
+    assert_int_equal(thread_role(), ROLE_RIB_MANAGER);
+    s->a += s->b; // of the copy
+    return s->a;
+}
+
+static void a_call_returns_its_result(void **state)
+{
+    struct sum s = {20, 22};
+
+    assert_int_equal(manager_call(ROLE_RIB_MANAGER, add, &s, sizeof s), 42);
+    assert_int_equal(s.a, 20);
+    assert_int_equal(n_before, 1);
+    assert_int_equal(manager_call(ROLE_TAP_MANAGER, add, &s, sizeof s), -ENOTCONN);
+}
+
+#define QUESTIONS (3 * MAILBOX_CALLS) // more answers than control's mailbox has room for
+
+struct question {
+    unsigned n;
+};
+
+static unsigned n_answered, n_disorder;
+
+static void take_answer(void *arg)
+{
+    struct question *q = arg;
+
+    n_disorder += q->n != n_answered++;
+    free(q);
+}
+
+static void answer_question(void *arg)
+{
+    manager_reply(take_answer, arg);
+}
+
+static struct question *question_new(unsigned n)
+{
+    struct question *q = malloc(sizeof *q);
+
+    assert_non_null(q);
+    q->n = n;
+    return q;
+}
+
+static void answers_come_in_order_when_control_was_busy(void **state)
+{
+    n_answered = n_disorder = 0;
+    for (unsigned i = 0; i < QUESTIONS; i++)
+        while (manager_ask(ROLE_RIB_MANAGER, answer_question, question_new(i)))
+            usleep(100);
+    assert_int_equal(manager_call(ROLE_RIB_MANAGER, add, &(struct sum){0}, sizeof(struct sum)), 0);
+    assert_int_equal(n_answered, 0);
+    for (unsigned ms = 0; n_answered < QUESTIONS && ms < 60000; ms++) {
+        event_base_loop(control, EVLOOP_NONBLOCK);
+        usleep(1000);
+    }
+    assert_int_equal(n_answered, QUESTIONS);
+    assert_int_equal(n_disorder, 0);
+    assert_int_equal(manager_ask(ROLE_RIB_MANAGER, answer_question, NULL), -ENOMEM);
+    assert_int_equal(manager_ask(ROLE_TAP_MANAGER, answer_question, question_new(0)), -ENOTCONN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_manager_that_cannot_begin_is_not_started),
+        cmocka_unit_test_setup_teardown(a_call_returns_its_result, start, stop),
+        cmocka_unit_test_setup_teardown(answers_come_in_order_when_control_was_busy, start, stop),
+    };
+    int r;
+
+    rcu_init();
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    rcu_thread_register();
+    rcu_offline();
+    control = event_base_new();
+    if (!control || mailbox_open(control))
+        return 1;
+    r = cmocka_run_group_tests(tests, NULL, NULL);
+    mailbox_close();
+    event_base_free(control);
+    rcu_thread_unregister();
+    rcu_fini();
+    return r;
+}
