@@ -137,16 +137,18 @@ void manager_stop(struct manager *m)
     m->thread = NULL;
 }
 
-int manager_ask(enum thread_role role, void (*fn)(void *arg), void *arg)
+int manager_ask(enum thread_role role, void (*fn)(void *arg), const void *arg, size_t size)
 {
+    void *copy = malloc(size);
     int err;
 
     thread_must_be(ROLE_CONTROL);
-    if (!arg)
+    if (!copy)
         return -ENOMEM;
-    err = mailbox_post(role, fn, arg);
+    memcpy(copy, arg, size);
+    err = mailbox_post(role, fn, copy);
     if (err)
-        free(arg);
+        free(copy);
     return err;
 }
 

@@ -34,15 +34,16 @@ struct manager {
 };
 
 // --- control ---
-int manager_start(struct manager *m); // returns when begin() has: 0 or -errno, and nothing runs
-void manager_stop(struct manager *m); // after the calls that are in the mailbox; returns when all is
-                                      // freed
-// Runs fn on the manager with a copy of the `size` bytes of `arg`, and returns its result, or -errno.
-// -ETIMEDOUT: fn may still run.
+// Returns when begin() has: 0, or -errno and nothing runs.
+int manager_start(struct manager *m);
+// The calls that are in the mailbox run first; returns when the thread has ended.
+void manager_stop(struct manager *m);
+// Runs fn on the manager with a copy of the `size` bytes of `arg`, waits, and returns its result, or
+// -errno. -ENOTCONN: the manager does not run. -ETIMEDOUT: fn may still run.
 int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size);
-// Runs fn(arg) on the manager. `arg` is heap memory, fn's from now on; it is freed when the question
-// cannot be put. 0, -ENOMEM (arg is NULL), or what mailbox_post says.
-int manager_ask(enum thread_role role, void (*fn)(void *arg), void *arg);
+// Runs fn on the manager with a copy of `arg` on the heap, which fn owns: it passes it to
+// manager_reply() or frees it. 0, -ENOMEM, or what mailbox_post says.
+int manager_ask(enum thread_role role, void (*fn)(void *arg), const void *arg, size_t size);
 
 // --- the manager's thread ---
 // Runs fn(arg) on control's loop, now or (its mailbox is full) a little later. `arg` is heap memory

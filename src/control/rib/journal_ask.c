@@ -13,10 +13,9 @@
 
 #include "base/clock.h"
 #include "core/mailbox.h"
-#include "core/thread.h"
+#include "core/manager.h"
 #include "rib/journal_priv.h"
 #include "rib/rib.h"
-#include "rib/rib_reply.h"
 #include "table/nexthop.h"
 
 #define RECORDS_PER_STEP (1u << 16)
@@ -282,7 +281,7 @@ static void step(void *arg)
     if (q->ended)
         end(q);
     forget_numbers(q);
-    rib_reply(q->ended ? answer : again, q);
+    manager_reply(q->ended ? answer : again, q);
 }
 
 static void answer(void *arg)
@@ -311,16 +310,10 @@ static void again(void *arg)
 static int ask(const struct journal_query *query, int kind,
                void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct question q = {.q = *query, .kind = kind, .done = done, .ctx = ctx};
 
-    if (q) {
-        q->q = *query;
-        prefix_canon(&q->q.prefix);
-        q->kind = kind;
-        q->done = done;
-        q->ctx = ctx;
-    }
-    return rib_ask(step, q);
+    prefix_canon(&q.q.prefix);
+    return manager_ask(ROLE_RIB_MANAGER, step, &q, sizeof q);
 }
 
 int journal_changes(const struct journal_query *q,
@@ -362,14 +355,12 @@ static void stats_collect(void *arg)
     struct stats_question *q = arg;
 
     journal_stats(&q->s);
-    rib_reply(stats_answer, q);
+    manager_reply(stats_answer, q);
 }
 
 int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx)
 {
-    struct stats_question *q = calloc(1, sizeof *q);
+    struct stats_question q = {.done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct stats_question){.done = done, .ctx = ctx};
-    return rib_ask(stats_collect, q);
+    return manager_ask(ROLE_RIB_MANAGER, stats_collect, &q, sizeof q);
 }

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/thread.h"
+#include "core/manager.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_reply.h"
 
 struct clear {
     int vr;
@@ -60,17 +59,14 @@ static void clear_all(void *arg)
 
     thread_must_be(ROLE_RIB_MANAGER);
     neigh_each(c->vr, clear_one, c);
-    rib_reply(answer, c);
+    manager_reply(answer, c);
 }
 
 int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr,
                             void (*done)(void *ctx, unsigned n, int error), void *ctx)
 {
-    struct clear *c = calloc(1, sizeof *c);
+    struct clear c = {.vr = vr, .addr = *addr, .done = done, .ctx = ctx};
 
-    if (c) {
-        *c = (struct clear){.vr = vr, .addr = *addr, .done = done, .ctx = ctx};
-        memcpy(c->iface, iface, strnlen(iface, sizeof c->iface - 1));
-    }
-    return rib_ask(clear_all, c);
+    memcpy(c.iface, iface, strnlen(iface, sizeof c.iface - 1));
+    return manager_ask(ROLE_RIB_MANAGER, clear_all, &c, sizeof c);
 }

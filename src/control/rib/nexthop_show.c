@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/mailbox.h"
-#include "core/thread.h"
+#include "core/manager.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_reply.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/nexthop_count.h"
@@ -140,16 +138,14 @@ static void collect(void *arg)
         if (nexthop_holders(id) &&
             nexthop_word_kind(nexthop_word(nexthop_get(id))) != NEXTHOP_ALIAS)
             fill(q, vec_push(&q->row), id);
-    rib_reply(answer, q);
+    manager_reply(answer, q);
 }
 
 int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
                                       const struct nexthop_leg *leg),
                          void *ctx)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct question q = {.done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct question){.done = done, .ctx = ctx};
-    return rib_ask(collect, q);
+    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
 }

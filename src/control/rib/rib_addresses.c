@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/manager.h"
 #include "rib/rib.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_reply.h"
 
 struct question {
     int vr;
@@ -46,16 +46,14 @@ static void collect(void *arg)
             continue;
         map_each(&v->link, l) if (l->iface) add_link(q, v, l);
     }
-    rib_reply(answer, q);
+    manager_reply(answer, q);
 }
 
 int rib_manager_addresses(int vr,
                           void (*done)(void *ctx, const struct address_row *row, unsigned n),
                           void *ctx)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct question q = {.vr = vr, .done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct question){.vr = vr, .done = done, .ctx = ctx};
-    return rib_ask(collect, q);
+    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
 }

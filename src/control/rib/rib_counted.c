@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/thread.h"
+#include "core/manager.h"
 #include "rib/rib.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_reply.h"
 #include "table/prefix_count.h"
 
 // Where the prefix stands, or would.
@@ -133,15 +132,13 @@ static void collect(void *arg)
             vec_foreach (&v->counted[six], c)
                 add_row(q, v, c);
     }
-    rib_reply(answer, q);
+    manager_reply(answer, q);
 }
 
 int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
                         void *ctx)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct question q = {.done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct question){.done = done, .ctx = ctx};
-    return rib_ask(collect, q);
+    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
 }

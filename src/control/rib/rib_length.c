@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "core/mailbox.h"
-#include "core/thread.h"
+#include "core/manager.h"
 #include "rib/rib.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_reply.h"
 
 struct lengths {
     struct rib_length *ask;
@@ -46,19 +45,12 @@ static void find_all(void *arg)
 
     for (unsigned i = 0; i < l->n; i++)
         find_length(&l->ask[i]);
-    rib_reply(answered, l);
+    manager_reply(answered, l);
 }
 
 int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx)
 {
-    struct lengths *l = malloc(sizeof *l);
+    struct lengths l = {ask, n, done, ctx};
 
-    thread_must_be(ROLE_CONTROL);
-    if (!l)
-        return -ENOMEM;
-    *l = (struct lengths){ask, n, done, ctx};
-    int r = mailbox_post(ROLE_RIB_MANAGER, find_all, l);
-    if (r)
-        free(l);
-    return r;
+    return manager_ask(ROLE_RIB_MANAGER, find_all, &l, sizeof l);
 }

@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/mailbox.h"
+#include "core/manager.h"
 #include "rib/rib_multicast.h"
-#include "rib/rib_reply.h"
 #include "table/iface.h"
 
 struct question {
@@ -136,16 +135,14 @@ static void collect(void *arg)
         qsort(q->row.item, q->row.n, sizeof *q->row.item, compare);
     if (q->join.n)
         qsort(q->join.item, q->join.n, sizeof *q->join.item, compare_join);
-    rib_reply(answer, q);
+    manager_reply(answer, q);
 }
 
 int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
                                        const struct multicast_join_row *join, unsigned n_join),
                           void *ctx)
 {
-    struct question *q = calloc(1, sizeof *q);
+    struct question q = {.done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct question){.done = done, .ctx = ctx};
-    return rib_ask(collect, q);
+    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
 }

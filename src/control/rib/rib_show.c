@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "core/mailbox.h"
+#include "core/manager.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
 #include "rib/rib_audit.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_reply.h"
 #include "rib/rib_unfollowed.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -80,17 +79,15 @@ static void neigh_collect(void *arg)
     struct neigh_question *q = arg;
 
     neigh_each(q->vr, add_neigh, q);
-    rib_reply(neigh_answer, q);
+    manager_reply(neigh_answer, q);
 }
 
 int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
                       void *ctx)
 {
-    struct neigh_question *q = calloc(1, sizeof *q);
+    struct neigh_question q = {.vr = vr, .done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct neigh_question){.vr = vr, .done = done, .ctx = ctx};
-    return rib_ask(neigh_collect, q);
+    return manager_ask(ROLE_RIB_MANAGER, neigh_collect, &q, sizeof q);
 }
 
 // --- statistics ---
@@ -173,16 +170,14 @@ static void stats_collect(void *arg)
 
     if (v)
         fill_stats(v, &q->stats);
-    rib_reply(stats_answer, q);
+    manager_reply(stats_answer, q);
 }
 
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx)
 {
-    struct stats_question *q = calloc(1, sizeof *q);
+    struct stats_question q = {.vr = vr, .done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct stats_question){.vr = vr, .done = done, .ctx = ctx};
-    return rib_ask(stats_collect, q);
+    return manager_ask(ROLE_RIB_MANAGER, stats_collect, &q, sizeof q);
 }
 
 // --- audit ---
@@ -209,7 +204,7 @@ static void audit_done(void *ctx, const struct rib_audit_report *r)
     q->report = *r;
     if (rib_vr_find(q->vr))
         rib_unfollowed_report(rib_vr_find(q->vr), &q->report.unfollowed);
-    rib_reply(audit_answer, q);
+    manager_reply(audit_answer, q);
 }
 
 static void audit_begin(void *arg)
@@ -234,11 +229,9 @@ static void audit_report(void *arg)
 static int ask_audit(uint16_t vr, void (*fn)(void *arg),
                      void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
 {
-    struct audit_question *q = calloc(1, sizeof *q);
+    struct audit_question q = {.vr = vr, .done = done, .ctx = ctx};
 
-    if (q)
-        *q = (struct audit_question){.vr = vr, .done = done, .ctx = ctx};
-    return rib_ask(fn, q);
+    return manager_ask(ROLE_RIB_MANAGER, fn, &q, sizeof q);
 }
 
 int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),

@@ -19,10 +19,10 @@
 #include "base/log.h"
 #include "base/protocol.h"
 #include "core/mailbox.h"
+#include "core/manager.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_reply.h"
 
 #define ROWS 256
 #define NODES_PER_STEP 16384 // prefixes looked at per chunk, when a filter lets few through
@@ -185,7 +185,7 @@ static void step(void *arg)
     } else {
         fill_range(w, v, r);
     }
-    rib_reply(arrived, w);
+    manager_reply(arrived, w);
 }
 
 static void finish(struct rib_walk *w)

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_calls.c - what control has rib_manager do, and waits for
+//
+// Each call runs on rib_manager's thread with a copy of its argument (core/manager.h).
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/manager.h"
+#include "rib/journal.h"
+#include "rib/rib.h"
+#include "rib/rib_audit.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_multicast.h"
+#include "table/iface.h"
+
+// --- virtual routers ---
+
+struct engine_change {
+    uint16_t vr;
+    enum fib_engine engine;
+};
+
+static int set_engines(void *arg)
+{
+    const struct engine_change *c = arg;
+    struct rib_vr *v = rib_vr_find(c->vr);
+    enum fib_engine was;
+    int err;
+
+    if (!v)
+        return -ENOENT;
+    was = fib_engine_of(rib_fib(v, IP4));
+    for (unsigned i = 0; i < 2; i++) {
+        err = rib_engine_set(v, i ? IP6 : IP4, c->engine);
+        if (!err)
+            continue;
+        if (i && rib_engine_set(v, IP4, was))
+            log_warning("rib: engines differ by family: vr=%u ipv4=%s ipv6=%s", v->id,
+                        fib_engine_name(c->engine),
+                        fib_engine_name(fib_engine_of(rib_fib(v, IP6))));
+        return err == -ENOMEM && c->engine != FIB_POPTRIE
+                   ? (int)fib_engine_mib(c->engine, i ? IP6 : IP4, v->rib[i].n_fib)
+                   : err;
+    }
+    return 0;
+}
+
+int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine)
+{
+    struct engine_change c = {vr, engine};
+
+    return manager_call(ROLE_RIB_MANAGER, set_engines, &c, sizeof c);
+}
+
+struct sources_change {
+    uint16_t vr;
+    uint8_t family, sources;
+};
+
+static int set_sources(void *arg)
+{
+    const struct sources_change *c = arg;
+    struct rib_vr *v = rib_vr_find(c->vr);
+
+    if (!v)
+        return -ENOENT;
+    rib_fib_sources(v, c->family, c->sources);
+    return 0;
+}
+
+int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources)
+{
+    struct sources_change c = {vr, family, sources};
+
+    return manager_call(ROLE_RIB_MANAGER, set_sources, &c, sizeof c);
+}
+
+// --- interfaces and ports ---
+
+static int delete_iface(void *arg)
+{
+    for (unsigned i = 0; i < VR_MAX; i++) // control may have moved it to another router already
+        if (rib_vr_find((uint16_t)i))
+            rib_iface_unbind(rib_vr_find((uint16_t)i), *(uint16_t *)arg);
+    return 0;
+}
+
+int rib_manager_iface_del(uint16_t iface)
+{
+    return manager_call(ROLE_RIB_MANAGER, delete_iface, &iface, sizeof iface);
+}
+
+static int refresh_iface(void *arg)
+{
+    nexthop_refresh_iface(*(uint16_t *)arg);
+    return 0;
+}
+
+int rib_manager_iface_changed(uint16_t iface)
+{
+    return manager_call(ROLE_RIB_MANAGER, refresh_iface, &iface, sizeof iface);
+}
+
+static int rehop_port(void *arg)
+{
+    uint16_t port = *(uint16_t *)arg;
+
+    for (unsigned i = 1; i < IFACE_MAX; i++) {
+        const struct iface *f = iface_get((uint16_t)i);
+        struct rib_vr *v =
+            f->kind != IFACE_NONE && f->port == port && f->ifindex ? rib_vr_find(f->vr) : NULL;
+
+        if (!v)
+            continue;
+        rib_link_rehop(v, f->ifindex);
+        rib_iface_rehop_others(v, f->ifindex);
+    }
+    return 0;
+}
+
+int rib_manager_port_link(uint16_t port)
+{
+    return manager_call(ROLE_RIB_MANAGER, rehop_port, &port, sizeof port);
+}
+
+// --- multicast routes and counted prefixes of the configuration ---
+
+struct multicast_change {
+    uint16_t vr;
+    struct multicast_static route;
+};
+
+static int set_multicast(void *arg)
+{
+    const struct multicast_change *c = arg;
+    struct rib_vr *v = rib_vr_find(c->vr);
+
+    return v ? rib_multicast_fix(v, &c->route) : -ENOENT;
+}
+
+static int delete_multicast(void *arg)
+{
+    const struct multicast_change *c = arg;
+    struct rib_vr *v = rib_vr_find(c->vr);
+
+    return v ? rib_multicast_unfix(v, &c->route.key) : -ENOENT;
+}
+
+static int call_multicast(const char *name, int (*fn)(void *arg), const struct multicast_static *s)
+{
+    const struct vr *vr = vr_find(name);
+
+    if (!vr)
+        return -ENOENT;
+    struct multicast_change c = {vr->id, *s};
+    return manager_call(ROLE_RIB_MANAGER, fn, &c, sizeof c);
+}
+
+int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
+{
+    return call_multicast(vr, set_multicast, s);
+}
+
+int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
+{
+    return call_multicast(vr, delete_multicast, &(struct multicast_static){.key = *k});
+}
+
+struct counted_change {
+    uint16_t vr;
+    struct prefix prefix;
+};
+
+static int change_counted(const struct counted_change *c,
+                          int (*change)(struct rib_vr *v, const struct prefix *p))
+{
+    struct rib_vr *v = rib_vr_find(c->vr);
+    int err = v ? change(v, &c->prefix) : -ENOENT;
+
+    if (!err)
+        rib_evaluate_prefix(v, &c->prefix);
+    return err;
+}
+
+static int add_counted(void *arg)
+{
+    return change_counted(arg, rib_counted_add);
+}
+
+static int delete_counted(void *arg)
+{
+    return change_counted(arg, rib_counted_del);
+}
+
+static int call_counted(const char *name, int (*fn)(void *arg), const struct prefix *p)
+{
+    const struct vr *vr = vr_find(name);
+
+    if (!vr)
+        return -ENOENT;
+    struct counted_change c = {vr->id, *p};
+    return manager_call(ROLE_RIB_MANAGER, fn, &c, sizeof c);
+}
+
+int rib_manager_counted_add(const char *vr, const struct prefix *p)
+{
+    return call_counted(vr, add_counted, p);
+}
+
+int rib_manager_counted_del(const char *vr, const struct prefix *p)
+{
+    return call_counted(vr, delete_counted, p);
+}
+
+// --- settings; before the thread runs they take effect with its start, or not at all ---
+
+static int set_receive_buffer(void *arg)
+{
+    rib_receive_bytes = *(size_t *)arg;
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        struct rib_vr *v = rib_vr_find((uint16_t)i);
+        int err = v ? netlink_set_receive_buffer(&v->events, rib_receive_bytes) : 0;
+
+        if (err)
+            log_warning("rib: receive buffer not set: vr=%u bytes=%zu error=%d", i,
+                        rib_receive_bytes, err);
+    }
+    return 0;
+}
+
+void rib_manager_set_receive_buffer(size_t bytes)
+{
+    if (manager_call(ROLE_RIB_MANAGER, set_receive_buffer, &bytes, sizeof bytes) == -ENOTCONN)
+        rib_receive_bytes = bytes;
+}
+
+static int set_audit_interval(void *arg)
+{
+    rib_audit_interval(*(uint32_t *)arg * NS_PER_SECOND);
+    return 0;
+}
+
+void rib_manager_set_audit_interval(uint32_t seconds)
+{
+    manager_call(ROLE_RIB_MANAGER, set_audit_interval, &seconds, sizeof seconds);
+}
+
+static int resize_journal(void *arg)
+{
+    return journal_resize(*(uint32_t *)arg);
+}
+
+int rib_manager_set_journal(uint32_t mib)
+{
+    int err = manager_call(ROLE_RIB_MANAGER, resize_journal, &mib, sizeof mib);
+
+    return err == -ENOTCONN ? 0 : err;
+}
