@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // manager.h - a thread with a role, an event loop and a mailbox: what managers have in common
 //
-// A manager alone writes its tables, and runs whatever its loop and its mailbox bring. Control
-// reaches it in two ways: manager_call() waits until the call has run (aside, so that control's loop
-// goes on), manager_ask() returns at once and the manager answers with manager_reply(). An answer is
-// never lost: while control's mailbox is full, answers wait in order.
+// A manager alone writes its tables, and runs what its loop and its mailbox bring. Control reaches
+// it in two ways: manager_call() waits until the call has run (aside, so that control's loop goes
+// on); manager_ask() returns at once, and the manager answers with manager_reply(). No answer is
+// lost: while control's mailbox is full, answers wait in order.
 #ifndef CORE_MANAGER_H
 #define CORE_MANAGER_H
 
@@ -38,7 +38,7 @@ struct manager {
 int manager_start(struct manager *m);
 // The calls that are in the mailbox run first; returns when the thread has ended.
 void manager_stop(struct manager *m);
-// Runs fn on the manager with a copy of the `size` bytes of `arg`, waits, and returns its result, or
+// Runs fn on the manager with a copy of the `size` bytes of `arg`, waits, and returns its result or
 // -errno. -ENOTCONN: the manager does not run. -ETIMEDOUT: fn may still run.
 int manager_call(enum thread_role role, int (*fn)(void *arg), const void *arg, size_t size);
 // Runs fn on the manager with a copy of `arg` on the heap, which fn owns: it passes it to

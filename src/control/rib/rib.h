@@ -334,7 +334,7 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best,
                     struct nexthop_alias *a);
 
-// --- rib_counted.c: prefixes whose packets are counted (rib_evaluate_prefix comes after a change) ---
+// --- rib_counted.c: prefixes whose packets are counted; rib_evaluate_prefix follows a change ---
 int rib_counted_add(struct rib_vr *v, const struct prefix *p); // 0, -EEXIST, -ENOSPC
 int rib_counted_del(struct rib_vr *v, const struct prefix *p); // 0, -ENOENT
 uint16_t rib_counted_slot(const struct rib_vr *v, const struct prefix *p,

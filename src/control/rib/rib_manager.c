@@ -3,9 +3,9 @@
 //
 // One libevent loop with, per virtual router, an event socket and a request socket, and one timer.
 // The first packet that a forwarder gives us to hold wakes the loop (exchange_hold_waker); while
-// packets come the timer polls their ring every millisecond, so that forwarders make no system call.
-// The timer also starts what waits for its time: dumps, refreshes, negative answers. Control's other
-// calls are in rib_calls.c.
+// packets come the timer polls their ring every millisecond, so that forwarders make no system
+// call. The timer also starts what waits for its time: dumps, refreshes, negative answers.
+// Control's other calls are in rib_calls.c.
 #include "rib/rib_manager.h"
 
 #include <errno.h>
