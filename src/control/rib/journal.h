@@ -6,10 +6,10 @@
 // legs and all; equal ways are stored once and counted. When the legs of a
 // group change, no prefix does: then there is one record of the next hop. So
 // the table of any time since the oldest record can be had back from today's by
-// undoing records, newest first (journal_ask.c).
+// undoing records, newest first (journal_query.c).
 //
 // Written by rib_manager, at each change that reaches the FIB (rib_fib.c) and
-// each next hop that gets another meaning (rib_journal.c); nobody else touches it.
+// each next hop that gets another meaning (journal_describe.c); nobody else touches it.
 // Control asks through rib_manager's mailbox. Cost: some 3 % of what rib_manager does for a change.
 #ifndef RIB_JOURNAL_H
 #define RIB_JOURNAL_H

@@ -15,8 +15,8 @@
 // rib_fib.c (best route into the FIB), rib_source.c (what uRPF asks), rib_counted.c (prefixes whose
 // packets are counted), rib_event.c (what an event means), rib_row.c (what a dump's rows mean),
 // rib_link.c (what the kernel does silently), rib_unfollowed.c (what the kernel routes by and we do
-// not), rib_want.c, rib_sync.c and rib_gap.c (dumps), rib_audit.c and rib_compare.c (audits),
-// rib_journal.c.
+// not), resync_request.c, rib_sync.c and rib_gap.c (dumps), rib_audit.c and rib_compare.c (audits),
+// journal_describe.c.
 #ifndef RIB_RIB_H
 #define RIB_RIB_H
 
@@ -347,7 +347,7 @@ int rib_engine_set(struct rib_vr *v, uint8_t family,
 bool rib_engine_fall_back(struct rib_vr *v, uint8_t family,
                           int error); // to poptrie; false: it is that already
 
-// --- rib_journal.c: what next-hop ids mean, for the journal ---
+// --- journal_describe.c: what next-hop ids mean, for the journal ---
 void rib_journal_group(struct rib_vr *v, const struct hop_set *s); // a group's legs changed
 // Hops of the route's path; NULL: p is a neighbor of its own.
 void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p,
@@ -370,7 +370,7 @@ void rib_rows_end(struct rib_vr *v);  // no more rows: those of the last prefix 
 void rib_rows_drop(struct rib_vr *v); // the dump is given up
 void rib_rows_fini(struct rib_vr *v);
 
-// --- rib_redirect.c: addresses that access lists redirect to are kept resolved ---
+// --- acl_target_resolve.c: addresses that access lists redirect to are kept resolved ---
 void rib_redirect_tick(uint64_t now_ns); // a few times a second
 void rib_redirect_vr_gone(const struct rib_vr *v);
 
@@ -406,7 +406,7 @@ void rib_iface_upper(
     struct rib_vr *v,
     const struct rib_link *l); // likewise: it may stand on one of ours (VRRP's macvlan)
 
-// --- rib_want.c: what the next dump is to show ---
+// --- resync_request.c: what the next dump is to show ---
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);
 void rib_sync_want_doubt(struct rib_vr *v, uint32_t stages,
                          uint64_t delay_ns); // for what the dump before did not tell

@@ -5,7 +5,7 @@
 // A session is known by its name. Lists that name it may come before it and stay after it: its id
 // leads nowhere meanwhile. A redirect is an address; the way to it is asked of the FIB of the
 // packet's virtual router, packet by packet, so that it is always what rib_manager knows of routes
-// and neighbors (rib/rib_redirect.c keeps the neighbor resolved).
+// and neighbors (rib/acl_target_resolve.c keeps the neighbor resolved).
 //
 // Ids start at 1 and are counted by their holders, the contents of lists. A lock keeps writers
 // apart; forwarders read single words, and addresses that do not change while anybody holds them.

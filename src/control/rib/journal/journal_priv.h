@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_priv.h - the ring and its ways, for journal.c, journal_way.c and journal_ask.c;
+// journal_priv.h - the ring and its ways, for journal.c, journal_nexthop.c and journal_query.c;
 // rib_manager only
 #ifndef RIB_JOURNAL_PRIV_H
 #define RIB_JOURNAL_PRIV_H
@@ -34,7 +34,7 @@ static inline const struct record *record_at(uint64_t n)
 // yet.
 uint64_t journal_reach(uint16_t vr, uint8_t family);
 
-// --- journal_way.c: ways by number, counted ---
+// --- journal_nexthop.c: ways by number, counted ---
 int way_init(void);
 void way_fini(void);
 void way_limit(uint64_t bytes); // for legs; the kinds alone are always kept

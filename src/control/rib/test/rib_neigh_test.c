@@ -18,7 +18,7 @@
 #include "core/eal.h"
 #include "core/rcu.h"
 #include "rib/neigh_limit.h"
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"

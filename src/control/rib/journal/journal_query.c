@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_ask.c - questions of control to the journal: what changed, what was, and what is new
+// journal_query.c - questions of control to the journal: what changed, what was, and what is new
 //
 // The ring is read newest first, RECORDS_PER_STEP at a time, so that
 // rib_manager's other work goes on between; records written meanwhile are not
@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/manager.h"
-#include "rib/journal_priv.h"
+#include "rib/journal/journal_priv.h"
 #include "rib/rib.h"
 #include "table/nexthop.h"
 

@@ -21,7 +21,7 @@
 
 #include "base/clock.h"
 #include "netlink/netlink.h"
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 
 static unsigned seed;
 

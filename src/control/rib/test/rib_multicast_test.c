@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 #include "table/iface.h"
 #include "table/multicast.h"
 #include "table/vr.h"

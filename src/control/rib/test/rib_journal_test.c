@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "rib/journal.h"
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
 

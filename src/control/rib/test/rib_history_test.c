@@ -28,7 +28,7 @@
 #include "rib/neigh.h"
 #include "rib/rib.h"
 #include "rib/rib_audit.h"
-#include "rib/rib_model.h"
+#include "rib/test/rib_model.h"
 #include "table/counter.h"
 #include "table/iface.h"
 

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rib/rib.h"
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 #include "table/iface.h"
 #include "table/vr.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "core/thread.h"
-#include "rib/journal_priv.h"
+#include "rib/journal/journal_priv.h"
 #include "table/limits.h"
 
 struct ring journal_ring;

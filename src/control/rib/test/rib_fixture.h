@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_kit.h - for tests: a real kernel in a fresh namespace, rib_manager on it, questions to both
+// rib_fixture.h - for tests: a real kernel in a fresh namespace, rib_manager on it
 //
 // The namespace has two veth pairs that stand in for TAPs: e1 (10.0.1.1/24,
 // fd01::1/64) and e2 (10.0.2.1/24, fd02::1/64) are interfaces of ours; their

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_journal.c - tells the journal what next-hop ids mean
+// journal_describe.c - tells the journal what next-hop ids mean
 //
 // An id is described when the first route with it goes to the FIB, and a
 // group's again whenever its legs change. The legs told are those that packets take.

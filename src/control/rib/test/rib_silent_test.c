@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "rib/rib.h"
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 #include "rib/rib_unfollowed.h"
 #include "table/iface.h"
 #include "table/nexthop.h"

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "rib/rib.h"
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 #include "table/fib.h"
 #include "table/fib_engine.h"
 #include "table/vr.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_kit.c - for tests: a real kernel in a fresh namespace, rib_manager on it
+// rib_fixture.c - for tests: a real kernel in a fresh namespace, rib_manager on it
 //
 // The main thread is control; rib_manager is the real thread. Questions that
 // are answered by mailbox run control's loop until the answer is there.
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rib/rib_kit.h"
+#include "rib/test/rib_fixture.h"
 #include "table/iface.h"
 #include "table/vr.h"
 

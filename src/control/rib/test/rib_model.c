@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_model.c - for tests: a naive kernel that changes routes while it dumps them (rib_model.h)
-#include "rib/rib_model.h"
+#include "rib/test/rib_model.h"
 
 #include <libmnl/libmnl.h>
 #include <linux/if.h>

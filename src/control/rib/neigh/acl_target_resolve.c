@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_redirect.c - where rules of access lists redirect to is kept resolved, as gateways are
+// acl_target_resolve.c - where rules of access lists redirect to is kept resolved, as gateways are
 //
 // In every virtual router that has the address on a link. Forwarders ask the FIB for the way
 // (forwarder/acl_act.c); what has to be seen to is that the neighbor is asked for before the first

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_way.c - what next-hop ids stood for: ways, each stored once and counted
+// journal_nexthop.c - what next-hop ids stood for: ways, each stored once and counted
 //
 // Holders are the records that name a way, and the next-hop id that means it
 // now. A router has a handful of ways; but each next-hop object that comes
@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "rib/journal_priv.h"
+#include "rib/journal/journal_priv.h"
 #include "table/limits.h"
 
 struct way {
