@@ -63,6 +63,14 @@ void journal_forget(uint32_t nexthop); // the id is free
 void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol,
                    uint32_t is, uint8_t protocol);
 
+// --- journal_describe.c: what ids mean, for rib_manager ---
+struct hop_set;
+struct rib_vr;
+void journal_describe_group(struct rib_vr *v, const struct hop_set *s); // a group's legs changed
+// Hops of the route's path; NULL: p is a neighbor of its own.
+void journal_describe_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p,
+                              uint32_t nexthop);
+
 // --- control, asking: the answer comes as a call on the control loop ---
 struct journal_query {
     int vr;         // -1 = all

@@ -115,6 +115,10 @@ void neigh_pending_del(struct neigh *n);
 unsigned neigh_pending_count(void);
 struct neigh *neigh_pending_first(void); // the next by LIST_NEXT(n, on_pending)
 
+// --- acl_target_resolve.c: addresses that access lists redirect to are kept resolved ---
+void acl_target_resolve_tick(uint64_t now_ns); // a few times a second
+void acl_target_resolve_vr_gone(const struct rib_vr *v);
+
 // --- shared by the files, and for show ---
 struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
 struct neigh *neigh_make(struct rib_vr *v, int ifindex,

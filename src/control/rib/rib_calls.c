@@ -8,10 +8,9 @@
 #include "base/log.h"
 #include "core/manager.h"
 #include "rib/journal.h"
-#include "rib/rib.h"
-#include "rib/rib_audit.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_multicast.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 
 // --- virtual routers ---

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 
 static struct rib_vr *list[VR_MAX];
@@ -25,7 +25,7 @@ bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b)
 
 struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex)
 {
-    return ifindex > 0 ? map_find(&v->link, (uint32_t)ifindex) : NULL;
+    return ifindex > 0 ? rib_map_find(&v->link, (uint32_t)ifindex) : NULL;
 }
 
 struct rib_link *rib_link_get(struct rib_vr *v, int ifindex)
@@ -38,7 +38,7 @@ struct rib_link *rib_link_get(struct rib_vr *v, int ifindex)
     bug_on(!l);
     l->ifindex = ifindex;
     LIST_INIT(&l->neighs);
-    map_set(&v->link, (uint32_t)ifindex, l);
+    rib_map_set(&v->link, (uint32_t)ifindex, l);
     return l;
 }
 
@@ -54,11 +54,11 @@ void rib_link_free_unused(struct rib_vr *v, bool all)
     VEC(struct rib_link *) unused = {0};
     struct rib_link *l;
 
-    map_each(&v->link, l)
+    rib_map_each (&v->link, l)
         if (all || (!l->known && !l->iface && LIST_EMPTY(&l->neighs)))
             *vec_push(&unused) = l;
-    vec_foreach(&unused, u) {
-        map_del(&v->link, (uint32_t)(*u)->ifindex);
+    vec_foreach (&unused, u) {
+        rib_map_del(&v->link, (uint32_t)(*u)->ifindex);
         vec_free(&(*u)->addr);
         vec_free(&(*u)->group);
         free(*u);

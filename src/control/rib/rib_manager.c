@@ -16,8 +16,7 @@
 #include "core/manager.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
-#include "rib/rib_audit.h"
+#include "rib/vr.h"
 #include "table/exchange.h"
 #include "table/iface.h"
 
@@ -105,7 +104,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     if (neigh_time) {
         neigh_pending_tick(now);
         neigh_tick(now);
-        rib_redirect_tick(now);
+        acl_target_resolve_tick(now);
         neigh_ns = now;
     }
     for (unsigned i = 0; i < VR_MAX; i++)

@@ -20,7 +20,7 @@ struct rib_map {
     uint32_t n, mask; // mask + 1 slots
 };
 
-static inline uint32_t map_index(const struct rib_map *m, uint32_t key)
+static inline uint32_t rib_map_index(const struct rib_map *m, uint32_t key)
 {
     uint32_t i = hash_mix32(key) & m->mask;
 
@@ -29,12 +29,12 @@ static inline uint32_t map_index(const struct rib_map *m, uint32_t key)
     return i;
 }
 
-static inline void *map_find(const struct rib_map *m, uint32_t key)
+static inline void *rib_map_find(const struct rib_map *m, uint32_t key)
 {
-    return m->slot ? m->slot[map_index(m, key)].value : NULL;
+    return m->slot ? m->slot[rib_map_index(m, key)].value : NULL;
 }
 
-static inline void map_set(struct rib_map *m, uint32_t key, void *value)
+static inline void rib_map_set(struct rib_map *m, uint32_t key, void *value)
 {
     bug_on(!key || !value);
     if (!m->slot || (m->n + 1) * 2 > m->mask) {
@@ -45,19 +45,19 @@ static inline void map_set(struct rib_map *m, uint32_t key, void *value)
         bug_on(!m->slot);
         for (uint32_t i = 0; old.slot && i <= old.mask; i++)
             if (old.slot[i].key)
-                m->slot[map_index(m, old.slot[i].key)] = old.slot[i];
+                m->slot[rib_map_index(m, old.slot[i].key)] = old.slot[i];
         free(old.slot);
     }
-    struct rib_map_slot *s = &m->slot[map_index(m, key)];
+    struct rib_map_slot *s = &m->slot[rib_map_index(m, key)];
     m->n += !s->key;
     *s = (struct rib_map_slot){key, value};
 }
 
-static inline void map_del(struct rib_map *m, uint32_t key)
+static inline void rib_map_del(struct rib_map *m, uint32_t key)
 {
     uint32_t i, j;
 
-    if (!m->slot || !m->slot[i = map_index(m, key)].key)
+    if (!m->slot || !m->slot[i = rib_map_index(m, key)].key)
         return;
     for (j = i;;) {
         j = (j + 1) & m->mask;
@@ -73,14 +73,14 @@ static inline void map_del(struct rib_map *m, uint32_t key)
     m->n--;
 }
 
-static inline void map_fini(struct rib_map *m)
+static inline void rib_map_fini(struct rib_map *m)
 {
     free(m->slot);
     *m = (struct rib_map){0};
 }
 
 // Entries may not be added or deleted in the loop.
-#define map_each(m, v)                                                                             \
+#define rib_map_each(m, v)                                                                         \
     for (uint32_t map_i_ = 0; (m)->slot && map_i_ <= (m)->mask; map_i_++)                          \
         if (((v) = (m)->slot[map_i_].value))
 

@@ -11,7 +11,7 @@
 #define RIB_RIB_MULTICAST_H
 
 #include "netlink/netlink.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "rib/rib_manager.h"
 #include "table/multicast.h"
 

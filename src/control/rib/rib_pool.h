@@ -2,10 +2,10 @@
 // rib_pool.h - many small equal things, named by 32-bit numbers
 //
 // A route table is a million little records that point at each other. Numbers
-// of 4 bytes instead of pointers of 8 halve them, and chunks of POOL_CHUNK
+// of 4 bytes instead of pointers of 8 halve them, and chunks of RIB_POOL_CHUNK
 // items never move, so a pointer taken from a number stays good while the item
 // lives. Number 0 is nobody. A freed item's first word links it to the next
-// free one. One thread; everything is given back by pool_fini at once.
+// free one. One thread; everything is given back by rib_pool_fini at once.
 #ifndef RIB_RIB_POOL_H
 #define RIB_RIB_POOL_H
 
@@ -15,10 +15,10 @@
 
 #include "base/log.h"
 
-#define POOL_CHUNK_BITS 13
-#define POOL_CHUNK (1u << POOL_CHUNK_BITS) // items
+#define RIB_POOL_CHUNK_BITS 13
+#define RIB_POOL_CHUNK (1u << RIB_POOL_CHUNK_BITS) // items
 
-struct pool {
+struct rib_pool {
     uint32_t size;     // bytes of an item, a multiple of 4
     uint32_t n_used;   // items alive
     uint32_t top;      // numbers below it have been given out at least once
@@ -27,57 +27,57 @@ struct pool {
     char **chunk;
 };
 
-static inline void pool_init(struct pool *p, uint32_t size)
+static inline void rib_pool_init(struct rib_pool *p, uint32_t size)
 {
-    *p = (struct pool){.size = size, .top = 1};
+    *p = (struct rib_pool){.size = size, .top = 1};
 }
 
-static inline void pool_fini(struct pool *p)
+static inline void rib_pool_fini(struct rib_pool *p)
 {
     for (uint32_t i = 0; i < p->n_chunks; i++)
         free(p->chunk[i]);
     free(p->chunk);
-    pool_init(p, p->size);
+    rib_pool_init(p, p->size);
 }
 
-static inline void *pool_at(const struct pool *p, uint32_t id)
+static inline void *rib_pool_at(const struct rib_pool *p, uint32_t id)
 {
-    return p->chunk[id >> POOL_CHUNK_BITS] + (size_t)(id & (POOL_CHUNK - 1)) * p->size;
+    return p->chunk[id >> RIB_POOL_CHUNK_BITS] + (size_t)(id & (RIB_POOL_CHUNK - 1)) * p->size;
 }
 
 // A zeroed item's number. Aborts when the machine is out of memory, like every small allocation of
 // a manager.
-static inline uint32_t pool_new(struct pool *p)
+static inline uint32_t rib_pool_new(struct rib_pool *p)
 {
     uint32_t id = p->free;
 
     if (id) {
-        memcpy(&p->free, pool_at(p, id), 4);
+        memcpy(&p->free, rib_pool_at(p, id), 4);
     } else {
         id = p->top++;
-        if (id >> POOL_CHUNK_BITS >= p->n_chunks) {
+        if (id >> RIB_POOL_CHUNK_BITS >= p->n_chunks) {
             p->chunk = realloc(p->chunk, (p->n_chunks + 1) * sizeof *p->chunk);
             bug_on(!p->chunk);
-            p->chunk[p->n_chunks] = malloc((size_t)POOL_CHUNK * p->size);
+            p->chunk[p->n_chunks] = malloc((size_t)RIB_POOL_CHUNK * p->size);
             bug_on(!p->chunk[p->n_chunks]);
             p->n_chunks++;
         }
     }
-    memset(pool_at(p, id), 0, p->size);
+    memset(rib_pool_at(p, id), 0, p->size);
     p->n_used++;
     return id;
 }
 
-static inline void pool_free(struct pool *p, uint32_t id)
+static inline void rib_pool_free(struct rib_pool *p, uint32_t id)
 {
-    memcpy(pool_at(p, id), &p->free, 4);
+    memcpy(rib_pool_at(p, id), &p->free, 4);
     p->free = id;
     p->n_used--;
 }
 
-static inline size_t pool_bytes(const struct pool *p)
+static inline size_t rib_pool_bytes(const struct rib_pool *p)
 {
-    return (size_t)p->n_chunks * (POOL_CHUNK * (size_t)p->size + sizeof *p->chunk);
+    return (size_t)p->n_chunks * (RIB_POOL_CHUNK * (size_t)p->size + sizeof *p->chunk);
 }
 
 #endif

@@ -29,18 +29,26 @@ struct rib_node {
 };
 
 struct rib_trie {
-    struct pool node;
+    struct rib_pool node;
     uint32_t root; // 0 = empty
     uint8_t family;
     uint8_t bytes; // of a key
 };
+
+static inline struct prefix rib_host(const struct ip_addr *a)
+{
+    struct prefix p = {.family = a->family, .len = (uint8_t)ip_bits(a->family)};
+
+    memcpy(p.b, a->b, ip_bits(a->family) / 8);
+    return p;
+}
 
 void rib_trie_init(struct rib_trie *t, uint8_t family);
 void rib_trie_fini(struct rib_trie *t);
 
 static inline struct rib_node *rib_trie_at(const struct rib_trie *t, uint32_t id)
 {
-    return pool_at(&t->node, id);
+    return rib_pool_at(&t->node, id);
 }
 
 uint32_t rib_trie_find(const struct rib_trie *t,

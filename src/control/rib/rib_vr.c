@@ -13,10 +13,8 @@
 #include "netlink/netns.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
-#include "rib/rib_audit.h"
 #include "rib/rib_multicast.h"
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 
 #define TURN_NS (4 * NS_PER_MS)
 #define DUMP_BATCH 8 // a datagram of a dump has hundreds of rows, one of events a single message
@@ -78,26 +76,26 @@ void rib_vr_free(struct rib_vr *v)
     netlink_close(&v->events);
     netlink_close(&v->requests);
     v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
-    rib_redirect_vr_gone(v);
+    acl_target_resolve_vr_gone(v);
     rib_path_fini(v);
     nexthop_object_fini(v);
     neigh_vr_gone(v);
     rib_counted_fini(v);
     rib_unfollowed_fini(v);
     rib_multicast_fini(v);
-    map_each(&v->link, l) {
+    rib_map_each (&v->link, l) {
         nexthop_put(l->glean);
         nexthop_put(l->broadcast);
     }
     rib_link_free_unused(v, true);
-    map_fini(&v->link);
+    rib_map_fini(&v->link);
     for (int i = 0; i < 2; i++) {
         release_nodes(&v->rib[i]);
         rib_fini(&v->rib[i]);
     }
     rib_audit_end(v);
-    map_fini(&v->sync.touched);
-    map_fini(&v->sync.diverged);
+    rib_map_fini(&v->sync.touched);
+    rib_map_fini(&v->sync.diverged);
     rib_gaps_fini(&v->sync.gaps);
     rib_gaps_fini(&v->sync.doubt[0]);
     rib_gaps_fini(&v->sync.doubt[1]);

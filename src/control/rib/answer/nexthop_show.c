@@ -10,8 +10,8 @@
 
 #include "core/manager.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
 #include "rib/rib_manager.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/nexthop_count.h"
@@ -55,7 +55,8 @@ static void collect_groups(struct question *q, struct rib_vr *v)
 {
     struct nexthop_object *o;
 
-    map_each(&v->object, o) add_group(q, v, &o->set, o->id);
+    rib_map_each (&v->object, o)
+        add_group(q, v, &o->set, o->id);
     for (uint32_t id = 1; id < v->path.n; id++)
         if (rib_path_at(v, id))
             add_group(q, v, &rib_path_at(v, id)->own, 0);

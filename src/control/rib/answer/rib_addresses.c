@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "core/manager.h"
-#include "rib/rib.h"
 #include "rib/rib_manager.h"
+#include "rib/vr.h"
 
 struct question {
     int vr;
@@ -44,7 +44,9 @@ static void collect(void *arg)
 
         if (!v)
             continue;
-        map_each(&v->link, l) if (l->iface) add_link(q, v, l);
+        rib_map_each (&v->link, l)
+            if (l->iface)
+                add_link(q, v, l);
     }
     manager_reply(answer, q);
 }

@@ -6,8 +6,8 @@
 
 #include "core/mailbox.h"
 #include "core/manager.h"
-#include "rib/rib.h"
 #include "rib/rib_manager.h"
+#include "rib/vr.h"
 
 struct lengths {
     struct rib_length *ask;
@@ -18,14 +18,13 @@ struct lengths {
 
 static void find_length(struct rib_length *a)
 {
-    struct prefix host = {.family = a->addr.family, .len = (uint8_t)ip_bits(a->addr.family)};
     struct rib_vr *v = a->addr.family ? rib_vr_find(a->vr) : NULL;
 
     a->len = 0;
     if (!v)
         return;
+    struct prefix host = rib_host(&a->addr);
     struct rib *r = rib_of(v, host.family);
-    memcpy(host.b, a->addr.b, host.len / 8);
     uint32_t node = rib_longest(v, r, &host);
     if (node)
         a->len = rib_trie_at(&r->trie, node)->len;

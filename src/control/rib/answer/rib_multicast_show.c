@@ -82,8 +82,8 @@ static void collect_vr(struct question *q, const struct rib_vr *v)
     for (unsigned i = 0; v->mroutes && i < RIB_MROUTE_BUCKETS; i++)
         for (const struct rib_mroute *r = v->mroutes->bucket[i]; r; r = r->next)
             add_route(q, v, r);
-    map_each(&v->link, l)
-        vec_foreach(&l->group, g) {
+    rib_map_each (&v->link, l)
+        vec_foreach (&l->group, g) {
             struct multicast_join_row *row = l->iface ? vec_push(&q->join) : NULL;
 
             if (!row)

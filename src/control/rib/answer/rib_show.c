@@ -11,10 +11,8 @@
 #include "base/log.h"
 #include "core/manager.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
-#include "rib/rib_audit.h"
 #include "rib/rib_manager.h"
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
 
@@ -145,8 +143,8 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .fib_control_bytes6 = f6.control_bytes,
     };
     for (int i = 0; i < 2; i++)
-        s->rib_bytes += pool_bytes(&v->rib[i].trie.node) + pool_bytes(&v->rib[i].route) +
-                        pool_bytes(&v->rib[i].neigh.node);
+        s->rib_bytes += rib_pool_bytes(&v->rib[i].trie.node) + rib_pool_bytes(&v->rib[i].route) +
+                        rib_pool_bytes(&v->rib[i].neigh.node);
     struct rib_unfollowed u;
     rib_unfollowed_report(v, &u);
     s->ignored_rules = u.of[UNFOLLOWED_RULE].n;

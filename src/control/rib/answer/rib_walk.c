@@ -21,8 +21,8 @@
 #include "core/mailbox.h"
 #include "core/manager.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
 #include "rib/rib_manager.h"
+#include "rib/vr.h"
 
 #define ROWS 256
 #define NODES_PER_STEP 16384 // prefixes looked at per chunk, when a filter lets few through

@@ -10,9 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "rib/rib.h"
-#include "rib/rib_audit.h"
-#include "rib/rib_compare.h"
+#include "rib/vr.h"
 
 static uint64_t interval_ns;
 struct rib_audit_totals rib_audit_totals;

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 
 // --- sums ---
 

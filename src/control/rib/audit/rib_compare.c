@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rib/journal.h"
-#include "rib/rib_compare.h"
+#include "rib/vr.h"
 #include "table/fib.h"
 
 #define SLICE_NS (500 * NS_PER_US)
@@ -131,11 +131,10 @@ static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
 static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
 {
     struct ip_addr addr = {.family = r->trie.family};
-    struct prefix host = {.family = r->trie.family, .len = (uint8_t)ip_bits(r->trie.family)};
     uint32_t node, want = 0;
 
     memcpy(addr.b, b, r->trie.bytes);
-    memcpy(host.b, b, r->trie.bytes);
+    struct prefix host = rib_host(&addr);
     for (node = rib_trie_cover(&r->trie, &host, false); node && !want;
          node = rib_trie_parent(&r->trie, node))
         want = rib_trie_at(&r->trie, node)->nexthop;

@@ -5,7 +5,7 @@
 // group's again whenever its legs change. The legs told are those that packets take.
 #include "rib/journal.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 
@@ -25,7 +25,7 @@ static void fill_leg(const struct rib_vr *v, struct journal_leg *leg, const stru
         memcpy(leg->iface, l->name, sizeof leg->iface);
 }
 
-void rib_journal_group(struct rib_vr *v, const struct hop_set *s)
+void journal_describe_group(struct rib_vr *v, const struct hop_set *s)
 {
     struct journal_leg leg[NETLINK_HOPS];
     unsigned n = 0;
@@ -50,7 +50,7 @@ static void describe_host(struct rib_vr *v, const struct prefix *p, uint32_t nex
     journal_describe(v->id, nexthop, kind_of(nexthop), &leg, 1);
 }
 
-void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p,
+void journal_describe_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p,
                          uint32_t nexthop)
 {
     struct journal_leg leg;
@@ -61,7 +61,7 @@ void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct
         return;
     }
     if (kind == NEXTHOP_GROUP) {
-        rib_journal_group(v, s);
+        journal_describe_group(v, s);
     } else if ((kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GLEAN) && s->n) {
         fill_leg(v, &leg, &s->hop[0].key);
         journal_describe(v->id, nexthop, kind, &leg, 1);

@@ -69,7 +69,8 @@ int way_init(void)
 
 void way_fini(void)
 {
-    vec_foreach(&ways, w) free(*w);
+    vec_foreach (&ways, w)
+        free(*w);
     vec_free(&ways);
     vec_free(&free_ids);
     free(bucket);

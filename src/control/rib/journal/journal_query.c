@@ -15,7 +15,7 @@
 #include "core/mailbox.h"
 #include "core/manager.h"
 #include "rib/journal/journal_priv.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/nexthop.h"
 
 #define RECORDS_PER_STEP (1u << 16)

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 
 #define DIFFERS (1ull << 63) // in sync.diverged, beside the links
 
@@ -25,8 +25,8 @@ void rib_sync_touch_key(struct rib_vr *v, uint32_t key)
 {
     if (!is_listening(v))
         return;
-    map_del(&v->sync.diverged, key);
-    map_set(&v->sync.touched, key, v);
+    rib_map_del(&v->sync.diverged, key);
+    rib_map_set(&v->sync.touched, key, v);
 }
 
 void rib_sync_touch(struct rib_vr *v, const struct prefix *p)
@@ -39,7 +39,7 @@ void rib_sync_touch(struct rib_vr *v, const struct prefix *p)
 
 bool rib_sync_is_touched_key(const struct rib_vr *v, uint32_t key)
 {
-    return v->sync.touched.n && map_find(&v->sync.touched, key);
+    return v->sync.touched.n && rib_map_find(&v->sync.touched, key);
 }
 
 bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p)
@@ -50,7 +50,7 @@ bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p)
 static void diverge(struct rib_vr *v, uint32_t key, uint64_t links)
 {
     if (v->synced)
-        map_set(&v->sync.diverged, key, (void *)(uintptr_t)(DIFFERS | links));
+        rib_map_set(&v->sync.diverged, key, (void *)(uintptr_t)(DIFFERS | links));
 }
 
 void rib_sync_diverge_key(struct rib_vr *v, uint32_t key)
@@ -73,10 +73,10 @@ void rib_sync_link_lost(struct rib_vr *v, int ifindex)
         if (m->slot[i].key && (uintptr_t)m->slot[i].value & rib_link_bit(ifindex))
             *vec_push(&explained) = m->slot[i].key;
     vec_foreach (&explained, key)
-        map_del(&v->sync.diverged, *key);
+        rib_map_del(&v->sync.diverged, *key);
     for (unsigned i = v->audit.step == AUDIT_KERNEL ? v->audit.now.n_findings : 0; i-- > 0;) {
         struct prefix p = v->audit.now.finding[i].prefix;
-        if (!map_find(&v->sync.diverged, key_of(&p)))
+        if (!rib_map_find(&v->sync.diverged, key_of(&p)))
             rib_audit_explained(v, &p);
     }
     vec_free(&explained);

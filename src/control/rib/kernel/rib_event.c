@@ -19,8 +19,7 @@
 #include <linux/rtnetlink.h>
 
 #include "base/clock.h"
-#include "rib/rib.h"
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 
 bool rib_wants(struct rib_vr *v, const struct netlink_route *m)
 {

@@ -24,8 +24,8 @@
 
 #include "core/mailbox.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
 #include "rib/rib_multicast.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 #include "table/vr.h"
 
@@ -43,7 +43,9 @@ static void each_stacked(struct rib_vr *v, const struct rib_link *base,
 
     if (!v->n_macvlans)
         return;
-    map_each(&v->link, l) if (is_stacked(l, base)) fn(v, l);
+    rib_map_each (&v->link, l)
+        if (is_stacked(l, base))
+            fn(v, l);
 }
 
 static void set_via(struct rib_vr *v, struct rib_link *l, const struct rib_link *base,
@@ -65,7 +67,9 @@ static void set_via(struct rib_vr *v, struct rib_link *l, const struct rib_link 
 
 static bool has_address(const struct rib_link *l)
 {
-    vec_foreach(&l->addr, a) if (!a->automatic) return true;
+    vec_foreach (&l->addr, a)
+        if (!a->automatic)
+            return true;
     return false;
 }
 
@@ -99,7 +103,7 @@ static const struct rib_link *owned_elsewhere(const struct rib_vr *v, int ifinde
     return NULL;
 }
 
-void rib_iface_way_out(struct rib_vr *v, struct rib_link *l)
+void rib_iface_update_via(struct rib_vr *v, struct rib_link *l)
 {
     if (l->iface)
         return;
@@ -163,19 +167,22 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
     rib_link_rehop(v, l->ifindex);
     rib_multicast_bind(v, l);
     each_stacked(v, l, follow_stacked);
-    each_other(v, l->ifindex, rib_iface_way_out);
+    each_other(v, l->ifindex, rib_iface_update_via);
     if (v->table != RIB_TABLE_MAIN) // its local routes are ours from now on
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
         rib_iface_report(v, l, false);
-    map_each(&v->link, l) rib_iface_upper(v, l); // what stood there before
+    rib_map_each (&v->link, l)
+        rib_iface_upper(v, l); // what stood there before
 }
 
 static struct rib_link *link_of_iface(struct rib_vr *v, uint16_t iface)
 {
     struct rib_link *l;
 
-    map_each(&v->link, l) if (l->iface == iface) return l;
+    rib_map_each (&v->link, l)
+        if (l->iface == iface)
+            return l;
     return NULL;
 }
 
@@ -189,7 +196,7 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
     rib_multicast_unbind(v, l);
     l->iface = l->via = 0;
     each_stacked(v, l, follow_stacked);
-    each_other(v, l->ifindex, rib_iface_way_out);
+    each_other(v, l->ifindex, rib_iface_update_via);
     rib_multicast_refresh(v);
     glean = l->glean;
     l->glean = 0;
@@ -199,7 +206,7 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
     rib_link_rehop(v, l->ifindex);
     nexthop_put(glean);
     nexthop_put(broadcast);
-    rib_iface_way_out(v, l);
+    rib_iface_update_via(v, l);
     let_go(v, l);
     each_other(v, l->ifindex, let_go);
 }
@@ -209,7 +216,7 @@ static const struct rib_address *primary(const struct rib_link *l, uint8_t famil
 {
     const struct rib_address *deprecated = NULL;
 
-    vec_foreach(&l->addr, a) {
+    vec_foreach (&l->addr, a) {
         if (a->addr.family != family || !a->usable || a->secondary || a->scope != scope)
             continue;
         if (!a->deprecated)
@@ -241,7 +248,9 @@ static const struct rib_address *router_address(struct rib_vr *v, uint8_t family
 {
     struct rib_link *l, *best = NULL;
 
-    map_each(&v->link, l) if (primary(l, family, RT_SCOPE_UNIVERSE) && is_better(best, l)) best = l;
+    rib_map_each (&v->link, l)
+        if (primary(l, family, RT_SCOPE_UNIVERSE) && is_better(best, l))
+            best = l;
     return best ? primary(best, family, RT_SCOPE_UNIVERSE) : NULL;
 }
 
@@ -260,7 +269,7 @@ void rib_iface_addresses(struct rib_vr *v, struct rib_link *l)
     struct iface *i;
 
     router_addresses(v);
-    rib_iface_way_out(v, l);
+    rib_iface_update_via(v, l);
     if (!l->iface)
         return;
     i = iface_get(l->iface);
@@ -300,7 +309,8 @@ bool rib_iface_has_vrf(const struct rib_vr *v)
 {
     struct rib_link *l;
 
-    map_each(&v->link, l) if (l->known && l->told.kind == NETLINK_LINK_VRF &&
+    rib_map_each (&v->link, l)
+        if (l->known && l->told.kind == NETLINK_LINK_VRF &&
                               l->told.vrf_table == v->table) return true;
     return false;
 }
@@ -311,7 +321,7 @@ static void add_macs(struct rib_vr *v, const struct rib_link *base, struct iface
 
     if (!v->n_macvlans)
         return;
-    map_each(&v->link, l) {
+    rib_map_each (&v->link, l) {
         if (!is_stacked(l, base) || !l->lent)
             continue;
         if (e->n_macs < IFACE_MACS)
@@ -326,7 +336,7 @@ static void add_vlan(struct rib_vr *v, const struct rib_link *base, struct iface
 
     if (!v->n_vlans)
         return;
-    map_each(&v->link,
+    rib_map_each (&v->link,
              l) if (l->known && l->told.kind == NETLINK_LINK_VLAN && l->told.lower == base->ifindex)
     {
         memcpy(e->vlan_device, l->name, sizeof e->vlan_device);
@@ -359,7 +369,9 @@ void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device)
 
     if (device->told.kind != NETLINK_LINK_VRF || device->told.vrf_table != v->table)
         return;
-    map_each(&v->link, l) if (l->iface && l->known) rib_iface_report(v, l, false);
+    rib_map_each (&v->link, l)
+        if (l->iface && l->known)
+            rib_iface_report(v, l, false);
 }
 
 void rib_iface_vlan(struct rib_vr *v, const struct rib_link *device)

@@ -20,9 +20,8 @@
 
 #include "base/clock.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
 #include "rib/rib_multicast.h"
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 
@@ -145,7 +144,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     l->told = *m;
     memcpy(l->name, m->name, sizeof l->name);
     if (is_news) {
-        rib_iface_way_out(v, l);
+        rib_iface_update_via(v, l);
         rib_iface_vrf(v, l);
         rib_iface_vlan(v, l);
     }
@@ -161,13 +160,17 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
 
 static struct rib_address *find_addr(struct rib_link *l, const struct netlink_addr *m)
 {
-    vec_foreach(&l->addr, a) if (ip_equal(&a->addr, &m->addr) && a->len == m->len) return a;
+    vec_foreach (&l->addr, a)
+        if (ip_equal(&a->addr, &m->addr) && a->len == m->len)
+            return a;
     return NULL;
 }
 
 static bool has_addr4(const struct rib_link *l)
 {
-    vec_foreach(&l->addr, a) if (a->addr.family == IP4) return true;
+    vec_foreach (&l->addr, a)
+        if (a->addr.family == IP4)
+            return true;
     return false;
 }
 
@@ -217,7 +220,7 @@ void rib_link_sweep_addr(struct rib_vr *v)
 {
     struct rib_link *l;
 
-    map_each(&v->link, l) {
+    rib_map_each (&v->link, l) {
         for (size_t i = l->addr.n; i-- > 0;)
             if (l->addr.item[i].gen != v->gen) {
                 v->swept++;
@@ -247,11 +250,6 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
         return;
     *flag = m->ignore_linkdown;
     rib_link_rehop(v, 0);
-}
-
-void rib_event_rule(struct rib_vr *v, const struct netlink_event *e)
-{
-    rib_unfollowed_rule(v, &e->rule, e->del);
 }
 
 void rib_event_nexthop(struct rib_vr *v, const struct netlink_event *e)

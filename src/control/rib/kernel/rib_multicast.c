@@ -312,9 +312,10 @@ static void own_all(struct rib_vr *v, const struct rib_link *bound, bool on)
 {
     struct rib_link *l;
 
-    map_each(&v->link, l)
+    rib_map_each (&v->link, l)
         if (l == bound || (l->told.lower == bound->ifindex && !l->iface))
-            vec_foreach(&l->addr, a) rib_multicast_own(v, l, &a->addr, on);
+            vec_foreach (&l->addr, a)
+                rib_multicast_own(v, l, &a->addr, on);
 }
 
 static void group_gone(struct rib_vr *v, struct rib_link *l, size_t at)
@@ -347,7 +348,7 @@ void rib_multicast_sweep_groups(struct rib_vr *v, uint8_t family)
 {
     struct rib_link *l;
 
-    map_each(&v->link, l)
+    rib_map_each (&v->link, l)
         for (size_t i = l->group.n; i--;)
             if (l->group.item[i].addr.family == family && l->group.item[i].gen != v->gen)
                 group_gone(v, l, i);
@@ -377,7 +378,8 @@ void rib_multicast_bind(struct rib_vr *v, struct rib_link *l)
 {
     multicast_daemon_set(l->iface, IP4, l->multicast[0]);
     multicast_daemon_set(l->iface, IP6, l->multicast[1]);
-    vec_foreach(&l->group, g) join(v, l, &g->addr);
+    vec_foreach (&l->group, g)
+        join(v, l, &g->addr);
     own_all(v, l, true);
     rib_multicast_refresh(v);
 }
@@ -386,7 +388,8 @@ void rib_multicast_unbind(struct rib_vr *v, struct rib_link *l)
 {
     multicast_daemon_set(l->iface, IP4, false);
     multicast_daemon_set(l->iface, IP6, false);
-    vec_foreach(&l->group, g) leave(v, l, &g->addr);
+    vec_foreach (&l->group, g)
+        leave(v, l, &g->addr);
     own_all(v, l, false);
 }
 

@@ -32,8 +32,7 @@
 // which Linux jumps from the first leg to the last. So what we have behind such a route and the
 // rows do not show may be there or not. IPv6 deletions are all announced, so it stays; when the
 // legs go, rib_event.c asks for a dump, which shows it.
-#include "rib/rib.h"
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 
 enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table)
 {
@@ -55,7 +54,8 @@ static void let_go(struct rib_vr *v, const struct rib_shown_row *row)
 
 static void forget(struct rib_vr *v)
 {
-    vec_foreach (&v->sync.shown.row, row) let_go(v, row);
+    vec_foreach (&v->sync.shown.row, row)
+        let_go(v, row);
     vec_clear(&v->sync.shown.row);
 }
 

@@ -39,10 +39,8 @@
 #include "base/hash.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
-#include "rib/rib_audit.h"
 #include "rib/rib_multicast.h"
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 #include "table/fib.h"
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
@@ -133,8 +131,8 @@ static void begin(struct rib_vr *v)
     if (!s->tries++)
         s->since_ns = s->begin_ns;
     v->gen++;
-    map_fini(&s->touched);
-    map_fini(&s->diverged);
+    rib_map_fini(&s->touched);
+    rib_map_fini(&s->diverged);
     rib_audit_dump_begins(v);
     next_stage(v);
 }
@@ -228,8 +226,11 @@ static bool end_stage(struct rib_vr *v)
             VEC(struct rib_link *) gone = {0};
             struct rib_link *l;
 
-            map_each(&v->link, l) if (l->known && l->gen != v->gen) *vec_push(&gone) = l;
-            vec_foreach(&gone, g) rib_link_gone(v, *g);
+            rib_map_each (&v->link, l)
+                if (l->known && l->gen != v->gen)
+                    *vec_push(&gone) = l;
+            vec_foreach (&gone, g)
+                rib_link_gone(v, *g);
             vec_free(&gone);
             break;
         }
@@ -434,7 +435,7 @@ static void note_event(struct rib_vr *v, const struct netlink_event *e)
 
     if (v->sync.row && (!of_routes || (e->kind == NETLINK_EVENT_ROUTE &&
                                        e->route.prefix.family == v->sync.gaps.family))) {
-        map_fini(&v->sync.touched); // that was before the last datagram of rows
+        rib_map_fini(&v->sync.touched); // that was before the last datagram of rows
         v->sync.row = false;
     }
     if (e->kind == NETLINK_EVENT_ROUTE && e->route.prefix.family == IP4) {
@@ -472,7 +473,7 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
         neigh_event(v, &e.neigh, e.del);
         break;
     case NETLINK_EVENT_NEXTHOP: rib_event_nexthop(v, &e); break;
-    case NETLINK_EVENT_RULE: rib_event_rule(v, &e); break;
+    case NETLINK_EVENT_RULE: rib_unfollowed_rule(v, &e.rule, e.del); break;
     case NETLINK_EVENT_NETCONF: rib_event_netconf(v, &e.netconf); break;
     case NETLINK_EVENT_MPLS: rib_unfollowed_mpls(v, &e.mpls, e.del); break;
     case NETLINK_EVENT_MROUTE:

@@ -9,7 +9,7 @@
 //
 // The rules that every namespace begins with are what we do anyway: these are remembered by being
 // there, and missed.
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 
 #include <linux/lwtunnel.h>
 #include <linux/rtnetlink.h>
@@ -77,14 +77,14 @@ static const char *item_text(const struct item *i, char *buf, size_t n)
 static void keep(struct rib_vr *v, const struct item *what)
 {
     uint32_t key = key_of(what);
-    struct item *i = map_find(&v->unfollowed, key);
+    struct item *i = rib_map_find(&v->unfollowed, key);
     char text[RIB_UNFOLLOWED_TEXT];
 
     if (!i) {
         i = malloc(sizeof *i);
         bug_on(!i);
         *i = *what;
-        map_set(&v->unfollowed, key, i);
+        rib_map_set(&v->unfollowed, key, i);
         log_warning("rib: not followed by forwarding: vr=%u kind=%s what=\"%s\"", v->id,
                     kinds[i->kind].word, item_text(i, text, sizeof text));
     }
@@ -93,8 +93,8 @@ static void keep(struct rib_vr *v, const struct item *what)
 
 static void forget(struct rib_vr *v, uint32_t key)
 {
-    free(map_find(&v->unfollowed, key));
-    map_del(&v->unfollowed, key);
+    free(rib_map_find(&v->unfollowed, key));
+    rib_map_del(&v->unfollowed, key);
 }
 
 static enum rib_stage stage_of(const struct item *i)
@@ -111,7 +111,8 @@ void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage)
     VEC(uint32_t) gone = {0};
     struct item *i;
 
-    map_each(&v->unfollowed, i) if (stage_of(i) == stage && i->gen != v->gen)
+    rib_map_each (&v->unfollowed, i)
+        if (stage_of(i) == stage && i->gen != v->gen)
         *vec_push(&gone) = key_of(i);
     vec_foreach (&gone, key)
         forget(v, *key);
@@ -127,8 +128,9 @@ void rib_unfollowed_fini(struct rib_vr *v)
 {
     struct item *i;
 
-    map_each(&v->unfollowed, i) free(i);
-    map_fini(&v->unfollowed);
+    rib_map_each (&v->unfollowed, i)
+        free(i);
+    rib_map_fini(&v->unfollowed);
 }
 
 // --- rules ---
@@ -379,7 +381,8 @@ void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u)
     struct item *i;
 
     *u = (struct rib_unfollowed){0};
-    map_each(&v->unfollowed, i) add(u, i->kind, 1, item_text(i, text, sizeof text));
+    rib_map_each (&v->unfollowed, i)
+        add(u, i->kind, 1, item_text(i, text, sizeof text));
     report_rules(v, u);
     report_paths(v, u);
     report_device(v, u);

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/acl_target.h"
 
 #define LOOK_NS NS_PER_SECOND
@@ -21,16 +21,11 @@ static uint64_t looked_ns;
 // The link on which the kernel finds the address without a gateway, 0 = none.
 static int link_of(struct rib_vr *v, const struct ip_addr *a)
 {
-    struct prefix host = {.family = a->family, .len = (uint8_t)ip_bits(a->family)};
-    struct rib *r = rib_of(v, a->family);
+    const struct rib_path *p = rib_path_to(v, a);
 
-    memcpy(host.b, a->b, sizeof host.b);
-    uint32_t node = r->deferred ? 0 : rib_longest(v, r, &host);
-    if (!node)
-        return 0;
-    const struct rib_path *p = rib_path_at(v, rib_route_at(r, rib_best(v, r, node))->path);
-    return p->type == RTN_UNICAST && p->n_hops == 1 && !p->hop[0].gateway.family ? p->hop[0].ifindex
-                                                                                 : 0;
+    return p && p->type == RTN_UNICAST && p->n_hops == 1 && !p->hop[0].gateway.family
+               ? p->hop[0].ifindex
+               : 0;
 }
 
 static void keep(struct rib_vr *v, const struct ip_addr *to, unsigned n)
@@ -44,7 +39,7 @@ static void keep(struct rib_vr *v, const struct ip_addr *to, unsigned n)
     }
 }
 
-void rib_redirect_tick(uint64_t now_ns)
+void acl_target_resolve_tick(uint64_t now_ns)
 {
     static struct ip_addr to[ACL_REDIRECT_MAX];
 
@@ -63,7 +58,7 @@ void rib_redirect_tick(uint64_t now_ns)
         memmove(kept.item, kept.item + before, kept.n * sizeof *kept.item);
 }
 
-void rib_redirect_vr_gone(const struct rib_vr *v)
+void acl_target_resolve_vr_gone(const struct rib_vr *v)
 {
     size_t n = 0;
 

@@ -10,8 +10,8 @@
 
 #include "core/manager.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
 #include "rib/rib_manager.h"
+#include "rib/vr.h"
 
 struct clear {
     int vr;

@@ -7,7 +7,7 @@
 
 #include "core/thread.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 

@@ -9,7 +9,7 @@
 // that routing protocols use, exempt from garbage collection. The kernel forgets them with the
 // link, so they are asked for whenever it comes up.
 #include "rib/neigh.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 
 // Last octets: all hosts, all routers, OSPF, OSPF's designated routers, RIP, PIM, VRRP, IGMPv3 and
 // MLDv2 (IANA's registries).

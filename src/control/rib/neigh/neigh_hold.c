@@ -20,7 +20,7 @@
 
 #include "base/log.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"

@@ -29,13 +29,13 @@
 #include "base/text.h"
 #include "rib/neigh_feed.h"
 #include "rib/neigh_limit.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/counter.h"
 
 #define ASK_INTERVAL_NS NS_PER_SECOND
 #define SCAN_INTERVAL_NS NS_PER_SECOND
 
-static struct pool neighs;
+static struct rib_pool neighs;
 static uint32_t *owner; // [NEXTHOP_MAX] neighbor of a next-hop id, 0 = none
 static uint64_t scanned_ns, epoch_ns;
 static struct neigh_routes routes;
@@ -43,7 +43,7 @@ static struct neigh_routes routes;
 int neigh_manager_init(const struct neigh_routes *r)
 {
     routes = *r;
-    pool_init(&neighs, (sizeof(struct neigh) + 7) & ~7u);
+    rib_pool_init(&neighs, (sizeof(struct neigh) + 7) & ~7u);
     owner = calloc(NEXTHOP_MAX, sizeof *owner);
     scanned_ns = epoch_ns = clock_now_ns();
     return owner ? neigh_limit_init() : -ENOMEM;
@@ -52,27 +52,19 @@ int neigh_manager_init(const struct neigh_routes *r)
 void neigh_manager_fini(void)
 {
     neigh_limit_fini();
-    pool_fini(&neighs);
+    rib_pool_fini(&neighs);
     free(owner);
     owner = NULL;
-}
-
-static struct prefix host_prefix(const struct ip_addr *a)
-{
-    struct prefix p = {.family = a->family, .len = (uint8_t)ip_bits(a->family)};
-
-    memcpy(p.b, a->b, a->family == IP4 ? 4 : 16);
-    return p;
 }
 
 static uint32_t find_id(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
 {
     struct rib *r = rib_of(v, addr->family);
-    struct prefix p = host_prefix(addr);
+    struct prefix p = rib_host(addr);
     uint32_t node = rib_trie_find(&r->neigh, &p), id;
 
     for (id = node ? rib_trie_at(&r->neigh, node)->head : 0; id;) {
-        const struct neigh *n = pool_at(&neighs, id);
+        const struct neigh *n = rib_pool_at(&neighs, id);
 
         if (n->ifindex == ifindex)
             return id;
@@ -85,13 +77,13 @@ struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *ad
 {
     uint32_t id = find_id(v, ifindex, addr);
 
-    return id ? pool_at(&neighs, id) : NULL;
+    return id ? rib_pool_at(&neighs, id) : NULL;
 }
 
 struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
 {
     struct rib *r = rib_of(v, addr->family);
-    struct prefix p = host_prefix(addr);
+    struct prefix p = rib_host(addr);
     struct rib_link *l = rib_link_get(v, ifindex);
     struct neigh *n = neigh_find(v, ifindex, addr);
     struct rib_node *node;
@@ -99,8 +91,8 @@ struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *ad
 
     if (n || !l)
         return n;
-    id = pool_new(&neighs);
-    n = pool_at(&neighs, id);
+    id = rib_pool_new(&neighs);
+    n = rib_pool_at(&neighs, id);
     n->vr = v;
     n->addr = *addr;
     n->ifindex = ifindex;
@@ -116,18 +108,18 @@ static void neigh_free(struct neigh *n)
 {
     struct rib_vr *v = n->vr;
     struct rib *r = rib_of(v, n->addr.family);
-    struct prefix p = host_prefix(&n->addr);
+    struct prefix p = rib_host(&n->addr);
     uint32_t node = rib_trie_find(&r->neigh, &p), id = find_id(v, n->ifindex, &n->addr);
     uint32_t *link = &rib_trie_at(&r->neigh, node)->head;
 
     neigh_feed_gone(n);
     while (*link != id)
-        link = &((struct neigh *)pool_at(&neighs, *link))->next;
+        link = &((struct neigh *)rib_pool_at(&neighs, *link))->next;
     *link = n->next;
     rib_trie_prune(&r->neigh, node);
     LIST_REMOVE(n, on_link);
     n->vr = NULL; // marks the free record for neigh_each
-    pool_free(&neighs, id);
+    rib_pool_free(&neighs, id);
 }
 
 bool neigh_is_used(const struct neigh *n)
@@ -137,7 +129,7 @@ bool neigh_is_used(const struct neigh *n)
 
 struct neigh *neigh_of_nexthop(uint32_t id)
 {
-    return id && owner[id] ? pool_at(&neighs, owner[id]) : NULL;
+    return id && owner[id] ? rib_pool_at(&neighs, owner[id]) : NULL;
 }
 
 static bool is_link_local_or_group(const struct ip_addr *a)
@@ -382,7 +374,7 @@ void neigh_recheck(struct rib_vr *v, const struct prefix *p)
         next = rib_trie_next(&r->neigh, node);
         more = next && rib_trie_is_in(&r->neigh, next, p);
         for (id = rib_trie_at(&r->neigh, node)->head; id; id = next_id) {
-            struct neigh *n = pool_at(&neighs, id);
+            struct neigh *n = rib_pool_at(&neighs, id);
 
             next_id = n->next;
             neigh_update(n, now);
@@ -393,7 +385,7 @@ void neigh_recheck(struct rib_vr *v, const struct prefix *p)
 void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx)
 {
     for (uint32_t id = 1; id < neighs.top; id++) {
-        struct neigh *n = pool_at(&neighs, id);
+        struct neigh *n = rib_pool_at(&neighs, id);
 
         if (n->vr && (vr < 0 || n->vr->id == vr))
             fn(ctx, n);

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "rib/neigh.h"
 #include "rib/neigh_limit.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -83,7 +83,9 @@ static struct rib_link *link_to(struct rib_vr *v, uint16_t iface, const struct i
 
     if (!v->n_macvlans || !own || rib_is_connected(v, dst, own->ifindex))
         return own;
-    map_each(&v->link, l) if (l->via == iface && rib_is_connected(v, dst, l->ifindex)) return l;
+    rib_map_each (&v->link, l)
+        if (l->via == iface && rib_is_connected(v, dst, l->ifindex))
+            return l;
     return own;
 }
 

@@ -20,7 +20,7 @@
 #include "rib/journal.h"
 #include "rib/neigh.h"
 #include "rib/nexthop_manager.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 
 int hop_compare(const void *a, const void *b)
@@ -95,7 +95,7 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
         if (nexthop_group_set(s->id, member, weight, n))
             log_error("nexthop: table full, group has no buckets: group=%u members=%u", s->id, n);
         else if (journal_knows(s->id))
-            rib_journal_group(v, s);
+            journal_describe_group(v, s);
         return false;
     }
     id = nexthop_group_new(member, weight, n);

@@ -13,25 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rib/rib.h"
+#include "rib/vr.h"
 
 struct nexthop_object *nexthop_object_get(struct rib_vr *v, uint32_t id)
 {
-    struct nexthop_object *o = map_find(&v->object, id);
+    struct nexthop_object *o = rib_map_find(&v->object, id);
 
     if (o)
         return o;
     o = calloc(1, sizeof *o);
     bug_on(!o);
     o->id = id;
-    map_set(&v->object, id, o);
+    rib_map_set(&v->object, id, o);
     hop_set_fill(v, &o->set, NULL, 0, false);
     return o;
 }
 
 static void object_free(struct rib_vr *v, struct nexthop_object *o)
 {
-    map_del(&v->object, o->id);
+    rib_map_del(&v->object, o->id);
     hop_set_clear(v, &o->set);
     vec_free(&o->member);
     vec_free(&o->path);
@@ -40,12 +40,15 @@ static void object_free(struct rib_vr *v, struct nexthop_object *o)
 
 static void paths_dirty(struct rib_vr *v, struct nexthop_object *o)
 {
-    vec_foreach(&o->path, id) rib_path_dirty(v, rib_path_at(v, *id));
+    vec_foreach (&o->path, id)
+        rib_path_dirty(v, rib_path_at(v, *id));
 }
 
 static bool has_member(const struct nexthop_object *o, uint32_t id)
 {
-    vec_foreach(&o->member, m) if (m->id == id) return true;
+    vec_foreach (&o->member, m)
+        if (m->id == id)
+            return true;
     return false;
 }
 
@@ -60,8 +63,8 @@ static void refill(struct rib_vr *v, struct nexthop_object *o)
     if (!o->group && o->announced) {
         hop[n++] = o->hop;
     } else {
-        vec_foreach(&o->member, m) {
-            const struct nexthop_object *single = map_find(&v->object, m->id);
+        vec_foreach (&o->member, m) {
+            const struct nexthop_object *single = rib_map_find(&v->object, m->id);
 
             if (!single || !single->announced || n == NETLINK_HOPS)
                 continue;
@@ -81,7 +84,9 @@ static void refill_groups_of(struct rib_vr *v, uint32_t id)
 {
     struct nexthop_object *o;
 
-    map_each(&v->object, o) if (o->group && has_member(o, id)) refill(v, o);
+    rib_map_each (&v->object, o)
+        if (o->group && has_member(o, id))
+            refill(v, o);
 }
 
 void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m)
@@ -118,7 +123,7 @@ static bool leave_groups(struct rib_vr *v, uint32_t id)
     struct nexthop_object *o;
     bool emptied = false;
 
-    map_each(&v->object, o) {
+    rib_map_each (&v->object, o) {
         if (!o->group || !has_member(o, id))
             continue;
         for (size_t i = 0; i < o->member.n; i++)
@@ -138,7 +143,9 @@ static uint32_t find_empty_group(struct rib_vr *v)
 {
     struct nexthop_object *o;
 
-    map_each(&v->object, o) if (o->announced && o->group && !o->member.n) return o->id;
+    rib_map_each (&v->object, o)
+        if (o->announced && o->group && !o->member.n)
+            return o->id;
     return 0;
 }
 
@@ -148,7 +155,7 @@ static void delete_one(struct rib_vr *v, struct nexthop_object *o)
     o->blackhole = o->unusable = false;
     vec_clear(&o->member);
     refill(v, o);
-    vec_foreach(&o->path, id) {
+    vec_foreach (&o->path, id) {
         struct rib_path *p = rib_path_at(v, *id);
 
         if (p->family == IP4)
@@ -160,7 +167,7 @@ static void delete_one(struct rib_vr *v, struct nexthop_object *o)
 
 void nexthop_object_del(struct rib_vr *v, uint32_t id)
 {
-    struct nexthop_object *o = map_find(&v->object, id);
+    struct nexthop_object *o = rib_map_find(&v->object, id);
 
     if (!o || !o->announced)
         return;
@@ -168,14 +175,14 @@ void nexthop_object_del(struct rib_vr *v, uint32_t id)
         uint32_t empty;
 
         while ((empty = find_empty_group(v)))
-            delete_one(v, map_find(&v->object, empty));
+            delete_one(v, rib_map_find(&v->object, empty));
     }
     delete_one(v, o);
 }
 
 void nexthop_object_links_lost(struct rib_vr *v, uint32_t id)
 {
-    const struct nexthop_object *o = map_find(&v->object, id);
+    const struct nexthop_object *o = rib_map_find(&v->object, id);
 
     for (unsigned i = 0; o && i < o->set.n; i++)
         rib_sync_link_lost(v, o->set.hop[i].key.ifindex);
@@ -186,10 +193,11 @@ void nexthop_object_link_lost(struct rib_vr *v, int ifindex)
     VEC(uint32_t) gone = {0};
     struct nexthop_object *o;
 
-    map_each(&v->object, o)
+    rib_map_each (&v->object, o)
         if (o->announced && !o->group && o->hop.ifindex == ifindex)
             *vec_push(&gone) = o->id;
-    vec_foreach(&gone, id) nexthop_object_del(v, *id);
+    vec_foreach (&gone, id)
+        nexthop_object_del(v, *id);
     vec_free(&gone);
 }
 
@@ -197,7 +205,7 @@ void nexthop_object_resolve(struct rib_vr *v, int ifindex)
 {
     struct nexthop_object *o;
 
-    map_each(&v->object, o)
+    rib_map_each (&v->object, o)
         if ((!ifindex || hop_set_uses(&o->set, ifindex)) && hop_set_resolve(v, &o->set))
             paths_dirty(v, o);
 }
@@ -207,8 +215,11 @@ void nexthop_object_sweep(struct rib_vr *v, uint8_t gen)
     VEC(uint32_t) gone = {0};
     struct nexthop_object *o;
 
-    map_each(&v->object, o) if (o->announced && o->gen != gen) *vec_push(&gone) = o->id;
-    vec_foreach(&gone, id) nexthop_object_del(v, *id);
+    rib_map_each (&v->object, o)
+        if (o->announced && o->gen != gen)
+            *vec_push(&gone) = o->id;
+    vec_foreach (&gone, id)
+        nexthop_object_del(v, *id);
     v->swept += gone.n;
     vec_free(&gone);
 }
@@ -228,11 +239,11 @@ void nexthop_object_fini(struct rib_vr *v)
 {
     struct nexthop_object *o;
 
-    map_each(&v->object, o) {
+    rib_map_each (&v->object, o) {
         hop_set_clear(v, &o->set);
         vec_free(&o->member);
         vec_free(&o->path);
         free(o);
     }
-    map_fini(&v->object);
+    rib_map_fini(&v->object);
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/manager.h"
-#include "rib/rib.h"
 #include "rib/rib_manager.h"
+#include "rib/vr.h"
 #include "table/prefix_count.h"
 
 // Where the prefix stands, or would.

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "core/rcu.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 
 // The routes that the FIB has, as the nodes remember them. NULL without memory.
 static struct fib_route *installed(struct rib *r, size_t *n)

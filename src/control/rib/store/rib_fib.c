@@ -12,7 +12,7 @@
 // Until a family's first dump is complete nothing is installed; then everything
 // goes at once (fib_load), which builds a full table in the time of a few
 // thousand single changes.
-#include "rib/rib.h"
+#include "rib/vr.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -37,7 +37,9 @@ bool rib_in_fib(const struct prefix *p, uint8_t type)
 
 static bool is_shadowed(const struct rib *r, const struct prefix *p)
 {
-    vec_foreach(&r->wide_local, wide) if (wide->len < p->len && prefix_covers(wide, p)) return true;
+    vec_foreach (&r->wide_local, wide)
+        if (wide->len < p->len && prefix_covers(wide, p))
+            return true;
     return false;
 }
 
@@ -73,6 +75,22 @@ uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
             break;
     }
     return node;
+}
+
+const struct rib_path *rib_path_to(struct rib_vr *v, const struct ip_addr *addr)
+{
+    struct rib *r = rib_of(v, addr->family);
+    struct prefix host = rib_host(addr);
+    uint32_t node = r->deferred ? 0 : rib_longest(v, r, &host);
+
+    return node ? rib_path_at(v, rib_route_at(r, rib_best(v, r, node))->path) : NULL;
+}
+
+bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex)
+{
+    const struct rib_path *p = rib_path_to(v, addr);
+
+    return p && rib_path_is_connected(p, ifindex);
 }
 
 static uint32_t nexthop_of(struct rib_vr *v, struct rib *r, uint32_t route)
@@ -182,7 +200,7 @@ static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const stru
     if (real && !journal_knows(real)) {
         const struct rib_route *t = rib_route_at(r, route);
 
-        rib_journal_nexthop(
+        journal_describe_nexthop(
             v, t->flags & RIB_ROUTE_HOST ? NULL : rib_path_hops(rib_path_at(v, t->path)), p, real);
     }
 }

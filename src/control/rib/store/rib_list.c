@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_list.c - lists of candidate routes under their prefixes
-//
-// A node's list is in the kernel's order: the local table's routes, then by
-// metric, equal metrics as the kernel appended, prepended or replaced them;
-// host routes of neighbors come last. A route is on two lists: its node's (by
-// prefix) and its path's (by way out).
-//
-// Always true (rib_check; unit tests call it after every step):
-//   R1  a list is sorted by (host, main before local reversed, metric);
-//   R2  a route's node and path are alive, and the path's list has it;
-//   R3  the counters by protocol equal the routes in the lists;
-//   R4  node->nexthop is what the FIB holds for that prefix.
-#include "rib/rib.h"
+// rib_list.c - lists of candidates under their prefixes, and of routes under their paths (store.h)
+#include "rib/vr.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +12,7 @@ void rib_init(struct rib *r, uint8_t family)
     memset(r, 0, sizeof *r);
     rib_trie_init(&r->trie, family);
     rib_trie_init(&r->neigh, family);
-    pool_init(&r->route, sizeof(struct rib_route));
+    rib_pool_init(&r->route, sizeof(struct rib_route));
     r->gen = 1;
     r->deferred = true;
 }
@@ -32,7 +21,7 @@ void rib_fini(struct rib *r)
 {
     rib_trie_fini(&r->trie);
     rib_trie_fini(&r->neigh);
-    pool_fini(&r->route);
+    rib_pool_fini(&r->route);
     vec_free(&r->wide_local);
 }
 
@@ -122,7 +111,7 @@ static void wide_local_count(struct rib_vr *v, struct rib *r, const struct rib_r
 uint32_t rib_route_add(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t prev,
                        struct rib_path *path, uint32_t metric, uint8_t protocol, uint8_t flags)
 {
-    uint32_t id = pool_new(&r->route);
+    uint32_t id = rib_pool_new(&r->route);
     struct rib_route *t = rib_route_at(r, id);
 
     t->node = node;
@@ -150,7 +139,7 @@ void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route)
         wide_local_count(v, r, t, false);
     path_unlink(v, r, route);
     t->node = 0; // the sweep looks at the pool's records one by one, freed ones too
-    pool_free(&r->route, route);
+    rib_pool_free(&r->route, route);
 }
 
 void rib_route_move(struct rib *r, uint32_t route, uint32_t prev)
@@ -184,10 +173,9 @@ static uint32_t find_host(const struct rib *r, uint32_t node, uint32_t *last)
 void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on)
 {
     struct rib *r = rib_of(v, addr->family);
-    struct prefix p = {.family = addr->family, .len = (uint8_t)ip_bits(addr->family)};
+    struct prefix p = rib_host(addr);
     uint32_t node, id, last;
 
-    memcpy(p.b, addr->b, 16);
     node = on ? rib_trie_add(&r->trie, &p) : rib_trie_find(&r->trie, &p);
     if (!node)
         return;
@@ -197,7 +185,7 @@ void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop
             nexthop) // the same address on another link has taken its place
         return;
     if (!id && on) {
-        id = pool_new(&r->route);
+        id = rib_pool_new(&r->route);
         rib_route_at(r, id)->node = node;
         rib_route_at(r, id)->flags = RIB_ROUTE_HOST;
         node_link(r, id, last);
@@ -205,7 +193,7 @@ void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop
     } else if (id && !on) {
         node_unlink(r, id);
         rib_route_at(r, id)->node = 0;
-        pool_free(&r->route, id);
+        rib_pool_free(&r->route, id);
         r->n_host--;
     }
     if (on)
@@ -271,22 +259,4 @@ int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n)
         return 0;
     snprintf(why, n, "R3: the counters by protocol do not equal the lists");
     return -EINVAL;
-}
-
-bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex)
-{
-    struct rib *r = rib_of(v, addr->family);
-    struct prefix p = {.family = addr->family, .len = (uint8_t)ip_bits(addr->family)};
-    uint32_t node, route = 0;
-
-    memcpy(p.b, addr->b, addr->family == IP4 ? 4 : 16);
-    if (r->deferred)
-        return false;
-    for (node = rib_trie_cover(&r->trie, &p, false); node; node = rib_trie_parent(&r->trie, node)) {
-        route = rib_best(v, r, node);
-        if (route && !(rib_route_at(r, route)->flags & RIB_ROUTE_HOST))
-            break;
-        route = 0;
-    }
-    return route && rib_path_is_connected(rib_path_at(v, rib_route_at(r, route)->path), ifindex);
 }

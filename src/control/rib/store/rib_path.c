@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_path.c - what routes share: their type and their next hops
-//
-// Two routes with equal type, hops, preferred source and metrics share one
-// path, found by hash. A full table has a handful of them. When a path's next
-// hop or usability changes, or the kernel deleted all its routes in silence,
-// the path is queued and rib_path_work() looks at its prefixes again, a bounded
-// number per turn, so that a link with 900,000 routes goes down without the
-// loop standing still:
-//   - cursor: the next route to look at; routes deleted meanwhile move it on,
-//     routes added meanwhile are in front of it and were looked at when added;
-//   - condemned: routes are deleted from the front until none is left. A
-//     condemned path is no longer found, so routes that come again get a new one.
+// rib_path.c - paths: what routes share, and the re-examination of their prefixes (store.h)
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "rib/rib.h"
+#include "rib/vr.h"
 
-static void key_fill(struct rib_path *p, const struct netlink_route *m)
+static void fill_key(struct rib_path *p, const struct netlink_route *m)
 {
     p->family = m->prefix.family;
     p->type = m->type;
@@ -63,7 +52,7 @@ static bool path_equal(const struct rib_path *a, const struct rib_path *b)
     return true;
 }
 
-static void buckets_grow(struct rib_vr *v)
+static void grow_buckets(struct rib_vr *v)
 {
     uint32_t n = v->n_path_buckets ? v->n_path_buckets * 2 : 64;
 
@@ -98,7 +87,7 @@ static uint8_t fixed_kind(const struct rib_path *p)
     }
 }
 
-static void path_fill(struct rib_vr *v, struct rib_path *p)
+static void fill_path(struct rib_vr *v, struct rib_path *p)
 {
     p->own.fixed = fixed_kind(p);
     p->own.family = p->family;
@@ -114,32 +103,16 @@ static void path_fill(struct rib_vr *v, struct rib_path *p)
     }
 }
 
-struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m)
+static struct rib_path *make_path(struct rib_vr *v, const struct rib_path *key,
+                                  const struct netlink_route *m)
 {
-    union { // room for the largest key
-        struct rib_path p;
-        char space[sizeof(struct rib_path) + NETLINK_HOPS * sizeof(struct netlink_hop)];
-    } key;
-    struct rib_path *k = &key.p, *p;
-    size_t size = sizeof *p + m->n_hops * sizeof m->hop[0];
+    size_t size = m->n_hops * sizeof m->hop[0];
+    struct rib_path *p = calloc(1, sizeof *p + size);
 
-    key_fill(k, m);
-    memcpy(k->hop, m->hop, m->n_hops * sizeof m->hop[0]);
-    if (m->n_hops > 1)
-        qsort(k->hop, m->n_hops, sizeof k->hop[0], hop_compare);
-    k->hash = path_hash(k);
-    if (v->n_paths >= v->n_path_buckets)
-        buckets_grow(v);
-    for (uint32_t id = v->path_bucket[k->hash & (v->n_path_buckets - 1)]; id; id = p->hash_next) {
-        p = rib_path_at(v, id);
-        if (path_equal(p, k))
-            return p;
-    }
-    p = calloc(1, size);
     bug_on(!p);
-    key_fill(p, m);
-    p->hash = k->hash;
-    memcpy(p->hop, k->hop, m->n_hops * sizeof m->hop[0]);
+    fill_key(p, m);
+    p->hash = key->hash;
+    memcpy(p->hop, key->hop, size);
     if (!v->path.n)
         *vec_push(&v->path) = NULL; // number 0
     if (v->path_free.n) {
@@ -153,8 +126,40 @@ struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m)
     v->path_bucket[p->hash & (v->n_path_buckets - 1)] = p->id;
     v->n_paths++;
     v->n_mtu_paths += p->mtu != 0;
-    path_fill(v, p);
+    fill_path(v, p);
     return p;
+}
+
+struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m)
+{
+    union { // room for the largest key
+        struct rib_path p;
+        char space[sizeof(struct rib_path) + NETLINK_HOPS * sizeof(struct netlink_hop)];
+    } key;
+    struct rib_path *k = &key.p, *p;
+
+    fill_key(k, m);
+    memcpy(k->hop, m->hop, m->n_hops * sizeof m->hop[0]);
+    if (m->n_hops > 1)
+        qsort(k->hop, m->n_hops, sizeof k->hop[0], hop_compare);
+    k->hash = path_hash(k);
+    if (v->n_paths >= v->n_path_buckets)
+        grow_buckets(v);
+    for (uint32_t id = v->path_bucket[k->hash & (v->n_path_buckets - 1)]; id; id = p->hash_next) {
+        p = rib_path_at(v, id);
+        if (path_equal(p, k))
+            return p;
+    }
+    return make_path(v, k, m);
+}
+
+static void unhash_path(struct rib_vr *v, struct rib_path *p)
+{
+    uint32_t *link = &v->path_bucket[p->hash & (v->n_path_buckets - 1)];
+
+    while (*link != p->id)
+        link = &rib_path_at(v, *link)->hash_next;
+    *link = p->hash_next;
 }
 
 void rib_path_put(struct rib_vr *v, struct rib_path *p)
@@ -162,7 +167,7 @@ void rib_path_put(struct rib_vr *v, struct rib_path *p)
     if (p->n_routes)
         return;
     if (!p->condemned)
-        rib_path_unhash(v, p);
+        unhash_path(v, p);
     if (p->object)
         nexthop_object_put_path(v, p->object, p->id);
     hop_set_clear(v, &p->own);
@@ -212,6 +217,71 @@ bool rib_path_is_connected(const struct rib_path *p, int ifindex)
         if (s->hop[i].key.ifindex == ifindex && !s->hop[i].key.gateway.family)
             return true;
     return false;
+}
+
+// --- re-examination ---
+
+static void queue_path(struct rib_vr *v, struct rib_path *p)
+{
+    p->cursor = p->head;
+    if (p->queued)
+        return;
+    p->queued = true;
+    *vec_push(&v->dirty) = p->id;
+}
+
+void rib_path_dirty(struct rib_vr *v, struct rib_path *p)
+{
+    if (!rib_of(v, p->family)->deferred && p->n_routes)
+        queue_path(v, p);
+}
+
+void rib_path_condemn(struct rib_vr *v, struct rib_path *p)
+{
+    if (p->condemned)
+        return;
+    unhash_path(v, p);
+    p->condemned = true;
+    queue_path(v, p);
+}
+
+// One route of a queued path; false when the path is through (and perhaps no longer there).
+static bool examine_route(struct rib_vr *v, struct rib_path *p)
+{
+    struct rib *r = rib_of(v, p->family);
+    uint32_t route = p->condemned ? p->head : p->cursor, node;
+
+    if (!route)
+        return false;
+    node = rib_route_at(r, route)->node;
+    if (p->condemned) {
+        bool last = p->n_routes == 1;
+
+        rib_route_del(v, r, route); // with the last one the path goes, too
+        rib_evaluate(v, r, node);
+        return !last;
+    }
+    p->cursor = rib_route_at(r, route)->path_next;
+    rib_evaluate(v, r, node);
+    return p->cursor != 0;
+}
+
+bool rib_path_work(struct rib_vr *v, unsigned budget)
+{
+    while (v->dirty.n && budget) {
+        size_t at = v->dirty.n - 1;
+        uint32_t id = v->dirty.item[at];
+
+        if (!id) { // ended by rib_path_put
+            v->dirty.n--;
+        } else if (examine_route(v, rib_path_at(v, id))) {
+            budget--;
+        } else if (v->dirty.item[at] == id) {
+            rib_path_at(v, id)->queued = false;
+            v->dirty.item[at] = 0;
+        }
+    }
+    return v->dirty.n > 0;
 }
 
 void rib_link_rehop(struct rib_vr *v, int ifindex)

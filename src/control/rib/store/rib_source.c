@@ -18,8 +18,8 @@
 // not given to it.
 #include <linux/rtnetlink.h>
 
-#include "rib/rib.h"
 #include "rib/rib_manager.h"
+#include "rib/vr.h"
 
 static bool is_among(const uint16_t *id, unsigned n, uint32_t wanted)
 {

@@ -15,12 +15,12 @@
 void rib_trie_init(struct rib_trie *t, uint8_t family)
 {
     *t = (struct rib_trie){.family = family, .bytes = family == IP4 ? 4 : 16};
-    pool_init(&t->node, (uint32_t)sizeof(struct rib_node) + t->bytes);
+    rib_pool_init(&t->node, (uint32_t)sizeof(struct rib_node) + t->bytes);
 }
 
 void rib_trie_fini(struct rib_trie *t)
 {
-    pool_fini(&t->node);
+    rib_pool_fini(&t->node);
     t->root = 0;
 }
 
@@ -55,7 +55,7 @@ static inline unsigned min_len(unsigned a, unsigned b)
 
 static uint32_t node_new(struct rib_trie *t, const uint8_t *key, unsigned len, uint32_t parent)
 {
-    uint32_t id = pool_new(&t->node);
+    uint32_t id = rib_pool_new(&t->node);
     struct rib_node *n = rib_trie_at(t, id);
     struct prefix p = {.family = t->family, .len = (uint8_t)len};
 
@@ -142,7 +142,7 @@ void rib_trie_prune(struct rib_trie *t, uint32_t id)
         *link_to(t, id) = only;
         if (only)
             rib_trie_at(t, only)->parent = parent;
-        pool_free(&t->node, id);
+        rib_pool_free(&t->node, id);
         id = parent; // which may be a fork with one child now
     }
 }

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "rib/rib.h"
 #include "rib/test/rib_fixture.h"
+#include "rib/vr.h"
 #include "table/fib.h"
 #include "table/fib_engine.h"
 #include "table/vr.h"

@@ -26,9 +26,8 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "rib/neigh.h"
-#include "rib/rib.h"
-#include "rib/rib_audit.h"
 #include "rib/test/rib_model.h"
+#include "rib/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
 
@@ -430,7 +429,7 @@ static bool has_neigh(void)
 
 static bool has_object(void)
 {
-    const struct nexthop_object *o = map_find(&v->object, 77);
+    const struct nexthop_object *o = rib_map_find(&v->object, 77);
 
     return o && o->announced;
 }

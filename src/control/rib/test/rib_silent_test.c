@@ -11,9 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rib/rib.h"
 #include "rib/test/rib_fixture.h"
-#include "rib/rib_unfollowed.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/vr.h"

@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "rib/rib.h"
 #include "rib/test/rib_fixture.h"
+#include "rib/vr.h"
 #include "table/iface.h"
 #include "table/vr.h"
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// store.h - the route store: every route that the kernel has, and which of them the FIB holds
+//
+// A virtual router has one store for IPv4 and one for IPv6 (struct rib). It mirrors the kernel: the
+// store keeps what Linux has, and the FIB is what follows from it. rib_manager's thread alone reads
+// and writes it, so there are no locks.
+//
+// Prefixes are the nodes of a trie (rib_trie.h). A node has a list of candidates: all routes that
+// the kernel has for the prefix, not only the best one. For when the best one goes, the kernel uses
+// the next without a word, and we must do the same. The list is in the kernel's order: routes of
+// the local table, then the others by metric, and routes of one metric as the kernel appended,
+// prepended or replaced them (rib_event.c). A resolved neighbor on a link adds a host route of its
+// own (neigh.h). Linux has no such route, so it is the last candidate of its prefix.
+//
+// The FIB gets the first candidate that the kernel would use. rib_evaluate() finds it and makes the
+// FIB say so; whoever changes a list calls it, and to call it again does no harm. rib_commit() ends
+// a batch of events: forwarders see all of its changes from then on. A family is `deferred` until
+// its first dump is complete: its lists fill, the FIB stays empty, and rib_load() then builds the
+// whole FIB in the time of a few thousand single changes.
+//
+// A route says only who made it, its metric and its path. The path is what routes have in common:
+// type, scope, next hops, preferred source, metrics. Equal paths are one path, found by hash; a full
+// table has a handful of them. So a prefix costs about 65 bytes: a route 28, its node 24 (IPv4), and
+// a share of the forks. A path lists its routes, so each route is on two lists:
+//
+//     prefix node --head--> route -> route -> ...      candidates, best first
+//                             |        |
+//                           path     path              each lists its routes
+//                             |
+//                          hop set --> next-hop id     nexthop_manager.h
+//
+// Thus "all routes by this link" means some paths and their lists, not a search of a million
+// prefixes.
+//
+// The next hops of a path are a hop set: the path's own, or that of the next-hop object that the
+// route names. A hop set stands for one next-hop id of the FIB, an adjacency if it has one leg and a
+// group if it has more. While the set keeps its id, neighbors may move, legs may come and go, and a
+// link may lose its carrier: one entry of the next-hop table changes, and no prefix.
+//
+// Prefixes have to follow only when the id itself changes, or when the path becomes usable or
+// unusable. That may concern 900,000 routes, and the thread must not stand still for them. So the
+// path becomes dirty, and rib_path_work() re-examines a few thousand of its prefixes a turn. Two
+// things make this safe. A FIB entry holds the id that it names, so a prefix whose turn has not come
+// forwards as before. And the path's cursor survives changes: a route that is deleted moves it on,
+// and a route that is added stands in front of it, and was evaluated when it was added.
+//
+// Linux deletes IPv4 routes together with their link, address or next-hop object, and announces
+// none of that (rib_link.c). The path of such routes is condemned: it counts as unusable, its hash
+// finds it no more, so a route that comes again gets a new path, and re-examination deletes its
+// routes one by one until none is left.
+//
+// Dumps find what events did not tell (kernel.h). The dump of a family's routes begins with a new
+// generation (`gen`). Each row writes it into its route, and so does each event; a route that still
+// has an older one at the end is no longer in the kernel, and is swept.
+//
+// Always true; rib_check() looks for it, and tests call that after every step:
+//   R1  a list is sorted by (host, main after local, metric);
+//   R2  a route's node and path are alive, and the path's list has it;
+//   R3  the counters by protocol equal the routes in the lists;
+//   R4  node->nexthop is what the FIB holds for that prefix.
+#ifndef RIB_STORE_H
+#define RIB_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "netlink/netlink.h"
+#include "rib/audit.h"
+#include "rib/nexthop_manager.h"
+#include "rib/rib_pool.h"
+#include "rib/rib_trie.h"
+#include "table/fib.h"
+
+enum rib_route_flag {
+    RIB_ROUTE_LOCAL = 1, // of the kernel's local table, which Linux asks before the others
+    RIB_ROUTE_HOST = 2,  // a neighbor on a link (neigh_manager); behind every route of the kernel
+};
+
+struct rib_route {
+    uint32_t next; // candidate behind this one; also the pool's free link
+    uint32_t node;
+    uint32_t path; // path number; RIB_ROUTE_HOST: a next-hop id
+    uint32_t path_prev, path_next;
+    uint32_t metric;
+    uint8_t protocol, flags, gen;
+};
+
+struct rib_path {
+    // identity
+    uint8_t family, type, scope; // type, scope: rtm_*
+    uint8_t encap;               // of netlink_route; we cannot do it: unreachable
+    uint32_t nhid, metrics_hash;
+    struct ip_addr prefsrc;
+    uint16_t n_hops;
+    uint16_t mtu; // of the route, 0 = none
+    // state
+    bool queued;    // in v->dirty
+    bool condemned; // the kernel has deleted its routes
+    uint32_t id, hash_next;
+    uint64_t hash;
+    uint32_t head, n_routes, cursor; // its routes; the next one to be re-examined
+    struct hop_set own;              // of hop[], unless it has an object
+    struct nexthop_object *object;   // of nhid
+    struct netlink_hop hop[];        // sorted
+};
+
+struct rib { // of one family
+    struct rib_trie trie;
+    struct rib_pool route;
+    uint8_t gen;   // of the dump begun last
+    bool deferred; // nothing goes to the FIB until the first dump is complete
+    uint64_t n_fib, n_host, updates;
+    uint64_t by_protocol[256], n_routes; // without hosts
+    VEC(struct prefix) wide_local;       // of the local table and no host: 127.0.0.0/8
+    struct rib_trie neigh;               // neighbors by address
+    uint64_t sum[RIB_BLOCKS];            // of what is installed, by block (audit.h)
+};
+
+static inline struct rib_route *rib_route_at(const struct rib *r, uint32_t id)
+{
+    return rib_pool_at(&r->route, id);
+}
+
+// --- rib_list.c: lists of candidates ---
+void rib_init(struct rib *r, uint8_t family);
+void rib_fini(struct rib *r);
+// Makes a route behind `prev` (0 = first) of the node's list; the caller evaluates the node.
+uint32_t rib_route_add(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t prev,
+                       struct rib_path *path, uint32_t metric, uint8_t protocol, uint8_t flags);
+void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route); // the node stays
+void rib_route_move(struct rib *r, uint32_t route, uint32_t prev);   // behind prev (0 = first)
+void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct rib_path *path);
+uint32_t rib_route_prev(const struct rib *r, uint32_t route); // 0 = it is the first
+// A neighbor's host route comes or goes. Another neighbor may have taken the address over: its
+// route stays.
+void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);
+int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n); // 0, or -EINVAL and a sentence
+
+// --- rib_path.c: paths, and the re-examination of their prefixes ---
+// The path of this description, found or made; it lives while it has routes.
+struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m);
+void rib_path_put(struct rib_vr *v, struct rib_path *p); // ends it if it has none
+struct hop_set *rib_path_hops(struct rib_path *p);       // its own or its object's; may be empty
+bool rib_path_usable(const struct rib_vr *v, const struct rib_path *p);
+uint64_t rib_path_links(const struct rib_path *p);       // rib_link_bit() of each
+uint32_t rib_path_nexthop(const struct rib_path *p);     // for the FIB; 0 = nothing for the FIB
+bool rib_path_is_connected(const struct rib_path *p, int ifindex); // on that link, without gateway
+void rib_path_dirty(struct rib_vr *v, struct rib_path *p);   // its next hop or usability changed
+void rib_path_condemn(struct rib_vr *v, struct rib_path *p); // the kernel has deleted its routes
+bool rib_path_work(struct rib_vr *v, unsigned budget);       // re-examines; true = more to do
+void rib_link_rehop(struct rib_vr *v, int ifindex); // resolves what leads by it; 0 = everything
+void rib_path_fini(struct rib_vr *v);
+
+// --- rib_fib.c: the best candidate goes to the FIB ---
+// The best route of a node, 0 = none usable; hosts included.
+uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node);
+// The longest node that covers the host and is in force by a route of the kernel; 0 = none.
+uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host);
+// The path of that node's best route; NULL = none, or the first dump is not complete.
+const struct rib_path *rib_path_to(struct rib_vr *v, const struct ip_addr *addr);
+// Does the path to the host lead onto that link without a gateway?
+bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
+void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node); // the node may be pruned
+void rib_evaluate_prefix(struct rib_vr *v, const struct prefix *p); // if it is there; commits
+void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node); // for neigh_manager
+void rib_load(struct rib_vr *v, struct rib *r); // end of the deferral
+void rib_commit(struct rib_vr *v);              // end of a batch
+// False: link-local and multicast prefixes, which forwarders judge themselves.
+bool rib_in_fib(const struct prefix *p, uint8_t type);
+// The FIB's entry of a node := what the route leads to (0 = none). False when nothing changed.
+bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route);
+void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources); // enum rib_sources
+
+// --- rib_source.c: what uRPF has to know of a prefix ---
+// Fills is_default and the others of a->target.
+void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best,
+                    struct nexthop_alias *a);
+
+// --- rib_counted.c: prefixes whose packets are counted ---
+struct rib_counted {
+    struct prefix prefix;
+    uint16_t slot; // of table/prefix_count.h, held
+};
+// The caller evaluates the prefix.
+int rib_counted_add(struct rib_vr *v, const struct prefix *p); // 0, -EEXIST, -ENOSPC
+int rib_counted_del(struct rib_vr *v, const struct prefix *p); // 0, -ENOENT
+// For the alias of that next hop; 0 = none.
+uint16_t rib_counted_slot(const struct rib_vr *v, const struct prefix *p, uint32_t nexthop);
+void rib_counted_fini(struct rib_vr *v);
+
+// --- rib_engine.c: the structure behind the FIB, changed while it runs ---
+// 0, or -errno and the old one stays.
+int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine);
+// To poptrie; false: it is that already.
+bool rib_engine_fall_back(struct rib_vr *v, uint8_t family, int error);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vr.h - a virtual router as rib_manager knows it: its sockets, routes, links, next-hop objects
+//
+// The parts belong to the rooms beside it: store.h routes and the FIB, kernel.h what netlink says,
+// neigh.h neighbors, audit.h audits, rib_multicast.h multicast routes. rib_manager's thread only.
+#ifndef RIB_VR_H
+#define RIB_VR_H
+
+#include "rib/audit.h"
+#include "rib/kernel.h"
+#include "rib/rib_map.h"
+#include "rib/store.h"
+#include "table/vr.h"
+
+struct event;
+
+#define RIB_TABLE_MAIN 254
+#define RIB_TABLE_LOCAL 255
+
+#define RIB_DEFAULT_RULES 3 // local, local later, main
+struct rib_default_rule {
+    bool there;
+    uint8_t gen;
+};
+
+struct rib_vr {
+    uint16_t id;
+    uint32_t table;
+    uint64_t namespace; // cookie of the kernel's, 0 = not known
+    struct netlink events, requests;
+    struct event *ev_events, *ev_requests, *ev_work;
+    bool synced, no_managed;
+    bool changed; // something waits for fib_commit
+    // store.h
+    struct rib rib[2];           // IPv4, IPv6
+    VEC(struct rib_path *) path; // by number; 0 is nobody
+    VEC(uint32_t) path_free;
+    uint32_t *path_bucket, n_path_buckets, n_paths;
+    uint32_t n_mtu_paths;                // that have an MTU
+    VEC(uint32_t) dirty;                 // paths whose prefixes have to be re-examined
+    struct rib_map object;               // struct nexthop_object
+    uint8_t sources[2];                  // IPv4, IPv6: enum rib_sources
+    VEC(struct rib_counted) counted[2];  // IPv4, IPv6; sorted
+    // kernel.h
+    struct rib_map link;                 // struct rib_link
+    unsigned n_macvlans, n_vlans;        // among the links
+    bool ignore_linkdown_all4;
+    uint8_t gen; // of links, addresses, objects, neighbors in the dump begun last
+    struct rib_sync sync;
+    struct rib_map unfollowed; // by hash of what it is (rib_unfollowed.c)
+    struct rib_default_rule default_rule[2][RIB_DEFAULT_RULES]; // IPv4, IPv6
+    bool has_mpls;               // the kernel can route labels
+    bool has_rules[2];           // the kernel has told of some: it has policy routing
+    struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
+    struct rib_audit audit;
+    // counted
+    uint64_t messages, batches, overruns, resyncs, swept, diverged, last_change_ns;
+    uint64_t window_ns, window_messages; // of the millisecond that tells a storm (rib_manager.c)
+    uint64_t malformed, unexpected, fib_errors;
+};
+
+static inline struct rib *rib_of(struct rib_vr *v, uint8_t family)
+{
+    return &v->rib[family == IP6];
+}
+
+static inline struct rib_path *rib_path_at(const struct rib_vr *v, uint32_t id)
+{
+    return v->path.item[id];
+}
+
+static inline struct fib *rib_fib(const struct rib_vr *v, uint8_t family)
+{
+    return family == IP4 ? vr_get(v->id)->fib4 : vr_get(v->id)->fib6;
+}
+
+static inline bool rib_sync_running(const struct rib_vr *v)
+{
+    return v->sync.stage >= 0;
+}
+
+// --- rib_index.c: by number ---
+struct rib_vr *rib_vr_find(uint16_t id);
+void rib_vr_set(uint16_t id, struct rib_vr *v); // NULL: it is gone
+// One namespace, and so its links, with different tables.
+bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b);
+struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);
+struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (unknown yet)
+bool rib_link_is_alive(const struct rib_link *l);             // does a packet get through?
+void rib_link_free_unused(struct rib_vr *v, bool all); // that the kernel has no more; at the end all
+
+// --- rib_vr.c: life ---
+struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table); // NULL with errno
+void rib_vr_free(struct rib_vr *v);
+// One turn: reads events, at most some milliseconds' worth, does what waits, commits. True = call
+// again soon.
+bool rib_vr_turn(struct rib_vr *v);
+void rib_vr_read_answers(struct rib_vr *v); // of the request socket
+extern size_t rib_receive_bytes;            // of event sockets opened from now on
+
+#endif
