@@ -12,9 +12,10 @@
 //               all, when asked for): do addresses in and beside the prefix lead where they must,
 //               by the forwarders' own lookup?
 //
-// A sum adds up hashes of (prefix, next hop), so a change takes one term away and adds another: sums
-// are right while routes change, and a change behind the cursor of the walk goes into what the walk
-// has added up. So nothing here compares two moments. rib_manager's thread; control sees copies.
+// A sum adds up hashes of (prefix, next hop), so a change takes one term away and adds another:
+// sums are right while routes change, and a change behind the cursor of the walk goes into what
+// the walk has added up. So nothing here compares two moments. rib_manager's thread; control sees
+// copies.
 #ifndef RIB_AUDIT_H
 #define RIB_AUDIT_H
 

@@ -2,9 +2,9 @@
 // kernel.h - what the kernel says, and what it does in silence: links, route events, dumps
 //
 // Events change the store at once (rib_event.c, rib_link.c, rib_iface.c). Linux does not announce
-// all it does, and events may be lost, so dumps verify: rib_sync.c runs them, rib_row.c takes their
-// rows of routes, rib_gap.h says of which prefixes a dump does not tell. Whoever notices that we may
-// be wrong asks for the next dump (resync_request.c). rib_manager's thread only.
+// all it does, and events may be lost, so dumps verify: rib_sync.c runs them, rib_row.c takes
+// their rows of routes, rib_gap.h says of which prefixes a dump does not tell. Whoever notices
+// that we may be wrong asks for the next dump (resync_request.c). rib_manager's thread only.
 #ifndef RIB_KERNEL_H
 #define RIB_KERNEL_H
 

@@ -250,27 +250,25 @@ struct rib_unfollowed {
 };
 
 struct rib_stats {
-    uint64_t routes4, routes6;          // kernel routes held (all candidates)
-    uint64_t fib_routes4, fib_routes6;  // prefixes in the FIB
-    uint64_t by_protocol4[256], by_protocol6[256];
-    uint64_t messages, batches, overruns, resyncs,
-        swept; // netlink messages, drained batches, ENOBUFS, re-dumps, entries removed by them
-    uint64_t diverged; // prefixes that re-dumps found different and no event explains: silent
-                       // changes we had not derived
-    uint64_t ignored_rules;             // policy rules seen and ignored
-    uint64_t unfollowed; // rules and routes that Linux routes by and forwarding does not
-    uint32_t netlink_port;              // of our socket for announcements
-    uint64_t updates4, updates6;        // FIB changes
-    uint64_t last_change_ns,
-        resync_ns; // clock of the last FIB change; duration of the last (re)sync
+    struct rib_family_stats {
+        uint64_t routes; // that the kernel has: all candidates
+        uint64_t by_protocol[256];
+        uint64_t fib_routes, updates; // prefixes in the FIB; changes of them
+        struct fib_stats fib;
+    } family[2];                      // IPv4, IPv6
+    uint64_t messages, batches;       // netlink messages; drained batches
+    uint64_t overruns, resyncs;       // ENOBUFS; dumps after it, or for verification
+    uint64_t swept;                   // entries that dumps removed
+    uint64_t diverged;                // prefixes that dumps found different and no event explains:
+                                      // silent changes that we had not derived
+    uint64_t ignored_rules;           // policy rules seen and ignored
+    uint64_t unfollowed;              // rules and routes that Linux follows and we do not
+    uint32_t netlink_port;            // of our socket for announcements
+    uint64_t last_change_ns;          // clock of the last FIB change
+    uint64_t resync_ns;               // duration of the last dump
     uint64_t nexthops, neighbors, held;
-    bool synced;                        // the first dump is complete
-    enum fib_engine engine4, engine6;   // in use
-    unsigned fib_copies4, fib_copies6;  // struct fib_stats
-    uint64_t engine_faults4, engine_faults6, engine_rebuilds4, engine_rebuilds6;
-    uint64_t fib_bytes4, fib_bytes6, fib_nodes4, fib_nodes6, fib_leaves4, fib_leaves6;
-    uint64_t fib_shared_bytes4, fib_shared_bytes6, fib_control_bytes4, fib_control_bytes6,
-        rib_bytes;
+    bool synced;                      // the first dump is complete
+    uint64_t rib_bytes;
 };
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);
 

@@ -13,15 +13,16 @@
 // own (neigh.h). Linux has no such route, so it is the last candidate of its prefix.
 //
 // The FIB gets the first candidate that the kernel would use. rib_evaluate() finds it and makes the
-// FIB say so; whoever changes a list calls it, and to call it again does no harm. rib_commit() ends
-// a batch of events: forwarders see all of its changes from then on. A family is `deferred` until
-// its first dump is complete: its lists fill, the FIB stays empty, and rib_load() then builds the
-// whole FIB in the time of a few thousand single changes.
+// FIB say so, at once; whoever changes a list calls it, and to call it again does no harm.
+// rib_commit() ends a batch of events: memory that its changes unlinked is retired, and next-hop
+// ids that nobody holds are freed. A family is `deferred` until its first dump is complete: its
+// lists fill, the FIB stays empty, and rib_load() then builds the whole FIB in the time of a few
+// thousand single changes.
 //
 // A route says only who made it, its metric and its path. The path is what routes have in common:
-// type, scope, next hops, preferred source, metrics. Equal paths are one path, found by hash; a full
-// table has a handful of them. So a prefix costs about 65 bytes: a route 28, its node 24 (IPv4), and
-// a share of the forks. A path lists its routes, so each route is on two lists:
+// type, scope, next hops, preferred source, metrics. Equal paths are one path, found by hash; a
+// full table has a handful of them. So a prefix costs about 65 bytes: a route 28, its node 24
+// (IPv4), and a share of the forks. A path lists its routes, so each route is on two lists:
 //
 //     prefix node --head--> route -> route -> ...      candidates, best first
 //                             |        |
@@ -29,20 +30,20 @@
 //                             |
 //                          hop set --> next-hop id     nexthop_manager.h
 //
-// Thus "all routes by this link" means some paths and their lists, not a search of a million
-// prefixes.
+// So "all routes by this link" means some paths and their lists, not a search of all prefixes.
 //
 // The next hops of a path are a hop set: the path's own, or that of the next-hop object that the
-// route names. A hop set stands for one next-hop id of the FIB, an adjacency if it has one leg and a
-// group if it has more. While the set keeps its id, neighbors may move, legs may come and go, and a
-// link may lose its carrier: one entry of the next-hop table changes, and no prefix.
+// route names. A hop set stands for one next-hop id of the FIB: that of a neighbor or a link if it
+// has one leg, a group's if it has more. While the set keeps its id, neighbors may move, legs may
+// come and go, and a link may lose its carrier: one entry of the next-hop table changes, and no
+// prefix.
 //
 // Prefixes have to follow only when the id itself changes, or when the path becomes usable or
 // unusable. That may concern 900,000 routes, and the thread must not stand still for them. So the
 // path becomes dirty, and rib_path_work() re-examines a few thousand of its prefixes a turn. Two
-// things make this safe. A FIB entry holds the id that it names, so a prefix whose turn has not come
-// forwards as before. And the path's cursor survives changes: a route that is deleted moves it on,
-// and a route that is added stands in front of it, and was evaluated when it was added.
+// things make this safe. A FIB entry holds the id that it names, so a prefix whose turn has not
+// come forwards as before. And the path's cursor survives changes: a route that is deleted moves
+// it on, and a route that is added stands in front of it, and was evaluated when it was added.
 //
 // Linux deletes IPv4 routes together with their link, address or next-hop object, and announces
 // none of that (rib_link.c). The path of such routes is condemned: it counts as unusable, its hash

@@ -87,7 +87,8 @@ bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b);
 struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);
 struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (unknown yet)
 bool rib_link_is_alive(const struct rib_link *l);             // does a packet get through?
-void rib_link_free_unused(struct rib_vr *v, bool all); // that the kernel has no more; at the end all
+// Those that the kernel has no more; at the end, all.
+void rib_link_free_unused(struct rib_vr *v, bool all);
 
 // --- rib_vr.c: life ---
 struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table); // NULL with errno

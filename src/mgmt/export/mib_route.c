@@ -153,7 +153,7 @@ static struct number { // of prefixes in the FIBs
 
 static void on_stats(void *ctx, const struct rib_stats *s)
 {
-    number.n = s ? s->fib_routes4 + s->fib_routes6 : 0;
+    number.n = s ? s->family[0].fib_routes + s->family[1].fib_routes : 0;
     number.read_ns = clock_now_ns();
     number.pending = false;
     if (number.ready)

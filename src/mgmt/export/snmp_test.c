@@ -157,7 +157,8 @@ static void answer_stats(void)
     void (*done)(void *ctx, const struct rib_stats *s) = stats_done;
 
     stats_done = NULL;
-    done(NULL, &(struct rib_stats){.fib_routes4 = n_routes[0], .fib_routes6 = n_routes[1]});
+    done(NULL, &(struct rib_stats){.family = {{.fib_routes = n_routes[0]},
+                                              {.fib_routes = n_routes[1]}}});
 }
 
 // Everything that was asked is answered, chunk by chunk.

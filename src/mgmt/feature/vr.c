@@ -185,22 +185,22 @@ struct stats_field { // of struct rib_stats: a number of each virtual router, or
     }
 #define TWO(member, type, name, unit, help)                                                        \
     {                                                                                              \
-        type, name, unit, help, offsetof(struct rib_stats, member##4),                             \
-            offsetof(struct rib_stats, member##6)                                                  \
+        type, name, unit, help, offsetof(struct rib_stats, family[0].member),                      \
+            offsetof(struct rib_stats, family[1].member)                                           \
     }
 static const struct stats_field field[] = {
     TWO(routes, METRIC_GAUGE, "rib_routes", "routes",
         "Routes in the RIB, including inactive ones."),
     TWO(fib_routes, METRIC_GAUGE, "fib_routes", "routes", "Prefixes in the FIB."),
-    TWO(fib_nodes, METRIC_GAUGE, "fib_nodes", "nodes", "Internal nodes of the FIB."),
-    TWO(fib_leaves, METRIC_GAUGE, "fib_leaves", "leaves", "Leaves of the FIB."),
-    TWO(fib_bytes, METRIC_GAUGE, "fib_bytes", "bytes", "FIB memory that forwarders read."),
-    TWO(fib_shared_bytes, METRIC_GAUGE, "fib_shared_bytes", "bytes",
+    TWO(fib.nodes, METRIC_GAUGE, "fib_nodes", "nodes", "Internal nodes of the FIB."),
+    TWO(fib.leaves, METRIC_GAUGE, "fib_leaves", "leaves", "Leaves of the FIB."),
+    TWO(fib.bytes_used, METRIC_GAUGE, "fib_bytes", "bytes", "FIB memory that forwarders read."),
+    TWO(fib.bytes_shared, METRIC_GAUGE, "fib_shared_bytes", "bytes",
         "Part of fib_bytes shared with FIBs of other virtual routers; each counts it."),
-    TWO(fib_control_bytes, METRIC_GAUGE, "fib_control_bytes", "bytes",
+    TWO(fib.control_bytes, METRIC_GAUGE, "fib_control_bytes", "bytes",
         "FIB memory that only rib_manager reads."),
     TWO(updates, METRIC_COUNTER, "fib_updates", "updates", "Changes to the FIB."),
-    TWO(engine_faults, METRIC_COUNTER, "fib_engine_faults", "faults",
+    TWO(fib.engine_faults, METRIC_COUNTER, "fib_engine_faults", "faults",
         "Changes the FIB engine refused; each was repaired."),
     ONE(messages, METRIC_COUNTER, "netlink_messages", "messages",
         "Netlink notifications received from the kernel."),
@@ -259,8 +259,30 @@ static void write_vr_metrics(struct metrics *m, const void *kept)
     metric_family(m, METRIC_GAUGE, "rib_protocol_routes", "routes",
                   "Routes in the RIB, by protocol.");
     for (unsigned i = 0; i < n; i++) {
+<<<<<<< HEAD
         write_protocol_counters(m, vr[i].name, "ipv4", vr[i].stats.by_protocol4);
         write_protocol_counters(m, vr[i].name, "ipv6", vr[i].stats.by_protocol6);
+=======
+        write_protocols(m, vr[i].name, "ipv4", vr[i].stats.family[0].by_protocol);
+        write_protocols(m, vr[i].name, "ipv6", vr[i].stats.family[1].by_protocol);
+    }
+    metric_family(m, METRIC_GAUGE, "nexthops", "", "Next hops in the table, including groups.");
+    metric_u64(m, nexthop_used(), NULL);
+    metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Size of the next-hop table.");
+    metric_u64(m, NEXTHOP_MAX, NULL);
+    write_audits(m);
+}
+
+static void each_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n, bool bytes)
+{
+    char id[12], gateway[IP_TEXT_MAX];
+
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(id, sizeof id, "%u", row[i].id);
+        metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id, "iface",
+                   row[i].iface, "gateway",
+                   row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
+>>>>>>> 4e35557 (rib: struct rib_stats has family[2], each with the FIB's own statistics)
     }
 }
 

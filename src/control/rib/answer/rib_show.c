@@ -97,17 +97,29 @@ struct stats_question {
     struct rib_stats stats;
 };
 
+static void fill_family(struct rib_vr *v, uint8_t family, struct rib_family_stats *s)
+{
+    const struct rib *r = rib_of(v, family);
+
+    s->routes = r->n_routes;
+    memcpy(s->by_protocol, r->by_protocol, sizeof s->by_protocol);
+    s->fib_routes = r->n_fib;
+    s->updates = r->updates;
+    fib_stats(rib_fib(v, family), &s->fib);
+}
+
+static uint64_t rib_bytes(const struct rib *r)
+{
+    return rib_pool_bytes(&r->trie.node) + rib_pool_bytes(&r->neigh.node) +
+           rib_pool_bytes(&r->route);
+}
+
 static void fill_stats(struct rib_vr *v, struct rib_stats *s)
 {
-    struct fib_stats f4, f6;
+    struct rib_unfollowed u;
 
-    fib_stats(rib_fib(v, IP4), &f4);
-    fib_stats(rib_fib(v, IP6), &f6);
+    rib_unfollowed_report(v, &u);
     *s = (struct rib_stats){
-        .routes4 = v->rib[0].n_routes,
-        .routes6 = v->rib[1].n_routes,
-        .fib_routes4 = v->rib[0].n_fib,
-        .fib_routes6 = v->rib[1].n_fib,
         .messages = v->messages,
         .batches = v->batches,
         .overruns = v->overruns,
@@ -115,42 +127,18 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .resyncs = v->resyncs,
         .swept = v->swept,
         .diverged = v->diverged,
-        .updates4 = v->rib[0].updates,
-        .updates6 = v->rib[1].updates,
+        .ignored_rules = u.of[UNFOLLOWED_RULE].n,
+        .unfollowed = u.n,
         .last_change_ns = v->last_change_ns,
         .resync_ns = v->sync.took_ns,
         .nexthops = nexthop_used(),
         .neighbors = neigh_count(v->id),
         .held = counter_mine()->held,
         .synced = v->synced,
-        .engine4 = f4.engine,
-        .engine6 = f6.engine,
-        .engine_faults4 = f4.engine_faults,
-        .engine_faults6 = f6.engine_faults,
-        .engine_rebuilds4 = f4.engine_rebuilds,
-        .engine_rebuilds6 = f6.engine_rebuilds,
-        .fib_copies4 = f4.copies,
-        .fib_copies6 = f6.copies,
-        .fib_bytes4 = f4.bytes_used,
-        .fib_bytes6 = f6.bytes_used,
-        .fib_shared_bytes4 = f4.bytes_shared,
-        .fib_shared_bytes6 = f6.bytes_shared,
-        .fib_nodes4 = f4.nodes,
-        .fib_nodes6 = f6.nodes,
-        .fib_leaves4 = f4.leaves,
-        .fib_leaves6 = f6.leaves,
-        .fib_control_bytes4 = f4.control_bytes,
-        .fib_control_bytes6 = f6.control_bytes,
+        .rib_bytes = rib_bytes(&v->rib[0]) + rib_bytes(&v->rib[1]),
     };
-    for (int i = 0; i < 2; i++)
-        s->rib_bytes += rib_pool_bytes(&v->rib[i].trie.node) + rib_pool_bytes(&v->rib[i].route) +
-                        rib_pool_bytes(&v->rib[i].neigh.node);
-    struct rib_unfollowed u;
-    rib_unfollowed_report(v, &u);
-    s->ignored_rules = u.of[UNFOLLOWED_RULE].n;
-    s->unfollowed = u.n;
-    memcpy(s->by_protocol4, v->rib[0].by_protocol, sizeof s->by_protocol4);
-    memcpy(s->by_protocol6, v->rib[1].by_protocol, sizeof s->by_protocol6);
+    fill_family(v, IP4, &s->family[0]);
+    fill_family(v, IP6, &s->family[1]);
 }
 
 static void stats_answer(void *arg)

@@ -110,7 +110,7 @@ static uint64_t updates(void)
     struct rib_stats s;
 
     kit_stats(&s);
-    return s.updates4 + s.updates6;
+    return s.family[0].updates + s.family[1].updates;
 }
 
 // A command that changes one route of the FIB; the time after it has.

@@ -178,7 +178,7 @@ static void group_replace_touches_no_prefix(void **state)
     kit_do("ip nexthop replace id 20 group 11");
     kit_expect("1.3.19.1", "group e2");
     kit_stats(&s);
-    assert_int_equal(s.updates4, before.updates4);
+    assert_int_equal(s.family[0].updates, before.family[0].updates);
     assert_int_equal(kit_audit(), 0);
 }
 

@@ -70,8 +70,8 @@ static uint64_t wait_routes(uint64_t n)
     do {
         kit_run(20);
         kit_stats(&s);
-    } while (s.by_protocol4[4] != n && (ms += 20) < KIT_PATIENCE_MS);
-    return s.by_protocol4[4];
+    } while (s.family[0].by_protocol[4] != n && (ms += 20) < KIT_PATIENCE_MS);
+    return s.family[0].by_protocol[4];
 }
 
 static void expect_same(const char *a, const char *b)

@@ -208,16 +208,16 @@ int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *ro
 static void answer_stats(struct question *q)
 {
     void (*done)(void *ctx, const struct rib_stats *s) = q->done;
-    struct rib_stats s = {.routes4 = 901899,
-                          .fib_routes4 = 901899,
-                          .fib_bytes4 = 1ull << 33,
+    struct rib_stats s = {.family[0] = {.routes = 901899,
+                                        .fib_routes = 901899,
+                                        .fib.bytes_used = 1ull << 33},
                           .synced = true,
                           .overruns = fake_rib_overruns,
                           .netlink_port = 7};
 
-    s.by_protocol4[186] = fake_rib_bgp;
-    s.by_protocol4[2] = 9;
-    s.by_protocol4[77] = 1;
+    s.family[0].by_protocol[186] = fake_rib_bgp;
+    s.family[0].by_protocol[2] = 9;
+    s.family[0].by_protocol[77] = 1;
     done(q->ctx, &s);
 }
 
