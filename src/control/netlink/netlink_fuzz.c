@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_fuzz.c - any bytes in place of a datagram from the kernel
 //
-// The kernel is trusted, but its messages grow with every release, and a parser
-// that is never fed nonsense is not known to refuse it. Every event is read to
-// its last field, so that a sanitizer sees what a length let through.
+// The kernel is trusted, but its messages grow with every release, and a parser that is never fed
+// nonsense is not known to refuse it. Every event is read to its last field, so that a sanitizer
+// sees what a length let through.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal.h - what the FIB's routes were: every change of them, in a ring of bounded size
 //
-// A record is 40 bytes: when, which prefix, from which way to which, who made
-// the route, why it changed. A way is what a next-hop id stood for at that time,
-// legs and all; equal ways are stored once and counted. When the legs of a
-// group change, no prefix does: then there is one record of the next hop. So
-// the table of any time since the oldest record can be had back from today's by
-// undoing records, newest first (journal_query.c).
+// A record is 40 bytes: when, which prefix, from which next hop to which, who made the route, why
+// it changed. A next hop in the journal is what an id of the next-hop table stood for at that
+// time, legs and all; equal ones are stored once and counted. When the legs of a group change, no
+// prefix does: then there is one record of the next hop. So undoing records, newest first, leads
+// from today's table to that of any time since the oldest record (journal_query.c).
 //
-// Written by rib_manager, at each change that reaches the FIB (rib_fib.c) and
-// each next hop that gets another meaning (journal_describe.c); nobody else touches it.
-// Control asks through rib_manager's mailbox. Cost: some 3 % of what rib_manager does for a change.
+// rib_manager writes it, at each change that reaches the FIB (rib_fib.c) and whenever an id gets
+// another meaning (journal_describe.c). Control asks through rib_manager's mailbox. Cost: some 3 %
+// of what rib_manager does for a change.
 #ifndef RIB_JOURNAL_H
 #define RIB_JOURNAL_H
 
@@ -29,7 +28,7 @@ enum journal_cause { // why a route changed
     JOURNAL_CAUSES
 };
 
-#define JOURNAL_LEGS 16 // kept of one way
+#define JOURNAL_LEGS 16 // kept of one next hop
 
 struct journal_leg {
     char iface[16];
@@ -37,7 +36,7 @@ struct journal_leg {
     uint16_t weight;
 };
 
-struct journal_way {
+struct journal_nexthop {
     uint32_t nexthop; // id it had
     uint8_t kind;     // enum nexthop_kind; a gateway's is ADJACENCY, resolved or not
     uint8_t n_legs;
@@ -48,8 +47,8 @@ struct journal_way {
 // --- writer: rib_manager ---
 int journal_init(void); // 0 or -errno
 void journal_fini(void);
-int journal_resize(
-    uint32_t mib); // 0 = nothing is kept; the newest records stay. 0 or -ENOMEM and nothing changed
+// 0 = nothing is kept; the newest records stay. 0, or -ENOMEM and nothing changed.
+int journal_resize(uint32_t mib);
 void journal_because(enum journal_cause c);    // of the records from now on
 void journal_new_moment(void);                 // the next record looks at the clock again
 void journal_loaded(uint16_t vr, uint8_t family); // a table came as a whole: its history begins now
@@ -79,8 +78,7 @@ struct journal_query {
     struct prefix prefix;
     uint64_t from_ns;  // CLOCK_MONOTONIC: as far back as this
     unsigned limit;    // rows, newest first
-    uint64_t from; // of journal_tail: number of the first record, UINT64_MAX = only tell where the
-                   // end is
+    uint64_t from;     // of journal_tail: number of the first record, UINT64_MAX = only the end
 };
 
 struct journal_row {
@@ -88,7 +86,7 @@ struct journal_row {
     uint16_t vr;
     struct prefix prefix; // family 0 = the next hop changed
     uint8_t cause, was_protocol, protocol;
-    uint32_t was, is; // 1 + index in way[]; 0 = no route
+    uint32_t was, is; // 1 + index in nexthop[]; 0 = no route
 };
 
 struct journal_answer {
@@ -96,13 +94,12 @@ struct journal_answer {
     uint64_t since_ns;   // wall clock: the journal reaches back so far, for what was asked
     bool reached, cut;   // it reaches back to from_ns; there were more rows than the limit
     VEC(struct journal_row) row;
-    VEC(struct journal_way) way;
+    VEC(struct journal_nexthop) nexthop;
     bool found;          // of journal_at: there was a route
     struct prefix prefix;
     uint8_t protocol;
     uint32_t is;
-    uint64_t next, lost; // of journal_tail: where to go on; records that are not in row[], for
-                         // there were too many
+    uint64_t next, lost; // of journal_tail: where to go on; records beyond the limit
 };
 
 // All: 0 or -errno. The answer is freed when `done` returns.
@@ -119,11 +116,10 @@ int journal_tail(const struct journal_query *q,
 
 struct journal_stats {
     uint32_t mib;
-    uint64_t room, records,
-        changes; // records it has room for, has now, were written since the start
+    uint64_t room, records, changes; // records it has room for, has now, has written
     uint64_t since_ns;               // wall clock of the oldest; 0 = none
-    uint64_t ways, way_bytes,
-        ways_refused; // refused: no room for another way's legs, only its kind was kept
+    uint64_t nexthops, nexthop_bytes;
+    uint64_t nexthops_refused; // no room for their legs, only their kind was kept
 };
 void journal_stats(struct journal_stats *s); // rib_manager
 int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx); // control

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_manager.h - next hops shared by everything that leads the same way
 //
-// Maps the kernel's next hops (gateway and interface, kernel next-hop objects
-// and groups, multipath legs) to ids of table/nexthop.h:
+// Maps the kernel's next hops (gateway and interface, kernel next-hop objects and groups,
+// multipath legs) to ids of table/nexthop.h:
 //
 //     (link, gateway)       one id per neighbor (neigh_manager): HOLD, ADJACENCY or FAILED
 //     (link, no gateway)    one GLEAN id per interface
@@ -12,10 +12,9 @@
 //     counted prefixes                    likewise (rib_counted.c)
 //     routes with an MTU of their own     likewise (rib_fib.c)
 //
-// Ids are counted: a hop set, a group and every FIB prefix that names an id
-// hold it, and the last one to let go frees it after the next commit. So a path
-// may change its id at once and its million prefixes follow at leisure.
-// All calls: rib_manager.
+// Ids are counted: a hop set, a group and every FIB prefix that names an id hold it, and the last
+// one to let go frees it after the next commit. So a path may change its id at once and its
+// million prefixes follow at leisure. All calls: rib_manager.
 #ifndef RIB_NEXTHOP_MANAGER_H
 #define RIB_NEXTHOP_MANAGER_H
 

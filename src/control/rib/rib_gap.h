@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_gap.h - of which prefixes a dump of routes does not tell how they are
 //
-// Overtaken: an event of the prefix stands in the queue just before its rows,
-// so nobody knows which of the two is newer (rib_sync.c).
+// Overtaken: an event of the prefix stands in the queue just before its rows, so nobody knows
+// which of the two is newer (rib_sync.c).
 //
 // Skipped: the kernel fills a dump datagram by datagram and goes on by counting.
 // - IPv6: it walks the tree in one order: what is below a prefix before the
@@ -18,13 +18,12 @@
 //   passed; had one of these been deleted, it skips others too, or, if none is
 //   left, some of the next address. So again it is between the two rows, and only
 //   if a prefix with an address between theirs was deleted.
-// In IPv4 "meanwhile" is while the first of the two was filled, or after it, so the event
-// stands behind the datagram before it (a deletion of IPv4 that is announced and not
-// made yet is the last event that there is, and is remembered longer).
-// The kernel says nothing of this. These places are the gaps: what no row showed
-// and what is in no gap is not there. Should a kernel walk in another order,
-// then that is seen in the rows of one datagram, and everything is a gap.
-// Of one thread, rib_manager.
+// In IPv4 "meanwhile" is while the first of the two was filled, or after it, so the event stands
+// behind the datagram before it (a deletion of IPv4 that is announced and not made yet is the last
+// event that there is, and is remembered longer). The kernel says nothing of this. These places
+// are the gaps: what no row showed and what is in no gap is not there. Should a kernel walk in
+// another order, then that is seen in the rows of one datagram, and everything is a gap. Of one
+// thread, rib_manager.
 #ifndef RIB_RIB_GAP_H
 #define RIB_RIB_GAP_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_manager.h - the thread that turns kernel state into the FIB
 //
-// netlink (libmnl) -> RIB -> next hops -> FIB commit, one commit per drained
-// netlink batch; neigh_manager runs on the same thread. Control talks to it by
-// the calls below, which post to its mailbox; answers come back as calls on
-// the control loop, so that a long walk pauses neither of them.
+// netlink (libmnl) -> RIB -> next hops -> FIB commit, one commit per drained netlink batch;
+// neigh_manager runs on the same thread. Control talks to it by the calls below, which post to its
+// mailbox; answers come back as calls on the control loop, so that a long walk pauses neither of
+// them.
 #ifndef RIB_RIB_MANAGER_H
 #define RIB_RIB_MANAGER_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_map.h - from a kernel number (ifindex, next-hop id) to what we know of it
 //
-// Open addressing with linear probing, at most half full; deletion shifts
-// the followers back, so there are no tombstones. Key 0 is nobody. One thread.
+// Open addressing with linear probing, at most half full; deletion shifts the followers back, so
+// there are no tombstones. Key 0 is nobody. One thread.
 #ifndef RIB_RIB_MAP_H
 #define RIB_RIB_MAP_H
 

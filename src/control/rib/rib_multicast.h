@@ -2,11 +2,10 @@
 // rib_multicast.h - multicast routes on their way from configuration and kernel to the table of
 // forwarders
 //
-// Per virtual router, a route for each key, with what the kernel says and what
-// the configuration says; the configuration goes first. Outputs are kept as
-// Linux links and as names, and become our interfaces each time one comes or
-// goes. What the kernel does not announce (a link that daemons add or remove) is
-// followed by a dump. rib_manager's thread only.
+// Per virtual router, a route for each key, with what the kernel says and what the configuration
+// says; the configuration goes first. Outputs are kept as Linux links and as names, and become our
+// interfaces each time one comes or goes. What the kernel does not announce (a link that daemons
+// add or remove) is followed by a dump. rib_manager's thread only.
 #ifndef RIB_RIB_MULTICAST_H
 #define RIB_RIB_MULTICAST_H
 

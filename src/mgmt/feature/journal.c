@@ -84,7 +84,7 @@ static const struct feature_config journal_config = {
 static void write_nexthop_set(struct jwrite *j, const struct journal_answer *a, uint32_t way,
                               uint8_t protocol)
 {
-    const struct journal_way *w = &a->way.item[way - 1];
+    const struct journal_nexthop *w = &a->nexthop.item[way - 1];
     char buf[PROTOCOL_NAME_SIZE];
 
     jwrite_string(j, "protocol", protocol_name(protocol, buf));
@@ -291,8 +291,8 @@ static void write_journal_state(void *ctx, const struct journal_stats *s)
     jwrite_u64(j, "changes", s->changes);
     if (s->records)
         jwrite_time(j, "since", s->since_ns);
-    jwrite_u64(j, "ways", s->ways);
-    jwrite_u64(j, "ways-cut", s->ways_refused);
+    jwrite_u64(j, "ways", s->nexthops);
+    jwrite_u64(j, "ways-cut", s->nexthops_refused);
     jwrite_end(j, '}');
     show->done(show, 0);
 }

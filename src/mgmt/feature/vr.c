@@ -87,26 +87,24 @@ static void write_memory_nodes(struct jwrite *j, unsigned copies, uint64_t bytes
     jwrite_end(j, ']');
 }
 
-static void write_fib_state(struct jwrite *j, const struct rib_stats *r, uint8_t family)
+static void write_fib_state(struct jwrite *j, const char *family, const struct rib_family_stats *r)
 {
-#define OF(member) (family == IP4 ? r->member##4 : r->member##6)
     jwrite_begin(j, NULL, '{');
-    jwrite_string(j, "family", family == IP4 ? "ipv4" : "ipv6");
-    jwrite_string(j, "engine", fib_engine_name(OF(engine)));
-    jwrite_u64(j, "engine-faults", OF(engine_faults));
-    jwrite_u64(j, "engine-rebuilds", OF(engine_rebuilds));
-    jwrite_u64(j, "rib-routes", OF(routes));
-    jwrite_u64(j, "routes", OF(fib_routes));
-    jwrite_u64(j, "nodes", OF(fib_nodes));
-    jwrite_u64(j, "leaves", OF(fib_leaves));
-    jwrite_u64(j, "bytes", OF(fib_bytes));
-    jwrite_u64(j, "shared-bytes", OF(fib_shared_bytes));
-    write_memory_nodes(j, OF(fib_copies), OF(fib_bytes));
-    jwrite_u64(j, "control-bytes", OF(fib_control_bytes));
-    jwrite_u64(j, "updates", OF(updates));
-    write_protocol_states(j, OF(by_protocol));
+    jwrite_string(j, "family", family);
+    jwrite_string(j, "engine", fib_engine_name(r->fib.engine));
+    jwrite_u64(j, "engine-faults", r->fib.engine_faults);
+    jwrite_u64(j, "engine-rebuilds", r->fib.engine_rebuilds);
+    jwrite_u64(j, "rib-routes", r->routes);
+    jwrite_u64(j, "routes", r->fib_routes);
+    jwrite_u64(j, "nodes", r->fib.nodes);
+    jwrite_u64(j, "leaves", r->fib.leaves);
+    jwrite_u64(j, "bytes", r->fib.bytes_used);
+    jwrite_u64(j, "shared-bytes", r->fib.bytes_shared);
+    write_memory_nodes(j, r->fib.copies, r->fib.bytes_used);
+    jwrite_u64(j, "control-bytes", r->fib.control_bytes);
+    jwrite_u64(j, "updates", r->updates);
+    write_protocol_states(j, r->by_protocol);
     jwrite_end(j, '}');
-#undef OF
 }
 
 static void write_vr_state(struct jwrite *j, const struct vr *v, const struct rib_stats *r)
@@ -135,8 +133,8 @@ static void write_vr_state(struct jwrite *j, const struct vr *v, const struct ri
     jwrite_u64(j, "held", r->held);
     jwrite_u64(j, "rib-bytes", r->rib_bytes);
     jwrite_begin(j, "fib", '[');
-    write_fib_state(j, r, IP4);
-    write_fib_state(j, r, IP6);
+    write_fib_state(j, "ipv4", &r->family[0]);
+    write_fib_state(j, "ipv6", &r->family[1]);
     jwrite_end(j, ']');
     jwrite_end(j, '}');
 }
@@ -259,30 +257,8 @@ static void write_vr_metrics(struct metrics *m, const void *kept)
     metric_family(m, METRIC_GAUGE, "rib_protocol_routes", "routes",
                   "Routes in the RIB, by protocol.");
     for (unsigned i = 0; i < n; i++) {
-<<<<<<< HEAD
-        write_protocol_counters(m, vr[i].name, "ipv4", vr[i].stats.by_protocol4);
-        write_protocol_counters(m, vr[i].name, "ipv6", vr[i].stats.by_protocol6);
-=======
-        write_protocols(m, vr[i].name, "ipv4", vr[i].stats.family[0].by_protocol);
-        write_protocols(m, vr[i].name, "ipv6", vr[i].stats.family[1].by_protocol);
-    }
-    metric_family(m, METRIC_GAUGE, "nexthops", "", "Next hops in the table, including groups.");
-    metric_u64(m, nexthop_used(), NULL);
-    metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Size of the next-hop table.");
-    metric_u64(m, NEXTHOP_MAX, NULL);
-    write_audits(m);
-}
-
-static void each_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n, bool bytes)
-{
-    char id[12], gateway[IP_TEXT_MAX];
-
-    for (unsigned i = 0; i < n; i++) {
-        snprintf(id, sizeof id, "%u", row[i].id);
-        metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id, "iface",
-                   row[i].iface, "gateway",
-                   row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
->>>>>>> 4e35557 (rib: struct rib_stats has family[2], each with the FIB's own statistics)
+        write_protocol_counters(m, vr[i].name, "ipv4", vr[i].stats.family[0].by_protocol);
+        write_protocol_counters(m, vr[i].name, "ipv6", vr[i].stats.family[1].by_protocol);
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_show.c - the table of next hops, asked by control
 //
-// What an entry does stands in table/nexthop.h; who it is (which neighbor, whose
-// group, with which legs) is known to neighbors, paths and next-hop objects. Both are joined here
-// into one heap block, which crosses to the control loop and is freed there.
+// What an entry does stands in table/nexthop.h; who it is (which neighbor, whose group, with which
+// legs) is known to neighbors, paths and next-hop objects. Both are joined here into one heap
+// block, which crosses to the control loop and is freed there.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

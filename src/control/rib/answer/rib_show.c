@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_show.c - neighbors, statistics and the audit, asked by control
 //
-// Each answer is one heap block that crosses to the control loop and is freed
-// there after the asker's function has seen it.
+// Each answer is one heap block that crosses to the control loop and is freed there after the
+// asker's function has seen it.
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <stdlib.h>

@@ -6,11 +6,10 @@
 //     rows(...)     <-- post arrived ----- cursor = last prefix it looked at
 //     true? -------- post step ----------> ...
 //
-// The walk belongs to one side at a time: to rib_manager from the post of
-// step() until arrived() runs, to control otherwise. Only `closed` is written
-// meanwhile, and read by arrived() alone. The place in the table is
-// kept as a prefix, not as a node, so changes between two chunks are harmless.
-// All candidates of one prefix come in one chunk.
+// The walk belongs to one side at a time: to rib_manager from the post of step() until arrived()
+// runs, to control otherwise. Only `closed` is written meanwhile, and read by arrived() alone. The
+// place in the table is kept as a prefix, not as a node, so changes between two chunks are
+// harmless. All candidates of one prefix come in one chunk.
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>

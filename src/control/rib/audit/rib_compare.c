@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_compare.c - the slices of an audit: RIB against FIB, FIB against what forwarders find
 //
-// Each comparison is of one moment, on the thread that alone changes what is
-// compared; so it is right whatever changes between two slices. The place is
-// kept as a prefix (a->cursor).
+// Each comparison is of one moment, on the thread that alone changes what is compared; so it is
+// right whatever changes between two slices. The place is kept as a prefix (a->cursor).
 #include <errno.h>
 #include <string.h>
 

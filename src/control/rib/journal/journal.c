@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal.c - the ring of route changes
 //
-// The ring is allocated whole and touched as it fills. A record that is
-// overwritten lets go of its ways. The clock is read once a batch of events,
-// not once a record.
+// The ring is allocated whole and touched as it fills. A record that is overwritten lets go of its
+// next hops. The clock is read once a batch of events, not once a record.
 //
 // Always true:
-//   J1  records oldest..next-1 are there, in the order of their making and of time;
-//   J2  each way they name is held by them;
-//   J3  an id that a prefix of the FIB names has a way.
+//   J1  records oldest..next-1 are there, in order of time;
+//   J2  they hold each next hop that they name;
+//   J3  the journal knows what each id means that a prefix of the FIB names.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +22,14 @@ static uint32_t size_mib;
 static uint64_t now_ns; // of this batch, 0 = not looked yet
 static enum journal_cause because;
 static uint64_t begin_ns[VR_MAX][2]; // when the table came; 0 = not yet
-static uint64_t
-    dropped_ns; // of the newest record that is no longer there, or when the journal was switched on
+// Of the newest record that is no longer there, or when the journal was switched on.
+static uint64_t dropped_ns;
 
-static void ways_limit(void)
+static void set_nexthop_limit(void)
 {
     uint64_t bytes = (uint64_t)size_mib << 17; // an eighth of it
 
-    way_limit(bytes < 1u << 20 ? 1u << 20 : bytes);
+    journal_nexthop_limit(bytes < 1u << 20 ? 1u << 20 : bytes);
 }
 
 int journal_init(void)
@@ -40,15 +39,15 @@ int journal_init(void)
     memset(begin_ns, 0, sizeof begin_ns);
     size_mib = 0;
     dropped_ns = clock_now_ns();
-    ways_limit();
-    return way_init();
+    set_nexthop_limit();
+    return journal_nexthop_init();
 }
 
 void journal_fini(void)
 {
     free(journal_ring.at);
     journal_ring = (struct ring){0};
-    way_fini();
+    journal_nexthop_fini();
 }
 
 static void drop_oldest(void)
@@ -56,14 +55,14 @@ static void drop_oldest(void)
     const struct record *r = record_at(journal_ring.oldest++);
 
     dropped_ns = r->time_ns;
-    way_put(r->was);
-    way_put(r->is);
+    journal_nexthop_put(r->was);
+    journal_nexthop_put(r->is);
 }
 
 int journal_resize(uint32_t mib)
 {
-    uint64_t room = (((uint64_t)mib << 20) - ((uint64_t)mib << 17)) /
-                    sizeof(struct record); // the rest is for ways
+    // the rest is for next hops
+    uint64_t room = (((uint64_t)mib << 20) - ((uint64_t)mib << 17)) / sizeof(struct record);
     struct record *at = NULL;
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -81,7 +80,7 @@ int journal_resize(uint32_t mib)
     if (!size_mib)
         dropped_ns = clock_now_ns();
     size_mib = mib;
-    ways_limit();
+    set_nexthop_limit();
     return 0;
 }
 
@@ -109,7 +108,7 @@ uint64_t journal_reach(uint16_t vr, uint8_t family)
     return begin > dropped_ns ? begin : dropped_ns;
 }
 
-static struct record *append(void)
+static struct record *append_record(void)
 {
     struct ring *g = &journal_ring;
     struct record *r;
@@ -126,39 +125,39 @@ static struct record *append(void)
 
 bool journal_knows(uint32_t nexthop)
 {
-    return way_of(nexthop) != 0;
+    return journal_nexthop_of(nexthop) != 0;
 }
 
 void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg,
                       unsigned n_legs)
 {
-    struct journal_way w = {.nexthop = nexthop, .kind = kind};
-    uint32_t was = way_of(nexthop), is;
+    struct journal_nexthop w = {.nexthop = nexthop, .kind = kind};
+    uint32_t was = journal_nexthop_of(nexthop), is;
 
     w.n_legs = (uint8_t)(n_legs < JOURNAL_LEGS ? n_legs : JOURNAL_LEGS);
     w.n_more = (uint16_t)(n_legs - w.n_legs);
     if (w.n_legs)
         memcpy(w.leg, leg, w.n_legs * sizeof *leg);
-    if (way_is(was, &w))
+    if (journal_nexthop_is(was, &w))
         return;
-    is = way_get(&w);
+    is = journal_nexthop_get(&w);
     if (was && was != is && journal_ring.room) {
-        struct record *r = append();
+        struct record *r = append_record();
 
-        way_hold(was);
-        way_hold(is);
+        journal_nexthop_hold(was);
+        journal_nexthop_hold(is);
         r->was = was;
         r->is = is;
         r->vr = (uint8_t)vr;
         r->family = r->len = r->was_protocol = r->protocol = 0;
         memset(r->b, 0, sizeof r->b);
     }
-    way_of_set(nexthop, is);
+    journal_nexthop_set(nexthop, is);
 }
 
 void journal_forget(uint32_t nexthop)
 {
-    way_of_set(nexthop, 0);
+    journal_nexthop_set(nexthop, 0);
 }
 
 void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol,
@@ -168,11 +167,11 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
 
     if (!journal_ring.room)
         return;
-    r = append();
-    r->was = way_of(was);
-    r->is = way_of(is);
-    way_hold(r->was);
-    way_hold(r->is);
+    r = append_record();
+    r->was = journal_nexthop_of(was);
+    r->is = journal_nexthop_of(is);
+    journal_nexthop_hold(r->was);
+    journal_nexthop_hold(r->is);
     memcpy(r->b, p->b, sizeof r->b);
     r->vr = (uint8_t)vr;
     r->family = p->family;
@@ -197,7 +196,7 @@ void journal_stats(struct journal_stats *s)
                                 .room = journal_ring.room,
                                 .records = journal_ring.next - journal_ring.oldest,
                                 .changes = journal_ring.next};
-    way_stats(s);
+    journal_nexthop_stats(s);
     if (!s->records)
         return;
     clock_gettime(CLOCK_REALTIME, &wall);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_nexthop.c - what next-hop ids stood for: ways, each stored once and counted
+// journal_nexthop.c - what ids of the next-hop table stood for, each stored once and counted
 //
-// Holders are the records that name a way, and the next-hop id that means it
-// now. A router has a handful of ways; but each next-hop object that comes
-// and goes leaves one as long as a record names it, so their legs are bounded too:
-// beyond the limit a way is kept by its kind alone.
+// Holders are the records that name a next hop, and the id that means it now. A router has a
+// handful of them; but each next-hop object that comes and goes leaves one as long as a record
+// names it, so their legs are bounded too: beyond the limit a next hop is kept by its kind alone.
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,25 +14,25 @@
 #include "rib/journal/journal_priv.h"
 #include "table/limits.h"
 
-struct way {
+struct stored {
     uint32_t holders, hash_next;
     uint64_t hash;
     uint32_t bytes;
-    struct journal_way w; // only its first n_legs legs are there
+    struct journal_nexthop w; // only its first n_legs legs are there
 };
 
-static VEC(struct way *) ways; // number 0 is "no route"
+static VEC(struct stored *) stored; // number 0 is "no route"
 static VEC(uint32_t) free_ids;
 static uint32_t *bucket, n_buckets;
-static uint64_t n_ways, n_bytes, max_bytes, n_refused;
-static uint32_t *meaning; // [NEXTHOP_MAX] -> way
+static uint64_t n_stored, n_bytes, max_bytes, n_refused;
+static uint32_t *meaning; // [NEXTHOP_MAX] -> number here
 
-static size_t size_of(const struct journal_way *w)
+static size_t nexthop_size(const struct journal_nexthop *w)
 {
-    return offsetof(struct journal_way, leg) + w->n_legs * sizeof w->leg[0];
+    return offsetof(struct journal_nexthop, leg) + w->n_legs * sizeof w->leg[0];
 }
 
-static bool same(const struct journal_way *a, const struct journal_way *b)
+static bool nexthops_equal(const struct journal_nexthop *a, const struct journal_nexthop *b)
 {
     if (a->nexthop != b->nexthop || a->kind != b->kind || a->n_legs != b->n_legs ||
         a->n_more != b->n_more)
@@ -46,7 +45,7 @@ static bool same(const struct journal_way *a, const struct journal_way *b)
     return true;
 }
 
-static uint64_t hash_of(const struct journal_way *w)
+static uint64_t nexthop_hash(const struct journal_nexthop *w)
 {
     uint64_t h = hash_mix64((uint64_t)w->nexthop << 32 | (uint64_t)w->kind << 24 | w->n_legs);
 
@@ -57,40 +56,40 @@ static uint64_t hash_of(const struct journal_way *w)
     return h;
 }
 
-int way_init(void)
+int journal_nexthop_init(void)
 {
     n_buckets = 64;
     bucket = calloc(n_buckets, sizeof *bucket);
     meaning = calloc(NEXTHOP_MAX, sizeof *meaning);
-    *vec_push(&ways) = NULL;
-    n_ways = n_bytes = n_refused = 0;
+    *vec_push(&stored) = NULL;
+    n_stored = n_bytes = n_refused = 0;
     return bucket && meaning ? 0 : -ENOMEM;
 }
 
-void way_fini(void)
+void journal_nexthop_fini(void)
 {
-    vec_foreach (&ways, w)
+    vec_foreach (&stored, w)
         free(*w);
-    vec_free(&ways);
+    vec_free(&stored);
     vec_free(&free_ids);
     free(bucket);
     free(meaning);
     bucket = meaning = NULL;
 }
 
-void way_limit(uint64_t bytes)
+void journal_nexthop_limit(uint64_t bytes)
 {
     max_bytes = bytes;
 }
 
-static void grow(void)
+static void grow_buckets(void)
 {
     n_buckets *= 2;
     free(bucket);
     bucket = calloc(n_buckets, sizeof *bucket);
     bug_on(!bucket);
-    for (uint32_t id = 1; id < ways.n; id++) {
-        struct way *w = ways.item[id];
+    for (uint32_t id = 1; id < stored.n; id++) {
+        struct stored *w = stored.item[id];
 
         if (!w)
             continue;
@@ -99,107 +98,107 @@ static void grow(void)
     }
 }
 
-static uint32_t make(const struct journal_way *w, uint64_t hash)
+static uint32_t store_nexthop(const struct journal_nexthop *w, uint64_t hash)
 {
-    size_t bytes = offsetof(struct way, w) + size_of(w);
-    struct way *made = malloc(bytes);
+    size_t bytes = offsetof(struct stored, w) + nexthop_size(w);
+    struct stored *made = malloc(bytes);
     uint32_t id;
 
     bug_on(!made);
-    if (n_ways >= n_buckets)
-        grow();
+    if (n_stored >= n_buckets)
+        grow_buckets();
     if (free_ids.n) {
         id = free_ids.item[--free_ids.n];
     } else {
-        id = (uint32_t)ways.n;
-        (void)*vec_push(&ways);
+        id = (uint32_t)stored.n;
+        (void)*vec_push(&stored);
     }
     made->holders = 1;
     made->hash_next = bucket[hash & (n_buckets - 1)];
     made->hash = hash;
     made->bytes = (uint32_t)bytes;
-    memcpy(&made->w, w, size_of(w));
+    memcpy(&made->w, w, nexthop_size(w));
     bucket[hash & (n_buckets - 1)] = id;
-    ways.item[id] = made;
-    n_ways++;
+    stored.item[id] = made;
+    n_stored++;
     n_bytes += bytes;
     return id;
 }
 
-uint32_t way_get(const struct journal_way *w)
+uint32_t journal_nexthop_get(const struct journal_nexthop *w)
 {
-    struct journal_way bare = {
+    struct journal_nexthop bare = {
         .nexthop = w->nexthop, .kind = w->kind, .n_more = (uint16_t)(w->n_legs + w->n_more)};
-    uint64_t hash = hash_of(w);
+    uint64_t hash = nexthop_hash(w);
 
-    for (uint32_t id = bucket[hash & (n_buckets - 1)]; id; id = ways.item[id]->hash_next)
-        if (same(&ways.item[id]->w, w)) {
-            ways.item[id]->holders++;
+    for (uint32_t id = bucket[hash & (n_buckets - 1)]; id; id = stored.item[id]->hash_next)
+        if (nexthops_equal(&stored.item[id]->w, w)) {
+            stored.item[id]->holders++;
             return id;
         }
-    if (w->n_legs && n_bytes + size_of(w) > max_bytes) {
+    if (w->n_legs && n_bytes + nexthop_size(w) > max_bytes) {
         n_refused++;
-        return way_get(&bare);
+        return journal_nexthop_get(&bare);
     }
-    return make(w, hash);
+    return store_nexthop(w, hash);
 }
 
-void way_hold(uint32_t id)
+void journal_nexthop_hold(uint32_t id)
 {
     if (id)
-        ways.item[id]->holders++;
+        stored.item[id]->holders++;
 }
 
-void way_put(uint32_t id)
+void journal_nexthop_put(uint32_t id)
 {
-    struct way *w = ways.item[id];
+    struct stored *w = stored.item[id];
     uint32_t *link;
 
     if (!id || --w->holders)
         return;
     link = &bucket[w->hash & (n_buckets - 1)];
     while (*link != id)
-        link = &ways.item[*link]->hash_next;
+        link = &stored.item[*link]->hash_next;
     *link = w->hash_next;
-    ways.item[id] = NULL;
+    stored.item[id] = NULL;
     *vec_push(&free_ids) = id;
-    n_ways--;
+    n_stored--;
     n_bytes -= w->bytes;
     free(w);
 }
 
-void way_copy(uint32_t id, struct journal_way *to)
+void journal_nexthop_copy(uint32_t id, struct journal_nexthop *to)
 {
     memset(to, 0, sizeof *to);
-    memcpy(to, &ways.item[id]->w, size_of(&ways.item[id]->w));
+    memcpy(to, &stored.item[id]->w, nexthop_size(&stored.item[id]->w));
 }
 
-bool way_is(uint32_t id, const struct journal_way *w)
+bool journal_nexthop_is(uint32_t id, const struct journal_nexthop *w)
 {
-    return id && same(&ways.item[id]->w, w);
+    return id && nexthops_equal(&stored.item[id]->w, w);
 }
 
-uint32_t way_top(void)
+uint32_t journal_nexthop_top(void)
 {
-    return (uint32_t)ways.n;
+    return (uint32_t)stored.n;
 }
 
-void way_stats(struct journal_stats *s)
+void journal_nexthop_stats(struct journal_stats *s)
 {
-    s->ways = n_ways;
-    s->way_bytes = n_bytes;
-    s->ways_refused = n_refused;
+    s->nexthops = n_stored;
+    s->nexthop_bytes = n_bytes;
+    s->nexthops_refused = n_refused;
 }
 
-uint32_t way_of(uint32_t nexthop)
+uint32_t journal_nexthop_of(uint32_t nexthop)
 {
     return meaning[nexthop];
 }
 
-void way_of_set(uint32_t nexthop, uint32_t way)
+void journal_nexthop_set(uint32_t nexthop, uint32_t kept)
 {
     uint32_t was = meaning[nexthop];
 
-    meaning[nexthop] = way;
-    way_put(was);
+    meaning[nexthop] = kept;
+    journal_nexthop_put(was);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_priv.h - the ring and its ways, for journal.c, journal_nexthop.c and journal_query.c;
-// rib_manager only
+// journal_priv.h - the ring and its next hops, private to this folder; rib_manager only
 #ifndef RIB_JOURNAL_PRIV_H
 #define RIB_JOURNAL_PRIV_H
 
@@ -9,7 +8,7 @@
 struct record {
     uint64_t time_ns;   // CLOCK_MONOTONIC
     uint8_t b[16];      // of the prefix
-    uint32_t was, is;   // ways, 0 = no route
+    uint32_t was, is;   // next hops, 0 = no route
     uint8_t vr, len, was_protocol, protocol;
     uint8_t family; // 0 = the next hop itself
     uint8_t cause;
@@ -34,19 +33,19 @@ static inline const struct record *record_at(uint64_t n)
 // yet.
 uint64_t journal_reach(uint16_t vr, uint8_t family);
 
-// --- journal_nexthop.c: ways by number, counted ---
-int way_init(void);
-void way_fini(void);
-void way_limit(uint64_t bytes); // for legs; the kinds alone are always kept
-uint32_t way_get(const struct journal_way *w); // found or made, held
-void way_hold(uint32_t id);
-void way_put(uint32_t id);
-void way_copy(uint32_t id, struct journal_way *to);
-bool way_is(uint32_t id, const struct journal_way *w);
-uint32_t way_top(void); // numbers are below it
-void way_stats(struct journal_stats *s);
+// --- journal_nexthop.c: next hops by number, counted ---
+int journal_nexthop_init(void);
+void journal_nexthop_fini(void);
+void journal_nexthop_limit(uint64_t bytes); // for legs; the kinds alone are always kept
+uint32_t journal_nexthop_get(const struct journal_nexthop *w); // found or made, held
+void journal_nexthop_hold(uint32_t id);
+void journal_nexthop_put(uint32_t id);
+void journal_nexthop_copy(uint32_t id, struct journal_nexthop *to);
+bool journal_nexthop_is(uint32_t id, const struct journal_nexthop *w);
+uint32_t journal_nexthop_top(void); // numbers are below it
+void journal_nexthop_stats(struct journal_stats *s);
 // What next-hop ids mean now.
-uint32_t way_of(uint32_t nexthop);
-void way_of_set(uint32_t nexthop, uint32_t way); // takes over the caller's hold
+uint32_t journal_nexthop_of(uint32_t nexthop);
+void journal_nexthop_set(uint32_t nexthop, uint32_t kept); // takes over the caller's hold
 
 #endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal_query.c - questions of control to the journal: what changed, what was, and what is new
 //
-// The ring is read newest first, RECORDS_PER_STEP at a time, so that
-// rib_manager's other work goes on between; records written meanwhile are not
-// looked at. To find the route of an earlier time, the prefixes that cover the address are
-// taken as they are now, and each record of one of them, or of a next hop that
-// one of them has, is undone. What the question holds in between belongs to
-// rib_manager.
+// A question reads the ring newest first, RECORDS_PER_STEP at a time, so that rib_manager's other
+// work goes on in between; records written meanwhile do not count. To find the route of an earlier
+// time, it takes the prefixes that cover the address as they are now, and undoes each record of one
+// of them, or of a next hop that one of them has. Between two steps control only passes it on.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +19,7 @@
 #define RECORDS_PER_STEP (1u << 16)
 
 struct state { // of one prefix, at the time the walk has come to
-    uint32_t way; // held
+    uint32_t nexthop; // held
     uint8_t protocol;
 };
 
@@ -33,7 +31,7 @@ struct question {
     bool started, ended;
     uint64_t next; // records from here on have been looked at
     struct state cover[129];
-    uint32_t *copied; // way -> 1 + index in the answer
+    uint32_t *copied; // next hop -> 1 + index in the answer
     uint32_t n_copied;
     struct journal_answer a;
 };
@@ -46,24 +44,24 @@ static uint64_t wall_of(uint64_t mono_ns)
     return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (clock_now_ns() - mono_ns);
 }
 
-// The way in the answer; 1 + its index.
-static uint32_t tell_way(struct question *q, uint32_t way)
+// The next hop in the answer; 1 + its index.
+static uint32_t copy_nexthop(struct question *q, uint32_t nexthop)
 {
-    if (!way)
+    if (!nexthop)
         return 0;
-    if (way >= q->n_copied) {
-        uint32_t n = way_top() > way ? way_top() : way + 1;
+    if (nexthop >= q->n_copied) {
+        uint32_t n = journal_nexthop_top() > nexthop ? journal_nexthop_top() : nexthop + 1;
 
         q->copied = realloc(q->copied, n * sizeof *q->copied);
         bug_on(!q->copied);
         memset(q->copied + q->n_copied, 0, (n - q->n_copied) * sizeof *q->copied);
         q->n_copied = n;
     }
-    if (!q->copied[way]) {
-        way_copy(way, vec_push(&q->a.way));
-        q->copied[way] = (uint32_t)q->a.way.n;
+    if (!q->copied[nexthop]) {
+        journal_nexthop_copy(nexthop, vec_push(&q->a.nexthop));
+        q->copied[nexthop] = (uint32_t)q->a.nexthop.n;
     }
-    return q->copied[way];
+    return q->copied[nexthop];
 }
 
 static bool is_asked(const struct question *q, const struct record *r)
@@ -88,8 +86,7 @@ static bool is_asked(const struct question *q, const struct record *r)
 
 // --- what changed ---
 
-// A way's number may be another way's by the time of the next step: numbers are translated within
-// one step only.
+// The number of a next hop may be another one's by the next step, so a translation lasts one step.
 static void forget_numbers(struct question *q)
 {
     free(q->copied);
@@ -97,7 +94,7 @@ static void forget_numbers(struct question *q)
     q->n_copied = 0;
 }
 
-static void note(struct question *q, const struct record *r)
+static void add_row(struct question *q, const struct record *r)
 {
     struct journal_row *row;
 
@@ -113,13 +110,13 @@ static void note(struct question *q, const struct record *r)
     row->prefix.family = r->family;
     row->prefix.len = r->len;
     memcpy(row->prefix.b, r->b, sizeof row->prefix.b);
-    row->was = tell_way(q, r->was);
-    row->is = tell_way(q, r->is);
+    row->was = copy_nexthop(q, r->was);
+    row->is = copy_nexthop(q, r->is);
 }
 
 // --- what is new ---
 
-static void tail(struct question *q)
+static void add_tail(struct question *q)
 {
     uint64_t end = journal_ring.next, at = q->q.from < end ? q->q.from : end;
     uint64_t first =
@@ -130,18 +127,18 @@ static void tail(struct question *q)
         at = first;
     }
     for (; at < end; at++)
-        note(q, record_at(at));
+        add_row(q, record_at(at));
     q->a.next = end;
     q->ended = true;
 }
 
 // --- what was ---
 
-static void put_state(struct question *q, unsigned len, uint32_t way, uint8_t protocol)
+static void put_state(struct question *q, unsigned len, uint32_t nexthop, uint8_t protocol)
 {
-    way_hold(way);
-    way_put(q->cover[len].way);
-    q->cover[len] = (struct state){way, protocol};
+    journal_nexthop_hold(nexthop);
+    journal_nexthop_put(q->cover[len].nexthop);
+    q->cover[len] = (struct state){nexthop, protocol};
 }
 
 // The prefixes that cover the address (or are the prefix), as the FIB has them now.
@@ -155,11 +152,11 @@ static void start_at(struct question *q, struct rib_vr *v)
 
         if (q->q.match == JOURNAL_EXACT && n->len != q->q.prefix.len)
             break;
-        put_state(q, n->len, way_of(nexthop_real(n->nexthop)), n->protocol);
+        put_state(q, n->len, journal_nexthop_of(nexthop_real(n->nexthop)), n->protocol);
     }
 }
 
-static void undo(struct question *q, const struct record *r)
+static void undo_record(struct question *q, const struct record *r)
 {
     if (r->vr != q->q.vr)
         return;
@@ -169,14 +166,14 @@ static void undo(struct question *q, const struct record *r)
         return;
     }
     for (unsigned len = 0; len <= 128; len++)
-        if (q->cover[len].way == r->is)
+        if (q->cover[len].nexthop == r->is)
             put_state(q, len, r->was, q->cover[len].protocol);
 }
 
-static void tell_longest(struct question *q)
+static void copy_longest(struct question *q)
 {
     for (int len = 128; len >= 0; len--) {
-        if (!q->cover[len].way)
+        if (!q->cover[len].nexthop)
             continue;
         if (!q->a.found) {
             q->a.found = true;
@@ -184,7 +181,7 @@ static void tell_longest(struct question *q)
             q->a.prefix.len = (uint8_t)len;
             prefix_canon(&q->a.prefix);
             q->a.protocol = q->cover[len].protocol;
-            q->a.is = tell_way(q, q->cover[len].way);
+            q->a.is = copy_nexthop(q, q->cover[len].nexthop);
         }
         put_state(q, (unsigned)len, 0, 0);
     }
@@ -192,7 +189,7 @@ static void tell_longest(struct question *q)
 
 // --- both ---
 
-static uint64_t reach_of(const struct question *q, uint16_t vr)
+static uint64_t reach_of_vr(const struct question *q, uint16_t vr)
 {
     uint64_t since = 0;
 
@@ -207,23 +204,23 @@ static uint64_t reach_of(const struct question *q, uint16_t vr)
 
 // How far back what was asked can be told. Of several virtual routers the oldest one counts: before
 // a younger one was there nothing of it changed.
-static uint64_t reach(const struct question *q)
+static uint64_t reach_of_query(const struct question *q)
 {
     uint64_t since = UINT64_MAX;
 
     for (unsigned i = 0; i < VR_MAX; i++) {
         if (!rib_vr_find((uint16_t)i) || (q->q.vr >= 0 && q->q.vr != (int)i))
             continue;
-        uint64_t one = reach_of(q, (uint16_t)i);
+        uint64_t one = reach_of_vr(q, (uint16_t)i);
         since = one < since ? one : since;
     }
     return since;
 }
 
-static void begin(struct question *q)
+static void begin_query(struct question *q)
 {
     struct rib_vr *v = q->q.vr >= 0 ? rib_vr_find((uint16_t)q->q.vr) : NULL;
-    uint64_t since = reach(q);
+    uint64_t since = reach_of_query(q);
 
     q->started = true;
     q->next = journal_ring.next;
@@ -240,33 +237,33 @@ static void begin(struct question *q)
         q->ended = true;
 }
 
-static void end(struct question *q)
+static void end_query(struct question *q)
 {
     bool lost = q->kind == AT && q->next < journal_ring.oldest && !q->a.result;
 
     if (lost) { // overwritten while it was read
         q->a.reached = false;
-        q->a.since_ns = wall_of(reach(q));
+        q->a.since_ns = wall_of(reach_of_query(q));
         for (unsigned len = 0; len <= 128; len++)
             put_state(q, len, 0, 0);
     } else {
-        tell_longest(q);
+        copy_longest(q);
     }
 }
 
-static void again(void *arg);
-static void answer(void *arg);
+static void continue_query(void *arg);
+static void answer_query(void *arg);
 
-static void step(void *arg)
+static void step_query(void *arg)
 {
     struct question *q = arg;
     unsigned n = 0;
 
     thread_must_be(ROLE_RIB_MANAGER);
     if (!q->started)
-        begin(q);
+        begin_query(q);
     if (q->kind == TAIL && !q->ended)
-        tail(q);
+        add_tail(q);
     while (!q->ended && n++ < RECORDS_PER_STEP) {
         if (q->next <= journal_ring.oldest || record_at(q->next - 1)->time_ns <= q->q.from_ns) {
             q->ended = true;
@@ -274,64 +271,64 @@ static void step(void *arg)
         }
         q->next--;
         if (q->kind == AT)
-            undo(q, record_at(q->next));
+            undo_record(q, record_at(q->next));
         else
-            note(q, record_at(q->next));
+            add_row(q, record_at(q->next));
     }
     if (q->ended)
-        end(q);
+        end_query(q);
     forget_numbers(q);
-    manager_reply(q->ended ? answer : again, q);
+    manager_reply(q->ended ? answer_query : continue_query, q);
 }
 
-static void answer(void *arg)
+static void answer_query(void *arg)
 {
     struct question *q = arg;
 
     q->done(q->ctx, &q->a);
     vec_free(&q->a.row);
-    vec_free(&q->a.way);
+    vec_free(&q->a.nexthop);
     free(q);
 }
 
-// The held ways of a question that cannot go on stay held: rib_manager is ending, or its mailbox is
-// flooded.
-static void again(void *arg)
+// The next hops that a question holds stay held if it cannot go on: rib_manager is ending, or its
+// mailbox is full.
+static void continue_query(void *arg)
 {
     struct question *q = arg;
-    int err = mailbox_post(ROLE_RIB_MANAGER, step, q);
+    int err = mailbox_post(ROLE_RIB_MANAGER, step_query, q);
 
     if (!err)
         return;
     q->a.result = err;
-    answer(q);
+    answer_query(q);
 }
 
-static int ask(const struct journal_query *query, int kind,
+static int ask_journal(const struct journal_query *query, int kind,
                void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
     struct question q = {.q = *query, .kind = kind, .done = done, .ctx = ctx};
 
     prefix_canon(&q.q.prefix);
-    return manager_ask(ROLE_RIB_MANAGER, step, &q, sizeof q);
+    return manager_ask(ROLE_RIB_MANAGER, step_query, &q, sizeof q);
 }
 
 int journal_changes(const struct journal_query *q,
                     void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
-    return ask(q, CHANGES, done, ctx);
+    return ask_journal(q, CHANGES, done, ctx);
 }
 
 int journal_at(const struct journal_query *q,
                void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
-    return ask(q, AT, done, ctx);
+    return ask_journal(q, AT, done, ctx);
 }
 
 int journal_tail(const struct journal_query *q,
                  void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
-    return ask(q, TAIL, done, ctx);
+    return ask_journal(q, TAIL, done, ctx);
 }
 
 // --- statistics ---

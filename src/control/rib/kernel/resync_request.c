@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // resync_request.c - what the next dump is to show, and what is known of a prefix while one runs
 //
-// The half of rib_sync.c that everything else calls: whoever notices that we
-// may be wrong asks for a dump; whoever takes an event or a row tells of its
-// prefix. rib_sync.c dumps.
+// The half of rib_sync.c that everything else calls: whoever notices that we may be wrong asks for
+// a dump; whoever takes an event or a row tells of its prefix. rib_sync.c dumps.
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"

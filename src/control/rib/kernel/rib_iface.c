@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_iface.c - our interfaces among the kernel's links
 //
-// A link becomes one of our interfaces when control says so (its TAP has an
-// ifindex), and stops being one when control says so; what leads through it is
-// resolved again each time. The other direction: what the operator does to the
-// TAP with iproute2 is reported to control, and the
+// A link becomes one of our interfaces when control says so (its TAP has an ifindex), and stops
+// being one when control says so; what leads through it is resolved again each time. The other
+// direction: what the operator does to the TAP with iproute2 is reported to control, and the
 // primary addresses are written to table/iface.h for ICMP errors.
 //
 // A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. What leads by it leaves by

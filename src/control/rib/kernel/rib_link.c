@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_link.c - links and addresses, and the routes that the kernel deletes without a word
 //
-// rtnetlink announces that a link went down, but not the IPv4 routes and the
-// next-hop objects that went with it. So the same is done here as in the kernel:
+// rtnetlink announces that a link went down, but not the IPv4 routes and the next-hop objects that
+// went with it. So the same is done here as in the kernel:
 //
 //     link down            IPv4 routes whose legs are all dead, but for local ones; next-hop
 //     objects on it carrier lost         next-hop objects on it (and IPv4 routes with them); others
@@ -11,9 +11,9 @@
 //     ones too; legs die until there is one again next-hop object      IPv4 routes that name it
 //     (nexthop_object.c)
 //
-// and then a dump is asked for, because the kernel is right and we only guess.
-// IPv6 routes are announced, except that a leg of a multipath route dies in
-// silence; legs, of both families, are judged by their link each time.
+// and then a dump is asked for, because the kernel is right and we only guess. IPv6 routes are
+// announced, except that a leg of a multipath route dies in silence; legs, of both families, are
+// judged by their link each time.
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>

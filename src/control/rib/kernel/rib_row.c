@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_row.c - the rows of a dump, taken prefix by prefix
 //
-// The kernel shows the routes of a prefix (of one table) one after another, in
-// its order. So the rows of a prefix are its list, and are taken as a whole:
-// what the RIB has becomes what the rows say, candidates and order.
+// The kernel shows the routes of a prefix (of one table) one after another, in its order. So the
+// rows of a prefix are its list, and are taken as a whole: what the RIB has becomes what the rows
+// say, candidates and order.
 //
-// Why that is right. Let R be the moment at which the kernel read the list.
-// Whatever changed the prefix before R is in the rows, whether we have heard
-// of it or not. Whatever changes it after R is announced after R, and stands
-// behind the rows in the queue: it is applied to what the rows said. There are
-// two exceptions, and in both the list is left alone and the prefix is a gap of
+// Why that is right. Let R be the moment at which the kernel read the list. Whatever changed the
+// prefix before R is in the rows, whether we have heard of it or not. Whatever changes it after R
+// is announced after R, and stands behind the rows in the queue: it is applied to what the rows
+// said. There are two exceptions, and in both the list is left alone and the prefix is a gap of
 // the dump (rib_gap.h), for which the next one is asked:
 // - A datagram of rows joins the queue some time after it was filled. An event
 //   that stands between it and the datagram before may be newer than its rows
@@ -20,13 +19,13 @@
 //   the last thing that is, so `touched` lasts until the next event of the family.
 // - The rows may not be all: the prefix stood at the end of a datagram, and
 //   was not gone on with where it should have been.
-// What is announced while it is already in the rows does no harm: that is one
-// event at most, and rib_event.c takes it twice without effect.
+// What is announced while it is already in the rows does no harm: that is one event at most, and
+// rib_event.c takes it twice without effect.
 //
-// So a prefix that is in no gap is right from its rows on, and a gap is asked
-// for again, without judging what else events have overtaken: that had been
-// right before, and they kept it so. The gaps of a dump and those of the one
-// before have less and less in common, however much changes meanwhile.
+// So a prefix that is in no gap is right from its rows on, and a gap is asked for again, without
+// judging what else events have overtaken: that had been right before, and they kept it so. The
+// gaps of a dump and those of the one before have less and less in common, however much changes
+// meanwhile.
 //
 // One kind of IPv6 route the rows never show: what stands between two legs of a multipath route, to
 // which Linux jumps from the first leg to the last. So what we have behind such a route and the

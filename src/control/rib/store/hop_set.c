@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hop_set.c - sets of hops that become one next-hop id
 //
-// A hop set asks, for each leg, two different questions. "Would the kernel use
-// it?" (hop_is_dead) decides whether the route is a candidate at all: admin
-// down is dead, carrier loss only if the operator said ignore_routes_with_
-// linkdown. "Does a packet get through?" (hop_is_alive) decides whether the leg
-// is a member of the group: there, carrier loss counts at once, and the other
-// legs take over without a single prefix being touched.
+// A hop set asks, for each leg, two different questions. "Would the kernel use it?" (hop_is_dead)
+// decides whether the route is a candidate at all: admin down is dead, carrier loss only if the
+// operator said ignore_routes_with_linkdown. "Does a packet get through?" (hop_is_alive) decides
+// whether the leg is a member of the group: there, carrier loss counts at once, and the other legs
+// take over without a single prefix being touched.
 //
-// A set with more than one leg keeps its group id while members come and go,
-// down to none (the forwarder then drops as ECMP_EMPTY): prefix-independent.
-// A leg that leaves by a link that is none of our interfaces cannot be served;
-// if that is the only way, the set is "unreachable", as a kernel that does not
-// forward would answer, rather than falling back to a shorter prefix.
+// A set with more than one leg keeps its group id while members come and go, down to none (the
+// forwarder then drops as ECMP_EMPTY): prefix-independent. A leg that leaves by a link that is
+// none of our interfaces cannot be served; if that is the only way, the set is "unreachable", as a
+// kernel that does not forward would answer, rather than falling back to a shorter prefix.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_store_test.c - random route events against a naive model of the kernel's lists
 //
-// The model is what fib_table_insert() of the kernel does, on small arrays: it
-// makes the events that the store gets. Some changes are kept from the store,
-// as if events had been lost, and a dump has to bring it back. After each step
-// every prefix of the FIB and random addresses are compared, and rib_check().
+// The model is what fib_table_insert() of the kernel does, on small arrays: it makes the events
+// that the store gets. Some changes are kept from the store, as if events had been lost, and a
+// dump has to bring it back. After each step every prefix of the FIB and random addresses are
+// compared, and rib_check().
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <setjmp.h>

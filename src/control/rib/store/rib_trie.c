@@ -5,9 +5,8 @@
 //   T1  a child's prefix is longer than its parent's and lies under it, on the side its next bit
 //   says; T2  a node without content has two children (else it is pruned), except while its owner
 //   fills it.
-// A path has at most 33 (129) nodes; every function is a loop along one path.
-// Dumps come in order, so the path is in the cache; random changes miss on
-// the last few nodes only.
+// A path has at most 33 (129) nodes; every function is a loop along one path. Dumps come in order,
+// so the path is in the cache; random changes miss on the last few nodes only.
 #include <endian.h>
 
 #include "rib/rib_trie.h"

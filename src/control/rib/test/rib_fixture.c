@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_fixture.c - for tests: a real kernel in a fresh namespace, rib_manager on it
 //
-// The main thread is control; rib_manager is the real thread. Questions that
-// are answered by mailbox run control's loop until the answer is there.
+// The main thread is control; rib_manager is the real thread. Questions that are answered by
+// mailbox run control's loop until the answer is there.
 #include "rib/test/rib_fixture.h"
 
 #include <errno.h>

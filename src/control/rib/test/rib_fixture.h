@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_fixture.h - for tests: a real kernel in a fresh namespace, rib_manager on it
 //
-// The namespace has two veth pairs that stand in for TAPs: e1 (10.0.1.1/24,
-// fd01::1/64) and e2 (10.0.2.1/24, fd02::1/64) are interfaces of ours; their
-// peers p1 and p2 live in a second namespace. kit_do() runs a command in the
-// first, kit_peer() in the second. Without the right to make namespaces the
-// test program ends with 77, which meson calls "skipped".
+// The namespace has two veth pairs that stand in for TAPs: e1 (10.0.1.1/24, fd01::1/64) and e2
+// (10.0.2.1/24, fd02::1/64) are interfaces of ours; their peers p1 and p2 live in a second
+// namespace. kit_do() runs a command in the first, kit_peer() in the second. Without the right to
+// make namespaces the test program ends with 77, which meson calls "skipped".
 #ifndef RIB_RIB_KIT_H
 #define RIB_RIB_KIT_H
 

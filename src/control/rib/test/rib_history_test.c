@@ -2,11 +2,10 @@
 // rib_history_test.c - random interleavings of changes, their announcements and a dump: the RIB
 // ends equal to the kernel
 //
-// The kernel is a naive one (rib_model.h). Each history begins with a reason to
-// read everything or something (a start, lost events, a silent change that was
-// not derived), goes on with changes while dumps run, and ends when nothing is
-// queued and the RIB asks for nothing more. No audit helps. Numbers of
-// next-hop objects and flaps of links are among the changes.
+// The kernel is a naive one (rib_model.h). Each history begins with a reason to read everything or
+// something (a start, lost events, a silent change that was not derived), goes on with changes
+// while dumps run, and ends when nothing is queued and the RIB asks for nothing more. No audit
+// helps. Numbers of next-hop objects and flaps of links are among the changes.
 //
 // RIB_HISTORIES=1000000 makes so many; RIB_SEED=N repeats the one that failed.
 #include <libmnl/libmnl.h>

@@ -37,21 +37,21 @@ static bool there;
 static void got(void *ctx, const struct journal_answer *a)
 {
     free(answer.row.item);
-    free(answer.way.item);
+    free(answer.nexthop.item);
     answer = *a;
     answer.row.item = malloc(a->row.n * sizeof *a->row.item + 1);
-    answer.way.item = malloc(a->way.n * sizeof *a->way.item + 1);
+    answer.nexthop.item = malloc(a->nexthop.n * sizeof *a->nexthop.item + 1);
     if (a->row.n)
         memcpy(answer.row.item, a->row.item, a->row.n * sizeof *a->row.item);
-    if (a->way.n)
-        memcpy(answer.way.item, a->way.item, a->way.n * sizeof *a->way.item);
+    if (a->nexthop.n)
+        memcpy(answer.nexthop.item, a->nexthop.item, a->nexthop.n * sizeof *a->nexthop.item);
     there = true;
 }
 
-static const char *way_text(uint32_t way)
+static const char *nexthop_text(uint32_t way)
 {
     static char text[200];
-    const struct journal_way *w = way ? &answer.way.item[way - 1] : NULL;
+    const struct journal_nexthop *w = way ? &answer.nexthop.item[way - 1] : NULL;
     char addr[IP_TEXT_MAX];
 
     snprintf(text, sizeof text, "%s", w ? nexthop_kind_name(w->kind) : "none");
@@ -86,7 +86,7 @@ static const char *was(const char *prefix, uint64_t at_ns)
     else if (!answer.found)
         snprintf(text, sizeof text, "none");
     else
-        snprintf(text, sizeof text, "%s %s", prefix_format(&answer.prefix, p), way_text(answer.is));
+        snprintf(text, sizeof text, "%s %s", prefix_format(&answer.prefix, p), nexthop_text(answer.is));
     return text;
 }
 
@@ -164,8 +164,8 @@ static void longest_match_as_it_was_then(void **state)
         assert_int_equal(answer.row.item[i].cause, JOURNAL_KERNEL);
         assert_true(i == 0 || answer.row.item[i].wall_ns <= answer.row.item[i - 1].wall_ns);
     }
-    assert_string_equal(way_text(answer.row.item[0].was), "adjacency 10.0.2.2@e2");
-    assert_string_equal(way_text(answer.row.item[0].is), "blackhole");
+    assert_string_equal(nexthop_text(answer.row.item[0].was), "adjacency 10.0.2.2@e2");
+    assert_string_equal(nexthop_text(answer.row.item[0].is), "blackhole");
     assert_int_equal(answer.row.item[1].is, 0);
     changes("20.0.0.0/8", JOURNAL_EXACT, t0, 100);
     assert_int_equal(answer.row.n, 2);
@@ -293,9 +293,9 @@ static void many_ways_are_told_apart(void **state)
         snprintf(want, sizeof want, "%s adjacency 10.0.1.%u@e1", prefix, 10 + i);
         assert_string_equal(was(prefix, then), want);
     }
-    assert_true(stats().ways > 240);
+    assert_true(stats().nexthops > 240);
     assert_int_equal(rib_manager_set_journal(0), 0);
-    assert_true(stats().ways < 40); // no record holds them any more
+    assert_true(stats().nexthops < 40); // no record holds them any more
 }
 
 // More changes than the ring has room for: the oldest go, what is left is right, and it says since
@@ -337,7 +337,7 @@ static void a_full_journal_forgets_the_oldest(void **state)
     assert_string_equal(was("50.0.0.1", end), "too early");
     assert_string_equal(was("50.0.0.1", clock_now_ns()), "none");
     s = stats();
-    assert_true(s.ways < 100); // those of the next hops in use: nobody else holds one
+    assert_true(s.nexthops < 100); // those of the next hops in use: nobody else holds one
 }
 
 int main(void)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_kernel_test.c - random `ip` commands: after each handful the FIB answers like the kernel
 //
-// The oracle is the kernel's own lookup (RTM_GETROUTE with RTM_F_FIB_MATCH) for
-// addresses in and around the prefixes that the commands use. Commands may fail;
-// both sides then have to agree on that, too. A failure prints the seed; run
-// with KIT_SEED=N to repeat it and KIT_LOG=1 to see the commands.
+// The oracle is the kernel's own lookup (RTM_GETROUTE with RTM_F_FIB_MATCH) for addresses in and
+// around the prefixes that the commands use. Commands may fail; both sides then have to agree on
+// that, too. A failure prints the seed; run with KIT_SEED=N to repeat it and KIT_LOG=1 to see the
+// commands.
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_model.h - for tests: a naive kernel that changes routes while it dumps them
 //
-// It keeps routes as Linux does: IPv4 in leaves, one for each address, with the
-// routes of all lengths and of both tables in one list; IPv6 in a tree for each
-// table, multipath legs under one route. A change and its announcement are
-// separate steps, in Linux's order (an IPv4 deletion is announced before it
-// is made, everything else after), and a dump is filled datagram by datagram,
-// between any two steps. Where a datagram ends, the next one goes on by
-// counting, as Linux does: in the leaf (IPv4), or in the tree, from its root,
-// when that has changed (IPv6). What it sends are real messages of netlink.
+// It keeps routes as Linux does: IPv4 in leaves, one for each address, with the routes of all
+// lengths and of both tables in one list; IPv6 in a tree for each table, multipath legs under one
+// route. A change and its announcement are separate steps, in Linux's order (an IPv4 deletion is
+// announced before it is made, everything else after), and a dump is filled datagram by datagram,
+// between any two steps. Where a datagram ends, the next one goes on by counting, as Linux does:
+// in the leaf (IPv4), or in the tree, from its root, when that has changed (IPv6). What it sends
+// are real messages of netlink.
 #ifndef RIB_RIB_MODEL_H
 #define RIB_RIB_MODEL_H
 

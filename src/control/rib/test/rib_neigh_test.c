@@ -2,9 +2,8 @@
 // rib_neigh_test.c - neighbors and held packets: real kernel, real ARP and ND, the test plays the
 // forwarder
 //
-// The test puts packets on the hold ring as a forwarder would and reads what
-// comes to its inject ring. The peers in the second namespace answer. Every
-// test ends with each packet accounted for.
+// The test puts packets on the hold ring as a forwarder would and reads what comes to its inject
+// ring. The peers in the second namespace answer. Every test ends with each packet accounted for.
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 #include <setjmp.h>

@@ -2,9 +2,9 @@
 // rib_silent_test.c - what the kernel does without a word, one test per event, against the real
 // kernel
 //
-// Each test sets routes, does one thing, looks at the FIB, and then lets the
-// verifying dump run: it must find nothing to sweep, that is, the silent
-// change had been derived. KIT_LOG=1 shows commands and log.
+// Each test sets routes, does one thing, looks at the FIB, and then lets the verifying dump run:
+// it must find nothing to sweep, that is, the silent change had been derived. KIT_LOG=1 shows
+// commands and log.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -292,7 +292,7 @@ static struct journal_query asked;
 static void answer_journal(struct question *q)
 {
     void (*done)(void *ctx, const struct journal_answer *a) = q->done;
-    struct journal_way way[2] = {{.nexthop = 7,
+    struct journal_nexthop way[2] = {{.nexthop = 7,
                                   .kind = NEXTHOP_ADJACENCY,
                                   .n_legs = 1,
                                   .leg = {{.iface = "p0", .weight = 1}}},
@@ -314,8 +314,8 @@ static void answer_journal(struct question *q)
     a.lost = 3;
     a.row.item = row;
     a.row.n = asked.limit < 2 ? asked.limit : 2;
-    a.way.item = way;
-    a.way.n = 2;
+    a.nexthop.item = way;
+    a.nexthop.n = 2;
     if (asked.match == JOURNAL_EXACT && asked.prefix.len == 32)
         a = (struct journal_answer){.result = -ENODATA};
     done(q->ctx, &a);
@@ -360,7 +360,7 @@ static void answer_journal_stats(struct question *q)
     void (*done)(void *ctx, const struct journal_stats *s) = q->done;
 
     done(q->ctx, &(struct journal_stats){.mib = 64, .room = 1468006, .records = 12, .changes = 12,
-                                         .since_ns = 1795298700000000000, .ways = 2});
+                                         .since_ns = 1795298700000000000, .nexthops = 2});
 }
 
 int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx)
