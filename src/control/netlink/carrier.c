@@ -25,7 +25,7 @@ struct carrier {
     void *ctx;
 };
 
-static void message(void *ctx, const struct nlmsghdr *h)
+static void take_message(void *ctx, const struct nlmsghdr *h)
 {
     struct carrier *c = ctx;
     const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
@@ -43,7 +43,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
     c->hit = false;
     while ((n = recv(fd, buf, sizeof buf, MSG_DONTWAIT)) > 0)
-        if (!netlink_walk(buf, (size_t)n, message, c))
+        if (!netlink_walk(buf, (size_t)n, take_message, c))
             c->hit = true; // cut: whatever it was
     c->hit |= n < 0 && errno == ENOBUFS;
     if (c->hit)

@@ -103,7 +103,7 @@ void rib_vr_free(struct rib_vr *v)
     free(v);
 }
 
-static void message(void *ctx, const struct nlmsghdr *h)
+static void take_message(void *ctx, const struct nlmsghdr *h)
 {
     rib_sync_message(ctx, h);
 }
@@ -129,7 +129,7 @@ bool rib_vr_turn(struct rib_vr *v)
     do {
         journal_new_moment();
         v->events.batch = v->sync.stage >= 0 ? DUMP_BATCH : 0;
-        got = netlink_receive(&v->events, message, v);
+        got = netlink_receive(&v->events, take_message, v);
         if (got < 0) {
             if (got != -ENOBUFS)
                 log_error("rib: netlink socket: vr=%u error=%d", v->id, got);
@@ -146,7 +146,7 @@ bool rib_vr_turn(struct rib_vr *v)
     return reads_on(v, got) || v->dirty.n || v->sync.sweep || v->sync.ending || auditing;
 }
 
-static void answer(void *ctx, const struct nlmsghdr *h)
+static void take_answer(void *ctx, const struct nlmsghdr *h)
 {
     struct rib_vr *v = ctx;
     struct nlmsgerr e;
@@ -161,6 +161,6 @@ static void answer(void *ctx, const struct nlmsghdr *h)
 
 void rib_vr_read_answers(struct rib_vr *v)
 {
-    while (netlink_receive(&v->requests, answer, v) > 0)
+    while (netlink_receive(&v->requests, take_answer, v) > 0)
         ;
 }

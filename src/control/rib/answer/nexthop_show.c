@@ -22,7 +22,7 @@ struct owner { // of a group
     uint32_t first_leg, n_legs;
 };
 
-struct question {
+struct nexthop_question {
     void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
                  const struct nexthop_leg *leg);
     void *ctx;
@@ -31,7 +31,7 @@ struct question {
     VEC(struct owner) owner; // sorted by id when complete
 };
 
-static void add_group(struct question *q, struct rib_vr *v, const struct hop_set *s,
+static void add_group(struct nexthop_question *q, struct rib_vr *v, const struct hop_set *s,
                       uint32_t kernel_id)
 {
     if (!s->group)
@@ -51,7 +51,7 @@ static void add_group(struct question *q, struct rib_vr *v, const struct hop_set
     }
 }
 
-static void collect_groups(struct question *q, struct rib_vr *v)
+static void collect_groups(struct nexthop_question *q, struct rib_vr *v)
 {
     struct nexthop_object *o;
 
@@ -69,7 +69,7 @@ static int by_id(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void fill_group(struct question *q, struct nexthop_row *r)
+static void fill_group(struct nexthop_question *q, struct nexthop_row *r)
 {
     struct owner key = {.id = r->id},
                  *o = q->owner.n ? bsearch(&key, q->owner.item, q->owner.n, sizeof key, by_id)
@@ -84,7 +84,7 @@ static void fill_group(struct question *q, struct nexthop_row *r)
     r->n_legs = o->n_legs;
 }
 
-static void fill(struct question *q, struct nexthop_row *r, uint32_t id)
+static void fill_nexthop(struct nexthop_question *q, struct nexthop_row *r, uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id);
     uint64_t word = nexthop_word(nh);
@@ -115,9 +115,9 @@ static void fill(struct question *q, struct nexthop_row *r, uint32_t id)
         memcpy(r->mac, nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), 6);
 }
 
-static void answer(void *arg)
+static void answer_nexthops(void *arg)
 {
-    struct question *q = arg;
+    struct nexthop_question *q = arg;
 
     q->done(q->ctx, q->row.item, (unsigned)q->row.n, q->leg.item);
     vec_free(&q->row);
@@ -126,9 +126,9 @@ static void answer(void *arg)
     free(q);
 }
 
-static void collect(void *arg)
+static void collect_nexthops(void *arg)
 {
-    struct question *q = arg;
+    struct nexthop_question *q = arg;
 
     for (unsigned i = 0; i < VR_MAX; i++)
         if (rib_vr_find((uint16_t)i))
@@ -138,15 +138,15 @@ static void collect(void *arg)
     for (uint32_t id = 1; id < NEXTHOP_MAX; id++)
         if (nexthop_holders(id) &&
             nexthop_word_kind(nexthop_word(nexthop_get(id))) != NEXTHOP_ALIAS)
-            fill(q, vec_push(&q->row), id);
-    manager_reply(answer, q);
+            fill_nexthop(q, vec_push(&q->row), id);
+    manager_reply(answer_nexthops, q);
 }
 
 int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
                                       const struct nexthop_leg *leg),
                          void *ctx)
 {
-    struct question q = {.done = done, .ctx = ctx};
+    struct nexthop_question q = {.done = done, .ctx = ctx};
 
-    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
+    return manager_ask(ROLE_RIB_MANAGER, collect_nexthops, &q, sizeof q);
 }

@@ -7,23 +7,23 @@
 #include "rib/rib_manager.h"
 #include "rib/vr.h"
 
-struct question {
+struct address_question {
     int vr;
     void (*done)(void *ctx, const struct address_row *row, unsigned n);
     void *ctx;
     VEC(struct address_row) row;
 };
 
-static void answer(void *arg)
+static void answer_addresses(void *arg)
 {
-    struct question *q = arg;
+    struct address_question *q = arg;
 
     q->done(q->ctx, q->row.item, (unsigned)q->row.n);
     vec_free(&q->row);
     free(q);
 }
 
-static void add_link(struct question *q, const struct rib_vr *v, const struct rib_link *l)
+static void add_link(struct address_question *q, const struct rib_vr *v, const struct rib_link *l)
 {
     vec_foreach (&l->addr, a)
         *vec_push(&q->row) = (struct address_row){.vr = v->id,
@@ -34,9 +34,9 @@ static void add_link(struct question *q, const struct rib_vr *v, const struct ri
                                                   .usable = a->usable};
 }
 
-static void collect(void *arg)
+static void collect_addresses(void *arg)
 {
-    struct question *q = arg;
+    struct address_question *q = arg;
 
     for (int id = 0; id < VR_MAX; id++) {
         struct rib_vr *v = q->vr < 0 || q->vr == id ? rib_vr_find((uint16_t)id) : NULL;
@@ -48,14 +48,14 @@ static void collect(void *arg)
             if (l->iface)
                 add_link(q, v, l);
     }
-    manager_reply(answer, q);
+    manager_reply(answer_addresses, q);
 }
 
 int rib_manager_addresses(int vr,
                           void (*done)(void *ctx, const struct address_row *row, unsigned n),
                           void *ctx)
 {
-    struct question q = {.vr = vr, .done = done, .ctx = ctx};
+    struct address_question q = {.vr = vr, .done = done, .ctx = ctx};
 
-    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
+    return manager_ask(ROLE_RIB_MANAGER, collect_addresses, &q, sizeof q);
 }

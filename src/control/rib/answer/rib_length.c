@@ -30,7 +30,7 @@ static void find_length(struct rib_length *a)
         a->len = rib_trie_at(&r->trie, node)->len;
 }
 
-static void answered(void *arg)
+static void answer_lengths(void *arg)
 {
     struct lengths *l = arg;
 
@@ -38,18 +38,18 @@ static void answered(void *arg)
     free(l);
 }
 
-static void find_all(void *arg)
+static void find_lengths(void *arg)
 {
     struct lengths *l = arg;
 
     for (unsigned i = 0; i < l->n; i++)
         find_length(&l->ask[i]);
-    manager_reply(answered, l);
+    manager_reply(answer_lengths, l);
 }
 
 int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx)
 {
     struct lengths l = {ask, n, done, ctx};
 
-    return manager_ask(ROLE_RIB_MANAGER, find_all, &l, sizeof l);
+    return manager_ask(ROLE_RIB_MANAGER, find_lengths, &l, sizeof l);
 }

@@ -10,7 +10,7 @@
 #include "rib/rib_multicast.h"
 #include "table/iface.h"
 
-struct question {
+struct multicast_question {
     void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
                  const struct multicast_join_row *join, unsigned n_join);
     void *ctx;
@@ -18,7 +18,7 @@ struct question {
     VEC(struct multicast_join_row) join;
 };
 
-static struct ip_addr address(uint16_t family, const uint8_t b[16])
+static struct ip_addr address_of(uint16_t family, const uint8_t b[16])
 {
     static const uint8_t any[16];
     struct ip_addr a = {.family = memcmp(b, any, 16) ? (uint8_t)family : IP_NONE};
@@ -35,7 +35,8 @@ static void name_link(const struct rib_vr *v, int ifindex, char name[16])
         memcpy(name, l->name, 16);
 }
 
-static void outputs(const struct rib_vr *v, const struct rib_mroute *r, struct multicast_row *row)
+static void fill_outputs(const struct rib_vr *v, const struct rib_mroute *r,
+                         struct multicast_row *row)
 {
     const struct multicast_static *s = r->fixed;
     const struct netlink_mroute *m = r->kernel;
@@ -54,7 +55,8 @@ static void outputs(const struct rib_vr *v, const struct rib_mroute *r, struct m
     }
 }
 
-static void add_route(struct question *q, const struct rib_vr *v, const struct rib_mroute *r)
+static void add_route(struct multicast_question *q, const struct rib_vr *v,
+                      const struct rib_mroute *r)
 {
     const struct multicast_table *t = multicast_table[v->id][r->key.family == IP6];
     const struct multicast_entry *e = t ? multicast_find(t, &r->key) : NULL;
@@ -63,10 +65,10 @@ static void add_route(struct question *q, const struct rib_vr *v, const struct r
     memset(row, 0, sizeof *row);
     row->vr = v->id;
     row->family = (uint8_t)r->key.family;
-    row->source = address(r->key.family, r->key.source);
-    row->group = address(r->key.family, r->key.group);
+    row->source = address_of(r->key.family, r->key.source);
+    row->group = address_of(r->key.family, r->key.group);
     row->is_static = r->fixed;
-    outputs(v, r, row);
+    fill_outputs(v, r, row);
     if (!e)
         return;
     row->by_kernel = e->flags & MULTICAST_SLOW;
@@ -75,7 +77,7 @@ static void add_route(struct question *q, const struct rib_vr *v, const struct r
     row->wrong = __atomic_load_n(&e->counter->wrong, __ATOMIC_RELAXED);
 }
 
-static void collect_vr(struct question *q, const struct rib_vr *v)
+static void collect_vr(struct multicast_question *q, const struct rib_vr *v)
 {
     struct rib_link *l;
 
@@ -95,9 +97,9 @@ static void collect_vr(struct question *q, const struct rib_vr *v)
         }
 }
 
-static void answer(void *arg)
+static void answer_multicast(void *arg)
 {
-    struct question *q = arg;
+    struct multicast_question *q = arg;
 
     q->done(q->ctx, q->row.item, (unsigned)q->row.n, q->join.item, (unsigned)q->join.n);
     vec_free(&q->row);
@@ -106,7 +108,7 @@ static void answer(void *arg)
 }
 
 // In a lasting order: by router, family, group, source.
-static int compare(const void *pa, const void *pb)
+static int compare_route(const void *pa, const void *pb)
 {
     const struct multicast_row *a = pa, *b = pb;
     int d = a->vr != b->vr ? a->vr - b->vr : a->family - b->family;
@@ -124,25 +126,25 @@ static int compare_join(const void *pa, const void *pb)
     return d ? d : memcmp(a->group.b, b->group.b, 16);
 }
 
-static void collect(void *arg)
+static void collect_multicast(void *arg)
 {
-    struct question *q = arg;
+    struct multicast_question *q = arg;
 
     for (unsigned i = 0; i < VR_MAX; i++)
         if (rib_vr_find((uint16_t)i))
             collect_vr(q, rib_vr_find((uint16_t)i));
     if (q->row.n)
-        qsort(q->row.item, q->row.n, sizeof *q->row.item, compare);
+        qsort(q->row.item, q->row.n, sizeof *q->row.item, compare_route);
     if (q->join.n)
         qsort(q->join.item, q->join.n, sizeof *q->join.item, compare_join);
-    manager_reply(answer, q);
+    manager_reply(answer_multicast, q);
 }
 
 int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
                                        const struct multicast_join_row *join, unsigned n_join),
                           void *ctx)
 {
-    struct question q = {.done = done, .ctx = ctx};
+    struct multicast_question q = {.done = done, .ctx = ctx};
 
-    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
+    return manager_ask(ROLE_RIB_MANAGER, collect_multicast, &q, sizeof q);
 }

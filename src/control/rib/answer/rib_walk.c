@@ -6,10 +6,10 @@
 //     rows(...)     <-- post arrived ----- cursor = last prefix it looked at
 //     true? -------- post step ----------> ...
 //
-// The walk belongs to one side at a time: to rib_manager from the post of step() until arrived()
-// runs, to control otherwise. Only `closed` is written meanwhile, and read by arrived() alone. The
-// place in the table is kept as a prefix, not as a node, so changes between two chunks are
-// harmless. All candidates of one prefix come in one chunk.
+// The walk belongs to one side at a time: to rib_manager from the post of fill_chunk() until
+// take_chunk() runs, to control otherwise. Only `closed` is written meanwhile, and read by
+// take_chunk() alone. The place in the table is kept as a prefix, not as a node, so changes between
+// two chunks are harmless. All candidates of one prefix come in one chunk.
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -162,9 +162,9 @@ static void fill_range(struct rib_walk *w, struct rib_vr *v, struct rib *r)
     w->ended = !node;
 }
 
-static void arrived(void *arg);
+static void take_chunk(void *arg);
 
-static void step(void *arg)
+static void fill_chunk(void *arg)
 {
     struct rib_walk *w = arg;
     struct rib_vr *v = rib_vr_find(w->q.vr);
@@ -184,16 +184,16 @@ static void step(void *arg)
     } else {
         fill_range(w, v, r);
     }
-    manager_reply(arrived, w);
+    manager_reply(take_chunk, w);
 }
 
-static void finish(struct rib_walk *w)
+static void end_walk(struct rib_walk *w)
 {
     w->done(w->ctx, w->result);
     free(w);
 }
 
-static void fail(void *arg)
+static void fail_walk(void *arg)
 {
     struct rib_walk *w = arg;
 
@@ -201,22 +201,22 @@ static void fail(void *arg)
     if (w->closed)
         free(w);
     else
-        finish(w);
+        end_walk(w);
 }
 
-static void post_step(struct rib_walk *w)
+static void ask_chunk(struct rib_walk *w)
 {
-    int err = mailbox_post(ROLE_RIB_MANAGER, step, w);
+    int err = mailbox_post(ROLE_RIB_MANAGER, fill_chunk, w);
 
     w->in_flight = true;
     if (!err)
         return;
     w->result = err;
-    if (mailbox_post(ROLE_CONTROL, fail, w)) // later, not within the caller's call
-        fail(w);
+    if (mailbox_post(ROLE_CONTROL, fail_walk, w)) // later, not within the caller's call
+        fail_walk(w);
 }
 
-static void arrived(void *arg)
+static void take_chunk(void *arg)
 {
     struct rib_walk *w = arg;
     bool more = true;
@@ -230,9 +230,9 @@ static void arrived(void *arg)
     if (w->closed)
         free(w);
     else if (w->ended)
-        finish(w);
+        end_walk(w);
     else if (more && !w->in_flight)
-        post_step(w);
+        ask_chunk(w);
 }
 
 struct rib_walk *rib_walk_open(const struct rib_query *q,
@@ -253,7 +253,7 @@ struct rib_walk *rib_walk_open(const struct rib_query *q,
     prefix_canon(&w->q.prefix);
     w->q.prefix.family = q->family;
     w->in_flight = true;
-    err = mailbox_post(ROLE_RIB_MANAGER, step, w);
+    err = mailbox_post(ROLE_RIB_MANAGER, fill_chunk, w);
     if (!err)
         return w;
     free(w);
@@ -265,7 +265,7 @@ void rib_walk_more(struct rib_walk *w)
 {
     thread_must_be(ROLE_CONTROL);
     if (!w->in_flight && !w->closed && !w->in_rows)
-        post_step(w);
+        ask_chunk(w);
 }
 
 void rib_walk_close(struct rib_walk *w)

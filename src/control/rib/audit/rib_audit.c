@@ -16,7 +16,7 @@ struct rib_audit_totals rib_audit_totals;
 
 // --- what is reported ---
 
-static void tell_log(const struct rib_vr *v)
+static void log_report(const struct rib_vr *v)
 {
     const struct rib_audit_report *r = &v->audit.last;
     char text[PREFIX_TEXT_MAX];
@@ -40,7 +40,7 @@ static void tell_log(const struct rib_vr *v)
 
 // --- the course ---
 
-static void begin(struct rib_vr *v, bool asked)
+static void begin_audit(struct rib_vr *v, bool asked)
 {
     struct rib_audit *a = &v->audit;
 
@@ -52,7 +52,7 @@ static void begin(struct rib_vr *v, bool asked)
     rib_sync_want(v, RIB_STAGES_ALL, 0);
 }
 
-static void finish(struct rib_vr *v)
+static void end_audit(struct rib_vr *v)
 {
     struct rib_audit *a = &v->audit;
     uint64_t now = clock_now_ns();
@@ -67,7 +67,7 @@ static void finish(struct rib_vr *v)
     __atomic_fetch_add(&rib_audit_totals.runs, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&rib_audit_totals.fib_divergence, a->last.diverged, __ATOMIC_RELAXED);
     __atomic_store_n(&rib_audit_totals.last_ns, now, __ATOMIC_RELAXED);
-    tell_log(v);
+    log_report(v);
     for (size_t i = 0; i < a->n_askers; i++)
         a->asker.item[i].done(a->asker.item[i].ctx, &a->last);
     if (a->n_askers)
@@ -76,7 +76,7 @@ static void finish(struct rib_vr *v)
     a->asker.n -= a->n_askers;
     a->n_askers = 0;
     if (a->asker.n)
-        begin(v, true);
+        begin_audit(v, true);
 }
 
 void rib_audit_dump_begins(struct rib_vr *v)
@@ -98,7 +98,7 @@ void rib_audit_kernel_done(struct rib_vr *v, uint64_t rows, uint64_t diverged)
 }
 
 // The step is done: what is next?
-static void advance(struct rib_vr *v)
+static void next_step(struct rib_vr *v)
 {
     struct rib_audit *a = &v->audit;
 
@@ -113,7 +113,7 @@ static void advance(struct rib_vr *v)
         rib_compare_end(v, &v->rib[a->family6]);
         a->step = AUDIT_FIB;
         if (a->family6)
-            finish(v);
+            end_audit(v);
         else
             a->family6 = true;
         break;
@@ -132,14 +132,14 @@ bool rib_audit_slice(struct rib_vr *v, bool tick)
 
     if (a->step == AUDIT_IDLE) {
         if (tick && is_due(v, clock_now_ns()))
-            begin(v, false);
+            begin_audit(v, false);
         return false;
     }
     if (a->step == AUDIT_KERNEL || (!a->asked && !tick) || rib_sync_running(v) || v->dirty.n)
         return false;
     uint64_t began = clock_now_ns();
     if (v->rib[a->family6].deferred || !rib_compare_slice(v, &v->rib[a->family6]))
-        advance(v);
+        next_step(v);
     rib_audit_took(v, clock_now_ns() - began);
     return a->asked && a->step > AUDIT_KERNEL;
 }
@@ -155,7 +155,7 @@ void rib_audit_ask(struct rib_vr *v, void (*done)(void *ctx, const struct rib_au
 {
     *vec_push(&v->audit.asker) = (struct rib_asker){done, ctx};
     if (v->audit.step == AUDIT_IDLE)
-        begin(v, true);
+        begin_audit(v, true);
     else
         v->audit.asked = true; // the running one makes haste; this asker gets one of its own
 }

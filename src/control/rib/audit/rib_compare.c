@@ -76,7 +76,7 @@ struct surplus {
     struct prefix prefix[SURPLUS_MAX];
 };
 
-static uint32_t installed(const struct rib *r, const struct prefix *p)
+static uint32_t installed_nexthop(const struct rib *r, const struct prefix *p)
 {
     uint32_t node = rib_trie_find(&r->trie, p);
 
@@ -88,12 +88,12 @@ static int find_surplus(void *ctx, const struct prefix *p, uint32_t nexthop)
     struct surplus *s = ctx;
 
     s->v->audit.cursor = *p;
-    if (s->v->audit.differs[rib_block_of(p)] && installed(s->r, p) != nexthop)
+    if (s->v->audit.differs[rib_block_of(p)] && installed_nexthop(s->r, p) != nexthop)
         s->prefix[s->n++] = *p;
     return ++s->looked == PER_WALK || s->n == SURPLUS_MAX;
 }
 
-static void repair(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t want)
+static void repair_fib(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t want)
 {
     struct fib *fib = rib_fib(v, r->trie.family);
 
@@ -114,12 +114,12 @@ static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
         more = fib_walk(rib_fib(v, r->trie.family), a->begun ? &a->cursor : NULL, find_surplus, &s);
         a->begun = true;
         for (unsigned i = 0; i < s.n; i++) {
-            uint32_t want = installed(r, &s.prefix[i]);
+            uint32_t want = installed_nexthop(r, &s.prefix[i]);
 
             rib_audit_finding(v, &s.prefix[i],
                               want ? "the FIB had a different next hop"
                                    : "in the FIB but not in the RIB");
-            repair(v, r, &s.prefix[i], want);
+            repair_fib(v, r, &s.prefix[i], want);
         }
     } while (more && clock_now_ns() < until);
     return more;
@@ -146,7 +146,7 @@ static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
 }
 
 // The address one before (-1) or behind (+1); it wraps.
-static void beside(uint8_t *b, unsigned bytes, int step)
+static void step_address(uint8_t *b, unsigned bytes, int step)
 {
     for (int i = (int)bytes - 1; i >= 0; i--) {
         b[i] = (uint8_t)(b[i] + step);
@@ -168,11 +168,11 @@ static void look_around(struct rib_vr *v, struct rib *r, const struct prefix *p)
     if (!look_up(v, r, first) || !look_up(v, r, last))
         return; // one finding a prefix
     memcpy(b, first, 16);
-    beside(b, bytes, -1);
+    step_address(b, bytes, -1);
     if (!look_up(v, r, b))
         return;
     memcpy(b, last, 16);
-    beside(b, bytes, 1);
+    step_address(b, bytes, 1);
     look_up(v, r, b);
 }
 
@@ -186,7 +186,7 @@ static void compare_node(struct rib_vr *v, struct rib *r, uint32_t node)
         fib_get(rib_fib(v, p->family), p) != n->nexthop) {
         rib_audit_finding(v, p,
                           n->nexthop ? "missing from the FIB" : "in the FIB but not in the RIB");
-        repair(v, r, p, n->nexthop);
+        repair_fib(v, r, p, n->nexthop);
     }
     if (n->head && rib_install(v, r, node, rib_best(v, r, node)))
         rib_audit_finding(v, p, "the installed candidate was not the best");

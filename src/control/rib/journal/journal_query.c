@@ -23,7 +23,7 @@ struct state { // of one prefix, at the time the walk has come to
     uint8_t protocol;
 };
 
-struct question {
+struct journal_question {
     struct journal_query q;
     void (*done)(void *ctx, const struct journal_answer *a);
     void *ctx;
@@ -45,7 +45,7 @@ static uint64_t wall_of(uint64_t mono_ns)
 }
 
 // The next hop in the answer; 1 + its index.
-static uint32_t copy_nexthop(struct question *q, uint32_t nexthop)
+static uint32_t copy_nexthop(struct journal_question *q, uint32_t nexthop)
 {
     if (!nexthop)
         return 0;
@@ -64,7 +64,7 @@ static uint32_t copy_nexthop(struct question *q, uint32_t nexthop)
     return q->copied[nexthop];
 }
 
-static bool is_asked(const struct question *q, const struct record *r)
+static bool is_asked(const struct journal_question *q, const struct record *r)
 {
     struct prefix p = {.family = r->family, .len = r->len};
 
@@ -87,14 +87,14 @@ static bool is_asked(const struct question *q, const struct record *r)
 // --- what changed ---
 
 // The number of a next hop may be another one's by the next step, so a translation lasts one step.
-static void forget_numbers(struct question *q)
+static void forget_numbers(struct journal_question *q)
 {
     free(q->copied);
     q->copied = NULL;
     q->n_copied = 0;
 }
 
-static void add_row(struct question *q, const struct record *r)
+static void add_row(struct journal_question *q, const struct record *r)
 {
     struct journal_row *row;
 
@@ -116,7 +116,7 @@ static void add_row(struct question *q, const struct record *r)
 
 // --- what is new ---
 
-static void add_tail(struct question *q)
+static void add_tail(struct journal_question *q)
 {
     uint64_t end = journal_ring.next, at = q->q.from < end ? q->q.from : end;
     uint64_t first =
@@ -134,7 +134,7 @@ static void add_tail(struct question *q)
 
 // --- what was ---
 
-static void put_state(struct question *q, unsigned len, uint32_t nexthop, uint8_t protocol)
+static void put_state(struct journal_question *q, unsigned len, uint32_t nexthop, uint8_t protocol)
 {
     journal_nexthop_hold(nexthop);
     journal_nexthop_put(q->cover[len].nexthop);
@@ -142,7 +142,7 @@ static void put_state(struct question *q, unsigned len, uint32_t nexthop, uint8_
 }
 
 // The prefixes that cover the address (or are the prefix), as the FIB has them now.
-static void start_at(struct question *q, struct rib_vr *v)
+static void start_at(struct journal_question *q, struct rib_vr *v)
 {
     struct rib *r = rib_of(v, q->q.family);
     uint32_t node = rib_trie_cover(&r->trie, &q->q.prefix, false);
@@ -156,7 +156,7 @@ static void start_at(struct question *q, struct rib_vr *v)
     }
 }
 
-static void undo_record(struct question *q, const struct record *r)
+static void undo_record(struct journal_question *q, const struct record *r)
 {
     if (r->vr != q->q.vr)
         return;
@@ -170,7 +170,7 @@ static void undo_record(struct question *q, const struct record *r)
             put_state(q, len, r->was, q->cover[len].protocol);
 }
 
-static void copy_longest(struct question *q)
+static void copy_longest(struct journal_question *q)
 {
     for (int len = 128; len >= 0; len--) {
         if (!q->cover[len].nexthop)
@@ -189,7 +189,7 @@ static void copy_longest(struct question *q)
 
 // --- both ---
 
-static uint64_t reach_of_vr(const struct question *q, uint16_t vr)
+static uint64_t reach_of_vr(const struct journal_question *q, uint16_t vr)
 {
     uint64_t since = 0;
 
@@ -204,7 +204,7 @@ static uint64_t reach_of_vr(const struct question *q, uint16_t vr)
 
 // How far back what was asked can be told. Of several virtual routers the oldest one counts: before
 // a younger one was there nothing of it changed.
-static uint64_t reach_of_query(const struct question *q)
+static uint64_t reach_of_query(const struct journal_question *q)
 {
     uint64_t since = UINT64_MAX;
 
@@ -217,7 +217,7 @@ static uint64_t reach_of_query(const struct question *q)
     return since;
 }
 
-static void begin_query(struct question *q)
+static void begin_query(struct journal_question *q)
 {
     struct rib_vr *v = q->q.vr >= 0 ? rib_vr_find((uint16_t)q->q.vr) : NULL;
     uint64_t since = reach_of_query(q);
@@ -237,7 +237,7 @@ static void begin_query(struct question *q)
         q->ended = true;
 }
 
-static void end_query(struct question *q)
+static void end_query(struct journal_question *q)
 {
     bool lost = q->kind == AT && q->next < journal_ring.oldest && !q->a.result;
 
@@ -256,7 +256,7 @@ static void answer_query(void *arg);
 
 static void step_query(void *arg)
 {
-    struct question *q = arg;
+    struct journal_question *q = arg;
     unsigned n = 0;
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -283,7 +283,7 @@ static void step_query(void *arg)
 
 static void answer_query(void *arg)
 {
-    struct question *q = arg;
+    struct journal_question *q = arg;
 
     q->done(q->ctx, &q->a);
     vec_free(&q->a.row);
@@ -295,7 +295,7 @@ static void answer_query(void *arg)
 // mailbox is full.
 static void continue_query(void *arg)
 {
-    struct question *q = arg;
+    struct journal_question *q = arg;
     int err = mailbox_post(ROLE_RIB_MANAGER, step_query, q);
 
     if (!err)
@@ -307,7 +307,7 @@ static void continue_query(void *arg)
 static int ask_journal(const struct journal_query *query, int kind,
                void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
-    struct question q = {.q = *query, .kind = kind, .done = done, .ctx = ctx};
+    struct journal_question q = {.q = *query, .kind = kind, .done = done, .ctx = ctx};
 
     prefix_canon(&q.q.prefix);
     return manager_ask(ROLE_RIB_MANAGER, step_query, &q, sizeof q);

@@ -46,7 +46,7 @@ bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p)
     return rib_sync_is_touched_key(v, key_of(p));
 }
 
-static void diverge(struct rib_vr *v, uint32_t key, uint64_t links)
+static void note_difference(struct rib_vr *v, uint32_t key, uint64_t links)
 {
     if (v->synced)
         rib_map_set(&v->sync.diverged, key, (void *)(uintptr_t)(DIFFERS | links));
@@ -54,7 +54,7 @@ static void diverge(struct rib_vr *v, uint32_t key, uint64_t links)
 
 void rib_sync_diverge_key(struct rib_vr *v, uint32_t key)
 {
-    diverge(v, key, 0);
+    note_difference(v, key, 0);
 }
 
 // Linux deletes IPv4 routes in silence with their link, its address or their next-hop object. It
@@ -88,7 +88,7 @@ void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how,
 
     if ((gone | added) & v->sync.lost)
         return;
-    diverge(v, key_of(p), added ? 0 : gone);
+    note_difference(v, key_of(p), added ? 0 : gone);
     if (!v->synced)
         return;
     if (v->audit.step == AUDIT_KERNEL) // another dump's differences are none of the audit's: events

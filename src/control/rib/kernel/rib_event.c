@@ -127,7 +127,7 @@ static void delete_span(struct rib_vr *v, struct rib *r, uint32_t node, const st
     }
 }
 
-static void unexpected(struct rib_vr *v, const struct prefix *p)
+static void want_resync(struct rib_vr *v, const struct prefix *p)
 {
     v->unexpected++;
     rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 200 * NS_PER_MS);
@@ -143,8 +143,8 @@ static void lose_legs(struct rib_vr *v, const struct rib *r, const struct span *
         rib_sync_want(v, RIB_STAGES_ROUTES6, 200 * NS_PER_MS);
 }
 
-static void new4(struct rib_vr *v, struct rib *r, uint32_t node, const struct netlink_event *e,
-                 struct rib_path *path, uint8_t flags)
+static void new_route4(struct rib_vr *v, struct rib *r, uint32_t node,
+                       const struct netlink_event *e, struct rib_path *path, uint8_t flags)
 {
     const struct netlink_route *m = &e->route;
     struct span s = find_span(r, node, flags, m->metric);
@@ -167,8 +167,8 @@ static void new4(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
     rib_route_add(v, r, node, e->append ? s.last : s.prev, path, m->metric, m->protocol, flags);
 }
 
-static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct netlink_event *e,
-                 struct rib_path *path, uint8_t flags)
+static void new_route6(struct rib_vr *v, struct rib *r, uint32_t node,
+                       const struct netlink_event *e, struct rib_path *path, uint8_t flags)
 {
     const struct netlink_route *m = &e->route;
     struct span s = find_span(r, node, flags, m->metric);
@@ -181,7 +181,7 @@ static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
         if (t->path ==
             path->id) { // known: a repeated announcement, or that of an object that was replaced
             if (e->replace && victim) // or it has taken the place of the victim and is there twice
-                unexpected(v, &m->prefix);
+                want_resync(v, &m->prefix);
             replace_route(v, r, id, path, m->protocol);
             return;
         }
@@ -240,8 +240,8 @@ static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s,
     return false;
 }
 
-static void del(struct rib_vr *v, struct rib *r, uint32_t node, const struct netlink_route *m,
-                uint8_t flags)
+static void delete_route(struct rib_vr *v, struct rib *r, uint32_t node,
+                         const struct netlink_route *m, uint8_t flags)
 {
     struct span s = find_span(r, node, flags, m->metric);
     struct rib_path *path = rib_path_get(v, m);
@@ -254,7 +254,7 @@ static void del(struct rib_vr *v, struct rib *r, uint32_t node, const struct net
         rib_path_put(v, path); // it may have been made for the search
     }
     if (!id && !(m->prefix.family == IP6 && delete_leg(v, r, &s, m)) && s.first)
-        unexpected(v, &m->prefix); // nothing at all to delete is normal: silence came first
+        want_resync(v, &m->prefix); // nothing at all to delete is normal: silence came first
 }
 
 // What the kernel has deleted in silence is not there for what it does next, even if it still waits
@@ -293,7 +293,7 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
         if (!node)
             return;
         rib_drop_condemned(v, r, node);
-        del(v, r, node, m, flags);
+        delete_route(v, r, node, m, flags);
     } else {
         struct rib_path *path = rib_path_get(v, m);
 
@@ -301,9 +301,9 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
         node = rib_trie_add(&r->trie, &m->prefix);
         rib_drop_condemned(v, r, node);
         if (m->prefix.family == IP4)
-            new4(v, r, node, e, path, flags);
+            new_route4(v, r, node, e, path, flags);
         else
-            new6(v, r, node, e, path, flags);
+            new_route6(v, r, node, e, path, flags);
         path->n_routes--;
         rib_path_put(v, path); // when nobody took it
     }

@@ -93,7 +93,7 @@ static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table,
 
 static const struct prefix first4 = {.family = IP4, .len = 32}; // of IPv4's walk
 
-static void push(struct rib_gap_walk *w, const struct prefix *from, const struct prefix *to,
+static void add_gap(struct rib_gap_walk *w, const struct prefix *from, const struct prefix *to,
                  enum rib_gap_end end)
 {
     struct rib_gap *last = w->gap.n ? &w->gap.item[w->gap.n - 1] : NULL;
@@ -105,7 +105,7 @@ static void push(struct rib_gap_walk *w, const struct prefix *from, const struct
 }
 
 // What is between the farthest row and `to` (NULL: the end) was perhaps not shown.
-static void skipped(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *to)
+static void note_skipped(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *to)
 {
     struct rib_gap_walk *w = &g->walk[table];
     const struct prefix *from = w->any ? &w->far : &first4;
@@ -116,7 +116,7 @@ static void skipped(struct rib_gaps *g, enum rib_gap_table table, const struct p
                          : !w->any || (to && !walks_before(from, to)))
         return;
     if (is_deleted(g, table, from, to))
-        push(w, from, to, g->family == IP4 ? RIB_GAP_WITH : RIB_GAP_BEFORE);
+        add_gap(w, from, to, g->family == IP4 ? RIB_GAP_WITH : RIB_GAP_BEFORE);
 }
 
 void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram,
@@ -126,7 +126,7 @@ void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagra
     bool same = table == g->table, begins = datagram != g->datagram;
 
     if (begins && !same)
-        skipped(g, g->table, NULL);
+        note_skipped(g, g->table, NULL);
     g->cut = (same && g->cut) ||
              (begins && (same || g->family == IP4)); // IPv6 is never cut at a table's beginning
     g->follows &= same && !begins;
@@ -137,7 +137,7 @@ void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagra
     if (g->follows && walks_before(p, &g->row))
         g->unordered = true;
     if (g->cut)
-        skipped(g, table, p);
+        note_skipped(g, table, p);
     g->cut = false;
     g->follows = true;
     g->row = *p;
@@ -160,10 +160,10 @@ void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const stru
 void rib_gaps_end(struct rib_gaps *g, uint64_t datagram)
 {
     if (g->cut || datagram != g->datagram)
-        skipped(g, g->table, NULL);
+        note_skipped(g, g->table, NULL);
     for (unsigned i = 0; i < RIB_GAP_OTHER && g->family == IP4; i++)
         if (!g->walk[i].any)
-            skipped(g, i, NULL);
+            note_skipped(g, i, NULL);
 }
 
 bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p)

@@ -127,18 +127,18 @@ static void each_other(struct rib_vr *v, int ifindex,
     }
 }
 
-static void rehop(struct rib_vr *v, struct rib_link *l)
+static void rehop_link(struct rib_vr *v, struct rib_link *l)
 {
     rib_link_rehop(v, l->ifindex);
 }
 
 void rib_iface_rehop_others(struct rib_vr *v, int ifindex)
 {
-    each_other(v, ifindex, rehop);
+    each_other(v, ifindex, rehop_link);
 }
 
 // Nothing names the interface when this returns, if the link has no way out any more.
-static void let_go(struct rib_vr *v, struct rib_link *l)
+static void settle_paths(struct rib_vr *v, struct rib_link *l)
 {
     while (rib_path_work(v, 1u << 20))
         ;
@@ -206,12 +206,13 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
     nexthop_put(glean);
     nexthop_put(broadcast);
     rib_iface_update_via(v, l);
-    let_go(v, l);
-    each_other(v, l->ifindex, let_go);
+    settle_paths(v, l);
+    each_other(v, l->ifindex, settle_paths);
 }
 
 // The first that may be used; one that is deprecated only for want of another (RFC 6724 5, rule 3).
-static const struct rib_address *primary(const struct rib_link *l, uint8_t family, uint8_t scope)
+static const struct rib_address *primary_address(const struct rib_link *l, uint8_t family,
+                                                 uint8_t scope)
 {
     const struct rib_address *deprecated = NULL;
 
@@ -248,9 +249,9 @@ static const struct rib_address *router_address(struct rib_vr *v, uint8_t family
     struct rib_link *l, *best = NULL;
 
     rib_map_each (&v->link, l)
-        if (primary(l, family, RT_SCOPE_UNIVERSE) && is_better(best, l))
+        if (primary_address(l, family, RT_SCOPE_UNIVERSE) && is_better(best, l))
             best = l;
-    return best ? primary(best, family, RT_SCOPE_UNIVERSE) : NULL;
+    return best ? primary_address(best, family, RT_SCOPE_UNIVERSE) : NULL;
 }
 
 static void router_addresses(struct rib_vr *v)
@@ -272,12 +273,12 @@ void rib_iface_addresses(struct rib_vr *v, struct rib_link *l)
     if (!l->iface)
         return;
     i = iface_get(l->iface);
-    a = primary(l, IP4, RT_SCOPE_UNIVERSE);
+    a = primary_address(l, IP4, RT_SCOPE_UNIVERSE);
     if (!a)
-        a = primary(l, IP4, RT_SCOPE_LINK);
+        a = primary_address(l, IP4, RT_SCOPE_LINK);
     __atomic_store_n(&i->addr4, a ? a->addr.ip4 : 0, __ATOMIC_RELAXED);
-    write_addr6(i->addr6, primary(l, IP6, RT_SCOPE_UNIVERSE));
-    write_addr6(i->addr6_ll, primary(l, IP6, RT_SCOPE_LINK));
+    write_addr6(i->addr6, primary_address(l, IP6, RT_SCOPE_UNIVERSE));
+    write_addr6(i->addr6_ll, primary_address(l, IP6, RT_SCOPE_LINK));
 }
 
 static void (*on_event)(const struct iface_kernel_event *e);
@@ -287,7 +288,7 @@ void rib_iface_set_event(void (*fn)(const struct iface_kernel_event *e))
     on_event = fn;
 }
 
-static void report(void *arg)
+static void deliver_event(void *arg)
 {
     if (on_event)
         on_event(arg);
@@ -356,7 +357,7 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     add_master(v, l, e);
     add_macs(v, l, e);
     add_vlan(v, l, e);
-    if (mailbox_post(ROLE_CONTROL, report, e)) {
+    if (mailbox_post(ROLE_CONTROL, deliver_event, e)) {
         log_error("rib: link event lost, control is busy: vr=%u link=%s", v->id, l->name);
         free(e);
     }
@@ -389,7 +390,7 @@ static void ask_to_look(struct rib_vr *v, int ifindex, const char *upper)
     bug_on(!e);
     *e = (struct iface_kernel_event){.vr = v->id, .ifindex = ifindex, .settings = true};
     memcpy(e->upper, upper, strnlen(upper, sizeof e->upper - 1));
-    if (mailbox_post(ROLE_CONTROL, report, e)) // control looks by the clock, too
+    if (mailbox_post(ROLE_CONTROL, deliver_event, e)) // control looks by the clock, too
         free(e);
 }
 

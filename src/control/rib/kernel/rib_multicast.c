@@ -20,7 +20,7 @@
 #define TABLE4_DEFAULT                                                                             \
     253 // where IPv4 multicast routes without a VRF live; IPv6 ones are in the main table
 
-static struct rib_mroute **place(struct rib_mroutes *t, const struct multicast_key *k)
+static struct rib_mroute **find_place(struct rib_mroutes *t, const struct multicast_key *k)
 {
     struct rib_mroute **at = &t->bucket[hash_bytes(k, sizeof *k, 0) & (RIB_MROUTE_BUCKETS - 1)];
 
@@ -35,14 +35,14 @@ static uint32_t id_of(const struct multicast_key *k)
     return (uint32_t)hash_bytes(k, sizeof *k, 1) | 1;
 }
 
-static struct rib_mroute *get(struct rib_vr *v, const struct multicast_key *k)
+static struct rib_mroute *get_route(struct rib_vr *v, const struct multicast_key *k)
 {
     struct rib_mroute **at;
 
     if (!v->mroutes)
         v->mroutes = calloc(1, sizeof *v->mroutes);
     bug_on(!v->mroutes);
-    at = place(v->mroutes, k);
+    at = find_place(v->mroutes, k);
     if (!*at) {
         *at = calloc(1, sizeof **at);
         bug_on(!*at);
@@ -115,7 +115,7 @@ static bool is_published(const struct rib_vr *v, const struct multicast_entry *e
     return true;
 }
 
-static int publish(struct rib_vr *v, const struct rib_mroute *r)
+static int publish_route(struct rib_vr *v, const struct rib_mroute *r)
 {
     struct multicast_entry e = {.key = r->key};
     int err;
@@ -134,16 +134,16 @@ static int publish(struct rib_vr *v, const struct rib_mroute *r)
 }
 
 // After one of its two parts changed.
-static void settle(struct rib_vr *v, struct rib_mroute *r)
+static void settle_route(struct rib_vr *v, struct rib_mroute *r)
 {
     struct rib_mroute **at;
 
     if (r->fixed || r->kernel) {
-        publish(v, r);
+        publish_route(v, r);
         return;
     }
     multicast_del(v->id, &r->key);
-    at = place(v->mroutes, &r->key);
+    at = find_place(v->mroutes, &r->key);
     *at = r->next;
     v->mroutes->n--;
     free(r);
@@ -153,7 +153,7 @@ void rib_multicast_refresh(struct rib_vr *v)
 {
     for (unsigned i = 0; v->mroutes && i < RIB_MROUTE_BUCKETS; i++)
         for (struct rib_mroute *r = v->mroutes->bucket[i]; r; r = r->next)
-            publish(v, r);
+            publish_route(v, r);
 }
 
 // --- the kernel's routes ---
@@ -162,13 +162,13 @@ static void forget_kernel(struct rib_vr *v, struct rib_mroute *r)
 {
     free(r->kernel);
     r->kernel = NULL;
-    settle(v, r);
+    settle_route(v, r);
 }
 
 static void take_kernel(struct rib_vr *v, const struct multicast_key *k,
                         const struct netlink_mroute *m, bool is_row)
 {
-    struct rib_mroute *r = get(v, k);
+    struct rib_mroute *r = get_route(v, k);
     bool same = r->kernel && !memcmp(r->kernel, m, sizeof *m);
 
     r->gen = v->gen;
@@ -181,7 +181,7 @@ static void take_kernel(struct rib_vr *v, const struct multicast_key *k,
         r->kernel = malloc(sizeof *m);
     bug_on(!r->kernel);
     *r->kernel = *m;
-    settle(v, r);
+    settle_route(v, r);
 }
 
 void rib_multicast_event(struct rib_vr *v, const struct netlink_event *e, bool is_row)
@@ -201,7 +201,7 @@ void rib_multicast_event(struct rib_vr *v, const struct netlink_event *e, bool i
         take_kernel(v, &k, m, is_row);
         return;
     }
-    struct rib_mroute *r = v->mroutes ? *place(v->mroutes, &k) : NULL;
+    struct rib_mroute *r = v->mroutes ? *find_place(v->mroutes, &k) : NULL;
     if (r && r->kernel)
         forget_kernel(v, r);
 }
@@ -225,13 +225,13 @@ void rib_multicast_sweep(struct rib_vr *v, uint8_t family)
 
 int rib_multicast_fix(struct rib_vr *v, const struct multicast_static *s)
 {
-    struct rib_mroute *r = get(v, &s->key);
+    struct rib_mroute *r = get_route(v, &s->key);
 
     if (!r->fixed)
         r->fixed = malloc(sizeof *s);
     bug_on(!r->fixed);
     *r->fixed = *s;
-    if (!publish(v, r))
+    if (!publish_route(v, r))
         return 0;
     rib_multicast_unfix(v, &s->key);
     return -ENOSPC;
@@ -239,13 +239,13 @@ int rib_multicast_fix(struct rib_vr *v, const struct multicast_static *s)
 
 int rib_multicast_unfix(struct rib_vr *v, const struct multicast_key *k)
 {
-    struct rib_mroute *r = v->mroutes ? *place(v->mroutes, k) : NULL;
+    struct rib_mroute *r = v->mroutes ? *find_place(v->mroutes, k) : NULL;
 
     if (!r || !r->fixed)
         return -ENOENT;
     free(r->fixed);
     r->fixed = NULL;
-    settle(v, r);
+    settle_route(v, r);
     return 0;
 }
 
@@ -273,7 +273,7 @@ static struct multicast_entry join_entry(uint16_t iface, const struct ip_addr *g
     return e;
 }
 
-static void join(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)
+static void join_group(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)
 {
     struct multicast_entry e = join_entry(iface_under(v, l), group);
 
@@ -283,7 +283,7 @@ static void join(struct rib_vr *v, const struct rib_link *l, const struct ip_add
                     v->id, l->name);
 }
 
-static void leave(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)
+static void leave_group(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)
 {
     struct multicast_entry e = join_entry(iface_under(v, l), group);
 
@@ -303,9 +303,9 @@ void rib_multicast_own(struct rib_vr *v, const struct rib_link *l, const struct 
     if (!is_link_local(a))
         return;
     if (on)
-        join(v, l, a);
+        join_group(v, l, a);
     else
-        leave(v, l, a);
+        leave_group(v, l, a);
 }
 
 static void own_all(struct rib_vr *v, const struct rib_link *bound, bool on)
@@ -320,7 +320,7 @@ static void own_all(struct rib_vr *v, const struct rib_link *bound, bool on)
 
 static void group_gone(struct rib_vr *v, struct rib_link *l, size_t at)
 {
-    leave(v, l, &l->group.item[at].addr);
+    leave_group(v, l, &l->group.item[at].addr);
     l->group.item[at] = l->group.item[--l->group.n];
 }
 
@@ -341,7 +341,7 @@ void rib_multicast_group(struct rib_vr *v, const struct netlink_group *g, bool d
     if (del || l->group.n >= GROUPS_MAX)
         return;
     *vec_push(&l->group) = (struct rib_group){g->addr, v->gen};
-    join(v, l, &g->addr);
+    join_group(v, l, &g->addr);
 }
 
 void rib_multicast_sweep_groups(struct rib_vr *v, uint8_t family)
@@ -379,7 +379,7 @@ void rib_multicast_bind(struct rib_vr *v, struct rib_link *l)
     multicast_daemon_set(l->iface, IP4, l->multicast[0]);
     multicast_daemon_set(l->iface, IP6, l->multicast[1]);
     vec_foreach (&l->group, g)
-        join(v, l, &g->addr);
+        join_group(v, l, &g->addr);
     own_all(v, l, true);
     rib_multicast_refresh(v);
 }
@@ -389,7 +389,7 @@ void rib_multicast_unbind(struct rib_vr *v, struct rib_link *l)
     multicast_daemon_set(l->iface, IP4, false);
     multicast_daemon_set(l->iface, IP6, false);
     vec_foreach (&l->group, g)
-        leave(v, l, &g->addr);
+        leave_group(v, l, &g->addr);
     own_all(v, l, false);
 }
 

@@ -45,16 +45,16 @@ static uint8_t flags_of(const struct rib_shown *s)
     return s->table == RIB_GAP_LOCAL ? RIB_ROUTE_LOCAL : 0;
 }
 
-static void let_go(struct rib_vr *v, const struct rib_shown_row *row)
+static void release_row(struct rib_vr *v, const struct rib_shown_row *row)
 {
     row->path->n_routes--;
     rib_path_put(v, row->path); // when no route has it
 }
 
-static void forget(struct rib_vr *v)
+static void forget_rows(struct rib_vr *v)
 {
     vec_foreach (&v->sync.shown.row, row)
-        let_go(v, row);
+        release_row(v, row);
     vec_clear(&v->sync.shown.row);
 }
 
@@ -113,7 +113,7 @@ static uint32_t pass_hidden(struct rib_vr *v, struct rib *r, uint32_t id,
 }
 
 // The list says what the rows say: its routes are confirmed.
-static bool confirm(struct rib_vr *v, struct rib *r, uint32_t node)
+static bool confirm_list(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
     const struct rib_shown_row *veil = NULL;
@@ -135,7 +135,7 @@ static bool confirm(struct rib_vr *v, struct rib *r, uint32_t node)
 }
 
 // The list becomes what the rows say.
-static void take(struct rib_vr *v, struct rib *r, uint32_t node)
+static void take_rows(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
     const char *wrong = "the kernel had its candidates in a different order";
@@ -185,22 +185,22 @@ void rib_rows_end(struct rib_vr *v)
         s->overtaken |= row->path->condemned; // its routes went in silence meanwhile
     node = rib_trie_add(&r->trie, &s->prefix);
     changed = rib_drop_condemned(v, r, node);
-    if (s->overtaken || !confirm(v, r, node)) {
+    if (s->overtaken || !confirm_list(v, r, node)) {
         if (s->overtaken || rib_gaps_have(&v->sync.gaps, s->table, &s->prefix))
             rib_gaps_overtaken(&v->sync.gaps, s->table, &s->prefix);
         else
-            take(v, r, node);
+            take_rows(v, r, node);
         changed = true;
     }
     if (changed)
         rib_evaluate(v, r, node);
-    forget(v);
+    forget_rows(v);
     s->overtaken = false;
 }
 
 void rib_rows_drop(struct rib_vr *v)
 {
-    forget(v);
+    forget_rows(v);
     v->sync.shown.overtaken = false;
 }
 
@@ -214,7 +214,7 @@ void rib_rows_event(struct rib_vr *v, const struct prefix *p)
     struct rib_shown *s = &v->sync.shown;
 
     if (s->row.n && prefix_equal(&s->prefix, p)) {
-        forget(v);
+        forget_rows(v);
         s->overtaken = true;
     }
 }
@@ -266,10 +266,10 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
     // prefix, in IPv4 it goes on some routes earlier.
     if (is_shown(s, &row)) {
         if (m->prefix.family == IP4) {
-            let_go(v, &row);
+            release_row(v, &row);
             return;
         }
-        forget(v);
+        forget_rows(v);
     }
     *vec_push(&s->row) = row;
 }

@@ -111,7 +111,7 @@ static void next_stage(struct rib_vr *v)
     }
 }
 
-static void begin(struct rib_vr *v)
+static void begin_dump(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
 
@@ -270,7 +270,7 @@ static bool end_stage(struct rib_vr *v)
     return true;
 }
 
-static void report(struct rib_vr *v)
+static void log_dump(struct rib_vr *v)
 {
     const struct rib_sync *s = &v->sync;
 
@@ -286,7 +286,7 @@ static void report(struct rib_vr *v)
                  (unsigned long long)v->swept, (unsigned long long)(s->took_ns / NS_PER_MS));
 }
 
-static void end(struct rib_vr *v)
+static void end_dump(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
     bool awaited = v->audit.step == AUDIT_KERNEL && v->audit.asked &&
@@ -315,7 +315,7 @@ static void end(struct rib_vr *v)
         return; // the askers wait for the next one
     v->resyncs++;
     v->diverged += s->diverged.n;
-    report(v);
+    log_dump(v);
     // What the first dump did not tell for certain belongs to it, unless that takes too long.
     v->synced |= !(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) ||
                  clock_now_ns() - s->since_ns >= FIRST_NS;
@@ -341,11 +341,11 @@ void rib_sync_step(struct rib_vr *v, bool drained)
     }
     if (s->ending) {
         if (drained && !v->dirty.n)
-            end(v);
+            end_dump(v);
         return;
     }
     if (s->overrun ? drained : s->want && clock_now_ns() >= s->want_at_ns)
-        begin(v);
+        begin_dump(v);
 }
 
 static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_event *e,
@@ -443,7 +443,7 @@ static void note_event(struct rib_vr *v, const struct netlink_event *e)
         note_deletions(v, e);
 }
 
-static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
+static void take_event(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
 {
     static struct netlink_event e; // large; of the one manager thread
     int got = netlink_parse(h, &e);
@@ -506,7 +506,7 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
     if (!ours && h->nlmsg_pid == v->events.portid)
         return; // of a dump that was given up
     if (!ours) {
-        dispatch(v, h, false);
+        take_event(v, h, false);
         return;
     }
     s->row = s->heard = true;
@@ -526,5 +526,5 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
             next_stage(v);
         return;
     }
-    dispatch(v, h, true);
+    take_event(v, h, true);
 }

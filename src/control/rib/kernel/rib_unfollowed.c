@@ -74,7 +74,7 @@ static const char *item_text(const struct item *i, char *buf, size_t n)
     return buf;
 }
 
-static void keep(struct rib_vr *v, const struct item *what)
+static void keep_item(struct rib_vr *v, const struct item *what)
 {
     uint32_t key = key_of(what);
     struct item *i = rib_map_find(&v->unfollowed, key);
@@ -91,7 +91,7 @@ static void keep(struct rib_vr *v, const struct item *what)
     i->gen = v->gen;
 }
 
-static void forget(struct rib_vr *v, uint32_t key)
+static void forget_item(struct rib_vr *v, uint32_t key)
 {
     free(rib_map_find(&v->unfollowed, key));
     rib_map_del(&v->unfollowed, key);
@@ -115,7 +115,7 @@ void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage)
         if (stage_of(i) == stage && i->gen != v->gen)
         *vec_push(&gone) = key_of(i);
     vec_foreach (&gone, key)
-        forget(v, *key);
+        forget_item(v, *key);
     vec_free(&gone);
     for (unsigned n = 0;
          n < RIB_DEFAULT_RULES && (stage == RIB_STAGE_RULE4 || stage == RIB_STAGE_RULE6); n++) {
@@ -170,15 +170,15 @@ void rib_unfollowed_rule(struct rib_vr *v, const struct netlink_rule *m, bool de
         v->table != RIB_TABLE_MAIN) // who follows another table was told to, whatever the rules say
         return;
     if (del)
-        forget(v, key_of(&i));
+        forget_item(v, key_of(&i));
     else
-        keep(v, &i);
+        keep_item(v, &i);
 }
 
 // --- routes ---
 
 // Why Linux may route by it and the RIB has it not; UNFOLLOWED_KIND_N: it does not.
-static enum rib_unfollowed_kind why(const struct rib_vr *v, const struct netlink_route *m)
+static enum rib_unfollowed_kind why_route(const struct rib_vr *v, const struct netlink_route *m)
 {
     if (m->cloned || !m->type || m->type > RTN_THROW)
         return UNFOLLOWED_KIND_N;
@@ -192,7 +192,7 @@ static enum rib_unfollowed_kind why(const struct rib_vr *v, const struct netlink
 
 void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool del)
 {
-    struct item i = {.kind = (uint8_t)why(v, m),
+    struct item i = {.kind = (uint8_t)why_route(v, m),
                      .family = m->prefix.family,
                      .prefix = m->prefix,
                      .source = m->source};
@@ -201,9 +201,9 @@ void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool 
         return;
     i.number = i.kind == UNFOLLOWED_TOS ? m->tos : i.kind == UNFOLLOWED_TABLE ? m->table : 0;
     if (del)
-        forget(v, key_of(&i));
+        forget_item(v, key_of(&i));
     else
-        keep(v, &i);
+        keep_item(v, &i);
 }
 
 // Labels are the namespace's, whatever VRFs it has: told of once.
@@ -215,14 +215,14 @@ void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool de
     if (v->table != RIB_TABLE_MAIN)
         return;
     if (del)
-        forget(v, key_of(&i));
+        forget_item(v, key_of(&i));
     else
-        keep(v, &i);
+        keep_item(v, &i);
 }
 
 // --- the report ---
 
-static void add(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n,
+static void add_example(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n,
                 const char *example)
 {
     struct rib_unfollowed_of *of = &u->of[kind];
@@ -243,7 +243,7 @@ static void report_missing(struct rib_unfollowed *u, bool there, bool six, const
     snprintf(text, sizeof text,
              "IPv%u rule 'lookup %s' is missing: forwarding continues as if it were there",
              six ? 6 : 4, table);
-    add(u, UNFOLLOWED_RULE, 1, text);
+    add_example(u, UNFOLLOWED_RULE, 1, text);
 }
 
 static void report_rules(struct rib_vr *v, struct rib_unfollowed *u)
@@ -357,7 +357,7 @@ static void report_paths(struct rib_vr *v, struct rib_unfollowed *u)
         if (kind == UNFOLLOWED_KIND_N)
             continue;
         path_text(v, p, kind, text);
-        add(u, kind, p->n_routes, text);
+        add_example(u, kind, p->n_routes, text);
     }
 }
 
@@ -372,7 +372,7 @@ static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
     snprintf(text, sizeof text,
              "no VRF device has table %u: connected routes of its interfaces are in main",
              v->table);
-    add(u, UNFOLLOWED_DEVICE, 1, text);
+    add_example(u, UNFOLLOWED_DEVICE, 1, text);
 }
 
 void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u)
@@ -382,7 +382,7 @@ void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u)
 
     *u = (struct rib_unfollowed){0};
     rib_map_each (&v->unfollowed, i)
-        add(u, i->kind, 1, item_text(i, text, sizeof text));
+        add_example(u, i->kind, 1, item_text(i, text, sizeof text));
     report_rules(v, u);
     report_paths(v, u);
     report_device(v, u);

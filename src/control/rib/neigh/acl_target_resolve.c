@@ -28,7 +28,7 @@ static int link_of(struct rib_vr *v, const struct ip_addr *a)
                : 0;
 }
 
-static void keep(struct rib_vr *v, const struct ip_addr *to, unsigned n)
+static void keep_targets(struct rib_vr *v, const struct ip_addr *to, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         int ifindex = link_of(v, &to[i]);
@@ -50,7 +50,7 @@ void acl_target_resolve_tick(uint64_t now_ns)
     size_t before = kept.n;
     for (unsigned id = 0; n && id < VR_MAX; id++)
         if (rib_vr_find((uint16_t)id))
-            keep(rib_vr_find((uint16_t)id), to, n);
+            keep_targets(rib_vr_find((uint16_t)id), to, n);
     for (size_t i = 0; i < before; i++)
         neigh_put(kept.item[i]);
     kept.n -= before;

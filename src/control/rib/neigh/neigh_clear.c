@@ -45,7 +45,7 @@ static void clear_one(void *ctx, struct neigh *n)
     c->error = r ? r : c->error;
 }
 
-static void answer(void *arg)
+static void answer_clear(void *arg)
 {
     struct clear *c = arg;
 
@@ -59,7 +59,7 @@ static void clear_all(void *arg)
 
     thread_must_be(ROLE_RIB_MANAGER);
     neigh_each(c->vr, clear_one, c);
-    manager_reply(answer, c);
+    manager_reply(answer_clear, c);
 }
 
 int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr,

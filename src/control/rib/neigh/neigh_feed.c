@@ -16,7 +16,7 @@ static _Atomic uint32_t head, tail; // written, read; release by who moves it, a
 static _Atomic bool wanted;
 static _Atomic uint64_t missed;
 
-static void put(const struct neigh *n, enum neigh_change change)
+static void put_news(const struct neigh *n, enum neigh_change change)
 {
     uint32_t at = atomic_load_explicit(&head, memory_order_relaxed);
 
@@ -32,7 +32,7 @@ static void put(const struct neigh *n, enum neigh_change change)
 }
 
 // 0: nothing that is worth telling.
-static uint8_t status(const struct neigh *n)
+static uint8_t status_of(const struct neigh *n)
 {
     if (neigh_is_resolved(n))
         return NEIGH_RESOLVED;
@@ -43,7 +43,7 @@ static uint8_t status(const struct neigh *n)
 
 void neigh_feed_look(struct neigh *n)
 {
-    uint8_t now = status(n);
+    uint8_t now = status_of(n);
     bool other_mac = now == NEIGH_RESOLVED && memcmp(n->told_mac, n->mac, sizeof n->mac);
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -52,13 +52,13 @@ void neigh_feed_look(struct neigh *n)
     n->told = now;
     memcpy(n->told_mac, n->mac, sizeof n->mac);
     if (atomic_load_explicit(&wanted, memory_order_relaxed))
-        put(n, now);
+        put_news(n, now);
 }
 
 void neigh_feed_gone(struct neigh *n)
 {
     if (n->told && n->told != NEIGH_GONE && atomic_load_explicit(&wanted, memory_order_relaxed))
-        put(n, NEIGH_GONE);
+        put_news(n, NEIGH_GONE);
     n->told = 0;
 }
 

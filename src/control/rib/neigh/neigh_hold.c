@@ -48,7 +48,7 @@ void neigh_hold_send(struct rte_mbuf *m, uint32_t nexthop)
         waker_wake(&forwarder_slot[home].waker);
 }
 
-static struct rte_mbuf *dequeue(struct neigh *n)
+static struct rte_mbuf *take_oldest(struct neigh *n)
 {
     struct rte_mbuf *m = n->held;
 
@@ -63,7 +63,7 @@ static struct rte_mbuf *dequeue(struct neigh *n)
 void neigh_hold_add(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
 {
     if (n->n_held == NEIGH_HOLD_MAX)
-        neigh_hold_count(DROP_HOLD_FULL, dequeue(n));
+        neigh_hold_count(DROP_HOLD_FULL, take_oldest(n));
     packet_meta(m)->since_ns = now_ns;
     packet_meta(m)->next_held = NULL;
     *n->held_tail = m;
@@ -75,20 +75,20 @@ void neigh_hold_add(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
 void neigh_hold_flush(struct neigh *n)
 {
     while (n->held)
-        neigh_hold_send(dequeue(n), n->nexthop);
+        neigh_hold_send(take_oldest(n), n->nexthop);
 }
 
 void neigh_hold_fail(struct neigh *n)
 {
     while (n->held && n->nexthop && n->kind == NEXTHOP_FAILED)
-        neigh_hold_send(dequeue(n), n->nexthop);
+        neigh_hold_send(take_oldest(n), n->nexthop);
     neigh_hold_drop(n, DROP_HOLD_TIMEOUT);
 }
 
 void neigh_hold_drop(struct neigh *n, int reason)
 {
     while (n->held)
-        neigh_hold_count(reason, dequeue(n));
+        neigh_hold_count(reason, take_oldest(n));
 }
 
 void neigh_pending_add(struct neigh *n)

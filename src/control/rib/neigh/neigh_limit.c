@@ -103,7 +103,7 @@ uint8_t neigh_limit_parse(const struct nlmsghdr *h, struct neigh_table *t)
     return m->ndtm_family == AF_INET ? IP4 : m->ndtm_family == AF_INET6 ? IP6 : 0;
 }
 
-static void tell(uint8_t family, struct table *t)
+static void warn_tight(uint8_t family, struct table *t)
 {
     const char *words = family == IP4 ? "ipv4" : "ipv6";
     bool full = t->now.refused > t->told_refused,
@@ -120,7 +120,7 @@ static void tell(uint8_t family, struct table *t)
     t->told_refused = t->now.refused;
 }
 
-static void answer(void *ctx, const struct nlmsghdr *h)
+static void take_answer(void *ctx, const struct nlmsghdr *h)
 {
     struct neigh_table now;
     uint8_t family = neigh_limit_parse(h, &now);
@@ -131,7 +131,7 @@ static void answer(void *ctx, const struct nlmsghdr *h)
     if (!t->now.limit) // what was refused before we came concerns nobody
         t->told_refused = now.refused;
     t->now = now;
-    tell(family, t);
+    warn_tight(family, t);
 }
 
 void neigh_limit_tick(uint64_t now_ns)
@@ -139,7 +139,7 @@ void neigh_limit_tick(uint64_t now_ns)
     tick_ns = now_ns;
     if (socket_of.fd < 0)
         return;
-    while (netlink_receive(&socket_of, answer, NULL) > 0)
+    while (netlink_receive(&socket_of, take_answer, NULL) > 0)
         ;
     if (asked_ns && now_ns - asked_ns < ASK_INTERVAL_NS)
         return;

@@ -182,7 +182,7 @@ static void set_kind(struct neigh *n, uint8_t kind, bool new_mac)
         nexthop_set_kind(n->nexthop, kind);
 }
 
-static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
+static void update_neigh(struct neigh *n, uint64_t now_ns, bool new_mac)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
     bool alive = l && l->up && l->carrier,
@@ -217,7 +217,7 @@ static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
 
 void neigh_update(struct neigh *n, uint64_t now_ns)
 {
-    update(n, now_ns, false);
+    update_neigh(n, now_ns, false);
 }
 
 struct neigh *neigh_get(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
@@ -329,7 +329,7 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
         n->failed_until_ns = now + NEIGH_NEGATIVE_NS;
     if (n->kept_until_ns > now)
         neigh_want(n, now);
-    update(n, now, new_mac);
+    update_neigh(n, now, new_mac);
 }
 
 void neigh_link_changed(struct rib_vr *v, struct rib_link *l)
@@ -457,7 +457,7 @@ void neigh_tick(uint64_t now_ns)
     neigh_each(-1, tick_one, &now_ns);
 }
 
-static void forget(void *ctx, struct neigh *n)
+static void forget_neigh(void *ctx, struct neigh *n)
 {
     n->in_kernel = n->managed = false;
     n->failed_until_ns = n->kept_until_ns = 0;
@@ -470,7 +470,7 @@ static void forget(void *ctx, struct neigh *n)
 
 void neigh_vr_gone(struct rib_vr *v)
 {
-    neigh_each(v->id, forget, NULL);
+    neigh_each(v->id, forget_neigh, NULL);
 }
 
 bool neigh_is_ours(const struct neigh *n)

@@ -32,7 +32,7 @@ void neigh_pending_tick(uint64_t now_ns)
 }
 
 // May one more host be resolved? Spends a token.
-static bool admit(const struct rib_link *l, uint8_t family, uint64_t now_ns)
+static bool admit_host(const struct rib_link *l, uint8_t family, uint64_t now_ns)
 {
     unsigned most = neigh_limit_pending(family);
     uint64_t earned = (now_ns - tokens_at_ns) / (1000000000u / NEIGH_RATE);
@@ -47,7 +47,7 @@ static bool admit(const struct rib_link *l, uint8_t family, uint64_t now_ns)
     return true;
 }
 
-static void hold(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
+static void hold_packet(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
 {
     switch (n->nexthop ? n->kind : NEXTHOP_NONE) {
     case NEXTHOP_ADJACENCY: // resolved while the packet was under way
@@ -63,7 +63,7 @@ static void hold(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
         neigh_update(n, now_ns);
 }
 
-static bool destination(struct rte_mbuf *m, struct ip_addr *dst)
+static bool read_destination(struct rte_mbuf *m, struct ip_addr *dst)
 {
     unsigned offset = packet_meta(m)->family == IP4 ? 16 : 24,
              n = packet_meta(m)->family == IP4 ? 4 : 16;
@@ -89,8 +89,8 @@ static struct rib_link *link_to(struct rib_vr *v, uint16_t iface, const struct i
     return own;
 }
 
-static void glean(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst, struct rte_mbuf *m,
-                  uint64_t now_ns)
+static void hold_for_host(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst,
+                          struct rte_mbuf *m, uint64_t now_ns)
 {
     struct rib_link *l = link_to(v, iface, dst);
     struct neigh *n;
@@ -104,21 +104,21 @@ static void glean(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst, s
         neigh_hold_count(DROP_NEIGH_FAILED, m);
         return;
     }
-    if (!(n && (n->pending || neigh_is_resolved(n))) && !admit(l, dst->family, now_ns)) {
+    if (!(n && (n->pending || neigh_is_resolved(n))) && !admit_host(l, dst->family, now_ns)) {
         neigh_hold_count(DROP_HOLD_LIMIT, m);
         return;
     }
-    hold(n ? n : neigh_make(v, l->ifindex, dst), m, now_ns);
+    hold_packet(n ? n : neigh_make(v, l->ifindex, dst), m, now_ns);
 }
 
-static void take(struct rte_mbuf *m, uint64_t now_ns)
+static void take_packet(struct rte_mbuf *m, uint64_t now_ns)
 {
     struct packet_meta *meta = packet_meta(m);
     struct rib_vr *v = meta->vr < VR_MAX ? rib_vr_find(meta->vr) : NULL;
     uint32_t id = meta->nexthop;
     struct ip_addr dst;
 
-    if (!v || !destination(m, &dst)) {
+    if (!v || !read_destination(m, &dst)) {
         neigh_hold_count(DROP_HOLD_GONE, m);
         return;
     }
@@ -130,11 +130,11 @@ static void take(struct rte_mbuf *m, uint64_t now_ns)
         struct neigh *n = neigh_of_nexthop(id);
 
         if (n && n->vr == v) {
-            hold(n, m, now_ns);
+            hold_packet(n, m, now_ns);
             return;
         }
         if (kind == NEXTHOP_GLEAN) {
-            glean(v, nh->iface, &dst, m, now_ns);
+            hold_for_host(v, nh->iface, &dst, m, now_ns);
             return;
         }
         id = nexthop_real(fib_find(rib_fib(v, dst.family), &dst));
@@ -152,7 +152,7 @@ unsigned neigh_hold_poll(uint64_t now_ns)
     do {
         n = rte_ring_dequeue_burst(exchange_hold, m, 64, NULL);
         for (unsigned i = 0; i < n; i++)
-            take(m[i], now_ns);
+            take_packet(m[i], now_ns);
         total += n;
     } while (n == 64 && total < POLL_MAX);
     return total;

@@ -52,7 +52,7 @@ static bool has_member(const struct nexthop_object *o, uint32_t id)
 }
 
 // Fills the object's hop set from what the kernel said of it (and of its members).
-static void refill(struct rib_vr *v, struct nexthop_object *o)
+static void refill_object(struct rib_vr *v, struct nexthop_object *o)
 {
     struct netlink_hop hop[NETLINK_HOPS];
     unsigned n = 0;
@@ -85,7 +85,7 @@ static void refill_groups_of(struct rib_vr *v, uint32_t id)
 
     rib_map_each (&v->object, o)
         if (o->group && has_member(o, id))
-            refill(v, o);
+            refill_object(v, o);
 }
 
 void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m)
@@ -111,7 +111,7 @@ void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m)
     vec_clear(&o->member);
     for (unsigned i = 0; i < m->n_members; i++)
         *vec_push(&o->member) = (struct nexthop_member){m->member[i].id, m->member[i].weight};
-    refill(v, o);
+    refill_object(v, o);
     if (!o->group)
         refill_groups_of(v, o->id);
 }
@@ -132,7 +132,7 @@ static bool leave_groups(struct rib_vr *v, uint32_t id)
                 o->member.n--;
                 break;
             }
-        refill(v, o);
+        refill_object(v, o);
         emptied |= !o->member.n;
     }
     return emptied;
@@ -153,7 +153,7 @@ static void delete_one(struct rib_vr *v, struct nexthop_object *o)
     o->announced = false;
     o->blackhole = o->unusable = false;
     vec_clear(&o->member);
-    refill(v, o);
+    refill_object(v, o);
     vec_foreach (&o->path, id) {
         struct rib_path *p = rib_path_at(v, *id);
 

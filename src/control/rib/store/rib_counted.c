@@ -15,7 +15,7 @@
 #include "table/prefix_count.h"
 
 // Where the prefix stands, or would.
-static size_t place(const struct rib_vr *v, const struct prefix *p)
+static size_t find_place(const struct rib_vr *v, const struct prefix *p)
 {
     size_t low = 0, high = v->counted[p->family == IP6].n;
 
@@ -30,9 +30,9 @@ static size_t place(const struct rib_vr *v, const struct prefix *p)
     return low;
 }
 
-static struct rib_counted *find(const struct rib_vr *v, const struct prefix *p)
+static struct rib_counted *find_counted(const struct rib_vr *v, const struct prefix *p)
 {
-    size_t at = place(v, p);
+    size_t at = find_place(v, p);
     struct rib_counted *c =
         at < v->counted[p->family == IP6].n ? &v->counted[p->family == IP6].item[at] : NULL;
 
@@ -47,11 +47,11 @@ static uint32_t node_of(struct rib_vr *v, const struct prefix *p)
 int rib_counted_add(struct rib_vr *v, const struct prefix *p)
 {
     unsigned six = p->family == IP6;
-    size_t at = place(v, p);
-    uint16_t slot = find(v, p) ? 0 : prefix_count_new();
+    size_t at = find_place(v, p);
+    uint16_t slot = find_counted(v, p) ? 0 : prefix_count_new();
 
     if (!slot)
-        return find(v, p) ? -EEXIST : -ENOSPC;
+        return find_counted(v, p) ? -EEXIST : -ENOSPC;
     vec_push(&v->counted[six]);
     memmove(&v->counted[six].item[at + 1], &v->counted[six].item[at],
             (v->counted[six].n - 1 - at) * sizeof *v->counted[six].item);
@@ -62,7 +62,7 @@ int rib_counted_add(struct rib_vr *v, const struct prefix *p)
 int rib_counted_del(struct rib_vr *v, const struct prefix *p)
 {
     unsigned six = p->family == IP6;
-    struct rib_counted *c = find(v, p);
+    struct rib_counted *c = find_counted(v, p);
 
     if (!c)
         return -ENOENT;
@@ -76,7 +76,7 @@ uint16_t rib_counted_slot(const struct rib_vr *v, const struct prefix *p, uint32
 {
     enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nexthop)));
     const struct rib_counted *c =
-        kind == NEXTHOP_LOCAL || kind == NEXTHOP_BROADCAST ? NULL : find(v, p);
+        kind == NEXTHOP_LOCAL || kind == NEXTHOP_BROADCAST ? NULL : find_counted(v, p);
 
     return c ? c->slot : 0;
 }
@@ -92,22 +92,22 @@ void rib_counted_fini(struct rib_vr *v)
 
 // --- asked by control ---
 
-struct question {
+struct counted_question {
     void (*done)(void *ctx, const struct counted_row *row, unsigned n);
     void *ctx;
     VEC(struct counted_row) row;
 };
 
-static void answer(void *arg)
+static void answer_counted(void *arg)
 {
-    struct question *q = arg;
+    struct counted_question *q = arg;
 
     q->done(q->ctx, q->row.item, (unsigned)q->row.n);
     vec_free(&q->row);
     free(q);
 }
 
-static void add_row(struct question *q, struct rib_vr *v, const struct rib_counted *c)
+static void add_row(struct counted_question *q, struct rib_vr *v, const struct rib_counted *c)
 {
     uint32_t node = node_of(v, &c->prefix),
              leaf = node ? rib_trie_at(&rib_of(v, c->prefix.family)->trie, node)->nexthop : 0;
@@ -122,9 +122,9 @@ static void add_row(struct question *q, struct rib_vr *v, const struct rib_count
                                               .bytes = sum.bytes};
 }
 
-static void collect(void *arg)
+static void collect_counted(void *arg)
 {
-    struct question *q = arg;
+    struct counted_question *q = arg;
 
     for (unsigned id = 0; id < VR_MAX; id++) {
         struct rib_vr *v = rib_vr_find((uint16_t)id);
@@ -132,13 +132,13 @@ static void collect(void *arg)
             vec_foreach (&v->counted[six], c)
                 add_row(q, v, c);
     }
-    manager_reply(answer, q);
+    manager_reply(answer_counted, q);
 }
 
 int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
                         void *ctx)
 {
-    struct question q = {.done = done, .ctx = ctx};
+    struct counted_question q = {.done = done, .ctx = ctx};
 
-    return manager_ask(ROLE_RIB_MANAGER, collect, &q, sizeof q);
+    return manager_ask(ROLE_RIB_MANAGER, collect_counted, &q, sizeof q);
 }

@@ -17,7 +17,7 @@
 #include "rib/vr.h"
 
 // The routes that the FIB has, as the nodes remember them. NULL without memory.
-static struct fib_route *installed(struct rib *r, size_t *n)
+static struct fib_route *installed_routes(struct rib *r, size_t *n)
 {
     struct fib_route *route = malloc((r->trie.node.n_used + 1) * sizeof *route);
 
@@ -33,10 +33,10 @@ static struct fib_route *installed(struct rib *r, size_t *n)
     return route;
 }
 
-static int fill(struct fib *fib, struct rib *r)
+static int fill_fib(struct fib *fib, struct rib *r)
 {
     size_t n = 0;
-    struct fib_route *route = r->deferred ? calloc(1, sizeof *route) : installed(r, &n);
+    struct fib_route *route = r->deferred ? calloc(1, sizeof *route) : installed_routes(r, &n);
     int err = route ? fib_load(fib, route, n) : -ENOMEM;
 
     free(route);
@@ -49,7 +49,7 @@ int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine)
 {
     struct fib *old = rib_fib(v, family), *new = fib_new(family, engine);
     struct vr *vr = vr_get(v->id);
-    int err = new ? fill(new, rib_of(v, family)) : -errno;
+    int err = new ? fill_fib(new, rib_of(v, family)) : -errno;
 
     if (err) {
         fib_free(new);

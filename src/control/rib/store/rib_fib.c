@@ -124,7 +124,7 @@ static bool is_host(struct rib *r, uint32_t node)
 }
 
 // Whose next hop the FIB is to have for a node with this best route.
-static uint32_t leading(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+static uint32_t leading_route(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     uint32_t host = 0;
 
@@ -169,7 +169,7 @@ static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_
 // What the FIB is to have for a node.
 static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
-    uint32_t nexthop = nexthop_of(v, r, leading(v, r, node, route));
+    uint32_t nexthop = nexthop_of(v, r, leading_route(v, r, node, route));
     unsigned six = r->trie.family == IP6;
 
     return nexthop && (v->sources[six] || v->counted[six].n || v->n_mtu_paths)
@@ -177,7 +177,7 @@ static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
                : nexthop;
 }
 
-static void failed(struct rib_vr *v, const struct prefix *p, int error)
+static void log_refusal(struct rib_vr *v, const struct prefix *p, int error)
 {
     char text[PREFIX_TEXT_MAX];
 
@@ -190,8 +190,8 @@ static void failed(struct rib_vr *v, const struct prefix *p, int error)
 
 // What the journal is told before the FIB changes: a next hop that no route had yet. An alias is
 // told as what it stands for.
-static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p,
-                     uint32_t nexthop)
+static void describe_nexthop(struct rib_vr *v, struct rib *r, uint32_t route,
+                             const struct prefix *p, uint32_t nexthop)
 {
     uint32_t real = nexthop_real(nexthop);
 
@@ -203,7 +203,7 @@ static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const stru
     }
 }
 
-static void account(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n,
+static void note_change(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n,
                     uint32_t nexthop, uint8_t protocol)
 {
     uint32_t was = nexthop_real(n->nexthop), is = nexthop_real(nexthop);
@@ -234,15 +234,15 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
         err = nexthop ? fib_set(fib, &p, nexthop) : fib_del(fib, &p);
     }
     if (err && err != -ENOENT) {
-        failed(v, &p, err);
+        log_refusal(v, &p, err);
         return false;
     }
-    describe(v, r, leading(v, r, node, route), &p, nexthop);
+    describe_nexthop(v, r, leading_route(v, r, node, route), &p, nexthop);
     nexthop_hold(nexthop);
     nexthop_put(n->nexthop);
     r->n_fib += !n->nexthop;
     r->n_fib -= !nexthop;
-    account(v, r, &p, n, nexthop, route ? rib_route_at(r, route)->protocol : 0);
+    note_change(v, r, &p, n, nexthop, route ? rib_route_at(r, route)->protocol : 0);
     r->updates++;
     v->changed = true;
     return true;
@@ -262,7 +262,7 @@ static void hosts_follow(struct rib_vr *v, struct rib *r, const struct prefix *p
     }
 }
 
-static bool reinstall(struct rib_vr *v, struct rib *r, uint32_t node, struct prefix *p)
+static bool install_best(struct rib_vr *v, struct rib *r, uint32_t node, struct prefix *p)
 {
     uint16_t mtu = nexthop_route_mtu(rib_trie_at(&r->trie, node)->nexthop);
     bool changed = !r->deferred && rib_install(v, r, node, rib_best(v, r, node)), follow;
@@ -278,7 +278,7 @@ static bool reinstall(struct rib_vr *v, struct rib *r, uint32_t node, struct pre
 void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     struct prefix p;
-    bool changed = reinstall(v, r, node, &p);
+    bool changed = install_best(v, r, node, &p);
 
     // A route to one host may go without a change of the FIB, which has had the host's next hop.
     if (changed || (!r->deferred && p.len == ip_bits(p.family)))
@@ -289,7 +289,7 @@ void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     struct prefix p;
 
-    reinstall(v, r, node, &p);
+    install_best(v, r, node, &p);
 }
 
 void rib_evaluate_prefix(struct rib_vr *v, const struct prefix *p)
@@ -302,7 +302,7 @@ void rib_evaluate_prefix(struct rib_vr *v, const struct prefix *p)
     rib_commit(v);
 }
 
-static size_t collect(struct rib_vr *v, struct rib *r, struct fib_route *route)
+static size_t collect_best(struct rib_vr *v, struct rib *r, struct fib_route *route)
 {
     size_t n = 0;
 
@@ -312,7 +312,7 @@ static size_t collect(struct rib_vr *v, struct rib *r, struct fib_route *route)
         if (!nexthop)
             continue;
         rib_trie_prefix(&r->trie, id, &route[n].prefix);
-        describe(v, r, leading(v, r, id, best), &route[n].prefix, nexthop);
+        describe_nexthop(v, r, leading_route(v, r, id, best), &route[n].prefix, nexthop);
         rib_audit_changed(v, r, &route[n].prefix, 0, nexthop);
         rib_trie_at(&r->trie, id)->nexthop = (uint16_t)nexthop;
         rib_trie_at(&r->trie, id)->protocol = rib_route_at(r, best)->protocol;
@@ -347,7 +347,7 @@ void rib_load(struct rib_vr *v, struct rib *r)
         return;
     r->deferred = false;
     route = malloc((r->trie.node.n_used + 1) * sizeof *route);
-    n = route ? collect(v, r, route) : 0;
+    n = route ? collect_best(v, r, route) : 0;
     err = route ? fib_load(rib_fib(v, r->trie.family), route, n) : -ENOMEM;
     if (!err || (route && rib_engine_fall_back(v, r->trie.family, err))) {
         r->n_fib = n;

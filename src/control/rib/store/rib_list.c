@@ -202,7 +202,7 @@ void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop
 }
 
 // Rank of R1; main's routes come behind the local table's.
-static uint64_t rank(const struct rib_route *t)
+static uint64_t rank_of(const struct rib_route *t)
 {
     return (uint64_t)!!(t->flags & RIB_ROUTE_HOST) << 33 |
            (uint64_t) !(t->flags & RIB_ROUTE_LOCAL) << 32 | t->metric;
@@ -219,9 +219,9 @@ static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, ui
         const struct rib_route *t = rib_route_at(r, id);
         const struct rib_path *path;
 
-        if (rank(t) < last)
+        if (rank_of(t) < last)
             return "R1: candidates are out of order";
-        last = rank(t);
+        last = rank_of(t);
         if (t->node != node)
             return "R2: a route names another node";
         if (t->flags & RIB_ROUTE_HOST)

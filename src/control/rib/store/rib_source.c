@@ -30,7 +30,7 @@ static bool is_among(const uint16_t *id, unsigned n, uint32_t wanted)
 }
 
 // Next hops of the candidates behind the best one.
-static unsigned others(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t nexthop,
+static unsigned other_nexthops(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t nexthop,
                        uint16_t other[NEXTHOP_ALIAS_MAX])
 {
     unsigned n = 0;
@@ -57,5 +57,5 @@ void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uin
     if (!nexthop_leads_on(a->target))
         return;
     a->is_default = asked & RIB_SOURCES_DEFAULT && p->len == 0;
-    a->n = asked & RIB_SOURCES_ALL ? (uint8_t)others(v, r, best, a->target, a->other) : 0;
+    a->n = asked & RIB_SOURCES_ALL ? (uint8_t)other_nexthops(v, r, best, a->target, a->other) : 0;
 }

@@ -86,7 +86,8 @@ static const char *was(const char *prefix, uint64_t at_ns)
     else if (!answer.found)
         snprintf(text, sizeof text, "none");
     else
-        snprintf(text, sizeof text, "%s %s", prefix_format(&answer.prefix, p), nexthop_text(answer.is));
+        snprintf(text, sizeof text, "%s %s", prefix_format(&answer.prefix, p),
+                 nexthop_text(answer.is));
     return text;
 }
 

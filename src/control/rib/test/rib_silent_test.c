@@ -392,8 +392,6 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
 
 static void routes_by_an_object_with_an_encapsulation_go_with_it(void **state)
 {
-    struct rib_stats before;
-
     kit_do(
         "ip nexthop add id 10 encap ip id 5 dst 10.0.1.9 dev e1; ip route add 1.4.0.0/16 nhid 10");
     kit_expect("1.4.0.1", "unreachable");
