@@ -77,7 +77,7 @@ void acl_build_retag(
 void acl_build_totals_absorb(struct acl_build *b); // `before` counts no more
 void acl_build_totals_clear(struct acl_build *b);
 // Last hits, known by sampling: looks at counters of n rules from the `from`-th on, and of what no
-// rule matched (acl_seen.c).
+// rule matched (acl_last_hit.c).
 void acl_build_look(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
 struct acl_seen *acl_build_seen(struct acl_build *b,
                                 uint32_t slot); // ACL_MISS: of what no rule matched

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl_manager/acl_held.h"
+#include "acl_manager/acl_active.h"
 #include "base/clock.h"
 #include "table/grace.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "acl_manager/acl_held.h"
+#include "acl_manager/acl_active.h"
 #include "acl_manager/acl_thread.h"
 #include "base/log.h"
 #include "core/mailbox.h"

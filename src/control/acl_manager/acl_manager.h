@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "acl_manager/acl_wanted.h"
+#include "acl_manager/acl_desired.h"
 
 int acl_manager_start(void);
 void acl_manager_stop(void);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "acl_manager/acl_held.h"
+#include "acl_manager/acl_active.h"
 #include "base/file.h"
 #include "core/rcu.h"
 #include "core/thread.h"

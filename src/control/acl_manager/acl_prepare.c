@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl_manager/acl_differ.h"
-#include "acl_manager/acl_held.h"
+#include "acl_manager/acl_diff.h"
+#include "acl_manager/acl_active.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/work.h"

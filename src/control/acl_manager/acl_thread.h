@@ -8,7 +8,7 @@
 // acl_manager: runs fn(arg) on the control loop, now or (its mailbox is full) a little later. `arg`
 // is heap memory that fn owns.
 void acl_reply(void (*fn)(void *arg), void *arg);
-void acl_lint_forget(bool all); // acl_ask_lint.c: what nobody has asked for lately, or all
+void acl_lint_forget(bool all); // acl_query_lint.c: what nobody has asked for lately, or all
 void acl_tidy_later(void); // something waits for a grace period
 
 // Control: runs fn(arg) on acl_manager's thread. 0 or -errno.

@@ -96,9 +96,9 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 struct acl_config {
     size_t max_bytes; // what the list may take, readers' and writer's memory together; 0 = no limit
     uint32_t promote_from; // so many rules that look at one side's address alone are promoted
-                           // (promoted.h); 0 = as many as pay
-    uint32_t shelve_from;  // from so many rules on they are shelved (shelf.h); 0 = where it pays,
-                           // UINT32_MAX = never
+                           // (prefix_rules.h); 0 = as many as pay
+    uint32_t shelve_from; // from so many rules on they are shelved (address_bucket.h); 0 = where it
+                          // pays, UINT32_MAX = never
     struct acl_set *set[ACL_SETS_MAX]; // not owned; NULL behind the last one. Their members may
                                        // change while the list is read
     // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
@@ -125,7 +125,7 @@ struct acl_cost {
     uint32_t shelf; // rules that a packet is compared with on shelves, no tuple being asked, of the
                     // family that has more
     uint32_t address_only; // rules that are decided by addresses alone, beside tuples: they stand
-                           // apart or are promoted (core.h)
+                           // apart or are promoted (classifier.h)
 };
 
 // NULL with errno: EINVAL, ENOMEM.

@@ -4,7 +4,7 @@
 //
 // An operation is 8 bytes: what to do, which rule, and six to bend a rule with. Rules come from the
 // kit's generator, seeded by those bytes, so that few bytes make rules that have much in common.
-#include "acl/acl_kit.h"
+#include "acl/acl_fixture.h"
 
 #define RULES 64u
 #define OP 8u

@@ -4,7 +4,7 @@
 #ifndef ACL_TEST_H
 #define ACL_TEST_H
 
-#include "acl/acl_kit.h"
+#include "acl/acl_fixture.h"
 
 #define KEYS 600u
 #define MOST 700u

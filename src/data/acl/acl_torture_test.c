@@ -4,7 +4,7 @@
 // The first rules stay, the others come and go. An answer is right when the rule that owns the slot
 // matches the packet and does not come after the first of those that stay and match. A new rule's
 // slot may be seen before the writer has said whose it is: then the reader waits for that.
-#include "acl/acl_kit.h"
+#include "acl/acl_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

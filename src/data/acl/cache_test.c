@@ -8,7 +8,7 @@
 
 #include "acl/cache.h"
 #include "acl/cache_table.h"
-#include "poptrie/model.h"
+#include "poptrie/reference_lpm.h"
 
 static const uint8_t secret[16] = "not so secret 1";
 static uint64_t seed = 42;

@@ -2,9 +2,9 @@
 // classify.c - bursts: which kernel runs, and who asks
 #include <string.h>
 
-#include "acl/burst.h"
+#include "acl/key_burst.h"
 #include "acl/list.h"
-#include "acl/shelf.h"
+#include "acl/address_bucket.h"
 #include "base/cpu.h"
 
 // --- which kernel ---

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify_plain.c - bursts in plain C (core.h says what is done)
+// classify_plain.c - bursts in plain C (classifier.h says what is done)
 #include "acl/search.h"
 
 static bool filter_has(const struct core *c, uint32_t key)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // classify_simd.c - bursts in vectors, of 16 packets with AVX-512, of 8 with AVX2; compiled for
-// each (core.h says what is done)
+// each (classifier.h says what is done)
 //
 // The fence first; whom it lets pass are packed together, for gates and guards. Those that some
 // tuple is left for are packed once more, and only they are cut to all lengths. Then each tuple's

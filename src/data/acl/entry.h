@@ -3,7 +3,7 @@
 #ifndef ACL_ENTRY_H
 #define ACL_ENTRY_H
 
-#include "acl/core.h"
+#include "acl/classifier.h"
 
 static inline const struct acl_side *rule_side(const struct acl_rule *r, enum core_side s)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list.c - lists: slots, numbers, what is retired; each family's rules are in a core (core.h)
+// list.c - lists: slots, numbers, what is retired; each family's rules are in a core (classifier.h)
 //
 // A core has room for some more rules than it was made with. When that is used up, or when so many
 // rules were deleted that the filter tells little, a new one is made aside and swapped in by one
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl/core_make.h"
-#include "acl/few.h"
+#include "acl/classifier_build.h"
+#include "acl/linear_match.h"
 #include "acl/rule.h"
 #include "base/hash.h"
 

@@ -3,7 +3,7 @@
 #ifndef ACL_LIST_H
 #define ACL_LIST_H
 
-#include "acl/core.h"
+#include "acl/classifier.h"
 
 #define GARBAGE_SLOT 2u
 

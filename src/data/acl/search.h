@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "acl/burst.h"
+#include "acl/key_burst.h"
 
 static inline uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
 {
@@ -156,7 +156,7 @@ static inline unsigned heads_read(struct burst *b, const struct core *c)
 
     for (unsigned i = 0; i < b->n_found; i++) {
         uint32_t ref = __atomic_load_n(head_of(c, b->key[i]),
-                                       __ATOMIC_ACQUIRE); // partner: core_change.c publish
+                                       __ATOMIC_ACQUIRE); // partner: classifier_change.c publish
 
         __builtin_prefetch(c->block + ref * entry_bytes(c));
         b->key[n] = ref;

@@ -11,7 +11,7 @@
 
 #include "acl/set4_find.h"
 #include "acl/set_priv.h"
-#include "poptrie/model.h"
+#include "poptrie/reference_lpm.h"
 
 #define PROBES 64u
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "acl/entry.h"
-#include "acl/gate.h"
+#include "acl/prefilter.h"
 #include "base/hash.h"
 
 #define MANY_TUPLES 28u // from here on a new one is made for long blocks only

@@ -3,7 +3,7 @@
 #ifndef ACL_TUPLE_H
 #define ACL_TUPLE_H
 
-#include "acl/core.h"
+#include "acl/classifier.h"
 
 // Before a list is built: the tuples that most of its rules wish for.
 void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tuple);

@@ -8,7 +8,7 @@
 // never changed: a table whose directory changes goes back to reading its own, which is always
 // whole and is what everybody else reads.
 //
-//     fold.c     what has become equal becomes one
+//     dedupe.c     what has become equal becomes one
 //     share.c    a tree of blocks that several tables have, and parting from it before a change
 //     txn.c      a change of one table, all or nothing
 //     group.c    the memory: it knows nothing of routes

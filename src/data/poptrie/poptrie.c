@@ -2,7 +2,7 @@
 // poptrie.c - the table behind poptrie.h: its life, its updates, its garbage
 //
 // Three layers, and the group (group.c), which owns the memory, and in which tables share what is
-// equal (share.c, fold.c). The *tree* (tree.c) is the writer's copy of the routes.  *Words and
+// equal (share.c, dedupe.c). The *tree* (tree.c) is the writer's copy of the routes.  *Words and
 // blocks* (poptrie_priv.h) are what readers walk: a directory word answers an address outright or
 // leads to a block of 64 children, which is usually one cache line and answers it.  An *edit*
 // (edit.c, block.c) turns a change of the tree into new blocks and a few 32-bit stores; a

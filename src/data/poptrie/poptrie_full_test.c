@@ -4,7 +4,7 @@
 // The table is the file that KAMUEE_PREFIXES names (one prefix a line, .gz or plain), or a
 // generated one of the same size.  The oracle asks for each address whether the exact prefix is
 // stored, longest first (poptrie_get), which never looks at what readers walk.
-#include "poptrie/model.h"
+#include "poptrie/reference_lpm.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 // of the prefix and on its neighbor; at the end all invariants must hold.
 //
 //     make fuzz
-#include "poptrie/model.h"
+#include "poptrie/reference_lpm.h"
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>

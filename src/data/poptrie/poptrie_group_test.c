@@ -3,7 +3,7 @@
 //
 // Each table has its model. Changes go to one table, or to all of them, so that trees become equal,
 // are shared, and part again.
-#include "poptrie/test_kit.h"
+#include "poptrie/poptrie_fixture.h"
 #include "base/table_gen.h"
 
 #define TABLES 5

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_lookup_test.c - edges of addresses, lengths, values and counts, for every kernel
 #include "base/gather.h"
-#include "poptrie/test_kit.h"
+#include "poptrie/poptrie_fixture.h"
 
 static void bad_arguments_are_refused(void **state)
 {

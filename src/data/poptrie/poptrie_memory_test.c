@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_memory_test.c - want of memory, garbage, and how much is used
-#include "poptrie/test_kit.h"
+#include "poptrie/poptrie_fixture.h"
 #include "base/table_gen.h"
 
 // What readers see: the answers at m's routes and around them.

@@ -34,7 +34,7 @@
 // word means the same block in each of them, and equal trees under equal directory slots are the
 // same blocks. Each has its whole directory, flat, for bursts that ask one table. Bursts that ask
 // several read directories in pages, by a table of page numbers: what several tables have alike is
-// one page there. group.c has the memory, share.c and fold.c what is shared in it.
+// one page there. group.c has the memory, share.c and dedupe.c what is shared in it.
 #ifndef POPTRIE_POPTRIE_PRIV_H
 #define POPTRIE_POPTRIE_PRIV_H
 
@@ -351,7 +351,7 @@ void share_left(struct poptrie *t);  // they have been
 void share_leave(
     struct poptrie *t); // nobody reads the table any more, and others stay: it gives up all it has
 
-// --- fold.c: what is equal becomes one (poptrie_fold) ---
+// --- dedupe.c: what is equal becomes one (poptrie_fold) ---
 
 void fold_later(struct poptrie *t, uint32_t from, uint32_t n); // the next fold looks at these slots
 

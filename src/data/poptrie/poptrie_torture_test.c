@@ -9,7 +9,7 @@
 //
 // Grace periods in user space: a reader counts its bursts; garbage is given back when every
 // reader's count has moved on since the epoch was closed.  KAMUEE_TORTURE_SECONDS makes it longer.
-#include "poptrie/model.h"
+#include "poptrie/reference_lpm.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_update_test.c - changes and loads against a naive model, operation by operation
-#include "poptrie/test_kit.h"
+#include "poptrie/poptrie_fixture.h"
 
 static void random_run(unsigned key_bits, unsigned steps, unsigned crowd, unsigned values)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_engine_test.c - both engines say what the linear oracle says, at the choice and after changes
-#include "acl/acl_kit.h"
+#include "acl/acl_fixture.h"
 
 #include "core/eal.h"
 #include "core/rcu.h"

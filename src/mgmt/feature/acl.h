@@ -3,7 +3,7 @@
 #ifndef FEATURE_ACL_H
 #define FEATURE_ACL_H
 
-#include "acl_manager/acl_wanted.h"
+#include "acl_manager/acl_desired.h"
 #include "config/model.h"
 #include "restconf/operation.h"
 

@@ -6,7 +6,7 @@
 
 #include <libyang/libyang.h>
 
-#include "acl_manager/acl_wanted.h"
+#include "acl_manager/acl_desired.h"
 #include "config/change.h"
 
 struct acl_binding { // names of access lists, "" = none; all of it zero behind them

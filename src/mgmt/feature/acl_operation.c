@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl_manager/acl_ask.h"
+#include "acl_manager/acl_query.h"
 #include "base/log.h"
 #include "feature/acl.h"
 #include "config/config.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acl_manager/acl_ask.h"
+#include "acl_manager/acl_query.h"
 #include "acl_manager/acl_manager.h"
 #include "server/fake/fake_acl.h"
 #include "server/fake/fake_call.h"

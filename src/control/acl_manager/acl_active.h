@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_active.h - the access lists and address sets in force, and changes of them; between the files
+// of acl_manager
+//
+// A change is prepared aside (acl_prepare.c), then carried out at once and, when something else of
+// the same commit fails, taken back (acl_change.c). Between the two nothing else changes. All of
+// it: acl_manager.
+#ifndef ACL_MANAGER_ACL_ACTIVE_H
+#define ACL_MANAGER_ACL_ACTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "acl_manager/acl_build.h"
+#include "acl_manager/acl_desired.h"
+
+struct acl_held_set {
+    char name[ACL_NAME_MAX];
+    struct acl_set *set;
+    uint64_t changed_ns; // CLOCK_MONOTONIC
+    uint64_t epoch, ticket; // of changes in place whose memory is to be used again; ticket 0 = none
+    bool changed;           // again, since the ticket was drawn
+};
+
+struct acl_held_list {
+    char name[ACL_NAME_MAX];
+    uint16_t id; // in acl_table
+    struct acl_build *build;
+    uint64_t changed_ns;
+};
+
+extern struct acl_held {
+    struct acl_wanted *wanted;
+    VEC(struct acl_held_set) set;
+    VEC(struct acl_held_list) list;
+    uint64_t ns_per_rule; // that building took lately
+} acl_held;
+
+struct acl_held_set *acl_held_set_find(const char *name);
+struct acl_held_list *acl_held_list_find(const char *name);
+uint64_t acl_held_bytes(void);
+void acl_held_look(void); // once a second: for last hits, at counters of at most so many rules
+bool acl_held_tidy(void); // what grace periods have set free; true: some are not over yet
+
+// Adds and deletes members of a set in place. 0 or -errno with nothing changed.
+int acl_held_members(struct acl_held_set *h, const struct acl_members *del,
+                     const struct acl_members *add, uint64_t *skipped);
+
+// --- a change ---
+
+enum acl_kind { ACL_NEW, ACL_REPLACE, ACL_IN_PLACE, ACL_GOES };
+
+struct acl_set_change {
+    enum acl_kind kind;
+    char name[ACL_NAME_MAX];
+    struct acl_set *fresh, *old;  // NEW, REPLACE
+    struct acl_members add, del;  // IN_PLACE
+};
+
+struct acl_list_change {
+    enum acl_kind kind;
+    char name[ACL_NAME_MAX];
+    uint16_t id;
+    struct acl_build *fresh, *old; // NEW, REPLACE
+    bool adds;                     // IN_PLACE: one rule, which comes or goes
+    struct acl_rule rule;
+    uint8_t verb;
+    bool has_more;
+    struct acl_more more;
+    struct acl_hits hits; // that it had
+    struct acl_seen seen;
+    struct acl_file_sign
+        file; // IN_PLACE: of the list's file, now; the one before when it is carried out
+};
+
+struct acl_change {
+    struct acl_wanted *wanted, *old_wanted;
+    VEC(struct acl_set_change) set;
+    VEC(struct acl_list_change) list;
+    size_t sets_done, lists_done; // carried out
+};
+
+// Which things are read and compared again even when the configuration wants what it wanted: NULL =
+// none, "" = all.
+struct acl_again {
+    const char *set, *list;
+};
+
+// What it takes to get from what is held to `w`. NULL with sentences in `why`, and nothing is
+// changed.
+struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again,
+                               struct text *why);
+int acl_change_do(struct acl_change *c, struct text *why); // 0, or -errno: taken back
+void acl_change_undo(struct acl_change *c);
+void acl_change_end(struct acl_change *c, bool stays); // frees it; what was replaced goes after a
+                                                       // grace period. Not done: `stays` is false
+
+#endif

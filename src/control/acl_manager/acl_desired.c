@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_desired.c - access lists and address sets as the configuration wants them
+#include "acl_manager/acl_desired.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct acl_wanted *acl_wanted_new(void)
+{
+    struct acl_wanted *w = calloc(1, sizeof *w);
+
+    bug_on(!w);
+    w->refs = 1;
+    return w;
+}
+
+struct acl_wanted *acl_wanted_get(const struct acl_wanted *shared)
+{
+    struct acl_wanted *w = (struct acl_wanted *)(uintptr_t)shared; // only the count changes
+
+    __atomic_add_fetch(&w->refs, 1, __ATOMIC_RELAXED);
+    return w;
+}
+
+void acl_wanted_put(struct acl_wanted *w)
+{
+    if (!w || __atomic_sub_fetch(&w->refs, 1,
+                                 __ATOMIC_ACQ_REL)) // acquire: what the others did with it is over
+        return;
+    vec_foreach (&w->set, s) {
+        vec_free(&s->member.item);
+        text_free(&s->text);
+    }
+    vec_foreach (&w->list, l) {
+        acl_lines_free(&l->rules);
+        text_free(&l->text);
+    }
+    vec_free(&w->mirror);
+    vec_free(&w->set);
+    vec_free(&w->list);
+    free(w);
+}
+
+static int compare_names(const char *a, const char *b)
+{
+    int d = natural_compare(a, b);
+
+    return d ? d : strcmp(a, b);
+}
+
+// Both are sorted by name, as the configuration prints them.
+#define FIND(vec, wanted)                                                                          \
+    size_t lo = 0, hi = (vec).n;                                                                   \
+    while (lo < hi) {                                                                              \
+        size_t mid = (lo + hi) / 2;                                                                \
+        int d = compare_names((vec).item[mid].name, wanted);                                       \
+        if (!d)                                                                                    \
+            return &(vec).item[mid];                                                               \
+        if (d < 0)                                                                                 \
+            lo = mid + 1;                                                                          \
+        else                                                                                       \
+            hi = mid;                                                                              \
+    }                                                                                              \
+    return NULL
+
+const struct acl_wanted_set *acl_wanted_set_find(const struct acl_wanted *w, const char *name)
+{
+    FIND(w->set, name);
+}
+
+const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, const char *name)
+{
+    FIND(w->list, name);
+}
+
+bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name)
+{
+    vec_foreach (&w->mirror, m)
+        if (!strcmp(m->name, name))
+            return true;
+    return false;
+}
+
+bool acl_wanted_equal(const struct acl_wanted *a, const struct acl_wanted *b)
+{
+    if (a->mirror.n != b->mirror.n || a->set.n != b->set.n || a->list.n != b->list.n ||
+        a->memory_bytes != b->memory_bytes || a->build_ns != b->build_ns)
+        return false;
+    for (size_t i = 0; i < a->mirror.n; i++) // both are sorted by name
+        if (strcmp(a->mirror.item[i].name, b->mirror.item[i].name))
+            return false;
+    for (size_t i = 0; i < a->set.n; i++)
+        if (strcmp(a->set.item[i].name, b->set.item[i].name) ||
+            strcmp(text_str(&a->set.item[i].text), text_str(&b->set.item[i].text)))
+            return false;
+    for (size_t i = 0; i < a->list.n; i++)
+        if (strcmp(a->list.item[i].name, b->list.item[i].name) ||
+            strcmp(text_str(&a->list.item[i].text), text_str(&b->list.item[i].text)))
+            return false;
+    return true;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_desired.h - access lists and address sets as the configuration wants them
+//
+// Made by control from a model and never changed afterwards; control and acl_manager share it by
+// counted references. Each thing has its canonical lines as text: two wanted things are alike when
+// these are.
+#ifndef ACL_MANAGER_ACL_DESIRED_H
+#define ACL_MANAGER_ACL_DESIRED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "acl_manager/acl_file.h"
+#include "acl_manager/acl_line.h"
+
+#define ACL_PATH_MAX 256
+
+struct acl_wanted_set {
+    char name[ACL_NAME_MAX], file[ACL_PATH_MAX]; // file "" = none
+    struct acl_members member;                   // of the configuration
+    struct text text;
+    unsigned line;
+};
+
+struct acl_wanted_list {
+    char name[ACL_NAME_MAX], file[ACL_PATH_MAX];
+    uint8_t otherwise; // enum acl_verb
+    struct acl_lines rules; // of the configuration
+    struct text text;
+    unsigned line;
+};
+
+struct acl_wanted_mirror { // a session that rules may name
+    char name[ACL_NAME_MAX];
+};
+
+struct acl_wanted {
+    unsigned refs;
+    VEC(struct acl_wanted_mirror) mirror; // sorted by name, as the others
+    VEC(struct acl_wanted_set) set;
+    VEC(struct acl_wanted_list) list;
+    uint64_t memory_bytes, build_ns; // the limits
+};
+
+struct acl_wanted *acl_wanted_new(void); // empty, with one reference
+struct acl_wanted *acl_wanted_get(const struct acl_wanted *w);
+void acl_wanted_put(struct acl_wanted *w); // NULL is fine
+const struct acl_wanted_set *acl_wanted_set_find(const struct acl_wanted *w, const char *name);
+const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, const char *name);
+bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name);
+bool acl_wanted_equal(const struct acl_wanted *a, const struct acl_wanted *b);
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_diff.c - see acl_diff.h
+#include "acl_manager/acl_diff.h"
+
+#include <string.h>
+
+static const struct acl_more *more_in(const struct acl_lines *l, size_t i)
+{
+    return l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL;
+}
+
+static bool how_equal(const struct acl_lines *l, size_t i, const struct acl_build *b, uint32_t slot)
+{
+    const struct acl_more *new = more_in(l, i), *old = acl_build_more(b, slot);
+
+    return l->how.item[i].verb == b->content->action[slot].verb && !new == !old &&
+           (!new || !memcmp(new, old, sizeof *new));
+}
+
+struct acl_difference acl_differ(const struct acl_lines *l, const struct acl_build *b)
+{
+    const struct acl *a = acl_engine_list(b->content->engine);
+    struct acl_difference d = {0};
+    size_t i = 0, j = 0;
+
+    while (i < l->rule.n || j < b->number.n) {
+        uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX,
+                 old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
+        uint32_t slot = new == old ? acl_slot_of(a, old) : ACL_MISS;
+
+        if (new < old) {
+            d.n++;
+            d.added = i;
+            d.comes = true;
+        } else if (old < new) {
+            d.n++;
+            d.gone = old;
+        } else if (!acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) ||
+                   !how_equal(l, i, b, slot)) {
+            d.n += 2;
+        }
+        i += new <= old;
+        j += old <= new;
+    }
+    return d;
+}
+
+static bool line_equal(const struct acl_lines *a, size_t i, const struct acl_lines *b, size_t j)
+{
+    const struct acl_more *x = more_in(a, i), *y = more_in(b, j);
+
+    return acl_rule_equal(&a->rule.item[i], &b->rule.item[j]) &&
+           a->how.item[i].verb == b->how.item[j].verb && !x == !y &&
+           (!x || !memcmp(x, y, sizeof *x));
+}
+
+struct acl_difference acl_differ_lines(const struct acl_lines *new, const struct acl_lines *old)
+{
+    struct acl_difference d = {0};
+    size_t i = 0, j = 0;
+
+    while (i < new->rule.n || j < old->rule.n) {
+        uint32_t n = i < new->rule.n ? new->rule.item[i].number : UINT32_MAX,
+                 o = j < old->rule.n ? old->rule.item[j].number : UINT32_MAX;
+
+        if (n < o) {
+            d.n++;
+            d.added = i;
+            d.comes = true;
+        } else if (o < n) {
+            d.n++;
+            d.gone = o;
+        } else if (!line_equal(new, i, old, j)) {
+            d.n += 2;
+        }
+        i += n <= o;
+        j += o <= n;
+    }
+    return d;
+}
+
+void acl_kept_rules(const struct acl_wanted_list *was, const struct acl_build *b,
+                    struct acl_lines *l)
+{
+    const struct acl *a = acl_engine_list(b->content->engine);
+    struct acl_lines own = {0};
+    size_t at = 0, none;
+
+    acl_lines_copy(&own, &was->rules);
+    acl_lines_sort(&own, &none);
+    vec_foreach (&b->number, number) {
+        uint32_t slot = acl_slot_of(a, *number);
+        const struct acl_more *more = acl_build_more(b, slot);
+
+        while (at < own.rule.n && own.rule.item[at].number < *number)
+            at++;
+        if (at < own.rule.n && own.rule.item[at].number == *number)
+            continue;
+        *vec_push(&l->rule) = *acl_rule_of(a, slot);
+        if (more)
+            *vec_push(&l->more) = *more;
+        *vec_push(&l->how) = (struct acl_how){.verb = b->content->action[slot].verb,
+                                              .more = more ? (uint32_t)l->more.n : 0};
+    }
+    acl_lines_free(&own);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_diff.h - how the rules that are wanted differ from those in force; acl_manager's own
+#ifndef ACL_MANAGER_ACL_DIFF_H
+#define ACL_MANAGER_ACL_DIFF_H
+
+#include "acl_manager/acl_build.h"
+#include "acl_manager/acl_desired.h"
+
+struct acl_difference {
+    size_t n;      // rules that came, went, or (2) are others
+    size_t added;  // index of the last one that came
+    uint32_t gone; // number of the last one that went
+    bool comes;    // one did
+};
+
+// Both are sorted, and have the same indexes of sets.
+struct acl_difference acl_differ(const struct acl_lines *l,
+                                 const struct acl_build *b); // against the list in force
+struct acl_difference acl_differ_lines(const struct acl_lines *new, const struct acl_lines *old);
+// Appends the rules in force but those of the configuration `was`: those of the list's file, as it
+// was read.
+void acl_kept_rules(const struct acl_wanted_list *was, const struct acl_build *b,
+                    struct acl_lines *l);
+
+#endif

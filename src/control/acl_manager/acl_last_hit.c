@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_last_hit.c - when rules matched last
+//
+// Forwarders only count. acl_manager looks at counters now and then: who has changed since has been
+// hit since. A content that replaces another takes over what was known when it takes over the
+// counters (acl_build.c: absorb); until then nobody looks.
+#include "acl_manager/acl_build.h"
+
+static void look(struct acl_build *b, uint32_t slot, uint32_t now_s)
+{
+    struct acl_seen *s = acl_build_seen(b, slot);
+    uint32_t packets = (uint32_t)acl_hits_read(b->content, slot).packets;
+
+    if (packets != s->packets)
+        *s = (struct acl_seen){packets, packets ? now_s : 0}; // 0: they were cleared
+}
+
+struct acl_seen *acl_build_seen(struct acl_build *b, uint32_t slot)
+{
+    return &b->seen[acl_place(b->content, slot)];
+}
+
+void acl_build_look(struct acl_build *b, size_t from, size_t n, uint32_t now_s)
+{
+    const struct acl *a = acl_engine_list(b->content->engine);
+
+    if (b->before)
+        return;
+    look(b, ACL_MISS, now_s);
+    for (size_t i = from; i < b->number.n && i - from < n; i++)
+        look(b, acl_slot_of(a, b->number.item[i]), now_s);
+}

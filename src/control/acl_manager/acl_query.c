@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_query.c - questions about access lists and address sets in force
+//
+// All are answered at once; the one that takes long is in acl_query_lint.c.
+#include "acl_manager/acl_query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl/set.h"
+#include "acl_manager/acl_active.h"
+#include "acl_manager/acl_thread.h"
+#include "base/clock.h"
+#include "core/thread.h"
+
+struct question {
+    void (*answer)(struct question *q); // on acl_manager
+    acl_answered done;
+    void *ctx;
+    char name[ACL_NAME_MAX];
+    bool all;
+    uint32_t from, max;
+    VEC(struct ip_addr) address;
+    struct acl_members del, add;
+    struct text lines; // of rule rows
+    struct acl_answer a;
+};
+
+static void free_question(struct question *q)
+{
+    vec_free(&q->address);
+    vec_free(&q->del.item);
+    vec_free(&q->add.item);
+    text_free(&q->lines);
+    vec_free(&q->a.list);
+    vec_free(&q->a.set);
+    vec_free(&q->a.rule);
+    vec_free(&q->a.counter);
+    vec_free(&q->a.found);
+    free(q);
+}
+
+static void tell(void *arg)
+{
+    struct question *q = arg;
+
+    q->done(q->ctx, &q->a);
+    free_question(q);
+}
+
+static void answer(void *arg)
+{
+    struct question *q = arg;
+
+    thread_must_be(ROLE_ACL_MANAGER);
+    q->answer(q);
+    acl_reply(tell, q);
+}
+
+static struct question *question_new(const char *name, acl_answered done, void *ctx)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    bug_on(!q);
+    q->done = done;
+    q->ctx = ctx;
+    q->all = !name || !*name;
+    strncpy(q->name, name ? name : "", sizeof q->name - 1);
+    return q;
+}
+
+static int ask(struct question *q, void (*fn)(struct question *q))
+{
+    q->answer = fn;
+    int r = acl_manager_run(answer, q);
+    if (r)
+        free_question(q);
+    return r;
+}
+
+static struct acl_held_list *list_of(struct question *q)
+{
+    struct acl_held_list *l = acl_held_list_find(q->name);
+
+    if (!l)
+        q->a.result = -ENOENT;
+    return l;
+}
+
+static struct acl_held_set *set_of(struct question *q)
+{
+    struct acl_held_set *s = acl_held_set_find(q->name);
+
+    if (!s)
+        q->a.result = -ENOENT;
+    return s;
+}
+
+// --- lists and sets ------------------------------------------------------------------------------
+
+static const struct acl_rule *rule_of(const struct acl_build *b, uint32_t number, uint32_t *slot)
+{
+    const struct acl *a = acl_engine_list(b->content->engine);
+
+    *slot = acl_slot_of(a, number);
+    return acl_rule_of(a, *slot);
+}
+
+static uint32_t now_s(void)
+{
+    return (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
+}
+
+static uint32_t last_s(struct acl_build *b, uint32_t slot, uint32_t now)
+{
+    uint32_t at = acl_build_seen(b, slot)->at_s;
+
+    return at ? now - at : ACL_NEVER;
+}
+
+static struct acl_list_row *row_of(struct question *q, const struct acl_held_list *l)
+{
+    struct acl_list_row *row = vec_push(&q->a.list);
+
+    memset(row, 0, sizeof *row);
+    memcpy(row->name, l->name, sizeof row->name);
+    row->id = l->id;
+    row->otherwise = l->build->otherwise;
+    row->bytes = acl_build_bytes(l->build);
+    row->changed_ns = l->changed_ns;
+    row->unmatched = acl_build_hits(l->build, NULL);
+    memcpy(row->total, acl_build_totals_lately(l->build), sizeof row->total);
+    row->cost.rules = (uint32_t)l->build->number.n;
+    return row;
+}
+
+static void add_list(struct question *q, const struct acl_held_list *l)
+{
+    struct acl_list_row *row = row_of(q, l);
+    uint32_t slot;
+
+    acl_build_look(l->build, 0, 0, now_s());
+    row->unmatched_s = last_s(l->build, ACL_MISS, now_s());
+    acl_engine_cost(l->build->content->engine, &row->cost);
+    vec_foreach (&l->build->number, number) {
+        struct acl_hits n = acl_build_hits(l->build, rule_of(l->build, *number, &slot));
+        row->matched.packets += n.packets;
+        row->matched.bytes += n.bytes;
+    }
+}
+
+static void answer_lists(struct question *q)
+{
+    vec_foreach (&acl_held.list, l)
+        if (q->all || !strcmp(l->name, q->name))
+            add_list(q, l);
+}
+
+static void answer_sets(struct question *q)
+{
+    struct acl_set_stats n;
+
+    vec_foreach (&acl_held.set, s) {
+        if (!q->all && strcmp(s->name, q->name))
+            continue;
+        struct acl_set_row *row = vec_push(&q->a.set);
+        acl_set_stats(s->set, &n);
+        *row = (struct acl_set_row){.members = {n.members[0], n.members[1]},
+                                    .bytes = n.bytes + n.writer_bytes,
+                                    .changed_ns = s->changed_ns};
+        memcpy(row->name, s->name, sizeof row->name);
+    }
+}
+
+static void add_counters(struct question *q, const struct acl_held_list *l)
+{
+    const struct acl_wanted_list *w = acl_wanted_list_find(acl_held.wanted, l->name);
+    const struct acl_build *b = l->build;
+    uint32_t list = (uint32_t)q->a.list.n, slot;
+
+    row_of(q, l);
+    if (!w)
+        return;
+    q->a.rules += w->rules.rule.n;
+    vec_foreach (&w->rules.rule, wanted) {
+        if (q->a.counter.n == ACL_COUNTED_MAX)
+            return;
+        const struct acl_rule *r = rule_of(b, wanted->number, &slot);
+        if (r)
+            *vec_push(&q->a.counter) = (struct acl_counter_row){
+                list, r->number, b->content->action[slot].verb, acl_build_hits(b, r)};
+    }
+}
+
+static void answer_counters(struct question *q)
+{
+    vec_foreach (&acl_held.list, l)
+        add_counters(q, l);
+    answer_sets(q);
+}
+
+int acl_ask_lists(const char *name, acl_answered done, void *ctx)
+{
+    return ask(question_new(name, done, ctx), answer_lists);
+}
+
+int acl_ask_sets(const char *name, acl_answered done, void *ctx)
+{
+    return ask(question_new(name, done, ctx), answer_sets);
+}
+
+int acl_ask_counters(acl_answered done, void *ctx)
+{
+    return ask(question_new(NULL, done, ctx), answer_counters);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void answer_rules(struct question *q)
+{
+    const struct acl_held_list *l = list_of(q);
+    size_t i = 0, lines = 0;
+
+    if (!l)
+        return;
+    struct acl_build *b = l->build;
+    q->a.rules = b->number.n;
+    while (i < b->number.n && b->number.item[i] < q->from)
+        i++;
+    acl_build_look(b, i, q->max, now_s());
+    for (; i < b->number.n && q->a.rule.n < q->max; i++) {
+        uint32_t slot;
+        const struct acl_rule *r = rule_of(b, b->number.item[i], &slot);
+
+        acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot),
+                        (const char(*)[ACL_NAME_MAX])b->set_name, &q->lines);
+        text_append(&q->lines, "", 1);
+        *vec_push(&q->a.rule) = (struct acl_rule_row){
+            .number = r->number, .hits = acl_build_hits(b, r), .last_s = last_s(b, slot, now_s())};
+    }
+    q->a.next = i < b->number.n ? b->number.item[i] : 0;
+    vec_foreach (&q->a.rule, row) { // now that the text does not move any more
+        row->line = strchr(q->lines.s + lines, ' ') + 1;
+        lines += strlen(q->lines.s + lines) + 1;
+    }
+}
+
+int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+{
+    struct question *q = question_new(list, done, ctx);
+
+    q->from = from;
+    q->max = max;
+    return ask(q, answer_rules);
+}
+
+static void answer_clear(struct question *q)
+{
+    if (!q->all && !list_of(q))
+        return;
+    vec_foreach (&acl_held.list, l)
+        if (q->all || !strcmp(l->name, q->name))
+            acl_build_clear(l->build);
+}
+
+int acl_ask_clear(const char *list, acl_answered done, void *ctx)
+{
+    return ask(question_new(list, done, ctx), answer_clear);
+}
+
+// --- members of sets -----------------------------------------------------------------------------
+
+static void answer_contains(struct question *q)
+{
+    const struct acl_held_set *s = set_of(q);
+
+    if (!s)
+        return;
+    vec_foreach (&q->address, a) {
+        struct prefix *best = vec_push(&q->a.found);
+
+        memset(best, 0, sizeof *best);
+        for (unsigned len = 0; len <= ip_bits(a->family); len++) {
+            struct prefix p = {.family = a->family, .len = (uint8_t)len};
+            struct acl_prefix m = {.family = a->family, .len = (uint8_t)len};
+
+            memcpy(p.b, a->b, a->family == IP4 ? 4 : 16);
+            prefix_canon(&p);
+            memcpy(m.addr, p.b, 16);
+            if (acl_set_has(s->set, &m))
+                *best = p;
+        }
+    }
+}
+
+int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done,
+                     void *ctx)
+{
+    struct question *q = question_new(set, done, ctx);
+
+    for (size_t i = 0; i < n; i++)
+        *vec_push(&q->address) = address[i];
+    return ask(q, answer_contains);
+}
+
+static void answer_change(struct question *q)
+{
+    struct acl_held_set *s = set_of(q);
+
+    if (s)
+        q->a.result = acl_held_members(s, &q->del, &q->add, &q->a.skipped);
+    acl_tidy_later();
+}
+
+int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add,
+                   acl_answered done, void *ctx)
+{
+    struct question *q = question_new(set, done, ctx);
+
+    q->del = *del;
+    q->add = *add;
+    memset(del, 0, sizeof *del);
+    memset(add, 0, sizeof *add);
+    return ask(q, answer_change);
+}

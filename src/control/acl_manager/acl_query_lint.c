@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_query_lint.c - which rules of a list never decide
+//
+// A long list takes seconds. So the work is a job of the list that questions push on: SLICE_NS at a
+// time, by way of control, so that its other calls come in between. A question waits PATIENCE_NS at
+// most and is then told how far the job is; who asks again pushes on. What was found is kept for a
+// while, so that it can be asked for in pages. A job works on copies of the rules, and on sets only
+// within one slice: when the list or its sets change, it begins again.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl/lint.h"
+#include "acl_manager/acl_query.h"
+#include "acl_manager/acl_active.h"
+#include "acl_manager/acl_thread.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/thread.h"
+
+#define SLICE_NS (20 * NS_PER_MS)
+#define SLICE_RULES 500
+#define PATIENCE_NS NS_PER_SECOND
+#define KEPT_NS (60 * NS_PER_SECOND)
+#define JOBS 4
+#define BEGINNINGS 20 // then the list changes too often
+
+struct job {
+    char name[ACL_NAME_MAX];
+    const struct acl_content *content; // and its epoch, when it began
+    uint32_t epoch;
+    unsigned beginnings;
+    uint64_t asked_ns; // 0: the job is free
+    struct acl_lint *lint; // NULL: done, `row` says what was found
+    size_t looked, rules;
+    bool complete;
+    VEC(struct acl_lint_row) row;
+};
+static struct job jobs[JOBS];
+
+struct lint_question {
+    acl_answered done;
+    void *ctx;
+    char name[ACL_NAME_MAX];
+    uint32_t from, max;
+    uint64_t since_ns;
+    struct acl_answer a;
+};
+
+static void job_free(struct job *j)
+{
+    acl_lint_free(j->lint);
+    vec_free(&j->row);
+    memset(j, 0, sizeof *j);
+}
+
+void acl_lint_forget(bool all)
+{
+    uint64_t now = clock_now_ns();
+
+    for (struct job *j = jobs; j < jobs + JOBS; j++)
+        if (j->asked_ns && (all || now - j->asked_ns > KEPT_NS))
+            job_free(j);
+}
+
+// The list's, or one for it: a free one, or that which nobody has asked for longest.
+static struct job *job_of(const char *name)
+{
+    struct job *oldest = jobs;
+
+    for (struct job *j = jobs; j < jobs + JOBS; j++) {
+        if (j->asked_ns && !strcmp(j->name, name))
+            return j;
+        if (j->asked_ns < oldest->asked_ns)
+            oldest = j;
+    }
+    job_free(oldest);
+    snprintf(oldest->name, sizeof oldest->name, "%s", name);
+    return oldest;
+}
+
+static const struct acl_rule *rule_of(const struct acl_build *b, uint32_t number, uint32_t *slot)
+{
+    const struct acl *a = acl_engine_list(b->content->engine);
+
+    *slot = acl_slot_of(a, number);
+    return acl_rule_of(a, *slot);
+}
+
+// The same for two rules that do the same: of rules that do more than most, only with itself.
+static uint32_t what_it_does(const struct acl_build *b, uint32_t slot)
+{
+    return b->content->action[slot].extra ? slot + 3 : b->content->action[slot].verb;
+}
+
+static void begin(struct job *j, const struct acl_build *b)
+{
+    struct acl_rule *r = malloc((b->number.n + 1) * sizeof *r);
+    uint32_t *does = malloc((b->number.n + 1) * sizeof *does), slot;
+
+    bug_on(!r || !does);
+    for (size_t i = 0; i < b->number.n; i++) {
+        r[i] = *rule_of(b, b->number.item[i], &slot);
+        does[i] = what_it_does(b, slot);
+    }
+    acl_lint_free(j->lint);
+    vec_free(&j->row);
+    j->lint = acl_lint_new(r, does, b->number.n, b->set);
+    bug_on(!j->lint);
+    j->looked = 0;
+    j->rules = b->number.n;
+    j->content = b->content;
+    j->epoch = b->content->epoch;
+    j->beginnings++;
+    free(r);
+    free(does);
+}
+
+// A rule that matched nothing; next to another such one they are one row.
+static void never_hit(struct job *j, uint32_t number, bool next_to_last)
+{
+    if (next_to_last) {
+        struct acl_lint_row *last = &j->row.item[j->row.n - 1];
+        last->until = number;
+        last->count++;
+    } else {
+        *vec_push(&j->row) = (struct acl_lint_row){.rule = number, .until = number, .count = 1};
+    }
+}
+
+static void end(struct job *j, const struct acl_build *b)
+{
+    size_t n, at = 0;
+    const struct acl_finding *f = acl_lint_findings(j->lint, &n);
+    bool run = false;
+    uint32_t slot;
+
+    for (size_t i = 0; i < b->number.n; i++) {
+        uint32_t number = b->number.item[i];
+
+        if (at < n && f[at].rule == i) {
+            *vec_push(&j->row) =
+                (struct acl_lint_row){number, number, 1, b->number.item[f[at].by], f[at].kind};
+            at++;
+            run = false;
+        } else if (!acl_build_hits(b, rule_of(b, number, &slot)).packets) {
+            never_hit(j, number, run);
+            run = true;
+        } else {
+            run = false;
+        }
+    }
+    j->complete = acl_lint_complete(j->lint);
+    acl_lint_free(j->lint);
+    j->lint = NULL;
+    j->beginnings = 0;
+}
+
+static void push_on(struct job *j, const struct acl_build *b)
+{
+    uint64_t stop = clock_now_ns() + SLICE_NS;
+    bool done = false;
+
+    while (!done && clock_now_ns() < stop) {
+        done = acl_lint_step(j->lint, SLICE_RULES);
+        j->looked += SLICE_RULES;
+    }
+    if (done)
+        end(j, b);
+}
+
+static void fill_answer(struct lint_question *q, const struct job *j)
+{
+    q->a.rules = j->rules;
+    q->a.progress = j->lint ? (unsigned)(j->looked * 100 / (j->rules + SLICE_RULES)) : 100;
+    q->a.complete = j->complete;
+    for (size_t i = q->from; !j->lint && i < j->row.n && q->a.lint.n < q->max; i++)
+        *vec_push(&q->a.lint) = j->row.item[i];
+    if (q->from + q->a.lint.n < j->row.n)
+        q->a.next = (uint32_t)(q->from + q->a.lint.n);
+}
+
+static void tell(void *arg)
+{
+    struct lint_question *q = arg;
+
+    q->done(q->ctx, &q->a);
+    vec_free(&q->a.lint);
+    free(q);
+}
+
+static void slice(void *arg);
+
+static void go_on(void *arg)
+{
+    struct lint_question *q = arg;
+    int r = acl_manager_run(slice, q);
+
+    if (!r)
+        return;
+    q->a.result = r;
+    tell(q);
+}
+
+static void slice(void *arg)
+{
+    struct lint_question *q = arg;
+    const struct acl_held_list *l = acl_held_list_find(q->name);
+
+    thread_must_be(ROLE_ACL_MANAGER);
+    if (!l) {
+        q->a.result = -ENOENT;
+        acl_reply(tell, q);
+        return;
+    }
+    struct job *j = job_of(q->name);
+    j->asked_ns = clock_now_ns();
+    bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
+    if (!j->content ||
+        (j->lint ? changed
+                 : !q->from)) // done, and asked for from its beginning: counters have changed, too
+        begin(j, l->build);
+    if (j->beginnings > BEGINNINGS) {
+        q->a.result = -EAGAIN;
+        job_free(j);
+        acl_reply(tell, q);
+        return;
+    }
+    if (j->lint)
+        push_on(j, l->build);
+    if (j->lint && clock_now_ns() - q->since_ns < PATIENCE_NS) {
+        acl_reply(go_on, q);
+        return;
+    }
+    fill_answer(q, j);
+    acl_reply(tell, q);
+}
+
+int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+{
+    struct lint_question *q = calloc(1, sizeof *q);
+
+    bug_on(!q);
+    *q = (struct lint_question){
+        .done = done, .ctx = ctx, .from = from, .max = max, .since_ns = clock_now_ns()};
+    strncpy(q->name, list, sizeof q->name - 1);
+    int r = acl_manager_run(slice, q);
+    if (r)
+        free(q);
+    return r;
+}

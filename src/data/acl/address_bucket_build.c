@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// address_bucket_build.c - shelves of all rules at once: where each rule is put down, how much that
+// takes, and the shelves (address_bucket.h)
+#include "acl/address_bucket_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl/pages.h"
+
+#define RULES_LEAST                                                                                \
+    17u // fewer are compared one and all (linear_match.h), as are up to 64 that take one lane each
+#define RULES_MOST 16384u // more have not been measured
+#define BYTES_MAX ((size_t)32 << 20)
+#define GATES_FROM                                                                                 \
+    2100u // rules: from here on tables do not stay near the core, and gates cost less than what
+          // they spare
+#define MEAN_BLOCKS 4u // on the shelves of rules, at most: more take longer than tuples
+
+// --- where each rule is put down ---
+
+struct spot { // a prefix
+    uint32_t around, end; // the next one around it; behind the last one inside it
+    uint32_t own, lanes;  // of its rules; with those around it
+};
+
+struct sorted {
+    struct net *net;   // by address, shorter first; [0]: all addresses
+    struct spot *spot; // of each
+    uint32_t n;
+};
+
+static int by_prefix(const void *x, const void *y)
+{
+    const struct net *a = x, *b = y;
+
+    return a->addr != b->addr ? (a->addr > b->addr) - (a->addr < b->addr) : a->len - b->len;
+}
+
+static void nest(struct sorted *t)
+{
+    uint32_t in = 0;
+
+    for (uint32_t i = 0; i < t->n; i++) {
+        while (in && !net_inside(&t->net[i], t->net[in].addr, t->net[in].len)) {
+            t->spot[in].end = i;
+            in = t->spot[in].around;
+        }
+        t->spot[i].around = in;
+        in = i;
+    }
+    for (; in; in = t->spot[in].around)
+        t->spot[in].end = t->n;
+    t->spot[0].end = t->n;
+}
+
+static bool all_prefixes(struct sorted *t, const struct core *c, const struct core_rules *r,
+                         const uint8_t *tuple, unsigned side)
+{
+    uint32_t n = 1;
+
+    t->net = calloc(c->in_tuples + 1, sizeof *t->net);
+    t->spot = calloc(c->in_tuples + 1, sizeof *t->spot);
+    if (!t->net || !t->spot)
+        return false;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (is_for_tuples(c, r, i, tuple))
+            t->net[n++] = shelf_prefix(&r->rule[r->slot[i]], side);
+    qsort(t->net, n, sizeof *t->net, by_prefix);
+    t->n = 1;
+    for (uint32_t i = 1; i < n; i++)
+        if (by_prefix(&t->net[t->n - 1], &t->net[i]))
+            t->net[t->n++] = t->net[i];
+    nest(t);
+    return true;
+}
+
+static uint32_t spot_of(const struct sorted *t, const struct acl_rule *r, unsigned side)
+{
+    const struct net key = shelf_prefix(r, side);
+
+    return (uint32_t)((struct net *)bsearch(&key, t->net, t->n, sizeof key, by_prefix) - t->net);
+}
+
+// What a rule meets here: rules of its prefix and around it, and shelves that it would have to be
+// on.
+static uint32_t met(const struct sorted *t, uint32_t at)
+{
+    uint32_t n = t->spot[at].end - at + t->spot[at].own;
+
+    for (uint32_t i = at; i; i = t->spot[i].around)
+        n += t->spot[t->spot[i].around].own;
+    return n;
+}
+
+// side[i] of each rule. Those that have one prefix come first: the others are put where fewer of
+// these are.
+static void sides_choose(struct sorted t[2], const struct core *c, const struct core_rules *r,
+                         const uint8_t *tuple, uint8_t *side)
+{
+    for (unsigned two = 0; two < 2; two++)
+        for (uint32_t i = 0; i < r->n; i++) {
+            const struct acl_rule *rule = &r->rule[r->slot[i]];
+            bool one = !rule->src.len != !rule->dst.len;
+            uint8_t flag[8];
+
+            if (!is_for_tuples(c, r, i, tuple) || one == two)
+                continue;
+            uint32_t spot[2] = {spot_of(&t[0], rule, 0), spot_of(&t[1], rule, 1)};
+            side[i] = one ? !rule->src.len : met(&t[1], spot[1]) <= met(&t[0], spot[0]);
+            t[side[i]].spot[spot[side[i]]].own += lane_flags(rule, flag);
+        }
+}
+
+// Prefixes that no rule is put down by need no shelf. The number of blocks; 0: too many.
+static uint32_t lay_out(struct sorted *t, uint64_t *on_shelves)
+{
+    uint32_t n = 1;
+    uint64_t blocks = 0;
+
+    for (uint32_t i = 1; i < t->n; i++)
+        if (t->spot[i].own) {
+            t->net[n] = t->net[i];
+            t->spot[n++] = t->spot[i];
+        }
+    t->n = n;
+    nest(t);
+    for (uint32_t i = 0; i < n; i++) {
+        struct spot *spot = &t->spot[i];
+        uint32_t of_it;
+
+        spot->lanes = spot->own + (i ? t->spot[spot->around].lanes : 0);
+        of_it = (spot->lanes + LANE_COUNT - 1) / LANE_COUNT;
+        if (of_it > SHELF_BLOCKS)
+            return 0;
+        blocks += of_it > 8 ? arena_size(of_it) : of_it;
+        *on_shelves += (uint64_t)of_it * spot->own;
+    }
+    return blocks < UINT32_MAX / 2 ? (uint32_t)blocks + 1 : 0;
+}
+
+// --- the shelves ---
+
+static size_t line_up(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+static uint32_t with_room(uint32_t n, uint32_t most)
+{
+    uint32_t room = n + n / 4 + 64;
+
+    return room < most ? room : most;
+}
+
+// NULL: it takes too much, or there is no memory.
+static struct shelf *empty_new(const struct acl_config *cfg, const struct sorted t[2],
+                               uint32_t blocks, size_t max_bytes)
+{
+    uint32_t room[2], chunks[2], units = blocks + blocks / 2 + 64;
+    size_t place = line_up(sizeof(struct shelf)), nets[2], block;
+
+    for (unsigned side = 0; side < 2; side++) {
+        uint32_t need = nets_chunks(t[side].net, t[side].n);
+
+        room[side] = with_room(t[side].n, NET_MOST);
+        chunks[side] = with_room(need, NET_MOST);
+        if (t[side].n > NET_MOST || need > NET_MOST)
+            return NULL;
+    }
+    nets[0] = line_up(place + (room[0] + room[1]) * sizeof(uint32_t));
+    nets[1] = nets[0] + nets_bytes(room[0], chunks[0]);
+    block = nets[1] + nets_bytes(room[1], chunks[1]);
+    size_t bytes = block + units * SHELF_UNIT;
+    if (bytes > BYTES_MAX || (max_bytes && bytes > max_bytes))
+        return NULL;
+    struct shelf *s = pages_map_for(cfg, bytes);
+    if (!s)
+        return NULL;
+    *s = (struct shelf){.bytes = bytes, .block = (uint8_t *)s + block};
+    s->place[0] = (uint32_t *)((uint8_t *)s + place);
+    s->place[1] = s->place[0] + room[0];
+    arena_init(&s->arena, s->block, SHELF_UNIT, units);
+    for (unsigned side = 0; side < 2; side++)
+        nets_init(&s->nets[side], (uint8_t *)s + nets[side], room[side], chunks[side]);
+    return s;
+}
+
+static bool fill(struct shelf *s, const struct sorted t[2], const struct core *c,
+                 const struct core_rules *r, const uint8_t *tuple, const uint8_t *side)
+{
+    struct lanes l;
+
+    for (unsigned sd = 0; sd < 2; sd++)
+        for (uint32_t i = 0; i < t[sd].n; i++) {
+            if (t[sd].spot[i].lanes && !(s->place[sd][i] = place_new(s, t[sd].spot[i].lanes)))
+                return false;
+            if (i && nets_add(&s->nets[sd], t[sd].net[i].addr, t[sd].net[i].len))
+                return false;
+            t[sd].spot[i].lanes = 0; // filled so far
+        }
+    for (uint32_t i = 0; i < r->n; i++) {
+        const struct acl_rule *rule = &r->rule[r->slot[i]];
+        const struct sorted *of = &t[side[i]];
+
+        if (!is_for_tuples(c, r, i, tuple))
+            continue;
+        lanes_make(&l, rule, r->slot[i], side[i]);
+        uint32_t from = l.n ? spot_of(of, rule, side[i]) : 0, to = l.n ? of->spot[from].end : 0;
+        for (; from < to; from++)
+            for (unsigned k = 0; k < l.n; k++)
+                lane_copy(s, s->place[side[i]][from], of->spot[from].lanes++, l.row, k, l.name);
+    }
+    return true;
+}
+
+static bool is_wanted(const struct acl_config *cfg, const struct core *c)
+{
+    uint32_t least = cfg->shelve_from ? cfg->shelve_from : RULES_LEAST,
+             most = cfg->shelve_from ? UINT32_MAX : RULES_MOST;
+
+    return c->family == ACL_IP4 && c->in_tuples >= least && c->in_tuples <= most && !c->sets[0] &&
+           !c->sets[1];
+}
+
+struct shelf *shelf_new(const struct acl_config *cfg, const struct core *c,
+                        const struct core_rules *r, const uint8_t *tuple, size_t max_bytes)
+{
+    struct sorted t[2] = {{0}};
+    uint8_t *side = is_wanted(cfg, c) ? calloc(r->n + 1, 1) : NULL;
+    struct shelf *s = NULL;
+    uint64_t on_shelves = 0;
+
+    if (!side || !all_prefixes(&t[0], c, r, tuple, 0) || !all_prefixes(&t[1], c, r, tuple, 1))
+        goto out;
+    sides_choose(t, c, r, tuple, side);
+    uint32_t blocks[2] = {lay_out(&t[0], &on_shelves), lay_out(&t[1], &on_shelves)};
+    if (!blocks[0] || !blocks[1] || on_shelves > (uint64_t)MEAN_BLOCKS * c->in_tuples)
+        goto out;
+    s = empty_new(cfg, t, blocks[0] + blocks[1], max_bytes);
+    if (s && !fill(s, t, c, r, tuple, side)) {
+        shelf_free(cfg, s);
+        s = NULL;
+    }
+    if (s)
+        s->behind_gates = c->in_tuples >= GATES_FROM;
+out:
+    for (unsigned sd = 0; sd < 2; sd++) {
+        free(t[sd].net);
+        free(t[sd].spot);
+    }
+    free(side);
+    return s;
+}

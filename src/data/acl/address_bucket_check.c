@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// address_bucket_check.c - what a packet can cost on shelves; are they sound? (address_bucket.h)
+#include "acl/address_bucket_block.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+uint32_t shelf_longest(const struct shelf *s)
+{
+    uint32_t both = 0;
+
+    for (unsigned side = 0; side < 2; side++) {
+        uint32_t longest = 0;
+
+        for (uint32_t i = 0; i < s->nets[side].n; i++) {
+            uint32_t n = place_alive(s, s->place[side][i]);
+
+            longest = n > longest ? n : longest;
+        }
+        both += longest;
+    }
+    return both;
+}
+
+static uint32_t lanes_named(const struct shelf *s, uint32_t place, uint64_t name)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < place_lanes(place); i++)
+        n += lane_name(s, place, i) == name && !lane_is_dead(s, place, i);
+    return n;
+}
+
+static const char *place_wrong(const struct shelf *s, uint32_t place)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < place_lanes(place); i++) {
+        if (lane_is_dead(s, place, i))
+            continue;
+        if (lane_name(s, place, i) < last)
+            return "a shelf is not sorted";
+        last = lane_name(s, place, i);
+    }
+    return NULL;
+}
+
+// *copies: lanes of it.
+static const char *rule_wrong(const struct shelf *s, const struct acl_rule *r, uint32_t slot,
+                              uint64_t *copies)
+{
+    const uint64_t name = (uint64_t)r->number << 32 | slot;
+    uint8_t flag[8];
+    uint32_t lanes = lane_flags(r, flag);
+
+    for (unsigned side = 0; side < 2 && lanes; side++) {
+        const struct net p = shelf_prefix(r, side);
+        const struct nets *t = &s->nets[side];
+        uint32_t at = nets_at(t, p.addr, p.len);
+
+        if (at == t->n || t->net[at].addr != p.addr || t->net[at].len != p.len ||
+            !lanes_named(s, s->place[side][t->net[at].number], name))
+            continue;
+        for (; at < t->n && net_inside(&t->net[at], p.addr, p.len); at++, *copies += lanes)
+            if (lanes_named(s, s->place[side][t->net[at].number], name) != lanes)
+                return "a rule is not on all shelves inside its prefix, or has lanes too many or "
+                       "too few";
+        return NULL;
+    }
+    return lanes ? "a rule is on no shelf" : NULL;
+}
+
+static const char *what_is_wrong(const struct shelf *s, const struct core *c,
+                                 const struct core_rules *r, const uint8_t *tuple)
+{
+    uint64_t lanes = 0, copies = 0;
+    const char *wrong = NULL;
+
+    for (unsigned side = 0; side < 2 && !wrong; side++) {
+        if (!nets_check(&s->nets[side]))
+            return "an address finds another prefix's shelf";
+        for (uint32_t i = 0; i < s->nets[side].n && !wrong; i++) {
+            wrong = place_wrong(s, s->place[side][i]);
+            lanes += place_alive(s, s->place[side][i]);
+        }
+    }
+    for (uint32_t i = 0; i < r->n && !wrong; i++)
+        if (is_for_tuples(c, r, i, tuple))
+            wrong = rule_wrong(s, &r->rule[r->slot[i]], r->slot[i], &copies);
+    return wrong             ? wrong
+           : copies != lanes ? "shelves have lanes of rules that are not there"
+                             : NULL;
+}
+
+int shelf_check(const struct shelf *s, const struct core *c, const struct core_rules *r,
+                const uint8_t *tuple, char *why, size_t n)
+{
+    const char *wrong = what_is_wrong(s, c, r, tuple);
+
+    if (wrong)
+        snprintf(why, n, "%s", wrong);
+    return wrong ? -EINVAL : 0;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// classifier.h - what readers walk: the rules of one family, hashed by tuples
+//
+// A tuple is a way to cut a packet down to a key: so many bits of the source, so many of the
+// destination, perhaps protocol and destination port; instead of a prefix a side may be an address
+// set. Each rule lives under one tuple that is no finer than it is. A packet's candidates are the
+// rules whose key, under their tuple, is the packet's. To find them costs:
+//
+//     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the
+//     XOR of two digests and
+//              its tuple's salt, so n lengths on each side make n * n keys for 2n digests
+//     fence    IPv4: for each side a bit for each /16, whether some rule's prefix is there. What is
+//     out of both ends with one or two reads of 8 KiB gate     for each side, by its first bits:
+//     the tuples that some rule with these bits is of. Source's AND destination's
+//              are what is left to ask; packets that no tuple is left for end here
+//     guard    the same with one bit in the filter for all tuples, where addresses are too many for
+//     a gate (blocklists) filter   three bits in one 32-bit word for each key that some rule has:
+//     small enough to stay near the core, and nearly
+//              every key that no rule has ends here. 16 packets a look
+//     head     a hash table of 32-bit words: where the key's block is
+//     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32
+//     bytes, IPv6 64): what
+//              is compared decides, hashes only find it. So collisions cost time and never an
+//              answer
+//
+// Up to 64 rules are also laid out to be compared one and all (linear_match.h), and up to some
+// thousands of IPv4 by their addresses (address_bucket.h), which is quicker than all this; the
+// tuples of the same rules serve while these change or where they would take too much.
+//
+// Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart,
+// under no tuple: the sets' answers decide them for the whole burst. A list of nothing else makes
+// no keys, and what such a rule decides before all others is asked nothing more. Rules that look at
+// one address alone, by prefix ("deny from 192.0.2.0/24"), are promoted from tuples to a Poptrie
+// where there are many (prefix_rules.h).
+//
+// One writer. Blocks are never changed: a new one is made aside, its head is stored (release;
+// partner: the acquire in search.h), the old one waits for a grace period. Filter bits are set
+// after that and cleared by nothing but a new core. Tuples are appended; a reader loads their
+// number once a burst.
+#ifndef ACL_CLASSIFIER_H
+#define ACL_CLASSIFIER_H
+
+#include "acl/acl.h"
+#include "acl/arena.h"
+#include "acl/prefix_rules.h"
+
+#define CORE_TUPLES 32u // a bit each in gates
+#define CORE_LEVELS 16u // lengths of a side
+#define CORE_GUARDS 4u
+#define CORE_NONE 0xffu
+#define CORE_BY_SETS 16u        // rules that stand apart; more of them go under tuples
+#define CORE_APART 0xfeu        // instead of a tuple's number: it stands apart
+#define CORE_PROMOTED 0x80u     // and the number of the Poptrie: it is promoted
+#define CORE_SLOT_BITS 24u
+
+enum core_side { CORE_SRC, CORE_DST };
+
+// What both families' entries have; 24 bytes.
+struct entry_l4 {
+    uint16_t sport, sport_span, dport, dport_span; // from, and how many more
+    uint32_t number;
+    uint32_t slot : CORE_SLOT_BITS, tcp_any : 8;
+    uint8_t proto, tcp_value, dscp,
+        not_part;   // as in acl_key_l4's last four bytes; not_part: the parts that do not match
+    uint8_t len[2]; // of the prefixes; 0 for a set, whose index stands in the address
+    uint8_t tcp_mask;
+    uint8_t is; // enum entry_is
+};
+#define ENTRY_DEAD                                                                                 \
+    0xffu // not_part of an entry that was deleted when there was no room for a shorter block
+enum entry_is {
+    ENTRY_LAST = 1,
+    ENTRY_PROTO = 2,
+    ENTRY_DSCP = 4,
+    ENTRY_SRC_SET = 8,
+    ENTRY_DST_SET = 16
+};
+
+struct entry4 {
+    uint32_t addr[2]; // host order
+    struct entry_l4 l4;
+};
+struct entry6 {
+    uint64_t addr[2][2]; // host order, high half first
+    struct entry_l4 l4;
+    uint64_t unused;
+};
+_Static_assert(sizeof(struct entry4) == 32 && sizeof(struct entry6) == 64,
+               "entries fill cache lines");
+
+struct tuple {
+    uint8_t level[2]; // of core.len
+    uint8_t set[2];   // instead of a prefix, then level is that of length 0; CORE_NONE
+    uint8_t guard[2]; // CORE_NONE
+    bool port;        // the key has protocol and destination port, too
+    uint32_t salt;
+    uint32_t rules;   // 0: readers pass over it
+};
+
+struct guard {
+    uint8_t side, level;
+    uint32_t salt;
+};
+
+struct gate {
+    uint8_t level;   // CORE_NONE: all tuples pass
+    uint8_t shift;   // 32 - log2 of the words
+    uint32_t always; // tuples of shorter prefixes, or of sets
+    uint32_t *tuples;
+};
+#define GATE_SPREAD 8u // a prefix shorter by so many bits stands in all words that it covers
+
+struct fence {
+    uint32_t *bits;  // of each /16; NULL: IPv6, few rules, or it would let most packets pass
+    uint32_t always; // tuples of prefixes too short for it, or of sets
+};
+#define FENCE_LEN 16u
+#define FENCE_WORDS ((1u << FENCE_LEN) / 32)
+
+struct by_sets { // a rule that stands apart
+    uint32_t number; // UINT32_MAX: deleted
+    uint32_t slot;
+    uint8_t set[2]; // CORE_NONE: any address
+};
+
+// How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit`
+// makes its rules look for a finer tuple.
+struct core_shape {
+    uint8_t step, limit;
+};
+
+struct core {
+    // readers
+    uint8_t family, n_guards;
+    bool ports; // some tuple's key has one
+    uint8_t n_levels[2], len[2][CORE_LEVELS]; // appended
+    uint64_t secret[2][2];
+    uint32_t n_tuples; // stored last (release)
+    struct tuple tuple[CORE_TUPLES];
+    struct guard guard[CORE_GUARDS];
+    struct gate gate[2];
+    struct fence fence[2];
+    uint64_t sets[2]; // address sets that rules under tuples name
+    uint32_t in_tuples; // rules
+    uint32_t least;     // no rule under a tuple has a lower number
+    uint32_t n_by_sets; // sorted by number; constant but for what is deleted
+    uint64_t apart_sets[2]; // that these name
+    struct by_sets by_sets[CORE_BY_SETS];
+    uint8_t n_promoted;
+    struct promoted *promoted[PROMOTED_MAX];
+    struct acl_set *const *set;
+    struct few
+        *few; // linear_match.h; NULL: there were too many rules for it when the core was made
+    uint32_t few_blocks; // 0: readers ask shelves or tuples
+    struct shelf *shelf; // address_bucket.h; NULL: readers ask tuples
+    uint32_t *filter, *head;
+    uint8_t *block;
+    unsigned filter_shift, head_shift; // 32 - log2 of the words
+    // writer
+    struct arena arena;
+    struct core_shape shape;
+    size_t bytes;   // of everything, the core itself included
+    uint32_t rules; // now, those that stand apart or are promoted included
+    uint32_t room;  // in tuples
+    uint32_t deleted;    // whose filter bits are still set
+    uint64_t guard_keys; // about; the filter is made for these, too
+    uint64_t epoch; // when it was retired
+    uint64_t changed;   // epoch of the last change: readers of later ones do not see `few` as it is
+    struct shelf *own_shelf; // goes with the core, also when readers are kept from it
+    bool shelf_full;    // that is why
+    struct core *next;
+};
+
+// --- keys: writers and scalar readers; the vector kernels do the same ---
+
+#define CORE_MIX1 0x9e3779b1u
+#define CORE_MIX2 0x85ebca77u
+#define CORE_MIX_WORD 0xc2b2ae3du
+#define CORE_MIX_BITS 0x27d4eb2fu
+#define CORE_MIX_HEAD 0x165667b1u
+#define CORE_MIX6_HIGH 0x9e3779b185ebca87u
+#define CORE_MIX6_LOW 0xc2b2ae3d27d4eb4fu
+#define CORE_MIX6_END 0xd6e8feb86659fd93u
+
+static inline uint32_t mask4(unsigned len)
+{
+    return (uint32_t)(UINT64_C(0xffffffff00000000) >> len);
+}
+
+static inline uint64_t mask6(unsigned len, unsigned half) // half 0: the high one
+{
+    unsigned n = half ? (len > 64 ? len - 64 : 0) : (len > 64 ? 64 : len);
+
+    return n ? ~UINT64_C(0) << (64 - n) : 0;
+}
+
+static inline uint32_t digest4(const struct core *c, enum core_side side, uint32_t addr,
+                               unsigned len)
+{
+    uint32_t x = ((addr & mask4(len)) ^ (uint32_t)c->secret[side][0]) * CORE_MIX1;
+
+    return (x ^ x >> 15) * CORE_MIX2;
+}
+
+static inline uint32_t digest6(const struct core *c, enum core_side side, const uint64_t addr[2],
+                               unsigned len)
+{
+    uint64_t x = ((addr[0] & mask6(len, 0)) ^ c->secret[side][0]) * CORE_MIX6_HIGH;
+
+    x ^= x >> 32;
+    x += ((addr[1] & mask6(len, 1)) ^ c->secret[side][1]) * CORE_MIX6_LOW;
+    return (uint32_t)(((x ^ x >> 29) * CORE_MIX6_END) >> 32);
+}
+
+static inline uint32_t digest_port(const struct core *c, uint8_t proto, uint16_t dport)
+{
+    return (((uint32_t)proto << 16 | dport) ^ (uint32_t)(c->secret[0][1] >> 32)) * CORE_MIX1;
+}
+
+static inline uint32_t filter_bits(uint32_t key)
+{
+    uint32_t h = key * CORE_MIX_BITS;
+
+    return 1u << (h >> 27) | 1u << (h >> 22 & 31) | 1u << (h >> 17 & 31);
+}
+
+static inline uint32_t *filter_word(const struct core *c, uint32_t key)
+{
+    return &c->filter[key * CORE_MIX_WORD >> c->filter_shift];
+}
+
+static inline uint32_t *head_of(const struct core *c, uint32_t key)
+{
+    return &c->head[key * CORE_MIX_HEAD >> c->head_shift];
+}
+
+static inline uint32_t *gate_word(const struct gate *g, uint32_t digest)
+{
+    return &g->tuples[digest * CORE_MIX_WORD >> g->shift];
+}
+
+static inline size_t entry_bytes(const struct core *c)
+{
+    return c->family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
+}
+
+static inline struct entry_l4 *entry_l4_at(const struct core *c, uint32_t ref, unsigned i)
+{
+    uint8_t *p = c->block + (size_t)(ref + i) * entry_bytes(c);
+
+    return c->family == ACL_IP4 ? &((struct entry4 *)p)->l4 : &((struct entry6 *)p)->l4;
+}
+
+// --- writer ---
+
+static inline bool is_under_tuple(uint8_t tuple)
+{
+    return tuple < CORE_TUPLES;
+}
+
+static inline bool is_promoted(uint8_t tuple)
+{
+    return tuple >= CORE_PROMOTED && tuple < CORE_PROMOTED + PROMOTED_MAX;
+}
+
+struct core_rules { // a list's rules as the builder takes them
+    const struct acl_rule *rule; // [slot]
+    const uint32_t *slot;        // by number, lowest first
+    uint32_t n;
+};
+
+// Is the i-th for the family, and neither apart nor promoted?
+static inline bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i,
+                                 const uint8_t *tuple)
+{
+    return (r->rule[r->slot[i]].families & c->family) && is_under_tuple(tuple[r->slot[i]]);
+}
+
+#endif

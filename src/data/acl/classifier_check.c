@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// classifier_check.c - is a core sound?
+#include "acl/classifier_build.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "acl/entry.h"
+#include "acl/linear_match.h"
+#include "acl/address_bucket.h"
+
+static int wrong(char *why, size_t n, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(why, n, format, ap);
+    va_end(ap);
+    return -EINVAL;
+}
+
+static bool filter_has(const struct core *c, uint32_t key)
+{
+    return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
+}
+
+static bool fence_lets_pass(const struct fence *f, unsigned tuple, const uint8_t *addr)
+{
+    unsigned i = (unsigned)addr[0] << 8 | addr[1];
+
+    return !f->bits || f->always >> tuple & 1 || f->bits[i / 32] >> i % 32 & 1;
+}
+
+// The rule's first address of a side, at least.
+static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tuple,
+                           const struct acl_rule *r)
+{
+    const struct gate *gate = &c->gate[s];
+    const struct guard *guard = &c->guard[c->tuple[tuple].guard[s] % CORE_GUARDS];
+    struct acl_rule first = *r;
+    struct acl_side *side = s == CORE_SRC ? &first.src : &first.dst;
+
+    for (unsigned bit = side->len; bit < 128; bit++)
+        side->addr[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
+    if (!fence_lets_pass(&c->fence[s], tuple, side->addr))
+        return false;
+    if (c->tuple[tuple].guard[s] != CORE_NONE &&
+        !filter_has(c, rule_digest(c, s, &first, c->len[s][guard->level]) ^ guard->salt))
+        return false;
+    return gate->level == CORE_NONE ||
+           ((*gate_word(gate, rule_digest(c, s, &first, c->len[s][gate->level])) | gate->always) >>
+                tuple &
+            1);
+}
+
+// Each rule is where its tuple says, and filter and guards let its packets through.
+static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned tuple,
+                      char *why, size_t n)
+{
+    const struct tuple *t = &c->tuple[tuple];
+    uint32_t key = tuple_key(c, t, r), ref = *head_of(c, key), i = 0;
+
+    if (tuple >= c->n_tuples)
+        return wrong(why, n, "rule %u is of tuple %u, there are %u", r->number, tuple, c->n_tuples);
+    if (!filter_has(c, key))
+        return wrong(why, n, "the filter lacks rule %u", r->number);
+    for (unsigned s = 0; s < 2; s++)
+        if (!side_lets_pass(c, s, tuple, r))
+            return wrong(why, n, "fence, gate or guard of side %u lacks rule %u", s, r->number);
+    while (ref && (entry_l4_at(c, ref, i)->slot != slot ||
+                   entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
+        if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
+            ref = 0;
+        i++;
+    }
+    if (!ref)
+        return wrong(why, n, "rule %u is not in its block", r->number);
+    if (entry_l4_at(c, ref, i)->number != r->number)
+        return wrong(why, n, "slot %u has number %u instead of %u", slot,
+                     entry_l4_at(c, ref, i)->number, r->number);
+    return 0;
+}
+
+static int promoted_rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot,
+                               unsigned at, char *why, size_t n)
+{
+    if (at < c->n_promoted && promoted_has(c->promoted[at], r, slot))
+        return 0;
+    return wrong(why, n, "rule %u is not among those promoted", r->number);
+}
+
+static int all_promoted_check(const struct core *c, uint32_t rules, char *why, size_t n)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < c->n_promoted && !rc; i++) {
+        rc = promoted_check(c->promoted[i], why, n);
+        rules -= c->promoted[i]->rules;
+    }
+    return rc || !rules ? rc : wrong(why, n, "%u rules are promoted to nowhere", rules);
+}
+
+static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why,
+                       size_t n)
+{
+    for (unsigned i = 0; i < c->n_by_sets; i++)
+        if (c->by_sets[i].slot == slot && c->by_sets[i].number == r->number)
+            return 0;
+    return wrong(why, n, "rule %u is not among those that stand apart", r->number);
+}
+
+// Where few rules are laid out one and all, this one is among them. Numbers grow.
+static int few_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why,
+                     size_t n)
+{
+    unsigned entries = c->few_blocks * LANE_COUNT, i = 0;
+
+    if (!entries)
+        return 0;
+    while (i < entries && c->few->slot[i] != slot)
+        i++;
+    if (i == entries && !(r->tcp_any & r->tcp_mask & ~r->tcp_value))
+        return wrong(why, n, "rule %u is not among the few", r->number);
+    if (i < entries && c->few->number[i] != r->number)
+        return wrong(why, n, "rule %u is %u among the few", r->number, c->few->number[i]);
+    for (i = 1; i < entries; i++)
+        if (c->few->number[i] < c->few->number[i - 1])
+            return wrong(why, n, "the few rules are not sorted at %u", c->few->number[i]);
+    return 0;
+}
+
+// Blocks are sorted; all entries alive together are the rules.
+static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t n)
+{
+    uint32_t alive = 0;
+
+    for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
+        uint32_t ref = c->head[h], i = 0;
+
+        for (bool more = ref != 0; more; i++) {
+            const struct entry_l4 *e = entry_l4_at(c, ref, i);
+
+            if (ref + i >= c->arena.top)
+                return wrong(why, n, "the block of head %u runs over", h);
+            if (i && e[0].number <= entry_l4_at(c, ref, i - 1)->number && e->not_part != ENTRY_DEAD)
+                return wrong(why, n, "the block of head %u is not sorted", h);
+            alive += e->not_part != ENTRY_DEAD;
+            more = !(e->is & ENTRY_LAST);
+        }
+    }
+    return alive == rules ? 0 : wrong(why, n, "there are %u entries of %u rules", alive, rules);
+}
+
+int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why,
+               size_t n)
+{
+    uint32_t count[CORE_TUPLES] = {0}, rules = 0, apart = 0, promoted = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < r->n && !rc; i++) {
+        const struct acl_rule *rule = &r->rule[r->slot[i]];
+
+        if (!(rule->families & c->family))
+            continue;
+        if (tuple[r->slot[i]] == CORE_APART) {
+            rc = apart_check(c, rule, r->slot[i], why, n);
+            apart++;
+            continue;
+        }
+        if (is_promoted(tuple[r->slot[i]])) {
+            rc =
+                promoted_rule_check(c, rule, r->slot[i], tuple[r->slot[i]] - CORE_PROMOTED, why, n);
+            promoted++;
+            continue;
+        }
+        if (rule->number < c->least)
+            return wrong(why, n,
+                         "rule %u comes before %u, which is said to be the first under a tuple",
+                         rule->number, c->least);
+        rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
+        if (!rc)
+            rc = few_check(c, rule, r->slot[i], why, n);
+        count[tuple[r->slot[i]] % CORE_TUPLES]++;
+        rules++;
+    }
+    for (unsigned t = 0; t < CORE_TUPLES && !rc; t++)
+        if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
+            rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules,
+                       count[t]);
+    if (!rc && (rules != c->in_tuples || rules + apart + promoted != c->rules))
+        rc = wrong(why, n, "%u rules are under tuples and %u beside them; %u and %u are counted",
+                   rules, apart + promoted, c->in_tuples, c->rules - c->in_tuples);
+    if (!rc)
+        rc = all_promoted_check(c, promoted, why, n);
+    if (!rc && c->shelf)
+        rc = shelf_check(c->shelf, c, r, tuple, why, n);
+    return rc ? rc : blocks_check(c, rules, why, n);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// key_burst.c - the begin and the end of a burst: what address sets and promoted rules decide,
+// before and beside rules under tuples
+#include "acl/key_burst.h"
+
+#include <string.h>
+
+#include "acl/set.h"
+#include "poptrie/poptrie.h"
+
+static uint64_t all_of(unsigned n)
+{
+    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+static void sets_find(struct burst *b, const struct core *c, unsigned side)
+{
+    b->sets[side] = __atomic_load_n(&c->sets[side], __ATOMIC_RELAXED) | c->apart_sets[side];
+    for (uint64_t sets = b->sets[side]; sets; sets &= sets - 1) {
+        unsigned s = (unsigned)__builtin_ctzll(sets);
+        if (b->walks && b->walk_side == side && b->walk_set == s)
+            continue;
+        b->member[side][s] = !c->set[s] ? 0
+                             : c->family == ACL_IP4
+                                 ? acl_set_find4(c->set[s], b->addr4[side], b->n)
+                                 : acl_set_find6(c->set[s], b->addr6[side], b->n);
+    }
+}
+
+// Rules that stand apart, the first one first. Whom they decide before all others is not among
+// b->left.
+static void apart_decide(struct burst *b, const struct core *c)
+{
+    uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
+    uint64_t open = all_of(b->n);
+
+    for (unsigned r = 0; r < c->n_by_sets && open; r++) {
+        const struct by_sets *p = &c->by_sets[r];
+        uint32_t number = __atomic_load_n(&p->number, __ATOMIC_RELAXED); // partner: apart_del
+        uint64_t hit = number == UINT32_MAX ? 0 : open;
+
+        for (unsigned s = 0; s < 2; s++)
+            if (p->set[s] != CORE_NONE)
+                hit &= b->member[s][p->set[s]];
+        open &= ~hit;
+        if (number < least)
+            b->left &= ~hit;
+        for (; hit; hit &= hit - 1) {
+            unsigned i = (unsigned)__builtin_ctzll(hit);
+            if (number < b->best[i]) {
+                b->slot[i] = p->slot;
+                b->best[i] = number;
+            }
+        }
+    }
+}
+
+static void promoted_ask(struct burst *b, const struct core *c, const struct promoted *p)
+{
+    uint32_t index[BURST];
+
+    if (c->family == ACL_IP4)
+        poptrie_find4_bulk(p->table, b->addr4[p->side], index, b->n);
+    else
+        poptrie_find6_bulk(p->table, b->addr6[p->side], index, b->n);
+    for (unsigned i = 0; i < b->n; i++) {
+        uint64_t first =
+            __atomic_load_n(&p->first[index[i]], __ATOMIC_ACQUIRE); // partner: first_set
+        uint32_t number = (uint32_t)(first >> 32), slot = (uint32_t)first;
+        bool before = number < b->best[i];
+
+        b->best[i] = before ? number : b->best[i];
+        b->slot[i] = before ? slot : b->slot[i];
+    }
+}
+
+// Whom a promoted rule decides before all rules under tuples is not among b->left.
+static void promoted_decide(struct burst *b, const struct core *c)
+{
+    uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
+    uint64_t later = 0;
+
+    for (unsigned t = 0; t < c->n_promoted; t++)
+        promoted_ask(b, c, c->promoted[t]);
+    for (unsigned i = 0; i < b->n && b->tuples; i++)
+        later |= (uint64_t)(b->best[i] > least) << i;
+    if (b->tuples)
+        b->left &= later;
+}
+
+// The set of one rule that stands apart may be looked for while tuples are, or while the caller
+// does something else: none that a rule under a tuple names, as these ask at once. The filter is
+// asked here.
+static void walk_begin(struct burst *b, const struct core *c)
+{
+    b->walks = false;
+    b->meanwhile = b->late && b->late->meanwhile;
+    if (c->family != ACL_IP4 || !(b->tuples || b->meanwhile))
+        return;
+    for (uint8_t side = 0; side < 2 && !b->walks; side++) {
+        uint64_t sets = c->apart_sets[side] & ~__atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
+        if (!sets)
+            continue;
+        b->walk_side = side;
+        b->walk_set = (uint8_t)__builtin_ctzll(sets);
+        if (!c->set[b->walk_set])
+            continue;
+        b->walks = true;
+        b->member[side][b->walk_set] = 0; // to a rule that is put under a tuple just now
+        acl_set_walk4(c->set[b->walk_set], &b->walk, b->addr4[side], b->n);
+        burst_walk(b);
+    }
+}
+
+// Are many addresses in the set, or may be? That is worth knowing before tuples are asked, and
+// before anything is done for packets that may end here.
+static bool walk_is_wide(const struct burst *b)
+{
+    return (b->walk.set ? b->walk.n : 0) + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4;
+}
+
+static void walk_end(struct burst *b)
+{
+    while (b->walk.set)
+        burst_walk(b);
+    b->member[b->walk_side][b->walk_set] = b->walk.found;
+    b->walks = false;
+}
+
+void burst_walk(struct burst *b)
+{
+    if (!b->walks || !b->walk.set)
+        return;
+    set4_walk_on(&b->walk);
+    if (b->walk.step != 2 || !b->walk.set || !b->meanwhile)
+        return;
+    b->meanwhile = false; // nodes were asked for: the longest of all waits
+    b->late->meanwhile(b->late->ctx);
+}
+
+void burst_begin(struct burst *b, const struct core *c, uint32_t *slot, unsigned n)
+{
+    b->slot = slot;
+    b->n = n;
+    b->n_found = 0;
+    b->n_tuples = __atomic_load_n(
+        &c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_make; sets and levels are read after it
+    b->left = all_of(n);
+    memset(slot, 0xff, n * sizeof *slot); // ACL_MISS
+    memset(b->best, 0xff, n * sizeof *b->best);
+    walk_begin(b, c);
+    if (c->n_promoted)
+        promoted_decide(b, c);
+    sets_find(b, c, CORE_SRC);
+    sets_find(b, c, CORE_DST);
+    if (b->walks && walk_is_wide(b)) {
+        b->meanwhile = false;
+        walk_end(b);
+    }
+    if (!b->walks)
+        apart_decide(b, c);
+}
+
+void burst_end(struct burst *b, const struct core *c)
+{
+    if (!b->walks)
+        return;
+    walk_end(b);
+    apart_decide(b, c);
+}

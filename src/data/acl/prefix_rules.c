@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// prefix_rules.c - see prefix_rules.h
+#include "acl/prefix_rules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl/rule.h"
+#include "poptrie/poptrie.h"
+
+#define KEY_BITS(family) ((family) == ACL_IP4 ? 32u : 128u)
+#define FROM4 256u // rules of a side
+#define SHARE 8u    // and so many of all: what few rules gain, all packets pay for
+#define RESERVED4 64u // bytes of address space for each prefix
+#define RESERVED6 192u
+#define FIXED4 ((size_t)2 << 20) // what a Poptrie takes, about: alone, and for each prefix
+#define EACH4 100u
+#define RESERVED_LEAST ((size_t)4 << 20)
+
+// --- which rules ---
+
+bool rule_is_promotable(const struct acl_rule *r, uint8_t family, unsigned *side)
+{
+    *side = r->src.len ? 0 : 1;
+    return r->families == family && rule_is_by_addresses(r) && r->src.set == ACL_NO_SET &&
+           r->dst.set == ACL_NO_SET && !r->src.len != !r->dst.len;
+}
+
+static uint32_t room_for(uint32_t rules)
+{
+    uint32_t room = 1 + rules + rules / 8 + 64;
+
+    return room < POPTRIE_VALUE_MAX + 1 ? room : POPTRIE_VALUE_MAX + 1;
+}
+
+struct promoted_plan promoted_plan(const uint32_t promotable[2], uint32_t rules, uint8_t family,
+                                   uint32_t from)
+{
+    struct promoted_plan plan = {{0, 0}, {0, 0}};
+    uint32_t least = from ? from : FROM4;
+
+    for (unsigned s = 0; s < 2; s++) {
+        // IPv6 only when asked for: what the gates end at once takes half as long again.
+        bool wanted = from || (family == ACL_IP4 && promotable[s] >= rules / SHARE);
+        uint32_t tables = (promotable[s] + promotable[s] / 8) / POPTRIE_VALUE_MAX + 1;
+
+        if (!wanted || promotable[s] < least || tables + plan.tables[0] > PROMOTED_MAX)
+            continue;
+        plan.tables[s] = tables;
+        plan.rules[s] = promotable[s];
+    }
+    return plan;
+}
+
+// --- memory ---
+
+uint64_t promoted_bytes(const struct promoted *p)
+{
+    struct poptrie_stats st;
+
+    poptrie_usage(p->table, &st);
+    return st.bytes_used + (uint64_t)p->room * sizeof *p->first + sizeof *p;
+}
+
+uint64_t promoted_writer_bytes(const struct promoted *p)
+{
+    struct poptrie_stats st;
+
+    poptrie_usage(p->table, &st);
+    return st.writer_bytes + (uint64_t)p->room * (sizeof *p->own + sizeof *p->free);
+}
+
+void promoted_free(struct promoted *p)
+{
+    if (!p)
+        return;
+    poptrie_free(p->table);
+    free(p->first);
+    free(p->own);
+    free(p->free);
+    free(p);
+}
+
+static struct promoted *empty_new(uint8_t family, unsigned side, uint32_t n, uint64_t epoch)
+{
+    struct promoted *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    *p = (struct promoted){.family = family,
+                           .side = (uint8_t)side,
+                           .room = room_for(n),
+                           .ahead = (int64_t)epoch - 1}; // a Poptrie's first is 1
+    p->table = poptrie_new(&(struct poptrie_config){
+        .key_bits = KEY_BITS(family),
+        .max_bytes =
+            RESERVED_LEAST + (size_t)p->room * (family == ACL_IP4 ? RESERVED4 : RESERVED6)});
+    p->first = malloc(p->room * sizeof *p->first);
+    p->own = malloc(p->room * sizeof *p->own);
+    p->free = malloc(p->room * sizeof *p->free);
+    if (!p->table || !p->first || !p->own || !p->free) {
+        promoted_free(p);
+        return NULL;
+    }
+    memset(p->first, 0xff, p->room * sizeof *p->first);
+    memset(p->own, 0xff, p->room * sizeof *p->own);
+    return p;
+}
+
+// --- prefixes around prefixes ---
+
+static bool inside(const uint8_t *key, const uint8_t *net, unsigned len)
+{
+    return !memcmp(key, net, len / 8) &&
+           (len % 8 == 0 || !((key[len / 8] ^ net[len / 8]) & (uint8_t) ~(0xff >> len % 8)));
+}
+
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void first_set(struct promoted *p, uint32_t index, uint64_t first)
+{
+    if (p->first[index] != first)
+        __atomic_store_n(&p->first[index], first,
+                         __ATOMIC_RELEASE); // partner: promoted_decide in key_burst.c
+}
+
+// Of the prefixes around this one, which itself need not be there.
+static uint64_t first_around(const struct promoted *p, const uint8_t *key, unsigned len)
+{
+    while (len-- > 0) {
+        uint32_t index = p->length[len] ? poptrie_get(p->table, key, len) : POPTRIE_NONE;
+
+        if (index != POPTRIE_NONE)
+            return p->first[index];
+    }
+    return PROMOTED_NONE;
+}
+
+struct around { // the prefixes that are around the one at hand, the widest first
+    struct promoted *p;
+    const uint8_t *net; // nothing outside it is looked at
+    unsigned net_len, n;
+    struct {
+        uint8_t key[16], len;
+        uint64_t first;
+    } at[130];
+};
+
+static void around_push(struct around *w, const uint8_t *key, unsigned len, uint64_t first)
+{
+    memset(w->at[w->n].key, 0, sizeof w->at[w->n].key);
+    memcpy(w->at[w->n].key, key, KEY_BITS(w->p->family) / 8);
+    w->at[w->n].len = (uint8_t)len;
+    w->at[w->n++].first = first;
+}
+
+static int first_anew(void *ctx, const uint8_t *key, unsigned len, uint32_t index)
+{
+    struct around *w = ctx;
+    uint64_t first;
+
+    if (!inside(key, w->net, w->net_len))
+        return 1;
+    while (!inside(key, w->at[w->n - 1].key, w->at[w->n - 1].len))
+        w->n--;
+    first = lower(w->p->own[index], w->at[w->n - 1].first);
+    first_set(w->p, index, first);
+    around_push(w, key, len, first);
+    return 0;
+}
+
+// All prefixes inside this one have it, or what is around it, for the first rule around them.
+static void inside_anew(struct promoted *p, const uint8_t *key, unsigned len, uint64_t first)
+{
+    struct around w = {.p = p, .net = key, .net_len = len};
+
+    around_push(&w, key, len, first);
+    poptrie_walk_after(p->table, key, len, first_anew, &w);
+}
+
+// --- made at once ---
+
+void promoted_row(struct promoted_row *row, const struct acl_rule *r, uint32_t slot, unsigned side)
+{
+    const struct acl_side *from = side ? &r->dst : &r->src;
+
+    *row = (struct promoted_row){.len = from->len, .own = (uint64_t)r->number << 32 | slot};
+    memcpy(row->key, from->addr, (from->len + 7) / 8);
+    if (from->len % 8)
+        row->key[from->len / 8] &= (uint8_t)~(0xff >> from->len % 8);
+}
+
+int promoted_by_prefix(const void *x, const void *y)
+{
+    const struct promoted_row *a = x, *b = y;
+    int key = memcmp(a->key, b->key, sizeof a->key);
+
+    return key ? key : a->len != b->len ? a->len - b->len : (a->own > b->own) - (a->own < b->own);
+}
+
+struct promoted *promoted_new(uint8_t family, unsigned side, const struct promoted_row *row,
+                              uint32_t n, uint64_t epoch)
+{
+    static const uint8_t all[16];
+    struct promoted *p = empty_new(family, side, n, epoch);
+    struct poptrie_route *route = calloc(n + 1, sizeof *route);
+
+    if (!p || !route || n >= p->room) {
+        free(route);
+        promoted_free(p);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        route[i] = (struct poptrie_route){.len = row[i].len, .value = i + 1};
+        memcpy(route[i].key, row[i].key, sizeof route[i].key);
+        p->own[i + 1] = row[i].own;
+        p->length[row[i].len]++;
+    }
+    p->rules = n;
+    for (uint32_t i = p->room - 1; i > n; i--)
+        p->free[p->n_free++] = i;
+    int rc = poptrie_load(p->table, route, n);
+    free(route);
+    if (rc) {
+        promoted_free(p);
+        return NULL;
+    }
+    inside_anew(p, all, 0, PROMOTED_NONE);
+    return p;
+}
+
+// --- changes ---
+
+int promoted_add(struct promoted *p, const struct acl_rule *r, uint32_t slot)
+{
+    struct promoted_row row;
+    int rc;
+
+    promoted_row(&row, r, slot, p->side);
+    uint32_t index = poptrie_get(p->table, row.key, row.len);
+    bool there = index != POPTRIE_NONE;
+    if (there && p->own[index] != PROMOTED_NONE)
+        return -EEXIST;
+    if (!there &&
+        (!p->n_free || (p->limit && promoted_bytes(p) + promoted_writer_bytes(p) >= p->limit)))
+        return -ENOSPC;
+    uint64_t first = lower(row.own, first_around(p, row.key, row.len));
+    if (!there) {
+        index = p->free[p->n_free - 1];
+        first_set(p, index, first); // before the Poptrie answers with it
+        if ((rc = poptrie_add(p->table, row.key, row.len, index)))
+            return rc;
+        p->n_free--;
+        p->length[row.len]++;
+    }
+    p->own[index] = row.own;
+    p->rules++;
+    first_set(p, index, first);
+    inside_anew(p, row.key, row.len, first);
+    return 0;
+}
+
+uint32_t promoted_del(struct promoted *p, const struct acl_rule *r, uint32_t slot)
+{
+    struct promoted_row row;
+
+    promoted_row(&row, r, slot, p->side);
+    uint32_t index = poptrie_get(p->table, row.key, row.len);
+    uint64_t around = first_around(p, row.key, row.len);
+    p->own[index] = PROMOTED_NONE;
+    p->rules--;
+    inside_anew(p, row.key, row.len, around);
+    if (poptrie_del(p->table, row.key, row.len)) {
+        first_set(p, index, around);
+        return 0;
+    }
+    p->length[row.len]--;
+    return index;
+}
+
+void promoted_give_back(struct promoted *p, uint32_t index)
+{
+    p->free[p->n_free++] = index;
+}
+
+void promoted_epoch(struct promoted *p)
+{
+    poptrie_epoch(p->table);
+}
+
+void promoted_reclaim(struct promoted *p, uint64_t epoch)
+{
+    if ((int64_t)epoch > p->ahead)
+        poptrie_reclaim(p->table, (uint64_t)((int64_t)epoch - p->ahead));
+}
+
+// --- is it sound? ---
+
+struct check {
+    const struct promoted *p;
+    uint32_t rules;
+    uint64_t wrong; // index
+};
+
+static int one_check(void *ctx, const uint8_t *key, unsigned len, uint32_t index)
+{
+    struct check *c = ctx;
+    uint64_t first = PROMOTED_NONE;
+
+    for (unsigned l = 0; l <= len; l++) {
+        uint32_t around = poptrie_get(c->p->table, key, l);
+        if (around != POPTRIE_NONE)
+            first = lower(first, c->p->own[around]);
+    }
+    c->rules += c->p->own[index] != PROMOTED_NONE;
+    c->wrong = first == c->p->first[index] ? 0 : index;
+    return c->wrong != 0;
+}
+
+int promoted_check(const struct promoted *p, char *why, size_t n)
+{
+    struct check c = {.p = p};
+    int rc = poptrie_check(p->table, why, n);
+
+    if (rc)
+        return rc;
+    if (poptrie_walk(p->table, one_check, &c))
+        snprintf(why, n, "promoted prefix %lu does not name the first rule around it",
+                 (unsigned long)c.wrong);
+    else if (c.rules != p->rules)
+        snprintf(why, n, "%u promoted rules are counted and %u are there", p->rules, c.rules);
+    else if (p->first[0] != PROMOTED_NONE)
+        snprintf(why, n, "no prefix has a promoted rule");
+    else
+        return 0;
+    return -EINVAL;
+}
+
+bool promoted_has(const struct promoted *p, const struct acl_rule *r, uint32_t slot)
+{
+    struct promoted_row row;
+
+    promoted_row(&row, r, slot, p->side);
+    uint32_t index = poptrie_get(p->table, row.key, row.len);
+    return index != POPTRIE_NONE && p->own[index] == row.own;
+}
+
+size_t promoted_need(const struct promoted_plan *plan)
+{
+    size_t bytes = 0;
+
+    for (unsigned s = 0; s < 2; s++)
+        bytes += plan->tables[s] * FIXED4 + plan->rules[s] * EACH4;
+    return bytes;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dedupe.c - trees and pages that have become equal become one
+//
+// Whoever becomes equal to another table of the group last finds it, so only what has changed since
+// the last fold is looked at, and there is nothing to look for in between.
+#include "poptrie/walk.h"
+
+#include <stdlib.h>
+
+#define CHANGED_MAX 4096u // more to look through are all
+
+// --- what to look at ---
+
+void fold_later(struct poptrie *t, uint32_t from, uint32_t n)
+{
+    struct changed *c = t->changed.v;
+
+    if (t->group->tables == 1 || t->all_changed)
+        return;
+    if (t->changed.n > 0 && c[t->changed.n - 1].from == from && c[t->changed.n - 1].n == n)
+        return;
+    if (c == NULL)
+        t->changed.v = c = malloc(CHANGED_MAX * sizeof(*c));
+    if (c == NULL || t->changed.n == CHANGED_MAX || n == dir_words(t))
+        t->all_changed = true;
+    else
+        c[t->changed.n++] = (struct changed){from, n};
+}
+
+// --- trees ---
+
+// Bytes behind the run vector, or the heads, that are leaves.
+static size_t leaves_bytes(const uint8_t *arena, uint32_t w)
+{
+    uint64_t last;
+
+    if (word_code(w) != CODE_WIDE)
+        return (block_leaves(arena, w) * word_width(w) + 7) / 8;
+    memcpy(&last, block_at(arena, w) + WIDE_HEAD_BYTES - sizeof(last), sizeof(last));
+    return (block_leaves(arena, w) * (last >> 48) + 7) / 8;
+}
+
+// Blocks may have anything behind their last leaf.
+static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
+{
+    const uint8_t *p = block_at(arena, a), *q = block_at(arena, b);
+    const uint32_t *slot;
+
+    if (a == b || !word_is_ref(a) || !word_is_ref(b))
+        return a == b;
+    if (word_code(a) != word_code(b))
+        return false;
+    if (word_code(a) == CODE_SKIP) {
+        const struct skip *x = (const void *)p, *y = (const void *)q;
+
+        return x->out == y->out && x->bits == y->bits && x->key == y->key &&
+               tree_equal(arena, x->in, y->in);
+    }
+    if (word_code(a) == CODE_WIDE)
+        return memcmp(p, q, WIDE_HEAD_BYTES) == 0 &&
+               memcmp(p + WIDE_HEAD_BYTES, q + WIDE_HEAD_BYTES, leaves_bytes(arena, a)) == 0;
+    if (memcmp(p, q, 8) != 0)
+        return false;
+    if (word_code(a) == CODE_BRANCH) {
+        for (unsigned i = 0; i <= run_of(p, 63); i++)
+            if (!tree_equal(arena, ((const uint32_t *)(p + 8))[i], ((const uint32_t *)(q + 8))[i]))
+                return false;
+        return true;
+    }
+    if (memcmp(p + 8, q + 8, leaves_bytes(arena, a)) != 0)
+        return false;
+    FOR_WORDS_BELOW(arena, a, slot)
+        if (!tree_equal(arena, *slot, *(const uint32_t *)(q + ((const uint8_t *)slot - p))))
+            return false;
+    return true;
+}
+
+// Another table whose tree under this slot is equal, one that shares it already if there is such.
+static struct poptrie *equal_beside(const struct poptrie *t, uint32_t slot)
+{
+    const struct table_group *g = t->group;
+    struct poptrie *found = NULL;
+
+    for (unsigned k = 0; k < g->places; k++) {
+        struct poptrie *o = g->table[k];
+
+        if (o == NULL || o == t || !word_is_ref(o->dir[slot]) ||
+            (found != NULL && !slot_is_marked(o, slot)))
+            continue;
+        if (tree_equal(t->arena, t->dir[slot], o->dir[slot])) {
+            found = o;
+            if (slot_is_marked(o, slot))
+                break;
+        }
+    }
+    return found;
+}
+
+static bool slot_fold(struct poptrie *t, uint32_t slot)
+{
+    struct poptrie *o;
+
+    if (!word_is_ref(t->dir[slot]) || slot_is_shared(t, slot))
+        return false;
+    o = equal_beside(t, slot);
+    return o != NULL && share_take(t, slot, o) == 0;
+}
+
+// --- pages ---
+
+static bool page_fold(struct poptrie *t, unsigned p)
+{
+    const struct table_group *g = t->group;
+    size_t at = (size_t)p << page_bits(t), bytes = sizeof(*t->dir) << page_bits(t);
+
+    if (t->page[p] != page_own(t, p))
+        return false;
+    for (unsigned k = 0; k < g->places; k++) {
+        struct poptrie *o = g->table[k];
+
+        if (o == NULL || o == t || o->routes == 0 || memcmp(o->dir + at, t->dir + at, bytes) != 0)
+            continue;
+        return group_page_share(t, o, p);
+    }
+    return false;
+}
+
+// --- all of it ---
+
+// Marks the pages of the slots.
+static bool range_fold(struct poptrie *t, struct changed c, bool page[PAGES])
+{
+    bool any = false;
+
+    for (uint32_t slot = c.from; slot < c.from + c.n; slot++) {
+        any |= slot_fold(t, slot);
+        page[slot >> page_bits(t)] = true;
+    }
+    return any;
+}
+
+bool poptrie_fold(struct poptrie *t)
+{
+    const struct changed *c = t->changed.v;
+    bool any = false, page[PAGES] = {false};
+
+    if (t->all_changed)
+        any = range_fold(t, (struct changed){0, dir_words(t)}, page);
+    for (size_t i = 0; !t->all_changed && i < t->changed.n; i++)
+        any |= range_fold(t, c[i], page);
+    for (unsigned p = 0; (t->all_changed || t->changed.n > 0) && p < PAGES; p++)
+        if (page[p])
+            any |= page_fold(t, p);
+    t->all_changed = false;
+    t->changed.n = 0;
+    return any;
+}
