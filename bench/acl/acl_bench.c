@@ -369,9 +369,9 @@ static void options_read(int argc, char **argv)
         else if (c == 'm')
             opt.memory_mib = strtoull(optarg, NULL, 10);
         else if (c == 'p')
-            promote_from = (uint32_t)strtoul(optarg, NULL, 0);
+            prefix_rules_from = (uint32_t)strtoul(optarg, NULL, 0);
         else if (c == 'f')
-            shelve_from = (uint32_t)strtoul(optarg, NULL, 0);
+            buckets_from = (uint32_t)strtoul(optarg, NULL, 0);
         else if (c == 'j')
             opt.json = true;
         else if (c == 'q')

@@ -97,7 +97,7 @@ struct engine {
 enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_CHOSEN, ENGINE_PEER, N_ENGINES };
 extern struct engine engines[N_ENGINES];
 extern struct engine *const peer; // rte_acl
-extern uint32_t promote_from, shelve_from; // as in acl_config
+extern uint32_t prefix_rules_from, buckets_from; // as in acl_config
 void engines_init(const char *program, size_t memory_mib); // so much for building one of rte_acl's
 void engine_cache_fresh(void);
 void peer_choose(const struct packets *p); // the fastest variant for these packets

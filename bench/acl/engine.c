@@ -37,7 +37,7 @@ static struct acl_cache *chosen_cache;
 static uint32_t slot[BURST], found_rte[BURST];
 static uint64_t found_set;
 static bool set_only; // a blocklist: the list is one rule that names the set
-uint32_t promote_from, shelve_from;
+uint32_t prefix_rules_from, buckets_from;
 static int heap_socket;
 static size_t build_limit;
 
@@ -100,7 +100,7 @@ static uint32_t set_answer(const struct engine *e, unsigned i)
 static int list_build(struct engine *e, const struct rules *r)
 {
     struct acl_config cfg = {
-        .set = {set}, .promote_from = promote_from, .shelve_from = shelve_from};
+        .set = {set}, .prefix_rules_from = prefix_rules_from, .buckets_from = buckets_from};
     struct acl_rule blocked;
     struct acl_stats st;
     int rc;
@@ -159,7 +159,7 @@ void engine_cache_fresh(void)
 
 static void cache_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
 {
-    struct acl_asked asked = acl_ask(list, 1, 1);
+    struct acl_backend asked = acl_backend_of(list, 1, 1);
 
     for (uint32_t i = from; i < from + n; i += BURST)
         if (p->family == 4)
@@ -170,8 +170,9 @@ static void cache_run(const struct engine *e, const struct packets *p, uint32_t 
 
 static int chosen_build(struct engine *e, const struct rules *r)
 {
-    const struct acl_engine_config cfg = {
-        .acl = {.set = {set}, .promote_from = promote_from, .shelve_from = shelve_from}};
+    const struct acl_engine_config cfg = {.acl = {.set = {set},
+                                                  .prefix_rules_from = prefix_rules_from,
+                                                  .buckets_from = buckets_from}};
     struct acl_engine_cost cost;
     struct acl_rule blocked;
 
@@ -207,7 +208,7 @@ static void chosen6(const void *a, const struct acl_key6 *key, uint32_t *to, uns
 
 static void chosen_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
 {
-    const struct acl_asked asked = {chosen4, chosen6, chosen, 1, 1};
+    const struct acl_backend asked = {chosen4, chosen6, chosen, 1, 1};
 
     for (uint32_t i = from; i < from + n; i += BURST)
         if (p->family == 4)

@@ -95,10 +95,10 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 
 struct acl_config {
     size_t max_bytes; // what the list may take, readers' and writer's memory together; 0 = no limit
-    uint32_t promote_from; // so many rules that look at one side's address alone are promoted
+    uint32_t prefix_rules_from; // so many rules that look at one side's address alone are promoted
                            // (prefix_rules.h); 0 = as many as pay
-    uint32_t shelve_from; // from so many rules on they are shelved (address_bucket.h); 0 = where it
-                          // pays, UINT32_MAX = never
+    uint32_t buckets_from; // from so many rules on they are shelved (address_bucket.h); 0 = where
+                           // it pays, UINT32_MAX = never
     struct acl_set *set[ACL_SETS_MAX]; // not owned; NULL behind the last one. Their members may
                                        // change while the list is read
     // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
@@ -122,7 +122,7 @@ struct acl_cost {
     uint32_t block_max;    // rules that lie together, of which a packet may be compared with all
     uint32_t few;   // entries of both families that packets are compared with one and all, no tuple
                     // being asked
-    uint32_t shelf; // rules that a packet is compared with on shelves, no tuple being asked, of the
+    uint32_t shelf; // rules that a packet is compared with on buckets, no tuple being asked, of the
                     // family that has more
     uint32_t address_only; // rules that are decided by addresses alone, beside tuples: they stand
                            // apart or are promoted (classifier.h)
@@ -139,7 +139,7 @@ int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
 // Bytes that a list of these rules would take, about (never less than half or more than twice),
-// without building it, and without shelves, which take what there is room for.
+// without building it, and without buckets, which take what there is room for.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);
@@ -171,7 +171,7 @@ struct acl_late {
 };
 void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
                        uint32_t *slot, unsigned n);
-// Do addresses alone, by sets and promoted rules, decide all packets of this family? Then nothing
+// Do addresses alone, by sets and prefix rules, decide all packets of this family? Then nothing
 // else is looked at, and a cache in front costs more than the list.
 bool acl_is_by_sets(const struct acl *a, enum acl_family family);
 

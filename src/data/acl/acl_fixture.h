@@ -25,7 +25,7 @@ struct kit_key { // a packet of either family
 
 static uint64_t kit_seed = 0x9e3779b97f4a7c15u;
 static struct acl_config kit_config = {
-    .shelve_from = UINT32_MAX}; // with its sets; rules under tuples, if nothing else is asked for
+    .buckets_from = UINT32_MAX}; // with its sets; rules under tuples, if nothing else is asked for
 
 static inline uint32_t kit_random(uint32_t below)
 {
@@ -90,7 +90,7 @@ static inline struct acl_rule kit_rule(uint32_t number)
     bool v6 = kit_random(2);
     struct acl_rule r;
 
-    if (kit_config.promote_from && kit_random(2))
+    if (kit_config.prefix_rules_from && kit_random(2))
         return kit_address_rule(number);
     acl_rule_init(&r, number, kit_random(8) ? (v6 ? ACL_IP6 : ACL_IP4) : ACL_BOTH);
     kit_side(&r.src, v6, r.families);

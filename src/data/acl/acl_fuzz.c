@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     begun = true;
     memset(rule, 0, sizeof rule);
-    kit_config.shelve_from = size && data[0] & 8 ? 1 : UINT32_MAX;
+    kit_config.buckets_from = size && data[0] & 8 ? 1 : UINT32_MAX;
     a = acl_new(&kit_config);
     MUST(a);
     for (size_t i = 0; i + OP <= size; i += OP)

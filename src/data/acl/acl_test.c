@@ -202,7 +202,7 @@ static void assert_meanwhile(const struct acl *a, unsigned listed, unsigned call
 static void the_caller_works_while_a_set_waits_for_memory(void **state)
 {
     struct acl_prefix host = {.addr = {203, 0, 113, 1}, .len = 32, .family = 4};
-    struct acl_config cfg = {.shelve_from = UINT32_MAX, .set = {acl_set_new(0)}};
+    struct acl_config cfg = {.buckets_from = UINT32_MAX, .set = {acl_set_new(0)}};
 
     assert_int_equal(acl_set_add(cfg.set[0], &host), 0);
     for (uint32_t n = 1; n < 200; n += 150) {
@@ -256,11 +256,11 @@ static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state
     }
 }
 
-// --- fences ---
+// --- bitmaps ---
 
 // Bit 0 of `wide`: some rules say nothing of the source, or little; bit 1: of the destination;
 // never of both.
-static struct acl_rule fenced_rule(uint32_t number, unsigned wide)
+static struct acl_rule bitmap_rule(uint32_t number, unsigned wide)
 {
     unsigned open = wide ? 1 + kit_random(2) : 0; // side + 1
     struct acl_rule r;
@@ -278,20 +278,20 @@ static struct acl_rule fenced_rule(uint32_t number, unsigned wide)
     return r;
 }
 
-static void fences_keep_out_only_what_no_rule_matches(void **state)
+static void bitmaps_keep_out_only_what_no_rule_matches(void **state)
 {
     const uint32_t n = 200;
 
-    kit_config.promote_from = UINT32_MAX;
+    kit_config.prefix_rules_from = UINT32_MAX;
     for (unsigned i = 0; i < 16; i++) {
         unsigned wide = i % 4;
 
-        kit_config.shelve_from = i & 4 ? 1 : UINT32_MAX;
+        kit_config.buckets_from = i & 4 ? 1 : UINT32_MAX;
         for (uint32_t j = 0; j < n; j++)
-            rule[j] = fenced_rule(j * 7 % n * 10, wide);
+            rule[j] = bitmap_rule(j * 7 % n * 10, wide);
         make_keys(n);
         struct acl *a = load(n);
-        assert_non_null(a->core[0]->fence[0].bits);
+        assert_non_null(a->classifier[0]->bitmap[0].bits);
         kit_must_be_sound(a);
         kernels_agree_with_the_oracle(a, n);
         for (uint32_t j = 0; j < n; j += 1 + kit_random(8)) {
@@ -299,7 +299,7 @@ static void fences_keep_out_only_what_no_rule_matches(void **state)
             rule[j].families = 0;
             if (kit_random(2))
                 kernels_agree_with_the_oracle(a, n);
-            rule[j] = fenced_rule(
+            rule[j] = bitmap_rule(
                 n * 10 + j,
                 kit_random(8) ? wide : 3); // kinds that were not there when it was made, too
             assert_int_equal(acl_add(a, &rule[j]), 0);
@@ -313,7 +313,7 @@ static void fences_keep_out_only_what_no_rule_matches(void **state)
         kernels_agree_with_the_oracle(a, n);
         acl_free(a);
     }
-    kit_config.promote_from = kit_config.shelve_from = 0;
+    kit_config.prefix_rules_from = kit_config.buckets_from = 0;
 }
 
 static void numbers_lead_to_slots(void **state)
@@ -382,16 +382,16 @@ static void what_a_list_needs_is_known_before(void **state)
     }
 }
 
-static void promoted_rules_are_as_all_others(void **state)
+static void prefix_rules_are_as_all_others(void **state)
 {
-    kit_config.promote_from = 1;
+    kit_config.prefix_rules_from = 1;
     random_lists_match_as_the_oracle_says(state);
     changed_lists_are_as_lists_made_anew(state);
     each_change_is_seen_at_once(state);
     rules_by_sets_alone_decide_without_the_rest_of_a_packet(state);
     numbers_lead_to_slots(state);
     a_slot_waits_for_its_grace_period(state);
-    kit_config.promote_from = 0;
+    kit_config.prefix_rules_from = 0;
 }
 
 int main(void)
@@ -405,12 +405,12 @@ int main(void)
         cmocka_unit_test(a_list_of_all_lengths_stays_within_its_tuples),
         cmocka_unit_test(the_caller_works_while_a_set_waits_for_memory),
         cmocka_unit_test(rules_by_sets_alone_decide_without_the_rest_of_a_packet),
-        cmocka_unit_test(fences_keep_out_only_what_no_rule_matches),
+        cmocka_unit_test(bitmaps_keep_out_only_what_no_rule_matches),
         cmocka_unit_test(numbers_lead_to_slots),
         cmocka_unit_test(a_slot_waits_for_its_grace_period),
         cmocka_unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays),
         cmocka_unit_test(what_a_list_needs_is_known_before),
-        cmocka_unit_test(promoted_rules_are_as_all_others),
+        cmocka_unit_test(prefix_rules_are_as_all_others),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);

@@ -15,7 +15,7 @@
 #define PACKETS 2048u
 #define READERS 2
 #define PATIENCE 20000000u // looks at a slot's owner
-#define LOOKS 1024u        // before the writer, who may not have a core, gets a millisecond
+#define LOOKS 1024u        // before the writer, who may not have a classifier, gets a millisecond
 
 static uint32_t n_rules, n_stable; // of a list
 static struct acl *list;
@@ -197,21 +197,21 @@ static void readers_of_few_rules_never_see_a_wrong_one(void **state)
     torture(60, 20);
 }
 
-static void readers_of_shelves_never_see_a_wrong_rule(void **state)
+static void readers_of_buckets_never_see_a_wrong_rule(void **state)
 {
-    kit_config.shelve_from = 1;
+    kit_config.buckets_from = 1;
     for (unsigned s = 0; s < ACL_SIMDS; s++)
         if (acl_use_simd(s))
             torture(RULES - 1, 200);
-    kit_config.shelve_from = UINT32_MAX;
+    kit_config.buckets_from = UINT32_MAX;
 }
 
-static void readers_of_promoted_rules_never_see_a_wrong_one(void **state)
+static void readers_of_prefix_rules_never_see_a_wrong_one(void **state)
 {
-    kit_config.promote_from = 1;
+    kit_config.prefix_rules_from = 1;
     use_the_best();
     torture(RULES, 200);
-    kit_config.promote_from = 0;
+    kit_config.prefix_rules_from = 0;
 }
 
 static int sets_new(void **state)
@@ -232,8 +232,8 @@ int main(void)
         cmocka_unit_test(readers_in_plain_c_never_see_a_wrong_rule),
         cmocka_unit_test(readers_with_vectors_never_see_a_wrong_rule),
         cmocka_unit_test(readers_of_few_rules_never_see_a_wrong_one),
-        cmocka_unit_test(readers_of_shelves_never_see_a_wrong_rule),
-        cmocka_unit_test(readers_of_promoted_rules_never_see_a_wrong_one),
+        cmocka_unit_test(readers_of_buckets_never_see_a_wrong_rule),
+        cmocka_unit_test(readers_of_prefix_rules_never_see_a_wrong_one),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);

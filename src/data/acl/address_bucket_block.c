@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-uint32_t place_alive(const struct shelf *s, uint32_t place)
+uint32_t place_alive(const struct address_buckets *s, uint32_t place)
 {
     uint32_t n = 0;
 
@@ -13,23 +13,23 @@ uint32_t place_alive(const struct shelf *s, uint32_t place)
     return n;
 }
 
-uint32_t place_new(struct shelf *s, uint32_t lanes)
+uint32_t place_new(struct address_buckets *s, uint32_t rule_lanes)
 {
-    uint32_t n = (lanes + LANE_COUNT - 1) / LANE_COUNT,
-             ref = n && n <= SHELF_BLOCKS ? arena_alloc(&s->arena, n) : 0;
+    uint32_t n = (rule_lanes + LANE_COUNT - 1) / LANE_COUNT,
+             ref = n && n <= BUCKET_BLOCKS ? arena_alloc(&s->arena, n) : 0;
 
     for (uint32_t i = 0; i < n && ref; i++) {
-        lane_row *row = shelf_rows(s, ref + i);
+        lane_row *row = bucket_rows(s, ref + i);
 
-        memset(row, 0, SHELF_UNIT);
+        memset(row, 0, BUCKET_UNIT);
         for (unsigned lane = 0; lane < LANE_COUNT; lane++)
             row[LANE_L4_MASK][lane] = LANE_DEAD;
-        memset(shelf_names(s, ref + i), 0xff, SHELF_NAMES);
+        memset(bucket_names(s, ref + i), 0xff, BUCKET_NAMES);
     }
-    return ref ? ref << SHELF_BLOCKS_BITS | n : 0;
+    return ref ? ref << BUCKET_BLOCKS_BITS | n : 0;
 }
 
-void lanes_make(struct lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side)
+void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side)
 {
     const struct lane_sides other = {{side ? &r->src : &r->dst}, 1};
     uint8_t flag[8];
@@ -37,16 +37,16 @@ void lanes_make(struct lanes *l, const struct acl_rule *r, uint32_t slot, unsign
     l->n = lane_flags(r, flag);
     l->name = (uint64_t)r->number << 32 | slot;
     for (unsigned i = 0; i < l->n; i++)
-        lane_put(l->row, i, r, flag[i], &other, SHELF_WORDS);
+        lane_put(l->row, i, r, flag[i], &other, BUCKET_WORDS);
 }
 
-void lane_copy(const struct shelf *s, uint32_t place, uint32_t at, const lane_row *row,
+void lane_copy(const struct address_buckets *s, uint32_t place, uint32_t at, const lane_row *row,
                unsigned lane, uint64_t name)
 {
     uint32_t ref = place_ref(place, at);
-    lane_row *to = shelf_rows(s, ref);
+    lane_row *to = bucket_rows(s, ref);
 
-    for (unsigned r = 0; r < LANE_ROWS(SHELF_WORDS); r++)
+    for (unsigned r = 0; r < LANE_ROWS(BUCKET_WORDS); r++)
         to[r][at % LANE_COUNT] = row[r][lane];
-    shelf_names(s, ref)[at % LANE_COUNT] = name;
+    bucket_names(s, ref)[at % LANE_COUNT] = name;
 }

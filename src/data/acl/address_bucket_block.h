@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_block.h - what those who write shelves share: a shelf's blocks, lane by lane
+// address_bucket_block.h - what those who write buckets share: a bucket's blocks, lane by lane
 #ifndef ACL_ADDRESS_BUCKET_BLOCK_H
 #define ACL_ADDRESS_BUCKET_BLOCK_H
 
 #include "acl/address_bucket.h"
 
-struct lanes { // of one rule
-    lane_row row[LANE_ROWS(SHELF_WORDS)];
+struct rule_lanes { // of one rule
+    lane_row row[LANE_ROWS(BUCKET_WORDS)];
     uint64_t name;
     unsigned n;
 };
 
 // Of the rule's side, without the bits behind its length.
-static inline struct net shelf_prefix(const struct acl_rule *r, unsigned side)
+static inline struct net side_net(const struct acl_rule *r, unsigned side)
 {
     const struct acl_side *from = side ? &r->dst : &r->src;
     uint32_t addr = (uint32_t)from->addr[0] << 24 | (uint32_t)from->addr[1] << 16 |
@@ -21,36 +21,37 @@ static inline struct net shelf_prefix(const struct acl_rule *r, unsigned side)
     return (struct net){.addr = addr & net_mask(from->len), .len = from->len};
 }
 
-static inline uint64_t *shelf_names(const struct shelf *s, uint32_t ref)
+static inline uint64_t *bucket_names(const struct address_buckets *s, uint32_t ref)
 {
-    return (uint64_t *)(shelf_rows(s, ref) + LANE_ROWS(SHELF_WORDS));
+    return (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(BUCKET_WORDS));
 }
 
 // Of a place: lanes are counted through its blocks.
 static inline uint32_t place_ref(uint32_t place, uint32_t lane)
 {
-    return (place >> SHELF_BLOCKS_BITS) + lane / LANE_COUNT;
+    return (place >> BUCKET_BLOCKS_BITS) + lane / LANE_COUNT;
 }
 
 static inline uint32_t place_lanes(uint32_t place)
 {
-    return (place & SHELF_BLOCKS) * LANE_COUNT;
+    return (place & BUCKET_BLOCKS) * LANE_COUNT;
 }
 
-static inline uint64_t lane_name(const struct shelf *s, uint32_t place, uint32_t lane)
+static inline uint64_t lane_name(const struct address_buckets *s, uint32_t place, uint32_t lane)
 {
-    return shelf_names(s, place_ref(place, lane))[lane % LANE_COUNT];
+    return bucket_names(s, place_ref(place, lane))[lane % LANE_COUNT];
 }
 
-static inline bool lane_is_dead(const struct shelf *s, uint32_t place, uint32_t lane)
+static inline bool lane_is_dead(const struct address_buckets *s, uint32_t place, uint32_t lane)
 {
-    return shelf_rows(s, place_ref(place, lane))[LANE_L4_MASK][lane % LANE_COUNT] == LANE_DEAD;
+    return bucket_rows(s, place_ref(place, lane))[LANE_L4_MASK][lane % LANE_COUNT] == LANE_DEAD;
 }
 
-uint32_t place_alive(const struct shelf *s, uint32_t place); // lanes
-uint32_t place_new(struct shelf *s, uint32_t lanes); // for so many lanes, all dead. 0: no room
-void lanes_make(struct lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
-void lane_copy(const struct shelf *s, uint32_t place, uint32_t at, const lane_row *row,
+uint32_t place_alive(const struct address_buckets *s, uint32_t place); // lanes
+uint32_t place_new(struct address_buckets *s,
+                   uint32_t rule_lanes); // for so many lanes, all dead. 0: no room
+void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
+void lane_copy(const struct address_buckets *s, uint32_t place, uint32_t at, const lane_row *row,
                unsigned lane, uint64_t name);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_build.c - shelves of all rules at once: where each rule is put down, how much that
-// takes, and the shelves (address_bucket.h)
+// address_bucket_build.c - buckets of all rules at once: where each rule is put down, how much that
+// takes, and the buckets (address_bucket.h)
 #include "acl/address_bucket_block.h"
 
 #include <stdlib.h>
@@ -12,16 +12,16 @@
     17u // fewer are compared one and all (linear_match.h), as are up to 64 that take one lane each
 #define RULES_MOST 16384u // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
-#define GATES_FROM                                                                                 \
-    2100u // rules: from here on tables do not stay near the core, and gates cost less than what
-          // they spare
-#define MEAN_BLOCKS 4u // on the shelves of rules, at most: more take longer than tuples
+#define PREFILTER_FROM                                                                             \
+    2100u // rules: from here on tables do not stay near the core, and tuple indexes cost less than
+          // what they spare
+#define MEAN_BLOCKS 4u // on the buckets of rules, at most: more take longer than tuples
 
 // --- where each rule is put down ---
 
 struct spot { // a prefix
     uint32_t around, end; // the next one around it; behind the last one inside it
-    uint32_t own, lanes;  // of its rules; with those around it
+    uint32_t own, rule_lanes;  // of its rules; with those around it
 };
 
 struct sorted {
@@ -37,7 +37,7 @@ static int by_prefix(const void *x, const void *y)
     return a->addr != b->addr ? (a->addr > b->addr) - (a->addr < b->addr) : a->len - b->len;
 }
 
-static void nest(struct sorted *t)
+static void prefixes_nest(struct sorted *t)
 {
     uint32_t in = 0;
 
@@ -54,8 +54,8 @@ static void nest(struct sorted *t)
     t->spot[0].end = t->n;
 }
 
-static bool all_prefixes(struct sorted *t, const struct core *c, const struct core_rules *r,
-                         const uint8_t *tuple, unsigned side)
+static bool prefixes_collect(struct sorted *t, const struct classifier *c,
+                             const struct classifier_rules *r, const uint8_t *tuple, unsigned side)
 {
     uint32_t n = 1;
 
@@ -65,26 +65,26 @@ static bool all_prefixes(struct sorted *t, const struct core *c, const struct co
         return false;
     for (uint32_t i = 0; i < r->n; i++)
         if (is_for_tuples(c, r, i, tuple))
-            t->net[n++] = shelf_prefix(&r->rule[r->slot[i]], side);
+            t->net[n++] = side_net(&r->rule[r->slot[i]], side);
     qsort(t->net, n, sizeof *t->net, by_prefix);
     t->n = 1;
     for (uint32_t i = 1; i < n; i++)
         if (by_prefix(&t->net[t->n - 1], &t->net[i]))
             t->net[t->n++] = t->net[i];
-    nest(t);
+    prefixes_nest(t);
     return true;
 }
 
 static uint32_t spot_of(const struct sorted *t, const struct acl_rule *r, unsigned side)
 {
-    const struct net key = shelf_prefix(r, side);
+    const struct net key = side_net(r, side);
 
     return (uint32_t)((struct net *)bsearch(&key, t->net, t->n, sizeof key, by_prefix) - t->net);
 }
 
-// What a rule meets here: rules of its prefix and around it, and shelves that it would have to be
+// What a rule meets here: rules of its prefix and around it, and buckets that it would have to be
 // on.
-static uint32_t met(const struct sorted *t, uint32_t at)
+static uint32_t rules_met(const struct sorted *t, uint32_t at)
 {
     uint32_t n = t->spot[at].end - at + t->spot[at].own;
 
@@ -95,8 +95,8 @@ static uint32_t met(const struct sorted *t, uint32_t at)
 
 // side[i] of each rule. Those that have one prefix come first: the others are put where fewer of
 // these are.
-static void sides_choose(struct sorted t[2], const struct core *c, const struct core_rules *r,
-                         const uint8_t *tuple, uint8_t *side)
+static void sides_choose(struct sorted t[2], const struct classifier *c,
+                         const struct classifier_rules *r, const uint8_t *tuple, uint8_t *side)
 {
     for (unsigned two = 0; two < 2; two++)
         for (uint32_t i = 0; i < r->n; i++) {
@@ -107,13 +107,13 @@ static void sides_choose(struct sorted t[2], const struct core *c, const struct 
             if (!is_for_tuples(c, r, i, tuple) || one == two)
                 continue;
             uint32_t spot[2] = {spot_of(&t[0], rule, 0), spot_of(&t[1], rule, 1)};
-            side[i] = one ? !rule->src.len : met(&t[1], spot[1]) <= met(&t[0], spot[0]);
+            side[i] = one ? !rule->src.len : rules_met(&t[1], spot[1]) <= rules_met(&t[0], spot[0]);
             t[side[i]].spot[spot[side[i]]].own += lane_flags(rule, flag);
         }
 }
 
-// Prefixes that no rule is put down by need no shelf. The number of blocks; 0: too many.
-static uint32_t lay_out(struct sorted *t, uint64_t *on_shelves)
+// Prefixes that no rule is put down by need no bucket. The number of blocks; 0: too many.
+static uint32_t buckets_lay_out(struct sorted *t, uint64_t *in_buckets)
 {
     uint32_t n = 1;
     uint64_t blocks = 0;
@@ -124,22 +124,22 @@ static uint32_t lay_out(struct sorted *t, uint64_t *on_shelves)
             t->spot[n++] = t->spot[i];
         }
     t->n = n;
-    nest(t);
+    prefixes_nest(t);
     for (uint32_t i = 0; i < n; i++) {
         struct spot *spot = &t->spot[i];
         uint32_t of_it;
 
-        spot->lanes = spot->own + (i ? t->spot[spot->around].lanes : 0);
-        of_it = (spot->lanes + LANE_COUNT - 1) / LANE_COUNT;
-        if (of_it > SHELF_BLOCKS)
+        spot->rule_lanes = spot->own + (i ? t->spot[spot->around].rule_lanes : 0);
+        of_it = (spot->rule_lanes + LANE_COUNT - 1) / LANE_COUNT;
+        if (of_it > BUCKET_BLOCKS)
             return 0;
         blocks += of_it > 8 ? arena_size(of_it) : of_it;
-        *on_shelves += (uint64_t)of_it * spot->own;
+        *in_buckets += (uint64_t)of_it * spot->own;
     }
     return blocks < UINT32_MAX / 2 ? (uint32_t)blocks + 1 : 0;
 }
 
-// --- the shelves ---
+// --- the buckets ---
 
 static size_t line_up(size_t n)
 {
@@ -154,11 +154,12 @@ static uint32_t with_room(uint32_t n, uint32_t most)
 }
 
 // NULL: it takes too much, or there is no memory.
-static struct shelf *empty_new(const struct acl_config *cfg, const struct sorted t[2],
-                               uint32_t blocks, size_t max_bytes)
+static struct address_buckets *buckets_new_empty(const struct acl_config *cfg,
+                                                 const struct sorted t[2], uint32_t blocks,
+                                                 size_t max_bytes)
 {
     uint32_t room[2], chunks[2], units = blocks + blocks / 2 + 64;
-    size_t place = line_up(sizeof(struct shelf)), nets[2], block;
+    size_t place = line_up(sizeof(struct address_buckets)), nets[2], block;
 
     for (unsigned side = 0; side < 2; side++) {
         uint32_t need = nets_chunks(t[side].net, t[side].n);
@@ -171,33 +172,35 @@ static struct shelf *empty_new(const struct acl_config *cfg, const struct sorted
     nets[0] = line_up(place + (room[0] + room[1]) * sizeof(uint32_t));
     nets[1] = nets[0] + nets_bytes(room[0], chunks[0]);
     block = nets[1] + nets_bytes(room[1], chunks[1]);
-    size_t bytes = block + units * SHELF_UNIT;
+    size_t bytes = block + units * BUCKET_UNIT;
     if (bytes > BYTES_MAX || (max_bytes && bytes > max_bytes))
         return NULL;
-    struct shelf *s = pages_map_for(cfg, bytes);
+    struct address_buckets *s = pages_map_for(cfg, bytes);
     if (!s)
         return NULL;
-    *s = (struct shelf){.bytes = bytes, .block = (uint8_t *)s + block};
+    *s = (struct address_buckets){.bytes = bytes, .block = (uint8_t *)s + block};
     s->place[0] = (uint32_t *)((uint8_t *)s + place);
     s->place[1] = s->place[0] + room[0];
-    arena_init(&s->arena, s->block, SHELF_UNIT, units);
+    arena_init(&s->arena, s->block, BUCKET_UNIT, units);
     for (unsigned side = 0; side < 2; side++)
         nets_init(&s->nets[side], (uint8_t *)s + nets[side], room[side], chunks[side]);
     return s;
 }
 
-static bool fill(struct shelf *s, const struct sorted t[2], const struct core *c,
-                 const struct core_rules *r, const uint8_t *tuple, const uint8_t *side)
+static bool buckets_fill(struct address_buckets *s, const struct sorted t[2],
+                         const struct classifier *c, const struct classifier_rules *r,
+                         const uint8_t *tuple, const uint8_t *side)
 {
-    struct lanes l;
+    struct rule_lanes l;
 
     for (unsigned sd = 0; sd < 2; sd++)
         for (uint32_t i = 0; i < t[sd].n; i++) {
-            if (t[sd].spot[i].lanes && !(s->place[sd][i] = place_new(s, t[sd].spot[i].lanes)))
+            if (t[sd].spot[i].rule_lanes &&
+                !(s->place[sd][i] = place_new(s, t[sd].spot[i].rule_lanes)))
                 return false;
             if (i && nets_add(&s->nets[sd], t[sd].net[i].addr, t[sd].net[i].len))
                 return false;
-            t[sd].spot[i].lanes = 0; // filled so far
+            t[sd].spot[i].rule_lanes = 0; // filled so far
         }
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
@@ -209,41 +212,45 @@ static bool fill(struct shelf *s, const struct sorted t[2], const struct core *c
         uint32_t from = l.n ? spot_of(of, rule, side[i]) : 0, to = l.n ? of->spot[from].end : 0;
         for (; from < to; from++)
             for (unsigned k = 0; k < l.n; k++)
-                lane_copy(s, s->place[side[i]][from], of->spot[from].lanes++, l.row, k, l.name);
+                lane_copy(s, s->place[side[i]][from], of->spot[from].rule_lanes++, l.row, k,
+                          l.name);
     }
     return true;
 }
 
-static bool is_wanted(const struct acl_config *cfg, const struct core *c)
+static bool buckets_pay(const struct acl_config *cfg, const struct classifier *c)
 {
-    uint32_t least = cfg->shelve_from ? cfg->shelve_from : RULES_LEAST,
-             most = cfg->shelve_from ? UINT32_MAX : RULES_MOST;
+    uint32_t least = cfg->buckets_from ? cfg->buckets_from : RULES_LEAST,
+             most = cfg->buckets_from ? UINT32_MAX : RULES_MOST;
 
     return c->family == ACL_IP4 && c->in_tuples >= least && c->in_tuples <= most && !c->sets[0] &&
            !c->sets[1];
 }
 
-struct shelf *shelf_new(const struct acl_config *cfg, const struct core *c,
-                        const struct core_rules *r, const uint8_t *tuple, size_t max_bytes)
+struct address_buckets *address_buckets_new(const struct acl_config *cfg,
+                                            const struct classifier *c,
+                                            const struct classifier_rules *r, const uint8_t *tuple,
+                                            size_t max_bytes)
 {
     struct sorted t[2] = {{0}};
-    uint8_t *side = is_wanted(cfg, c) ? calloc(r->n + 1, 1) : NULL;
-    struct shelf *s = NULL;
-    uint64_t on_shelves = 0;
+    uint8_t *side = buckets_pay(cfg, c) ? calloc(r->n + 1, 1) : NULL;
+    struct address_buckets *s = NULL;
+    uint64_t in_buckets = 0;
 
-    if (!side || !all_prefixes(&t[0], c, r, tuple, 0) || !all_prefixes(&t[1], c, r, tuple, 1))
+    if (!side || !prefixes_collect(&t[0], c, r, tuple, 0) ||
+        !prefixes_collect(&t[1], c, r, tuple, 1))
         goto out;
     sides_choose(t, c, r, tuple, side);
-    uint32_t blocks[2] = {lay_out(&t[0], &on_shelves), lay_out(&t[1], &on_shelves)};
-    if (!blocks[0] || !blocks[1] || on_shelves > (uint64_t)MEAN_BLOCKS * c->in_tuples)
+    uint32_t blocks[2] = {buckets_lay_out(&t[0], &in_buckets), buckets_lay_out(&t[1], &in_buckets)};
+    if (!blocks[0] || !blocks[1] || in_buckets > (uint64_t)MEAN_BLOCKS * c->in_tuples)
         goto out;
-    s = empty_new(cfg, t, blocks[0] + blocks[1], max_bytes);
-    if (s && !fill(s, t, c, r, tuple, side)) {
-        shelf_free(cfg, s);
+    s = buckets_new_empty(cfg, t, blocks[0] + blocks[1], max_bytes);
+    if (s && !buckets_fill(s, t, c, r, tuple, side)) {
+        address_buckets_free(cfg, s);
         s = NULL;
     }
     if (s)
-        s->behind_gates = c->in_tuples >= GATES_FROM;
+        s->behind_prefilter = c->in_tuples >= PREFILTER_FROM;
 out:
     for (unsigned sd = 0; sd < 2; sd++) {
         free(t[sd].net);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_change.c - shelves are changed in place (address_bucket.h)
+// address_bucket_change.c - buckets are changed in place (address_bucket.h)
 #include "acl/address_bucket_block.h"
 
 #include <errno.h>
@@ -8,17 +8,17 @@
 
 #include "acl/pages.h"
 
-uint64_t shelf_bytes(const struct shelf *s)
+uint64_t address_buckets_bytes(const struct address_buckets *s)
 {
     return s->bytes;
 }
 
-uint64_t shelf_writer_bytes(const struct shelf *s)
+uint64_t address_buckets_writer_bytes(const struct address_buckets *s)
 {
     return s->garbage_room * sizeof *s->garbage;
 }
 
-void shelf_free(const struct acl_config *cfg, struct shelf *s)
+void address_buckets_free(const struct acl_config *cfg, struct address_buckets *s)
 {
     if (!s)
         return;
@@ -28,7 +28,7 @@ void shelf_free(const struct acl_config *cfg, struct shelf *s)
 
 // --- a rule more ---
 
-static int retire(struct shelf *s, uint32_t place, uint64_t epoch)
+static int bucket_retire(struct address_buckets *s, uint32_t place, uint64_t epoch)
 {
     if (!place)
         return 0;
@@ -39,7 +39,7 @@ static int retire(struct shelf *s, uint32_t place, uint64_t epoch)
     }
     if (s->n_garbage == s->garbage_room) {
         uint32_t room = s->garbage_room ? s->garbage_room * 2 : 64;
-        struct shelf_garbage *more = realloc(s->garbage, room * sizeof *more);
+        struct bucket_garbage *more = realloc(s->garbage, room * sizeof *more);
 
         if (!more)
             return -ENOMEM;
@@ -47,12 +47,13 @@ static int retire(struct shelf *s, uint32_t place, uint64_t epoch)
         s->garbage_room = room;
     }
     s->garbage[s->n_garbage++] =
-        (struct shelf_garbage){epoch, place_ref(place, 0), place & SHELF_BLOCKS};
+        (struct bucket_garbage){epoch, place_ref(place, 0), place & BUCKET_BLOCKS};
     return 0;
 }
 
 // What is alive at `from`, and the rule. 0: no room.
-static uint32_t with_rule(struct shelf *s, uint32_t from, const struct lanes *l)
+static uint32_t bucket_with_rule(struct address_buckets *s, uint32_t from,
+                                 const struct rule_lanes *l)
 {
     uint32_t place = place_new(s, place_alive(s, from) + l->n), at = 0;
     bool put = false;
@@ -68,20 +69,21 @@ static uint32_t with_rule(struct shelf *s, uint32_t from, const struct lanes *l)
             put = true;
         }
         if (!end)
-            lane_copy(s, place, at++, shelf_rows(s, place_ref(from, i)), i % LANE_COUNT,
+            lane_copy(s, place, at++, bucket_rows(s, place_ref(from, i)), i % LANE_COUNT,
                       lane_name(s, from, i));
     }
     return place;
 }
 
-static int rule_into(struct shelf *s, uint32_t *place, const struct lanes *l, uint64_t epoch)
+static int bucket_add_rule(struct address_buckets *s, uint32_t *place, const struct rule_lanes *l,
+                           uint64_t epoch)
 {
-    uint32_t old = *place, new = with_rule(s, old, l);
+    uint32_t old = *place, new = bucket_with_rule(s, old, l);
 
     if (!new)
         return -ENOSPC;
     __atomic_store_n(place, new, __ATOMIC_RELEASE); // partner: address_bucket_find.h
-    return retire(s, old, epoch);
+    return bucket_retire(s, old, epoch);
 }
 
 static bool is_there(const struct nets *t, uint32_t at, const struct net *p)
@@ -96,12 +98,12 @@ static uint32_t inside_end(const struct nets *t, uint32_t at, const struct net *
     return at;
 }
 
-static uint32_t *place_at(const struct shelf *s, unsigned side, uint32_t at)
+static uint32_t *place_at(const struct address_buckets *s, unsigned side, uint32_t at)
 {
     return &s->place[side][s->nets[side].net[at].number];
 }
 
-static uint32_t met_now(const struct shelf *s, unsigned side, const struct net *p)
+static uint32_t rules_met_now(const struct address_buckets *s, unsigned side, const struct net *p)
 {
     const struct nets *t = &s->nets[side];
     uint32_t at = nets_at(t, p->addr, p->len),
@@ -110,75 +112,77 @@ static uint32_t met_now(const struct shelf *s, unsigned side, const struct net *
     return inside_end(t, at, p) - at + place_alive(s, *place_at(s, side, own));
 }
 
-static int new_prefix(struct shelf *s, unsigned side, const struct net *p, const struct lanes *l)
+static int bucket_new_prefix(struct address_buckets *s, unsigned side, const struct net *p,
+                             const struct rule_lanes *l)
 {
     struct nets *t = &s->nets[side];
     uint32_t place;
 
     if (t->n == t->room)
         return -ENOSPC;
-    place = with_rule(s, *place_at(s, side, nets_around(t, p->addr, p->len)), l);
+    place = bucket_with_rule(s, *place_at(s, side, nets_around(t, p->addr, p->len)), l);
     if (!place)
         return -ENOSPC;
     s->place[side][t->n] = place; // before readers find its number
     return nets_add(t, p->addr, p->len);
 }
 
-int shelf_add(struct shelf *s, const struct acl_rule *r, uint32_t slot, uint64_t epoch)
+int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uint32_t slot,
+                        uint64_t epoch)
 {
-    const struct net p[2] = {shelf_prefix(r, 0), shelf_prefix(r, 1)};
+    const struct net p[2] = {side_net(r, 0), side_net(r, 1)};
     unsigned side = !r->src.len;
-    struct lanes l;
+    struct rule_lanes l;
     int rc = 0;
 
     if (!r->src.len == !r->dst.len)
-        side = met_now(s, 1, &p[1]) <= met_now(s, 0, &p[0]);
+        side = rules_met_now(s, 1, &p[1]) <= rules_met_now(s, 0, &p[0]);
     lanes_make(&l, r, slot, side);
     if (!l.n) // nothing ever matches it
         return 0;
     struct nets *t = &s->nets[side];
     uint32_t at = nets_at(t, p[side].addr, p[side].len);
     if (!is_there(t, at, &p[side])) {
-        rc = new_prefix(s, side, &p[side], &l);
+        rc = bucket_new_prefix(s, side, &p[side], &l);
         at++; // behind it
     }
     for (; !rc && at < t->n && net_inside(&t->net[at], p[side].addr, p[side].len); at++)
-        rc = rule_into(s, place_at(s, side, at), &l, epoch);
+        rc = bucket_add_rule(s, place_at(s, side, at), &l, epoch);
     return rc;
 }
 
 // --- a rule less ---
 
-static bool rule_out_of(const struct shelf *s, uint32_t place, uint32_t slot)
+static bool bucket_del_rule(const struct address_buckets *s, uint32_t place, uint32_t slot)
 {
     bool there = false;
 
     for (uint32_t i = 0; i < place_lanes(place); i++) {
         if ((uint32_t)lane_name(s, place, i) != slot || lane_is_dead(s, place, i))
             continue;
-        __atomic_store_n(&shelf_rows(s, place_ref(place, i))[LANE_L4_MASK][i % LANE_COUNT],
+        __atomic_store_n(&bucket_rows(s, place_ref(place, i))[LANE_L4_MASK][i % LANE_COUNT],
                          LANE_DEAD, __ATOMIC_RELAXED);
         there = true;
     }
     return there;
 }
 
-void shelf_del(struct shelf *s, const struct acl_rule *r, uint32_t slot)
+void address_buckets_del(struct address_buckets *s, const struct acl_rule *r, uint32_t slot)
 {
     for (unsigned side = 0; side < 2; side++) {
-        const struct net p = shelf_prefix(r, side);
+        const struct net p = side_net(r, side);
         const struct nets *t = &s->nets[side];
         uint32_t at = nets_at(t, p.addr, p.len);
 
-        if (!is_there(t, at, &p) || !rule_out_of(s, *place_at(s, side, at), slot))
+        if (!is_there(t, at, &p) || !bucket_del_rule(s, *place_at(s, side, at), slot))
             continue;
         for (uint32_t end = inside_end(t, at, &p); ++at < end;)
-            rule_out_of(s, *place_at(s, side, at), slot);
+            bucket_del_rule(s, *place_at(s, side, at), slot);
         return;
     }
 }
 
-void shelf_reclaim(struct shelf *s, uint64_t epoch)
+void address_buckets_reclaim(struct address_buckets *s, uint64_t epoch)
 {
     for (; s->garbage_from < s->n_garbage && s->garbage[s->garbage_from].epoch <= epoch;
          s->garbage_from++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_check.c - what a packet can cost on shelves; are they sound? (address_bucket.h)
+// address_bucket_check.c - what a packet can cost on buckets; are they sound? (address_bucket.h)
 #include "acl/address_bucket_block.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-uint32_t shelf_longest(const struct shelf *s)
+uint32_t address_buckets_longest(const struct address_buckets *s)
 {
     uint32_t both = 0;
 
@@ -22,7 +22,7 @@ uint32_t shelf_longest(const struct shelf *s)
     return both;
 }
 
-static uint32_t lanes_named(const struct shelf *s, uint32_t place, uint64_t name)
+static uint32_t lanes_named(const struct address_buckets *s, uint32_t place, uint64_t name)
 {
     uint32_t n = 0;
 
@@ -31,7 +31,7 @@ static uint32_t lanes_named(const struct shelf *s, uint32_t place, uint64_t name
     return n;
 }
 
-static const char *place_wrong(const struct shelf *s, uint32_t place)
+static const char *place_wrong(const struct address_buckets *s, uint32_t place)
 {
     uint64_t last = 0;
 
@@ -39,22 +39,22 @@ static const char *place_wrong(const struct shelf *s, uint32_t place)
         if (lane_is_dead(s, place, i))
             continue;
         if (lane_name(s, place, i) < last)
-            return "a shelf is not sorted";
+            return "a bucket is not sorted";
         last = lane_name(s, place, i);
     }
     return NULL;
 }
 
 // *copies: lanes of it.
-static const char *rule_wrong(const struct shelf *s, const struct acl_rule *r, uint32_t slot,
-                              uint64_t *copies)
+static const char *rule_wrong(const struct address_buckets *s, const struct acl_rule *r,
+                              uint32_t slot, uint64_t *copies)
 {
     const uint64_t name = (uint64_t)r->number << 32 | slot;
     uint8_t flag[8];
     uint32_t lanes = lane_flags(r, flag);
 
     for (unsigned side = 0; side < 2 && lanes; side++) {
-        const struct net p = shelf_prefix(r, side);
+        const struct net p = side_net(r, side);
         const struct nets *t = &s->nets[side];
         uint32_t at = nets_at(t, p.addr, p.len);
 
@@ -63,22 +63,22 @@ static const char *rule_wrong(const struct shelf *s, const struct acl_rule *r, u
             continue;
         for (; at < t->n && net_inside(&t->net[at], p.addr, p.len); at++, *copies += lanes)
             if (lanes_named(s, s->place[side][t->net[at].number], name) != lanes)
-                return "a rule is not on all shelves inside its prefix, or has lanes too many or "
+                return "a rule is not in all buckets inside its prefix, or has lanes too many or "
                        "too few";
         return NULL;
     }
-    return lanes ? "a rule is on no shelf" : NULL;
+    return lanes ? "a rule is in no bucket" : NULL;
 }
 
-static const char *what_is_wrong(const struct shelf *s, const struct core *c,
-                                 const struct core_rules *r, const uint8_t *tuple)
+static const char *buckets_wrong(const struct address_buckets *s, const struct classifier *c,
+                                 const struct classifier_rules *r, const uint8_t *tuple)
 {
     uint64_t lanes = 0, copies = 0;
     const char *wrong = NULL;
 
     for (unsigned side = 0; side < 2 && !wrong; side++) {
         if (!nets_check(&s->nets[side]))
-            return "an address finds another prefix's shelf";
+            return "an address finds another prefix's bucket";
         for (uint32_t i = 0; i < s->nets[side].n && !wrong; i++) {
             wrong = place_wrong(s, s->place[side][i]);
             lanes += place_alive(s, s->place[side][i]);
@@ -88,14 +88,15 @@ static const char *what_is_wrong(const struct shelf *s, const struct core *c,
         if (is_for_tuples(c, r, i, tuple))
             wrong = rule_wrong(s, &r->rule[r->slot[i]], r->slot[i], &copies);
     return wrong             ? wrong
-           : copies != lanes ? "shelves have lanes of rules that are not there"
+           : copies != lanes ? "buckets have lanes of rules that are not there"
                              : NULL;
 }
 
-int shelf_check(const struct shelf *s, const struct core *c, const struct core_rules *r,
-                const uint8_t *tuple, char *why, size_t n)
+int address_buckets_check(const struct address_buckets *s, const struct classifier *c,
+                          const struct classifier_rules *r, const uint8_t *tuple, char *why,
+                          size_t n)
 {
-    const char *wrong = what_is_wrong(s, c, r, tuple);
+    const char *wrong = buckets_wrong(s, c, r, tuple);
 
     if (wrong)
         snprintf(why, n, "%s", wrong);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_find.h - a burst at its shelves: what the kernels share; they differ in how a
+// address_bucket_find.h - a burst at its buckets: what the kernels share; they differ in how a
 // block is compared
 //
-// All shelves are found first, then the packets' other fields are read, then blocks are compared
+// All buckets are found first, then the packets' other fields are read, then blocks are compared
 // while those of the packets behind come into the cache.
 #ifndef ACL_ADDRESS_BUCKET_FIND_H
 #define ACL_ADDRESS_BUCKET_FIND_H
@@ -10,39 +10,40 @@
 #include "acl/key_burst.h"
 #include "acl/address_bucket.h"
 
-#define SHELF_AHEAD 4u
-#define SHELF_INLINE static inline __attribute__((always_inline))
+#define BUCKET_AHEAD 4u
+#define BUCKET_INLINE static inline __attribute__((always_inline))
 
-struct shelf_asked { // of a side
-    uint32_t place[BURST + LANE_COUNT],
-        packet[BURST +
+struct bucket_queue { // of a side
+    uint32_t place[KEY_BURST + LANE_COUNT],
+        packet[KEY_BURST +
                LANE_COUNT]; // SHELF_AHEAD places behind the last one name the first block there is
     unsigned n;
 };
 
 // Those of the first n that have a place: [i] of number[i].
-typedef void shelf_places(const uint32_t *place, const uint32_t *number, unsigned n,
-                          struct shelf_asked *a);
+typedef void bucket_places(const uint32_t *place, const uint32_t *number, unsigned n,
+                          struct bucket_queue *a);
 // Bit = rule of the block that the packet matches; addr: the one that rows have.
-typedef unsigned shelf_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
+typedef unsigned bucket_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
 
-SHELF_INLINE void shelf_places_plain(const uint32_t *place, const uint32_t *number, unsigned n,
-                                     struct shelf_asked *a)
+BUCKET_INLINE void bucket_places_plain(const uint32_t *place, const uint32_t *number, unsigned n,
+                                     struct bucket_queue *a)
 {
     a->n = 0;
     for (unsigned i = 0; i < n; i++) {
-        a->place[a->n] = __atomic_load_n(&place[number[i]], __ATOMIC_ACQUIRE); // partner: rule_into
+        a->place[a->n] =
+            __atomic_load_n(&place[number[i]], __ATOMIC_ACQUIRE); // partner: bucket_add_rule
         a->packet[a->n] = i;
         a->n += a->place[a->n] != 0;
     }
 }
 
-struct shelf_left { // packets that are asked about
+struct packets_left { // packets that are asked about
     unsigned n;
-    uint8_t at[BURST];
+    uint8_t at[KEY_BURST];
 };
 
-SHELF_INLINE void left_of(struct shelf_left *l, const struct burst *b)
+BUCKET_INLINE void packets_left_of(struct packets_left *l, const struct key_burst *b)
 {
     l->n = 0;
     for (unsigned i = 0; i < b->n; i++) {
@@ -54,11 +55,11 @@ SHELF_INLINE void left_of(struct shelf_left *l, const struct burst *b)
 // The number of the longest prefix around each address (address_bucket_net.h): first all words by
 // 16 bits, then those that go on, whose next ones are on their way by then (of the others the first
 // chunk is: what is asked for again and again costs little).
-SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be,
-                             const struct shelf_left *l, uint32_t *number)
+BUCKET_INLINE void net_numbers(const struct nets *t, const uint32_t *addr_be,
+                             const struct packets_left *l, uint32_t *number)
 {
     const uint16_t *word = t->word;
-    uint32_t addr[BURST], deep[BURST];
+    uint32_t addr[KEY_BURST], deep[KEY_BURST];
     unsigned n = 0;
 
     for (unsigned k = 0; k < l->n; k++) {
@@ -86,21 +87,22 @@ SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be,
     }
 }
 
-SHELF_INLINE void find(const struct burst *b, unsigned side, const struct shelf_left *l,
-                       struct shelf_asked *a, shelf_places *places)
+BUCKET_INLINE void queue_places(const struct key_burst *b, unsigned side,
+                                const struct packets_left *l, struct bucket_queue *a,
+                                bucket_places *places)
 {
-    const struct shelf *s = b->shelf;
-    uint32_t number[BURST];
+    const struct address_buckets *s = b->buckets;
+    uint32_t number[KEY_BURST];
 
-    numbers_of(&s->nets[side], b->addr4[side], l, number);
+    net_numbers(&s->nets[side], b->addr4[side], l, number);
     places(s->place[side], number, l->n, a);
     for (unsigned k = 0; k < a->n && l->n < b->n; k++)
         a->packet[k] = l->at[a->packet[k]];
-    for (unsigned k = 0; k < SHELF_AHEAD; k++)
+    for (unsigned k = 0; k < BUCKET_AHEAD; k++)
         a->place[a->n + k] = 0;
 }
 
-SHELF_INLINE uint64_t packets_of(const struct shelf_asked *a)
+BUCKET_INLINE uint64_t queue_packets(const struct bucket_queue *a)
 {
     uint64_t which = 0;
 
@@ -109,62 +111,62 @@ SHELF_INLINE uint64_t packets_of(const struct shelf_asked *a)
     return which;
 }
 
-SHELF_INLINE const lane_row *block_of(const struct shelf *s, uint32_t place)
+BUCKET_INLINE const lane_row *place_block(const struct address_buckets *s, uint32_t place)
 {
-    return shelf_rows(s, place >> SHELF_BLOCKS_BITS);
+    return bucket_rows(s, place >> BUCKET_BLOCKS_BITS);
 }
 
-SHELF_INLINE void prefetch(const lane_row *row)
+BUCKET_INLINE void block_prefetch(const lane_row *row)
 {
-    for (unsigned r = 0; r <= LANE_ROWS(SHELF_WORDS); r++) // and the first of the names
+    for (unsigned r = 0; r <= LANE_ROWS(BUCKET_WORDS); r++) // and the first of the names
         __builtin_prefetch(row + r);
 }
 
 // One block of each; those that go on are packed to the front. Without branches: whether a block
 // has the rule is anybody's guess.
-SHELF_INLINE unsigned compare(const struct shelf *s, const struct acl_key_l4 *l4,
-                              const uint32_t *addr, uint64_t *first, struct shelf_asked *a,
-                              shelf_match *match)
+BUCKET_INLINE unsigned blocks_compare(const struct address_buckets *s, const struct acl_key_l4 *l4,
+                              const uint32_t *addr, uint64_t *first, struct bucket_queue *a,
+                              bucket_match *match)
 {
     unsigned left = 0;
 
     for (unsigned k = 0; k < a->n; k++) {
         uint32_t place = a->place[k], i = a->packet[k];
-        const lane_row *row = block_of(s, place);
+        const lane_row *row = place_block(s, place);
 
-        prefetch(block_of(s, a->place[k + SHELF_AHEAD]));
+        block_prefetch(place_block(s, a->place[k + BUCKET_AHEAD]));
         unsigned hit = match(row, &l4[i], addr[i]);
         unsigned lane = (unsigned)__builtin_ctz(hit | 1u << LANE_COUNT) % LANE_COUNT;
         uint64_t none = (uint64_t)(hit != 0) - 1,
-                 name = ((const uint64_t *)(row + LANE_ROWS(SHELF_WORDS)))[lane] | none,
+                 name = ((const uint64_t *)(row + LANE_ROWS(BUCKET_WORDS)))[lane] | none,
                  have = first[i];
 
         first[i] = name < have ? name : have;
-        a->place[left] = place + (1u << SHELF_BLOCKS_BITS) - 1;
+        a->place[left] = place + (1u << BUCKET_BLOCKS_BITS) - 1;
         a->packet[left] = i;
-        left += (unsigned)none & ((place & SHELF_BLOCKS) > 1);
+        left += (unsigned)none & ((place & BUCKET_BLOCKS) > 1);
     }
     return left;
 }
 
-SHELF_INLINE void shelves_ask(struct burst *b, shelf_places *places, shelf_match *match)
+BUCKET_INLINE void buckets_match(struct key_burst *b, bucket_places *places, bucket_match *match)
 {
-    struct shelf_asked a[2];
-    struct shelf_left l;
-    uint64_t first[BURST]; // number << 32 | slot of the first rule so far
+    struct bucket_queue a[2];
+    struct packets_left l;
+    uint64_t first[KEY_BURST]; // number << 32 | slot of the first rule so far
 
-    left_of(&l, b);
+    packets_left_of(&l, b);
     for (unsigned side = 0; side < 2; side++)
-        find(b, side, &l, &a[side], places);
+        queue_places(b, side, &l, &a[side], places);
     if (!a[0].n && !a[1].n)
         return;
     if (b->late)
-        l4_read(b, packets_of(&a[0]) | packets_of(&a[1]));
+        key_burst_read_l4(b, queue_packets(&a[0]) | queue_packets(&a[1]));
     for (unsigned i = 0; i < b->n; i++)
         first[i] = (uint64_t)b->best[i] << 32 | b->slot[i];
     for (unsigned side = 0; side < 2; side++)
         while (a[side].n)
-            a[side].n = compare(b->shelf, b->l4, b->addr4[!side], first, &a[side], match);
+            a[side].n = blocks_compare(b->buckets, b->l4, b->addr4[!side], first, &a[side], match);
     for (unsigned i = 0; i < b->n; i++) {
         b->best[i] = (uint32_t)(first[i] >> 32);
         b->slot[i] = (uint32_t)first[i];

@@ -49,7 +49,7 @@ uint32_t nets_chunks(const struct net *net, uint32_t n)
 
 // --- in order ---
 
-static bool before(const struct net *a, uint32_t addr, uint8_t len)
+static bool net_before(const struct net *a, uint32_t addr, uint8_t len)
 {
     return a->addr < addr || (a->addr == addr && a->len < len);
 }
@@ -61,7 +61,7 @@ uint32_t nets_at(const struct nets *t, uint32_t addr, uint8_t len)
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
 
-        if (before(&t->net[mid], addr, len))
+        if (net_before(&t->net[mid], addr, len))
             lo = mid + 1;
         else
             hi = mid;
@@ -103,7 +103,7 @@ static void words_take(struct nets *t, uint16_t *word, uint32_t n, uint16_t numb
 }
 
 // What is behind the word, made if need be; NULL: no room.
-static uint16_t *deeper(struct nets *t, uint16_t *word)
+static uint16_t *chunk_behind(struct nets *t, uint16_t *word)
 {
     if (*word & NET_DEEP)
         return chunk_of(t, *word);
@@ -127,7 +127,7 @@ int nets_add(struct nets *t, uint32_t addr, uint8_t len)
     if (t->n == t->room)
         return -ENOSPC;
     for (int shift = 8; word && (int)end >= 32 - shift; shift -= 8)
-        if ((word = deeper(t, word)))
+        if ((word = chunk_behind(t, word)))
             word += addr >> shift & (NET_CHUNK - 1);
     if (!word)
         return -ENOSPC;
@@ -177,7 +177,7 @@ bool nets_check(const struct nets *t)
     bool right = t->n >= 1 && !t->net[0].len && t->n <= t->room && t->chunks <= t->chunk_room;
 
     for (uint32_t i = 1; i < t->n && right; i++)
-        right = before(&t->net[i - 1], t->net[i].addr, t->net[i].len) &&
+        right = net_before(&t->net[i - 1], t->net[i].addr, t->net[i].len) &&
                 t->length[t->net[i].number] == t->net[i].len && t->net[i].number < t->n;
     for (uint32_t i = 0; i < NET_FIRST && right; i++)
         right = word_is_right(&s, &t->word[i], i << 16, 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_net.h - the IPv4 prefixes of one side that have shelves: which is the longest
+// address_bucket_net.h - the IPv4 prefixes of one side that have buckets: which is the longest
 // around an address?
 //
 // What readers look at is flat: 65,536 words by the first 16 bits of an address, behind them chunks

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_simd.c - shelves, a block with one vector or two (address_bucket_find.h)
+// address_bucket_simd.c - buckets, a block with one vector or two (address_bucket_find.h)
 #include "acl/lane_simd.h"
 #include "acl/address_bucket_find.h"
 
 #ifdef __AVX512F__
-SHELF_INLINE void places_of(const uint32_t *place, const uint32_t *number, unsigned n,
-                            struct shelf_asked *a)
+BUCKET_INLINE void bucket_places_simd(const uint32_t *place, const uint32_t *number, unsigned n,
+                            struct bucket_queue *a)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
@@ -14,7 +14,7 @@ SHELF_INLINE void places_of(const uint32_t *place, const uint32_t *number, unsig
         __mmask16 m = (__mmask16)(n - i < LANE_COUNT ? (1u << (n - i)) - 1 : 0xffff);
         __m512i at = _mm512_maskz_loadu_epi32(m, number + i);
         __m512i p = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, place,
-                                                sizeof *place); // partner: rule_into
+                                                sizeof *place); // partner: bucket_add_rule
 
         m = _mm512_mask_test_epi32_mask(m, p, p);
         _mm512_storeu_si512(a->place + a->n, _mm512_maskz_compress_epi32(m, p));
@@ -24,7 +24,7 @@ SHELF_INLINE void places_of(const uint32_t *place, const uint32_t *number, unsig
     }
 }
 #else
-#define places_of shelf_places_plain
+#define bucket_places_simd bucket_places_plain
 #endif
 
 LANE_INLINE lane_vec row_of(const lane_row *row, unsigned r, unsigned from)
@@ -33,7 +33,7 @@ LANE_INLINE lane_vec row_of(const lane_row *row, unsigned r, unsigned from)
 }
 
 // Bit = rule of the block's, from this one on.
-LANE_INLINE unsigned step(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr,
+LANE_INLINE unsigned lanes_match(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr,
                           unsigned from)
 {
     lane_vec d = lane_differ_l4(k, row_of(row, LANE_L4, from), row_of(row, LANE_L4_MASK, from),
@@ -48,11 +48,11 @@ LANE_INLINE unsigned block_match(const lane_row *row, const struct acl_key_l4 *k
     unsigned hit = 0;
 
     for (unsigned from = 0; from < LANE_COUNT; from += LANE_STEP)
-        hit |= step(row, k, addr, from) << from;
+        hit |= lanes_match(row, k, addr, from) << from;
     return hit;
 }
 
-void LANE_KERNEL(shelf)(const struct core *c, struct burst *b)
+void LANE_KERNEL(address_buckets)(const struct classifier *c, struct key_burst *b)
 {
-    shelves_ask(b, places_of, block_match);
+    buckets_match(b, bucket_places_simd, block_match);
 }

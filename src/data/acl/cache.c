@@ -18,7 +18,7 @@
 #include "base/cpu.h"
 #include "base/hash.h"
 
-#define BURST 64u
+#define KEY_BURST 64u
 #define LISTS (1u << 16)
 #define GENERATIONS (1u << 16)
 #define WINDOW_FIRST 65536u // packets, of a generation
@@ -29,7 +29,7 @@ static const struct sampling {
     uint32_t every,
         window; // one burst of so many; packets that are looked up before it is judged again
 } sampled[] = {{1, 4096}, {5, 1024}, {17, 1024}, {61, 1024}, {241, 256}};
-#define SAMPLED_LEAST (sizeof sampled / sizeof *sampled - 1)
+#define SAMPLING_SPARSEST (sizeof sampled / sizeof *sampled - 1)
 
 struct list_state {
     uint32_t epoch, generation; // generation 0: none yet
@@ -156,7 +156,7 @@ void acl_cache_free(struct acl_cache *c)
     free(c);
 }
 
-static void count(uint64_t *counter, uint64_t n) // one writer; partner: acl_cache_stats
+static void counter_add(uint64_t *counter, uint64_t n) // one writer; partner: acl_cache_stats
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
@@ -176,7 +176,7 @@ void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s)
 
 // --- generations ---
 
-static void forget_everything(struct acl_cache *c)
+static void cache_clear(struct acl_cache *c)
 {
     memset(c->table4.bucket, 0, (c->table4.mask + 1) * sizeof(struct cache_bucket));
     memset(c->table6.bucket, 0, (c->table6.mask + 1) * sizeof(struct cache_bucket));
@@ -191,7 +191,7 @@ static void generation_begin(struct acl_cache *c, struct list_state *l, uint16_t
     bool known = l->window;
 
     if (c->generation == GENERATIONS - 1)
-        forget_everything(c);
+        cache_clear(c);
     l->generation = ++c->generation;
     c->list_of_generation[l->generation] = list;
     l->epoch = epoch;
@@ -227,8 +227,8 @@ static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b
     return way;
 }
 
-static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generation, const void *key,
-                  uint64_t hash, uint32_t slot)
+static void flow_admit(struct acl_cache *c, struct cache_table *t, uint32_t generation,
+                       const void *key, uint64_t hash, uint32_t slot)
 {
     uint64_t at = cache_bucket_of(t, hash), other = cache_other_bucket_of(t, hash);
     uint8_t *door = &t->door[at * CACHE_WAYS + (hash >> 45 & (CACHE_WAYS - 1))],
@@ -250,12 +250,13 @@ static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generatio
     memcpy(t->key + (at * CACHE_WAYS + way) * t->words, key, t->words * sizeof *t->key);
     t->bucket[at].slot[way] = slot;
     t->bucket[at].tag[way] = tag;
-    count(&c->admitted, 1);
+    counter_add(&c->admitted, 1);
 }
 
 // Those of `miss` that are in their other bucket.
-static uint64_t look_again(const struct cache_table *t, uint32_t generation, const uint8_t *key,
-                           const uint64_t *hash, uint64_t miss, uint32_t *slot)
+static uint64_t look_up_other_bucket(const struct cache_table *t, uint32_t generation,
+                                     const uint8_t *key, const uint64_t *hash, uint64_t miss,
+                                     uint32_t *slot)
 {
     uint64_t found = 0;
 
@@ -279,19 +280,19 @@ static uint64_t look_again(const struct cache_table *t, uint32_t generation, con
 
 // --- a burst ---
 
-static void window_end(struct acl_cache *c, struct list_state *l)
+static void sample_window_end(struct acl_cache *c, struct list_state *l)
 {
     if (l->missed * 2 <= l->seen) {
         l->aside = 0;
-    } else if (l->aside < SAMPLED_LEAST) {
-        count(&c->stepped_aside, !l->aside);
+    } else if (l->aside < SAMPLING_SPARSEST) {
+        counter_add(&c->stepped_aside, !l->aside);
         l->aside++;
     }
     l->window = sampled[l->aside].window;
     l->seen = l->missed = 0;
 }
 
-static struct list_state *state_of(struct acl_cache *c, uint16_t list, uint32_t epoch)
+static struct list_state *list_state_of(struct acl_cache *c, uint16_t list, uint32_t epoch)
 {
     struct list_state *l = &c->list[list];
 
@@ -301,32 +302,32 @@ static struct list_state *state_of(struct acl_cache *c, uint16_t list, uint32_t 
 }
 
 // False leaves the turn where it is: whoever asks again, by way of the cache, hears the same.
-static bool stands_aside(struct acl_cache *c, struct list_state *l, unsigned n)
+static bool list_is_bypassed(struct acl_cache *c, struct list_state *l, unsigned n)
 {
     if (!l->aside || !l->turn)
         return false;
     l->turn--;
-    count(&c->bypassed, n);
+    counter_add(&c->bypassed, n);
     return true;
 }
 
-bool acl_cache_stands_aside(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n)
+bool acl_cache_is_bypassed(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n)
 {
-    return stands_aside(c, state_of(c, list, epoch), n);
+    return list_is_bypassed(c, list_state_of(c, list, epoch), n);
 }
 
-static void note(struct acl_cache *c, struct list_state *l, unsigned n, unsigned missed)
+static void sample_add(struct acl_cache *c, struct list_state *l, unsigned n, unsigned missed)
 {
-    count(&c->hits, n - missed);
-    count(&c->misses, missed);
+    counter_add(&c->hits, n - missed);
+    counter_add(&c->misses, missed);
     l->seen += n;
     l->missed += missed;
     if (l->seen >= l->window)
-        window_end(c, l);
+        sample_window_end(c, l);
 }
 
 // The keys of `miss` side by side in `to`; how many.
-static unsigned gather(void *to, const void *key, size_t bytes, uint64_t miss)
+static unsigned missed_keys_pack(void *to, const void *key, size_t bytes, uint64_t miss)
 {
     unsigned n = 0;
 
@@ -336,91 +337,91 @@ static unsigned gather(void *to, const void *key, size_t bytes, uint64_t miss)
     return n;
 }
 
-static void spread(struct acl_cache *c, struct cache_table *t, const struct list_state *l,
-                   const void *key, const uint64_t *hash, uint64_t miss, const uint32_t *from,
-                   uint32_t *slot)
+static void missed_answers_store(struct acl_cache *c, struct cache_table *t,
+                                 const struct list_state *l, const void *key, const uint64_t *hash,
+                                 uint64_t miss, const uint32_t *from, uint32_t *slot)
 {
     for (; miss; miss &= miss - 1) {
         unsigned i = (unsigned)__builtin_ctzll(miss);
         slot[i] = *from++;
-        admit(c, t, l->generation, (const uint8_t *)key + t->words * 8 * i, hash[i], slot[i]);
+        flow_admit(c, t, l->generation, (const uint8_t *)key + t->words * 8 * i, hash[i], slot[i]);
     }
 }
 
-static uint64_t all_of(unsigned n)
+static uint64_t first_bits(unsigned n)
 {
     return n == 64 ? UINT64_MAX : (1ull << n) - 1;
 }
 
-static void ask(const struct acl_asked *asked, const struct cache_table *t, const void *key,
-                uint32_t *slot, unsigned n)
+static void backend_classify(const struct acl_backend *backend, const struct cache_table *t,
+                             const void *key, uint32_t *slot, unsigned n)
 {
     if (t->words == CACHE_WORDS4)
-        asked->classify4(asked->a, key, slot, n);
+        backend->classify4(backend->a, key, slot, n);
     else
-        asked->classify6(asked->a, key, slot, n);
+        backend->classify6(backend->a, key, slot, n);
 }
 
-static void burst(struct acl_cache *c, struct cache_table *t, cache_look *look,
-                  struct list_state *l, const struct acl_asked *asked, const void *key,
+static void burst_look_up(struct acl_cache *c, struct cache_table *t, cache_look *look,
+                  struct list_state *l, const struct acl_backend *backend, const void *key,
                   uint32_t *slot, unsigned n)
 {
-    uint32_t known[BURST];
-    uint64_t hash[BURST],
-        miss = all_of(n) & ~look(t, c->secret, l->generation, key, n, known, hash);
-    struct acl_key6 rest[BURST];
-    uint32_t found[BURST];
+    uint32_t known[KEY_BURST];
+    uint64_t hash[KEY_BURST],
+        miss = first_bits(n) & ~look(t, c->secret, l->generation, key, n, known, hash);
+    struct acl_key6 rest[KEY_BURST];
+    uint32_t found[KEY_BURST];
     unsigned m = 0;
 
     if (miss)
-        miss &= ~look_again(t, l->generation, key, hash, miss, known);
+        miss &= ~look_up_other_bucket(t, l->generation, key, hash, miss, known);
     memcpy(slot, known, n * sizeof *slot);
     if (miss) {
-        m = gather(rest, key, t->words * 8, miss);
-        ask(asked, t, rest, found, m);
-        spread(c, t, l, key, hash, miss, found, slot);
+        m = missed_keys_pack(rest, key, t->words * 8, miss);
+        backend_classify(backend, t, rest, found, m);
+        missed_answers_store(c, t, l, key, hash, miss, found, slot);
     }
-    note(c, l, n, m);
+    sample_add(c, l, n, m);
 }
 
-static void classify(struct acl_cache *c, struct cache_table *t, cache_look *look,
-                     const struct acl_asked *asked, const void *key, uint32_t *slot, unsigned n)
+static void cache_classify(struct acl_cache *c, struct cache_table *t, cache_look *look,
+                     const struct acl_backend *backend, const void *key, uint32_t *slot, unsigned n)
 {
-    struct list_state *l = state_of(c, asked->list, asked->epoch);
+    struct list_state *l = list_state_of(c, backend->list, backend->epoch);
 
-    if (stands_aside(c, l, n)) {
-        ask(asked, t, key, slot, n);
+    if (list_is_bypassed(c, l, n)) {
+        backend_classify(backend, t, key, slot, n);
         return;
     }
     l->turn = sampled[l->aside].every - 1;
-    for (unsigned i = 0; i < n; i += BURST)
-        burst(c, t, look, l, asked, (const uint8_t *)key + (size_t)i * t->words * 8, slot + i,
-              n - i < BURST ? n - i : BURST);
+    for (unsigned i = 0; i < n; i += KEY_BURST)
+        burst_look_up(c, t, look, l, backend, (const uint8_t *)key + (size_t)i * t->words * 8,
+                      slot + i, n - i < KEY_BURST ? n - i : KEY_BURST);
 }
 
-void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked,
+void acl_cache_classify4(struct acl_cache *c, const struct acl_backend *backend,
                          const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
-    classify(c, &c->table4, c->look4, asked, key, slot, n);
+    cache_classify(c, &c->table4, c->look4, backend, key, slot, n);
 }
 
-void acl_cache_classify6(struct acl_cache *c, const struct acl_asked *asked,
+void acl_cache_classify6(struct acl_cache *c, const struct acl_backend *backend,
                          const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
-    classify(c, &c->table6, c->look6, asked, key, slot, n);
+    cache_classify(c, &c->table6, c->look6, backend, key, slot, n);
 }
 
-static void ask_list4(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+static void list_classify4(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     acl_classify4(a, key, slot, n);
 }
 
-static void ask_list6(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+static void list_classify6(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
     acl_classify6(a, key, slot, n);
 }
 
-struct acl_asked acl_ask(const struct acl *a, uint16_t list, uint32_t epoch)
+struct acl_backend acl_backend_of(const struct acl *a, uint16_t list, uint32_t epoch)
 {
-    return (struct acl_asked){ask_list4, ask_list6, a, list, epoch};
+    return (struct acl_backend){list_classify4, list_classify6, a, list, epoch};
 }

@@ -32,7 +32,7 @@ void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // a
 
 // What the cache does not know is asked of the classifier: acl_classify4 and 6, or another one of
 // the same form. acl_ask is it for a plain list.
-struct acl_asked {
+struct acl_backend {
     void (*classify4)(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
     void (*classify6)(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
     const void *a;
@@ -40,16 +40,16 @@ struct acl_asked {
     uint32_t epoch; // of its content, as the reader loaded it before `a`
 };
 
-struct acl_asked acl_ask(const struct acl *a, uint16_t list, uint32_t epoch);
+struct acl_backend acl_backend_of(const struct acl *a, uint16_t list, uint32_t epoch);
 
 // Does it stand aside for this burst of n packets? Then the classifier is to be asked, without the
 // cache and its keys; what is asked by way of the cache does that itself.
-bool acl_cache_stands_aside(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n);
+bool acl_cache_is_bypassed(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n);
 
 // As acl_classify4 and 6, by way of the cache; any n.
-void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked,
+void acl_cache_classify4(struct acl_cache *c, const struct acl_backend *asked,
                          const struct acl_key4 *key, uint32_t *slot, unsigned n);
-void acl_cache_classify6(struct acl_cache *c, const struct acl_asked *asked,
+void acl_cache_classify6(struct acl_cache *c, const struct acl_backend *asked,
                          const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
 enum cache_kernel { CACHE_PLAIN, CACHE_AVX512, CACHE_VAES };

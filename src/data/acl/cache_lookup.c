@@ -37,8 +37,8 @@ static inline bool key_equals(const uint64_t *kept, const uint8_t *key, unsigned
 }
 
 static inline __attribute__((always_inline)) uint64_t
-look(const struct cache_table *t, const uint64_t *secret, uint32_t generation, const uint8_t *key,
-     unsigned n, uint32_t *slot, uint64_t *hash, unsigned words)
+cache_look_up(const struct cache_table *t, const uint64_t *secret, uint32_t generation,
+              const uint8_t *key, unsigned n, uint32_t *slot, uint64_t *hash, unsigned words)
 {
     const unsigned bytes = words * 8;
     uint64_t found = 0;
@@ -64,12 +64,12 @@ uint64_t cache_look4_plain(const struct cache_table *t, const uint64_t secret[CA
                            uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
                            uint64_t hash[64])
 {
-    return look(t, secret, generation, key, n, slot, hash, CACHE_WORDS4);
+    return cache_look_up(t, secret, generation, key, n, slot, hash, CACHE_WORDS4);
 }
 
 uint64_t cache_look6_plain(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
                            uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
                            uint64_t hash[64])
 {
-    return look(t, secret, generation, key, n, slot, hash, CACHE_WORDS6);
+    return cache_look_up(t, secret, generation, key, n, slot, hash, CACHE_WORDS6);
 }

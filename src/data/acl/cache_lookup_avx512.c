@@ -87,7 +87,7 @@ INLINE void hashes6(const uint64_t *secret, const uint8_t *key, unsigned n, uint
 }
 
 // Where each packet's entry would be; slot[] is what is there.
-INLINE void entries(const struct cache_table *t, uint32_t generation, const uint64_t *hash,
+INLINE void entries_locate(const struct cache_table *t, uint32_t generation, const uint64_t *hash,
                     unsigned n, uint32_t *entry, uint32_t *slot)
 {
     uint32_t at[64], want[64];
@@ -124,7 +124,7 @@ uint64_t NAME(cache_look4)(const struct cache_table *t, const uint64_t secret[CA
     uint32_t entry[64 + 4];
 
     hashes4(secret, key, n, hash);
-    entries(t, generation, hash, n, entry, slot);
+    entries_locate(t, generation, hash, n, entry, slot);
     entry[n] = entry[n + 1] = entry[n + 2] = 0;
     for (unsigned i = 0; i < n; i += 4) {
         __mmask8 m = lanes_of(2 * (n - i), 8);
@@ -148,7 +148,7 @@ uint64_t NAME(cache_look6)(const struct cache_table *t, const uint64_t secret[CA
     uint32_t entry[64];
 
     hashes6(secret, key, n, hash);
-    entries(t, generation, hash, n, entry, slot);
+    entries_locate(t, generation, hash, n, entry, slot);
     for (unsigned i = 0; i < n; i++) {
         __m512i kept = _mm512_maskz_loadu_epi64(m, t->key + CACHE_WORDS6 * (size_t)entry[i]);
         __mmask8 same = _mm512_mask_cmpeq_epi64_mask(

@@ -9,13 +9,13 @@
 //     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the
 //     XOR of two digests and
 //              its tuple's salt, so n lengths on each side make n * n keys for 2n digests
-//     fence    IPv4: for each side a bit for each /16, whether some rule's prefix is there. What is
-//     out of both ends with one or two reads of 8 KiB gate     for each side, by its first bits:
-//     the tuples that some rule with these bits is of. Source's AND destination's
+//     bitmap    IPv4: for each side a bit for each /16, whether some rule's prefix is there. What
+//     is out of both ends with one or two reads of 8 KiB tuple index     for each side, by its
+//     first bits: the tuples that some rule with these bits is of. Source's AND destination's
 //              are what is left to ask; packets that no tuple is left for end here
-//     guard    the same with one bit in the filter for all tuples, where addresses are too many for
-//     a gate (blocklists) filter   three bits in one 32-bit word for each key that some rule has:
-//     small enough to stay near the core, and nearly
+//     side filter    the same with one bit in the filter for all tuples, where addresses are too
+//     many for a tuple index (blocklists) filter   three bits in one 32-bit word for each key that
+//     some rule has: small enough to stay near the core, and nearly
 //              every key that no rule has ends here. 16 packets a look
 //     head     a hash table of 32-bit words: where the key's block is
 //     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32
@@ -44,22 +44,22 @@
 #include "acl/arena.h"
 #include "acl/prefix_rules.h"
 
-#define CORE_TUPLES 32u // a bit each in gates
-#define CORE_LEVELS 16u // lengths of a side
-#define CORE_GUARDS 4u
-#define CORE_NONE 0xffu
-#define CORE_BY_SETS 16u        // rules that stand apart; more of them go under tuples
-#define CORE_APART 0xfeu        // instead of a tuple's number: it stands apart
-#define CORE_PROMOTED 0x80u     // and the number of the Poptrie: it is promoted
-#define CORE_SLOT_BITS 24u
+#define TUPLES_MAX 32u // a bit each in tuple indexes
+#define LEVELS_MAX 16u // lengths of a side
+#define SIDE_FILTERS_MAX 4u
+#define INDEX_NONE 0xffu
+#define SET_RULES_MAX 16u        // rules that stand apart; more of them go under tuples
+#define PLACE_SET_RULE 0xfeu        // instead of a tuple's number: it stands apart
+#define PLACE_PREFIX_TABLE 0x80u     // and the number of the Poptrie: it is promoted
+#define SLOT_BITS 24u
 
-enum core_side { CORE_SRC, CORE_DST };
+enum side_index { SIDE_SRC, SIDE_DST };
 
 // What both families' entries have; 24 bytes.
 struct entry_l4 {
     uint16_t sport, sport_span, dport, dport_span; // from, and how many more
     uint32_t number;
-    uint32_t slot : CORE_SLOT_BITS, tcp_any : 8;
+    uint32_t slot : SLOT_BITS, tcp_any : 8;
     uint8_t proto, tcp_value, dscp,
         not_part;   // as in acl_key_l4's last four bytes; not_part: the parts that do not match
     uint8_t len[2]; // of the prefixes; 0 for a set, whose index stands in the address
@@ -91,33 +91,33 @@ _Static_assert(sizeof(struct entry4) == 32 && sizeof(struct entry6) == 64,
 struct tuple {
     uint8_t level[2]; // of core.len
     uint8_t set[2];   // instead of a prefix, then level is that of length 0; CORE_NONE
-    uint8_t guard[2]; // CORE_NONE
+    uint8_t side_filter[2]; // CORE_NONE
     bool port;        // the key has protocol and destination port, too
     uint32_t salt;
     uint32_t rules;   // 0: readers pass over it
 };
 
-struct guard {
+struct side_filter {
     uint8_t side, level;
     uint32_t salt;
 };
 
-struct gate {
+struct tuple_index {
     uint8_t level;   // CORE_NONE: all tuples pass
     uint8_t shift;   // 32 - log2 of the words
     uint32_t always; // tuples of shorter prefixes, or of sets
     uint32_t *tuples;
 };
-#define GATE_SPREAD 8u // a prefix shorter by so many bits stands in all words that it covers
+#define INDEX_SPREAD 8u // a prefix shorter by so many bits stands in all words that it covers
 
-struct fence {
+struct net_bitmap {
     uint32_t *bits;  // of each /16; NULL: IPv6, few rules, or it would let most packets pass
     uint32_t always; // tuples of prefixes too short for it, or of sets
 };
-#define FENCE_LEN 16u
-#define FENCE_WORDS ((1u << FENCE_LEN) / 32)
+#define BITMAP_LEN 16u
+#define BITMAP_WORDS ((1u << BITMAP_LEN) / 32)
 
-struct by_sets { // a rule that stands apart
+struct set_rule { // a rule that stands apart
     uint32_t number; // UINT32_MAX: deleted
     uint32_t slot;
     uint8_t set[2]; // CORE_NONE: any address
@@ -125,62 +125,62 @@ struct by_sets { // a rule that stands apart
 
 // How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit`
 // makes its rules look for a finer tuple.
-struct core_shape {
+struct classifier_shape {
     uint8_t step, limit;
 };
 
-struct core {
+struct classifier {
     // readers
-    uint8_t family, n_guards;
+    uint8_t family, n_side_filters;
     bool ports; // some tuple's key has one
-    uint8_t n_levels[2], len[2][CORE_LEVELS]; // appended
+    uint8_t n_levels[2], len[2][LEVELS_MAX]; // appended
     uint64_t secret[2][2];
     uint32_t n_tuples; // stored last (release)
-    struct tuple tuple[CORE_TUPLES];
-    struct guard guard[CORE_GUARDS];
-    struct gate gate[2];
-    struct fence fence[2];
+    struct tuple tuple[TUPLES_MAX];
+    struct side_filter side_filter[SIDE_FILTERS_MAX];
+    struct tuple_index tuple_index[2];
+    struct net_bitmap bitmap[2];
     uint64_t sets[2]; // address sets that rules under tuples name
     uint32_t in_tuples; // rules
     uint32_t least;     // no rule under a tuple has a lower number
-    uint32_t n_by_sets; // sorted by number; constant but for what is deleted
-    uint64_t apart_sets[2]; // that these name
-    struct by_sets by_sets[CORE_BY_SETS];
-    uint8_t n_promoted;
-    struct promoted *promoted[PROMOTED_MAX];
+    uint32_t n_set_rules; // sorted by number; constant but for what is deleted
+    uint64_t set_rule_sets[2]; // that these name
+    struct set_rule set_rule[SET_RULES_MAX];
+    uint8_t n_prefix_tables;
+    struct prefix_rules *prefix_table[PREFIX_TABLES_MAX];
     struct acl_set *const *set;
-    struct few
-        *few; // linear_match.h; NULL: there were too many rules for it when the core was made
-    uint32_t few_blocks; // 0: readers ask shelves or tuples
-    struct shelf *shelf; // address_bucket.h; NULL: readers ask tuples
+    struct linear_rules
+        *linear; // linear_match.h; NULL: there were too many rules for it when the core was made
+    uint32_t linear_blocks; // 0: readers ask buckets or tuples
+    struct address_buckets *buckets; // address_bucket.h; NULL: readers ask tuples
     uint32_t *filter, *head;
     uint8_t *block;
     unsigned filter_shift, head_shift; // 32 - log2 of the words
     // writer
     struct arena arena;
-    struct core_shape shape;
+    struct classifier_shape shape;
     size_t bytes;   // of everything, the core itself included
     uint32_t rules; // now, those that stand apart or are promoted included
     uint32_t room;  // in tuples
     uint32_t deleted;    // whose filter bits are still set
-    uint64_t guard_keys; // about; the filter is made for these, too
+    uint64_t side_filter_keys; // about; the filter is made for these, too
     uint64_t epoch; // when it was retired
     uint64_t changed;   // epoch of the last change: readers of later ones do not see `few` as it is
-    struct shelf *own_shelf; // goes with the core, also when readers are kept from it
-    bool shelf_full;    // that is why
-    struct core *next;
+    struct address_buckets *own_buckets; // goes with the core, also when readers are kept from it
+    bool buckets_full;    // that is why
+    struct classifier *next;
 };
 
 // --- keys: writers and scalar readers; the vector kernels do the same ---
 
-#define CORE_MIX1 0x9e3779b1u
-#define CORE_MIX2 0x85ebca77u
-#define CORE_MIX_WORD 0xc2b2ae3du
-#define CORE_MIX_BITS 0x27d4eb2fu
-#define CORE_MIX_HEAD 0x165667b1u
-#define CORE_MIX6_HIGH 0x9e3779b185ebca87u
-#define CORE_MIX6_LOW 0xc2b2ae3d27d4eb4fu
-#define CORE_MIX6_END 0xd6e8feb86659fd93u
+#define KEY_MIX1 0x9e3779b1u
+#define KEY_MIX2 0x85ebca77u
+#define KEY_MIX_WORD 0xc2b2ae3du
+#define KEY_MIX_BITS 0x27d4eb2fu
+#define KEY_MIX_HEAD 0x165667b1u
+#define KEY_MIX6_HIGH 0x9e3779b185ebca87u
+#define KEY_MIX6_LOW 0xc2b2ae3d27d4eb4fu
+#define KEY_MIX6_END 0xd6e8feb86659fd93u
 
 static inline uint32_t mask4(unsigned len)
 {
@@ -194,57 +194,57 @@ static inline uint64_t mask6(unsigned len, unsigned half) // half 0: the high on
     return n ? ~UINT64_C(0) << (64 - n) : 0;
 }
 
-static inline uint32_t digest4(const struct core *c, enum core_side side, uint32_t addr,
+static inline uint32_t digest4(const struct classifier *c, enum side_index side, uint32_t addr,
                                unsigned len)
 {
-    uint32_t x = ((addr & mask4(len)) ^ (uint32_t)c->secret[side][0]) * CORE_MIX1;
+    uint32_t x = ((addr & mask4(len)) ^ (uint32_t)c->secret[side][0]) * KEY_MIX1;
 
-    return (x ^ x >> 15) * CORE_MIX2;
+    return (x ^ x >> 15) * KEY_MIX2;
 }
 
-static inline uint32_t digest6(const struct core *c, enum core_side side, const uint64_t addr[2],
-                               unsigned len)
+static inline uint32_t digest6(const struct classifier *c, enum side_index side,
+                               const uint64_t addr[2], unsigned len)
 {
-    uint64_t x = ((addr[0] & mask6(len, 0)) ^ c->secret[side][0]) * CORE_MIX6_HIGH;
+    uint64_t x = ((addr[0] & mask6(len, 0)) ^ c->secret[side][0]) * KEY_MIX6_HIGH;
 
     x ^= x >> 32;
-    x += ((addr[1] & mask6(len, 1)) ^ c->secret[side][1]) * CORE_MIX6_LOW;
-    return (uint32_t)(((x ^ x >> 29) * CORE_MIX6_END) >> 32);
+    x += ((addr[1] & mask6(len, 1)) ^ c->secret[side][1]) * KEY_MIX6_LOW;
+    return (uint32_t)(((x ^ x >> 29) * KEY_MIX6_END) >> 32);
 }
 
-static inline uint32_t digest_port(const struct core *c, uint8_t proto, uint16_t dport)
+static inline uint32_t digest_port(const struct classifier *c, uint8_t proto, uint16_t dport)
 {
-    return (((uint32_t)proto << 16 | dport) ^ (uint32_t)(c->secret[0][1] >> 32)) * CORE_MIX1;
+    return (((uint32_t)proto << 16 | dport) ^ (uint32_t)(c->secret[0][1] >> 32)) * KEY_MIX1;
 }
 
 static inline uint32_t filter_bits(uint32_t key)
 {
-    uint32_t h = key * CORE_MIX_BITS;
+    uint32_t h = key * KEY_MIX_BITS;
 
     return 1u << (h >> 27) | 1u << (h >> 22 & 31) | 1u << (h >> 17 & 31);
 }
 
-static inline uint32_t *filter_word(const struct core *c, uint32_t key)
+static inline uint32_t *filter_word(const struct classifier *c, uint32_t key)
 {
-    return &c->filter[key * CORE_MIX_WORD >> c->filter_shift];
+    return &c->filter[key * KEY_MIX_WORD >> c->filter_shift];
 }
 
-static inline uint32_t *head_of(const struct core *c, uint32_t key)
+static inline uint32_t *head_of(const struct classifier *c, uint32_t key)
 {
-    return &c->head[key * CORE_MIX_HEAD >> c->head_shift];
+    return &c->head[key * KEY_MIX_HEAD >> c->head_shift];
 }
 
-static inline uint32_t *gate_word(const struct gate *g, uint32_t digest)
+static inline uint32_t *tuple_index_word(const struct tuple_index *g, uint32_t digest)
 {
-    return &g->tuples[digest * CORE_MIX_WORD >> g->shift];
+    return &g->tuples[digest * KEY_MIX_WORD >> g->shift];
 }
 
-static inline size_t entry_bytes(const struct core *c)
+static inline size_t entry_bytes(const struct classifier *c)
 {
     return c->family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
 }
 
-static inline struct entry_l4 *entry_l4_at(const struct core *c, uint32_t ref, unsigned i)
+static inline struct entry_l4 *entry_l4_at(const struct classifier *c, uint32_t ref, unsigned i)
 {
     uint8_t *p = c->block + (size_t)(ref + i) * entry_bytes(c);
 
@@ -255,23 +255,23 @@ static inline struct entry_l4 *entry_l4_at(const struct core *c, uint32_t ref, u
 
 static inline bool is_under_tuple(uint8_t tuple)
 {
-    return tuple < CORE_TUPLES;
+    return tuple < TUPLES_MAX;
 }
 
-static inline bool is_promoted(uint8_t tuple)
+static inline bool is_prefix_rule(uint8_t tuple)
 {
-    return tuple >= CORE_PROMOTED && tuple < CORE_PROMOTED + PROMOTED_MAX;
+    return tuple >= PLACE_PREFIX_TABLE && tuple < PLACE_PREFIX_TABLE + PREFIX_TABLES_MAX;
 }
 
-struct core_rules { // a list's rules as the builder takes them
+struct classifier_rules { // a list's rules as the builder takes them
     const struct acl_rule *rule; // [slot]
     const uint32_t *slot;        // by number, lowest first
     uint32_t n;
 };
 
 // Is the i-th for the family, and neither apart nor promoted?
-static inline bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i,
-                                 const uint8_t *tuple)
+static inline bool is_for_tuples(const struct classifier *c, const struct classifier_rules *r,
+                                 uint32_t i, const uint8_t *tuple)
 {
     return (r->rule[r->slot[i]].families & c->family) && is_under_tuple(tuple[r->slot[i]]);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_build.c - a core of all rules at once (classifier.h)
+// classifier_build.c - a classifier of all rules at once (classifier.h)
 #include "acl/classifier_build.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 struct layout {
     unsigned filter_log, head_log; // of words
     uint32_t units;                // entries that the arena holds
-    size_t few, fence, filter, head, gate[2], block, bytes; // few, fence: 0 = none
+    size_t linear, bitmap, filter, head, tuple_index[2], block, bytes; // few, bitmap: 0 = none
 };
 
 static unsigned log2_up(uint64_t n)
@@ -44,7 +44,7 @@ static uint32_t room_for(uint32_t rules)
 }
 
 static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys,
-                               const uint8_t gate_log[2])
+                               const uint8_t index_log[2])
 {
     struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32),
                        .head_log = log2_up(rules) + 1};
@@ -53,100 +53,102 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys,
     // The longest block is rewritten whole; an eighth and some is room for changes before what they
     // leave comes back.
     l.units = rules + rules / 4 + 64;
-    l.few = rules <= room_for(FEW_ENTRIES) ? line_up(sizeof(struct core)) : 0;
-    l.fence = l.few || family != ACL_IP4 ? 0 : line_up(sizeof(struct core));
-    l.filter = l.few     ? line_up(l.few + sizeof(struct few))
-               : l.fence ? l.fence + 2 * FENCE_WORDS * sizeof(uint32_t)
-                         : line_up(sizeof(struct core));
+    l.linear = rules <= room_for(LINEAR_ENTRIES) ? line_up(sizeof(struct classifier)) : 0;
+    l.bitmap = l.linear || family != ACL_IP4 ? 0 : line_up(sizeof(struct classifier));
+    l.filter = l.linear     ? line_up(l.linear + sizeof(struct linear_rules))
+               : l.bitmap ? l.bitmap + 2 * BITMAP_WORDS * sizeof(uint32_t)
+                         : line_up(sizeof(struct classifier));
     l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
-    l.gate[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
-    l.gate[1] = line_up(l.gate[0] + (sizeof(uint32_t) << gate_log[0]));
-    l.block = line_up(l.gate[1] + (sizeof(uint32_t) << gate_log[1]));
+    l.tuple_index[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
+    l.tuple_index[1] = line_up(l.tuple_index[0] + (sizeof(uint32_t) << index_log[0]));
+    l.block = line_up(l.tuple_index[1] + (sizeof(uint32_t) << index_log[1]));
     l.bytes = l.block + l.units * unit;
     return l;
 }
 
-static const uint8_t small_gates[2] = {4, 4};
+static const uint8_t small_indexes[2] = {4, 4};
 
 static size_t tuples_need(uint8_t family, uint32_t rules)
 {
-    const uint8_t gate =
+    const uint8_t tuple_index =
         (uint8_t)log2_up(rules < 1024       ? 1024
                          : rules < 1u << 16 ? rules
                                             : 1u << 16); // a guess: addresses decide
-    const uint8_t gate_log[2] = {gate, gate};
+    const uint8_t index_log[2] = {tuple_index, tuple_index};
 
-    return layout_of(family, room_for(rules), room_for(rules), gate_log).bytes;
+    return layout_of(family, room_for(rules), room_for(rules), index_log).bytes;
 }
 
-static void count_promotable(const struct acl_rule *r, uint8_t family, uint32_t count[2])
+static void count_rules_by_prefix(const struct acl_rule *r, uint8_t family, uint32_t count[2])
 {
     unsigned side;
 
-    if (rule_is_promotable(r, family, &side))
+    if (rule_is_by_prefix(r, family, &side))
         count[side]++;
 }
 
-size_t core_need(uint8_t family, const struct acl_rule *r, size_t n)
+size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n)
 {
-    uint32_t rules = 0, promotable[2] = {0, 0};
+    uint32_t rules = 0, by_prefix[2] = {0, 0};
 
     for (size_t i = 0; i < n; i++) {
         rules += (r[i].families & family) != 0;
-        count_promotable(&r[i], family, promotable);
+        count_rules_by_prefix(&r[i], family, by_prefix);
     }
-    struct promoted_plan plan = promoted_plan(promotable, rules, family, 0);
-    return rules ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) + promoted_need(&plan)
+    struct prefix_rules_plan plan = prefix_rules_plan(by_prefix, rules, family, 0);
+    return rules ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) +
+                       prefix_rules_need(&plan)
                  : 0;
 }
 
-uint64_t core_bytes(const struct core *c)
+uint64_t classifier_bytes(const struct classifier *c)
 {
     uint64_t bytes = c->bytes;
 
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        bytes += promoted_bytes(c->promoted[i]);
-    return bytes + (c->own_shelf ? shelf_bytes(c->own_shelf) : 0);
+    for (unsigned i = 0; i < c->n_prefix_tables; i++)
+        bytes += prefix_rules_bytes(c->prefix_table[i]);
+    return bytes + (c->own_buckets ? address_buckets_bytes(c->own_buckets) : 0);
 }
 
-uint64_t core_writer_bytes(const struct core *c)
+uint64_t classifier_writer_bytes(const struct classifier *c)
 {
     uint64_t bytes = 0;
 
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        bytes += promoted_writer_bytes(c->promoted[i]);
-    return bytes + (c->own_shelf ? shelf_writer_bytes(c->own_shelf) : 0);
+    for (unsigned i = 0; i < c->n_prefix_tables; i++)
+        bytes += prefix_rules_writer_bytes(c->prefix_table[i]);
+    return bytes + (c->own_buckets ? address_buckets_writer_bytes(c->own_buckets) : 0);
 }
 
-static void all_promoted_free(struct core *c)
+static void prefix_tables_free(struct classifier *c)
 {
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        promoted_free(c->promoted[i]);
-    c->n_promoted = 0;
+    for (unsigned i = 0; i < c->n_prefix_tables; i++)
+        prefix_rules_free(c->prefix_table[i]);
+    c->n_prefix_tables = 0;
 }
 
-void core_free(const struct acl_config *cfg, struct core *c)
+void classifier_free(const struct acl_config *cfg, struct classifier *c)
 {
     if (!c)
         return;
-    all_promoted_free(c);
-    shelf_free(cfg, c->own_shelf);
+    prefix_tables_free(c);
+    address_buckets_free(cfg, c->own_buckets);
     pages_unmap_for(cfg, c, c->bytes);
 }
 
-// A core without filter, heads and blocks, to choose tuples and guards by; heads are counted first.
-static void draft(struct core *c, const struct acl_config *cfg, uint8_t family,
-                  struct core_shape shape)
+// A core without filter, heads and blocks, to choose tuples and side filters by; heads are counted
+// first.
+static void classifier_draft(struct classifier *c, const struct acl_config *cfg, uint8_t family,
+                  struct classifier_shape shape)
 {
-    *c = (struct core){.family = family,
+    *c = (struct classifier){.family = family,
                        .n_levels = {1, 1},
                        .n_tuples = 1,
                        .least = UINT32_MAX,
                        .set = cfg->set,
                        .shape = shape,
-                       .gate = {{.level = CORE_NONE}, {.level = CORE_NONE}}};
-    c->tuple[0] = (struct tuple){.set = {CORE_NONE, CORE_NONE},
-                                 .guard = {CORE_NONE, CORE_NONE}}; // takes any rule
+                       .tuple_index = {{.level = INDEX_NONE}, {.level = INDEX_NONE}}};
+    c->tuple[0] = (struct tuple){.set = {INDEX_NONE, INDEX_NONE},
+                                 .side_filter = {INDEX_NONE, INDEX_NONE}}; // takes any rule
     if (getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret)
         for (unsigned i = 0; i < 4; i++)
             c->secret[i / 2][i % 2] = hash_mix64((uintptr_t)c + i);
@@ -154,33 +156,35 @@ static void draft(struct core *c, const struct acl_config *cfg, uint8_t family,
 
 // --- building ---
 
-static unsigned counted(const struct core *c, uint32_t head)
+static unsigned head_count(const struct classifier *c, uint32_t head)
 {
     return c->head[head];
 }
 
 // The first rules that are by sets alone stand apart.
-static void set_apart(struct core *c, const struct core_rules *r, uint8_t *tuple)
+static void set_rules_collect(struct classifier *c, const struct classifier_rules *r,
+                              uint8_t *tuple)
 {
-    for (uint32_t i = 0; i < r->n && c->n_by_sets < CORE_BY_SETS; i++) {
+    for (uint32_t i = 0; i < r->n && c->n_set_rules < SET_RULES_MAX; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
         const uint16_t set[2] = {rule->src.set, rule->dst.set};
-        struct by_sets *b = &c->by_sets[c->n_by_sets];
+        struct set_rule *b = &c->set_rule[c->n_set_rules];
 
         if (!(rule->families & c->family) || !rule_is_by_sets(rule))
             continue;
-        *b = (struct by_sets){rule->number, r->slot[i], {CORE_NONE, CORE_NONE}};
+        *b = (struct set_rule){rule->number, r->slot[i], {INDEX_NONE, INDEX_NONE}};
         for (unsigned s = 0; s < 2; s++)
             if (set[s] != ACL_NO_SET) {
                 b->set[s] = (uint8_t)set[s];
-                c->apart_sets[s] |= UINT64_C(1) << set[s];
+                c->set_rule_sets[s] |= UINT64_C(1) << set[s];
             }
-        tuple[r->slot[i]] = CORE_APART;
-        c->n_by_sets++;
+        tuple[r->slot[i]] = PLACE_SET_RULE;
+        c->n_set_rules++;
     }
 }
 
-static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *tuple)
+static uint32_t tuples_choose_all(struct classifier *c, const struct classifier_rules *r,
+                                  uint8_t *tuple)
 {
     uint32_t n = 0;
 
@@ -190,7 +194,7 @@ static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *
         if (!is_for_tuples(c, r, i, tuple))
             continue;
         c->least = rule->number < c->least ? rule->number : c->least;
-        unsigned t = tuple_choose(c, rule, counted);
+        unsigned t = tuple_choose(c, rule, head_count);
         ++*head_of(c, tuple_key(c, &c->tuple[t], rule));
         c->tuple[t].rules++;
         tuple[r->slot[i]] = (uint8_t)t;
@@ -200,7 +204,7 @@ static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *
 }
 
 // Heads hold how many entries their blocks get; then where these end.
-static bool blocks_alloc(struct core *c)
+static bool blocks_alloc(struct classifier *c)
 {
     uint32_t heads = 1u << (32 - c->head_shift);
 
@@ -218,7 +222,8 @@ static bool blocks_alloc(struct core *c)
     return true;
 }
 
-static void blocks_fill(struct core *c, const struct core_rules *r, const uint8_t *tuple)
+static void blocks_fill(struct classifier *c, const struct classifier_rules *r,
+                        const uint8_t *tuple)
 {
     for (uint32_t i = r->n; i-- > 0;) { // backwards: blocks fill from their ends
         const struct acl_rule *rule = &r->rule[r->slot[i]];
@@ -230,11 +235,11 @@ static void blocks_fill(struct core *c, const struct core_rules *r, const uint8_
         --*head;
         entry_write(c, *head, rule, r->slot[i], entry_l4_at(c, *head, 0)->is & ENTRY_LAST);
         filter_set(c, tuple_key(c, t, rule));
-        gates_add(c, tuple[r->slot[i]], rule);
+        prefilter_add_rule(c, tuple[r->slot[i]], rule);
     }
 }
 
-static uint32_t units_of(const struct core *c, uint32_t heads)
+static uint32_t units_of(const struct classifier *c, uint32_t heads)
 {
     uint32_t n = 0;
 
@@ -243,30 +248,34 @@ static uint32_t units_of(const struct core *c, uint32_t heads)
     return (uint32_t)n;
 }
 
-void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple)
+void linear_match_update(struct classifier *c, const struct classifier_rules *r,
+                         const uint8_t *tuple)
 {
-    if (c->few)
-        __atomic_store_n(&c->few_blocks, few_make(c->few, c, r, tuple),
-                         __ATOMIC_RELEASE); // partner: classify.c ask
+    if (c->linear)
+        __atomic_store_n(&c->linear_blocks, linear_match_build(c->linear, c, r, tuple),
+                         __ATOMIC_RELEASE); // partner: classify.c rules_match
 }
 
 // From a draft whose heads count their rules.
-static struct core *build(const struct acl_config *cfg, const struct core *d, struct layout l,
-                          const struct core_rules *r, const uint8_t *tuple, size_t heads)
+static struct classifier *classifier_from_draft(const struct acl_config *cfg,
+                                                const struct classifier *d, struct layout l,
+                                                const struct classifier_rules *r,
+                                                const uint8_t *tuple, size_t heads)
 {
-    struct core *c = pages_map_for(cfg, l.bytes);
+    struct classifier *c = pages_map_for(cfg, l.bytes);
 
     if (!c)
         return NULL;
     *c = *d;
     c->bytes = l.bytes;
-    c->few = l.few ? (struct few *)((uint8_t *)c + l.few) : NULL;
+    c->linear = l.linear ? (struct linear_rules *)((uint8_t *)c + l.linear) : NULL;
     c->filter = (uint32_t *)((uint8_t *)c + l.filter);
     c->head = (uint32_t *)((uint8_t *)c + l.head);
     c->block = (uint8_t *)c + l.block;
     for (unsigned s = 0; s < 2; s++) {
-        c->gate[s].tuples = (uint32_t *)((uint8_t *)c + l.gate[s]);
-        c->fence[s].bits = l.fence ? (uint32_t *)((uint8_t *)c + l.fence) + s * FENCE_WORDS : NULL;
+        c->tuple_index[s].tuples = (uint32_t *)((uint8_t *)c + l.tuple_index[s]);
+        c->bitmap[s].bits =
+            l.bitmap ? (uint32_t *)((uint8_t *)c + l.bitmap) + s * BITMAP_WORDS : NULL;
     }
     c->filter_shift = 32 - l.filter_log;
     memcpy(c->head, d->head, heads * sizeof *c->head);
@@ -276,40 +285,41 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
         return NULL;
     }
     blocks_fill(c, r, tuple);
-    fence_judge(c);
-    core_few(c, r, tuple);
+    bitmap_drop_if_useless(c);
+    linear_match_update(c, r, tuple);
     return c;
 }
 
 // Those of a side, of different prefixes; rows of the same prefix but the first are left for
 // tuples.
-static bool side_promote(struct core *c, const struct core_rules *r, unsigned side,
-                         const struct promoted_plan *plan, uint64_t epoch, uint8_t *tuple)
+static bool prefix_tables_of_side(struct classifier *c, const struct classifier_rules *r,
+                                  unsigned side, const struct prefix_rules_plan *plan,
+                                  uint64_t epoch, uint8_t *tuple)
 {
-    struct promoted_row *row = calloc(plan->rules[side] + 1, sizeof *row);
+    struct prefix_rule_row *row = calloc(plan->rules[side] + 1, sizeof *row);
     uint32_t n = 0, rows = 0;
     bool made = row != NULL;
     unsigned of;
 
     for (uint32_t i = 0; i < r->n && made; i++)
-        if (rule_is_promotable(&r->rule[r->slot[i]], c->family, &of) && of == side)
-            promoted_row(&row[n++], &r->rule[r->slot[i]], r->slot[i], side);
+        if (rule_is_by_prefix(&r->rule[r->slot[i]], c->family, &of) && of == side)
+            prefix_rule_row(&row[n++], &r->rule[r->slot[i]], r->slot[i], side);
     if (made)
-        qsort(row, n, sizeof *row, promoted_by_prefix);
+        qsort(row, n, sizeof *row, prefix_rule_row_compare);
     for (uint32_t i = 0; i < n; i++)
         if (!rows || memcmp(row[rows - 1].key, row[i].key, sizeof row->key) ||
             row[rows - 1].len != row[i].len)
             row[rows++] = row[i];
     for (uint32_t t = 0, from = 0; t < plan->tables[side] && made; t++) {
         uint32_t to = (uint32_t)((uint64_t)rows * (t + 1) / plan->tables[side]);
-        struct promoted *p = promoted_new(c->family, side, row + from, to - from, epoch);
+        struct prefix_rules *p = prefix_rules_new(c->family, side, row + from, to - from, epoch);
 
         made = p != NULL;
         if (!made)
             break;
         for (uint32_t i = from; i < to; i++)
-            tuple[(uint32_t)row[i].own] = (uint8_t)(CORE_PROMOTED + c->n_promoted);
-        c->promoted[c->n_promoted++] = p;
+            tuple[(uint32_t)row[i].own] = (uint8_t)(PLACE_PREFIX_TABLE + c->n_prefix_tables);
+        c->prefix_table[c->n_prefix_tables++] = p;
         c->rules += to - from;
         from = to;
     }
@@ -317,128 +327,134 @@ static bool side_promote(struct core *c, const struct core_rules *r, unsigned si
     return made;
 }
 
-static void demote(struct core *c, const struct core_rules *r, uint8_t *tuple)
+static void prefix_tables_drop(struct classifier *c, const struct classifier_rules *r,
+                               uint8_t *tuple)
 {
-    all_promoted_free(c);
+    prefix_tables_free(c);
     c->rules = 0;
     for (uint32_t i = 0; i < r->n; i++)
         tuple[r->slot[i]] = 0;
 }
 
 // As many as pay and as fit.
-static void promote(struct core *c, const struct acl_config *cfg, const struct core_rules *r,
-                    size_t max_bytes, uint64_t epoch, uint8_t *tuple)
+static void prefix_tables_make(struct classifier *c, const struct acl_config *cfg,
+                               const struct classifier_rules *r, size_t max_bytes, uint64_t epoch,
+                               uint8_t *tuple)
 {
-    uint32_t promotable[2] = {0, 0}, rules = 0;
+    uint32_t by_prefix[2] = {0, 0}, rules = 0;
 
     for (uint32_t i = 0; i < r->n; i++) {
         rules += (r->rule[r->slot[i]].families & c->family) != 0;
-        count_promotable(&r->rule[r->slot[i]], c->family, promotable);
+        count_rules_by_prefix(&r->rule[r->slot[i]], c->family, by_prefix);
     }
-    struct promoted_plan plan = promoted_plan(promotable, rules, c->family, cfg->promote_from);
+    struct prefix_rules_plan plan =
+        prefix_rules_plan(by_prefix, rules, c->family, cfg->prefix_rules_from);
     for (unsigned s = 0; s < 2; s++)
-        if (plan.tables[s] && !side_promote(c, r, s, &plan, epoch, tuple)) {
-            demote(c, r, tuple);
+        if (plan.tables[s] && !prefix_tables_of_side(c, r, s, &plan, epoch, tuple)) {
+            prefix_tables_drop(c, r, tuple);
             return;
         }
-    uint64_t bytes = core_bytes(c) + core_writer_bytes(c);
-    if (c->n_promoted && max_bytes &&
+    uint64_t bytes = classifier_bytes(c) + classifier_writer_bytes(c);
+    if (c->n_prefix_tables && max_bytes &&
         bytes + tuples_need(c->family, rules - c->rules) * 2 > max_bytes)
-        demote(c, r, tuple);
-    for (unsigned i = 0; i < c->n_promoted && max_bytes; i++)
-        c->promoted[i]->limit = promoted_bytes(c->promoted[i]) +
-                                promoted_writer_bytes(c->promoted[i]) +
-                                (max_bytes - bytes) / 4 / c->n_promoted;
+        prefix_tables_drop(c, r, tuple);
+    for (unsigned i = 0; i < c->n_prefix_tables && max_bytes; i++)
+        c->prefix_table[i]->limit = prefix_rules_bytes(c->prefix_table[i]) +
+                                prefix_rules_writer_bytes(c->prefix_table[i]) +
+                                (max_bytes - bytes) / 4 / c->n_prefix_tables;
 }
 
-static uint32_t those_left(const struct core_rules *r, const uint8_t *tuple, uint32_t *slot)
+static uint32_t rules_without_prefix_tables(const struct classifier_rules *r, const uint8_t *tuple,
+                                            uint32_t *slot)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < r->n; i++) {
         slot[n] = r->slot[i];
-        n += !is_promoted(tuple[r->slot[i]]);
+        n += !is_prefix_rule(tuple[r->slot[i]]);
     }
     return n;
 }
 
 // rest: the rules that are not promoted.
-static struct core *core_of_rest(const struct acl_config *cfg, struct core *d,
-                                 const struct core_rules *rest, size_t max_bytes, uint8_t *tuple)
+static struct classifier *classifier_of_rest(const struct acl_config *cfg, struct classifier *d,
+                                             const struct classifier_rules *rest, size_t max_bytes,
+                                             uint8_t *tuple)
 {
     uint32_t room = room_for(rest->n), n;
-    size_t heads = (size_t)1 << layout_of(d->family, room, room, small_gates).head_log;
+    size_t heads = (size_t)1 << layout_of(d->family, room, room, small_indexes).head_log;
     uint32_t *count = calloc(heads, sizeof *count);
     uint64_t *sketch = calloc(SKETCH_WORDS, sizeof *sketch);
-    struct core *c = NULL;
-    uint8_t gate_log[2];
+    struct classifier *c = NULL;
+    uint8_t index_log[2];
 
     errno = ENOMEM;
     if (count && sketch) {
-        uint32_t promoted = d->rules;
-        size_t taken = core_bytes(d) + core_writer_bytes(d);
+        uint32_t prefix_table = d->rules;
+        size_t taken = classifier_bytes(d) + classifier_writer_bytes(d);
 
         d->head = count;
-        d->head_shift = 32 - layout_of(d->family, room, room, small_gates).head_log;
-        set_apart(d, rest, tuple);
+        d->head_shift = 32 - layout_of(d->family, room, room, small_indexes).head_log;
+        set_rules_collect(d, rest, tuple);
         tuples_plan(d, rest, tuple);
-        n = choose_all(d, rest, tuple);
+        n = tuples_choose_all(d, rest, tuple);
         d->rules = d->in_tuples = n;
-        gates_choose(d, rest, sketch, gate_log);
-        struct layout l = layout_of(d->family, room, room + d->guard_keys, gate_log);
+        prefilter_choose(d, rest, sketch, index_log);
+        struct layout l = layout_of(d->family, room, room + d->side_filter_keys, index_log);
         uint32_t more = units_of(d, (uint32_t)heads) - n; // sizes are rounded up
         l.units += more;
         l.bytes += more * entry_bytes(d);
         d->room = room;
-        d->rules += d->n_by_sets + promoted;
+        d->rules += d->n_set_rules + prefix_table;
         errno = ENOMEM;
         if (max_bytes && l.bytes + taken > max_bytes)
             errno = ENOSPC;
         else
-            c = build(cfg, d, l, rest, tuple, heads);
+            c = classifier_from_draft(cfg, d, l, rest, tuple, heads);
     }
     free(count);
     free(sketch);
     return c;
 }
 
-static void shelve(struct core *c, const struct acl_config *cfg, const struct core_rules *r,
-                   size_t max_bytes, const uint8_t *tuple)
+static void buckets_make(struct classifier *c, const struct acl_config *cfg,
+                         const struct classifier_rules *r, size_t max_bytes, const uint8_t *tuple)
 {
-    uint64_t taken = core_bytes(c) + core_writer_bytes(c);
+    uint64_t taken = classifier_bytes(c) + classifier_writer_bytes(c);
 
-    if (c->few_blocks || (max_bytes && taken >= max_bytes))
+    if (c->linear_blocks || (max_bytes && taken >= max_bytes))
         return;
-    c->shelf = c->own_shelf = shelf_new(
+    c->buckets = c->own_buckets = address_buckets_new(
         cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0); // half: the list may grow
 }
 
-struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r,
-                      struct core_shape shape, size_t max_bytes, uint64_t epoch, uint8_t *tuple)
+struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
+                                  const struct classifier_rules *r, struct classifier_shape shape,
+                                  size_t max_bytes, uint64_t epoch, uint8_t *tuple)
 {
     uint32_t *slot = calloc(r->n + 1, sizeof *slot);
-    struct core_rules rest = {.rule = r->rule, .slot = slot};
-    struct core d, *c = NULL;
-    bool promoting = true;
+    struct classifier_rules rest = {.rule = r->rule, .slot = slot};
+    struct classifier d, *c = NULL;
+    bool with_prefix_tables = true;
     int rc = 0;
 
     if (!slot)
         return NULL;
     for (bool again = true; again && !c;) {
-        draft(&d, cfg, family, shape);
-        if (promoting)
-            promote(&d, cfg, r, max_bytes, epoch, tuple);
-        rest.n = those_left(r, tuple, slot);
-        c = core_of_rest(cfg, &d, &rest, max_bytes, tuple);
-        again = promoting && d.n_promoted; // it may fit without
-        promoting = false;
+        classifier_draft(&d, cfg, family, shape);
+        if (with_prefix_tables)
+            prefix_tables_make(&d, cfg, r, max_bytes, epoch, tuple);
+        rest.n = rules_without_prefix_tables(r, tuple, slot);
+        c = classifier_of_rest(cfg, &d, &rest, max_bytes, tuple);
+        again = with_prefix_tables && d.n_prefix_tables; // it may fit without
+        with_prefix_tables = false;
         if (!c) {
             rc = errno;
-            demote(&d, r, tuple);
+            prefix_tables_drop(&d, r, tuple);
         }
     }
     if (c)
-        shelve(c, cfg, &rest, max_bytes, tuple);
+        buckets_make(c, cfg, &rest, max_bytes, tuple);
     free(slot);
     errno = c ? errno : rc;
     return c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_change.c - a core is changed in place: one rule more, one less (classifier.h)
+// classifier_change.c - a classifier is changed in place: one rule more, one less (classifier.h)
 #include <errno.h>
 #include <string.h>
 
@@ -9,21 +9,21 @@
 #include "acl/address_bucket.h"
 #include "acl/tuple.h"
 
-static unsigned chain_now(const struct core *c, uint32_t head)
+static unsigned chain_now(const struct classifier *c, uint32_t head)
 {
     return block_length(c, c->head[head]);
 }
 
-static void entries_copy(const struct core *c, uint32_t to, uint32_t from, uint32_t n)
+static void entries_copy(const struct classifier *c, uint32_t to, uint32_t from, uint32_t n)
 {
     memcpy(c->block + to * entry_bytes(c), c->block + from * entry_bytes(c), n * entry_bytes(c));
 }
 
-static void publish(struct core *c, uint32_t *head, uint32_t ref, struct core_block *old,
-                    uint32_t n)
+static void head_publish(struct classifier *c, uint32_t *head, uint32_t ref,
+                         struct retired_block *old, uint32_t n)
 {
-    *old = (struct core_block){*head, n, CORE_NONE};
-    __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: heads_read in search.h
+    *old = (struct retired_block){*head, n, INDEX_NONE};
+    __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: candidates_to_blocks in search.h
 }
 
 static void tuple_count(struct tuple *t, uint32_t by)
@@ -32,15 +32,16 @@ static void tuple_count(struct tuple *t, uint32_t by)
 }
 
 // False: it has to go under a tuple.
-static bool promoted_take(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple)
+static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint32_t slot,
+                            uint8_t *tuple)
 {
     unsigned side;
 
-    if (!c->n_promoted || !rule_is_promotable(r, c->family, &side))
+    if (!c->n_prefix_tables || !rule_is_by_prefix(r, c->family, &side))
         return false;
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        if (c->promoted[i]->side == side && !promoted_add(c->promoted[i], r, slot)) {
-            *tuple = (uint8_t)(CORE_PROMOTED + i);
+    for (unsigned i = 0; i < c->n_prefix_tables; i++)
+        if (c->prefix_table[i]->side == side && !prefix_rules_add(c->prefix_table[i], r, slot)) {
+            *tuple = (uint8_t)(PLACE_PREFIX_TABLE + i);
             c->rules++;
             return true;
         }
@@ -48,24 +49,24 @@ static bool promoted_take(struct core *c, const struct acl_rule *r, uint32_t slo
 }
 
 // Rules that name address sets have no place there.
-static void shelf_take(struct core *c, const struct acl_rule *r, uint32_t slot)
+static void buckets_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
-    if (!c->shelf || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
-                      !shelf_add(c->shelf, r, slot, c->changed)))
+    if (!c->buckets || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
+                      !address_buckets_add(c->buckets, r, slot, c->changed)))
         return;
-    __atomic_store_n(&c->shelf, NULL, __ATOMIC_RELEASE); // partner: classify.c ask
-    c->shelf_full = true;
+    __atomic_store_n(&c->buckets, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
+    c->buckets_full = true;
 }
 
-int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
-             struct core_block *old)
+int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
+             struct retired_block *old)
 {
-    *old = (struct core_block){0};
-    if (promoted_take(c, r, slot, tuple))
+    *old = (struct retired_block){0};
+    if (prefix_rule_add(c, r, slot, tuple))
         return 0;
     if (c->in_tuples >= c->room)
         return -ENOSPC;
-    __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->linear_blocks, 0, __ATOMIC_RELAXED);
     unsigned at = tuple_choose(c, r, chain_now);
     struct tuple *t = &c->tuple[at];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
@@ -84,53 +85,53 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
     __atomic_store_n(&c->in_tuples, c->in_tuples + 1, __ATOMIC_RELAXED);
     if (r->number < c->least)
         __atomic_store_n(&c->least, r->number, __ATOMIC_RELAXED);
-    publish(c, head, to, old, n);
+    head_publish(c, head, to, old, n);
     filter_set(c, tuple_key(c, t, r));
-    gates_add(c, at, r);
+    prefilter_add_rule(c, at, r);
     *tuple = (uint8_t)at;
     c->rules++;
-    shelf_take(c, r, slot);
+    buckets_add_rule(c, r, slot);
     return 0;
 }
 
-static bool is_dead(const struct entry_l4 *e)
+static bool entry_is_dead(const struct entry_l4 *e)
 {
     return e->not_part == ENTRY_DEAD;
 }
 
-static void apart_del(struct core *c, uint32_t slot)
+static void set_rule_del(struct classifier *c, uint32_t slot)
 {
     unsigned i = 0;
 
-    while (c->by_sets[i].slot != slot || c->by_sets[i].number == UINT32_MAX)
+    while (c->set_rule[i].slot != slot || c->set_rule[i].number == UINT32_MAX)
         i++;
-    __atomic_store_n(&c->by_sets[i].number, UINT32_MAX,
-                     __ATOMIC_RELAXED); // partner: apart_decide in key_burst.c
+    __atomic_store_n(&c->set_rule[i].number, UINT32_MAX,
+                     __ATOMIC_RELAXED); // partner: set_rule_decide in key_burst.c
     c->rules--;
 }
 
-void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
-              struct core_block *old)
+void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
+              struct retired_block *old)
 {
-    *old = (struct core_block){0};
-    if (tuple == CORE_APART) {
-        apart_del(c, slot);
+    *old = (struct retired_block){0};
+    if (tuple == PLACE_SET_RULE) {
+        set_rule_del(c, slot);
         return;
     }
-    if (is_promoted(tuple)) {
-        uint32_t index = promoted_del(c->promoted[tuple - CORE_PROMOTED], r, slot);
-        *old = (struct core_block){index, index != 0, tuple - CORE_PROMOTED};
+    if (is_prefix_rule(tuple)) {
+        uint32_t index = prefix_rules_del(c->prefix_table[tuple - PLACE_PREFIX_TABLE], r, slot);
+        *old = (struct retired_block){index, index != 0, tuple - PLACE_PREFIX_TABLE};
         c->rules--;
         return;
     }
-    __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
-    if (c->shelf)
-        shelf_del(c->shelf, r, slot);
+    __atomic_store_n(&c->linear_blocks, 0, __ATOMIC_RELAXED);
+    if (c->buckets)
+        address_buckets_del(c->buckets, r, slot);
     struct tuple *t = &c->tuple[tuple];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from),
              to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
 
-    while (entry_l4_at(c, from, i)->slot != slot || is_dead(entry_l4_at(c, from, i)))
+    while (entry_l4_at(c, from, i)->slot != slot || entry_is_dead(entry_l4_at(c, from, i)))
         i++;
     tuple_count(t, -1u);
     __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
@@ -147,19 +148,19 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
         entries_copy(c, to + i, from + i + 1, n - i - 1);
         entry_l4_at(c, to, n - 2)->is |= ENTRY_LAST;
     }
-    publish(c, head, to, old, n);
+    head_publish(c, head, to, old, n);
 }
 
-void core_epoch(struct core *c)
+void classifier_epoch(struct classifier *c)
 {
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        promoted_epoch(c->promoted[i]);
+    for (unsigned i = 0; i < c->n_prefix_tables; i++)
+        prefix_rules_epoch(c->prefix_table[i]);
 }
 
-void core_reclaim(struct core *c, uint64_t epoch)
+void classifier_reclaim(struct classifier *c, uint64_t epoch)
 {
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        promoted_reclaim(c->promoted[i], epoch);
-    if (c->own_shelf)
-        shelf_reclaim(c->own_shelf, epoch);
+    for (unsigned i = 0; i < c->n_prefix_tables; i++)
+        prefix_rules_reclaim(c->prefix_table[i], epoch);
+    if (c->own_buckets)
+        address_buckets_reclaim(c->own_buckets, epoch);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_check.c - is a core sound?
+// classifier_check.c - is a classifier sound?
 #include "acl/classifier_build.h"
 
 #include <errno.h>
@@ -20,12 +20,12 @@ static int wrong(char *why, size_t n, const char *format, ...)
     return -EINVAL;
 }
 
-static bool filter_has(const struct core *c, uint32_t key)
+static bool filter_has(const struct classifier *c, uint32_t key)
 {
     return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
 }
 
-static bool fence_lets_pass(const struct fence *f, unsigned tuple, const uint8_t *addr)
+static bool bitmap_lets_pass(const struct net_bitmap *f, unsigned tuple, const uint8_t *addr)
 {
     unsigned i = (unsigned)addr[0] << 8 | addr[1];
 
@@ -33,30 +33,34 @@ static bool fence_lets_pass(const struct fence *f, unsigned tuple, const uint8_t
 }
 
 // The rule's first address of a side, at least.
-static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tuple,
+static bool side_lets_pass(const struct classifier *c, enum side_index s, unsigned tuple,
                            const struct acl_rule *r)
 {
-    const struct gate *gate = &c->gate[s];
-    const struct guard *guard = &c->guard[c->tuple[tuple].guard[s] % CORE_GUARDS];
+    const struct tuple_index *tuple_index = &c->tuple_index[s];
+    const struct side_filter *side_filter =
+        &c->side_filter[c->tuple[tuple].side_filter[s] % SIDE_FILTERS_MAX];
     struct acl_rule first = *r;
-    struct acl_side *side = s == CORE_SRC ? &first.src : &first.dst;
+    struct acl_side *side = s == SIDE_SRC ? &first.src : &first.dst;
 
     for (unsigned bit = side->len; bit < 128; bit++)
         side->addr[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
-    if (!fence_lets_pass(&c->fence[s], tuple, side->addr))
+    if (!bitmap_lets_pass(&c->bitmap[s], tuple, side->addr))
         return false;
-    if (c->tuple[tuple].guard[s] != CORE_NONE &&
-        !filter_has(c, rule_digest(c, s, &first, c->len[s][guard->level]) ^ guard->salt))
+    if (c->tuple[tuple].side_filter[s] != INDEX_NONE &&
+        !filter_has(c,
+                    rule_digest(c, s, &first, c->len[s][side_filter->level]) ^ side_filter->salt))
         return false;
-    return gate->level == CORE_NONE ||
-           ((*gate_word(gate, rule_digest(c, s, &first, c->len[s][gate->level])) | gate->always) >>
+    return tuple_index->level == INDEX_NONE ||
+           ((*tuple_index_word(tuple_index,
+                               rule_digest(c, s, &first, c->len[s][tuple_index->level])) |
+             tuple_index->always) >>
                 tuple &
             1);
 }
 
-// Each rule is where its tuple says, and filter and guards let its packets through.
-static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned tuple,
-                      char *why, size_t n)
+// Each rule is where its tuple says, and filter and side filters let its packets through.
+static int rule_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
+                      unsigned tuple, char *why, size_t n)
 {
     const struct tuple *t = &c->tuple[tuple];
     uint32_t key = tuple_key(c, t, r), ref = *head_of(c, key), i = 0;
@@ -67,7 +71,8 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
         return wrong(why, n, "the filter lacks rule %u", r->number);
     for (unsigned s = 0; s < 2; s++)
         if (!side_lets_pass(c, s, tuple, r))
-            return wrong(why, n, "fence, gate or guard of side %u lacks rule %u", s, r->number);
+            return wrong(why, n, "the prefilter of side %u lacks rule %u", s,
+                         r->number);
     while (ref && (entry_l4_at(c, ref, i)->slot != slot ||
                    entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
         if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
@@ -82,56 +87,57 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
     return 0;
 }
 
-static int promoted_rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot,
+static int prefix_rule_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
                                unsigned at, char *why, size_t n)
 {
-    if (at < c->n_promoted && promoted_has(c->promoted[at], r, slot))
+    if (at < c->n_prefix_tables && prefix_rules_has(c->prefix_table[at], r, slot))
         return 0;
-    return wrong(why, n, "rule %u is not among those promoted", r->number);
+    return wrong(why, n, "rule %u is in no prefix table", r->number);
 }
 
-static int all_promoted_check(const struct core *c, uint32_t rules, char *why, size_t n)
+static int prefix_tables_check(const struct classifier *c, uint32_t rules, char *why, size_t n)
 {
     int rc = 0;
 
-    for (unsigned i = 0; i < c->n_promoted && !rc; i++) {
-        rc = promoted_check(c->promoted[i], why, n);
-        rules -= c->promoted[i]->rules;
+    for (unsigned i = 0; i < c->n_prefix_tables && !rc; i++) {
+        rc = prefix_rules_check(c->prefix_table[i], why, n);
+        rules -= c->prefix_table[i]->rules;
     }
-    return rc || !rules ? rc : wrong(why, n, "%u rules are promoted to nowhere", rules);
+    return rc || !rules ? rc : wrong(why, n, "%u prefix rules are in no table", rules);
 }
 
-static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why,
-                       size_t n)
+static int set_rule_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
+                          char *why, size_t n)
 {
-    for (unsigned i = 0; i < c->n_by_sets; i++)
-        if (c->by_sets[i].slot == slot && c->by_sets[i].number == r->number)
+    for (unsigned i = 0; i < c->n_set_rules; i++)
+        if (c->set_rule[i].slot == slot && c->set_rule[i].number == r->number)
             return 0;
-    return wrong(why, n, "rule %u is not among those that stand apart", r->number);
+    return wrong(why, n, "rule %u is not among the set rules", r->number);
 }
 
 // Where few rules are laid out one and all, this one is among them. Numbers grow.
-static int few_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why,
-                     size_t n)
+static int linear_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
+                        char *why, size_t n)
 {
-    unsigned entries = c->few_blocks * LANE_COUNT, i = 0;
+    unsigned entries = c->linear_blocks * LANE_COUNT, i = 0;
 
     if (!entries)
         return 0;
-    while (i < entries && c->few->slot[i] != slot)
+    while (i < entries && c->linear->slot[i] != slot)
         i++;
     if (i == entries && !(r->tcp_any & r->tcp_mask & ~r->tcp_value))
-        return wrong(why, n, "rule %u is not among the few", r->number);
-    if (i < entries && c->few->number[i] != r->number)
-        return wrong(why, n, "rule %u is %u among the few", r->number, c->few->number[i]);
+        return wrong(why, n, "rule %u is not among the linear rules", r->number);
+    if (i < entries && c->linear->number[i] != r->number)
+        return wrong(why, n, "rule %u is %u among the linear rules", r->number,
+                     c->linear->number[i]);
     for (i = 1; i < entries; i++)
-        if (c->few->number[i] < c->few->number[i - 1])
-            return wrong(why, n, "the few rules are not sorted at %u", c->few->number[i]);
+        if (c->linear->number[i] < c->linear->number[i - 1])
+            return wrong(why, n, "the linear rules are not sorted at %u", c->linear->number[i]);
     return 0;
 }
 
 // Blocks are sorted; all entries alive together are the rules.
-static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t n)
+static int blocks_check(const struct classifier *c, uint32_t rules, char *why, size_t n)
 {
     uint32_t alive = 0;
 
@@ -152,10 +158,10 @@ static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t 
     return alive == rules ? 0 : wrong(why, n, "there are %u entries of %u rules", alive, rules);
 }
 
-int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why,
-               size_t n)
+int classifier_check(const struct classifier *c, const struct classifier_rules *r,
+                     const uint8_t *tuple, char *why, size_t n)
 {
-    uint32_t count[CORE_TUPLES] = {0}, rules = 0, apart = 0, promoted = 0;
+    uint32_t count[TUPLES_MAX] = {0}, rules = 0, apart = 0, prefix_table = 0;
     int rc = 0;
 
     for (uint32_t i = 0; i < r->n && !rc; i++) {
@@ -163,15 +169,15 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
 
         if (!(rule->families & c->family))
             continue;
-        if (tuple[r->slot[i]] == CORE_APART) {
-            rc = apart_check(c, rule, r->slot[i], why, n);
+        if (tuple[r->slot[i]] == PLACE_SET_RULE) {
+            rc = set_rule_check(c, rule, r->slot[i], why, n);
             apart++;
             continue;
         }
-        if (is_promoted(tuple[r->slot[i]])) {
-            rc =
-                promoted_rule_check(c, rule, r->slot[i], tuple[r->slot[i]] - CORE_PROMOTED, why, n);
-            promoted++;
+        if (is_prefix_rule(tuple[r->slot[i]])) {
+            rc = prefix_rule_check(c, rule, r->slot[i], tuple[r->slot[i]] - PLACE_PREFIX_TABLE, why,
+                                   n);
+            prefix_table++;
             continue;
         }
         if (rule->number < c->least)
@@ -180,20 +186,20 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
                          rule->number, c->least);
         rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
         if (!rc)
-            rc = few_check(c, rule, r->slot[i], why, n);
-        count[tuple[r->slot[i]] % CORE_TUPLES]++;
+            rc = linear_check(c, rule, r->slot[i], why, n);
+        count[tuple[r->slot[i]] % TUPLES_MAX]++;
         rules++;
     }
-    for (unsigned t = 0; t < CORE_TUPLES && !rc; t++)
+    for (unsigned t = 0; t < TUPLES_MAX && !rc; t++)
         if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
             rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules,
                        count[t]);
-    if (!rc && (rules != c->in_tuples || rules + apart + promoted != c->rules))
+    if (!rc && (rules != c->in_tuples || rules + apart + prefix_table != c->rules))
         rc = wrong(why, n, "%u rules are under tuples and %u beside them; %u and %u are counted",
-                   rules, apart + promoted, c->in_tuples, c->rules - c->in_tuples);
+                   rules, apart + prefix_table, c->in_tuples, c->rules - c->in_tuples);
     if (!rc)
-        rc = all_promoted_check(c, promoted, why, n);
-    if (!rc && c->shelf)
-        rc = shelf_check(c->shelf, c, r, tuple, why, n);
+        rc = prefix_tables_check(c, prefix_table, why, n);
+    if (!rc && c->buckets)
+        rc = address_buckets_check(c->buckets, c, r, tuple, why, n);
     return rc ? rc : blocks_check(c, rules, why, n);
 }

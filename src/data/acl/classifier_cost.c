@@ -7,33 +7,34 @@
 
 #define SAMPLE 1024u // rules
 
-static bool in_filter(const struct core *c, uint32_t key)
+static bool in_filter(const struct classifier *c, uint32_t key)
 {
     return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
 }
 
 // Looks at the filter for a packet with the first addresses that the rule covers.
-static unsigned probes_of(const struct core *c, const struct acl_rule *r)
+static unsigned probes_of(const struct classifier *c, const struct acl_rule *r)
 {
     uint32_t open = 0;
 
     for (unsigned t = 0; t < c->n_tuples; t++)
         open |= (uint32_t)(c->tuple[t].rules != 0) << t;
     for (unsigned s = 0; s < 2; s++) {
-        const struct gate *g = &c->gate[s];
-        if (g->level != CORE_NONE)
-            open &= *gate_word(g, rule_digest(c, s, r, c->len[s][g->level])) | g->always;
+        const struct tuple_index *g = &c->tuple_index[s];
+        if (g->level != INDEX_NONE)
+            open &= *tuple_index_word(g, rule_digest(c, s, r, c->len[s][g->level])) | g->always;
     }
-    for (unsigned g = 0; g < c->n_guards; g++) {
-        const struct guard *guard = &c->guard[g];
-        if (in_filter(c, rule_digest(c, guard->side, r, c->len[guard->side][guard->level]) ^
-                             guard->salt))
+    for (unsigned g = 0; g < c->n_side_filters; g++) {
+        const struct side_filter *side_filter = &c->side_filter[g];
+        if (in_filter(c, rule_digest(c, side_filter->side, r,
+                                     c->len[side_filter->side][side_filter->level]) ^
+                             side_filter->salt))
             continue;
         for (unsigned t = 0; t < c->n_tuples; t++)
-            if (c->tuple[t].guard[guard->side] == g)
+            if (c->tuple[t].side_filter[side_filter->side] == g)
                 open &= ~(1u << t);
     }
-    return c->n_guards + (unsigned)__builtin_popcount(open);
+    return c->n_side_filters + (unsigned)__builtin_popcount(open);
 }
 
 static void probes_mean(const struct acl *a, struct acl_cost *cost)
@@ -42,36 +43,36 @@ static void probes_mean(const struct acl *a, struct acl_cost *cost)
 
     for (uint32_t s = 0; s < a->slots; s += step)
         for (unsigned f = 0; f < 2; f++) {
-            if (!a->core[f] || !(a->rule[s].families & a->core[f]->family))
+            if (!a->classifier[f] || !(a->rule[s].families & a->classifier[f]->family))
                 continue;
             if (is_under_tuple(a->tuple[f][s]))
-                cost->probes_mean += probes_of(a->core[f], &a->rule[s]);
+                cost->probes_mean += probes_of(a->classifier[f], &a->rule[s]);
             n++;
         }
     cost->probes_mean /= n + !n;
 }
 
-static uint32_t few_entries(const struct core *c)
+static uint32_t linear_entries(const struct classifier *c)
 {
-    uint32_t n = c->few_blocks * LANE_COUNT;
+    uint32_t n = c->linear_blocks * LANE_COUNT;
 
-    while (n && c->few->number[n - 1] == UINT32_MAX)
+    while (n && c->linear->number[n - 1] == UINT32_MAX)
         n--;
     return n;
 }
 
-static void core_cost(const struct core *c, struct acl_cost *cost)
+static void cost_of_classifier(const struct classifier *c, struct acl_cost *cost)
 {
     uint32_t tuples = 0;
 
     for (unsigned t = 0; t < c->n_tuples; t++)
         tuples += c->tuple[t].rules != 0;
-    if (tuples + c->n_guards > cost->probes_max)
-        cost->probes_max = tuples + c->n_guards;
+    if (tuples + c->n_side_filters > cost->probes_max)
+        cost->probes_max = tuples + c->n_side_filters;
     cost->tuples += tuples;
-    cost->few += few_entries(c);
-    uint32_t shelf = c->shelf && !c->few_blocks ? shelf_longest(c->shelf) : 0;
-    cost->shelf = shelf > cost->shelf ? shelf : cost->shelf;
+    cost->few += linear_entries(c);
+    uint32_t buckets = c->buckets && !c->linear_blocks ? address_buckets_longest(c->buckets) : 0;
+    cost->shelf = buckets > cost->shelf ? buckets : cost->shelf;
     for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
         uint32_t n = block_length(c, c->head[h]);
         if (n > cost->block_max)
@@ -83,12 +84,12 @@ void acl_cost(const struct acl *a, struct acl_cost *cost)
 {
     *cost = (struct acl_cost){0};
     for (unsigned f = 0; f < 2; f++)
-        if (a->core[f])
-            core_cost(a->core[f], cost);
+        if (a->classifier[f])
+            cost_of_classifier(a->classifier[f], cost);
     probes_mean(a, cost);
     for (uint32_t s = 0; s < a->slots; s++)
         for (unsigned f = 0; f < 2; f++)
-            if (a->core[f] && (a->rule[s].families & a->core[f]->family) &&
+            if (a->classifier[f] && (a->rule[s].families & a->classifier[f]->family) &&
                 !is_under_tuple(a->tuple[f][s])) {
                 cost->address_only++;
                 break;

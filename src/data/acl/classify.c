@@ -31,7 +31,7 @@ bool acl_use_simd(enum acl_simd s)
     return k;
 }
 
-static const struct acl_kernel *kernel(void)
+static const struct acl_kernel *current_kernel(void)
 {
     const struct acl_kernel *k = __atomic_load_n(&current, __ATOMIC_RELAXED);
 
@@ -45,70 +45,70 @@ static const struct acl_kernel *kernel(void)
 
 const char *acl_kernel_name(void)
 {
-    return kernel()->name;
+    return current_kernel()->name;
 }
 
 // --- bursts ---
 
-static void ask(const struct core *c, const struct acl_kernel *k, struct burst *b)
+static void rules_match(const struct classifier *c, const struct acl_kernel *k, struct key_burst *b)
 {
-    unsigned blocks =
-        k->few ? __atomic_load_n(&c->few_blocks, __ATOMIC_ACQUIRE) : 0; // partner: core_few
+    unsigned blocks = k->linear ? __atomic_load_n(&c->linear_blocks, __ATOMIC_ACQUIRE)
+                                : 0; // partner: classifier_few
 
-    b->shelf = __atomic_load_n(&c->shelf, __ATOMIC_ACQUIRE); // partner: shelf_take
+    b->buckets = __atomic_load_n(&c->buckets, __ATOMIC_ACQUIRE); // partner: buckets_add_rule
     if (blocks)
-        k->few(c, b, blocks);
-    else if (b->shelf && !b->shelf->behind_gates)
-        k->shelf(c, b);
+        k->linear(c, b, blocks);
+    else if (b->buckets && !b->buckets->behind_prefilter)
+        k->buckets(c, b);
     else
         (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
 }
 
 // b: addresses, tuples, late, and l4 if there are any.
-static void classify(const struct core *c, const struct acl_kernel *k, struct burst *b,
-                     uint32_t *slot, unsigned n)
+static void burst_classify(const struct classifier *c, const struct acl_kernel *k,
+                           struct key_burst *b, uint32_t *slot, unsigned n)
 {
-    burst_begin(b, c, slot, n);
+    key_burst_begin(b, c, slot, n);
     if (b->left && b->tuples)
-        ask(c, k, b);
-    burst_end(b, c);
+        rules_match(c, k, b);
+    key_burst_end(b, c);
 }
 
-static bool has_tuples(const struct core *c)
+static bool has_tuple_rules(const struct classifier *c)
 {
     return __atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED);
 }
 
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
-    const struct core *c = list_core(a, 0);
-    uint32_t addr[2][BURST];
-    struct burst b;
+    const struct classifier *c = list_classifier(a, 0);
+    uint32_t addr[2][KEY_BURST];
+    struct key_burst b;
 
-    for (unsigned i = 0; i < n; i += BURST) {
-        unsigned part = n - i < BURST ? n - i : BURST;
+    for (unsigned i = 0; i < n; i += KEY_BURST) {
+        unsigned part = n - i < KEY_BURST ? n - i : KEY_BURST;
 
         if (!c) {
             memset(slot + i, 0xff, part * sizeof *slot);
             continue;
         }
-        b.tuples = has_tuples(c);
-        kernel()->part4(key + i, part, addr[0], addr[1], b.tuples ? b.l4 : NULL);
+        b.tuples = has_tuple_rules(c);
+        current_kernel()->part4(key + i, part, addr[0], addr[1], b.tuples ? b.l4 : NULL);
         b.addr4[0] = addr[0];
         b.addr4[1] = addr[1];
         b.late = NULL;
-        classify(c, kernel(), &b, slot + i, part);
+        burst_classify(c, current_kernel(), &b, slot + i, part);
     }
 }
 
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
-    const struct core *c = list_core(a, 1);
-    uint8_t addr[2][BURST][16];
-    struct burst b;
+    const struct classifier *c = list_classifier(a, 1);
+    uint8_t addr[2][KEY_BURST][16];
+    struct key_burst b;
 
-    for (unsigned i = 0; i < n; i += BURST) {
-        unsigned part = n - i < BURST ? n - i : BURST;
+    for (unsigned i = 0; i < n; i += KEY_BURST) {
+        unsigned part = n - i < KEY_BURST ? n - i : KEY_BURST;
 
         if (!c) {
             memset(slot + i, 0xff, part * sizeof *slot);
@@ -119,19 +119,19 @@ void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *sl
             memcpy(addr[1][j], key[i + j].dst, sizeof addr[1][j]);
             b.l4[j] = key[i + j].l4;
         }
-        b.tuples = has_tuples(c);
+        b.tuples = has_tuple_rules(c);
         b.addr6[0] = (const uint8_t(*)[16])addr[0];
         b.addr6[1] = (const uint8_t(*)[16])addr[1];
         b.late = NULL;
-        classify(c, kernel(), &b, slot + i, part);
+        burst_classify(c, current_kernel(), &b, slot + i, part);
     }
 }
 
 void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
                        uint32_t *slot, unsigned n)
 {
-    const struct core *c = list_core(a, family == ACL_IP6);
-    struct burst b;
+    const struct classifier *c = list_classifier(a, family == ACL_IP6);
+    struct key_burst b;
 
     if (!c) {
         memset(slot, 0xff, n * sizeof *slot);
@@ -144,14 +144,14 @@ void acl_classify_late(const struct acl *a, enum acl_family family, const struct
         b.addr6[0] = p->src;
         b.addr6[1] = p->dst;
     }
-    b.tuples = has_tuples(c);
+    b.tuples = has_tuple_rules(c);
     b.late = p;
-    classify(c, kernel(), &b, slot, n);
+    burst_classify(c, current_kernel(), &b, slot, n);
 }
 
 bool acl_is_by_sets(const struct acl *a, enum acl_family family)
 {
-    const struct core *c = list_core(a, family == ACL_IP6);
+    const struct classifier *c = list_classifier(a, family == ACL_IP6);
 
-    return !c || !has_tuples(c);
+    return !c || !has_tuple_rules(c);
 }

@@ -2,27 +2,29 @@
 // classify_plain.c - bursts in plain C (classifier.h says what is done)
 #include "acl/search.h"
 
-static bool filter_has(const struct core *c, uint32_t key)
+static bool filter_has(const struct classifier *c, uint32_t key)
 {
     uint32_t bits = filter_bits(key);
 
     return (__atomic_load_n(filter_word(c, key), __ATOMIC_RELAXED) & bits) == bits;
 }
 
-static void candidates_of(struct burst *b, const struct core *c, unsigned i,
-                          uint32_t digest[2][CORE_LEVELS], uint32_t port, unsigned n_tuples)
+static void candidates_add(struct key_burst *b, const struct classifier *c, unsigned i,
+                          uint32_t digest[2][LEVELS_MAX], uint32_t port, unsigned n_tuples)
 {
-    uint32_t guarded = 0; // tuples that are out: bit = guard
+    uint32_t shut = 0; // tuples that are out: bit = side filter
     uint32_t open = (uint32_t)((UINT64_C(1) << n_tuples) - 1);
 
-    for (unsigned g = 0; g < c->n_guards; g++)
-        if (!filter_has(c, digest[c->guard[g].side][c->guard[g].level] ^ c->guard[g].salt))
-            guarded |= 1u << g;
+    for (unsigned g = 0; g < c->n_side_filters; g++)
+        if (!filter_has(c, digest[c->side_filter[g].side][c->side_filter[g].level] ^
+                               c->side_filter[g].salt))
+            shut |= 1u << g;
     for (unsigned s = 0; s < 2; s++)
-        if (c->gate[s].level != CORE_NONE)
-            open &= __atomic_load_n(gate_word(&c->gate[s], digest[s][c->gate[s].level]),
-                                    __ATOMIC_RELAXED) |
-                    __atomic_load_n(&c->gate[s].always, __ATOMIC_RELAXED);
+        if (c->tuple_index[s].level != INDEX_NONE)
+            open &= __atomic_load_n(
+                        tuple_index_word(&c->tuple_index[s], digest[s][c->tuple_index[s].level]),
+                        __ATOMIC_RELAXED) |
+                    __atomic_load_n(&c->tuple_index[s].always, __ATOMIC_RELAXED);
     for (; open; open &= open - 1) {
         const struct tuple *p = &c->tuple[__builtin_ctz(open)];
         uint32_t key =
@@ -30,19 +32,19 @@ static void candidates_of(struct burst *b, const struct core *c, unsigned i,
         bool out = !__atomic_load_n(&p->rules, __ATOMIC_RELAXED);
 
         for (unsigned s = 0; s < 2; s++)
-            out |= (p->guard[s] != CORE_NONE && guarded >> p->guard[s] & 1) ||
-                   (p->set[s] != CORE_NONE && !(b->member[s][p->set[s]] >> i & 1));
+            out |= (p->side_filter[s] != INDEX_NONE && shut >> p->side_filter[s] & 1) ||
+                   (p->set[s] != INDEX_NONE && !(b->member[s][p->set[s]] >> i & 1));
         if (out || !filter_has(c, key))
             continue;
-        b->key[b->n_found] = key;
-        b->packet[b->n_found++] = i;
+        b->key[b->n_candidates] = key;
+        b->packet[b->n_candidates++] = i;
     }
-    if (b->n_found >= FOUND_MAX)
+    if (b->n_candidates >= CANDIDATES_MAX)
         candidates_search(b, c);
 }
 
-static uint32_t digest_of(const struct core *c, const struct burst *b, unsigned side, unsigned i,
-                          unsigned len)
+static uint32_t digest_of(const struct classifier *c, const struct key_burst *b, unsigned side,
+                          unsigned i, unsigned len)
 {
     uint64_t a[2];
 
@@ -54,43 +56,44 @@ static uint32_t digest_of(const struct core *c, const struct burst *b, unsigned 
     return digest6(c, side, a, len);
 }
 
-static uint64_t fence_plain(const uint32_t *bits, const uint32_t *addr_be, unsigned n)
+static uint64_t bitmap_side_plain(const uint32_t *bits, const uint32_t *addr_be, unsigned n)
 {
     uint64_t in = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        uint32_t net = __builtin_bswap32(addr_be[i]) >> FENCE_LEN;
+        uint32_t net = __builtin_bswap32(addr_be[i]) >> BITMAP_LEN;
         in |= (uint64_t)(__atomic_load_n(&bits[net / 32], __ATOMIC_RELAXED) >> net % 32 & 1) << i;
     }
     return in;
 }
 
-static void scalar(const struct core *c, struct burst *b)
+static void classify_plain(const struct classifier *c, struct key_burst *b)
 {
-    uint32_t digest[2][CORE_LEVELS];
+    uint32_t digest[2][LEVELS_MAX];
 
-    burst_walk(b);
-    b->left &= fence_ask(c, b, tuples_in_use(c, b->n_tuples), fence_plain);
+    key_burst_walk(b);
+    b->left &= bitmap_match(c, b, tuples_in_use(c, b->n_tuples), bitmap_side_plain);
     if (!b->left)
         return;
-    if (b->shelf) {
-        shelf_plain(c, b);
+    if (b->buckets) {
+        address_buckets_plain(c, b);
         return;
     }
-    l4_read(b, b->left);
+    key_burst_read_l4(b, b->left);
     for (uint64_t left = b->left; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
 
         for (unsigned s = 0; s < 2; s++)
             for (unsigned l = 0; l < __atomic_load_n(&c->n_levels[s], __ATOMIC_ACQUIRE); l++)
                 digest[s][l] = digest_of(c, b, s, i, c->len[s][l]);
-        candidates_of(b, c, i, digest, digest_port(c, b->l4[i].proto, b->l4[i].dport), b->n_tuples);
+        candidates_add(b, c, i, digest, digest_port(c, b->l4[i].proto, b->l4[i].dport),
+                       b->n_tuples);
     }
     candidates_search(b, c);
 }
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST],
-                  struct acl_key_l4 *l4)
+static void keys_split4(const struct acl_key4 *key, unsigned n, uint32_t src[KEY_BURST],
+                        uint32_t dst[KEY_BURST], struct acl_key_l4 *l4)
 {
     for (unsigned i = 0; i < n; i++) {
         src[i] = key[i].src_be;
@@ -100,4 +103,5 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
     }
 }
 
-const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar, NULL, shelf_plain};
+const struct acl_kernel acl_kernel_scalar = {"scalar",       keys_split4, classify_plain,
+                                             classify_plain, NULL,        address_buckets_plain};

@@ -2,10 +2,11 @@
 // classify_simd.c - bursts in vectors, of 16 packets with AVX-512, of 8 with AVX2; compiled for
 // each (classifier.h says what is done)
 //
-// The fence first; whom it lets pass are packed together, for gates and guards. Those that some
-// tuple is left for are packed once more, and only they are cut to all lengths. Then each tuple's
-// packets are written into one list of the whole burst, so that the filter, heads and blocks are
-// asked for a vector at a time, whatever packets they belong to, and no load waits for another one.
+// The bitmap first; whom it lets pass are packed together, for tuple indexes and side filters.
+// Those that some tuple is left for are packed once more, and only they are cut to all lengths.
+// Then each tuple's packets are written into one list of the whole burst, so that the filter, heads
+// and blocks are asked for a vector at a time, whatever packets they belong to, and no load waits
+// for another one.
 #include "acl/keys_simd.h"
 #include "acl/search_simd.h"
 
@@ -17,47 +18,47 @@
 #define LANE_NAME "avx2"
 #endif
 
-struct lanes { // packets that are still looked at
-    _Alignas(64) uint32_t digest[2][CORE_LEVELS][BURST];
+struct packet_lanes { // packets that are still looked at
+    _Alignas(64) uint32_t digest[2][LEVELS_MAX][KEY_BURST];
     union { // by side; host order
-        _Alignas(64) uint32_t addr4[2][BURST + 16];
-        _Alignas(64) uint64_t addr6[2][2][BURST + 16]; // half
+        _Alignas(64) uint32_t addr4[2][KEY_BURST + 16];
+        _Alignas(64) uint64_t addr6[2][2][KEY_BURST + 16]; // half
     };
-    uint32_t open[BURST + 16]; // tuples
-    uint32_t port[BURST];
-    uint32_t packet[BURST + 16];
+    uint32_t open[KEY_BURST + 16]; // tuples
+    uint32_t port[KEY_BURST];
+    uint32_t packet[KEY_BURST + 16];
     uint64_t of;  // bit = packet: those that have a lane, in their order
     uint64_t all; // bit = lane
     unsigned n;
 };
 
-static uint64_t first(unsigned n)
+static uint64_t low_bits(unsigned n)
 {
     return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-static uint64_t lanes_of(const struct lanes *l, uint64_t packets)
+static uint64_t lanes_of_packets(const struct packet_lanes *l, uint64_t packets)
 {
     return _pext_u64(packets, l->of);
 }
 
-static uint64_t packets_of(const struct lanes *l, uint64_t lanes)
+static uint64_t packets_of_lanes(const struct packet_lanes *l, uint64_t packet_lanes)
 {
-    return _pdep_u64(lanes, l->of);
+    return _pdep_u64(packet_lanes, l->of);
 }
 
-INLINE lane_hits group_of(uint64_t lanes, unsigned at)
+INLINE lane_hits lanes_group(uint64_t packet_lanes, unsigned at)
 {
-    return (lane_hits)(lanes >> at);
+    return (lane_hits)(packet_lanes >> at);
 }
 
 // Which of the lanes' keys does the filter have?
-INLINE lane_hits filter_has(const struct core *c, lane_vec key, lane_hits m)
+INLINE lane_hits filter_has_keys(const struct classifier *c, lane_vec key, lane_hits m)
 {
     const lane_vec low = lane_all(31);
     lane_vec word =
-        lane_gather(c->filter, lane_shr(lane_mul(key, CORE_MIX_WORD), c->filter_shift), m);
-    lane_vec h = lane_mul(key, CORE_MIX_BITS);
+        lane_gather(c->filter, lane_shr(lane_mul(key, KEY_MIX_WORD), c->filter_shift), m);
+    lane_vec h = lane_mul(key, KEY_MIX_BITS);
     lane_vec bits =
         lane_or(lane_bit(lane_shr(h, 27)), lane_or(lane_bit(lane_and(lane_shr(h, 22), low)),
                                                    lane_bit(lane_and(lane_shr(h, 17), low))));
@@ -65,23 +66,24 @@ INLINE lane_hits filter_has(const struct core *c, lane_vec key, lane_hits m)
     return m & lane_same(lane_but(bits, word));
 }
 
-// --- guards and tuples, of both families ---
+// --- side filters and tuples, of both families ---
 
-static void guards_ask(const struct core *c, const struct lanes *l, uint64_t *passed)
+static void side_filters_match(const struct classifier *c, const struct packet_lanes *l,
+                               uint64_t *passed)
 {
-    for (unsigned g = 0; g < c->n_guards; g++) {
-        const uint32_t *digest = l->digest[c->guard[g].side][c->guard[g].level];
-        lane_vec salt = lane_all(c->guard[g].salt);
+    for (unsigned g = 0; g < c->n_side_filters; g++) {
+        const uint32_t *digest = l->digest[c->side_filter[g].side][c->side_filter[g].level];
+        lane_vec salt = lane_all(c->side_filter[g].salt);
 
         passed[g] = 0;
         for (unsigned i = 0; i < l->n; i += LANES)
-            passed[g] |=
-                (uint64_t)filter_has(c, lane_xor(lane_load(digest + i), salt), group_of(l->all, i))
-                << i;
+            passed[g] |= (uint64_t)filter_has_keys(c, lane_xor(lane_load(digest + i), salt),
+                                                   lanes_group(l->all, i))
+                         << i;
     }
 }
 
-static void gates_ask(const struct core *c, struct lanes *l, uint32_t in_use)
+static void tuple_index_read(const struct classifier *c, struct packet_lanes *l, uint32_t in_use)
 {
     const lane_vec used = lane_all(in_use);
 
@@ -89,13 +91,13 @@ static void gates_ask(const struct core *c, struct lanes *l, uint32_t in_use)
         lane_vec open = used;
 
         for (unsigned s = 0; s < 2; s++) {
-            const struct gate *g = &c->gate[s];
+            const struct tuple_index *g = &c->tuple_index[s];
 
-            if (g->level == CORE_NONE)
+            if (g->level == INDEX_NONE)
                 continue;
             lane_vec at =
-                lane_shr(lane_mul(lane_load(l->digest[s][g->level] + i), CORE_MIX_WORD), g->shift);
-            lane_vec word = lane_gather(g->tuples, at, group_of(l->all, i));
+                lane_shr(lane_mul(lane_load(l->digest[s][g->level] + i), KEY_MIX_WORD), g->shift);
+            lane_vec word = lane_gather(g->tuples, at, lanes_group(l->all, i));
             open = lane_and(open,
                             lane_or(word, lane_all(__atomic_load_n(&g->always, __ATOMIC_RELAXED))));
         }
@@ -103,69 +105,69 @@ static void gates_ask(const struct core *c, struct lanes *l, uint32_t in_use)
     }
 }
 
-static bool has_sides(const struct core *c)
+static bool shuts_tuples(const struct classifier *c)
 {
-    return c->n_guards || __atomic_load_n(&c->sets[CORE_SRC], __ATOMIC_RELAXED) |
-                              __atomic_load_n(&c->sets[CORE_DST], __ATOMIC_RELAXED);
+    return c->n_side_filters || __atomic_load_n(&c->sets[SIDE_SRC], __ATOMIC_RELAXED) |
+                              __atomic_load_n(&c->sets[SIDE_DST], __ATOMIC_RELAXED);
 }
 
-// Shuts tuples for packets that a guard or a set keeps out.
-static void sides_ask(const struct burst *b, const struct core *c, struct lanes *l,
-                      unsigned n_tuples, const uint64_t *passed)
+// Shuts tuples for packets that a side filter or a set keeps out.
+static void tuples_shut(const struct key_burst *b, const struct classifier *c,
+                        struct packet_lanes *l, unsigned n_tuples, const uint64_t *passed)
 {
     for (unsigned t = 0; t < n_tuples; t++) {
         const struct tuple *p = &c->tuple[t];
         uint64_t m = UINT64_MAX;
 
         for (unsigned s = 0; s < 2; s++) {
-            if (p->guard[s] != CORE_NONE)
-                m &= passed[p->guard[s]];
-            if (p->set[s] != CORE_NONE)
-                m &= lanes_of(l, b->member[s][p->set[s]]);
+            if (p->side_filter[s] != INDEX_NONE)
+                m &= passed[p->side_filter[s]];
+            if (p->set[s] != INDEX_NONE)
+                m &= lanes_of_packets(l, b->member[s][p->set[s]]);
         }
         if (!(l->all & ~m))
             continue;
         for (unsigned i = 0; i < l->n; i += LANES) {
             lane_vec open = lane_load(l->open + i);
-            lane_store(l->open + i, lane_but_where(open, 1u << t, (lane_hits)~group_of(m, i)));
+            lane_store(l->open + i, lane_but_where(open, 1u << t, (lane_hits)~lanes_group(m, i)));
         }
     }
 }
 
-static uint64_t lanes_left(const struct lanes *l)
+static uint64_t lanes_left(const struct packet_lanes *l)
 {
     uint64_t any = 0;
 
     for (unsigned i = 0; i < l->n; i += LANES) {
         lane_vec open = lane_load(l->open + i);
-        any |= (uint64_t)(group_of(l->all, i) & lane_any(open, open)) << i;
+        any |= (uint64_t)(lanes_group(l->all, i) & lane_any(open, open)) << i;
     }
     return any;
 }
 
 // Of the pairs of key and packet that were listed, those whose key the filter has.
-static void filter_ask(struct burst *b, const struct core *c)
+static void filter_candidates(struct key_burst *b, const struct classifier *c)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < b->n_found; i += LANES) {
+    for (unsigned i = 0; i < b->n_candidates; i += LANES) {
         lane_vec key = lane_loadu(b->key + i), packet = lane_loadu(b->packet + i);
-        lane_hits m = filter_has(c, key, group_of(first(b->n_found - i), 0));
+        lane_hits m = filter_has_keys(c, key, lanes_group(low_bits(b->n_candidates - i), 0));
         lane_order o = lane_order_of(m);
 
         lane_pack(b->key + n, key, o);
         lane_pack(b->packet + n, packet, o);
         n += (unsigned)__builtin_popcount(m);
     }
-    b->n_found = n;
+    b->n_candidates = n;
 }
 
-INLINE void blocks_search(struct burst *b, const struct core *c, const struct search_row *row,
-                          uint8_t family)
+INLINE void blocks_search(struct key_burst *b, const struct classifier *c,
+                          const struct search_row *row, uint8_t family)
 {
 #ifndef __SANITIZE_THREAD__ // which takes a row for one word that nobody else may write
     if (family == ACL_IP4) {
-        for (unsigned n = heads_read(b, c); n;)
+        for (unsigned n = candidates_to_blocks(b, c); n;)
             n = search4_eights(b, row, c, n);
         return;
     }
@@ -175,10 +177,11 @@ INLINE void blocks_search(struct burst *b, const struct core *c, const struct se
 
 // Tuples in the order of their first rules would end packets earlier; the filter leaves so few
 // candidates that it does not pay.
-INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l,
-                       unsigned n_tuples, uint64_t any, uint8_t family)
+INLINE void tuples_search(struct key_burst *b, const struct classifier *c,
+                          const struct packet_lanes *l, unsigned n_tuples, uint64_t any,
+                          uint8_t family)
 {
-    struct search_row row[BURST];
+    struct search_row row[KEY_BURST];
     unsigned listed = 0;
 
     if (family == ACL_IP4)
@@ -186,13 +189,13 @@ INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes
 
     for (unsigned t = 0; t < n_tuples; t++) {
         const struct tuple *p = &c->tuple[t];
-        const uint32_t *src = l->digest[CORE_SRC][p->level[CORE_SRC]],
-                       *dst = l->digest[CORE_DST][p->level[CORE_DST]];
+        const uint32_t *src = l->digest[SIDE_SRC][p->level[SIDE_SRC]],
+                       *dst = l->digest[SIDE_DST][p->level[SIDE_DST]];
         lane_vec salt = lane_all(p->salt), bit = lane_all(1u << t),
                  port = lane_all(p->port ? UINT32_MAX : 0);
 
         for (unsigned i = 0; i < l->n; i += LANES) {
-            lane_hits m = group_of(l->all, i) & lane_any(lane_load(l->open + i), bit);
+            lane_hits m = lanes_group(l->all, i) & lane_any(lane_load(l->open + i), bit);
             lane_vec key = lane_xor(lane_xor(lane_load(src + i), lane_load(dst + i)),
                                     lane_xor(salt, lane_and(port, lane_load(l->port + i))));
             lane_order o = lane_order_of(m);
@@ -201,60 +204,61 @@ INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes
             lane_pack(b->packet + listed, lane_load(l->packet + i), o);
             listed += (unsigned)__builtin_popcount(m);
         }
-        if (listed >= FOUND_MAX || t + 1 == n_tuples) {
-            b->n_found = listed;
-            filter_ask(b, c);
-            burst_walk(b);
+        if (listed >= CANDIDATES_MAX || t + 1 == n_tuples) {
+            b->n_candidates = listed;
+            filter_candidates(b, c);
+            key_burst_walk(b);
             blocks_search(b, c, row, family);
             listed = 0;
         }
     }
 }
 
-INLINE void lanes_begin(struct lanes *l, unsigned n, uint64_t left)
+INLINE void lanes_begin(struct packet_lanes *l, unsigned n, uint64_t left)
 {
     unsigned at = 0;
 
     for (unsigned i = 0; i < n; i += LANES) {
-        lane_hits m = group_of(left, i);
+        lane_hits m = lanes_group(left, i);
 
         lane_pack(l->packet + at, lane_numbers(i), lane_order_of(m));
         at += (unsigned)__builtin_popcount(m);
     }
     l->of = left;
     l->n = at;
-    l->all = first(at);
+    l->all = low_bits(at);
 }
 
 // Packs lanes together when that saves vectors.
-static bool lanes_pack(struct lanes *l, uint64_t any)
+static bool lanes_pack(struct packet_lanes *l, uint64_t any)
 {
     unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
 
     if ((n + LANES - 1) / LANES == (l->n + LANES - 1) / LANES)
         return false;
     for (unsigned i = 0; i < l->n; i += LANES) {
-        lane_hits m = group_of(any, i);
+        lane_hits m = lanes_group(any, i);
         lane_order o = lane_order_of(m);
 
         lane_pack(l->packet + at, lane_load(l->packet + i), o);
         lane_pack(l->open + at, lane_load(l->open + i), o);
         at += (unsigned)__builtin_popcount(m);
     }
-    l->of = packets_of(l, any);
+    l->of = packets_of_lanes(l, any);
     l->n = n;
-    l->all = first(n);
+    l->all = low_bits(n);
     return true;
 }
 
-INLINE unsigned levels_of(const struct core *c, unsigned side)
+INLINE unsigned levels_of(const struct classifier *c, unsigned side)
 {
     return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
 }
 
 // digest_port of all lanes; dport and proto lie side by side. Of those that are not left it means
 // nothing.
-INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes *l)
+INLINE void ports_load(const struct classifier *c, const struct key_burst *b,
+                       struct packet_lanes *l)
 {
     const lane_vec secret = lane_all((uint32_t)(c->secret[0][1] >> 32)), both = lane_all(0xffffff);
 
@@ -262,15 +266,15 @@ INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes
         memcpy(&l->port[k], &b->l4[l->packet[k]].dport, sizeof l->port[k]);
     for (unsigned i = 0; i < l->n; i += LANES)
         lane_store(l->port + i,
-                   lane_mul(lane_xor(lane_and(lane_load(l->port + i), both), secret), CORE_MIX1));
+                   lane_mul(lane_xor(lane_and(lane_load(l->port + i), both), secret), KEY_MIX1));
 }
 
 // --- IPv4 ---
 
 #ifdef __AVX512F__
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST],
-                  struct acl_key_l4 *l4)
+static void keys_split4(const struct acl_key4 *key, unsigned n, uint32_t src[KEY_BURST],
+                        uint32_t dst[KEY_BURST], struct acl_key_l4 *l4)
 {
     const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const __m512i pick =
@@ -298,8 +302,8 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
 
 #else
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST],
-                  struct acl_key_l4 *l4)
+static void keys_split4(const struct acl_key4 *key, unsigned n, uint32_t src[KEY_BURST],
+                        uint32_t dst[KEY_BURST], struct acl_key_l4 *l4)
 {
     unsigned i = 0;
 
@@ -327,13 +331,13 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
 
 #endif
 
-static uint64_t fence4(const uint32_t *bits, const uint32_t *addr_be, unsigned n)
+static uint64_t bitmap_side_simd(const uint32_t *bits, const uint32_t *addr_be, unsigned n)
 {
     uint64_t in = 0;
 
     for (unsigned i = 0; i < n; i += LANES) {
-        lane_hits m = group_of(first(n), i);
-        lane_vec net = lane_shr(lane_swap(lane_load_some(addr_be + i, m)), FENCE_LEN);
+        lane_hits m = lanes_group(low_bits(n), i);
+        lane_vec net = lane_shr(lane_swap(lane_load_some(addr_be + i, m)), BITMAP_LEN);
         lane_vec word = lane_gather(bits, lane_shr(net, 5), m);
 
         in |= (uint64_t)(m & lane_any(word, lane_bit(lane_and(net, lane_all(31))))) << i;
@@ -341,37 +345,38 @@ static uint64_t fence4(const uint32_t *bits, const uint32_t *addr_be, unsigned n
     return in;
 }
 
-INLINE void load4(const struct burst *b, struct lanes *l)
+INLINE void addresses_load4(const struct key_burst *b, struct packet_lanes *l)
 {
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0, at = 0; i < b->n; i += LANES) {
-            lane_hits m = group_of(l->of, i);
+            lane_hits m = lanes_group(l->of, i);
 
             lane_pack(l->addr4[s] + at,
-                      lane_swap(lane_load_some(b->addr4[s] + i, group_of(first(b->n), i))),
+                      lane_swap(lane_load_some(b->addr4[s] + i, lanes_group(low_bits(b->n), i))),
                       lane_order_of(m));
             at += (unsigned)__builtin_popcount(m);
         }
 }
 
-INLINE void cut4(const struct core *c, struct lanes *l, unsigned side, unsigned level)
+INLINE void digests_cut4(const struct classifier *c, struct packet_lanes *l, unsigned side,
+                         unsigned level)
 {
     lane_vec mask = lane_all(mask4(c->len[side][level])),
              secret = lane_all((uint32_t)c->secret[side][0]);
 
     for (unsigned i = 0; i < l->n; i += LANES) {
         lane_vec x =
-            lane_mul(lane_xor(lane_and(lane_load(l->addr4[side] + i), mask), secret), CORE_MIX1);
+            lane_mul(lane_xor(lane_and(lane_load(l->addr4[side] + i), mask), secret), KEY_MIX1);
 
-        lane_store(l->digest[side][level] + i, lane_mul(lane_xor(x, lane_shr(x, 15)), CORE_MIX2));
+        lane_store(l->digest[side][level] + i, lane_mul(lane_xor(x, lane_shr(x, 15)), KEY_MIX2));
     }
 }
 
-INLINE void pack4(struct lanes *l, unsigned n, uint64_t any)
+INLINE void addresses_pack4(struct packet_lanes *l, unsigned n, uint64_t any)
 {
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0, at = 0; i < n; i += LANES) {
-            lane_hits m = group_of(any, i);
+            lane_hits m = lanes_group(any, i);
 
             lane_pack(l->addr4[s] + at, lane_load(l->addr4[s] + i), lane_order_of(m));
             at += (unsigned)__builtin_popcount(m);
@@ -380,7 +385,7 @@ INLINE void pack4(struct lanes *l, unsigned n, uint64_t any)
 
 // --- IPv6 ---
 
-INLINE void load6(const struct burst *b, struct lanes *l)
+INLINE void addresses_load6(const struct key_burst *b, struct packet_lanes *l)
 {
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0; i < l->n; i++) {
@@ -392,20 +397,21 @@ INLINE void load6(const struct burst *b, struct lanes *l)
         }
 }
 
-INLINE lane_wide cut6_wide(const struct core *c, const struct lanes *l, unsigned side, unsigned len,
-                           unsigned i)
+INLINE lane_wide cut6_wide(const struct classifier *c, const struct packet_lanes *l, unsigned side,
+                           unsigned len, unsigned i)
 {
     lane_wide x = wide_and(wide_load(l->addr6[side][0] + i), wide_all(mask6(len, 0)));
     lane_wide y = wide_and(wide_load(l->addr6[side][1] + i), wide_all(mask6(len, 1)));
 
-    x = wide_mul(wide_xor(x, wide_all(c->secret[side][0])), CORE_MIX6_HIGH);
+    x = wide_mul(wide_xor(x, wide_all(c->secret[side][0])), KEY_MIX6_HIGH);
     x = wide_xor(x, wide_shr(x, 32));
-    y = wide_mul(wide_xor(y, wide_all(c->secret[side][1])), CORE_MIX6_LOW);
+    y = wide_mul(wide_xor(y, wide_all(c->secret[side][1])), KEY_MIX6_LOW);
     x = wide_add(x, y);
-    return wide_mul(wide_xor(x, wide_shr(x, 29)), CORE_MIX6_END);
+    return wide_mul(wide_xor(x, wide_shr(x, 29)), KEY_MIX6_END);
 }
 
-INLINE void cut6(const struct core *c, struct lanes *l, unsigned side, unsigned level)
+INLINE void digests_cut6(const struct classifier *c, struct packet_lanes *l, unsigned side,
+                         unsigned level)
 {
     unsigned len = c->len[side][level];
 
@@ -413,7 +419,7 @@ INLINE void cut6(const struct core *c, struct lanes *l, unsigned side, unsigned 
         wide_store_high(l->digest[side][level] + i, cut6_wide(c, l, side, len, i));
 }
 
-INLINE void pack6(struct lanes *l, unsigned n, uint64_t any)
+INLINE void addresses_pack6(struct packet_lanes *l, unsigned n, uint64_t any)
 {
     for (unsigned j = 0; j < 4; j++)
         for (unsigned i = 0, at = 0; i < n; i += LANES / 2) {
@@ -427,67 +433,71 @@ INLINE void pack6(struct lanes *l, unsigned n, uint64_t any)
 
 // --- either ---
 
-INLINE void cut(const struct core *c, struct lanes *l, unsigned side, unsigned level,
-                uint8_t family)
+INLINE void digests_cut(const struct classifier *c, struct packet_lanes *l, unsigned side,
+                        unsigned level, uint8_t family)
 {
-    family == ACL_IP4 ? cut4(c, l, side, level) : cut6(c, l, side, level);
+    family == ACL_IP4 ? digests_cut4(c, l, side, level) : digests_cut6(c, l, side, level);
 }
 
-INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
+INLINE void classify_family(const struct classifier *c, struct key_burst *b, uint8_t family)
 {
     unsigned n_tuples = b->n_tuples;
     uint32_t used = tuples_in_use(c, n_tuples);
-    uint64_t passed[CORE_GUARDS], any;
-    struct lanes l;
+    uint64_t passed[SIDE_FILTERS_MAX], any;
+    struct packet_lanes l;
 
-    any = family == ACL_IP4 ? b->left & fence_ask(c, b, used, fence4) : b->left;
-    burst_walk(b);
+    any = family == ACL_IP4 ? b->left & bitmap_match(c, b, used, bitmap_side_simd) : b->left;
+    key_burst_walk(b);
     if (!any)
         return;
     lanes_begin(&l, b->n, any);
-    family == ACL_IP4 ? load4(b, &l) : load6(b, &l);
+    family == ACL_IP4 ? addresses_load4(b, &l) : addresses_load6(b, &l);
     for (unsigned s = 0; s < 2; s++)
-        if (c->gate[s].level != CORE_NONE)
-            cut(c, &l, s, c->gate[s].level, family);
-    for (unsigned g = 0; g < c->n_guards; g++)
-        cut(c, &l, c->guard[g].side, c->guard[g].level, family);
-    guards_ask(c, &l, passed);
-    gates_ask(c, &l, used);
-    burst_walk(b);
-    if (has_sides(c))
-        sides_ask(b, c, &l, n_tuples, passed);
+        if (c->tuple_index[s].level != INDEX_NONE)
+            digests_cut(c, &l, s, c->tuple_index[s].level, family);
+    for (unsigned g = 0; g < c->n_side_filters; g++)
+        digests_cut(c, &l, c->side_filter[g].side, c->side_filter[g].level, family);
+    side_filters_match(c, &l, passed);
+    tuple_index_read(c, &l, used);
+    key_burst_walk(b);
+    if (shuts_tuples(c))
+        tuples_shut(b, c, &l, n_tuples, passed);
     any = lanes_left(&l);
     if (!any)
         return;
-    if (b->shelf) {
-        b->left = packets_of(&l, any);
-        LANE_KERNEL(shelf)(c, b);
+    if (b->buckets) {
+        b->left = packets_of_lanes(&l, any);
+        LANE_KERNEL(address_buckets)(c, b);
         return;
     }
-    l4_read(b, packets_of(&l, any));
-    burst_walk(b);
+    key_burst_read_l4(b, packets_of_lanes(&l, any));
+    key_burst_walk(b);
     unsigned n = l.n;
     if (lanes_pack(&l, any))
-        family == ACL_IP4 ? pack4(&l, n, any) : pack6(&l, n, any);
+        family == ACL_IP4 ? addresses_pack4(&l, n, any) : addresses_pack6(&l, n, any);
     else
         l.all = any;
     if (__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
         ports_load(c, b, &l);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned level = 0; level < levels_of(c, s); level++)
-            cut(c, &l, s, level, family);
-    tuples_ask(b, c, &l, n_tuples, packets_of(&l, l.all), family);
+            digests_cut(c, &l, s, level, family);
+    tuples_search(b, c, &l, n_tuples, packets_of_lanes(&l, l.all), family);
 }
 
-static void rules4(const struct core *c, struct burst *b)
+static void classify_simd4(const struct classifier *c, struct key_burst *b)
 {
-    classify(c, b, ACL_IP4);
+    classify_family(c, b, ACL_IP4);
 }
 
-static void rules6(const struct core *c, struct burst *b)
+static void classify_simd6(const struct classifier *c, struct key_burst *b)
 {
-    classify(c, b, ACL_IP6);
+    classify_family(c, b, ACL_IP6);
 }
 
-const struct acl_kernel LANE_KERNEL(acl_kernel) = {
-    LANE_NAME, part4, rules4, rules6, LANE_KERNEL(few), LANE_KERNEL(shelf)};
+const struct acl_kernel LANE_KERNEL(acl_kernel) = {LANE_NAME,
+                                                   keys_split4,
+                                                   classify_simd4,
+                                                   classify_simd6,
+                                                   LANE_KERNEL(linear_match),
+                                                   LANE_KERNEL(address_buckets)};

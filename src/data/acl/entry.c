@@ -9,14 +9,15 @@
 
 // --- keys ---
 
-unsigned rule_len(const struct acl_rule *r, enum core_side s)
+unsigned rule_len(const struct acl_rule *r, enum side_index s)
 {
     const struct acl_side *side = rule_side(r, s);
 
     return side->set == ACL_NO_SET ? side->len : 0;
 }
 
-uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len)
+uint32_t rule_digest(const struct classifier *c, enum side_index s, const struct acl_rule *r,
+                     unsigned len)
 {
     const uint8_t *addr = rule_side(r, s)->addr;
 
@@ -32,20 +33,20 @@ uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_ru
     return digest6(c, s, a, len);
 }
 
-uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r)
+uint32_t tuple_key(const struct classifier *c, const struct tuple *t, const struct acl_rule *r)
 {
-    uint32_t key = t->salt ^ rule_digest(c, CORE_SRC, r, c->len[CORE_SRC][t->level[CORE_SRC]]) ^
-                   rule_digest(c, CORE_DST, r, c->len[CORE_DST][t->level[CORE_DST]]);
+    uint32_t key = t->salt ^ rule_digest(c, SIDE_SRC, r, c->len[SIDE_SRC][t->level[SIDE_SRC]]) ^
+                   rule_digest(c, SIDE_DST, r, c->len[SIDE_DST][t->level[SIDE_DST]]);
 
     return t->port ? key ^ digest_port(c, r->proto, r->dport[0]) : key;
 }
 
-uint32_t core_salt(const struct core *c, unsigned i)
+uint32_t key_salt(const struct classifier *c, unsigned i)
 {
     return hash_mix32((uint32_t)(c->secret[1][1] >> 32) + i);
 }
 
-void filter_set(const struct core *c, uint32_t key)
+void filter_set(const struct classifier *c, uint32_t key)
 {
     uint32_t *word = filter_word(c, key);
 
@@ -54,10 +55,10 @@ void filter_set(const struct core *c, uint32_t key)
 
 // --- entries ---
 
-void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
+void entry_write(const struct classifier *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
                  uint8_t is)
 {
-    const struct acl_side *side[2] = {rule_side(r, CORE_SRC), rule_side(r, CORE_DST)};
+    const struct acl_side *side[2] = {rule_side(r, SIDE_SRC), rule_side(r, SIDE_DST)};
     struct entry_l4 *e = entry_l4_at(c, ref, 0);
 
     *e = (struct entry_l4){
@@ -100,7 +101,7 @@ void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, u
     }
 }
 
-uint32_t block_length(const struct core *c, uint32_t ref)
+uint32_t block_length(const struct classifier *c, uint32_t ref)
 {
     uint32_t n = 0;
 

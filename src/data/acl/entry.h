@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// entry.h - a rule as a core has it: its keys, their bits in the filter, its entry in a block
+// entry.h - a rule as a classifier has it: its keys, their bits in the filter, its entry in a block
 #ifndef ACL_ENTRY_H
 #define ACL_ENTRY_H
 
 #include "acl/classifier.h"
 
-static inline const struct acl_side *rule_side(const struct acl_rule *r, enum core_side s)
+static inline const struct acl_side *rule_side(const struct acl_rule *r, enum side_index s)
 {
-    return s == CORE_SRC ? &r->src : &r->dst;
+    return s == SIDE_SRC ? &r->src : &r->dst;
 }
 
-unsigned rule_len(const struct acl_rule *r, enum core_side s); // 0 for a set
-uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r,
+unsigned rule_len(const struct acl_rule *r, enum side_index s); // 0 for a set
+uint32_t rule_digest(const struct classifier *c, enum side_index s, const struct acl_rule *r,
                      unsigned len);
-uint32_t core_salt(const struct core *c, unsigned i);
-uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r);
-void filter_set(const struct core *c, uint32_t key);
-void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
+uint32_t key_salt(const struct classifier *c, unsigned i);
+uint32_t tuple_key(const struct classifier *c, const struct tuple *t, const struct acl_rule *r);
+void filter_set(const struct classifier *c, uint32_t key);
+void entry_write(const struct classifier *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
                  uint8_t is);                              // is: ENTRY_LAST or 0
-uint32_t block_length(const struct core *c, uint32_t ref); // entries; 0 of ref 0
+uint32_t block_length(const struct classifier *c, uint32_t ref); // entries; 0 of ref 0
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_burst.c - the begin and the end of a burst: what address sets and promoted rules decide,
+// key_burst.c - the begin and the end of a burst: what address sets and prefix rules decide,
 // before and beside rules under tuples
 #include "acl/key_burst.h"
 
@@ -8,14 +8,14 @@
 #include "acl/set.h"
 #include "poptrie/poptrie.h"
 
-static uint64_t all_of(unsigned n)
+static uint64_t low_bits(unsigned n)
 {
     return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-static void sets_find(struct burst *b, const struct core *c, unsigned side)
+static void set_members_find(struct key_burst *b, const struct classifier *c, unsigned side)
 {
-    b->sets[side] = __atomic_load_n(&c->sets[side], __ATOMIC_RELAXED) | c->apart_sets[side];
+    b->sets[side] = __atomic_load_n(&c->sets[side], __ATOMIC_RELAXED) | c->set_rule_sets[side];
     for (uint64_t sets = b->sets[side]; sets; sets &= sets - 1) {
         unsigned s = (unsigned)__builtin_ctzll(sets);
         if (b->walks && b->walk_side == side && b->walk_set == s)
@@ -29,18 +29,18 @@ static void sets_find(struct burst *b, const struct core *c, unsigned side)
 
 // Rules that stand apart, the first one first. Whom they decide before all others is not among
 // b->left.
-static void apart_decide(struct burst *b, const struct core *c)
+static void set_rules_decide(struct key_burst *b, const struct classifier *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
-    uint64_t open = all_of(b->n);
+    uint64_t open = low_bits(b->n);
 
-    for (unsigned r = 0; r < c->n_by_sets && open; r++) {
-        const struct by_sets *p = &c->by_sets[r];
-        uint32_t number = __atomic_load_n(&p->number, __ATOMIC_RELAXED); // partner: apart_del
+    for (unsigned r = 0; r < c->n_set_rules && open; r++) {
+        const struct set_rule *p = &c->set_rule[r];
+        uint32_t number = __atomic_load_n(&p->number, __ATOMIC_RELAXED); // partner: set_rule_del
         uint64_t hit = number == UINT32_MAX ? 0 : open;
 
         for (unsigned s = 0; s < 2; s++)
-            if (p->set[s] != CORE_NONE)
+            if (p->set[s] != INDEX_NONE)
                 hit &= b->member[s][p->set[s]];
         open &= ~hit;
         if (number < least)
@@ -55,9 +55,10 @@ static void apart_decide(struct burst *b, const struct core *c)
     }
 }
 
-static void promoted_ask(struct burst *b, const struct core *c, const struct promoted *p)
+static void prefix_table_match(struct key_burst *b, const struct classifier *c,
+                               const struct prefix_rules *p)
 {
-    uint32_t index[BURST];
+    uint32_t index[KEY_BURST];
 
     if (c->family == ACL_IP4)
         poptrie_find4_bulk(p->table, b->addr4[p->side], index, b->n);
@@ -75,13 +76,13 @@ static void promoted_ask(struct burst *b, const struct core *c, const struct pro
 }
 
 // Whom a promoted rule decides before all rules under tuples is not among b->left.
-static void promoted_decide(struct burst *b, const struct core *c)
+static void prefix_rules_decide(struct key_burst *b, const struct classifier *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
     uint64_t later = 0;
 
-    for (unsigned t = 0; t < c->n_promoted; t++)
-        promoted_ask(b, c, c->promoted[t]);
+    for (unsigned t = 0; t < c->n_prefix_tables; t++)
+        prefix_table_match(b, c, c->prefix_table[t]);
     for (unsigned i = 0; i < b->n && b->tuples; i++)
         later |= (uint64_t)(b->best[i] > least) << i;
     if (b->tuples)
@@ -91,14 +92,14 @@ static void promoted_decide(struct burst *b, const struct core *c)
 // The set of one rule that stands apart may be looked for while tuples are, or while the caller
 // does something else: none that a rule under a tuple names, as these ask at once. The filter is
 // asked here.
-static void walk_begin(struct burst *b, const struct core *c)
+static void set_walk_begin(struct key_burst *b, const struct classifier *c)
 {
     b->walks = false;
     b->meanwhile = b->late && b->late->meanwhile;
     if (c->family != ACL_IP4 || !(b->tuples || b->meanwhile))
         return;
     for (uint8_t side = 0; side < 2 && !b->walks; side++) {
-        uint64_t sets = c->apart_sets[side] & ~__atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
+        uint64_t sets = c->set_rule_sets[side] & ~__atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
         if (!sets)
             continue;
         b->walk_side = side;
@@ -108,26 +109,26 @@ static void walk_begin(struct burst *b, const struct core *c)
         b->walks = true;
         b->member[side][b->walk_set] = 0; // to a rule that is put under a tuple just now
         acl_set_walk4(c->set[b->walk_set], &b->walk, b->addr4[side], b->n);
-        burst_walk(b);
+        key_burst_walk(b);
     }
 }
 
 // Are many addresses in the set, or may be? That is worth knowing before tuples are asked, and
 // before anything is done for packets that may end here.
-static bool walk_is_wide(const struct burst *b)
+static bool set_walk_is_wide(const struct key_burst *b)
 {
     return (b->walk.set ? b->walk.n : 0) + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4;
 }
 
-static void walk_end(struct burst *b)
+static void set_walk_end(struct key_burst *b)
 {
     while (b->walk.set)
-        burst_walk(b);
+        key_burst_walk(b);
     b->member[b->walk_side][b->walk_set] = b->walk.found;
     b->walks = false;
 }
 
-void burst_walk(struct burst *b)
+void key_burst_walk(struct key_burst *b)
 {
     if (!b->walks || !b->walk.set)
         return;
@@ -138,33 +139,33 @@ void burst_walk(struct burst *b)
     b->late->meanwhile(b->late->ctx);
 }
 
-void burst_begin(struct burst *b, const struct core *c, uint32_t *slot, unsigned n)
+void key_burst_begin(struct key_burst *b, const struct classifier *c, uint32_t *slot, unsigned n)
 {
     b->slot = slot;
     b->n = n;
-    b->n_found = 0;
+    b->n_candidates = 0;
     b->n_tuples = __atomic_load_n(
         &c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_make; sets and levels are read after it
-    b->left = all_of(n);
+    b->left = low_bits(n);
     memset(slot, 0xff, n * sizeof *slot); // ACL_MISS
     memset(b->best, 0xff, n * sizeof *b->best);
-    walk_begin(b, c);
-    if (c->n_promoted)
-        promoted_decide(b, c);
-    sets_find(b, c, CORE_SRC);
-    sets_find(b, c, CORE_DST);
-    if (b->walks && walk_is_wide(b)) {
+    set_walk_begin(b, c);
+    if (c->n_prefix_tables)
+        prefix_rules_decide(b, c);
+    set_members_find(b, c, SIDE_SRC);
+    set_members_find(b, c, SIDE_DST);
+    if (b->walks && set_walk_is_wide(b)) {
         b->meanwhile = false;
-        walk_end(b);
+        set_walk_end(b);
     }
     if (!b->walks)
-        apart_decide(b, c);
+        set_rules_decide(b, c);
 }
 
-void burst_end(struct burst *b, const struct core *c)
+void key_burst_end(struct key_burst *b, const struct classifier *c)
 {
     if (!b->walks)
         return;
-    walk_end(b);
-    apart_decide(b, c);
+    set_walk_end(b);
+    set_rules_decide(b, c);
 }

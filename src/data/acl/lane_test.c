@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_test.c - rules side by side: few compared one and all, more of them on shelves, and what is
+// lane_test.c - rules side by side: few compared one and all, more of them on buckets, and what is
 // neither
 #include "acl/acl_test.h"
 
@@ -81,7 +81,7 @@ static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
     acl_free(a);
 }
 
-static uint32_t on_shelves(const struct acl *a)
+static uint32_t in_buckets(const struct acl *a)
 {
     struct acl_cost cost;
 
@@ -89,18 +89,18 @@ static uint32_t on_shelves(const struct acl *a)
     return cost.shelf;
 }
 
-static void shelves_are_asked(bool wanted)
+static void use_buckets(bool wanted)
 {
-    kit_config.shelve_from = wanted ? 1 : UINT32_MAX;
+    kit_config.buckets_from = wanted ? 1 : UINT32_MAX;
 }
 
 // As they are made, and after each change, made in place or anew.
-static void shelved_rules_are_as_all_others(void **state)
+static void rules_in_buckets_are_as_all_others(void **state)
 {
     static const uint32_t size[] = {70, 90, 150, 300, 700};
-    unsigned shelved = 0;
+    unsigned bucketed = 0;
 
-    shelves_are_asked(true);
+    use_buckets(true);
     for (unsigned round = 0; round < 10; round++) {
         uint32_t n = size[round % 5];
 
@@ -108,7 +108,7 @@ static void shelved_rules_are_as_all_others(void **state)
             rule[i] = kit_rule_without_sets(i * 11 % n * 3);
         make_keys(n);
         struct acl *a = load(n);
-        shelved += on_shelves(a) > 0;
+        bucketed += in_buckets(a) > 0;
         kit_must_be_sound(a);
         kernels_agree_with_the_oracle(a, n);
         for (uint32_t i = 0; i < n; i += 1 + kit_random(n / 4)) {
@@ -125,17 +125,17 @@ static void shelved_rules_are_as_all_others(void **state)
         }
         acl_free(a);
     }
-    assert_true(shelved > 5); // those of one family may be few, or a shelf too long
-    shelves_are_asked(false);
+    assert_true(bucketed > 5); // those of one family may be few, or a bucket too long
+    use_buckets(false);
 }
 
 // Only those that have many rules, where no burst is full.
-static void shelves_stand_behind_gates_in_long_lists(void **state)
+static void buckets_stand_behind_the_prefilter_in_long_lists(void **state)
 {
     static struct acl_rule many[2200];
     const uint32_t n = sizeof many / sizeof *many;
 
-    shelves_are_asked(true);
+    use_buckets(true);
     for (uint32_t i = 0; i < n; i++) {
         do
             many[i] = kit_rule_without_sets(i);
@@ -149,19 +149,19 @@ static void shelves_stand_behind_gates_in_long_lists(void **state)
         key[i] = kit_key(&many[kit_random(n)]);
     struct acl *a = acl_new(&kit_config);
     assert_int_equal(acl_load(a, many, n), 0);
-    assert_true(on_shelves(a) > 0);
+    assert_true(in_buckets(a) > 0);
     kit_must_be_sound(a);
     for (unsigned s = 0; s < ACL_SIMDS; s++)
         if (acl_use_simd(s))
             kit_compare(a, many, n, key, KEYS);
     acl_free(a);
-    shelves_are_asked(false);
+    use_buckets(false);
 }
 
-// A shelf of one rule too many, or a rule that names a set: tuples serve from then on.
-static void what_no_shelf_takes_is_under_tuples(void **state)
+// A bucket of one rule too many, or a rule that names a set: tuples serve from then on.
+static void what_no_bucket_takes_is_under_tuples(void **state)
 {
-    shelves_are_asked(true);
+    use_buckets(true);
     for (uint32_t i = 0; i < 300; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
         rule[i].proto_any = false;
@@ -170,7 +170,7 @@ static void what_no_shelf_takes_is_under_tuples(void **state)
     }
     make_keys(300);
     struct acl *a = load(240);
-    assert_int_equal(on_shelves(a), 0); // 15 blocks are more than pay
+    assert_int_equal(in_buckets(a), 0); // 15 blocks are more than pay
     acl_free(a);
     for (uint32_t i = 0; i < 300; i++) {
         rule[i].dst.len = i < 270 ? 24 : 0; // most of them are alone with few
@@ -178,7 +178,7 @@ static void what_no_shelf_takes_is_under_tuples(void **state)
     }
     make_keys(300);
     a = load(300);
-    assert_int_equal(on_shelves(a), 30 + 2);
+    assert_int_equal(in_buckets(a), 30 + 2);
     kernels_agree_with_the_oracle(a, 300);
     for (uint32_t i = 300; i < 540; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
@@ -188,19 +188,19 @@ static void what_no_shelf_takes_is_under_tuples(void **state)
         rule[i].dscp = 2;
         assert_int_equal(acl_add(a, &rule[i]), 0);
     }
-    assert_int_equal(on_shelves(a), 0);
+    assert_int_equal(in_buckets(a), 0);
     kernels_agree_with_the_oracle(a, 540);
     kit_must_be_sound(a);
     acl_free(a);
     a = load(300);
-    assert_true(on_shelves(a) > 0);
+    assert_true(in_buckets(a) > 0);
     rule[300].dst.len = 0;
     rule[300].src.set = 1;
     assert_int_equal(acl_add(a, &rule[300]), 0);
-    assert_int_equal(on_shelves(a), 0);
+    assert_int_equal(in_buckets(a), 0);
     kernels_agree_with_the_oracle(a, 301);
     acl_free(a);
-    shelves_are_asked(false);
+    use_buckets(false);
 }
 
 int main(void)
@@ -208,9 +208,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_rules_are_compared_one_and_all),
         cmocka_unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples),
-        cmocka_unit_test(shelved_rules_are_as_all_others),
-        cmocka_unit_test(shelves_stand_behind_gates_in_long_lists),
-        cmocka_unit_test(what_no_shelf_takes_is_under_tuples),
+        cmocka_unit_test(rules_in_buckets_are_as_all_others),
+        cmocka_unit_test(buckets_stand_behind_the_prefilter_in_long_lists),
+        cmocka_unit_test(what_no_bucket_takes_is_under_tuples),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static void entry_put(struct few *f, unsigned at, const struct core *c, const struct acl_rule *r,
-                      uint32_t slot, uint8_t flag)
+static void linear_put(struct linear_rules *f, unsigned at, const struct classifier *c,
+                       const struct acl_rule *r, uint32_t slot, uint8_t flag)
 {
     const struct lane_sides both = {{&r->src, &r->dst}, 2};
 
@@ -15,25 +15,25 @@ static void entry_put(struct few *f, unsigned at, const struct core *c, const st
 }
 
 // Entries of a rule, appended; false: no more fit.
-static bool rule_put(struct few *f, unsigned *n, const struct core *c, const struct acl_rule *r,
-                     uint32_t slot)
+static bool linear_put_rule(struct linear_rules *f, unsigned *n, const struct classifier *c,
+                            const struct acl_rule *r, uint32_t slot)
 {
     uint8_t flag[8];
     unsigned lanes = lane_flags(r, flag);
 
-    if (*n + lanes > FEW_ENTRIES)
+    if (*n + lanes > LINEAR_ENTRIES)
         return false;
     for (unsigned i = 0; i < lanes; i++)
-        entry_put(f, (*n)++, c, r, slot, flag[i]);
+        linear_put(f, (*n)++, c, r, slot, flag[i]);
     return true;
 }
 
-unsigned few_make(struct few *f, const struct core *c, const struct core_rules *r,
-                  const uint8_t *tuple)
+unsigned linear_match_build(struct linear_rules *f, const struct classifier *c,
+                            const struct classifier_rules *r, const uint8_t *tuple)
 {
     unsigned n = 0;
 
-    if (!c->in_tuples || c->in_tuples > FEW_ENTRIES || c->sets[0] || c->sets[1])
+    if (!c->in_tuples || c->in_tuples > LINEAR_ENTRIES || c->sets[0] || c->sets[1])
         return 0;
     memset(f, 0, sizeof *f);
     memset(f->number, 0xff, sizeof f->number);
@@ -41,7 +41,7 @@ unsigned few_make(struct few *f, const struct core *c, const struct core_rules *
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
 
-        if (is_for_tuples(c, r, i, tuple) && !rule_put(f, &n, c, rule, r->slot[i]))
+        if (is_for_tuples(c, r, i, tuple) && !linear_put_rule(f, &n, c, rule, r->slot[i]))
             return 0;
     }
     unsigned blocks = (n + LANE_COUNT - 1) / LANE_COUNT;

@@ -13,18 +13,18 @@
 #include "acl/classifier.h"
 #include "acl/lane.h"
 
-#define FEW_BLOCKS 4u
-#define FEW_ENTRIES (LANE_COUNT * FEW_BLOCKS)
+#define LINEAR_BLOCKS 4u
+#define LINEAR_ENTRIES (LANE_COUNT * LINEAR_BLOCKS)
 
-struct few {
+struct linear_rules {
     _Alignas(64) lane_row
-        row[FEW_BLOCKS][LANE_ROWS(2 * LANE_WORDS(ACL_IP6))]; // both addresses, source first
-    uint32_t number[FEW_ENTRIES + 1], slot[FEW_ENTRIES + 1]; // the last one: no rule
+        row[LINEAR_BLOCKS][LANE_ROWS(2 * LANE_WORDS(ACL_IP6))]; // both addresses, source first
+    uint32_t number[LINEAR_ENTRIES + 1], slot[LINEAR_ENTRIES + 1]; // the last one: no rule
 };
 
 // How many blocks the core's rules under tuples take; 0: there are too many, or none, or they name
 // address sets. Nobody may read *f.
-unsigned few_make(struct few *f, const struct core *c, const struct core_rules *r,
-                  const uint8_t *tuple);
+unsigned linear_match_build(struct linear_rules *f, const struct classifier *c,
+                            const struct classifier_rules *r, const uint8_t *tuple);
 
 #endif

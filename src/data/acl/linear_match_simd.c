@@ -8,11 +8,11 @@
 #define STEPS (LANE_COUNT / LANE_STEP) // of a block
 
 struct hits {
-    lane_hits of[FEW_BLOCKS * STEPS];
+    lane_hits of[LINEAR_BLOCKS * STEPS];
 };
 _Static_assert(sizeof(struct hits) == sizeof(uint64_t), "a bit for each entry");
 
-LANE_INLINE uint32_t address_word(const struct burst *b, uint8_t family, unsigned w, unsigned i)
+LANE_INLINE uint32_t address_word(const struct key_burst *b, uint8_t family, unsigned w, unsigned i)
 {
     uint32_t v;
 
@@ -23,7 +23,8 @@ LANE_INLINE uint32_t address_word(const struct burst *b, uint8_t family, unsigne
 }
 
 // Bit = rule of these that packet i matches.
-LANE_INLINE lane_hits match(const lane_vec *row, const struct burst *b, unsigned i, uint8_t family)
+LANE_INLINE lane_hits entries_match(const lane_vec *row, const struct key_burst *b, unsigned i,
+                                    uint8_t family)
 {
     lane_vec differ =
         lane_differ_l4(&b->l4[i], row[LANE_L4], row[LANE_L4_MASK], row[LANE_PORT], row[LANE_SPAN]);
@@ -34,38 +35,39 @@ LANE_INLINE lane_hits match(const lane_vec *row, const struct burst *b, unsigned
     return lane_same(differ);
 }
 
-LANE_INLINE void step(const struct few *f, unsigned k, const struct burst *b, struct hits *hit,
-                      uint8_t family)
+LANE_INLINE void block_match(const struct linear_rules *f, unsigned k, const struct key_burst *b,
+                             struct hits *hit, uint8_t family)
 {
     lane_vec row[LANE_ROWS(2 * LANE_WORDS(ACL_IP6))];
 
     for (unsigned r = 0; r < LANE_ROWS(2 * LANE_WORDS(family)); r++)
         row[r] = lane_load(f->row[k / STEPS][r] + k % STEPS * LANE_STEP);
     for (unsigned i = 0; i < b->n; i++)
-        hit[i].of[k] = match(row, b, i, family);
+        hit[i].of[k] = entries_match(row, b, i, family);
 }
 
-LANE_INLINE void find(const struct few *f, unsigned blocks, struct burst *b, uint8_t family)
+LANE_INLINE void burst_match(const struct linear_rules *f, unsigned blocks, struct key_burst *b,
+                             uint8_t family)
 {
-    struct hits hit[BURST] = {0};
+    struct hits hit[KEY_BURST] = {0};
 
     for (unsigned k = 0; k < blocks * STEPS; k++)
-        step(f, k, b, hit, family);
+        block_match(f, k, b, hit, family);
     for (unsigned i = 0; i < b->n; i++) {
         uint64_t m;
         memcpy(&m, &hit[i], sizeof m);
-        unsigned at = m ? (unsigned)__builtin_ctzll(m) : FEW_ENTRIES;
+        unsigned at = m ? (unsigned)__builtin_ctzll(m) : LINEAR_ENTRIES;
         bool before = f->number[at] < b->best[i];
         b->slot[i] = before ? f->slot[at] : b->slot[i];
         b->best[i] = before ? f->number[at] : b->best[i];
     }
 }
 
-void LANE_KERNEL(few)(const struct core *c, struct burst *b, unsigned blocks)
+void LANE_KERNEL(linear_match)(const struct classifier *c, struct key_burst *b, unsigned blocks)
 {
-    l4_read(b, b->left); // what is not left was decided by a lower number than any here
+    key_burst_read_l4(b, b->left); // what is not left was decided by a lower number than any here
     if (c->family == ACL_IP4)
-        find(c->few, blocks, b, ACL_IP4);
+        burst_match(c->linear, blocks, b, ACL_IP4);
     else
-        find(c->few, blocks, b, ACL_IP6);
+        burst_match(c->linear, blocks, b, ACL_IP6);
 }

@@ -226,7 +226,7 @@ static void keep_cover(struct acl_lint *l)
     *vec_push(&l->cover_at) = l->cover.n;
 }
 
-static void fill(struct acl_lint *l)
+static void classes_fill(struct acl_lint *l)
 {
     struct hashes h;
     size_t slots = 64;
@@ -276,7 +276,7 @@ struct acl_lint *acl_lint_new(const struct acl_rule *r, const uint32_t *does, si
     memcpy(l->rule, r, n * sizeof *r);
     memcpy(l->does, does, n * sizeof *does);
     memcpy(l->set, set, sizeof l->set);
-    fill(l);
+    classes_fill(l);
     return l;
 }
 
@@ -300,7 +300,7 @@ void acl_lint_free(struct acl_lint *l)
 }
 
 // The first rule of class c before j that covers it; l->n: none.
-static size_t look(struct acl_lint *l, uint32_t c, size_t j, const struct hashes *h)
+static size_t cover_in_class(struct acl_lint *l, uint32_t c, size_t j, const struct hashes *h)
 {
     uint64_t hash = hash_in(c, &l->class.item[c], &l->rule[j], h);
     unsigned looked = 0;
@@ -322,7 +322,7 @@ static size_t look(struct acl_lint *l, uint32_t c, size_t j, const struct hashes
 }
 
 // The first rule before j that covers it; l->n: none.
-static size_t first_cover(struct acl_lint *l, size_t j)
+static size_t rule_first_cover(struct acl_lint *l, size_t j)
 {
     uint32_t mine = l->class_of[j];
     size_t by = l->n;
@@ -331,21 +331,22 @@ static size_t first_cover(struct acl_lint *l, size_t j)
     hash_sides(l, &l->rule[j], &h);
     if (l->cover_at.n) {
         for (size_t k = l->cover_at.item[mine]; k < l->cover_at.item[mine + 1]; k++) {
-            size_t i = look(l, l->cover.item[k], j, &h);
+            size_t i = cover_in_class(l, l->cover.item[k], j, &h);
             by = i < by ? i : by;
         }
         return by;
     }
     for (uint32_t c = 0; c < l->class.n; c++) {
-        size_t i = may_cover(&l->class.item[c], &l->class.item[mine]) ? look(l, c, j, &h) : l->n;
+        size_t i =
+            may_cover(&l->class.item[c], &l->class.item[mine]) ? cover_in_class(l, c, j, &h) : l->n;
         by = i < by ? i : by;
     }
     return by;
 }
 
-static void judge(struct acl_lint *l, size_t j)
+static void rule_judge(struct acl_lint *l, size_t j)
 {
-    size_t by = first_cover(l, j);
+    size_t by = rule_first_cover(l, j);
 
     if (by == l->n)
         return;
@@ -360,7 +361,7 @@ static void judge(struct acl_lint *l, size_t j)
 bool acl_lint_step(struct acl_lint *l, size_t rules)
 {
     for (; rules-- && l->done < l->n; l->done++)
-        judge(l, l->done);
+        rule_judge(l, l->done);
     return l->done == l->n;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list.c - lists: slots, numbers, what is retired; each family's rules are in a core (classifier.h)
+// list.c - lists: slots, numbers, what is retired; each family's rules are in a classifier
+// (classifier.h)
 //
 // A core has room for some more rules than it was made with. When that is used up, or when so many
 // rules were deleted that the filter tells little, a new one is made aside and swapped in by one
@@ -17,7 +18,7 @@
 #include "base/hash.h"
 
 #define LEAST_SLOTS 64u
-#define FEW_RULES 1024u // made anew in a moment
+#define CHEAP_REBUILD_RULES 1024u // made anew in a moment
 
 static uint8_t family_of(unsigned f)
 {
@@ -34,19 +35,19 @@ struct acl *acl_new(const struct acl_config *cfg)
     return a;
 }
 
-static void drop_cores(struct acl *a, uint64_t epoch) // of this epoch and before
+static void free_retired_classifiers(struct acl *a, uint64_t epoch) // of this epoch and before
 {
-    struct core **at = &a->retired;
+    struct classifier **at = &a->retired;
 
     while (*at) {
-        struct core *c = *at;
+        struct classifier *c = *at;
 
         if (c->epoch > epoch) {
             at = &c->next;
             continue;
         }
         *at = c->next;
-        core_free(&a->cfg, c);
+        classifier_free(&a->cfg, c);
     }
 }
 
@@ -54,9 +55,9 @@ void acl_free(struct acl *a)
 {
     if (!a)
         return;
-    drop_cores(a, UINT64_MAX);
+    free_retired_classifiers(a, UINT64_MAX);
     for (unsigned f = 0; f < 2; f++) {
-        core_free(&a->cfg, a->core[f]);
+        classifier_free(&a->cfg, a->classifier[f]);
         free(a->tuple[f]);
     }
     free(a->rule);
@@ -118,7 +119,7 @@ static uint64_t writer_bytes(uint32_t slots)
            sizeof(struct acl);
 }
 
-static bool grow(void *array, uint32_t from, uint32_t to, size_t each)
+static bool array_grow(void *array, uint32_t from, uint32_t to, size_t each)
 {
     void **p = array, *new = realloc(*p, (size_t)to * each);
 
@@ -129,7 +130,7 @@ static bool grow(void *array, uint32_t from, uint32_t to, size_t each)
     return true;
 }
 
-static int reindex(struct acl *a, uint32_t slots)
+static int index_grow(struct acl *a, uint32_t slots)
 {
     uint32_t size = 1, *old = a->index;
 
@@ -149,12 +150,14 @@ static int reindex(struct acl *a, uint32_t slots)
     return 0;
 }
 
-static uint64_t taken(const struct acl *a)
+static uint64_t bytes_taken(const struct acl *a)
 {
     uint64_t n = writer_bytes(a->room);
 
     for (unsigned f = 0; f < 2; f++)
-        n += a->core[f] ? core_bytes(a->core[f]) + core_writer_bytes(a->core[f]) : 0;
+        n += a->classifier[f]
+                 ? classifier_bytes(a->classifier[f]) + classifier_writer_bytes(a->classifier[f])
+                 : 0;
     return n;
 }
 
@@ -162,15 +165,16 @@ static int slots_reserve(struct acl *a, uint32_t slots)
 {
     if (slots <= a->room)
         return 0;
-    if (slots > 1u << CORE_SLOT_BITS)
+    if (slots > 1u << SLOT_BITS)
         return -ENOSPC;
     uint32_t room = slots < LEAST_SLOTS ? LEAST_SLOTS : a->room ? slots + slots / 4 : slots;
     if (a->cfg.max_bytes &&
-        taken(a) - writer_bytes(a->room) + writer_bytes(room) > a->cfg.max_bytes)
+        bytes_taken(a) - writer_bytes(a->room) + writer_bytes(room) > a->cfg.max_bytes)
         return -ENOSPC;
-    if (!grow(&a->rule, a->room, room, sizeof *a->rule) || !grow(&a->tuple[0], a->room, room, 1) ||
-        !grow(&a->tuple[1], a->room, room, 1) ||
-        !grow(&a->free_slot, a->room, room, sizeof *a->free_slot) || reindex(a, room))
+    if (!array_grow(&a->rule, a->room, room, sizeof *a->rule) ||
+        !array_grow(&a->tuple[0], a->room, room, 1) ||
+        !array_grow(&a->tuple[1], a->room, room, 1) ||
+        !array_grow(&a->free_slot, a->room, room, sizeof *a->free_slot) || index_grow(a, room))
         return -ENOMEM;
     a->room = room;
     return 0;
@@ -190,55 +194,55 @@ garbage_reserve(struct acl *a) // for one change: a block or an index of each fa
     }
     if (a->n_garbage + 3 > a->garbage_room) {
         uint32_t room = a->garbage_room ? a->garbage_room * 2 : LEAST_SLOTS;
-        if (!grow(&a->garbage, a->garbage_room, room, sizeof *a->garbage))
+        if (!array_grow(&a->garbage, a->garbage_room, room, sizeof *a->garbage))
             return -ENOMEM;
         a->garbage_room = room;
     }
     return 0;
 }
 
-static void retire_block(struct acl *a, unsigned f, struct core_block b)
+static void retire_block(struct acl *a, unsigned f, struct retired_block b)
 {
     if (!b.n)
         return;
     a->garbage[a->n_garbage++] =
-        (struct garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f, b.promoted};
+        (struct acl_garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f, b.prefix_table};
 }
 
 uint64_t acl_epoch(struct acl *a)
 {
     for (unsigned f = 0; f < 2; f++)
-        if (a->core[f])
-            core_epoch(a->core[f]);
+        if (a->classifier[f])
+            classifier_epoch(a->classifier[f]);
     return a->epoch++;
 }
 
-static void give_back(struct acl *a, uint64_t epoch)
+static void garbage_release(struct acl *a, uint64_t epoch)
 {
-    drop_cores(a, epoch);
+    free_retired_classifiers(a, epoch);
     for (; a->garbage_from < a->n_garbage && a->garbage[a->garbage_from].epoch <= epoch;
          a->garbage_from++) {
-        const struct garbage *g = &a->garbage[a->garbage_from];
+        const struct acl_garbage *g = &a->garbage[a->garbage_from];
 
         if (g->what == GARBAGE_SLOT) {
             a->free_slot[a->n_free++] = g->ref;
             continue;
         }
-        if (g->serial != a->serial[g->what] || !a->core[g->what])
+        if (g->serial != a->serial[g->what] || !a->classifier[g->what])
             continue;
-        if (g->promoted != CORE_NONE)
-            promoted_give_back(a->core[g->what]->promoted[g->promoted], g->ref);
+        if (g->prefix_table != INDEX_NONE)
+            prefix_rules_give_back(a->classifier[g->what]->prefix_table[g->prefix_table], g->ref);
         else
-            arena_free(&a->core[g->what]->arena, g->ref, g->n);
+            arena_free(&a->classifier[g->what]->arena, g->ref, g->n);
     }
     for (unsigned f = 0; f < 2; f++)
-        if (a->core[f])
-            core_reclaim(a->core[f], epoch);
+        if (a->classifier[f])
+            classifier_reclaim(a->classifier[f], epoch);
 }
 
 // --- cores ---
 
-static int by_number(const void *x, const void *y)
+static int number_compare(const void *x, const void *y)
 {
     uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
 
@@ -246,7 +250,7 @@ static int by_number(const void *x, const void *y)
 }
 
 // Slots by their rules' numbers; NULL: no memory.
-static uint32_t *ordered(const struct acl *a, uint32_t *n)
+static uint32_t *slots_by_number(const struct acl *a, uint32_t *n)
 {
     uint64_t *key = malloc((a->rules + 1) * sizeof *key);
     uint32_t *slot = (uint32_t *)key;
@@ -263,7 +267,7 @@ static uint32_t *ordered(const struct acl *a, uint32_t *n)
         ++*n;
     }
     if (!sorted)
-        qsort(key, *n, sizeof *key, by_number);
+        qsort(key, *n, sizeof *key, number_compare);
     for (uint32_t i = 0; i < *n; i++)
         slot[i] = (uint32_t)key[i];
     return slot;
@@ -278,11 +282,11 @@ static uint32_t family_rules(const struct acl *a, unsigned f)
     return n;
 }
 
-static void core_swap(struct acl *a, unsigned f, struct core *new)
+static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
 {
-    struct core *old = a->core[f];
+    struct classifier *old = a->classifier[f];
 
-    __atomic_store_n(&a->core[f], new, __ATOMIC_RELEASE); // partner: list_core
+    __atomic_store_n(&a->classifier[f], new, __ATOMIC_RELEASE); // partner: list_core
     a->serial[f]++; // the old one's blocks go with it
     if (old) {
         old->epoch = a->epoch;
@@ -292,66 +296,69 @@ static void core_swap(struct acl *a, unsigned f, struct core *new)
 }
 
 // Of few rules, once nobody reads how they were laid out before they changed.
-static void few_anew(struct acl *a, unsigned f, uint64_t epoch)
+static void linear_rebuild(struct acl *a, unsigned f, uint64_t epoch)
 {
-    struct core *c = a->core[f];
-    struct core_rules r = {.rule = a->rule};
+    struct classifier *c = a->classifier[f];
+    struct classifier_rules r = {.rule = a->rule};
 
-    if (!c || !c->few || c->few_blocks || c->in_tuples > FEW_ENTRIES || c->changed > epoch)
+    if (!c || !c->linear || c->linear_blocks || c->in_tuples > LINEAR_ENTRIES || c->changed > epoch)
         return;
-    uint32_t *slot = ordered(a, &r.n);
+    uint32_t *slot = slots_by_number(a, &r.n);
     r.slot = slot;
     if (slot)
-        core_few(c, &r, a->tuple[f]);
+        linear_match_update(c, &r, a->tuple[f]);
     free(slot);
 }
 
-static int rebuild(struct acl *a, unsigned f);
+static int family_rebuild(struct acl *a, unsigned f);
 
-// When shelves had no room for a rule: anew, with the core. Tuples serve meanwhile.
-static void shelf_anew(struct acl *a, unsigned f)
+// When buckets had no room for a rule: anew, with the core. Tuples serve meanwhile.
+static void buckets_rebuild(struct acl *a, unsigned f)
 {
-    if (!a->core[f] || !a->core[f]->shelf_full)
+    if (!a->classifier[f] || !a->classifier[f]->buckets_full)
         return;
-    a->core[f]->shelf_full = false;
-    rebuild(a, f);
+    a->classifier[f]->buckets_full = false;
+    family_rebuild(a, f);
 }
 
 void acl_reclaim(struct acl *a, uint64_t epoch)
 {
-    give_back(a, epoch);
+    garbage_release(a, epoch);
     for (unsigned f = 0; f < 2; f++) {
-        few_anew(a, f, epoch);
-        shelf_anew(a, f);
+        linear_rebuild(a, f, epoch);
+        buckets_rebuild(a, f);
     }
 }
 
 // A new core of the rules that there are now.
-static int rebuild(struct acl *a, unsigned f)
+static int family_rebuild(struct acl *a, unsigned f)
 {
-    struct core_rules r = {.rule = a->rule};
-    struct core *new = NULL;
+    struct classifier_rules r = {.rule = a->rule};
+    struct classifier *new = NULL;
     size_t left = 0;
     int rc = 0;
 
     if (a->cfg.max_bytes) {
         uint64_t other =
-            taken(a) - (a->core[f] ? core_bytes(a->core[f]) + core_writer_bytes(a->core[f]) : 0);
+            bytes_taken(a) - (a->classifier[f] ? classifier_bytes(a->classifier[f]) +
+                                                     classifier_writer_bytes(a->classifier[f])
+                                               : 0);
         if (other >= a->cfg.max_bytes)
             return -ENOSPC;
         left = a->cfg.max_bytes - other;
     }
-    uint32_t *slot = ordered(a, &r.n);
+    uint32_t *slot = slots_by_number(a, &r.n);
     uint8_t *tuple = calloc(a->room + 1, 1);
     r.slot = slot;
     if (!slot || !tuple) {
         rc = -ENOMEM;
     } else if (family_rules(a, f) &&
-               !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 8, 4}, left,
-                                a->epoch, tuple))) {
+               !(new = classifier_new(&a->cfg, family_of(f), &r,
+                                      (struct classifier_shape){f ? 16 : 8, 4}, left, a->epoch,
+                                      tuple))) {
         rc = -errno;
     } else {
-        core_swap(a, f, new);
+        classifier_swap(a, f, new);
         free(a->tuple[f]);
         a->tuple[f] = tuple;
         tuple = NULL;
@@ -375,7 +382,7 @@ static int slot_fill(struct acl *a, uint32_t slot, const struct acl_rule *r)
     return 0;
 }
 
-static void forget_all(struct acl *a)
+static void list_clear(struct acl *a)
 {
     void **array[] = {(void **)&a->rule, (void **)&a->tuple[0], (void **)&a->tuple[1],
                       (void **)&a->index, (void **)&a->free_slot};
@@ -385,8 +392,8 @@ static void forget_all(struct acl *a)
         *array[i] = NULL;
     }
     for (unsigned f = 0; f < 2; f++)
-        if (a->core[f])
-            core_swap(a, f, NULL);
+        if (a->classifier[f])
+            classifier_swap(a, f, NULL);
     a->rules = a->slots = a->room = a->index_size = a->n_free = 0;
 }
 
@@ -400,15 +407,15 @@ int acl_load(struct acl *a, const struct acl_rule *r, size_t n)
     for (size_t i = 0; i < n; i++)
         if (acl_rule_check(&r[i], why, sizeof why))
             return -EINVAL;
-    rc = n > 1u << CORE_SLOT_BITS ? -ENOSPC : slots_reserve(a, (uint32_t)n);
+    rc = n > 1u << SLOT_BITS ? -ENOSPC : slots_reserve(a, (uint32_t)n);
     for (uint32_t i = 0; i < n && !rc; i++) {
         rc = slot_fill(a, i, &r[i]);
         a->slots = i + 1;
     }
     for (unsigned f = 0; f < 2 && !rc; f++)
-        rc = rebuild(a, f);
+        rc = family_rebuild(a, f);
     if (rc)
-        forget_all(a);
+        list_clear(a);
     return rc;
 }
 
@@ -425,31 +432,32 @@ static int slot_new(struct acl *a, uint32_t *slot)
 
 static int family_add(struct acl *a, unsigned f, uint32_t slot)
 {
-    struct core_block old;
-    struct core *c = a->core[f];
+    struct retired_block old;
+    struct classifier *c = a->classifier[f];
 
     if (!(a->rule[slot].families & family_of(f)))
         return 0;
-    if (c && c->rules < FEW_RULES && rule_is_by_sets(&a->rule[slot]) &&
-        !rebuild(a, f)) // so that it stands apart
+    if (c && c->rules < CHEAP_REBUILD_RULES && rule_is_by_sets(&a->rule[slot]) &&
+        !family_rebuild(a, f)) // so that it stands apart
         return 0;
-    c = a->core[f];
+    c = a->classifier[f];
     if (c)
         c->changed = a->epoch;
-    if (!c || c->deleted > c->room || core_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
-        return rebuild(a, f);
+    if (!c || c->deleted > c->room ||
+        classifier_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
+        return family_rebuild(a, f);
     retire_block(a, f, old);
     return 0;
 }
 
 static void family_del(struct acl *a, unsigned f, uint32_t slot)
 {
-    struct core_block old;
+    struct retired_block old;
 
     if (!(a->rule[slot].families & family_of(f)))
         return;
-    a->core[f]->changed = a->epoch;
-    core_del(a->core[f], &a->rule[slot], slot, a->tuple[f][slot], &old);
+    a->classifier[f]->changed = a->epoch;
+    classifier_del(a->classifier[f], &a->rule[slot], slot, a->tuple[f][slot], &old);
     retire_block(a, f, old);
 }
 
@@ -459,7 +467,7 @@ static void slot_retire(struct acl *a, uint32_t slot)
     a->rule[slot].families = 0;
     a->rules--;
     a->garbage[a->n_garbage++] =
-        (struct garbage){.epoch = a->epoch, .ref = slot, .what = GARBAGE_SLOT};
+        (struct acl_garbage){.epoch = a->epoch, .ref = slot, .what = GARBAGE_SLOT};
 }
 
 int acl_add(struct acl *a, const struct acl_rule *r)
@@ -510,7 +518,7 @@ size_t acl_need(const struct acl_rule *r, size_t n)
     size_t bytes = writer_bytes((uint32_t)n);
 
     for (unsigned f = 0; f < 2; f++)
-        bytes += core_need(family_of(f), r, n);
+        bytes += classifier_need(family_of(f), r, n);
     return bytes;
 }
 
@@ -519,24 +527,24 @@ void acl_stats(const struct acl *a, struct acl_stats *s)
     *s = (struct acl_stats){
         .rules = a->rules, .slots = a->slots, .writer_bytes = writer_bytes(a->room)};
     for (unsigned f = 0; f < 2; f++)
-        if (a->core[f]) {
-            s->bytes += core_bytes(a->core[f]);
-            s->writer_bytes += core_writer_bytes(a->core[f]);
+        if (a->classifier[f]) {
+            s->bytes += classifier_bytes(a->classifier[f]);
+            s->writer_bytes += classifier_writer_bytes(a->classifier[f]);
         }
-    for (const struct core *c = a->retired; c; c = c->next)
-        s->garbage_bytes += core_bytes(c);
+    for (const struct classifier *c = a->retired; c; c = c->next)
+        s->garbage_bytes += classifier_bytes(c);
     for (uint32_t i = a->garbage_from; i < a->n_garbage; i++) {
-        const struct garbage *g = &a->garbage[i];
-        if (g->what != GARBAGE_SLOT && g->promoted == CORE_NONE &&
-            g->serial == a->serial[g->what] && a->core[g->what])
-            s->garbage_bytes += (uint64_t)g->n * entry_bytes(a->core[g->what]);
+        const struct acl_garbage *g = &a->garbage[i];
+        if (g->what != GARBAGE_SLOT && g->prefix_table == INDEX_NONE &&
+            g->serial == a->serial[g->what] && a->classifier[g->what])
+            s->garbage_bytes += (uint64_t)g->n * entry_bytes(a->classifier[g->what]);
     }
 }
 
 int acl_check(const struct acl *a, char *why, size_t n)
 {
-    struct core_rules r = {.rule = a->rule};
-    uint32_t *slot = ordered(a, &r.n);
+    struct classifier_rules r = {.rule = a->rule};
+    uint32_t *slot = slots_by_number(a, &r.n);
     int rc = slot ? 0 : -ENOMEM;
 
     r.slot = slot;
@@ -547,8 +555,8 @@ int acl_check(const struct acl *a, char *why, size_t n)
             rc = -EINVAL;
         }
     for (unsigned f = 0; f < 2 && !rc; f++)
-        if (a->core[f])
-            rc = core_check(a->core[f], &r, a->tuple[f], why, n);
+        if (a->classifier[f])
+            rc = classifier_check(a->classifier[f], &r, a->tuple[f], why, n);
     free(slot);
     return rc;
 }

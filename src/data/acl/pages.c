@@ -7,14 +7,14 @@
 
 #define HUGE ((size_t)2 << 20)
 
-static size_t whole(size_t bytes) // what is not touched costs nothing
+static size_t whole_pages(size_t bytes) // what is not touched costs nothing
 {
     return (bytes + HUGE - 1) & ~(HUGE - 1);
 }
 
 void *pages_map(size_t bytes, bool huge)
 {
-    size_t all = whole(bytes), head;
+    size_t all = whole_pages(bytes), head;
     uint8_t *p = mmap(NULL, all + HUGE, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -31,7 +31,7 @@ void *pages_map(size_t bytes, bool huge)
 void pages_unmap(void *p, size_t bytes)
 {
     if (p)
-        munmap(p, whole(bytes));
+        munmap(p, whole_pages(bytes));
 }
 
 void *pages_map_for(const struct acl_config *cfg, size_t bytes)

@@ -11,8 +11,8 @@
 #include "poptrie/poptrie.h"
 
 #define KEY_BITS(family) ((family) == ACL_IP4 ? 32u : 128u)
-#define FROM4 256u // rules of a side
-#define SHARE 8u    // and so many of all: what few rules gain, all packets pay for
+#define RULES_LEAST4 256u // rules of a side
+#define RULES_SHARE 8u    // and so many of all: what few rules gain, all packets pay for
 #define RESERVED4 64u // bytes of address space for each prefix
 #define RESERVED6 192u
 #define FIXED4 ((size_t)2 << 20) // what a Poptrie takes, about: alone, and for each prefix
@@ -21,7 +21,7 @@
 
 // --- which rules ---
 
-bool rule_is_promotable(const struct acl_rule *r, uint8_t family, unsigned *side)
+bool rule_is_by_prefix(const struct acl_rule *r, uint8_t family, unsigned *side)
 {
     *side = r->src.len ? 0 : 1;
     return r->families == family && rule_is_by_addresses(r) && r->src.set == ACL_NO_SET &&
@@ -35,28 +35,28 @@ static uint32_t room_for(uint32_t rules)
     return room < POPTRIE_VALUE_MAX + 1 ? room : POPTRIE_VALUE_MAX + 1;
 }
 
-struct promoted_plan promoted_plan(const uint32_t promotable[2], uint32_t rules, uint8_t family,
-                                   uint32_t from)
+struct prefix_rules_plan prefix_rules_plan(const uint32_t by_prefix[2], uint32_t rules,
+                                           uint8_t family, uint32_t from)
 {
-    struct promoted_plan plan = {{0, 0}, {0, 0}};
-    uint32_t least = from ? from : FROM4;
+    struct prefix_rules_plan plan = {{0, 0}, {0, 0}};
+    uint32_t least = from ? from : RULES_LEAST4;
 
     for (unsigned s = 0; s < 2; s++) {
-        // IPv6 only when asked for: what the gates end at once takes half as long again.
-        bool wanted = from || (family == ACL_IP4 && promotable[s] >= rules / SHARE);
-        uint32_t tables = (promotable[s] + promotable[s] / 8) / POPTRIE_VALUE_MAX + 1;
+        // IPv6 only when asked for: what the tuple indexes end at once takes half as long again.
+        bool wanted = from || (family == ACL_IP4 && by_prefix[s] >= rules / RULES_SHARE);
+        uint32_t tables = (by_prefix[s] + by_prefix[s] / 8) / POPTRIE_VALUE_MAX + 1;
 
-        if (!wanted || promotable[s] < least || tables + plan.tables[0] > PROMOTED_MAX)
+        if (!wanted || by_prefix[s] < least || tables + plan.tables[0] > PREFIX_TABLES_MAX)
             continue;
         plan.tables[s] = tables;
-        plan.rules[s] = promotable[s];
+        plan.rules[s] = by_prefix[s];
     }
     return plan;
 }
 
 // --- memory ---
 
-uint64_t promoted_bytes(const struct promoted *p)
+uint64_t prefix_rules_bytes(const struct prefix_rules *p)
 {
     struct poptrie_stats st;
 
@@ -64,7 +64,7 @@ uint64_t promoted_bytes(const struct promoted *p)
     return st.bytes_used + (uint64_t)p->room * sizeof *p->first + sizeof *p;
 }
 
-uint64_t promoted_writer_bytes(const struct promoted *p)
+uint64_t prefix_rules_writer_bytes(const struct prefix_rules *p)
 {
     struct poptrie_stats st;
 
@@ -72,7 +72,7 @@ uint64_t promoted_writer_bytes(const struct promoted *p)
     return st.writer_bytes + (uint64_t)p->room * (sizeof *p->own + sizeof *p->free);
 }
 
-void promoted_free(struct promoted *p)
+void prefix_rules_free(struct prefix_rules *p)
 {
     if (!p)
         return;
@@ -83,13 +83,14 @@ void promoted_free(struct promoted *p)
     free(p);
 }
 
-static struct promoted *empty_new(uint8_t family, unsigned side, uint32_t n, uint64_t epoch)
+static struct prefix_rules *prefix_rules_new_empty(uint8_t family, unsigned side, uint32_t n,
+                                                   uint64_t epoch)
 {
-    struct promoted *p = calloc(1, sizeof *p);
+    struct prefix_rules *p = calloc(1, sizeof *p);
 
     if (!p)
         return NULL;
-    *p = (struct promoted){.family = family,
+    *p = (struct prefix_rules){.family = family,
                            .side = (uint8_t)side,
                            .room = room_for(n),
                            .ahead = (int64_t)epoch - 1}; // a Poptrie's first is 1
@@ -101,7 +102,7 @@ static struct promoted *empty_new(uint8_t family, unsigned side, uint32_t n, uin
     p->own = malloc(p->room * sizeof *p->own);
     p->free = malloc(p->room * sizeof *p->free);
     if (!p->table || !p->first || !p->own || !p->free) {
-        promoted_free(p);
+        prefix_rules_free(p);
         return NULL;
     }
     memset(p->first, 0xff, p->room * sizeof *p->first);
@@ -111,26 +112,26 @@ static struct promoted *empty_new(uint8_t family, unsigned side, uint32_t n, uin
 
 // --- prefixes around prefixes ---
 
-static bool inside(const uint8_t *key, const uint8_t *net, unsigned len)
+static bool key_inside(const uint8_t *key, const uint8_t *net, unsigned len)
 {
     return !memcmp(key, net, len / 8) &&
            (len % 8 == 0 || !((key[len / 8] ^ net[len / 8]) & (uint8_t) ~(0xff >> len % 8)));
 }
 
-static uint64_t lower(uint64_t a, uint64_t b)
+static uint64_t first_lower(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-static void first_set(struct promoted *p, uint32_t index, uint64_t first)
+static void first_set(struct prefix_rules *p, uint32_t index, uint64_t first)
 {
     if (p->first[index] != first)
         __atomic_store_n(&p->first[index], first,
-                         __ATOMIC_RELEASE); // partner: promoted_decide in key_burst.c
+                         __ATOMIC_RELEASE); // partner: prefix_table_match in key_burst.c
 }
 
 // Of the prefixes around this one, which itself need not be there.
-static uint64_t first_around(const struct promoted *p, const uint8_t *key, unsigned len)
+static uint64_t first_around(const struct prefix_rules *p, const uint8_t *key, unsigned len)
 {
     while (len-- > 0) {
         uint32_t index = p->length[len] ? poptrie_get(p->table, key, len) : POPTRIE_NONE;
@@ -138,11 +139,11 @@ static uint64_t first_around(const struct promoted *p, const uint8_t *key, unsig
         if (index != POPTRIE_NONE)
             return p->first[index];
     }
-    return PROMOTED_NONE;
+    return PREFIX_RULE_NONE;
 }
 
-struct around { // the prefixes that are around the one at hand, the widest first
-    struct promoted *p;
+struct prefixes_around { // the prefixes that are around the one at hand, the widest first
+    struct prefix_rules *p;
     const uint8_t *net; // nothing outside it is looked at
     unsigned net_len, n;
     struct {
@@ -151,7 +152,7 @@ struct around { // the prefixes that are around the one at hand, the widest firs
     } at[130];
 };
 
-static void around_push(struct around *w, const uint8_t *key, unsigned len, uint64_t first)
+static void around_push(struct prefixes_around *w, const uint8_t *key, unsigned len, uint64_t first)
 {
     memset(w->at[w->n].key, 0, sizeof w->at[w->n].key);
     memcpy(w->at[w->n].key, key, KEY_BITS(w->p->family) / 8);
@@ -159,60 +160,61 @@ static void around_push(struct around *w, const uint8_t *key, unsigned len, uint
     w->at[w->n++].first = first;
 }
 
-static int first_anew(void *ctx, const uint8_t *key, unsigned len, uint32_t index)
+static int first_rebuild(void *ctx, const uint8_t *key, unsigned len, uint32_t index)
 {
-    struct around *w = ctx;
+    struct prefixes_around *w = ctx;
     uint64_t first;
 
-    if (!inside(key, w->net, w->net_len))
+    if (!key_inside(key, w->net, w->net_len))
         return 1;
-    while (!inside(key, w->at[w->n - 1].key, w->at[w->n - 1].len))
+    while (!key_inside(key, w->at[w->n - 1].key, w->at[w->n - 1].len))
         w->n--;
-    first = lower(w->p->own[index], w->at[w->n - 1].first);
+    first = first_lower(w->p->own[index], w->at[w->n - 1].first);
     first_set(w->p, index, first);
     around_push(w, key, len, first);
     return 0;
 }
 
 // All prefixes inside this one have it, or what is around it, for the first rule around them.
-static void inside_anew(struct promoted *p, const uint8_t *key, unsigned len, uint64_t first)
+static void inside_rebuild(struct prefix_rules *p, const uint8_t *key, unsigned len, uint64_t first)
 {
-    struct around w = {.p = p, .net = key, .net_len = len};
+    struct prefixes_around w = {.p = p, .net = key, .net_len = len};
 
     around_push(&w, key, len, first);
-    poptrie_walk_after(p->table, key, len, first_anew, &w);
+    poptrie_walk_after(p->table, key, len, first_rebuild, &w);
 }
 
 // --- made at once ---
 
-void promoted_row(struct promoted_row *row, const struct acl_rule *r, uint32_t slot, unsigned side)
+void prefix_rule_row(struct prefix_rule_row *row, const struct acl_rule *r, uint32_t slot,
+                     unsigned side)
 {
     const struct acl_side *from = side ? &r->dst : &r->src;
 
-    *row = (struct promoted_row){.len = from->len, .own = (uint64_t)r->number << 32 | slot};
+    *row = (struct prefix_rule_row){.len = from->len, .own = (uint64_t)r->number << 32 | slot};
     memcpy(row->key, from->addr, (from->len + 7) / 8);
     if (from->len % 8)
         row->key[from->len / 8] &= (uint8_t)~(0xff >> from->len % 8);
 }
 
-int promoted_by_prefix(const void *x, const void *y)
+int prefix_rule_row_compare(const void *x, const void *y)
 {
-    const struct promoted_row *a = x, *b = y;
+    const struct prefix_rule_row *a = x, *b = y;
     int key = memcmp(a->key, b->key, sizeof a->key);
 
     return key ? key : a->len != b->len ? a->len - b->len : (a->own > b->own) - (a->own < b->own);
 }
 
-struct promoted *promoted_new(uint8_t family, unsigned side, const struct promoted_row *row,
-                              uint32_t n, uint64_t epoch)
+struct prefix_rules *prefix_rules_new(uint8_t family, unsigned side,
+                                      const struct prefix_rule_row *row, uint32_t n, uint64_t epoch)
 {
     static const uint8_t all[16];
-    struct promoted *p = empty_new(family, side, n, epoch);
+    struct prefix_rules *p = prefix_rules_new_empty(family, side, n, epoch);
     struct poptrie_route *route = calloc(n + 1, sizeof *route);
 
     if (!p || !route || n >= p->room) {
         free(route);
-        promoted_free(p);
+        prefix_rules_free(p);
         return NULL;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -227,29 +229,29 @@ struct promoted *promoted_new(uint8_t family, unsigned side, const struct promot
     int rc = poptrie_load(p->table, route, n);
     free(route);
     if (rc) {
-        promoted_free(p);
+        prefix_rules_free(p);
         return NULL;
     }
-    inside_anew(p, all, 0, PROMOTED_NONE);
+    inside_rebuild(p, all, 0, PREFIX_RULE_NONE);
     return p;
 }
 
 // --- changes ---
 
-int promoted_add(struct promoted *p, const struct acl_rule *r, uint32_t slot)
+int prefix_rules_add(struct prefix_rules *p, const struct acl_rule *r, uint32_t slot)
 {
-    struct promoted_row row;
+    struct prefix_rule_row row;
     int rc;
 
-    promoted_row(&row, r, slot, p->side);
+    prefix_rule_row(&row, r, slot, p->side);
     uint32_t index = poptrie_get(p->table, row.key, row.len);
     bool there = index != POPTRIE_NONE;
-    if (there && p->own[index] != PROMOTED_NONE)
+    if (there && p->own[index] != PREFIX_RULE_NONE)
         return -EEXIST;
-    if (!there &&
-        (!p->n_free || (p->limit && promoted_bytes(p) + promoted_writer_bytes(p) >= p->limit)))
+    if (!there && (!p->n_free ||
+                   (p->limit && prefix_rules_bytes(p) + prefix_rules_writer_bytes(p) >= p->limit)))
         return -ENOSPC;
-    uint64_t first = lower(row.own, first_around(p, row.key, row.len));
+    uint64_t first = first_lower(row.own, first_around(p, row.key, row.len));
     if (!there) {
         index = p->free[p->n_free - 1];
         first_set(p, index, first); // before the Poptrie answers with it
@@ -261,39 +263,39 @@ int promoted_add(struct promoted *p, const struct acl_rule *r, uint32_t slot)
     p->own[index] = row.own;
     p->rules++;
     first_set(p, index, first);
-    inside_anew(p, row.key, row.len, first);
+    inside_rebuild(p, row.key, row.len, first);
     return 0;
 }
 
-uint32_t promoted_del(struct promoted *p, const struct acl_rule *r, uint32_t slot)
+uint32_t prefix_rules_del(struct prefix_rules *p, const struct acl_rule *r, uint32_t slot)
 {
-    struct promoted_row row;
+    struct prefix_rule_row row;
 
-    promoted_row(&row, r, slot, p->side);
+    prefix_rule_row(&row, r, slot, p->side);
     uint32_t index = poptrie_get(p->table, row.key, row.len);
-    uint64_t around = first_around(p, row.key, row.len);
-    p->own[index] = PROMOTED_NONE;
+    uint64_t prefixes_around = first_around(p, row.key, row.len);
+    p->own[index] = PREFIX_RULE_NONE;
     p->rules--;
-    inside_anew(p, row.key, row.len, around);
+    inside_rebuild(p, row.key, row.len, prefixes_around);
     if (poptrie_del(p->table, row.key, row.len)) {
-        first_set(p, index, around);
+        first_set(p, index, prefixes_around);
         return 0;
     }
     p->length[row.len]--;
     return index;
 }
 
-void promoted_give_back(struct promoted *p, uint32_t index)
+void prefix_rules_give_back(struct prefix_rules *p, uint32_t index)
 {
     p->free[p->n_free++] = index;
 }
 
-void promoted_epoch(struct promoted *p)
+void prefix_rules_epoch(struct prefix_rules *p)
 {
     poptrie_epoch(p->table);
 }
 
-void promoted_reclaim(struct promoted *p, uint64_t epoch)
+void prefix_rules_reclaim(struct prefix_rules *p, uint64_t epoch)
 {
     if ((int64_t)epoch > p->ahead)
         poptrie_reclaim(p->table, (uint64_t)((int64_t)epoch - p->ahead));
@@ -301,56 +303,56 @@ void promoted_reclaim(struct promoted *p, uint64_t epoch)
 
 // --- is it sound? ---
 
-struct check {
-    const struct promoted *p;
+struct prefix_rules_sweep {
+    const struct prefix_rules *p;
     uint32_t rules;
     uint64_t wrong; // index
 };
 
-static int one_check(void *ctx, const uint8_t *key, unsigned len, uint32_t index)
+static int prefix_check(void *ctx, const uint8_t *key, unsigned len, uint32_t index)
 {
-    struct check *c = ctx;
-    uint64_t first = PROMOTED_NONE;
+    struct prefix_rules_sweep *c = ctx;
+    uint64_t first = PREFIX_RULE_NONE;
 
     for (unsigned l = 0; l <= len; l++) {
-        uint32_t around = poptrie_get(c->p->table, key, l);
-        if (around != POPTRIE_NONE)
-            first = lower(first, c->p->own[around]);
+        uint32_t prefixes_around = poptrie_get(c->p->table, key, l);
+        if (prefixes_around != POPTRIE_NONE)
+            first = first_lower(first, c->p->own[prefixes_around]);
     }
-    c->rules += c->p->own[index] != PROMOTED_NONE;
+    c->rules += c->p->own[index] != PREFIX_RULE_NONE;
     c->wrong = first == c->p->first[index] ? 0 : index;
     return c->wrong != 0;
 }
 
-int promoted_check(const struct promoted *p, char *why, size_t n)
+int prefix_rules_check(const struct prefix_rules *p, char *why, size_t n)
 {
-    struct check c = {.p = p};
+    struct prefix_rules_sweep c = {.p = p};
     int rc = poptrie_check(p->table, why, n);
 
     if (rc)
         return rc;
-    if (poptrie_walk(p->table, one_check, &c))
-        snprintf(why, n, "promoted prefix %lu does not name the first rule around it",
+    if (poptrie_walk(p->table, prefix_check, &c))
+        snprintf(why, n, "prefix %lu does not name the first rule around it",
                  (unsigned long)c.wrong);
     else if (c.rules != p->rules)
-        snprintf(why, n, "%u promoted rules are counted and %u are there", p->rules, c.rules);
-    else if (p->first[0] != PROMOTED_NONE)
-        snprintf(why, n, "no prefix has a promoted rule");
+        snprintf(why, n, "%u prefix rules are counted and %u are there", p->rules, c.rules);
+    else if (p->first[0] != PREFIX_RULE_NONE)
+        snprintf(why, n, "the answer for no prefix names a rule");
     else
         return 0;
     return -EINVAL;
 }
 
-bool promoted_has(const struct promoted *p, const struct acl_rule *r, uint32_t slot)
+bool prefix_rules_has(const struct prefix_rules *p, const struct acl_rule *r, uint32_t slot)
 {
-    struct promoted_row row;
+    struct prefix_rule_row row;
 
-    promoted_row(&row, r, slot, p->side);
+    prefix_rule_row(&row, r, slot, p->side);
     uint32_t index = poptrie_get(p->table, row.key, row.len);
     return index != POPTRIE_NONE && p->own[index] == row.own;
 }
 
-size_t promoted_need(const struct promoted_plan *plan)
+size_t prefix_rules_need(const struct prefix_rules_plan *plan)
 {
     size_t bytes = 0;
 

@@ -17,10 +17,10 @@
 
 struct poptrie;
 
-#define PROMOTED_MAX 4u // Poptries of a family
-#define PROMOTED_NONE UINT64_MAX
+#define PREFIX_TABLES_MAX 4u // Poptries of a family
+#define PREFIX_RULE_NONE UINT64_MAX
 
-struct promoted {
+struct prefix_rules {
     // readers
     struct poptrie *table;
     uint64_t *first; // [index] number << 32 | slot; [0]: PROMOTED_NONE
@@ -35,38 +35,40 @@ struct promoted {
     int64_t ahead;  // what an epoch of the list is ahead of the Poptrie's
 };
 
-struct promoted_plan { // how many Poptries for each side; 0: its rules go under tuples
+struct prefix_rules_plan { // how many Poptries for each side; 0: its rules go under tuples
     uint32_t tables[2], rules[2];
 };
 
-bool rule_is_promotable(const struct acl_rule *r, uint8_t family, unsigned *side);
+bool rule_is_by_prefix(const struct acl_rule *r, uint8_t family, unsigned *side);
 // From the number of promotable rules of each side, and of all.
-struct promoted_plan promoted_plan(const uint32_t promotable[2], uint32_t rules, uint8_t family,
-                                   uint32_t from);
-size_t promoted_need(const struct promoted_plan *plan); // bytes, about; of IPv4
+struct prefix_rules_plan prefix_rules_plan(const uint32_t by_prefix[2], uint32_t rules,
+                                           uint8_t family, uint32_t from);
+size_t prefix_rules_need(const struct prefix_rules_plan *plan); // bytes, about; of IPv4
 
-struct promoted_row {
+struct prefix_rule_row {
     uint8_t key[16], len;
     uint64_t own;
 };
-void promoted_row(struct promoted_row *row, const struct acl_rule *r, uint32_t slot, unsigned side);
-int promoted_by_prefix(const void *x,
+void prefix_rule_row(struct prefix_rule_row *row, const struct acl_rule *r, uint32_t slot,
+                     unsigned side);
+int prefix_rule_row_compare(const void *x,
                        const void *y); // for qsort; of equal prefixes the lowest number first
 // Of rows with different prefixes. NULL: no memory.
-struct promoted *promoted_new(uint8_t family, unsigned side, const struct promoted_row *row,
-                              uint32_t n, uint64_t epoch);
-void promoted_free(struct promoted *p);
-uint64_t promoted_bytes(const struct promoted *p);        // what readers may touch
-uint64_t promoted_writer_bytes(const struct promoted *p);
+struct prefix_rules *prefix_rules_new(uint8_t family, unsigned side,
+                                      const struct prefix_rule_row *row, uint32_t n,
+                                      uint64_t epoch);
+void prefix_rules_free(struct prefix_rules *p);
+uint64_t prefix_rules_bytes(const struct prefix_rules *p);        // what readers may touch
+uint64_t prefix_rules_writer_bytes(const struct prefix_rules *p);
 
 // 0; -EEXIST: the prefix has a rule; -ENOSPC, -ENOMEM: nothing has changed.
-int promoted_add(struct promoted *p, const struct acl_rule *r, uint32_t slot);
+int prefix_rules_add(struct prefix_rules *p, const struct acl_rule *r, uint32_t slot);
 // The index to be given back after a grace period; 0: none.
-uint32_t promoted_del(struct promoted *p, const struct acl_rule *r, uint32_t slot);
-void promoted_give_back(struct promoted *p, uint32_t index);
-void promoted_epoch(struct promoted *p);
-void promoted_reclaim(struct promoted *p, uint64_t epoch);
-int promoted_check(const struct promoted *p, char *why, size_t n);
-bool promoted_has(const struct promoted *p, const struct acl_rule *r, uint32_t slot);
+uint32_t prefix_rules_del(struct prefix_rules *p, const struct acl_rule *r, uint32_t slot);
+void prefix_rules_give_back(struct prefix_rules *p, uint32_t index);
+void prefix_rules_epoch(struct prefix_rules *p);
+void prefix_rules_reclaim(struct prefix_rules *p, uint64_t epoch);
+int prefix_rules_check(const struct prefix_rules *p, char *why, size_t n);
+bool prefix_rules_has(const struct prefix_rules *p, const struct acl_rule *r, uint32_t slot);
 
 #endif

@@ -43,7 +43,7 @@ static uint32_t chain(unsigned side, uint8_t family, unsigned others)
 
 static void a_chain_of_prefixes_comes_and_goes(void **state)
 {
-    kit_config.promote_from = 1;
+    kit_config.prefix_rules_from = 1;
     for (unsigned round = 0; round < 24; round++) {
         unsigned others = round % 3 * 40;
         uint8_t family = round / 2 % 2 ? ACL_IP6 : ACL_IP4;
@@ -81,10 +81,10 @@ static void a_chain_of_prefixes_comes_and_goes(void **state)
         }
         acl_free(a);
     }
-    kit_config.promote_from = 0;
+    kit_config.prefix_rules_from = 0;
 }
 
-static void as_many_are_promoted_as_pay(void **state)
+static void as_many_become_prefix_rules_as_pay(void **state)
 {
     for (uint32_t i = 0; i < MOST; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
@@ -111,7 +111,7 @@ static void as_many_are_promoted_as_pay(void **state)
 
 // Where a Poptrie does not fit, its rules are under tuples, and what a list needs with one is
 // known, too.
-static void promoted_rules_keep_to_the_budget(void **state)
+static void prefix_rules_keep_to_the_budget(void **state)
 {
     struct acl_stats s;
 
@@ -142,8 +142,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_of_prefixes_comes_and_goes),
-        cmocka_unit_test(as_many_are_promoted_as_pay),
-        cmocka_unit_test(promoted_rules_keep_to_the_budget),
+        cmocka_unit_test(as_many_become_prefix_rules_as_pay),
+        cmocka_unit_test(prefix_rules_keep_to_the_budget),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// search.h - what kernels that ask tuples share: the fence in front, and entries compared with
+// search.h - what kernels that ask tuples share: the bitmap in front, and entries compared with
 // packets
 #ifndef ACL_SEARCH_H
 #define ACL_SEARCH_H
@@ -8,7 +8,7 @@
 
 #include "acl/key_burst.h"
 
-static inline uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
+static inline uint32_t tuples_in_use(const struct classifier *c, unsigned n_tuples)
 {
     uint32_t used = 0;
 
@@ -18,22 +18,23 @@ static inline uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
 }
 
 // Bit = address of a /16 where some rule's prefix is.
-typedef uint64_t fence_side(const uint32_t *bits, const uint32_t *addr_be, unsigned n);
+typedef uint64_t bitmap_side(const uint32_t *bits, const uint32_t *addr_be, unsigned n);
 
-// Of the burst, those that rules under tuples may match as far as the fence says.
-static inline __attribute__((always_inline)) uint64_t
-fence_ask(const struct core *c, const struct burst *b, uint32_t used, fence_side *side)
+// Of the burst, those that rules under tuples may match as far as the bitmap says.
+static inline __attribute__((always_inline)) uint64_t bitmap_match(const struct classifier *c,
+                                                                   const struct key_burst *b,
+                                                                   uint32_t used, bitmap_side *side)
 {
-    uint32_t any_src = used & __atomic_load_n(&c->fence[CORE_SRC].always, __ATOMIC_RELAXED);
-    uint32_t any_dst = used & __atomic_load_n(&c->fence[CORE_DST].always, __ATOMIC_RELAXED);
+    uint32_t any_src = used & __atomic_load_n(&c->bitmap[SIDE_SRC].always, __ATOMIC_RELAXED);
+    uint32_t any_dst = used & __atomic_load_n(&c->bitmap[SIDE_DST].always, __ATOMIC_RELAXED);
     uint64_t in[2] = {0, 0};
 
-    if (!c->fence[0].bits || any_src & any_dst)
+    if (!c->bitmap[0].bits || any_src & any_dst)
         return UINT64_MAX;
     if (any_dst || !any_src) // else destinations decide
-        in[CORE_SRC] = side(c->fence[CORE_SRC].bits, b->addr4[CORE_SRC], b->n);
+        in[SIDE_SRC] = side(c->bitmap[SIDE_SRC].bits, b->addr4[SIDE_SRC], b->n);
     if (any_src || !any_dst)
-        in[CORE_DST] = side(c->fence[CORE_DST].bits, b->addr4[CORE_DST], b->n);
+        in[SIDE_DST] = side(c->bitmap[SIDE_DST].bits, b->addr4[SIDE_DST], b->n);
     return any_src || any_dst ? in[0] | in[1] : in[0] & in[1];
 }
 
@@ -45,7 +46,7 @@ static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key
     static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000,
                                          0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
     uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto,
-                                          __ATOMIC_RELAXED); // partner: core_del, of the dead
+                                          __ATOMIC_RELAXED); // partner: classifier_del, of the dead
 
     memcpy(&have, &k->proto, sizeof have);
     return ((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) |
@@ -54,19 +55,19 @@ static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key
            ((e->tcp_any != 0) & !(k->tcp_flags & e->tcp_any));
 }
 
-static inline bool is_member(const struct burst *b, unsigned side, uint64_t set, unsigned i)
+static inline bool is_member(const struct key_burst *b, unsigned side, uint64_t set, unsigned i)
 {
     return b->sets[side] >> set & b->member[side][set] >> i & 1;
 }
 
-static inline bool sets_match(const struct burst *b, const struct entry_l4 *e, uint64_t src,
+static inline bool sets_match(const struct key_burst *b, const struct entry_l4 *e, uint64_t src,
                               uint64_t dst, unsigned i)
 {
-    return (!(e->is & ENTRY_SRC_SET) || is_member(b, CORE_SRC, src, i)) &&
-           (!(e->is & ENTRY_DST_SET) || is_member(b, CORE_DST, dst, i));
+    return (!(e->is & ENTRY_SRC_SET) || is_member(b, SIDE_SRC, src, i)) &&
+           (!(e->is & ENTRY_DST_SET) || is_member(b, SIDE_DST, dst, i));
 }
 
-static inline bool entry4_matches(const struct burst *b, const struct entry4 *e, unsigned i)
+static inline bool entry4_matches(const struct key_burst *b, const struct entry4 *e, unsigned i)
 {
     uint32_t differ = ((__builtin_bswap32(b->addr4[0][i]) ^ e->addr[0]) & mask4(e->l4.len[0])) |
                       ((__builtin_bswap32(b->addr4[1][i]) ^ e->addr[1]) & mask4(e->l4.len[1])) |
@@ -88,7 +89,7 @@ static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], u
            ((__builtin_bswap64(a[1]) ^ want[1]) & mask6(len, 1));
 }
 
-static inline bool entry6_matches(const struct burst *b, const struct entry6 *e, unsigned i)
+static inline bool entry6_matches(const struct key_burst *b, const struct entry6 *e, unsigned i)
 {
     uint64_t differ = differ6(b->addr6[0][i], e->addr[0], e->l4.len[0]) |
                       differ6(b->addr6[1][i], e->addr[1], e->l4.len[1]) |
@@ -104,7 +105,8 @@ static inline bool entry6_matches(const struct burst *b, const struct entry6 *e,
 // --- candidates ---
 
 // Is there more to look at behind this entry?
-static inline bool entry_take(struct burst *b, const struct entry_l4 *e, bool match, unsigned i)
+static inline bool entry_apply(struct key_burst *b, const struct entry_l4 *e, bool match,
+                               unsigned i)
 {
     uint32_t best = b->best[i], slot = b->slot[i];
     bool before = e->number < best;
@@ -116,14 +118,14 @@ static inline bool entry_take(struct burst *b, const struct entry_l4 *e, bool ma
 }
 
 // One entry of each block that is still of interest; those that go on are packed to the front.
-static inline unsigned search4(struct burst *b, const struct core *c, unsigned n)
+static inline unsigned search4(struct key_burst *b, const struct classifier *c, unsigned n)
 {
     const struct entry4 *block = (const struct entry4 *)c->block;
     unsigned left = 0;
 
     for (unsigned j = 0; j < n; j++) {
         uint32_t ref = b->key[j], i = b->packet[j];
-        bool more = entry_take(b, &block[ref].l4, entry4_matches(b, &block[ref], i), i);
+        bool more = entry_apply(b, &block[ref].l4, entry4_matches(b, &block[ref], i), i);
 
         b->key[left] = ref + 1;
         b->packet[left] = i;
@@ -132,14 +134,14 @@ static inline unsigned search4(struct burst *b, const struct core *c, unsigned n
     return left;
 }
 
-static inline unsigned search6(struct burst *b, const struct core *c, unsigned n)
+static inline unsigned search6(struct key_burst *b, const struct classifier *c, unsigned n)
 {
     const struct entry6 *block = (const struct entry6 *)c->block;
     unsigned left = 0;
 
     for (unsigned j = 0; j < n; j++) {
         uint32_t ref = b->key[j], i = b->packet[j];
-        bool more = entry_take(b, &block[ref].l4, entry6_matches(b, &block[ref], i), i);
+        bool more = entry_apply(b, &block[ref].l4, entry6_matches(b, &block[ref], i), i);
 
         b->key[left] = ref + 1;
         b->packet[left] = i;
@@ -150,28 +152,29 @@ static inline unsigned search6(struct burst *b, const struct core *c, unsigned n
 
 // All heads of the candidates found so far, and their blocks into the cache: how many there are, in
 // b->key what search4 and search6 want.
-static inline unsigned heads_read(struct burst *b, const struct core *c)
+static inline unsigned candidates_to_blocks(struct key_burst *b, const struct classifier *c)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < b->n_found; i++) {
-        uint32_t ref = __atomic_load_n(head_of(c, b->key[i]),
-                                       __ATOMIC_ACQUIRE); // partner: classifier_change.c publish
+    for (unsigned i = 0; i < b->n_candidates; i++) {
+        uint32_t ref =
+            __atomic_load_n(head_of(c, b->key[i]),
+                            __ATOMIC_ACQUIRE); // partner: classifier_change.c head_publish
 
         __builtin_prefetch(c->block + ref * entry_bytes(c));
         b->key[n] = ref;
         b->packet[n] = b->packet[i];
         n += ref != 0;
     }
-    b->n_found = 0;
+    b->n_candidates = 0;
     return n;
 }
 
 // Looks at the candidates found so far: all heads, then all blocks, so that no load waits for
 // another packet's.
-static inline void candidates_search(struct burst *b, const struct core *c)
+static inline void candidates_search(struct key_burst *b, const struct classifier *c)
 {
-    unsigned n = heads_read(b, c);
+    unsigned n = candidates_to_blocks(b, c);
 
     while (n)
         n = c->family == ACL_IP4 ? search4(b, c, n) : search6(b, c, n);

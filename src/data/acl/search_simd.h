@@ -93,7 +93,7 @@ SEARCH_INLINE __m256i search_address(__m256i have, __m256i want, __m256i len)
     return _mm256_and_si256(_mm256_xor_si256(have, want), mask);
 }
 
-static unsigned search_sets(const struct burst *b, const uint8_t *const row[SEARCH_STEP],
+static unsigned search_sets(const struct key_burst *b, const uint8_t *const row[SEARCH_STEP],
                             const uint32_t *packet, unsigned match, unsigned sets)
 {
     for (unsigned m = match & sets; m; m &= m - 1) {
@@ -108,8 +108,8 @@ static unsigned search_sets(const struct burst *b, const uint8_t *const row[SEAR
 
 // One entry of each block that is still of interest, as search4. Behind the last candidate there is
 // room for a vector more.
-SEARCH_INLINE unsigned search4_eights(struct burst *b, const struct search_row *asked,
-                                      const struct core *c, unsigned n)
+SEARCH_INLINE unsigned search4_eights(struct key_burst *b, const struct search_row *asked,
+                                      const struct classifier *c, unsigned n)
 {
     unsigned left = 0;
 
@@ -143,7 +143,7 @@ SEARCH_INLINE unsigned search4_eights(struct burst *b, const struct search_row *
         more &= ~match;
         _mm256_store_si256((__m256i *)number, e[4]);
         _mm256_store_si256((__m256i *)slot,
-                           _mm256_and_si256(e[5], search_all((1u << CORE_SLOT_BITS) - 1)));
+                           _mm256_and_si256(e[5], search_all((1u << SLOT_BITS) - 1)));
         for (unsigned k = 0; k < SEARCH_STEP; k++) {
             uint32_t i = b->packet[j + k], ref = b->key[j + k], best = b->best[i];
             uint32_t before = number[k] < best, take = 0 - (before & match >> k);
@@ -158,7 +158,7 @@ SEARCH_INLINE unsigned search4_eights(struct burst *b, const struct search_row *
     return left;
 }
 
-SEARCH_INLINE void search_rows(const struct burst *b, uint64_t which, struct search_row *row)
+SEARCH_INLINE void search_rows(const struct key_burst *b, uint64_t which, struct search_row *row)
 {
     for (; which; which &= which - 1) {
         unsigned i = (unsigned)__builtin_ctzll(which);

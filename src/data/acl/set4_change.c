@@ -200,7 +200,7 @@ static bool parts_write(struct set4 *s, struct parts *p, uint32_t *word)
 
 // --- a change ---
 
-static size_t room_of(const struct set4 *s)
+static size_t bytes_left(const struct set4 *s)
 {
     size_t bytes = set4_bytes(s);
 
@@ -402,7 +402,7 @@ void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t
         apply_top(s, c, n);
     vec_foreach(&s->dead, ref)
         *vec_push(&s->garbage) = (struct set4_garbage){epoch, *ref};
-    set4_filter_fit(s, room_of(s), epoch);
+    set4_filter_fit(s, bytes_left(s), epoch);
     *skipped += s->skipped;
 }
 

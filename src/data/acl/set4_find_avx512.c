@@ -13,14 +13,14 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define LANES 16u
-#define FEW 8u
+#define VECTORS_FROM 8u
 
-INLINE __mmask16 lanes(unsigned left)
+INLINE __mmask16 lanes_mask(unsigned left)
 {
     return left >= LANES ? 0xffff : (__mmask16)((1u << left) - 1);
 }
 
-INLINE __m512i load(const uint32_t *addr_be, __mmask16 m)
+INLINE __m512i addresses_load(const uint32_t *addr_be, __mmask16 m)
 {
     const __m512i swap =
         _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
@@ -28,15 +28,15 @@ INLINE __m512i load(const uint32_t *addr_be, __mmask16 m)
     return _mm512_shuffle_epi8(_mm512_maskz_loadu_epi32(m, addr_be), swap);
 }
 
-INLINE __m512i all(uint32_t x)
+INLINE __m512i lanes_all(uint32_t x)
 {
     return _mm512_set1_epi32((int)x);
 }
 
 INLINE __mmask16 bit_test(__mmask16 m, __m512i word, __m512i bit) // bit & 31 of each word
 {
-    return _mm512_mask_test_epi32_mask(m, word,
-                                       _mm512_sllv_epi32(all(1), _mm512_and_si512(bit, all(31))));
+    return _mm512_mask_test_epi32_mask(
+        m, word, _mm512_sllv_epi32(lanes_all(1), _mm512_and_si512(bit, lanes_all(31))));
 }
 
 INLINE __m512i gather_word(__mmask16 m, __m512i index, const uint32_t *word)
@@ -46,14 +46,15 @@ INLINE __m512i gather_word(__mmask16 m, __m512i index, const uint32_t *word)
 
 INLINE __m512i bit_at(__m512i h, unsigned from) // of five bits of h
 {
-    return _mm512_sllv_epi32(all(1), _mm512_and_si512(_mm512_srli_epi32(h, from), all(31)));
+    return _mm512_sllv_epi32(lanes_all(1),
+                             _mm512_and_si512(_mm512_srli_epi32(h, from), lanes_all(31)));
 }
 
-INLINE __m512i items(const struct set4_filter *f, __m512i addr) // set4_item_of
+INLINE __m512i items_of_addresses(const struct set4_filter *f, __m512i addr) // set4_item_of
 {
     __m512i i = _mm512_and_si512(_mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->item_shift)),
-                                 all(SET4_ITEMS - 1));
-    __m512i h = _mm512_mullo_epi32(_mm512_or_si512(i, all(SET4_ITEMS)), all(SET4_HASH));
+                                 lanes_all(SET4_ITEMS - 1));
+    __m512i h = _mm512_mullo_epi32(_mm512_or_si512(i, lanes_all(SET4_ITEMS)), lanes_all(SET4_HASH));
 
     return _mm512_or_si512(_mm512_or_si512(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
 }
@@ -61,11 +62,11 @@ INLINE __m512i items(const struct set4_filter *f, __m512i addr) // set4_item_of
 // Those of 16 addresses that the filter leaves open; *found: those that it says are in the set.
 INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m, __mmask16 *found)
 {
-    __m512i item = items(f, addr),
+    __m512i item = items_of_addresses(f, addr),
             word =
                 gather_word(m, _mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->shift)), f->word);
 
-    *found = _mm512_mask_cmpeq_epi32_mask(m, word, all(SET4_WHOLE));
+    *found = _mm512_mask_cmpeq_epi32_mask(m, word, lanes_all(SET4_WHOLE));
     return _mm512_mask_cmpeq_epi32_mask(m, _mm512_and_si512(word, item), item);
 }
 
@@ -76,8 +77,8 @@ INLINE uint64_t filter_all(const struct set4_filter *f, const uint32_t *addr_be,
 
     *found = 0;
     for (unsigned i = 0; i < n; i += LANES) {
-        __mmask16 m = lanes(n - i), known;
-        pass |= (uint64_t)filter16(f, load(addr_be + i, m), m, &known) << i;
+        __mmask16 m = lanes_mask(n - i), known;
+        pass |= (uint64_t)filter16(f, addresses_load(addr_be + i, m), m, &known) << i;
         *found |= (uint64_t)known << i;
     }
     return pass;
@@ -91,31 +92,31 @@ INLINE __m512i gather_at(__mmask16 m, __m512i offset, const void *base)
 }
 
 // Packed side by side into addr[0..), in host order.
-INLINE void pack(uint32_t *addr, const uint32_t *addr_be, unsigned n, uint64_t pass)
+INLINE void addresses_pack(uint32_t *addr, const uint32_t *addr_be, unsigned n, uint64_t pass)
 {
     for (unsigned i = 0; i < n; i += LANES) {
         __mmask16 m = (__mmask16)(pass >> i);
-        _mm512_storeu_si512(addr, _mm512_maskz_compress_epi32(m, load(addr_be + i, m)));
+        _mm512_storeu_si512(addr, _mm512_maskz_compress_epi32(m, addresses_load(addr_be + i, m)));
         addr += __builtin_popcount(m);
     }
 }
 
-INLINE __m512i words(const struct set4 *s, __m512i addr, __mmask16 m) // of the directory
+INLINE __m512i directory_words(const struct set4 *s, __m512i addr, __mmask16 m) // of the directory
 {
     return gather_word(m, _mm512_srli_epi32(addr, 15), s->dir);
 }
 
 // set4_child of 16 addresses. The arena is at most 1 GiB, so that an offset in it fits a lane.
-INLINE __m512i children(const struct set4 *s, __m512i w, __m512i addr, __mmask16 m)
+INLINE __m512i children_of_words(const struct set4 *s, __m512i w, __m512i addr, __mmask16 m)
 {
     const uint32_t head = sizeof(struct set4_node), more = sizeof(struct set4_shorts) - head;
-    __mmask16 yes = _mm512_test_epi32_mask(w, all(SET4_ALL)),
-              node = _mm512_mask_test_epi32_mask(m & ~yes, w, all(SET4_REF));
-    __mmask16 shorts = _mm512_mask_test_epi32_mask(node, w, all(SET4_SHORTS));
-    __m512i base = _mm512_slli_epi32(_mm512_and_si512(w, all(SET4_REF)), 3),
+    __mmask16 yes = _mm512_test_epi32_mask(w, lanes_all(SET4_ALL)),
+              node = _mm512_mask_test_epi32_mask(m & ~yes, w, lanes_all(SET4_REF));
+    __mmask16 shorts = _mm512_mask_test_epi32_mask(node, w, lanes_all(SET4_SHORTS));
+    __m512i base = _mm512_slli_epi32(_mm512_and_si512(w, lanes_all(SET4_REF)), 3),
             at = _mm512_srli_epi32(addr, 8);
-    __m512i quarter = _mm512_and_si512(_mm512_srli_epi32(at, 5), all(3)),
-            bit = _mm512_and_si512(at, all(31));
+    __m512i quarter = _mm512_and_si512(_mm512_srli_epi32(at, 5), lanes_all(3)),
+            bit = _mm512_and_si512(at, lanes_all(31));
     __m512i here = _mm512_add_epi32(base, _mm512_slli_epi32(quarter, 2));
     __m512i longs = gather_at(node, here, s->arena),
             below = gather_at(node, base, s->arena + offsetof(struct set4_node, below));
@@ -124,24 +125,26 @@ INLINE __m512i children(const struct set4 *s, __m512i w, __m512i addr, __mmask16
         yes |= bit_test(shorts,
                         gather_at(shorts, here, s->arena + offsetof(struct set4_shorts, all)), bit);
     node = bit_test(node & ~yes, longs, bit);
-    below = _mm512_and_si512(_mm512_srlv_epi32(below, _mm512_slli_epi32(quarter, 3)), all(255));
-    __m512i before =
-        _mm512_and_si512(longs, _mm512_sub_epi32(_mm512_sllv_epi32(all(1), bit), all(1)));
+    below =
+        _mm512_and_si512(_mm512_srlv_epi32(below, _mm512_slli_epi32(quarter, 3)), lanes_all(255));
+    __m512i before = _mm512_and_si512(
+        longs, _mm512_sub_epi32(_mm512_sllv_epi32(lanes_all(1), bit), lanes_all(1)));
     __m512i rank = _mm512_add_epi32(below, _mm512_popcnt_epi32(before));
-    __m512i child = _mm512_add_epi32(_mm512_mask_add_epi32(base, shorts, base, all(more)),
+    __m512i child = _mm512_add_epi32(_mm512_mask_add_epi32(base, shorts, base, lanes_all(more)),
                                      _mm512_slli_epi32(rank, 2));
-    return _mm512_mask_mov_epi32(gather_at(node, child, s->arena + head), yes, all(SET4_YES));
+    return _mm512_mask_mov_epi32(gather_at(node, child, s->arena + head), yes, lanes_all(SET4_YES));
 }
 
 // Is one of the three codes in a word a prefix of the address?
 INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
 {
-    __m512i host = _mm512_or_si512(_mm512_and_si512(addr, all(255)), all(256));
+    __m512i host = _mm512_or_si512(_mm512_and_si512(addr, lanes_all(255)), lanes_all(256));
     __mmask16 hit = 0;
 
     for (unsigned i = 0; i < 3; i++, word = _mm512_srli_epi32(word, 9)) {
-        __m512i code = _mm512_and_si512(word, all(511));
-        __m512i by = _mm512_sub_epi32(_mm512_lzcnt_epi32(_mm512_or_si512(code, all(1))), all(23));
+        __m512i code = _mm512_and_si512(word, lanes_all(511));
+        __m512i by = _mm512_sub_epi32(_mm512_lzcnt_epi32(_mm512_or_si512(code, lanes_all(1))),
+                                      lanes_all(23));
         hit |= _mm512_mask_cmpeq_epi32_mask(m, _mm512_srlv_epi32(host, by), code);
     }
     return hit;
@@ -154,10 +157,10 @@ INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const u
     uint64_t found = 0, listed = 0;
 
     for (unsigned i = 0; i < some; i += LANES) {
-        __mmask16 m = lanes(some - i);
+        __mmask16 m = lanes_mask(some - i);
         __m512i a = _mm512_maskz_loadu_epi32(m, addr + i),
                 c = _mm512_maskz_loadu_epi32(m, child + i);
-        __mmask16 yes = _mm512_cmpeq_epi32_mask(c, all(SET4_YES)),
+        __mmask16 yes = _mm512_cmpeq_epi32_mask(c, lanes_all(SET4_YES)),
                   list = (__mmask16)(_mm512_movepi32_mask(c) & ~yes);
         found |= (uint64_t)(yes | words_have(c, a, (__mmask16)(m & ~yes & ~list))) << i;
         listed |= (uint64_t)list << i;
@@ -174,13 +177,14 @@ INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint
                           uint32_t *child, unsigned some)
 {
     for (unsigned i = 0; i < some; i += LANES) {
-        __mmask16 m = lanes(some - i);
+        __mmask16 m = lanes_mask(some - i);
         __m512i a = _mm512_maskz_loadu_epi32(m, addr + i),
-                w = word ? _mm512_maskz_loadu_epi32(m, word + i) : words(s, a, m);
-        __m512i c = children(s, w, a, m);
+                w = word ? _mm512_maskz_loadu_epi32(m, word + i) : directory_words(s, a, m);
+        __m512i c = children_of_words(s, w, a, m);
         _mm512_mask_storeu_epi32(child + i, m, c);
-        for (unsigned l = _mm512_movepi32_mask(c) & ~_mm512_cmpeq_epi32_mask(c, all(SET4_YES)); l;
-             l &= l - 1)
+        for (unsigned l =
+                 _mm512_movepi32_mask(c) & ~_mm512_cmpeq_epi32_mask(c, lanes_all(SET4_YES));
+             l; l &= l - 1)
             __builtin_prefetch(set4_at(s, child[i + (unsigned)__builtin_ctz(l)]));
     }
 }
@@ -192,9 +196,9 @@ uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter
     unsigned some = (unsigned)__builtin_popcountll(pass);
     uint32_t addr[64 + LANES], child[64];
 
-    if (some <= FEW)
+    if (some <= VECTORS_FROM)
         return found | set4_find_few(s, pass, addr_be);
-    pack(addr, addr_be, n, pass);
+    addresses_pack(addr, addr_be, n, pass);
     children_read(s, NULL, addr, child, some);
     return found | _pdep_u64(leaves_have(s, child, addr, some), pass);
 }
@@ -208,7 +212,7 @@ INLINE void walk_filter(struct set4_walk *w)
 
     w->pass = 0;
     for (unsigned i = 0; i < w->n; i += LANES) {
-        __mmask16 m = lanes(w->n - i), known;
+        __mmask16 m = lanes_mask(w->n - i), known;
         __m512i addr = _mm512_maskz_loadu_epi32(m, w->addr + i);
         m = filter16(w->filter, addr, m, &known);
         w->pass |= (uint64_t)m << i;
@@ -224,9 +228,9 @@ INLINE void walk_filter(struct set4_walk *w)
 INLINE void walk_words(struct set4_walk *w)
 {
     for (unsigned i = 0; i < w->n; i += LANES) {
-        __mmask16 m = lanes(w->n - i);
-        _mm512_mask_storeu_epi32(w->word + i, m,
-                                 words(w->set, _mm512_maskz_loadu_epi32(m, w->addr + i), m));
+        __mmask16 m = lanes_mask(w->n - i);
+        _mm512_mask_storeu_epi32(
+            w->word + i, m, directory_words(w->set, _mm512_maskz_loadu_epi32(m, w->addr + i), m));
     }
     for (unsigned i = 0; i < w->n; i++)
         set4_node_fetch(w->set, w->word[i]);
@@ -236,7 +240,7 @@ void set4_step_avx512_vpopcnt(struct set4_walk *w)
 {
     if (!w->step)
         walk_filter(w);
-    else if (w->n <= FEW)
+    else if (w->n <= VECTORS_FROM)
         set4_step_scalar(w);
     else if (w->step == 1)
         walk_words(w);

@@ -51,7 +51,7 @@ static inline __m128i four_words(const uint32_t *word, __m128i index)
         (int)__atomic_load_n(&word[i[3]], __ATOMIC_ACQUIRE));
 }
 
-static inline uint64_t equal(__m128i a, __m128i b)
+static inline uint64_t lanes_equal(__m128i a, __m128i b)
 {
     return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(a, b)));
 }
@@ -59,7 +59,7 @@ static inline uint64_t equal(__m128i a, __m128i b)
 #endif
 
 // Which addresses the filter leaves open; *found: which it says are in the set.
-static uint64_t filter_ask(const struct set4_filter *f, const uint32_t *addr_be, unsigned n,
+static uint64_t filter_addresses(const struct set4_filter *f, const uint32_t *addr_be, unsigned n,
                            uint64_t *found)
 {
     uint64_t pass = 0, whole = 0;
@@ -73,8 +73,8 @@ static uint64_t filter_ask(const struct set4_filter *f, const uint32_t *addr_be,
         __m128i item = four_words(set4_item, _mm_and_si128(_mm_srl_epi32(addr, item_shift),
                                                            _mm_set1_epi32(SET4_ITEMS - 1)));
         __m128i word = four_words(f->word, _mm_srl_epi32(addr, shift));
-        whole |= equal(word, _mm_set1_epi32(SET4_WHOLE)) << i;
-        pass |= equal(_mm_and_si128(word, item), item) << i;
+        whole |= lanes_equal(word, _mm_set1_epi32(SET4_WHOLE)) << i;
+        pass |= lanes_equal(_mm_and_si128(word, item), item) << i;
     }
 #endif
     for (; i < n; i++) {
@@ -90,7 +90,7 @@ static uint64_t filter_ask(const struct set4_filter *f, const uint32_t *addr_be,
 uint64_t set4_find_scalar(const struct set4 *s, const struct set4_filter *f,
                           const uint32_t *addr_be, unsigned n)
 {
-    uint64_t found, pass = filter_ask(f, addr_be, n, &found);
+    uint64_t found, pass = filter_addresses(f, addr_be, n, &found);
 
     return pass ? found | set4_find_few(s, pass, addr_be) : found;
 }

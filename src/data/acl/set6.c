@@ -25,7 +25,7 @@ size_t set6_need(const struct poptrie *t, size_t n)
     return n ? (t ? 0 : BYTES_FIXED) + BYTES_EACH * n : 0;
 }
 
-static int remove6(struct poptrie *t, const struct set6_change *c, uint64_t *skipped)
+static int table_remove(struct poptrie *t, const struct set6_change *c, uint64_t *skipped)
 {
     int rc = poptrie_del(t, c->addr, c->len);
 
@@ -33,7 +33,7 @@ static int remove6(struct poptrie *t, const struct set6_change *c, uint64_t *ski
     return rc == -ENOENT ? 0 : rc;
 }
 
-static int insert6(struct poptrie *t, const struct set6_change *c, uint64_t *skipped)
+static int table_insert(struct poptrie *t, const struct set6_change *c, uint64_t *skipped)
 {
     bool there = poptrie_get(t, c->addr, c->len) != POPTRIE_NONE;
 
@@ -41,12 +41,12 @@ static int insert6(struct poptrie *t, const struct set6_change *c, uint64_t *ski
     return there ? 0 : poptrie_add(t, c->addr, c->len, 1);
 }
 
-static int apply6(struct poptrie *t, const struct set6_change *c, size_t n, uint64_t *skipped)
+static int table_apply(struct poptrie *t, const struct set6_change *c, size_t n, uint64_t *skipped)
 {
     int rc = 0;
 
     for (size_t i = 0; i < n && !rc; i++)
-        rc = c[i].add ? insert6(t, &c[i], skipped) : remove6(t, &c[i], skipped);
+        rc = c[i].add ? table_insert(t, &c[i], skipped) : table_remove(t, &c[i], skipped);
     return rc;
 }
 
@@ -65,7 +65,7 @@ static int row_take(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
 }
 
 // A table with the same members, or NULL.
-static struct poptrie *copy6(const struct poptrie *t, uint64_t members)
+static struct poptrie *table_copy(const struct poptrie *t, uint64_t members)
 {
     struct rows rows = {malloc((members + 1) * sizeof *rows.r), 0};
     struct poptrie *new = rows.r ? table_new() : NULL;
@@ -90,9 +90,9 @@ int set6_change(struct poptrie *t, const struct set6_change *c, size_t n, struct
     if (t)
         poptrie_usage(t, &st);
     if (t && (n == 1 || st.bytes_used + n * WORST_BYTES <= RESERVED))
-        return apply6(t, c, n, skipped);
-    struct poptrie *aside = t ? copy6(t, st.routes) : table_new();
-    int rc = aside ? apply6(aside, c, n, skipped) : -ENOMEM;
+        return table_apply(t, c, n, skipped);
+    struct poptrie *aside = t ? table_copy(t, st.routes) : table_new();
+    int rc = aside ? table_apply(aside, c, n, skipped) : -ENOMEM;
     if (!rc)
         *made = aside;
     else

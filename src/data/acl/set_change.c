@@ -7,9 +7,9 @@
 #include "acl/set6.h"
 #include "acl/set_priv.h"
 
-#define FEW 8u // changes that need no memory
+#define CHANGES_INLINE 8u // changes that need no memory
 
-static bool all_sound(const struct acl_prefix *p, size_t n)
+static bool prefixes_are_sound(const struct acl_prefix *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!acl_prefix_is_sound(&p[i]))
@@ -17,7 +17,7 @@ static bool all_sound(const struct acl_prefix *p, size_t n)
     return true;
 }
 
-static size_t count6(const struct acl_prefix *p, size_t n)
+static size_t prefixes6_count(const struct acl_prefix *p, size_t n)
 {
     size_t six = 0;
 
@@ -27,12 +27,12 @@ static size_t count6(const struct acl_prefix *p, size_t n)
 }
 
 struct changes { // by family; each all deletions, then all additions
-    struct set4_change *c4, few4[FEW];
-    struct set6_change *c6, few6[FEW];
+    struct set4_change *c4, inline4[CHANGES_INLINE];
+    struct set6_change *c6, inline6[CHANGES_INLINE];
     size_t n4, n6, add6;
 };
 
-static void collect(struct changes *to, const struct acl_prefix *p, size_t n, bool add)
+static void changes_append(struct changes *to, const struct acl_prefix *p, size_t n, bool add)
 {
     for (size_t i = 0; i < n; i++) {
         if (p[i].family == 4) {
@@ -48,20 +48,21 @@ static void collect(struct changes *to, const struct acl_prefix *p, size_t n, bo
 
 static void changes_free(struct changes *all)
 {
-    if (all->c4 != all->few4)
+    if (all->c4 != all->inline4)
         free(all->c4);
-    if (all->c6 != all->few6)
+    if (all->c6 != all->inline6)
         free(all->c6);
 }
 
 static bool changes_make(struct changes *all, const struct acl_prefix *del, size_t n_del,
                          const struct acl_prefix *add, size_t n_add)
 {
-    all->c4 = all->few4;
-    all->c6 = all->few6;
+    all->c4 = all->inline4;
+    all->c6 = all->inline6;
     all->n4 = all->n6 = all->add6 = 0;
-    if (n_del + n_add > FEW) {
-        size_t six = count6(del, n_del) + count6(add, n_add), four = n_del + n_add - six;
+    if (n_del + n_add > CHANGES_INLINE) {
+        size_t six = prefixes6_count(del, n_del) + prefixes6_count(add, n_add),
+               four = n_del + n_add - six;
         all->c4 = malloc(four * sizeof *all->c4 + 1);
         all->c6 = malloc(six * sizeof *all->c6 + 1);
     }
@@ -69,8 +70,8 @@ static bool changes_make(struct changes *all, const struct acl_prefix *del, size
         changes_free(all);
         return false;
     }
-    collect(all, del, n_del, false);
-    collect(all, add, n_add, true);
+    changes_append(all, del, n_del, false);
+    changes_append(all, add, n_add, true);
     return true;
 }
 
@@ -139,7 +140,7 @@ static int change6(struct acl_set *s, const struct changes *all, uint64_t *skip)
 }
 
 // IPv4 is prepared, IPv6 changed, IPv4 brought in force: only the latter cannot fail.
-static int change(struct acl_set *s, struct changes *all, uint64_t *skip)
+static int set_change_both(struct acl_set *s, struct changes *all, uint64_t *skip)
 {
     struct set4 *made;
     int rc = change4(s, all, &made);
@@ -166,11 +167,11 @@ int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del
     struct changes all;
     uint64_t skip = 0;
 
-    if (!all_sound(del, n_del) || !all_sound(add, n_add))
+    if (!prefixes_are_sound(del, n_del) || !prefixes_are_sound(add, n_add))
         return -EINVAL;
     if (!changes_make(&all, del, n_del, add, n_add))
         return -ENOMEM;
-    int rc = change(s, &all, &skip);
+    int rc = set_change_both(s, &all, &skip);
     changes_free(&all);
     if (!rc && skipped)
         *skipped = skip;

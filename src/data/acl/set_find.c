@@ -32,13 +32,13 @@ set4_step *set4_step_of(enum set4_kernel k)
     return set4_find_of(k) ? set4_step_scalar : NULL;
 }
 
-static uint64_t find_first(const struct set4 *s, const struct set4_filter *f,
+static uint64_t find_choose(const struct set4 *s, const struct set4_filter *f,
                            const uint32_t *addr_be, unsigned n);
-static void step_first(struct set4_walk *w);
-static set4_find *current = find_first;
-static set4_step *current_step = step_first;
+static void step_choose(struct set4_walk *w);
+static set4_find *current_find = find_choose;
+static set4_step *current_step = step_choose;
 
-static enum set4_kernel best(void)
+static enum set4_kernel best_kernel(void)
 {
     enum set4_kernel k = SET4_VPOPCNT;
 
@@ -47,18 +47,18 @@ static enum set4_kernel best(void)
     return k;
 }
 
-static uint64_t find_first(const struct set4 *s, const struct set4_filter *f,
+static uint64_t find_choose(const struct set4 *s, const struct set4_filter *f,
                            const uint32_t *addr_be, unsigned n)
 {
-    set4_find *find = set4_find_of(best());
+    set4_find *find = set4_find_of(best_kernel());
 
-    __atomic_store_n(&current, find, __ATOMIC_RELAXED);
+    __atomic_store_n(&current_find, find, __ATOMIC_RELAXED);
     return find(s, f, addr_be, n);
 }
 
-static void step_first(struct set4_walk *w)
+static void step_choose(struct set4_walk *w)
 {
-    set4_step *step = set4_step_of(best());
+    set4_step *step = set4_step_of(best_kernel());
 
     __atomic_store_n(&current_step, step, __ATOMIC_RELAXED);
     step(w);
@@ -72,7 +72,7 @@ uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigne
         return 0;
     const struct set4_filter *f =
         __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
-    return __atomic_load_n(&current, __ATOMIC_RELAXED)(v4, f, addr_be, n);
+    return __atomic_load_n(&current_find, __ATOMIC_RELAXED)(v4, f, addr_be, n);
 }
 
 uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsigned n)

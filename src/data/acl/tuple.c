@@ -16,14 +16,14 @@
 
 #define MANY_TUPLES 28u // from here on a new one is made for long blocks only
 #define LONG_BLOCK 16u
-#define PLANNED                                                                                    \
+#define WISHES_PLANNED                                                                             \
     1021u // kinds of rules that are told apart; what falls together is made when a rule wants it
 
-static unsigned set_of(const struct acl_rule *r, enum core_side s)
+static unsigned set_of(const struct acl_rule *r, enum side_index s)
 {
     const struct acl_side *side = rule_side(r, s);
 
-    return side->set == ACL_NO_SET ? CORE_NONE : side->set;
+    return side->set == ACL_NO_SET ? INDEX_NONE : side->set;
 }
 
 static bool has_port(const struct acl_rule *r)
@@ -32,14 +32,14 @@ static bool has_port(const struct acl_rule *r)
 }
 
 // The level of a length; of the next shorter one there is if no more fit.
-static unsigned level_of(struct core *c, enum core_side s, unsigned len)
+static unsigned level_of(struct classifier *c, enum side_index s, unsigned len)
 {
     unsigned best = 0;
 
     for (unsigned i = 0; i < c->n_levels[s]; i++)
         if (c->len[s][i] <= len && c->len[s][i] >= c->len[s][best])
             best = i;
-    if (c->len[s][best] == len || c->n_levels[s] == CORE_LEVELS)
+    if (c->len[s][best] == len || c->n_levels[s] == LEVELS_MAX)
         return best;
     c->len[s][c->n_levels[s]] = (uint8_t)len;
     // Readers cut to lengths that no tuple uses yet before they see one that does (partners:
@@ -51,12 +51,12 @@ static unsigned level_of(struct core *c, enum core_side s, unsigned len)
 static struct tuple tuple_like(const struct acl_rule *r, bool port)
 {
     return (struct tuple){.port = port,
-                          .set = {(uint8_t)set_of(r, CORE_SRC), (uint8_t)set_of(r, CORE_DST)}};
+                          .set = {(uint8_t)set_of(r, SIDE_SRC), (uint8_t)set_of(r, SIDE_DST)}};
 }
 
 // The tuple of these lengths (and the rule's sets), or CORE_NONE.
-static unsigned tuple_find(const struct core *c, const struct acl_rule *r, const unsigned len[2],
-                           bool port)
+static unsigned tuple_find(const struct classifier *c, const struct acl_rule *r,
+                           const unsigned len[2], bool port)
 {
     struct tuple like = tuple_like(r, port);
 
@@ -66,38 +66,38 @@ static unsigned tuple_find(const struct core *c, const struct acl_rule *r, const
             !memcmp(t->set, like.set, 2) && t->port == port)
             return i;
     }
-    return CORE_NONE;
+    return INDEX_NONE;
 }
 
-static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsigned len[2],
+static unsigned tuple_make(struct classifier *c, const struct acl_rule *r, const unsigned len[2],
                            bool port)
 {
     struct tuple t = tuple_like(r, port);
 
-    if (c->n_tuples == CORE_TUPLES)
-        return CORE_NONE;
+    if (c->n_tuples == TUPLES_MAX)
+        return INDEX_NONE;
     for (unsigned s = 0; s < 2; s++)
         t.level[s] = (uint8_t)level_of(c, s, len[s]);
-    t.salt = core_salt(c, c->n_tuples);
-    guards_of_tuple(c, &t);
+    t.salt = key_salt(c, c->n_tuples);
+    side_filters_of_tuple(c, &t);
     if (port)
         __atomic_store_n(&c->ports, true, __ATOMIC_RELAXED);
     for (unsigned s = 0; s < 2; s++)
-        if (c->gate[s].level != CORE_NONE &&
-            (t.set[s] != CORE_NONE ||
-             c->len[s][t.level[s]] + GATE_SPREAD < c->len[s][c->gate[s].level]))
-            __atomic_store_n(&c->gate[s].always, c->gate[s].always | 1u << c->n_tuples,
-                             __ATOMIC_RELAXED);
+        if (c->tuple_index[s].level != INDEX_NONE &&
+            (t.set[s] != INDEX_NONE ||
+             c->len[s][t.level[s]] + INDEX_SPREAD < c->len[s][c->tuple_index[s].level]))
+            __atomic_store_n(&c->tuple_index[s].always,
+                             c->tuple_index[s].always | 1u << c->n_tuples, __ATOMIC_RELAXED);
     c->tuple[c->n_tuples] = t;
-    fence_of_tuple(c, c->n_tuples);
-    __atomic_store_n(&c->n_tuples, c->n_tuples + 1, __ATOMIC_RELEASE); // partner: burst_begin
+    bitmap_add_tuple(c, c->n_tuples);
+    __atomic_store_n(&c->n_tuples, c->n_tuples + 1, __ATOMIC_RELEASE); // partner: key_burst_begin
     return c->n_tuples - 1;
 }
 
-static bool may_join(const struct core *c, const struct tuple *t, const struct acl_rule *r)
+static bool may_join(const struct classifier *c, const struct tuple *t, const struct acl_rule *r)
 {
     for (unsigned s = 0; s < 2; s++)
-        if ((t->set[s] != CORE_NONE && t->set[s] != set_of(r, s)) ||
+        if ((t->set[s] != INDEX_NONE && t->set[s] != set_of(r, s)) ||
             c->len[s][t->level[s]] > rule_len(r, s))
             return false;
     return !t->port || has_port(r);
@@ -119,7 +119,7 @@ static bool wish_port(unsigned wish)
 
 // Where a side says nothing, most packets that come by have another port: better to ask for it at
 // once.
-static struct wishes wishes_of(const struct core *c, const struct acl_rule *r)
+static struct wishes wishes_of(const struct classifier *c, const struct acl_rule *r)
 {
     struct wishes w = {.last = WISHES};
 
@@ -138,55 +138,55 @@ struct choice {
 };
 
 // Short blocks first, among them the finest tuple; else the shortest block.
-static void consider(struct core *c, const struct acl_rule *r, unsigned t,
-                     unsigned (*chain)(const struct core *, uint32_t), struct choice *best)
+static void tuple_consider(struct classifier *c, const struct acl_rule *r, unsigned t,
+                     unsigned (*chain)(const struct classifier *, uint32_t), struct choice *best)
 {
     const struct tuple *p = &c->tuple[t];
     struct choice new = {t, chain(c, (uint32_t)(head_of(c, tuple_key(c, p, r)) - c->head)),
                          c->len[0][p->level[0]] + c->len[1][p->level[1]] + 16u * p->port +
-                             32u * ((p->set[0] != CORE_NONE) + (p->set[1] != CORE_NONE))};
+                             32u * ((p->set[0] != INDEX_NONE) + (p->set[1] != INDEX_NONE))};
     bool is_short = new.chain < c->shape.limit, was_short = best->chain < c->shape.limit;
 
-    if (best->tuple == CORE_NONE || (is_short && (!was_short || new.bits > best->bits)) ||
+    if (best->tuple == INDEX_NONE || (is_short && (!was_short || new.bits > best->bits)) ||
         (!is_short && new.chain < best->chain))
         *best = new;
 }
 
-unsigned tuple_choose(struct core *c, const struct acl_rule *r,
-                      unsigned (*chain)(const struct core *c, uint32_t head))
+unsigned tuple_choose(struct classifier *c, const struct acl_rule *r,
+                      unsigned (*chain)(const struct classifier *c, uint32_t head))
 {
     const struct wishes w = wishes_of(c, r);
-    struct choice best = {CORE_NONE, 0, 0};
+    struct choice best = {INDEX_NONE, 0, 0};
 
     for (unsigned s = 0; s < 2; s++)
-        if (set_of(r, s) != CORE_NONE)
+        if (set_of(r, s) != INDEX_NONE)
             __atomic_store_n(&c->sets[s], c->sets[s] | UINT64_C(1) << set_of(r, s),
                              __ATOMIC_RELAXED);
     for (unsigned i = w.first; i < w.last; i++) {
-        unsigned t =
-            wish_port(i) && !has_port(r) ? CORE_NONE : tuple_find(c, r, w.len[i / 2], wish_port(i));
-        if (t == CORE_NONE)
+        unsigned t = wish_port(i) && !has_port(r) ? INDEX_NONE
+                                                  : tuple_find(c, r, w.len[i / 2], wish_port(i));
+        if (t == INDEX_NONE)
             continue;
-        consider(c, r, t, chain, &best);
+        tuple_consider(c, r, t, chain, &best);
         if (best.chain < c->shape.limit)
             return best.tuple;
     }
-    bool wished = best.tuple != CORE_NONE;
+    bool wished = best.tuple != INDEX_NONE;
     for (unsigned t = 1; t < c->n_tuples; t++) // not the one that every packet asks
         if (may_join(c, &c->tuple[t], r))
-            consider(c, r, t, chain, &best);
-    if (best.tuple != CORE_NONE &&
+            tuple_consider(c, r, t, chain, &best);
+    if (best.tuple != INDEX_NONE &&
         best.chain < (c->n_tuples < MANY_TUPLES ? wished ? c->shape.limit : 0 : LONG_BLOCK))
         return best.tuple;
     for (unsigned i = w.first; i < w.last; i++)
         if ((!wish_port(i) || has_port(r)) &&
-            tuple_find(c, r, w.len[i / 2], wish_port(i)) == CORE_NONE) {
+            tuple_find(c, r, w.len[i / 2], wish_port(i)) == INDEX_NONE) {
             unsigned t = tuple_make(c, r, w.len[i / 2], wish_port(i));
-            if (t != CORE_NONE)
-                consider(c, r, t, chain, &best);
+            if (t != INDEX_NONE)
+                tuple_consider(c, r, t, chain, &best);
             break;
         }
-    return best.tuple == CORE_NONE ? 0 : best.tuple;
+    return best.tuple == INDEX_NONE ? 0 : best.tuple;
 }
 
 // --- before a list is built: the tuples that most of its rules wish for ---
@@ -195,9 +195,9 @@ struct wish {
     uint32_t rules, by; // slot of one of them
 };
 
-void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tuple)
+void tuples_plan(struct classifier *c, const struct classifier_rules *r, const uint8_t *tuple)
 {
-    struct wish wish[PLANNED] = {0};
+    struct wish wish[WISHES_PLANNED] = {0};
 
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
@@ -208,21 +208,21 @@ void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tupl
         struct wishes w = wishes_of(c, rule);
         at = hash_mix32(w.len[0][0] << 8 | w.len[0][1] | w.first << 16 | set_of(rule, 0) << 17 |
                         set_of(rule, 1) << 25) %
-             PLANNED;
+             WISHES_PLANNED;
         wish[at].rules++;
         wish[at].by = r->slot[i];
     }
     while (c->n_tuples < MANY_TUPLES) {
         struct wish *most = wish;
 
-        for (unsigned i = 1; i < PLANNED; i++)
+        for (unsigned i = 1; i < WISHES_PLANNED; i++)
             if (wish[i].rules > most->rules)
                 most = &wish[i];
         if (!most->rules)
             return;
         const struct acl_rule *rule = &r->rule[most->by];
         struct wishes w = wishes_of(c, rule);
-        if (tuple_find(c, rule, w.len[0], wish_port(w.first)) == CORE_NONE)
+        if (tuple_find(c, rule, w.len[0], wish_port(w.first)) == INDEX_NONE)
             tuple_make(c, rule, w.len[0], wish_port(w.first));
         most->rules = 0;
     }

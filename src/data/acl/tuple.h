@@ -6,10 +6,10 @@
 #include "acl/classifier.h"
 
 // Before a list is built: the tuples that most of its rules wish for.
-void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tuple);
+void tuples_plan(struct classifier *c, const struct classifier_rules *r, const uint8_t *tuple);
 // The tuple that the rule goes to, made if need be; chain(c, head) says how many rules a head has
 // already.
-unsigned tuple_choose(struct core *c, const struct acl_rule *r,
-                      unsigned (*chain)(const struct core *c, uint32_t head));
+unsigned tuple_choose(struct classifier *c, const struct acl_rule *r,
+                      unsigned (*chain)(const struct classifier *c, uint32_t head));
 
 #endif

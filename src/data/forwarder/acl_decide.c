@@ -48,7 +48,7 @@ static uint32_t epoch_of(const struct acl_content *c)
 void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g,
                   const union acl_keys *key, uint32_t *slot, unsigned n)
 {
-    const struct acl_asked asked = {ours4, ours6, g->c->engine, g->list, epoch_of(g->c)};
+    const struct acl_backend asked = {ours4, ours6, g->c->engine, g->list, epoch_of(g->c)};
     bool cached = f->acl_cache && g->c->cached;
 
     if (family == IP4 && cached)
@@ -90,7 +90,7 @@ bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g)
     if (!list || b->kind != BURST_TRANSIT)
         return false;
     if (f->acl_cache && g->c->cached && !acl_is_by_sets(list, family) &&
-        !acl_cache_stands_aside(f->acl_cache, g->list, epoch_of(g->c), b->n))
+        !acl_cache_is_bypassed(f->acl_cache, g->list, epoch_of(g->c), b->n))
         return false;
     if (unlikely(!acl_sources(b, src)))
         return false;
