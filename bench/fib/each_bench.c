@@ -10,7 +10,7 @@
 //
 //   bulk, one, each   poptrie_find4_bulk in one table: the plain case; poptrie_find4_each, all
 //   addresses in one table; each in its own shared            each in its own again, of tables that
-//   stand beside each other and have numbers for next hops, as FIBs have (poptrie_fold) loads the
+//   stand beside each other and have numbers for next hops, as FIBs have (poptrie_dedupe) loads the
 //   same with the kernel for CPUs whose gathers are slow. Kernels that this CPU has not are left
 //   out reads             no lookup: the lines that `each` reads first, written down beforehand,
 //   read independently of each other: the directories', then the
@@ -200,7 +200,7 @@ static void tables_make(const char *prefixes)
         shared[k] = poptrie_new(&(struct poptrie_config){
             .key_bits = 32, .places = TABLES_MAX, .beside = k ? shared[0] : NULL});
         check(shared[k] && !poptrie_load(shared[k], t.route, t.n), "no memory for the tables");
-        poptrie_fold(shared[k]);
+        poptrie_dedupe(shared[k]);
     }
     for (unsigned k = 0; k < tables; k++) {
         table[k] = poptrie_new(&(struct poptrie_config){.key_bits = 32});

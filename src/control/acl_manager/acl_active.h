@@ -14,7 +14,7 @@
 #include "acl_manager/acl_build.h"
 #include "acl_manager/acl_desired.h"
 
-struct acl_held_set {
+struct acl_active_set {
     char name[ACL_NAME_MAX];
     struct acl_set *set;
     uint64_t changed_ns; // CLOCK_MONOTONIC
@@ -22,28 +22,29 @@ struct acl_held_set {
     bool changed;           // again, since the ticket was drawn
 };
 
-struct acl_held_list {
+struct acl_active_list {
     char name[ACL_NAME_MAX];
     uint16_t id; // in acl_table
     struct acl_build *build;
     uint64_t changed_ns;
 };
 
-extern struct acl_held {
-    struct acl_wanted *wanted;
-    VEC(struct acl_held_set) set;
-    VEC(struct acl_held_list) list;
+extern struct acl_active {
+    struct acl_desired *wanted;
+    VEC(struct acl_active_set) set;
+    VEC(struct acl_active_list) list;
     uint64_t ns_per_rule; // that building took lately
-} acl_held;
+} acl_active;
 
-struct acl_held_set *acl_held_set_find(const char *name);
-struct acl_held_list *acl_held_list_find(const char *name);
-uint64_t acl_held_bytes(void);
-void acl_held_look(void); // once a second: for last hits, at counters of at most so many rules
-bool acl_held_tidy(void); // what grace periods have set free; true: some are not over yet
+struct acl_active_set *acl_active_set_find(const char *name);
+struct acl_active_list *acl_active_list_find(const char *name);
+uint64_t acl_active_bytes(void);
+void acl_active_sample_hits(
+    void);                  // once a second: for last hits, at counters of at most so many rules
+bool acl_active_tidy(void); // what grace periods have set free; true: some are not over yet
 
 // Adds and deletes members of a set in place. 0 or -errno with nothing changed.
-int acl_held_members(struct acl_held_set *h, const struct acl_members *del,
+int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
                      const struct acl_members *add, uint64_t *skipped);
 
 // --- a change ---
@@ -68,13 +69,13 @@ struct acl_list_change {
     bool has_more;
     struct acl_more more;
     struct acl_hits hits; // that it had
-    struct acl_seen seen;
+    struct acl_last_hit seen;
     struct acl_file_sign
         file; // IN_PLACE: of the list's file, now; the one before when it is carried out
 };
 
 struct acl_change {
-    struct acl_wanted *wanted, *old_wanted;
+    struct acl_desired *wanted, *old_wanted;
     VEC(struct acl_set_change) set;
     VEC(struct acl_list_change) list;
     size_t sets_done, lists_done; // carried out
@@ -82,13 +83,13 @@ struct acl_change {
 
 // Which things are read and compared again even when the configuration wants what it wanted: NULL =
 // none, "" = all.
-struct acl_again {
+struct acl_reread {
     const char *set, *list;
 };
 
 // What it takes to get from what is held to `w`. NULL with sentences in `why`, and nothing is
 // changed.
-struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again,
+struct acl_change *acl_prepare(struct acl_desired *w, const struct acl_reread *again,
                                struct text *why);
 int acl_change_do(struct acl_change *c, struct text *why); // 0, or -errno: taken back
 void acl_change_undo(struct acl_change *c);

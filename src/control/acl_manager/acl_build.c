@@ -22,7 +22,7 @@
 static size_t array_bytes(uint32_t slots)
 {
     size_t one = 1 + sizeof(struct acl_action) + (1 + COUNTED_ROWS) * sizeof(struct acl_hits) +
-                 2 * sizeof(uint32_t) + sizeof(struct acl_seen);
+                 2 * sizeof(uint32_t) + sizeof(struct acl_last_hit);
 
     return (slots + 1) * one;
 }
@@ -52,7 +52,7 @@ static uint16_t new_meter(const struct acl_more *m)
                                                              : least);
 }
 
-static void put_targets(const struct acl_action *a)
+static void targets_put(const struct acl_action *a)
 {
     if (a->meter)
         acl_meter_free(a->meter);
@@ -82,25 +82,25 @@ static const char *make_action(struct acl_action *a, uint32_t number, uint8_t ve
     else if (m->extra & ACL_REDIRECT && !(a->redirect = acl_redirect_get(&m->redirect)))
         why = "rules redirect to too many addresses, expected at most 1023";
     if (why)
-        put_targets(a);
+        targets_put(a);
     return why;
 }
 
 // The rule of the slot is gone, and no forwarder has it any more.
-static void forget_more(struct acl_build *b, uint32_t slot)
+static void more_forget(struct acl_build *b, uint32_t slot)
 {
     uint32_t at = b->more_of[slot];
 
     if (!at)
         return;
-    put_targets(&b->content->action[slot]);
+    targets_put(&b->content->action[slot]);
     memset(&b->more.item[at - 1], 0, sizeof b->more.item[at - 1]);
     *vec_push(&b->more_free) = at - 1;
     b->more_of[slot] = 0;
 }
 
 // 1 + index; 0 = nothing more.
-static uint32_t keep_more(struct acl_build *b, const struct acl_more *m)
+static uint32_t more_keep(struct acl_build *b, const struct acl_more *m)
 {
     if (!m)
         return 0;
@@ -117,7 +117,7 @@ void acl_build_free(struct acl_build *b)
         return;
     acl_build_free(b->before);
     for (uint32_t slot = 0; b->more_of && slot < b->content->slots; slot++)
-        forget_more(b, slot);
+        more_forget(b, slot);
     if (b->content) {
         struct acl_engine *e = b->content->engine;
         acl_content_free(b->content);
@@ -172,7 +172,7 @@ static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
         if (why)
             return why;
         acl_content_set(b->content, slot, &a);
-        b->more_of[slot] = keep_more(b, more);
+        b->more_of[slot] = more_keep(b, more);
         *vec_push(&b->number) = number;
     }
     return NULL;
@@ -221,7 +221,7 @@ bool acl_build_room(const struct acl_build *b)
     return b->free.n || next_slot(b) < b->content->slots;
 }
 
-static void ready_slot(struct acl_build *b, uint32_t slot, const struct acl_action *action)
+static void slot_make_ready(struct acl_build *b, uint32_t slot, const struct acl_action *action)
 {
     acl_build_retag(b, slot, action);
     acl_hits_clear(b->content, slot);
@@ -243,21 +243,21 @@ static size_t place_of(const struct acl_build *b, uint32_t number)
 }
 
 // Waits for a grace period.
-static void goes(struct acl_build *b, uint32_t gone_slot)
+static void retire_after_grace(struct acl_build *b, uint32_t gone_slot)
 {
-    struct acl_gone *g = vec_push(&b->gone);
+    struct acl_retired *g = vec_push(&b->gone);
 
-    *g = (struct acl_gone){
+    *g = (struct acl_retired){
         .slot = gone_slot, .epoch = acl_engine_epoch(b->content->engine), .ticket = grace_ticket()};
 }
 
-static void changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
+static void content_changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
 {
     acl_changed(id);
-    goes(b, gone_slot);
+    retire_after_grace(b, gone_slot);
 }
 
-static void take_slot(struct acl_build *b, uint32_t slot)
+static void slot_take(struct acl_build *b, uint32_t slot)
 {
     for (size_t i = 0; i < b->free.n; i++)
         if (b->free.item[i] == slot) {
@@ -275,25 +275,25 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
     if (make_action(&action, r->number, verb, more))
         return -ENOSPC;
     vec_foreach (&b->free, free)
-        ready_slot(b, *free, &action);
+        slot_make_ready(b, *free, &action);
     if (next < b->content->slots)
-        ready_slot(b, next, &action);
+        slot_make_ready(b, next, &action);
     int e = acl_engine_add(b->content->engine, r);
     if (e) {
-        put_targets(&action);
+        targets_put(&action);
         return e;
     }
     slot = slot_of(b, r->number);
     bug_on(slot >= b->content->slots);
-    take_slot(b, slot);
-    b->more_of[slot] = keep_more(b, more);
-    *acl_build_seen(b, slot) = (struct acl_seen){0};
+    slot_take(b, slot);
+    b->more_of[slot] = more_keep(b, more);
+    *acl_build_last_hit(b, slot) = (struct acl_last_hit){0};
     size_t at = place_of(b, r->number);
     (void)vec_push(&b->number);
     memmove(&b->number.item[at + 1], &b->number.item[at],
             (b->number.n - 1 - at) * sizeof *b->number.item);
     b->number.item[at] = r->number;
-    changed(b, id, ACL_MISS);
+    content_changed(b, id, ACL_MISS);
     return 0;
 }
 
@@ -310,7 +310,7 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
     if (b->more_of[slot]) // it names nothing any more; what it leads to is let go of after the
                           // grace period
         memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);
-    changed(b, id, slot);
+    content_changed(b, id, slot);
     return 0;
 }
 
@@ -337,7 +337,7 @@ struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule 
     return n;
 }
 
-static void absorb_rule(struct acl_build *b, const struct acl_rule *r, uint32_t slot)
+static void counters_absorb_rule(struct acl_build *b, const struct acl_rule *r, uint32_t slot)
 {
     struct acl_hits had = acl_build_hits(b->before, r);
     uint32_t before = r ? slot_of(b->before, r->number) : ACL_MISS;
@@ -345,17 +345,17 @@ static void absorb_rule(struct acl_build *b, const struct acl_rule *r, uint32_t 
     if (!had.packets)
         return;
     acl_hits_add(b->content, slot, had);
-    *acl_build_seen(b, slot) = *acl_build_seen(b->before, before);
+    *acl_build_last_hit(b, slot) = *acl_build_last_hit(b->before, before);
 }
 
 // Nobody counts in what was before any more.
-static void absorb(struct acl_build *b)
+static void counters_absorb(struct acl_build *b)
 {
     vec_foreach (&b->number, number) {
         uint32_t slot = slot_of(b, *number);
-        absorb_rule(b, rule_at(b, slot), slot);
+        counters_absorb_rule(b, rule_at(b, slot), slot);
     }
-    absorb_rule(b, NULL, ACL_MISS);
+    counters_absorb_rule(b, NULL, ACL_MISS);
     acl_build_totals_absorb(b);
     acl_build_free(b->before);
     b->before = NULL;
@@ -374,7 +374,7 @@ bool acl_build_tidy(struct acl_build *b)
     size_t kept = 0;
 
     if (b->before && b->keeps)
-        absorb(b);
+        counters_absorb(b);
     vec_foreach (&b->gone, g) {
         if (!grace_over(g->ticket)) {
             b->gone.item[kept++] = *g;
@@ -383,7 +383,7 @@ bool acl_build_tidy(struct acl_build *b)
         acl_engine_reclaim(b->content->engine, g->epoch);
         if (g->slot == ACL_MISS)
             continue;
-        forget_more(b, g->slot);
+        more_forget(b, g->slot);
         *vec_push(&b->free) = g->slot;
     }
     bool last = b->gone.n && !kept;
@@ -391,11 +391,11 @@ bool acl_build_tidy(struct acl_build *b)
     if (last &&
         garbage_bytes(
             b)) // reclaiming may make a new core (acl.c), and what was before is garbage then
-        goes(b, ACL_MISS);
+        retire_after_grace(b, ACL_MISS);
     return b->gone.n;
 }
 
-static void clear(struct acl_build *b, uint32_t slot)
+static void counters_clear(struct acl_build *b, uint32_t slot)
 {
     struct acl_hits now = acl_build_hits(b, rule_at(b, slot)); // with what is before
 
@@ -405,7 +405,7 @@ static void clear(struct acl_build *b, uint32_t slot)
 void acl_build_clear(struct acl_build *b)
 {
     vec_foreach (&b->number, number)
-        clear(b, slot_of(b, *number));
-    clear(b, ACL_MISS);
+        counters_clear(b, slot_of(b, *number));
+    counters_clear(b, ACL_MISS);
     acl_build_totals_clear(b);
 }

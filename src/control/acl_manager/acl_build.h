@@ -14,12 +14,12 @@
 #include "table/acl.h"
 #include "table/acl_engine.h"
 
-struct acl_gone {
+struct acl_retired {
     uint32_t slot; // of a rule deleted in place; ACL_MISS = none was
     uint64_t epoch, ticket;
 };
 
-struct acl_seen { // when a rule's counter was found changed
+struct acl_last_hit { // when a rule's counter was found changed
     uint32_t packets; // then, the low half
     uint32_t at_s;    // CLOCK_MONOTONIC, at least 1; 0 = never
 };
@@ -28,7 +28,7 @@ struct acl_build {
     struct acl_content *content; // its engine is ours, too
     uint8_t otherwise;           // enum acl_verb
     uint32_t *more_of;           // [content->slots] 1 + index; 0 = nothing more
-    struct acl_seen *seen;       // [content->slots + 1]; the last: what no rule matched
+    struct acl_last_hit *seen;       // [content->slots + 1]; the last: what no rule matched
     VEC(struct acl_more) more;
     VEC(uint32_t) more_free; // indexes of `more` that no rule has
     struct acl_set *set[ACL_SETS_MAX];
@@ -36,7 +36,7 @@ struct acl_build {
     unsigned n_sets;
     struct acl_file_sign file; // of the file that some of the rules are of, as it was read
     VEC(uint32_t) number;     // of all rules, sorted
-    VEC(struct acl_gone) gone; // changes in place whose grace period is not over
+    VEC(struct acl_retired) gone; // changes in place whose grace period is not over
     VEC(uint32_t) free;     // slots that may be used again
     struct acl_build *before; // replaced by this one; its counters have not been added yet
     bool keeps;               // `before` may go
@@ -78,8 +78,8 @@ void acl_build_totals_absorb(struct acl_build *b); // `before` counts no more
 void acl_build_totals_clear(struct acl_build *b);
 // Last hits, known by sampling: looks at counters of n rules from the `from`-th on, and of what no
 // rule matched (acl_last_hit.c).
-void acl_build_look(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
-struct acl_seen *acl_build_seen(struct acl_build *b,
+void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
+struct acl_last_hit *acl_build_last_hit(struct acl_build *b,
                                 uint32_t slot); // ACL_MISS: of what no rule matched
 const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot); // or NULL
 

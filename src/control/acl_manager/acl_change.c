@@ -14,19 +14,19 @@
 
 #define RULES_LOOKED_AT 20000u // at a time
 
-struct acl_held acl_held = {.ns_per_rule = 3000};
+struct acl_active acl_active = {.ns_per_rule = 3000};
 
-struct acl_held_set *acl_held_set_find(const char *name)
+struct acl_active_set *acl_active_set_find(const char *name)
 {
-    vec_foreach (&acl_held.set, s)
+    vec_foreach (&acl_active.set, s)
         if (!strcmp(s->name, name))
             return s;
     return NULL;
 }
 
-struct acl_held_list *acl_held_list_find(const char *name)
+struct acl_active_list *acl_active_list_find(const char *name)
 {
-    vec_foreach (&acl_held.list, l)
+    vec_foreach (&acl_active.list, l)
         if (!strcmp(l->name, name))
             return l;
     return NULL;
@@ -40,13 +40,13 @@ static uint64_t set_bytes(const struct acl_set *s)
     return n.bytes + n.writer_bytes;
 }
 
-uint64_t acl_held_bytes(void)
+uint64_t acl_active_bytes(void)
 {
     uint64_t n = 0;
 
-    vec_foreach (&acl_held.set, s)
+    vec_foreach (&acl_active.set, s)
         n += set_bytes(s->set);
-    vec_foreach (&acl_held.list, l)
+    vec_foreach (&acl_active.list, l)
         n += acl_build_bytes(l->build);
     return n;
 }
@@ -55,7 +55,7 @@ uint64_t acl_held_bytes(void)
 
 // What changes in place left behind. One ticket at a time, so that a set that changes all the time
 // gets its memory back.
-static bool tidy_set(struct acl_held_set *h)
+static bool set_tidy(struct acl_active_set *h)
 {
     if (h->ticket && grace_over(h->ticket)) {
         acl_set_reclaim(h->set, h->epoch);
@@ -69,31 +69,31 @@ static bool tidy_set(struct acl_held_set *h)
     return h->ticket;
 }
 
-bool acl_held_tidy(void)
+bool acl_active_tidy(void)
 {
     bool more = false;
 
-    vec_foreach (&acl_held.list, l)
+    vec_foreach (&acl_active.list, l)
         more |= acl_build_tidy(l->build);
-    vec_foreach (&acl_held.set, s)
-        more |= tidy_set(s);
+    vec_foreach (&acl_active.set, s)
+        more |= set_tidy(s);
     return more;
 }
 
 // --- last hits -----------------------------------------------------------------------------------
 
-void acl_held_look(void)
+void acl_active_sample_hits(void)
 {
     static size_t list, rule; // where it went on
     uint32_t now_s = (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
     size_t left = RULES_LOOKED_AT;
 
-    for (size_t lists = 0; left && lists < acl_held.list.n; lists++) {
-        if (list >= acl_held.list.n)
+    for (size_t lists = 0; left && lists < acl_active.list.n; lists++) {
+        if (list >= acl_active.list.n)
             list = rule = 0;
-        struct acl_build *b = acl_held.list.item[list].build;
+        struct acl_build *b = acl_active.list.item[list].build;
         size_t n = b->number.n > rule ? b->number.n - rule : 0;
-        acl_build_look(b, rule, left, now_s);
+        acl_build_sample_hits(b, rule, left, now_s);
         if (n > left) { // it takes more than one time
             rule += left;
             return;
@@ -106,21 +106,21 @@ void acl_held_look(void)
 
 // --- lists ---------------------------------------------------------------------------------------
 
-static int new_list(struct acl_list_change *x)
+static int list_create(struct acl_list_change *x)
 {
     x->id = acl_list_new(x->name);
     if (!x->id)
         return -ENOSPC;
-    struct acl_held_list *l = vec_push(&acl_held.list);
-    *l = (struct acl_held_list){.id = x->id, .build = x->fresh, .changed_ns = clock_now_ns()};
+    struct acl_active_list *l = vec_push(&acl_active.list);
+    *l = (struct acl_active_list){.id = x->id, .build = x->fresh, .changed_ns = clock_now_ns()};
     memcpy(l->name, x->name, sizeof l->name);
     acl_publish(x->id, x->fresh->content);
     return 0;
 }
 
-static void swap_build(struct acl_list_change *x, struct acl_build *to)
+static void list_swap_build(struct acl_list_change *x, struct acl_build *to)
 {
-    struct acl_held_list *l = acl_held_list_find(x->name);
+    struct acl_active_list *l = acl_active_list_find(x->name);
 
     if (to == x->fresh) { // it goes on counting where the old one was
         x->old = l->build;
@@ -133,9 +133,9 @@ static void swap_build(struct acl_list_change *x, struct acl_build *to)
     acl_publish(x->id, to->content);
 }
 
-static int one_rule(struct acl_list_change *x, bool forward)
+static int list_change_rule(struct acl_list_change *x, bool forward)
 {
-    struct acl_held_list *l = acl_held_list_find(x->name);
+    struct acl_active_list *l = acl_active_list_find(x->name);
     struct acl_build *b = l->build;
     struct acl_file_sign file = b->file;
     int r;
@@ -148,51 +148,52 @@ static int one_rule(struct acl_list_change *x, bool forward)
         if (!r && !forward) { // what it had counted
             uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), x->rule.number);
             acl_hits_add(b->content, slot, x->hits);
-            *acl_build_seen(b, slot) = x->seen;
+            *acl_build_last_hit(b, slot) = x->seen;
         }
         return r;
     }
-    x->seen = *acl_build_seen(b, acl_slot_of(acl_engine_list(b->content->engine), x->rule.number));
+    x->seen =
+        *acl_build_last_hit(b, acl_slot_of(acl_engine_list(b->content->engine), x->rule.number));
     x->hits = acl_build_hits(b, &x->rule);
     return acl_build_del(b, x->id, x->rule.number);
 }
 
-static int do_list(struct acl_list_change *x)
+static int list_do(struct acl_list_change *x)
 {
     switch (x->kind) {
     case ACL_NEW:
-        return new_list(x);
+        return list_create(x);
     case ACL_REPLACE:
-        swap_build(x, x->fresh);
+        list_swap_build(x, x->fresh);
         return 0;
     case ACL_IN_PLACE:
-        return one_rule(x, true);
+        return list_change_rule(x, true);
     case ACL_GOES: // when nothing is bound to it any more: acl_change_end
         break;
     }
     return 0;
 }
 
-static void forget_list(const char *name)
+static void list_forget(const char *name)
 {
-    for (size_t i = 0; i < acl_held.list.n; i++)
-        if (!strcmp(acl_held.list.item[i].name, name)) {
-            vec_del_swap(&acl_held.list, i);
+    for (size_t i = 0; i < acl_active.list.n; i++)
+        if (!strcmp(acl_active.list.item[i].name, name)) {
+            vec_del_swap(&acl_active.list, i);
             return;
         }
 }
 
-static void undo_list(struct acl_list_change *x)
+static void list_undo(struct acl_list_change *x)
 {
     if (x->kind == ACL_NEW) {
         acl_publish(x->id, NULL);
         acl_list_free(x->id);
-        forget_list(x->name);
+        list_forget(x->name);
     } else if (x->kind == ACL_REPLACE) {
-        swap_build(x, x->old);
+        list_swap_build(x, x->old);
         x->old = NULL;
     } else if (x->kind == ACL_IN_PLACE) {
-        int r = one_rule(x, false);
+        int r = list_change_rule(x, false);
         if (r)
             log_error("acl_manager: rule change not undone: acl=%s rule=%u error=%s", x->name,
                       x->rule.number, LOG_VALUE(strerror(-r)));
@@ -204,7 +205,7 @@ static void undo_list(struct acl_list_change *x)
 // Verdicts of lists that name it are not to be believed any more.
 static void set_changed(const struct acl_set *s)
 {
-    vec_foreach (&acl_held.list, l)
+    vec_foreach (&acl_active.list, l)
         for (unsigned i = 0; i < l->build->n_sets; i++)
             if (l->build->set[i] == s) {
                 acl_changed(l->id);
@@ -212,7 +213,7 @@ static void set_changed(const struct acl_set *s)
             }
 }
 
-int acl_held_members(struct acl_held_set *h, const struct acl_members *del,
+int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
                      const struct acl_members *add, uint64_t *skipped)
 {
     int r =
@@ -226,26 +227,26 @@ int acl_held_members(struct acl_held_set *h, const struct acl_members *del,
     return 0;
 }
 
-static int change_members(const char *name, const struct acl_members *del,
+static int set_change_members(const char *name, const struct acl_members *del,
                           const struct acl_members *add)
 {
     uint64_t skipped;
 
-    return acl_held_members(acl_held_set_find(name), del, add, &skipped);
+    return acl_active_members(acl_active_set_find(name), del, add, &skipped);
 }
 
-static int do_set(struct acl_set_change *x)
+static int set_do(struct acl_set_change *x)
 {
-    struct acl_held_set *h;
+    struct acl_active_set *h;
 
     switch (x->kind) {
     case ACL_NEW:
-        h = vec_push(&acl_held.set);
-        *h = (struct acl_held_set){.set = x->fresh, .changed_ns = clock_now_ns()};
+        h = vec_push(&acl_active.set);
+        *h = (struct acl_active_set){.set = x->fresh, .changed_ns = clock_now_ns()};
         memcpy(h->name, x->name, sizeof h->name);
         return 0;
     case ACL_REPLACE:
-        h = acl_held_set_find(x->name);
+        h = acl_active_set_find(x->name);
         x->old = h->set;
         h->set = x->fresh;
         h->changed_ns = clock_now_ns();
@@ -253,31 +254,31 @@ static int do_set(struct acl_set_change *x)
         h->changed = false;
         return 0;
     case ACL_IN_PLACE:
-        return change_members(x->name, &x->del, &x->add);
+        return set_change_members(x->name, &x->del, &x->add);
     case ACL_GOES:
         break;
     }
     return 0;
 }
 
-static void forget_set(const char *name)
+static void set_forget(const char *name)
 {
-    for (size_t i = 0; i < acl_held.set.n; i++)
-        if (!strcmp(acl_held.set.item[i].name, name)) {
-            vec_del_swap(&acl_held.set, i);
+    for (size_t i = 0; i < acl_active.set.n; i++)
+        if (!strcmp(acl_active.set.item[i].name, name)) {
+            vec_del_swap(&acl_active.set, i);
             return;
         }
 }
 
-static void undo_set(struct acl_set_change *x)
+static void set_undo(struct acl_set_change *x)
 {
     if (x->kind == ACL_NEW) {
-        forget_set(x->name);
+        set_forget(x->name);
     } else if (x->kind == ACL_REPLACE) {
-        acl_held_set_find(x->name)->set = x->old;
+        acl_active_set_find(x->name)->set = x->old;
         x->old = NULL;
     } else if (x->kind == ACL_IN_PLACE) {
-        int r = change_members(x->name, &x->add, &x->del);
+        int r = set_change_members(x->name, &x->add, &x->del);
         if (r)
             log_error("acl_manager: member change not undone: address-set=%s error=%s", x->name,
                       LOG_VALUE(strerror(-r)));
@@ -291,12 +292,12 @@ int acl_change_do(struct acl_change *c, struct text *why)
     int r = 0;
 
     for (c->sets_done = 0; !r && c->sets_done < c->set.n; c->sets_done += !r)
-        r = do_set(&c->set.item[c->sets_done]);
+        r = set_do(&c->set.item[c->sets_done]);
     if (r)
         text_printf(why, "address-set %s: not changed: %s", c->set.item[c->sets_done].name,
                     strerror(-r));
     for (c->lists_done = 0; !r && c->lists_done < c->list.n; c->lists_done += !r) {
-        r = do_list(&c->list.item[c->lists_done]);
+        r = list_do(&c->list.item[c->lists_done]);
         if (r)
             text_printf(why, "acl %s: not changed: %s", c->list.item[c->lists_done].name,
                         strerror(-r));
@@ -305,33 +306,33 @@ int acl_change_do(struct acl_change *c, struct text *why)
         acl_change_undo(c);
         return r;
     }
-    c->old_wanted = acl_held.wanted;
-    acl_held.wanted = acl_wanted_get(c->wanted);
+    c->old_wanted = acl_active.wanted;
+    acl_active.wanted = acl_desired_get(c->wanted);
     return 0;
 }
 
 void acl_change_undo(struct acl_change *c)
 {
     while (c->lists_done)
-        undo_list(&c->list.item[--c->lists_done]);
+        list_undo(&c->list.item[--c->lists_done]);
     while (c->sets_done)
-        undo_set(&c->set.item[--c->sets_done]);
+        set_undo(&c->set.item[--c->sets_done]);
     if (!c->old_wanted)
         return;
-    acl_wanted_put(acl_held.wanted);
-    acl_held.wanted = c->old_wanted;
+    acl_desired_put(acl_active.wanted);
+    acl_active.wanted = c->old_wanted;
     c->old_wanted = NULL;
 }
 
 // Nothing leads to what goes now: interfaces have been told, and acl_publish waits for forwarders.
-static void end_list(struct acl_list_change *x, bool stays)
+static void list_end(struct acl_list_change *x, bool stays)
 {
     if (x->kind == ACL_GOES && stays) {
-        struct acl_build *b = acl_held_list_find(x->name)->build;
+        struct acl_build *b = acl_active_list_find(x->name)->build;
 
         acl_publish(x->id, NULL);
         acl_list_free(x->id);
-        forget_list(x->name);
+        list_forget(x->name);
         acl_build_free(b);
     } else if (x->kind == ACL_REPLACE && stays) {
         x->fresh->keeps = true; // acl_build_tidy adds what the old one counted, and frees it
@@ -341,13 +342,13 @@ static void end_list(struct acl_list_change *x, bool stays)
 }
 
 // After the lists: those that named it have gone or name another.
-static void end_set(struct acl_set_change *x, bool stays)
+static void set_end(struct acl_set_change *x, bool stays)
 {
     struct acl_set *going = stays ? x->old : x->fresh;
     if (going)
         acl_set_free(going);
     if (x->kind == ACL_GOES && stays)
-        forget_set(x->name);
+        set_forget(x->name);
     vec_free(&x->add.item);
     vec_free(&x->del.item);
 }
@@ -355,12 +356,12 @@ static void end_set(struct acl_set_change *x, bool stays)
 void acl_change_end(struct acl_change *c, bool stays)
 {
     vec_foreach (&c->list, x)
-        end_list(x, stays);
+        list_end(x, stays);
     vec_foreach (&c->set, x)
-        end_set(x, stays);
+        set_end(x, stays);
     vec_free(&c->list);
     vec_free(&c->set);
-    acl_wanted_put(c->wanted);
-    acl_wanted_put(c->old_wanted);
+    acl_desired_put(c->wanted);
+    acl_desired_put(c->old_wanted);
     free(c);
 }

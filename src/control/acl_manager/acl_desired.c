@@ -7,24 +7,24 @@
 
 #include "base/text.h"
 
-struct acl_wanted *acl_wanted_new(void)
+struct acl_desired *acl_desired_new(void)
 {
-    struct acl_wanted *w = calloc(1, sizeof *w);
+    struct acl_desired *w = calloc(1, sizeof *w);
 
     bug_on(!w);
     w->refs = 1;
     return w;
 }
 
-struct acl_wanted *acl_wanted_get(const struct acl_wanted *shared)
+struct acl_desired *acl_desired_get(const struct acl_desired *shared)
 {
-    struct acl_wanted *w = (struct acl_wanted *)(uintptr_t)shared; // only the count changes
+    struct acl_desired *w = (struct acl_desired *)(uintptr_t)shared; // only the count changes
 
     __atomic_add_fetch(&w->refs, 1, __ATOMIC_RELAXED);
     return w;
 }
 
-void acl_wanted_put(struct acl_wanted *w)
+void acl_desired_put(struct acl_desired *w)
 {
     if (!w || __atomic_sub_fetch(&w->refs, 1,
                                  __ATOMIC_ACQ_REL)) // acquire: what the others did with it is over
@@ -65,17 +65,17 @@ static int compare_names(const char *a, const char *b)
     }                                                                                              \
     return NULL
 
-const struct acl_wanted_set *acl_wanted_set_find(const struct acl_wanted *w, const char *name)
+const struct acl_desired_set *acl_desired_set_find(const struct acl_desired *w, const char *name)
 {
     FIND(w->set, name);
 }
 
-const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, const char *name)
+const struct acl_desired_list *acl_desired_list_find(const struct acl_desired *w, const char *name)
 {
     FIND(w->list, name);
 }
 
-bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name)
+bool acl_desired_has_mirror(const struct acl_desired *w, const char *name)
 {
     vec_foreach (&w->mirror, m)
         if (!strcmp(m->name, name))
@@ -83,7 +83,7 @@ bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name)
     return false;
 }
 
-bool acl_wanted_equal(const struct acl_wanted *a, const struct acl_wanted *b)
+bool acl_desired_equal(const struct acl_desired *a, const struct acl_desired *b)
 {
     if (a->mirror.n != b->mirror.n || a->set.n != b->set.n || a->list.n != b->list.n ||
         a->memory_bytes != b->memory_bytes || a->build_ns != b->build_ns)

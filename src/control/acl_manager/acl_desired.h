@@ -15,14 +15,14 @@
 
 #define ACL_PATH_MAX 256
 
-struct acl_wanted_set {
+struct acl_desired_set {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX]; // file "" = none
     struct acl_members member;                   // of the configuration
     struct text text;
     unsigned line;
 };
 
-struct acl_wanted_list {
+struct acl_desired_list {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX];
     uint8_t otherwise; // enum acl_verb
     struct acl_lines rules; // of the configuration
@@ -30,24 +30,24 @@ struct acl_wanted_list {
     unsigned line;
 };
 
-struct acl_wanted_mirror { // a session that rules may name
+struct acl_desired_mirror { // a session that rules may name
     char name[ACL_NAME_MAX];
 };
 
-struct acl_wanted {
+struct acl_desired {
     unsigned refs;
-    VEC(struct acl_wanted_mirror) mirror; // sorted by name, as the others
-    VEC(struct acl_wanted_set) set;
-    VEC(struct acl_wanted_list) list;
+    VEC(struct acl_desired_mirror) mirror; // sorted by name, as the others
+    VEC(struct acl_desired_set) set;
+    VEC(struct acl_desired_list) list;
     uint64_t memory_bytes, build_ns; // the limits
 };
 
-struct acl_wanted *acl_wanted_new(void); // empty, with one reference
-struct acl_wanted *acl_wanted_get(const struct acl_wanted *w);
-void acl_wanted_put(struct acl_wanted *w); // NULL is fine
-const struct acl_wanted_set *acl_wanted_set_find(const struct acl_wanted *w, const char *name);
-const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, const char *name);
-bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name);
-bool acl_wanted_equal(const struct acl_wanted *a, const struct acl_wanted *b);
+struct acl_desired *acl_desired_new(void); // empty, with one reference
+struct acl_desired *acl_desired_get(const struct acl_desired *w);
+void acl_desired_put(struct acl_desired *w); // NULL is fine
+const struct acl_desired_set *acl_desired_set_find(const struct acl_desired *w, const char *name);
+const struct acl_desired_list *acl_desired_list_find(const struct acl_desired *w, const char *name);
+bool acl_desired_has_mirror(const struct acl_desired *w, const char *name);
+bool acl_desired_equal(const struct acl_desired *a, const struct acl_desired *b);
 
 #endif

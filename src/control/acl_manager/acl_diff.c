@@ -4,20 +4,21 @@
 
 #include <string.h>
 
-static const struct acl_more *more_in(const struct acl_lines *l, size_t i)
+static const struct acl_more *line_more(const struct acl_lines *l, size_t i)
 {
     return l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL;
 }
 
-static bool how_equal(const struct acl_lines *l, size_t i, const struct acl_build *b, uint32_t slot)
+static bool effect_equal(const struct acl_lines *l, size_t i, const struct acl_build *b,
+                         uint32_t slot)
 {
-    const struct acl_more *new = more_in(l, i), *old = acl_build_more(b, slot);
+    const struct acl_more *new = line_more(l, i), *old = acl_build_more(b, slot);
 
     return l->how.item[i].verb == b->content->action[slot].verb && !new == !old &&
            (!new || !memcmp(new, old, sizeof *new));
 }
 
-struct acl_difference acl_differ(const struct acl_lines *l, const struct acl_build *b)
+struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b)
 {
     const struct acl *a = acl_engine_list(b->content->engine);
     struct acl_difference d = {0};
@@ -36,7 +37,7 @@ struct acl_difference acl_differ(const struct acl_lines *l, const struct acl_bui
             d.n++;
             d.gone = old;
         } else if (!acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) ||
-                   !how_equal(l, i, b, slot)) {
+                   !effect_equal(l, i, b, slot)) {
             d.n += 2;
         }
         i += new <= old;
@@ -47,14 +48,14 @@ struct acl_difference acl_differ(const struct acl_lines *l, const struct acl_bui
 
 static bool line_equal(const struct acl_lines *a, size_t i, const struct acl_lines *b, size_t j)
 {
-    const struct acl_more *x = more_in(a, i), *y = more_in(b, j);
+    const struct acl_more *x = line_more(a, i), *y = line_more(b, j);
 
     return acl_rule_equal(&a->rule.item[i], &b->rule.item[j]) &&
            a->how.item[i].verb == b->how.item[j].verb && !x == !y &&
            (!x || !memcmp(x, y, sizeof *x));
 }
 
-struct acl_difference acl_differ_lines(const struct acl_lines *new, const struct acl_lines *old)
+struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct acl_lines *old)
 {
     struct acl_difference d = {0};
     size_t i = 0, j = 0;
@@ -79,7 +80,7 @@ struct acl_difference acl_differ_lines(const struct acl_lines *new, const struct
     return d;
 }
 
-void acl_kept_rules(const struct acl_wanted_list *was, const struct acl_build *b,
+void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
                     struct acl_lines *l)
 {
     const struct acl *a = acl_engine_list(b->content->engine);

@@ -38,7 +38,7 @@ struct source { // of lines
 };
 
 // What has gone wrong with compressed data.
-static int damage(gzFile gz)
+static int gzip_error(gzFile gz)
 {
     int e = Z_OK;
 
@@ -52,9 +52,9 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
     size_t n;
 
     if (s->gz && !gzgets(s->gz, buf, LINE_MAX_BYTES))
-        return damage(s->gz);
-    if (s->gz && !strchr(buf, '\n') && damage(s->gz)) // half a line
-        return damage(s->gz);
+        return gzip_error(s->gz);
+    if (s->gz && !strchr(buf, '\n') && gzip_error(s->gz)) // half a line
+        return gzip_error(s->gz);
     if (!s->gz) {
         const char *stop =
             s->text < s->end ? memchr(s->text, '\n', (size_t)(s->end - s->text)) : NULL;
@@ -79,7 +79,7 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
     return 1;
 }
 
-static int failed(const struct source *s, int e, char *why, size_t why_size)
+static int read_failed(const struct source *s, int e, char *why, size_t why_size)
 {
     if (e == -EMSGSIZE)
         snprintf(why, why_size, "%s:%u: the line is longer than %u bytes", s->name, s->line,
@@ -100,7 +100,7 @@ static int failed(const struct source *s, int e, char *why, size_t why_size)
 
 // What the file says is repeated only where everybody may read it: whoever may configure need not
 // be who may read it.
-static int wrong(const struct source *s, const char *said, char *why, size_t why_size)
+static int line_error(const struct source *s, const char *said, char *why, size_t why_size)
 {
     if (s->secret)
         said = "invalid line, not shown because the file is not world-readable (chmod o+r)";
@@ -117,7 +117,7 @@ static bool is_blank(char c)
 
 // The words of a line, in place; "…" keeps blanks. Their number; -1: too many, or a quote is not
 // closed.
-static int split(char *line, char *word[ACL_WORDS_MAX], int n)
+static int split_words(char *line, char *word[ACL_WORDS_MAX], int n)
 {
     char *in = line, *out = line;
 
@@ -171,7 +171,7 @@ static int take_words(struct source *s, struct acl_lines *l, char **word, int n,
                  ACL_RULES_MAX);
         return -ENOSPC;
     }
-    return wrong(s, said, why, why_size);
+    return line_error(s, said, why, why_size);
 }
 
 static int read_rules(struct source *s, struct acl_lines *l, char *why, size_t why_size)
@@ -180,11 +180,11 @@ static int read_rules(struct source *s, struct acl_lines *l, char *why, size_t w
     int r;
 
     while ((r = next_line(s, buf)) > 0) {
-        int e = take_words(s, l, word, split(buf, word, 0), why, why_size);
+        int e = take_words(s, l, word, split_words(buf, word, 0), why, why_size);
         if (e)
             return e;
     }
-    return r ? failed(s, r, why, why_size) : 0;
+    return r ? read_failed(s, r, why, why_size) : 0;
 }
 
 // --- columns -------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ static const char *const columns[] = {"number",    "action", "protocol", "from",
 #define N_COLUMNS (sizeof columns / sizeof *columns)
 
 // Cells of a row, in place; quotes as in RFC 4180. -1: too many, or a quote is not closed.
-static int cells(char *line, char *cell[COLUMNS])
+static int split_cells(char *line, char *cell[COLUMNS])
 {
     int n = 0;
 
@@ -226,7 +226,7 @@ static int cells(char *line, char *cell[COLUMNS])
 static int read_header(struct source *s, char *buf, int column[COLUMNS], char *why, size_t why_size)
 {
     char *cell[COLUMNS];
-    int n = cells(buf, cell), seen = 0;
+    int n = split_cells(buf, cell), seen = 0;
 
     for (int i = 0; i < n; i++) {
         column[i] = -1;
@@ -240,7 +240,7 @@ static int read_header(struct source *s, char *buf, int column[COLUMNS], char *w
                      "to, to-port and options, "
                      "each once",
                      cell[i]);
-            return wrong(s, said, why, why_size);
+            return line_error(s, said, why, why_size);
         }
         seen |= 1 << column[i];
     }
@@ -258,7 +258,7 @@ static int row_words(char *by[N_COLUMNS], char *word[ACL_WORDS_MAX])
     int n = 0;
 
     for (unsigned c = 0; c < 3; c++)
-        n = by[c] && n >= 0 ? split(by[c], word, n) : n;
+        n = by[c] && n >= 0 ? split_words(by[c], word, n) : n;
     for (unsigned side = 0; side < 2 && n >= 0; side++) {
         char *address = by[3 + 2 * side], *ports = by[4 + 2 * side];
 
@@ -266,17 +266,17 @@ static int row_words(char *by[N_COLUMNS], char *word[ACL_WORDS_MAX])
             return -1;
         word[n++] = side ? to : from;
         if (address && *address)
-            n = split(address, word, n);
+            n = split_words(address, word, n);
         else
             word[n++] = any;
         if (n < 0 || n > ACL_WORDS_MAX - 4)
             return -1;
         if (ports && *ports && strcmp(ports, "any")) {
             word[n++] = port;
-            n = split(ports, word, n);
+            n = split_words(ports, word, n);
         }
     }
-    return n >= 0 && by[7] ? split(by[7], word, n) : n;
+    return n >= 0 && by[7] ? split_words(by[7], word, n) : n;
 }
 
 static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t why_size)
@@ -295,7 +295,7 @@ static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t
                 return n_columns;
             continue;
         }
-        int n = cells(buf, cell);
+        int n = split_cells(buf, cell);
         if (n < 0 || n > n_columns) {
             snprintf(why, why_size,
                      "%s:%u: a quote \" is not closed, or the line has more than %d columns",
@@ -308,7 +308,7 @@ static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t
         if (e)
             return e;
     }
-    return r ? failed(s, r, why, why_size) : 0;
+    return r ? read_failed(s, r, why, why_size) : 0;
 }
 
 // --- sets ----------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
                      "invalid prefix '%.60s', expected a prefix such as 192.0.2.0/24 or "
                      "2001:db8::/32, or an address",
                      word);
-            return wrong(s, said, why, why_size);
+            return line_error(s, said, why, why_size);
         }
         if (m->item.n == ACL_MEMBERS_MAX) {
             snprintf(why, why_size, "%s:%u: too many members, expected at most %u", s->name,
@@ -354,7 +354,7 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
         }
         *vec_push(&m->item) = p;
     }
-    return r ? failed(s, r, why, why_size) : 0;
+    return r ? read_failed(s, r, why, why_size) : 0;
 }
 
 int acl_member_compare(const struct acl_prefix *a, const struct acl_prefix *b)
@@ -366,7 +366,7 @@ int acl_member_compare(const struct acl_prefix *a, const struct acl_prefix *b)
     return d ? d : a->len - b->len;
 }
 
-static int compare(const void *a, const void *b)
+static int member_compare(const void *a, const void *b)
 {
     return acl_member_compare(a, b);
 }
@@ -377,7 +377,7 @@ void acl_members_sort(struct acl_members *m)
 
     if (m->item.n < 2)
         return;
-    qsort(m->item.item, m->item.n, sizeof *m->item.item, compare);
+    qsort(m->item.item, m->item.n, sizeof *m->item.item, member_compare);
     for (size_t i = 0; i < m->item.n; i++)
         if (!n || acl_member_compare(&m->item.item[n - 1], &m->item.item[i]))
             m->item.item[n++] = m->item.item[i];
@@ -441,7 +441,7 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && !strcmp(s + n - m, end);
 }
 
-static int rules_of(struct source *s, struct acl_lines *l, char *why, size_t why_size)
+static int read_any_rules(struct source *s, struct acl_lines *l, char *why, size_t why_size)
 {
     bool csv = ends_with(s->name, ".csv") || ends_with(s->name, ".csv.gz");
 
@@ -455,7 +455,7 @@ int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_
 
     if (r)
         return r;
-    r = rules_of(&s, l, why, why_size);
+    r = read_any_rules(&s, l, why, why_size);
     gzclose(s.gz);
     return r;
 }
@@ -475,7 +475,7 @@ int acl_file_members(const char *path, struct acl_members *m, char *why, size_t 
 int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why,
                    size_t why_size)
 {
-    return rules_of(&(struct source){.name = name, .text = text, .end = text + n}, l, why,
+    return read_any_rules(&(struct source){.name = name, .text = text, .end = text + n}, l, why,
                     why_size);
 }
 

@@ -6,27 +6,27 @@
 // counters (acl_build.c: absorb); until then nobody looks.
 #include "acl_manager/acl_build.h"
 
-static void look(struct acl_build *b, uint32_t slot, uint32_t now_s)
+static void sample_counter(struct acl_build *b, uint32_t slot, uint32_t now_s)
 {
-    struct acl_seen *s = acl_build_seen(b, slot);
+    struct acl_last_hit *s = acl_build_last_hit(b, slot);
     uint32_t packets = (uint32_t)acl_hits_read(b->content, slot).packets;
 
     if (packets != s->packets)
-        *s = (struct acl_seen){packets, packets ? now_s : 0}; // 0: they were cleared
+        *s = (struct acl_last_hit){packets, packets ? now_s : 0}; // 0: they were cleared
 }
 
-struct acl_seen *acl_build_seen(struct acl_build *b, uint32_t slot)
+struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot)
 {
     return &b->seen[acl_place(b->content, slot)];
 }
 
-void acl_build_look(struct acl_build *b, size_t from, size_t n, uint32_t now_s)
+void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t now_s)
 {
     const struct acl *a = acl_engine_list(b->content->engine);
 
     if (b->before)
         return;
-    look(b, ACL_MISS, now_s);
+    sample_counter(b, ACL_MISS, now_s);
     for (size_t i = from; i < b->number.n && i - from < n; i++)
-        look(b, acl_slot_of(a, b->number.item[i]), now_s);
+        sample_counter(b, acl_slot_of(a, b->number.item[i]), now_s);
 }

@@ -34,7 +34,7 @@ struct parse {
     size_t why_size;
 };
 
-__attribute__((format(printf, 2, 3))) static bool wrong(struct parse *p, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static bool line_error(struct parse *p, const char *fmt, ...)
 {
     va_list ap;
 
@@ -45,24 +45,24 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct parse *p, const c
 }
 
 // The next word, which `what` says; NULL: there is none, and that has been said.
-static const char *take(struct parse *p, const char *what)
+static const char *next_word(struct parse *p, const char *what)
 {
     if (p->i < p->n)
         return p->word[p->i++];
-    wrong(p, "the line ends too early, expected %s", what);
+    line_error(p, "the line ends too early, expected %s", what);
     return NULL;
 }
 
-static bool number(const char *s, uint64_t min, uint64_t max, uint64_t *v)
+static bool parse_number(const char *s, uint64_t min, uint64_t max, uint64_t *v)
 {
     return !text_parse_u64(s, min, max, v);
 }
 
-static bool narrow(struct parse *p, uint8_t families, const char *word)
+static bool families_narrow(struct parse *p, uint8_t families, const char *word)
 {
     p->r.families &= families;
     return p->r.families ||
-           wrong(p, "'%.40s' is of another address family than the words before it", word);
+           line_error(p, "'%.40s' is of another address family than the words before it", word);
 }
 
 // --- the parts of a rule -------------------------------------------------------------------------
@@ -70,7 +70,7 @@ static bool narrow(struct parse *p, uint8_t families, const char *word)
 static bool read_protocol(struct parse *p)
 {
     const char *s =
-        take(p, "a protocol: ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or its number");
+        next_word(p, "a protocol: ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or its number");
     const struct acl_word *w;
     uint64_t v;
 
@@ -79,21 +79,21 @@ static bool read_protocol(struct parse *p)
     if (!strcmp(s, "ip"))
         return true;
     if (!strcmp(s, "ipv4") || !strcmp(s, "ipv6"))
-        return narrow(p, !strcmp(s, "ipv4") ? ACL_IP4 : ACL_IP6, s);
+        return families_narrow(p, !strcmp(s, "ipv4") ? ACL_IP4 : ACL_IP6, s);
     p->r.proto_any = false;
     if ((w = acl_word_find(acl_protocols, s))) {
         p->r.proto = (uint8_t)w->number;
-        return !w->families || narrow(p, w->families, s);
+        return !w->families || families_narrow(p, w->families, s);
     }
-    if (!number(s, 1, 255, &v))
-        return wrong(p,
+    if (!parse_number(s, 1, 255, &v))
+        return line_error(p,
                      "unknown protocol '%.40s', expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, "
                      "icmp6 …, or a number from 1 to 255",
                      s);
     p->r.proto = (uint8_t)v;
     for (w = acl_protocols; w->name && w->number != v;) // as by its name
         w++;
-    return !w->name || !w->families || narrow(p, w->families, s);
+    return !w->name || !w->families || families_narrow(p, w->families, s);
 }
 
 static bool is_name(const char *s)
@@ -104,16 +104,16 @@ static bool is_name(const char *s)
 
 static bool read_set(struct parse *p, struct acl_side *side)
 {
-    const char *s = take(p, "the name of an address set");
+    const char *s = next_word(p, "the name of an address set");
     int i = s && is_name(s) ? acl_lines_set(p->l, s) : -1;
 
     if (s && !is_name(s))
-        return wrong(p,
+        return line_error(p,
                      "invalid name of an address set '%.40s', expected up to %u letters, digits, "
                      "'_', '.' or '-'",
                      s, ACL_NAME_MAX - 1);
     if (s && i < 0)
-        return wrong(p, "too many address sets at '%.40s': a list can name at most %u", s,
+        return line_error(p, "too many address sets at '%.40s': a list can name at most %u", s,
                      ACL_SETS_MAX);
     side->set = (uint16_t)i;
     return s;
@@ -124,13 +124,13 @@ static bool read_prefix(struct parse *p, struct acl_side *side, const char *s)
     struct prefix x;
 
     if (prefix_parse(s, &x, true))
-        return wrong(p,
+        return line_error(p,
                      "invalid address '%.40s', expected 'any', 'set NAME', a prefix such as "
                      "192.0.2.0/24, or an address",
                      s);
     memcpy(side->addr, x.b, 16);
     side->len = x.len;
-    return narrow(p, x.family == IP4 ? ACL_IP4 : ACL_IP6, s);
+    return families_narrow(p, x.family == IP4 ? ACL_IP4 : ACL_IP6, s);
 }
 
 static bool read_one_port(const char *s, uint64_t *v)
@@ -139,12 +139,12 @@ static bool read_one_port(const char *s, uint64_t *v)
 
     if (w)
         *v = w->number;
-    return w || number(s, 0, 65535, v);
+    return w || parse_number(s, 0, 65535, v);
 }
 
 static bool read_port(struct parse *p, uint16_t port[2])
 {
-    const char *s = take(p, "a port or a range of ports"),
+    const char *s = next_word(p, "a port or a range of ports"),
                *dash = s && *s >= '0' && *s <= '9' ? strchr(s, '-') : NULL;
     uint64_t a = 0, b = 0;
     char first[16];
@@ -154,7 +154,7 @@ static bool read_port(struct parse *p, uint16_t port[2])
     snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - s) : 15, s);
     if ((dash && dash - s > 15) || !read_one_port(dash ? first : s, &a) ||
         (dash && !read_one_port(dash + 1, &b)) || (dash && b < a))
-        return wrong(p,
+        return line_error(p,
                      "unknown port '%.40s', expected 0..65535, a name such as https, or a range "
                      "such as 1024-65535",
                      s);
@@ -171,7 +171,7 @@ static bool next_is(const struct parse *p, const char *word)
 static bool read_side(struct parse *p, struct acl_side *side, uint16_t port[2])
 {
     if (!next_is(p, "port")) {
-        const char *s = take(p, "'any', 'set NAME', a prefix or an address");
+        const char *s = next_word(p, "'any', 'set NAME', a prefix or an address");
 
         if (!s ||
             (!strcmp(s, "set") ? !read_set(p, side) : strcmp(s, "any") && !read_prefix(p, side, s)))
@@ -202,7 +202,7 @@ static bool read_established(struct parse *p)
 
 static bool read_flags(struct parse *p)
 {
-    const char *s = take(p, "TCP flags such as syn,!ack");
+    const char *s = next_word(p, "TCP flags such as syn,!ack");
     char copy[64], *next = copy;
 
     if (!s)
@@ -212,7 +212,7 @@ static bool read_flags(struct parse *p)
         const struct acl_word *w = acl_word_find(acl_tcp_flags, *f == '!' ? f + 1 : f);
 
         if (!w || strlen(s) >= sizeof copy || p->r.tcp_mask & w->number)
-            return wrong(p,
+            return line_error(p,
                          "invalid TCP flags '%.40s', expected fin, syn, rst, psh, ack, urg, ece, "
                          "cwr, each once, with '!' for 'not set': syn,!ack",
                          s);
@@ -225,7 +225,7 @@ static bool read_flags(struct parse *p)
 
 static bool read_icmp_type(struct parse *p)
 {
-    const char *s = take(p, "an ICMP type"), *slash = s ? strchr(s, '/') : NULL;
+    const char *s = next_word(p, "an ICMP type"), *slash = s ? strchr(s, '/') : NULL;
     const struct acl_word *table = p->r.proto == 58 ? acl_icmp6_types : acl_icmp_types,
                           *w = s ? acl_word_find(table, s) : NULL;
     uint64_t type = w ? w->number : 0, code = 0;
@@ -235,10 +235,10 @@ static bool read_icmp_type(struct parse *p)
         return false;
     snprintf(first, sizeof first, "%.*s", slash ? (int)(slash - s) : 7, s);
     if (p->r.proto_any || (p->r.proto != 1 && p->r.proto != 58))
-        return wrong(p, "'icmp-type' needs the protocol icmp or icmp6");
-    if ((!w && !number(slash ? first : s, 0, 255, &type)) ||
-        (slash && (slash - s > 3 || !number(slash + 1, 0, 255, &code))))
-        return wrong(p,
+        return line_error(p, "'icmp-type' needs the protocol icmp or icmp6");
+    if ((!w && !parse_number(slash ? first : s, 0, 255, &type)) ||
+        (slash && (slash - s > 3 || !parse_number(slash + 1, 0, 255, &code))))
+        return line_error(p,
                      "unknown ICMP type '%.40s' for %s, expected a name such as echo-request, a "
                      "number (8) or type/code (3/4)",
                      s, p->r.proto == 58 ? "icmp6" : "icmp");
@@ -251,13 +251,13 @@ static bool read_icmp_type(struct parse *p)
 
 static bool read_dscp(struct parse *p)
 {
-    const char *s = take(p, "a codepoint: 0..63, ef, va, cs0..cs7 or af11..af43");
+    const char *s = next_word(p, "a codepoint: 0..63, ef, va, cs0..cs7 or af11..af43");
     const struct acl_word *w = s ? acl_word_find(acl_dscps, s) : NULL;
     uint64_t v = w ? w->number : 0;
 
-    if (s && !w && !number(s, 0, 63, &v))
-        return wrong(p, "unknown codepoint '%.40s', expected 0..63, ef, va, cs0..cs7 or af11..af43",
-                     s);
+    if (s && !w && !parse_number(s, 0, 63, &v))
+        return line_error(
+            p, "unknown codepoint '%.40s', expected 0..63, ef, va, cs0..cs7 or af11..af43", s);
     p->r.dscp = (uint8_t)v;
     return s;
 }
@@ -296,12 +296,12 @@ static bool read_log(struct parse *p)
 
     if (next_is(p, "every")) {
         p->i++;
-        const char *s = take(p, "a number of packets");
+        const char *s = next_word(p, "a number of packets");
 
         if (!s)
             return false;
-        if (!number(s, 1, 65535, &v))
-            return wrong(p, "'every' is '%.40s', expected 1..65535 (packets)", s);
+        if (!parse_number(s, 1, 65535, &v))
+            return line_error(p, "'every' is '%.40s', expected 1..65535 (packets)", s);
     }
     p->more.extra |= ACL_LOG;
     p->more.log_every = (uint16_t)v;
@@ -310,35 +310,35 @@ static bool read_log(struct parse *p)
 
 static bool read_police(struct parse *p)
 {
-    const char *s = take(p, "a rate in kbit/s"), *burst;
+    const char *s = next_word(p, "a rate in kbit/s"), *burst;
     uint64_t v = 0;
 
     if (!s)
         return false;
-    if (!number(s, 1, 400000000, &v))
-        return wrong(p, "'police' is '%.40s', expected 1..400000000 (kbit/s)", s);
+    if (!parse_number(s, 1, 400000000, &v))
+        return line_error(p, "'police' is '%.40s', expected 1..400000000 (kbit/s)", s);
     p->more.police_kbps = (uint32_t)v;
     p->more.extra |= ACL_POLICE;
     p->has_more = true;
     if (!next_is(p, "burst"))
         return true;
     p->i++;
-    if (!(burst = take(p, "a burst in KiB")))
+    if (!(burst = next_word(p, "a burst in KiB")))
         return false;
-    if (!number(burst, 1, 1000000, &v))
-        return wrong(p, "'burst' is '%.40s', expected 1..1000000 (KiB)", burst);
+    if (!parse_number(burst, 1, 1000000, &v))
+        return line_error(p, "'burst' is '%.40s', expected 1..1000000 (KiB)", burst);
     p->more.police_burst_kib = (uint32_t)v;
     return true;
 }
 
 static bool read_mirror(struct parse *p)
 {
-    const char *s = take(p, "the name of a mirror session");
+    const char *s = next_word(p, "the name of a mirror session");
 
     if (!s)
         return false;
     if (!is_name(s))
-        return wrong(p,
+        return line_error(p,
                      "invalid name of a mirror session '%.40s', expected up to %u letters, digits, "
                      "'_', '.' or '-'",
                      s, ACL_NAME_MAX - 1);
@@ -358,27 +358,27 @@ static bool read_redirect(struct parse *p)
     const char *s = next_is(p, "to") ? p->word[p->i++] : NULL;
 
     if (!s)
-        return wrong(p, "expected 'to' and an address after 'redirect'");
-    if (!(s = take(p, "the address of a next hop")))
+        return line_error(p, "expected 'to' and an address after 'redirect'");
+    if (!(s = next_word(p, "the address of a next hop")))
         return false;
     if (ip_parse(s, &p->more.redirect) || is_link_local_or_group(&p->more.redirect))
-        return wrong(p,
+        return line_error(p,
                      "invalid next hop '%.40s', expected a unicast address that has a route, such "
                      "as 192.0.2.1 or 2001:db8::1",
                      s);
     p->more.extra |= ACL_REDIRECT;
     p->has_more = true;
-    return narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
+    return families_narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
 }
 
 static bool read_description(struct parse *p)
 {
-    const char *s = take(p, "text in quotes");
+    const char *s = next_word(p, "text in quotes");
 
     if (!s)
         return false;
     if (strlen(s) >= ACL_DESCRIPTION_MAX)
-        return wrong(p, "'description' has %zu bytes, expected at most %u", strlen(s),
+        return line_error(p, "'description' has %zu bytes, expected at most %u", strlen(s),
                      ACL_DESCRIPTION_MAX - 1);
     snprintf(p->more.description, sizeof p->more.description, "%s", s);
     return p->has_more = true;
@@ -414,11 +414,11 @@ static bool read_part(struct parse *p, uint32_t *seen)
         if (strcmp(s, parts[i].word))
             continue;
         if (*seen >> i & 1)
-            return wrong(p, "'%s' appears twice", s);
+            return line_error(p, "'%s' appears twice", s);
         *seen |= 1u << i;
         return parts[i].read(p);
     }
-    return wrong(p,
+    return line_error(p,
                  "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, "
                  "dscp, fragments, first-fragment, "
                  "any-fragment, unfragmented, log, police, mirror, redirect or description",
@@ -427,19 +427,19 @@ static bool read_part(struct parse *p, uint32_t *seen)
 
 static bool read_head(struct parse *p)
 {
-    const char *s = take(p, "the number of a rule");
+    const char *s = next_word(p, "the number of a rule");
     uint64_t v;
 
     if (!s)
         return false;
-    if (!number(s, 1, 4294967294u, &v))
-        return wrong(p, "invalid rule number '%.40s', expected 1..4294967294", s);
+    if (!parse_number(s, 1, 4294967294u, &v))
+        return line_error(p, "invalid rule number '%.40s', expected 1..4294967294", s);
     acl_rule_init(&p->r, (uint32_t)v, ACL_BOTH);
-    s = take(p, "permit, deny or reject");
+    s = next_word(p, "permit, deny or reject");
     for (p->verb = 0; s && p->verb < 3 && strcmp(s, acl_verb_name[p->verb]);)
         p->verb++;
     if (s && p->verb == 3)
-        return wrong(p, "unknown action '%.40s', expected permit, deny or reject", s);
+        return line_error(p, "unknown action '%.40s', expected permit, deny or reject", s);
     return s && read_protocol(p);
 }
 
@@ -449,23 +449,24 @@ static bool has_ports(const struct acl_rule *r)
 }
 
 // What acl_rule_check would say too, but in the words of the line.
-static bool judge(struct parse *p)
+static bool rule_check(struct parse *p)
 {
     struct acl_rule *r = &p->r;
     bool carries =
         !r->proto_any && (r->proto == 6 || r->proto == 17 || r->proto == 132 || r->proto == 136);
 
     if (p->has_port && !carries) // of ICMP the fields are type and code
-        return wrong(p, "'port' needs the protocol tcp, udp, sctp or udplite");
+        return line_error(p, "'port' needs the protocol tcp, udp, sctp or udplite");
     if (p->has_flags && (r->proto_any || r->proto != 6))
-        return wrong(p, "'established' and 'tcp-flags' need the protocol tcp");
+        return line_error(p, "'established' and 'tcp-flags' need the protocol tcp");
     if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
-        return wrong(p, "'fragments' matches later fragments, which carry no ports, flags or "
+        return line_error(p, "'fragments' matches later fragments, which carry no ports, flags or "
                         "types: remove one of the two");
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
-        return wrong(p, "'police' works only with 'permit', not with '%s'", acl_verb_name[p->verb]);
+        return line_error(p, "'police' works only with 'permit', not with '%s'",
+                          acl_verb_name[p->verb]);
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_REDIRECT)
-        return wrong(p, "'redirect' works only with 'permit', not with '%s'",
+        return line_error(p, "'redirect' works only with 'permit', not with '%s'",
                      acl_verb_name[p->verb]);
     return !acl_rule_check(r, p->why, p->why_size);
 }
@@ -480,7 +481,7 @@ int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t 
 
     while (ok && p.i < p.n)
         ok = read_part(&p, &seen);
-    if (!ok || !judge(&p)) {
+    if (!ok || !rule_check(&p)) {
         l->n_sets = sets;
         return -EINVAL;
     }

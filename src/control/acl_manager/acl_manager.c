@@ -34,9 +34,9 @@ static VEC(struct reply {
 }) replies; // control's mailbox was full
 
 // control's
-static enum { IDLE, PREPARING, READY } state;
-static struct acl_change *change;
-static struct preparing *under_way;
+static enum { IDLE, PREPARING, READY } change_state;
+static struct acl_change *current_change;
+static struct preparing *current_preparing;
 
 // --- the thread ----------------------------------------------------------------------------------
 
@@ -76,14 +76,14 @@ static void on_tidy(evutil_socket_t fd, short what, void *arg)
 {
     thread_must_be(ROLE_ACL_MANAGER);
     retry_replies();
-    if (acl_held_tidy() || replies.n)
+    if (acl_active_tidy() || replies.n)
         acl_tidy_later();
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
     thread_must_be(ROLE_ACL_MANAGER);
-    acl_held_look();
+    acl_active_sample_hits();
     acl_lint_forget(false);
 }
 
@@ -92,24 +92,24 @@ struct starting {
     int result;
 };
 
-static void free_all(void)
+static void active_free_all(void)
 {
     acl_lint_forget(true);
-    vec_foreach (&acl_held.list, l) {
+    vec_foreach (&acl_active.list, l) {
         acl_publish(l->id, NULL);
         acl_list_free(l->id);
         acl_build_free(l->build);
     }
-    vec_foreach (&acl_held.set, s)
+    vec_foreach (&acl_active.set, s)
         acl_set_free(s->set);
-    vec_free(&acl_held.list);
-    vec_free(&acl_held.set);
-    acl_wanted_put(acl_held.wanted);
-    acl_held.wanted = NULL;
+    vec_free(&acl_active.list);
+    vec_free(&acl_active.set);
+    acl_desired_put(acl_active.wanted);
+    acl_active.wanted = NULL;
     vec_free(&replies);
 }
 
-static void run(void *arg)
+static void manager_thread_run(void *arg)
 {
     struct starting *s = arg;
     int r = -ENOMEM;
@@ -119,14 +119,14 @@ static void run(void *arg)
     look_event = loop ? event_new(loop, -1, EV_PERSIST, on_look, NULL) : NULL;
     if (tidy_event && look_event && !event_add(look_event, &(struct timeval){.tv_sec = 1}))
         r = mailbox_open(loop);
-    acl_held.wanted = acl_wanted_new();
+    acl_active.wanted = acl_desired_new();
     s->result = r;
     sem_post(&s->ready); // `s` is the starter's again
     if (!r) {
         event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
         mailbox_close();
     }
-    free_all();
+    active_free_all();
     if (look_event)
         event_free(look_event);
     if (tidy_event)
@@ -144,8 +144,8 @@ int acl_manager_start(void)
 
     thread_must_be(ROLE_CONTROL);
     sem_init(&s.ready, 0, 0);
-    r = thread_start(&thread, ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER, "acl_manager", -1, run,
-                     &s);
+    r = thread_start(&thread, ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER, "acl_manager", -1,
+                     manager_thread_run, &s);
     if (!r) {
         while (sem_wait(&s.ready) && errno == EINTR)
             ;
@@ -168,7 +168,7 @@ int acl_manager_run(void (*fn)(void *arg), void *arg)
 // --- preparing -----------------------------------------------------------------------------------
 
 struct preparing {
-    struct acl_wanted *wanted;
+    struct acl_desired *wanted;
     char set[ACL_NAME_MAX], list[ACL_NAME_MAX];
     bool sets, lists;
     void (*done)(void *ctx, int result, const char *why);
@@ -178,12 +178,12 @@ struct preparing {
     bool dropped; // another one went first
 };
 
-static struct preparing *preparing_new(const struct acl_prepare_ask *ask)
+static struct preparing *preparing_new(const struct acl_prepare_request *ask)
 {
     struct preparing *p = calloc(1, sizeof *p);
 
     bug_on(!p);
-    p->wanted = acl_wanted_get(ask->wanted);
+    p->wanted = acl_desired_get(ask->wanted);
     p->sets = ask->set;
     p->lists = ask->list;
     snprintf(p->set, sizeof p->set, "%s", ask->set ? ask->set : "");
@@ -195,82 +195,82 @@ static struct preparing *preparing_new(const struct acl_prepare_ask *ask)
 
 static void preparing_free(struct preparing *p)
 {
-    acl_wanted_put(p->wanted);
+    acl_desired_put(p->wanted);
     text_free(&p->why);
     free(p);
 }
 
-static void prepare(struct preparing *p)
+static void preparing_run(struct preparing *p)
 {
-    struct acl_again again = {p->sets ? p->set : NULL, p->lists ? p->list : NULL};
+    struct acl_reread again = {p->sets ? p->set : NULL, p->lists ? p->list : NULL};
 
     thread_must_be(ROLE_ACL_MANAGER);
     p->change = acl_prepare(p->wanted, &again, &p->why);
     acl_tidy_later();
 }
 
-static void prepared(void *arg)
+static void preparing_done(void *arg)
 {
     struct preparing *p = arg;
 
     if (!p->dropped) {
-        under_way = NULL;
-        change = p->change;
-        state = change ? READY : IDLE;
+        current_preparing = NULL;
+        current_change = p->change;
+        change_state = current_change ? READY : IDLE;
     }
-    p->done(p->ctx, p->dropped ? -EAGAIN : change ? 0 : -EINVAL, text_str(&p->why));
+    p->done(p->ctx, p->dropped ? -EAGAIN : current_change ? 0 : -EINVAL, text_str(&p->why));
     preparing_free(p);
 }
 
-static void prepare_and_tell(void *arg)
+static void preparing_run_and_reply(void *arg)
 {
-    prepare(arg);
-    acl_reply(prepared, arg);
+    preparing_run(arg);
+    acl_reply(preparing_done, arg);
 }
 
-int acl_manager_prepare(const struct acl_prepare_ask *ask)
+int acl_manager_prepare(const struct acl_prepare_request *ask)
 {
     struct preparing *p;
     int r;
 
     thread_must_be(ROLE_CONTROL);
-    if (state != IDLE)
+    if (change_state != IDLE)
         return -EBUSY;
     p = preparing_new(ask);
-    r = acl_manager_run(prepare_and_tell, p);
+    r = acl_manager_run(preparing_run_and_reply, p);
     if (r)
         preparing_free(p);
     else
-        under_way = p;
-    state = r ? IDLE : PREPARING;
+        current_preparing = p;
+    change_state = r ? IDLE : PREPARING;
     return r;
 }
 
-static void nothing(void *arg)
+static void mailbox_barrier(void *arg)
 {
 }
 
 // What is being prepared, or is ready, gives way.
-static void drop_prepared(void)
+static void preparing_drop(void)
 {
-    if (state == PREPARING) {
-        bug_on(mailbox_call(ROLE_ACL_MANAGER, nothing, NULL, NULL,
+    if (change_state == PREPARING) {
+        bug_on(mailbox_call(ROLE_ACL_MANAGER, mailbox_barrier, NULL, NULL,
                             START_TIMEOUT_MS)); // it is behind it
-        under_way->dropped = true;
-        change = under_way->change;
-        under_way = NULL;
-        state = change ? READY : IDLE;
+        current_preparing->dropped = true;
+        current_change = current_preparing->change;
+        current_preparing = NULL;
+        change_state = current_change ? READY : IDLE;
     }
-    if (state == READY)
+    if (change_state == READY)
         acl_manager_end(false);
 }
 
-static void prepare_waited_for(void *arg)
+static void preparing_run_waited(void *arg)
 {
-    prepare(arg);
+    preparing_run(arg);
 }
 
-static void drop_waited_for(void *arg)
+static void preparing_drop_waited(void *arg)
 {
     struct preparing *p = arg;
 
@@ -279,56 +279,57 @@ static void drop_waited_for(void *arg)
     preparing_free(p);
 }
 
-int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why)
+int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why)
 {
     struct preparing *p;
     int r;
 
     thread_must_be(ROLE_CONTROL);
-    drop_prepared();
-    p = preparing_new(&(struct acl_prepare_ask){.wanted = wanted});
-    r = mailbox_call(ROLE_ACL_MANAGER, prepare_waited_for, p, drop_waited_for, START_TIMEOUT_MS);
+    preparing_drop();
+    p = preparing_new(&(struct acl_prepare_request){.wanted = wanted});
+    r = mailbox_call(ROLE_ACL_MANAGER, preparing_run_waited, p, preparing_drop_waited,
+                     START_TIMEOUT_MS);
     if (r == -ETIMEDOUT)
         return r;
-    change = p->change;
-    state = change ? READY : IDLE;
+    current_change = p->change;
+    change_state = current_change ? READY : IDLE;
     text_append(why, text_str(&p->why), p->why.n);
     preparing_free(p);
-    return r ? r : change ? 0 : -EINVAL;
+    return r ? r : current_change ? 0 : -EINVAL;
 }
 
 bool acl_manager_is_building(void)
 {
-    return state == PREPARING;
+    return change_state == PREPARING;
 }
 
-const struct acl_wanted *acl_manager_prepared(void)
+const struct acl_desired *acl_manager_prepared(void)
 {
-    return state == READY ? change->wanted : NULL;
+    return change_state == READY ? current_change->wanted : NULL;
 }
 
-const struct acl_wanted *acl_manager_wanted(void)
+const struct acl_desired *acl_manager_desired(void)
 {
-    return acl_held.wanted; // written while control waits
+    return acl_active.wanted; // written while control waits
 }
 
 // --- carrying out --------------------------------------------------------------------------------
 
-struct call {
+struct change_call {
     struct acl_change *change;
     bool stays;
     int result;
     struct text why;
 };
 
-static struct call *call(void (*fn)(void *arg), bool stays)
+static struct change_call *change_call(void (*fn)(void *arg), bool stays)
 {
-    struct call *c = calloc(1, sizeof *c);
+    struct change_call *c = calloc(1, sizeof *c);
     int r;
 
     thread_must_be(ROLE_CONTROL);
-    bug_on(!c || state != READY);
-    c->change = change;
+    bug_on(!c || change_state != READY);
+    c->change = current_change;
     c->stays = stays;
     r = mailbox_call(ROLE_ACL_MANAGER, fn, c, NULL, CALL_TIMEOUT_MS);
     bug_on(r == -ETIMEDOUT); // nothing that takes long is under way
@@ -337,7 +338,7 @@ static struct call *call(void (*fn)(void *arg), bool stays)
     return c;
 }
 
-static int call_end(struct call *c)
+static int change_call_end(struct change_call *c)
 {
     int r = c->result;
 
@@ -346,24 +347,24 @@ static int call_end(struct call *c)
     return r;
 }
 
-static void do_change(void *arg)
+static void change_commit(void *arg)
 {
-    struct call *c = arg;
+    struct change_call *c = arg;
 
     thread_must_be(ROLE_ACL_MANAGER);
     c->result = acl_change_do(c->change, &c->why);
     acl_tidy_later();
 }
 
-static void undo_change(void *arg)
+static void change_undo(void *arg)
 {
     thread_must_be(ROLE_ACL_MANAGER);
-    acl_change_undo(((struct call *)arg)->change);
+    acl_change_undo(((struct change_call *)arg)->change);
 }
 
-static void end_change(void *arg)
+static void change_end(void *arg)
 {
-    struct call *c = arg;
+    struct change_call *c = arg;
 
     thread_must_be(ROLE_ACL_MANAGER);
     acl_change_end(c->change, c->stays);
@@ -372,23 +373,23 @@ static void end_change(void *arg)
 
 int acl_manager_commit(char *err, size_t err_size)
 {
-    struct call *c = call(do_change, true);
+    struct change_call *c = change_call(change_commit, true);
 
     if (c->result)
         snprintf(err, err_size, "%s", c->why.n ? c->why.s : strerror(-c->result));
-    return call_end(c);
+    return change_call_end(c);
 }
 
 void acl_manager_undo(void)
 {
-    call_end(call(undo_change, false));
+    change_call_end(change_call(change_undo, false));
 }
 
 void acl_manager_end(bool stays)
 {
-    call_end(call(end_change, stays));
-    change = NULL;
-    state = IDLE;
+    change_call_end(change_call(change_end, stays));
+    current_change = NULL;
+    change_state = IDLE;
 }
 
 uint16_t acl_manager_id(const char *name)
@@ -413,10 +414,10 @@ void acl_manager_stop(void)
     thread_must_be(ROLE_CONTROL);
     if (!thread)
         return;
-    drop_prepared();
+    preparing_drop();
     while (mailbox_post(ROLE_ACL_MANAGER, break_loop, NULL) == -EAGAIN)
         nanosleep(&pause, NULL);
     thread_join(thread);
     thread = NULL;
-    state = IDLE;
+    change_state = IDLE;
 }

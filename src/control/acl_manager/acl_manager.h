@@ -27,19 +27,19 @@ void acl_manager_stop(void);
 // `set`, `list`: read files again of the one of this name, "" = of all, NULL = of none. `done` is
 // called on the control loop; result 0: ready; -EINVAL: refused, `why` says it in lines; -EAGAIN:
 // another one went first. -EBUSY: a change is being prepared, or was and has not been ended.
-struct acl_prepare_ask {
-    const struct acl_wanted *wanted;
+struct acl_prepare_request {
+    const struct acl_desired *wanted;
     const char *set, *list;
     void (*done)(void *ctx, int result, const char *why);
     void *ctx;
 };
-int acl_manager_prepare(const struct acl_prepare_ask *ask);
+int acl_manager_prepare(const struct acl_prepare_request *ask);
 // The same, waiting; whatever is being prepared or was gives way. At start, when nobody is served
 // yet, and to go back.
-int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why);
+int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why);
 bool acl_manager_is_building(void); // a change is being prepared: questions are answered when it is
-const struct acl_wanted *acl_manager_prepared(void); // what is ready, or NULL
-const struct acl_wanted *acl_manager_wanted(void);   // what is in force
+const struct acl_desired *acl_manager_prepared(void); // what is ready, or NULL
+const struct acl_desired *acl_manager_desired(void);   // what is in force
 int acl_manager_commit(char *err,
                        size_t err_size); // 0, or -errno with a sentence and nothing changed
 void acl_manager_undo(void);

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char path[] = "/tmp/acl-manager-test-XXXXXX", file[64], gz[64];
 static struct text why;
-static const struct acl_again nothing_again;
+static const struct acl_reread nothing_again;
 
 static void write_file(const char *name, const char *text)
 {
@@ -43,18 +43,18 @@ static void write_file(const char *name, const char *text)
 
 // --- what is wanted ------------------------------------------------------------------------------
 
-static struct acl_wanted *wanted_new(void)
+static struct acl_desired *wanted_new(void)
 {
-    struct acl_wanted *w = acl_wanted_new();
+    struct acl_desired *w = acl_desired_new();
 
     w->memory_bytes = 1ull << 30;
     w->build_ns = 60000000000ull;
     return w;
 }
 
-static void want_set(struct acl_wanted *w, const char *name, const char *members, const char *from)
+static void want_set(struct acl_desired *w, const char *name, const char *members, const char *from)
 {
-    struct acl_wanted_set *s = vec_push(&w->set);
+    struct acl_desired_set *s = vec_push(&w->set);
     char said[300];
 
     memset(s, 0, sizeof *s);
@@ -65,9 +65,9 @@ static void want_set(struct acl_wanted *w, const char *name, const char *members
     text_printf(&s->text, "%s%s", members, from);
 }
 
-static void want_list(struct acl_wanted *w, const char *name, const char *rules, const char *from)
+static void want_list(struct acl_desired *w, const char *name, const char *rules, const char *from)
 {
-    struct acl_wanted_list *l = vec_push(&w->list);
+    struct acl_desired_list *l = vec_push(&w->list);
     char said[300] = "";
 
     memset(l, 0, sizeof *l);
@@ -79,11 +79,11 @@ static void want_list(struct acl_wanted *w, const char *name, const char *rules,
     text_printf(&l->text, "%s%s", rules, from);
 }
 
-static int go_to(struct acl_wanted *w, bool stays)
+static int go_to(struct acl_desired *w, bool stays)
 {
     text_clear(&why);
     struct acl_change *c = acl_prepare(w, &nothing_again, &why);
-    acl_wanted_put(w);
+    acl_desired_put(w);
     if (!c)
         return -EINVAL;
     int r = acl_change_do(c, &why);
@@ -91,13 +91,13 @@ static int go_to(struct acl_wanted *w, bool stays)
         acl_change_undo(c);
     acl_change_end(c, !r && stays);
     grace_wait();
-    acl_held_tidy();
+    acl_active_tidy();
     return r;
 }
 
 static const struct acl_content *content(const char *list)
 {
-    return acl_content_of(acl_held_list_find(list)->id);
+    return acl_content_of(acl_active_list_find(list)->id);
 }
 
 static struct acl_key4 key(const char *src, const char *dst, uint8_t proto, uint16_t dport)
@@ -126,7 +126,7 @@ static uint32_t pass(const char *list, struct acl_key4 k)
 
 static uint64_t packets(const char *list, uint32_t number)
 {
-    const struct acl_build *b = acl_held_list_find(list)->build;
+    const struct acl_build *b = acl_active_list_find(list)->build;
     const struct acl *a = acl_engine_list(b->content->engine);
 
     return acl_build_hits(b, number ? acl_rule_of(a, acl_slot_of(a, number)) : NULL).packets;
@@ -139,7 +139,7 @@ static const char edge[] = "10 permit tcp from any to any port 443\n20 deny ip f
 
 static void start(void)
 {
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
 
     want_set(w, "bad", "192.0.2.0/24\n", "");
     want_list(w, "edge", edge, "");
@@ -158,7 +158,7 @@ static void lists_and_sets_are_found_by_forwarders(void **state)
 
 static void counters_of_rules_that_stay_are_kept(void **state)
 {
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
 
     start();
     const struct acl_content *before = content("edge");
@@ -177,7 +177,7 @@ static void counters_of_rules_that_stay_are_kept(void **state)
     assert_int_equal(packets("edge", 0), 1);
     pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
     assert_int_equal(packets("edge", 10), 6);
-    acl_build_clear(acl_held_list_find("edge")->build);
+    acl_build_clear(acl_active_list_find("edge")->build);
     assert_int_equal(packets("edge", 10) + packets("edge", 0), 0);
 }
 
@@ -185,7 +185,7 @@ static uint64_t total(unsigned verdict)
 {
     struct acl_hits sum[ACL_VERDICTS] = {{0}};
 
-    acl_build_totals(acl_held_list_find("edge")->build, sum);
+    acl_build_totals(acl_active_list_find("edge")->build, sum);
     assert_int_equal(sum[verdict].bytes, 100 * sum[verdict].packets);
     return sum[verdict].packets;
 }
@@ -202,7 +202,7 @@ static void assert_totals(uint64_t permit, uint64_t deny, uint64_t reject, uint6
 
 static void go_to_rules(const char *rules, bool stays)
 {
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
 
     want_set(w, "bad", "192.0.2.0/24\n", "");
     want_list(w, "edge", rules, "");
@@ -244,7 +244,7 @@ static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **st
     assert_totals(1, 2, 1, 1, 2);
     go_to_rules("10 deny ip\n", false);
     assert_totals(1, 2, 1, 1, 2);
-    acl_build_clear(acl_held_list_find("edge")->build);
+    acl_build_clear(acl_active_list_find("edge")->build);
     assert_totals(0, 0, 0, 0, 0);
     pass("edge", web);
     assert_totals(0, 1, 0, 0, 0);
@@ -266,7 +266,7 @@ static void one_rule_comes_and_goes_in_place(void **state)
     start();
     const struct acl_content *before = content("edge");
     for (unsigned round = 0; round < 200; round++) {
-        struct acl_wanted *w = wanted_new();
+        struct acl_desired *w = wanted_new();
         char rules[300];
         uint32_t epoch = before->epoch;
 
@@ -294,7 +294,7 @@ static void one_rule_comes_and_goes_in_place(void **state)
 static void what_reclaiming_leaves_is_reclaimed_too(void **state)
 {
     static char rules[131072];
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
     struct acl_stats s;
     size_t n = 0;
 
@@ -315,26 +315,26 @@ static void what_reclaiming_leaves_is_reclaimed_too(void **state)
     assert_ptr_equal(content("edge"), before);
     for (unsigned i = 0; i < 3; i++) {
         grace_wait();
-        acl_held_tidy();
+        acl_active_tidy();
     }
     acl_stats(acl_engine_list(before->engine), &s);
     assert_int_equal(s.garbage_bytes, 0);
-    assert_false(acl_held_tidy());
+    assert_false(acl_active_tidy());
     assert_int_equal(pass("edge", key("10.7.0.1", "192.0.2.1", 17, 53)), 50);
 }
 
 static void few_members_change_in_place_and_many_by_a_new_set(void **state)
 {
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
     struct text many = {0};
 
     start();
-    const struct acl_set *before = acl_held_set_find("bad")->set;
+    const struct acl_set *before = acl_active_set_find("bad")->set;
     uint32_t epoch = content("edge")->epoch;
     want_set(w, "bad", "192.0.2.0/25\n2001:db8::/32\n", "");
     want_list(w, "edge", edge, "");
     assert_int_equal(go_to(w, true), 0);
-    assert_ptr_equal(acl_held_set_find("bad")->set, before);
+    assert_ptr_equal(acl_active_set_find("bad")->set, before);
     assert_true(content("edge")->epoch > epoch);
     assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 80)), 20);
     assert_int_equal(pass("edge", key("192.0.2.200", "10.0.0.1", 6, 80)), 0);
@@ -344,7 +344,7 @@ static void few_members_change_in_place_and_many_by_a_new_set(void **state)
     want_set(w, "bad", many.s, "");
     want_list(w, "edge", edge, "");
     assert_int_equal(go_to(w, true), 0);
-    assert_ptr_not_equal(acl_held_set_find("bad")->set, before);
+    assert_ptr_not_equal(acl_active_set_find("bad")->set, before);
     assert_int_equal(pass("edge", key("172.20.1.1", "10.0.0.1", 6, 80)), 20);
     assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 80)), 0);
     text_free(&many);
@@ -362,7 +362,7 @@ static void what_is_taken_back_leaves_no_trace(void **state)
         NULL};
 
     for (unsigned i = 0; i < 4; i++) {
-        struct acl_wanted *w = wanted_new();
+        struct acl_desired *w = wanted_new();
 
         if (i < 2)
             want_set(w, "more", "10.0.0.0/8\n", "");
@@ -373,8 +373,8 @@ static void what_is_taken_back_leaves_no_trace(void **state)
         want_list(w, "new", "1 permit ip\n", "");
         assert_int_equal(go_to(w, false), 0);
         assert_ptr_equal(content("edge"), before);
-        assert_null(acl_held_list_find("new"));
-        assert_null(acl_held_set_find("more"));
+        assert_null(acl_active_list_find("new"));
+        assert_null(acl_active_set_find("more"));
         assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 80)), 20);
         assert_int_equal(pass("edge", key("10.0.0.1", "10.0.0.1", 17, 80)), 30);
         assert_int_equal(packets("edge", 10), 1);
@@ -401,7 +401,7 @@ static void what_does_not_fit_or_is_wrong_changes_nothing(void **state)
                     i >> 8 & 255, i & 255, i % 60000);
     write_file(file, rules.s);
     for (unsigned i = 0; i < 2 + sizeof wrong / sizeof *wrong; i++) {
-        struct acl_wanted *w = wanted_new();
+        struct acl_desired *w = wanted_new();
 
         if (i == 0)
             w->memory_bytes = 4u << 20;
@@ -424,7 +424,7 @@ static void what_does_not_fit_or_is_wrong_changes_nothing(void **state)
 
 static void files_are_plain_gzip_or_columns(void **state)
 {
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
     gzFile g = gzopen(gz, "wb");
     char csv[80];
 
@@ -535,7 +535,7 @@ static void files_lie_in_stated_directories(void **state)
 
 static int go_to_file_and(const char *own)
 {
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
 
     want_set(w, "bad", "192.0.2.0/24\n", "");
     want_list(w, "edge", own, file);
@@ -569,7 +569,7 @@ static void list_with_a_file_takes_rules_of_its_own(void **state)
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 17, 80)), 30);
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 6, 80)), 12);
     assert_int_equal(packets("edge", 20), 1);
-    const struct acl_build *b = acl_held_list_find("edge")->build;
+    const struct acl_build *b = acl_active_list_find("edge")->build;
     assert_int_equal(acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), 30))->extra,
                      ACL_LOG);
 
@@ -582,9 +582,9 @@ static void list_with_a_file_takes_rules_of_its_own(void **state)
 
 static uint32_t seen_at(uint32_t number)
 {
-    struct acl_build *b = acl_held_list_find("edge")->build;
+    struct acl_build *b = acl_active_list_find("edge")->build;
 
-    return acl_build_seen(b, number ? acl_slot_of(acl_engine_list(b->content->engine), number)
+    return acl_build_last_hit(b, number ? acl_slot_of(acl_engine_list(b->content->engine), number)
                                     : ACL_MISS)
         ->at_s;
 }
@@ -592,33 +592,33 @@ static uint32_t seen_at(uint32_t number)
 static void last_hit_is_when_a_counter_was_found_changed(void **state)
 {
     start();
-    struct acl_build *b = acl_held_list_find("edge")->build;
-    acl_build_look(b, 0, 10, 100);
+    struct acl_build *b = acl_active_list_find("edge")->build;
+    acl_build_sample_hits(b, 0, 10, 100);
     assert_int_equal(seen_at(10), 0);
     pass("edge", key("10.0.0.1", "10.0.0.2", 6, 443));
-    acl_build_look(b, 0, 10, 101);
-    acl_build_look(b, 0, 10, 102);
+    acl_build_sample_hits(b, 0, 10, 101);
+    acl_build_sample_hits(b, 0, 10, 102);
     assert_int_equal(seen_at(10), 101);
     assert_int_equal(seen_at(30), 0);
     pass("edge", key("10.0.0.1", "10.0.0.2", 17, 1));
     pass("edge", key("11.0.0.1", "10.0.0.2", 17, 1)); // no rule
-    acl_build_look(b, 0, 1, 103);                     // not that far
+    acl_build_sample_hits(b, 0, 1, 103);                     // not that far
     assert_int_equal(seen_at(30), 0);
     assert_int_equal(seen_at(0), 103);
-    acl_build_look(b, 1, 10, 104);
+    acl_build_sample_hits(b, 1, 10, 104);
     assert_int_equal(seen_at(30), 104);
 
-    struct acl_wanted *w = wanted_new(); // another content: rules that stay keep it
+    struct acl_desired *w = wanted_new(); // another content: rules that stay keep it
     want_set(w, "bad", "192.0.2.0/24\n", "");
     want_list(w, "edge", "10 permit tcp from any to any port 443\n30 permit tcp\n40 deny tcp\n",
               "");
     assert_int_equal(go_to(w, true), 0);
-    b = acl_held_list_find("edge")->build;
-    acl_build_look(b, 0, 10, 110);
+    b = acl_active_list_find("edge")->build;
+    acl_build_sample_hits(b, 0, 10, 110);
     assert_int_equal(seen_at(10), 101);
     assert_int_equal(seen_at(30), 0); // another rule of this number
     acl_build_clear(b);
-    acl_build_look(b, 0, 10, 111);
+    acl_build_sample_hits(b, 0, 10, 111);
     assert_int_equal(seen_at(10), 0);
 }
 
@@ -631,7 +631,7 @@ static void meters_sessions_and_redirects_go_with_their_rules(void **state)
     struct ip_addr to[ACL_REDIRECT_MAX];
 
     for (unsigned i = 0; i < 3 * ACL_METER_MAX; i++) {
-        struct acl_wanted *w = wanted_new();
+        struct acl_desired *w = wanted_new();
 
         strcpy(vec_push(&w->mirror)->name, "ids");
         want_list(w, "edge", i % 2 ? without : with, "");
@@ -639,7 +639,7 @@ static void meters_sessions_and_redirects_go_with_their_rules(void **state)
             fail_msg("%u: %s", i, text_str(&why));
         assert_int_equal(acl_redirect_all(to), i % 2 ? 0 : 1);
     }
-    struct acl_wanted *w = wanted_new();
+    struct acl_desired *w = wanted_new();
     want_list(w, "edge", with, "");
     assert_int_equal(go_to(w, true), -EINVAL);
     assert_non_null(strstr(text_str(&why), "there is no mirror-session 'ids'"));
@@ -652,7 +652,7 @@ static void random_changes_agree_with_the_oracle(void **state)
     unsigned seed = 7;
 
     for (unsigned round = 0; round < 150; round++) {
-        struct acl_wanted *w = wanted_new();
+        struct acl_desired *w = wanted_new();
         struct text rules = {0};
         bool stays = rand_r(&seed) % 4;
 
@@ -664,10 +664,10 @@ static void random_changes_agree_with_the_oracle(void **state)
                             n % 5 ? 8u : 7u, n % 4 ? "" : " port 80");
         want_list(w, "edge", text_str(&rules), "");
         text_free(&rules);
-        acl_wanted_get(w);
-        struct acl_wanted *was = acl_wanted_get(acl_held.wanted);
+        acl_desired_get(w);
+        struct acl_desired *was = acl_desired_get(acl_active.wanted);
         assert_int_equal(go_to(w, stays), 0);
-        const struct acl_wanted_list *l = acl_wanted_list_find(stays ? w : was, "edge");
+        const struct acl_desired_list *l = acl_desired_list_find(stays ? w : was, "edge");
         for (unsigned i = 0; l && i < 50; i++) {
             char src[20];
             snprintf(src, sizeof src, "%u.0.0.%u", rand_r(&seed) % 9, i);
@@ -679,8 +679,8 @@ static void random_changes_agree_with_the_oracle(void **state)
                     wants = l->rules.rule.item[j].number;
             assert_int_equal(pass("edge", k), wants);
         }
-        acl_wanted_put(w);
-        acl_wanted_put(was);
+        acl_desired_put(w);
+        acl_desired_put(was);
     }
 }
 
@@ -711,7 +711,7 @@ static void damaged_files_are_refused_or_say_what_they_say(void **state)
 static int empty(void **state)
 {
     go_to(wanted_new(), true);
-    assert_int_equal(acl_held.list.n + acl_held.set.n, 0);
+    assert_int_equal(acl_active.list.n + acl_active.set.n, 0);
     return 0;
 }
 
@@ -725,7 +725,7 @@ static int set_up(void **state)
         return -1;
     snprintf(file, sizeof file, "%s/rules", path);
     snprintf(gz, sizeof gz, "%s/set.gz", path);
-    acl_held.wanted = acl_wanted_new();
+    acl_active.wanted = acl_desired_new();
     return 0;
 }
 
@@ -735,9 +735,9 @@ static int tear_down(void **state)
     unlink(gz);
     rmdir(path);
     text_free(&why);
-    acl_wanted_put(acl_held.wanted);
-    vec_free(&acl_held.list);
-    vec_free(&acl_held.set);
+    acl_desired_put(acl_active.wanted);
+    vec_free(&acl_active.list);
+    vec_free(&acl_active.set);
     acl_table_fini();
     rcu_thread_unregister();
     rcu_fini();

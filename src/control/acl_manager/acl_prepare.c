@@ -25,15 +25,16 @@
           // compiles none of these
 
 struct prepare {
-    struct acl_wanted *w;
-    const struct acl_again *again;
+    struct acl_desired *w;
+    const struct acl_reread *again;
     struct acl_change *c;
     struct text *why;
     uint64_t bytes; // in use, and needed so far
     bool wrong;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct prepare *p, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void report_error(struct prepare *p, const char *fmt,
+                                                               ...)
 {
     char s[512];
     va_list ap;
@@ -45,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct prepare *p, const c
     p->wrong = true;
 }
 
-static bool asked(const char *which, const char *name)
+static bool is_reread(const char *which, const char *name)
 {
     return which && (!*which || !strcmp(which, name));
 }
@@ -57,12 +58,12 @@ static unsigned mib(uint64_t bytes)
     return (unsigned)((bytes + (1u << 20) - 1) >> 20);
 }
 
-static bool fits(struct prepare *p, const char *what, const char *name, uint64_t need)
+static bool memory_fits(struct prepare *p, const char *what, const char *name, uint64_t need)
 {
     uint64_t limit = p->w->memory_bytes;
 
     if (p->bytes + need > limit) {
-        say(p,
+        report_error(p,
             "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
             "in use; 'set acl-limit memory %u' is enough",
             what, name, mib(need), mib(p->bytes), mib(limit), mib(p->bytes + need));
@@ -72,13 +73,13 @@ static bool fits(struct prepare *p, const char *what, const char *name, uint64_t
     return true;
 }
 
-static bool fits_time(struct prepare *p, const char *name, size_t n)
+static bool time_fits(struct prepare *p, const char *name, size_t n)
 {
-    uint64_t need = n * acl_held.ns_per_rule;
+    uint64_t need = n * acl_active.ns_per_rule;
 
     if (need <= p->w->build_ns)
         return true;
-    say(p,
+    report_error(p,
         "acl %s: building %zu rules takes about %u s, more than the %u s of 'set acl-limit "
         "build-time'",
         name, n, (unsigned)(need / NS_PER_SECOND + 1), (unsigned)(p->w->build_ns / NS_PER_SECOND));
@@ -87,7 +88,7 @@ static bool fits_time(struct prepare *p, const char *name, size_t n)
 
 // --- sets ----------------------------------------------------------------------------------------
 
-static int collect(void *ctx, const struct acl_prefix *m)
+static int member_append(void *ctx, const struct acl_prefix *m)
 {
     *vec_push(&((struct acl_members *)ctx)->item) = *m;
     return 0;
@@ -95,19 +96,20 @@ static int collect(void *ctx, const struct acl_prefix *m)
 
 static void members_of(const struct acl_set *s, struct acl_members *m)
 {
-    acl_set_walk(s, 4, collect, m);
-    acl_set_walk(s, 6, collect, m);
+    acl_set_walk(s, 4, member_append, m);
+    acl_set_walk(s, 6, member_append, m);
     acl_members_sort(m);
 }
 
-static bool wanted_members(struct prepare *p, const struct acl_wanted_set *s, struct acl_members *m)
+static bool desired_members(struct prepare *p, const struct acl_desired_set *s,
+                            struct acl_members *m)
 {
     char why[400];
 
     vec_foreach (&s->member.item, i)
         *vec_push(&m->item) = *i;
     if (s->file[0] && acl_file_members(s->file, m, why, sizeof why)) {
-        say(p, "address-set %s: %s", s->name, why);
+        report_error(p, "address-set %s: %s", s->name, why);
         return false;
     }
     acl_members_sort(m);
@@ -141,33 +143,33 @@ static struct acl_set *build_set(struct prepare *p, const char *name, const stru
 
     vec_foreach (&m->item, i)
         n4 += i->family == 4;
-    if (!fits(p, "address-set", name, acl_set_need(n4, m->item.n - n4)))
+    if (!memory_fits(p, "address-set", name, acl_set_need(n4, m->item.n - n4)))
         return NULL;
     s = acl_set_new(p->w->memory_bytes);
     r = s ? acl_set_load(s, m->item.item, m->item.n) : -errno;
     if (!r)
         return s;
-    say(p, "address-set %s: no memory for %zu members: %s", name, m->item.n, strerror(-r));
+    report_error(p, "address-set %s: no memory for %zu members: %s", name, m->item.n, strerror(-r));
     acl_set_free(s);
     return NULL;
 }
 
-static void prepare_set(struct prepare *p, const struct acl_wanted_set *s)
+static void prepare_set(struct prepare *p, const struct acl_desired_set *s)
 {
-    const struct acl_wanted_set *was = acl_wanted_set_find(acl_held.wanted, s->name);
-    const struct acl_held_set *held = acl_held_set_find(s->name);
+    const struct acl_desired_set *was = acl_desired_set_find(acl_active.wanted, s->name);
+    const struct acl_active_set *held = acl_active_set_find(s->name);
     struct acl_set_change x = {.kind = held ? ACL_REPLACE : ACL_NEW};
     struct acl_members m = {0}, old = {0};
     struct work work;
     bool same = held && was && !strcmp(text_str(&was->text), text_str(&s->text)) &&
-                !asked(p->again->set, s->name);
+                !is_reread(p->again->set, s->name);
 
     memcpy(x.name, s->name, sizeof x.name);
     if (same)
         return;
     work_begin(&work, acl_file_sign(s->file).bytes * READ_BYTE_NS,
                "acl_manager: reading: address-set=%s file=%s", s->name, LOG_VALUE(s->file));
-    if (!wanted_members(p, s, &m))
+    if (!desired_members(p, s, &m))
         goto done;
     if (held) {
         members_of(held->set, &old);
@@ -191,33 +193,33 @@ done:
 }
 
 // The set that lists will find by this name, and whether it is another than now.
-static struct acl_set *set_to_be(const struct prepare *p, const char *name, bool *another)
+static struct acl_set *future_set(const struct prepare *p, const char *name, bool *another)
 {
-    const struct acl_held_set *held = acl_held_set_find(name);
+    const struct acl_active_set *held = acl_active_set_find(name);
 
     vec_foreach (&p->c->set, x)
         if (!strcmp(x->name, name) && x->fresh)
             return *another = true, x->fresh;
-    return held && acl_wanted_set_find(p->w, name) ? held->set : NULL;
+    return held && acl_desired_set_find(p->w, name) ? held->set : NULL;
 }
 
 // --- lists ---------------------------------------------------------------------------------------
 
 // Whether the list's file is the one that was read for the list in force, and is not asked to be
 // read again.
-static bool file_is_as_read(const struct prepare *p, const struct acl_wanted_list *w,
-                            const struct acl_wanted_list *was, const struct acl_held_list *held,
+static bool file_is_as_read(const struct prepare *p, const struct acl_desired_list *w,
+                            const struct acl_desired_list *was, const struct acl_active_list *held,
                             const struct acl_file_sign *now)
 {
     return held && was && w->file[0] && !strcmp(w->file, was->file) &&
-           !asked(p->again->list, w->name) && acl_file_same(&held->build->file, now);
+           !is_reread(p->again->list, w->name) && acl_file_same(&held->build->file, now);
 }
 
 // All rules, sorted, with the indexes of sets as the list in force has them, as far as they are
 // still there. `file_of`: those of the file are taken from the list in force, apart from the rules
 // that this configuration had; NULL: the file is read.
-static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w,
-                         const struct acl_wanted_list *file_of, const struct acl_held_list *held,
+static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
+                         const struct acl_desired_list *file_of, const struct acl_active_list *held,
                          struct acl_lines *l)
 {
     char why[400];
@@ -225,7 +227,7 @@ static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w,
     bool another = false;
 
     for (unsigned i = 0;
-         held && i < held->build->n_sets && set_to_be(p, held->build->set_name[i], &another); i++)
+         held && i < held->build->n_sets && future_set(p, held->build->set_name[i], &another); i++)
         acl_lines_set(l, held->build->set_name[i]);
     if (acl_lines_copy(l, &w->rules)) {
         l->n_sets = 0;
@@ -236,21 +238,21 @@ static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w,
         file_of = NULL;
     size_t own = l->rule.n;
     if (file_of)
-        acl_kept_rules(file_of, held->build, l);
+        acl_diff_keep_file_rules(file_of, held->build, l);
     else if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
-        say(p, "acl %s: %s", w->name, why);
+        report_error(p, "acl %s: %s", w->name, why);
         return false;
     }
     if (acl_lines_sort(l, &at)) {
         if (file_of) { // which line of the file is it?
             acl_lines_free(l);
-            return wanted_rules(p, w, NULL, held, l);
+            return desired_rules(p, w, NULL, held, l);
         }
         if (at < own)
-            say(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
+            report_error(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
         else
-            say(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file, l->how.item[at].line,
-                l->rule.item[at].number);
+            report_error(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file,
+                         l->how.item[at].line, l->rule.item[at].number);
         return false;
     }
     return true;
@@ -258,21 +260,22 @@ static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w,
 
 // Whether some set is another one than in the list in force; false also when one is missing, which
 // has been said.
-static bool find_sets(struct prepare *p, const char *name, const struct acl_lines *l,
+static bool sets_resolve(struct prepare *p, const char *name, const struct acl_lines *l,
                       struct acl_set **set, bool *another)
 {
     for (unsigned i = 0; i < l->n_sets; i++) {
-        set[i] = set_to_be(p, l->set[i], another);
+        set[i] = future_set(p, l->set[i], another);
         if (set[i])
             continue;
-        say(p, "acl %s: there is no address-set '%s'; create it with 'set address-set %s …'", name,
-            l->set[i], l->set[i]);
+        report_error(p,
+                     "acl %s: there is no address-set '%s'; create it with 'set address-set %s …'",
+                     name, l->set[i], l->set[i]);
         return false;
     }
     return true;
 }
 
-static void in_place(struct acl_list_change *x, const struct acl_lines *l,
+static void change_in_place(struct acl_list_change *x, const struct acl_lines *l,
                      const struct acl_difference *d, const struct acl_build *b)
 {
     const struct acl_more *more;
@@ -296,7 +299,7 @@ static void in_place(struct acl_list_change *x, const struct acl_lines *l,
         x->more = *more;
 }
 
-static bool build_list(struct prepare *p, const struct acl_wanted_list *w,
+static bool build_list(struct prepare *p, const struct acl_desired_list *w,
                        const struct acl_lines *l, struct acl_set *const *set,
                        struct acl_list_change *x)
 {
@@ -304,25 +307,25 @@ static bool build_list(struct prepare *p, const struct acl_wanted_list *w,
     char why[400] = "";
     struct work work;
 
-    if (!fits(p, "acl", w->name, acl_build_need(l->rule.item, l->rule.n)) ||
-        !fits_time(p, w->name, l->rule.n))
+    if (!memory_fits(p, "acl", w->name, acl_build_need(l->rule.item, l->rule.n)) ||
+        !time_fits(p, w->name, l->rule.n))
         return false;
-    work_begin(&work, n * acl_held.ns_per_rule, "acl_manager: building: acl=%s rules=%zu", w->name,
-               n);
+    work_begin(&work, n * acl_active.ns_per_rule, "acl_manager: building: acl=%s rules=%zu",
+               w->name, n);
     x->fresh = acl_build_new(l, set, w->otherwise, p->w->memory_bytes, why, sizeof why);
     work_end(&work,
              x->fresh ? "acl_manager: built: acl=%s rules=%zu"
                       : "acl_manager: not built: acl=%s rules=%zu",
              w->name, n);
     if (!x->fresh)
-        say(p, "acl %s: %s", w->name, why);
+        report_error(p, "acl %s: %s", w->name, why);
     else if (n >= RULES_MEASURED)
-        acl_held.ns_per_rule = (clock_now_ns() - work.since_ns) / n;
+        acl_active.ns_per_rule = (clock_now_ns() - work.since_ns) / n;
     return x->fresh;
 }
 
-static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w,
-                          const struct acl_held_list *held, const struct acl_file_sign *file,
+static void prepare_rules(struct prepare *p, const struct acl_desired_list *w,
+                          const struct acl_active_list *held, const struct acl_file_sign *file,
                           struct acl_lines *l)
 {
     struct acl_list_change x = {.kind = held ? ACL_REPLACE : ACL_NEW, .id = held ? held->id : 0};
@@ -333,14 +336,14 @@ static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w,
     memcpy(x.name, w->name, sizeof x.name);
     for (unsigned i = 0; !another && i < l->n_sets; i++)
         another = strcmp(held->build->set_name[i], l->set[i]);
-    if (!find_sets(p, w->name, l, set, &another))
+    if (!sets_resolve(p, w->name, l, set, &another))
         return;
     if (!another) {
-        struct acl_difference d = acl_differ(l, held->build);
+        struct acl_difference d = acl_diff_build(l, held->build);
         if (!d.n)
             return;
         if (d.n == 1 && (!d.comes || acl_build_room(held->build)))
-            in_place(&x, l, &d, held->build);
+            change_in_place(&x, l, &d, held->build);
     }
     if (x.kind != ACL_IN_PLACE && !build_list(p, w, l, set, &x))
         return;
@@ -351,22 +354,23 @@ static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w,
     *vec_push(&p->c->list) = x;
 }
 
-static bool names_new_set(const struct prepare *p, const struct acl_held_list *held)
+static bool names_new_set(const struct prepare *p, const struct acl_active_list *held)
 {
     bool another = false;
 
     for (unsigned i = 0; i < held->build->n_sets; i++)
-        set_to_be(p, held->build->set_name[i], &another);
+        future_set(p, held->build->set_name[i], &another);
     return another;
 }
 
 // Whether all mirror sessions that rules name are there.
-static bool find_mirrors(struct prepare *p, const char *name, const struct acl_more *more, size_t n)
+static bool mirrors_exist(struct prepare *p, const char *name, const struct acl_more *more,
+                          size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!(more[i].extra & ACL_MIRROR) || acl_wanted_has_mirror(p->w, more[i].mirror))
+        if (!(more[i].extra & ACL_MIRROR) || acl_desired_has_mirror(p->w, more[i].mirror))
             continue;
-        say(p,
+        report_error(p,
             "acl %s: there is no mirror-session '%s'; create it with 'set mirror-session %s to …'",
             name, more[i].mirror, more[i].mirror);
         return false;
@@ -376,7 +380,7 @@ static bool find_mirrors(struct prepare *p, const char *name, const struct acl_m
 
 // Rules of the configuration alone, `w` against `was`, with the indexes of sets of the list in
 // force; false: one names another set.
-static bool own_rules(const struct acl_wanted_list *w, const struct acl_build *b,
+static bool rules_of_config(const struct acl_desired_list *w, const struct acl_build *b,
                       struct acl_lines *l)
 {
     size_t at;
@@ -388,25 +392,25 @@ static bool own_rules(const struct acl_wanted_list *w, const struct acl_build *b
 
 // A list with a file that is as it was, of whose own rules one comes or goes: that rule is all that
 // is looked at.
-static bool one_of_its_own(struct prepare *p, const struct acl_wanted_list *w,
-                           const struct acl_wanted_list *was, const struct acl_held_list *held)
+static bool prepare_single_rule(struct prepare *p, const struct acl_desired_list *w,
+                           const struct acl_desired_list *was, const struct acl_active_list *held)
 {
     struct acl_list_change x = {.kind = ACL_REPLACE, .id = held->id};
     const struct acl_build *b = held->build;
     struct acl_lines new = {0}, old = {0};
     struct acl_difference d = {0};
-    bool it_is = b->otherwise == w->otherwise && !names_new_set(p, held) && own_rules(w, b, &new) &&
-                 own_rules(was, b, &old);
+    bool it_is = b->otherwise == w->otherwise && !names_new_set(p, held) &&
+                 rules_of_config(w, b, &new) && rules_of_config(was, b, &old);
 
     if (it_is) {
-        d = acl_differ_lines(&new, &old);
+        d = acl_diff_lines(&new, &old);
         it_is = d.n == 1 && (!d.comes || (acl_slot_of(acl_engine_list(b->content->engine),
                                                       new.rule.item[d.added].number) == ACL_MISS &&
                                           acl_build_room(b)));
     }
-    if (it_is && find_mirrors(p, w->name, new.more.item, new.more.n)) {
+    if (it_is && mirrors_exist(p, w->name, new.more.item, new.more.n)) {
         memcpy(x.name, w->name, sizeof x.name);
-        in_place(&x, &new, &d, b);
+        change_in_place(&x, &new, &d, b);
         *vec_push(&p->c->list) = x;
     }
     acl_lines_free(&new);
@@ -414,44 +418,44 @@ static bool one_of_its_own(struct prepare *p, const struct acl_wanted_list *w,
     return it_is;
 }
 
-static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
+static void prepare_list(struct prepare *p, const struct acl_desired_list *w)
 {
-    const struct acl_wanted_list *was = acl_wanted_list_find(acl_held.wanted, w->name);
-    const struct acl_held_list *held = acl_held_list_find(w->name);
+    const struct acl_desired_list *was = acl_desired_list_find(acl_active.wanted, w->name);
+    const struct acl_active_list *held = acl_active_list_find(w->name);
     struct acl_lines l = {0};
 
     if (held && was && !strcmp(text_str(&was->text), text_str(&w->text)) &&
-        !asked(p->again->list, w->name) && !names_new_set(p, held)) {
-        find_mirrors(p, w->name, held->build->more.item, held->build->more.n);
+        !is_reread(p->again->list, w->name) && !names_new_set(p, held)) {
+        mirrors_exist(p, w->name, held->build->more.item, held->build->more.n);
         return;
     }
     struct acl_file_sign file = acl_file_sign(w->file);
-    const struct acl_wanted_list *file_of = file_is_as_read(p, w, was, held, &file) ? was : NULL;
-    if (file_of && one_of_its_own(p, w, was, held))
+    const struct acl_desired_list *file_of = file_is_as_read(p, w, was, held, &file) ? was : NULL;
+    if (file_of && prepare_single_rule(p, w, was, held))
         return;
     struct work work;
     work_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS,
                "acl_manager: reading: acl=%s file=%s", w->name, LOG_VALUE(w->file));
-    bool right = wanted_rules(p, w, file_of, held, &l);
+    bool right = desired_rules(p, w, file_of, held, &l);
     work_end(&work, "acl_manager: read: acl=%s rules=%zu", w->name, l.rule.n);
-    if (right && find_mirrors(p, w->name, l.more.item, l.more.n))
+    if (right && mirrors_exist(p, w->name, l.more.item, l.more.n))
         prepare_rules(p, w, held, &file, &l);
     acl_lines_free(&l);
 }
 
 // --- all of it -----------------------------------------------------------------------------------
 
-static void prepare_going(struct prepare *p)
+static void prepare_removals(struct prepare *p)
 {
-    vec_foreach (&acl_held.list, l) {
-        if (acl_wanted_list_find(p->w, l->name))
+    vec_foreach (&acl_active.list, l) {
+        if (acl_desired_list_find(p->w, l->name))
             continue;
         struct acl_list_change *x = vec_push(&p->c->list);
         *x = (struct acl_list_change){.kind = ACL_GOES, .id = l->id, .old = l->build};
         memcpy(x->name, l->name, sizeof x->name);
     }
-    vec_foreach (&acl_held.set, s) {
-        if (acl_wanted_set_find(p->w, s->name))
+    vec_foreach (&acl_active.set, s) {
+        if (acl_desired_set_find(p->w, s->name))
             continue;
         struct acl_set_change *x = vec_push(&p->c->set);
         *x = (struct acl_set_change){.kind = ACL_GOES, .old = s->set};
@@ -459,26 +463,27 @@ static void prepare_going(struct prepare *p)
     }
 }
 
-struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again,
+struct acl_change *acl_prepare(struct acl_desired *w, const struct acl_reread *again,
                                struct text *why)
 {
     struct acl_change *c = calloc(1, sizeof *c);
-    struct prepare p = {.w = w, .again = again, .c = c, .why = why, .bytes = acl_held_bytes()};
+    struct prepare p = {.w = w, .again = again, .c = c, .why = why, .bytes = acl_active_bytes()};
 
     bug_on(!c);
-    c->wanted = acl_wanted_get(w);
+    c->wanted = acl_desired_get(w);
     if (p.bytes > w->memory_bytes)
-        say(&p, "acl-limit: access lists and address sets already use %u MiB, but 'memory' is %u",
+        report_error(
+            &p, "acl-limit: access lists and address sets already use %u MiB, but 'memory' is %u",
             mib(p.bytes), mib(w->memory_bytes));
     vec_foreach (&w->set, s)
         prepare_set(&p, s);
     if (!p.wrong)
         vec_foreach (&w->list, l)
             prepare_list(&p, l);
-    if (!p.wrong && acl_held.list.n + c->list.n >= ACL_LIST_MAX)
-        say(&p, "acl: too many access lists, expected at most %u", ACL_LIST_MAX - 1);
+    if (!p.wrong && acl_active.list.n + c->list.n >= ACL_LIST_MAX)
+        report_error(&p, "acl: too many access lists, expected at most %u", ACL_LIST_MAX - 1);
     if (!p.wrong) {
-        prepare_going(&p);
+        prepare_removals(&p);
         return c;
     }
     acl_change_end(c, false);

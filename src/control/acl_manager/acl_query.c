@@ -15,8 +15,8 @@
 #include "core/thread.h"
 
 struct question {
-    void (*answer)(struct question *q); // on acl_manager
-    acl_answered done;
+    void (*question_run)(struct question *q); // on acl_manager
+    acl_query_done done;
     void *ctx;
     char name[ACL_NAME_MAX];
     bool all;
@@ -27,7 +27,7 @@ struct question {
     struct acl_answer a;
 };
 
-static void free_question(struct question *q)
+static void question_free(struct question *q)
 {
     vec_free(&q->address);
     vec_free(&q->del.item);
@@ -41,24 +41,24 @@ static void free_question(struct question *q)
     free(q);
 }
 
-static void tell(void *arg)
+static void question_deliver(void *arg)
 {
     struct question *q = arg;
 
     q->done(q->ctx, &q->a);
-    free_question(q);
+    question_free(q);
 }
 
-static void answer(void *arg)
+static void question_run(void *arg)
 {
     struct question *q = arg;
 
     thread_must_be(ROLE_ACL_MANAGER);
-    q->answer(q);
-    acl_reply(tell, q);
+    q->question_run(q);
+    acl_reply(question_deliver, q);
 }
 
-static struct question *question_new(const char *name, acl_answered done, void *ctx)
+static struct question *question_new(const char *name, acl_query_done done, void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);
 
@@ -70,27 +70,27 @@ static struct question *question_new(const char *name, acl_answered done, void *
     return q;
 }
 
-static int ask(struct question *q, void (*fn)(struct question *q))
+static int question_post(struct question *q, void (*fn)(struct question *q))
 {
-    q->answer = fn;
-    int r = acl_manager_run(answer, q);
+    q->question_run = fn;
+    int r = acl_manager_run(question_run, q);
     if (r)
-        free_question(q);
+        question_free(q);
     return r;
 }
 
-static struct acl_held_list *list_of(struct question *q)
+static struct acl_active_list *question_list(struct question *q)
 {
-    struct acl_held_list *l = acl_held_list_find(q->name);
+    struct acl_active_list *l = acl_active_list_find(q->name);
 
     if (!l)
         q->a.result = -ENOENT;
     return l;
 }
 
-static struct acl_held_set *set_of(struct question *q)
+static struct acl_active_set *question_set(struct question *q)
 {
-    struct acl_held_set *s = acl_held_set_find(q->name);
+    struct acl_active_set *s = acl_active_set_find(q->name);
 
     if (!s)
         q->a.result = -ENOENT;
@@ -112,14 +112,14 @@ static uint32_t now_s(void)
     return (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
 }
 
-static uint32_t last_s(struct acl_build *b, uint32_t slot, uint32_t now)
+static uint32_t seconds_since_hit(struct acl_build *b, uint32_t slot, uint32_t now)
 {
-    uint32_t at = acl_build_seen(b, slot)->at_s;
+    uint32_t at = acl_build_last_hit(b, slot)->at_s;
 
     return at ? now - at : ACL_NEVER;
 }
 
-static struct acl_list_row *row_of(struct question *q, const struct acl_held_list *l)
+static struct acl_list_row *list_row_new(struct question *q, const struct acl_active_list *l)
 {
     struct acl_list_row *row = vec_push(&q->a.list);
 
@@ -135,13 +135,13 @@ static struct acl_list_row *row_of(struct question *q, const struct acl_held_lis
     return row;
 }
 
-static void add_list(struct question *q, const struct acl_held_list *l)
+static void list_row_fill(struct question *q, const struct acl_active_list *l)
 {
-    struct acl_list_row *row = row_of(q, l);
+    struct acl_list_row *row = list_row_new(q, l);
     uint32_t slot;
 
-    acl_build_look(l->build, 0, 0, now_s());
-    row->unmatched_s = last_s(l->build, ACL_MISS, now_s());
+    acl_build_sample_hits(l->build, 0, 0, now_s());
+    row->unmatched_s = seconds_since_hit(l->build, ACL_MISS, now_s());
     acl_engine_cost(l->build->content->engine, &row->cost);
     vec_foreach (&l->build->number, number) {
         struct acl_hits n = acl_build_hits(l->build, rule_of(l->build, *number, &slot));
@@ -152,16 +152,16 @@ static void add_list(struct question *q, const struct acl_held_list *l)
 
 static void answer_lists(struct question *q)
 {
-    vec_foreach (&acl_held.list, l)
+    vec_foreach (&acl_active.list, l)
         if (q->all || !strcmp(l->name, q->name))
-            add_list(q, l);
+            list_row_fill(q, l);
 }
 
 static void answer_sets(struct question *q)
 {
     struct acl_set_stats n;
 
-    vec_foreach (&acl_held.set, s) {
+    vec_foreach (&acl_active.set, s) {
         if (!q->all && strcmp(s->name, q->name))
             continue;
         struct acl_set_row *row = vec_push(&q->a.set);
@@ -173,13 +173,13 @@ static void answer_sets(struct question *q)
     }
 }
 
-static void add_counters(struct question *q, const struct acl_held_list *l)
+static void counter_rows_add(struct question *q, const struct acl_active_list *l)
 {
-    const struct acl_wanted_list *w = acl_wanted_list_find(acl_held.wanted, l->name);
+    const struct acl_desired_list *w = acl_desired_list_find(acl_active.wanted, l->name);
     const struct acl_build *b = l->build;
     uint32_t list = (uint32_t)q->a.list.n, slot;
 
-    row_of(q, l);
+    list_row_new(q, l);
     if (!w)
         return;
     q->a.rules += w->rules.rule.n;
@@ -195,31 +195,31 @@ static void add_counters(struct question *q, const struct acl_held_list *l)
 
 static void answer_counters(struct question *q)
 {
-    vec_foreach (&acl_held.list, l)
-        add_counters(q, l);
+    vec_foreach (&acl_active.list, l)
+        counter_rows_add(q, l);
     answer_sets(q);
 }
 
-int acl_ask_lists(const char *name, acl_answered done, void *ctx)
+int acl_query_lists(const char *name, acl_query_done done, void *ctx)
 {
-    return ask(question_new(name, done, ctx), answer_lists);
+    return question_post(question_new(name, done, ctx), answer_lists);
 }
 
-int acl_ask_sets(const char *name, acl_answered done, void *ctx)
+int acl_query_sets(const char *name, acl_query_done done, void *ctx)
 {
-    return ask(question_new(name, done, ctx), answer_sets);
+    return question_post(question_new(name, done, ctx), answer_sets);
 }
 
-int acl_ask_counters(acl_answered done, void *ctx)
+int acl_query_counters(acl_query_done done, void *ctx)
 {
-    return ask(question_new(NULL, done, ctx), answer_counters);
+    return question_post(question_new(NULL, done, ctx), answer_counters);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
 
 static void answer_rules(struct question *q)
 {
-    const struct acl_held_list *l = list_of(q);
+    const struct acl_active_list *l = question_list(q);
     size_t i = 0, lines = 0;
 
     if (!l)
@@ -228,7 +228,7 @@ static void answer_rules(struct question *q)
     q->a.rules = b->number.n;
     while (i < b->number.n && b->number.item[i] < q->from)
         i++;
-    acl_build_look(b, i, q->max, now_s());
+    acl_build_sample_hits(b, i, q->max, now_s());
     for (; i < b->number.n && q->a.rule.n < q->max; i++) {
         uint32_t slot;
         const struct acl_rule *r = rule_of(b, b->number.item[i], &slot);
@@ -236,8 +236,10 @@ static void answer_rules(struct question *q)
         acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot),
                         (const char(*)[ACL_NAME_MAX])b->set_name, &q->lines);
         text_append(&q->lines, "", 1);
-        *vec_push(&q->a.rule) = (struct acl_rule_row){
-            .number = r->number, .hits = acl_build_hits(b, r), .last_s = last_s(b, slot, now_s())};
+        *vec_push(&q->a.rule) =
+            (struct acl_rule_row){.number = r->number,
+                                  .hits = acl_build_hits(b, r),
+                                  .last_s = seconds_since_hit(b, slot, now_s())};
     }
     q->a.next = i < b->number.n ? b->number.item[i] : 0;
     vec_foreach (&q->a.rule, row) { // now that the text does not move any more
@@ -246,34 +248,34 @@ static void answer_rules(struct question *q)
     }
 }
 
-int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
 {
     struct question *q = question_new(list, done, ctx);
 
     q->from = from;
     q->max = max;
-    return ask(q, answer_rules);
+    return question_post(q, answer_rules);
 }
 
 static void answer_clear(struct question *q)
 {
-    if (!q->all && !list_of(q))
+    if (!q->all && !question_list(q))
         return;
-    vec_foreach (&acl_held.list, l)
+    vec_foreach (&acl_active.list, l)
         if (q->all || !strcmp(l->name, q->name))
             acl_build_clear(l->build);
 }
 
-int acl_ask_clear(const char *list, acl_answered done, void *ctx)
+int acl_query_clear(const char *list, acl_query_done done, void *ctx)
 {
-    return ask(question_new(list, done, ctx), answer_clear);
+    return question_post(question_new(list, done, ctx), answer_clear);
 }
 
 // --- members of sets -----------------------------------------------------------------------------
 
 static void answer_contains(struct question *q)
 {
-    const struct acl_held_set *s = set_of(q);
+    const struct acl_active_set *s = question_set(q);
 
     if (!s)
         return;
@@ -294,27 +296,27 @@ static void answer_contains(struct question *q)
     }
 }
 
-int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done,
-                     void *ctx)
+int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
+                       acl_query_done done, void *ctx)
 {
     struct question *q = question_new(set, done, ctx);
 
     for (size_t i = 0; i < n; i++)
         *vec_push(&q->address) = address[i];
-    return ask(q, answer_contains);
+    return question_post(q, answer_contains);
 }
 
 static void answer_change(struct question *q)
 {
-    struct acl_held_set *s = set_of(q);
+    struct acl_active_set *s = question_set(q);
 
     if (s)
-        q->a.result = acl_held_members(s, &q->del, &q->add, &q->a.skipped);
+        q->a.result = acl_active_members(s, &q->del, &q->add, &q->a.skipped);
     acl_tidy_later();
 }
 
-int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add,
-                   acl_answered done, void *ctx)
+int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
+                   acl_query_done done, void *ctx)
 {
     struct question *q = question_new(set, done, ctx);
 
@@ -322,5 +324,5 @@ int acl_ask_change(const char *set, struct acl_members *del, struct acl_members 
     q->add = *add;
     memset(del, 0, sizeof *del);
     memset(add, 0, sizeof *add);
-    return ask(q, answer_change);
+    return question_post(q, answer_change);
 }

@@ -15,7 +15,7 @@
 #include "table/acl_engine.h"
 
 #define ACL_NEVER UINT32_MAX
-#define ACL_COUNTED_MAX 4096 // rules that acl_ask_counters tells
+#define ACL_COUNTED_MAX 4096 // rules that acl_query_counters tells
 
 struct acl_list_row {
     char name[ACL_NAME_MAX];
@@ -73,25 +73,26 @@ struct acl_answer {
     found; // contains: the member with the longest prefix, for each address; family 0 = none
     uint64_t skipped;        // members that were there already, or not there
 };
-typedef void (*acl_answered)(void *ctx, const struct acl_answer *a);
+typedef void (*acl_query_done)(void *ctx, const struct acl_answer *a);
 
-int acl_ask_lists(const char *name, acl_answered done,
+int acl_query_lists(const char *name, acl_query_done done,
                   void *ctx); // NULL = all; -ENOENT is an empty answer here
-int acl_ask_sets(const char *name, acl_answered done, void *ctx);
+int acl_query_sets(const char *name, acl_query_done done, void *ctx);
 // At most `max` rules with numbers from `from` on.
-int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx);
+int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx);
 // At most `max` findings from the `from`-th (0 is the first) on; within a second, and then perhaps
 // only how far it is: who asks again pushes on.
-int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx);
+int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx);
 // All lists and sets, and of the first ACL_COUNTED_MAX rules of the configuration what they
 // counted. Nothing that takes time with the length of a list: of its row `matched`, `unmatched_s`
 // and `cost` stay empty, but for cost.rules. `total` is of lately where it takes milliseconds.
-int acl_ask_counters(acl_answered done, void *ctx);
-int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done,
-                     void *ctx);
-int acl_ask_clear(const char *list, acl_answered done, void *ctx); // counters; "" = of all lists
+int acl_query_counters(acl_query_done done, void *ctx);
+int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
+                       acl_query_done done, void *ctx);
+int acl_query_clear(const char *list, acl_query_done done,
+                    void *ctx); // counters; "" = of all lists
 // Members come and go until the set is read again or kamueed ends. Takes over both.
-int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add,
-                   acl_answered done, void *ctx);
+int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
+                   acl_query_done done, void *ctx);
 
 #endif

@@ -26,7 +26,7 @@
 #define JOBS 4
 #define BEGINNINGS 20 // then the list changes too often
 
-struct job {
+struct lint_job {
     char name[ACL_NAME_MAX];
     const struct acl_content *content; // and its epoch, when it began
     uint32_t epoch;
@@ -37,10 +37,10 @@ struct job {
     bool complete;
     VEC(struct acl_lint_row) row;
 };
-static struct job jobs[JOBS];
+static struct lint_job jobs[JOBS];
 
 struct lint_question {
-    acl_answered done;
+    acl_query_done done;
     void *ctx;
     char name[ACL_NAME_MAX];
     uint32_t from, max;
@@ -48,7 +48,7 @@ struct lint_question {
     struct acl_answer a;
 };
 
-static void job_free(struct job *j)
+static void job_free(struct lint_job *j)
 {
     acl_lint_free(j->lint);
     vec_free(&j->row);
@@ -59,17 +59,17 @@ void acl_lint_forget(bool all)
 {
     uint64_t now = clock_now_ns();
 
-    for (struct job *j = jobs; j < jobs + JOBS; j++)
+    for (struct lint_job *j = jobs; j < jobs + JOBS; j++)
         if (j->asked_ns && (all || now - j->asked_ns > KEPT_NS))
             job_free(j);
 }
 
 // The list's, or one for it: a free one, or that which nobody has asked for longest.
-static struct job *job_of(const char *name)
+static struct lint_job *job_of(const char *name)
 {
-    struct job *oldest = jobs;
+    struct lint_job *oldest = jobs;
 
-    for (struct job *j = jobs; j < jobs + JOBS; j++) {
+    for (struct lint_job *j = jobs; j < jobs + JOBS; j++) {
         if (j->asked_ns && !strcmp(j->name, name))
             return j;
         if (j->asked_ns < oldest->asked_ns)
@@ -89,12 +89,12 @@ static const struct acl_rule *rule_of(const struct acl_build *b, uint32_t number
 }
 
 // The same for two rules that do the same: of rules that do more than most, only with itself.
-static uint32_t what_it_does(const struct acl_build *b, uint32_t slot)
+static uint32_t rule_effect(const struct acl_build *b, uint32_t slot)
 {
     return b->content->action[slot].extra ? slot + 3 : b->content->action[slot].verb;
 }
 
-static void begin(struct job *j, const struct acl_build *b)
+static void job_begin(struct lint_job *j, const struct acl_build *b)
 {
     struct acl_rule *r = malloc((b->number.n + 1) * sizeof *r);
     uint32_t *does = malloc((b->number.n + 1) * sizeof *does), slot;
@@ -102,7 +102,7 @@ static void begin(struct job *j, const struct acl_build *b)
     bug_on(!r || !does);
     for (size_t i = 0; i < b->number.n; i++) {
         r[i] = *rule_of(b, b->number.item[i], &slot);
-        does[i] = what_it_does(b, slot);
+        does[i] = rule_effect(b, slot);
     }
     acl_lint_free(j->lint);
     vec_free(&j->row);
@@ -118,7 +118,7 @@ static void begin(struct job *j, const struct acl_build *b)
 }
 
 // A rule that matched nothing; next to another such one they are one row.
-static void never_hit(struct job *j, uint32_t number, bool next_to_last)
+static void never_hit(struct lint_job *j, uint32_t number, bool next_to_last)
 {
     if (next_to_last) {
         struct acl_lint_row *last = &j->row.item[j->row.n - 1];
@@ -129,7 +129,7 @@ static void never_hit(struct job *j, uint32_t number, bool next_to_last)
     }
 }
 
-static void end(struct job *j, const struct acl_build *b)
+static void job_finish(struct lint_job *j, const struct acl_build *b)
 {
     size_t n, at = 0;
     const struct acl_finding *f = acl_lint_findings(j->lint, &n);
@@ -157,7 +157,7 @@ static void end(struct job *j, const struct acl_build *b)
     j->beginnings = 0;
 }
 
-static void push_on(struct job *j, const struct acl_build *b)
+static void job_advance(struct lint_job *j, const struct acl_build *b)
 {
     uint64_t stop = clock_now_ns() + SLICE_NS;
     bool done = false;
@@ -167,10 +167,10 @@ static void push_on(struct job *j, const struct acl_build *b)
         j->looked += SLICE_RULES;
     }
     if (done)
-        end(j, b);
+        job_finish(j, b);
 }
 
-static void fill_answer(struct lint_question *q, const struct job *j)
+static void answer_fill(struct lint_question *q, const struct lint_job *j)
 {
     q->a.rules = j->rules;
     q->a.progress = j->lint ? (unsigned)(j->looked * 100 / (j->rules + SLICE_RULES)) : 100;
@@ -181,7 +181,7 @@ static void fill_answer(struct lint_question *q, const struct job *j)
         q->a.next = (uint32_t)(q->from + q->a.lint.n);
 }
 
-static void tell(void *arg)
+static void lint_question_deliver(void *arg)
 {
     struct lint_question *q = arg;
 
@@ -190,54 +190,54 @@ static void tell(void *arg)
     free(q);
 }
 
-static void slice(void *arg);
+static void lint_question_slice(void *arg);
 
-static void go_on(void *arg)
+static void lint_question_continue(void *arg)
 {
     struct lint_question *q = arg;
-    int r = acl_manager_run(slice, q);
+    int r = acl_manager_run(lint_question_slice, q);
 
     if (!r)
         return;
     q->a.result = r;
-    tell(q);
+    lint_question_deliver(q);
 }
 
-static void slice(void *arg)
+static void lint_question_slice(void *arg)
 {
     struct lint_question *q = arg;
-    const struct acl_held_list *l = acl_held_list_find(q->name);
+    const struct acl_active_list *l = acl_active_list_find(q->name);
 
     thread_must_be(ROLE_ACL_MANAGER);
     if (!l) {
         q->a.result = -ENOENT;
-        acl_reply(tell, q);
+        acl_reply(lint_question_deliver, q);
         return;
     }
-    struct job *j = job_of(q->name);
+    struct lint_job *j = job_of(q->name);
     j->asked_ns = clock_now_ns();
     bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
     if (!j->content ||
         (j->lint ? changed
                  : !q->from)) // done, and asked for from its beginning: counters have changed, too
-        begin(j, l->build);
+        job_begin(j, l->build);
     if (j->beginnings > BEGINNINGS) {
         q->a.result = -EAGAIN;
         job_free(j);
-        acl_reply(tell, q);
+        acl_reply(lint_question_deliver, q);
         return;
     }
     if (j->lint)
-        push_on(j, l->build);
+        job_advance(j, l->build);
     if (j->lint && clock_now_ns() - q->since_ns < PATIENCE_NS) {
-        acl_reply(go_on, q);
+        acl_reply(lint_question_continue, q);
         return;
     }
-    fill_answer(q, j);
-    acl_reply(tell, q);
+    answer_fill(q, j);
+    acl_reply(lint_question_deliver, q);
 }
 
-int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
 {
     struct lint_question *q = calloc(1, sizeof *q);
 
@@ -245,7 +245,7 @@ int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered don
     *q = (struct lint_question){
         .done = done, .ctx = ctx, .from = from, .max = max, .since_ns = clock_now_ns()};
     strncpy(q->name, list, sizeof q->name - 1);
-    int r = acl_manager_run(slice, q);
+    int r = acl_manager_run(lint_question_slice, q);
     if (r)
         free(q);
     return r;

@@ -29,15 +29,15 @@ static unsigned verdict_of(const struct acl_content *c, uint32_t at)
                                                                  : (unsigned)verb & ~ACL_MORE;
 }
 
-static void add(struct acl_hits *sum, struct acl_hits n)
+static void hits_sum(struct acl_hits *sum, struct acl_hits n)
 {
     sum->packets += n.packets;
     sum->bytes += n.bytes;
 }
 
 // What the forwarder counted in slots from..to.
-static void add_row(const struct acl_content *c, unsigned forwarder, uint32_t from, uint32_t to,
-                    struct acl_hits total[ACL_VERDICTS])
+static void hits_sum_row(const struct acl_content *c, unsigned forwarder, uint32_t from,
+                         uint32_t to, struct acl_hits total[ACL_VERDICTS])
 {
     const struct acl_hits *row = c->hits[forwarder];
 
@@ -45,26 +45,26 @@ static void add_row(const struct acl_content *c, unsigned forwarder, uint32_t fr
         struct acl_hits n = {__atomic_load_n(&row[at].packets, __ATOMIC_RELAXED),
                              __atomic_load_n(&row[at].bytes, __ATOMIC_RELAXED)};
         if (n.packets) // of a long list most rules have matched nothing
-            add(&total[verdict_of(c, at)], n);
+            hits_sum(&total[verdict_of(c, at)], n);
     }
 }
 
 // Rows of forwarders that have never been are not looked at: they are most of the memory.
-static void add_rows(const struct acl_content *c, uint32_t from, uint32_t to,
+static void hits_sum_rows(const struct acl_content *c, uint32_t from, uint32_t to,
                      struct acl_hits total[ACL_VERDICTS])
 {
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         if (!f ||
             __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER + f)->polls, __ATOMIC_RELAXED))
-            add_row(c, f, from, to, total);
+            hits_sum_row(c, f, from, to, total);
 }
 
 void acl_build_totals(const struct acl_build *b, struct acl_hits total[ACL_VERDICTS])
 {
     for (; b; b = b->before) {
         for (unsigned v = 0; v < ACL_VERDICTS; v++)
-            add(&total[v], b->base[v]);
-        add_rows(b->content, 0, b->content->slots, total);
+            hits_sum(&total[v], b->base[v]);
+        hits_sum_rows(b->content, 0, b->content->slots, total);
     }
 }
 
@@ -84,9 +84,9 @@ static void move_to_base(struct acl_build *b, uint32_t slot, bool out)
 {
     struct acl_hits n[ACL_VERDICTS] = {{0}};
 
-    add_rows(b->content, slot, slot, n);
+    hits_sum_rows(b->content, slot, slot, n);
     for (unsigned v = 0; v < ACL_VERDICTS; v++)
-        add(&b->base[v], out ? n[v] : (struct acl_hits){-n[v].packets, -n[v].bytes});
+        hits_sum(&b->base[v], out ? n[v] : (struct acl_hits){-n[v].packets, -n[v].bytes});
 }
 
 void acl_build_retag(struct acl_build *b, uint32_t slot, const struct acl_action *action)
@@ -107,6 +107,6 @@ void acl_build_totals_clear(struct acl_build *b)
 
     acl_build_totals(b, now);
     for (unsigned v = 0; v < ACL_VERDICTS; v++)
-        add(&b->base[v], (struct acl_hits){-now[v].packets, -now[v].bytes});
+        hits_sum(&b->base[v], (struct acl_hits){-now[v].packets, -now[v].bytes});
     b->lately_until_ns = 0;
 }

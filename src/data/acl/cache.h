@@ -31,7 +31,7 @@ void acl_cache_free(struct acl_cache *c);
 void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // any thread
 
 // What the cache does not know is asked of the classifier: acl_classify4 and 6, or another one of
-// the same form. acl_ask is it for a plain list.
+// the same form. acl_backend_of is it for a plain list.
 struct acl_backend {
     void (*classify4)(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
     void (*classify6)(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);

@@ -15,7 +15,7 @@ static uint64_t seed = 42;
 
 static unsigned pick(unsigned n)
 {
-    return (unsigned)(model_random(&seed) >> 33) % n;
+    return (unsigned)(lpm_random(&seed) >> 33) % n;
 }
 
 static struct acl_key_l4 l4_of(unsigned flow)
@@ -162,7 +162,7 @@ static void play(struct acl_cache *c, const struct acl *a, unsigned bursts, unsi
     acl_cache_stats(c, &before);
     for (unsigned b = 0; b < bursts; b++) {
         for (unsigned i = 0; i < 64; i++)
-            k[i] = flow4(flows ? pick(flows) : (unsigned)model_random(&seed));
+            k[i] = flow4(flows ? pick(flows) : (unsigned)lpm_random(&seed));
         acl_cache_classify4(c, ask(acl_backend_of(a, 1, 1)), k, slot, 64);
     }
     acl_cache_stats(c, &after);
@@ -255,7 +255,7 @@ static unsigned bucket_of(cache_look *look, unsigned words, const uint64_t *with
 static void secret_of(uint64_t s[CACHE_SECRETS], uint64_t from)
 {
     for (unsigned i = 0; i < CACHE_SECRETS; i++)
-        s[i] = model_random(&from);
+        s[i] = lpm_random(&from);
 }
 
 // Keys that fill one bucket under one secret are nothing special under another.

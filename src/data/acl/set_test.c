@@ -19,7 +19,7 @@ static uint64_t seed = 20261122;
 
 static unsigned pick(unsigned n)
 {
-    return (unsigned)(model_random(&seed) >> 33) % n;
+    return (unsigned)(lpm_random(&seed) >> 33) % n;
 }
 
 // --- the model ---
@@ -31,7 +31,7 @@ struct list {
 
 static bool same(const struct acl_prefix *a, const struct acl_prefix *b)
 {
-    return a->family == b->family && a->len == b->len && model_covers(a->addr, a->len, b->addr);
+    return a->family == b->family && a->len == b->len && lpm_covers(a->addr, a->len, b->addr);
 }
 
 static struct acl_prefix *list_find(struct list *l, const struct acl_prefix *p)
@@ -58,7 +58,7 @@ static bool list_change(struct list *l, const struct acl_prefix *p, bool add)
 static bool list_covers(const struct list *l, uint8_t family, const uint8_t *addr)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (l->p[i].family == family && model_covers(l->p[i].addr, l->p[i].len, addr))
+        if (l->p[i].family == family && lpm_covers(l->p[i].addr, l->p[i].len, addr))
             return true;
     return false;
 }
@@ -67,9 +67,9 @@ static bool list_covers(const struct list *l, uint8_t family, const uint8_t *add
 static struct acl_prefix random_prefix(uint8_t family)
 {
     unsigned bits = family == 4 ? 32 : 128;
-    struct acl_prefix p = {.family = family, .len = (uint8_t)model_random_len(&seed, bits)};
+    struct acl_prefix p = {.family = family, .len = (uint8_t)lpm_random_len(&seed, bits)};
 
-    model_random_key(&seed, bits, p.addr);
+    lpm_random_key(&seed, bits, p.addr);
     if (family == 4 && pick(8)) {
         const uint8_t in[] = {10, 1, (uint8_t)(pick(3) * 100), (uint8_t)pick(256)};
         memcpy(p.addr, in, 4);
@@ -94,10 +94,10 @@ static void random_address(const struct list *l, uint8_t family, uint8_t addr[16
 
     memset(addr, 0, 16);
     if (!pick(4)) {
-        model_random_key(&seed, 8 * bytes, addr);
+        lpm_random_key(&seed, 8 * bytes, addr);
         return;
     }
-    model_mask(near.addr, near.len);
+    lpm_mask(near.addr, near.len);
     for (unsigned i = 0; i < bytes; i++) {
         uint8_t rest = near.len >= 8 * (i + 1) ? 0
                        : near.len <= 8 * i     ? 0xff
@@ -442,7 +442,7 @@ static void *read_all(void *arg)
         uint32_t be[64];
         uint8_t six[64][16] = {{0}};
         for (unsigned i = 0; i < 64; i++) { // hosts 10.x.y.128 are stable, 10.x.y.129 never there
-            unsigned k = (unsigned)(model_random(&own) >> 40) % STABLE;
+            unsigned k = (unsigned)(lpm_random(&own) >> 40) % STABLE;
             be[i] = __builtin_bswap32(0x0a000080 + (k << 12) + i % 2);
             memcpy(six[i], (uint8_t[4]){0x20, 1, 0xd, 0xb8}, 4);
             six[i][5] = (uint8_t)k;

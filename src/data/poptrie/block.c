@@ -18,24 +18,24 @@ static unsigned bits_of(uint32_t v)
 struct packer {
     uint8_t *p;
     uint64_t acc;
-    unsigned fill;
+    unsigned values_fill;
 };
 
-static inline void pack(struct packer *k, uint64_t v, unsigned width)
+static inline void leaves_pack(struct packer *k, uint64_t v, unsigned width)
 {
-    k->acc |= v << k->fill;
-    k->fill += width;
-    if (k->fill >= 64) {
+    k->acc |= v << k->values_fill;
+    k->values_fill += width;
+    if (k->values_fill >= 64) {
         memcpy(k->p, &k->acc, 8);
         k->p += 8;
-        k->fill -= 64;
-        k->acc = v >> (width - k->fill);
+        k->values_fill -= 64;
+        k->acc = v >> (width - k->values_fill);
     }
 }
 
-static inline void pack_end(struct packer *k)
+static inline void leaves_pack_end(struct packer *k)
 {
-    memcpy(k->p, &k->acc, (k->fill + 7) / 8);
+    memcpy(k->p, &k->acc, (k->values_fill + 7) / 8);
 }
 
 // A bit for each value that differs from the one before it; the first always does.  *all: their OR.
@@ -78,8 +78,8 @@ static uint32_t leaf_block(struct poptrie *t, const uint16_t v[64])
     memcpy(k.p, &runs, 8);
     k.p += 8;
     for (; runs != 0; runs &= runs - 1)
-        pack(&k, v[__builtin_ctzll(runs)], width);
-    pack_end(&k);
+        leaves_pack(&k, v[__builtin_ctzll(runs)], width);
+    leaves_pack_end(&k);
     return word;
 }
 
@@ -116,9 +116,9 @@ static uint32_t mixed_block(struct poptrie *t, const uint32_t w[64], uint64_t ru
             block[at] = child;
             child = at++ | 1u << (width - 1);
         }
-        pack(&k, child, width);
+        leaves_pack(&k, child, width);
     }
-    pack_end(&k);
+    leaves_pack_end(&k);
     return word;
 }
 
@@ -143,7 +143,7 @@ static uint32_t words_block(struct poptrie *t, const uint32_t w[64])
 }
 
 // Leads from depth `site` to `in` for addresses that begin with the first `bits` bits of key.
-static uint32_t skip_to(struct poptrie *t, unsigned site, unsigned bits, const uint64_t key[2],
+static uint32_t skip_block(struct poptrie *t, unsigned site, unsigned bits, const uint64_t key[2],
                         uint32_t in, uint16_t out)
 {
     uint32_t word = in;
@@ -166,7 +166,7 @@ static uint32_t skip_to(struct poptrie *t, unsigned site, unsigned bits, const u
 }
 
 // v[0 .. 2^bits) = value
-static inline void fill(uint16_t *v, unsigned bits, uint16_t value)
+static inline void values_fill(uint16_t *v, unsigned bits, uint16_t value)
 {
     uint64_t four = value * 0x0001000100010001u;
 
@@ -180,18 +180,18 @@ static inline void fill(uint16_t *v, unsigned bits, uint16_t value)
 }
 
 // The node's routes pushed to its 64 children, shorter ones first.
-static void paint(const struct node *n, uint16_t inherited, uint16_t v[64])
+static void node_values_paint(const struct node *n, uint16_t inherited, uint16_t v[64])
 {
     const uint16_t *value = node_values(n);
 
-    fill(v, 6, inherited);
+    values_fill(v, 6, inherited);
     for (unsigned half = 0; half < 2; half++)
         for (uint64_t m = n->routes[half]; m != 0; m &= m - 1) {
             unsigned idx = half * 64 + __builtin_ctzll(m);
             unsigned free_bits = __builtin_clz(idx) - 25; // 31 - 6 - log2(idx)
             unsigned from = (idx << free_bits) - 64;
 
-            fill(v + from, free_bits, *value++);
+            values_fill(v + from, free_bits, *value++);
         }
 }
 
@@ -260,7 +260,7 @@ static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inh
     uint64_t head[8];
     uint32_t word;
 
-    paint(n, inherited, sub);
+    node_values_paint(n, inherited, sub);
     for (unsigned i = 0; i < 256; i++)
         v[i] = sub[i / 4];
     for (unsigned i = 0; i < n->n_kids; i++) {
@@ -293,8 +293,8 @@ static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inh
     k.p += WIDE_HEAD_BYTES;
     for (unsigned i = 0; i < 256; i++)
         if (i == 0 || v[i] != v[i - 1])
-            pack(&k, v[i], width);
-    pack_end(&k);
+            leaves_pack(&k, v[i], width);
+    leaves_pack_end(&k);
     return word;
 }
 
@@ -308,7 +308,7 @@ static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old
     if (node_is_wide(t, n))
         return wide_block(t, n, new);
     if (!node_is_floor(n))
-        paint(n, new, v);
+        node_values_paint(n, new, v);
     if (is_root6(t, n))
         for (unsigned i = 8; i < 16; i++)
             v[i] = v[7]; // nobody looks: 2000::/3 hangs in the directory
@@ -341,7 +341,7 @@ void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old
         word = node_block(t, n, old, new, tg);
     }
     if (n->depth > site && word != new)
-        word = skip_to(t, site, bits, key, word, new);
+        word = skip_block(t, site, bits, key, word, new);
     txn_retire(t, via->word);
     txn_set(t, &via->word, word);
     txn_set(t, &via->node, via->node & ~KID_DIRTY);

@@ -19,9 +19,10 @@ struct checker {
     uint64_t depth[32];
 };
 
-static void fail(struct checker *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void check_fail(struct checker *k, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void fail(struct checker *k, const char *format, ...)
+static void check_fail(struct checker *k, const char *format, ...)
 {
     va_list ap;
 
@@ -46,7 +47,7 @@ static void block_reached(struct checker *k, uint32_t word)
     for (unsigned c = 0; c < k->t->n_copies; c++)
         if (memcmp(block_at(k->t->copy[c]->arena, word), block,
                    pool_block_bytes(&k->t->group->blocks, word_ref(word))) != 0)
-            fail(k, "P7: copy %u has another block at %u", c + 1, word_ref(word));
+            check_fail(k, "P7: copy %u has another block at %u", c + 1, word_ref(word));
 }
 
 static void check_copies(struct checker *k)
@@ -59,7 +60,7 @@ static void check_copies(struct checker *k)
         if (memcmp(c->floor, t->floor, sizeof(t->floor)) != 0 || c->outside != t->outside ||
             memcmp(c->dir, t->dir, t->group->dir_bytes) != 0 ||
             memcmp(c->page, t->page, sizeof(t->page)) != 0)
-            fail(k, "P7: copy %u has another directory or floor", i + 1);
+            check_fail(k, "P7: copy %u has another directory or floor", i + 1);
     }
 }
 
@@ -105,25 +106,25 @@ static void check_block(struct checker *k, uint32_t word, const uint32_t want[64
         must |= (uint64_t)(want[i] != want[i - 1]) << i;
     if (must == 1) {
         if (word != want[0])
-            fail(k, "P2: node at depth %u: one run of %08x, but its word is %08x", n->depth,
+            check_fail(k, "P2: node at depth %u: one run of %08x, but its word is %08x", n->depth,
                  want[0], word);
         return;
     }
     if (!word_is_ref(word) || word_code(word) != expected_code(k, want) ||
         pool_block_bytes(&k->t->group->blocks, word_ref(word)) == 0) {
-        fail(k, "P2: node at depth %u: word %08x, but the block's code must be %u", n->depth, word,
-             expected_code(k, want));
+        check_fail(k, "P2: node at depth %u: word %08x, but the block's code must be %u", n->depth,
+                   word, expected_code(k, want));
         return;
     }
     block_reached(k, word);
     k->leaves += __builtin_popcountll(must);
     memcpy(&runs, block_at(k->t->arena, word), sizeof(runs));
     if (runs != must)
-        fail(k, "P2: node at depth %u: runs %016llx, not %016llx", n->depth,
+        check_fail(k, "P2: node at depth %u: runs %016llx, not %016llx", n->depth,
              (unsigned long long)runs, (unsigned long long)must);
     for (unsigned i = 0; i < 64 && !k->bad; i++)
         if (child_word(k, word, i) != want[i])
-            fail(k, "P2: node at depth %u: child %u is %08x, not %08x", n->depth, i,
+            check_fail(k, "P2: node at depth %u: child %u is %08x, not %08x", n->depth, i,
                  child_word(k, word, i), want[i]);
 }
 
@@ -148,22 +149,22 @@ static void check_wide(struct checker *k, uint32_t word, const struct node *n, u
         check_shape(k, node_at(nodes, node_kids(n)[i].node), n);
         count_node(k, node_at(nodes, node_kids(n)[i].node), blocks);
         if ((node_kids(n)[i].node & KID_DIRTY) != 0 || node_kids(n)[i].word != 0)
-            fail(k, "P5: a node inside a wide block has a word or is not built");
+            check_fail(k, "P5: a node inside a wide block has a word or is not built");
     }
     if (runs == 1 && word != want[0])
-        fail(k, "P2: wide node: one run of %u, but its word is %08x", want[0], word);
+        check_fail(k, "P2: wide node: one run of %u, but its word is %08x", want[0], word);
     if (runs == 1)
         return;
     if (!word_is_ref(word) || word_code(word) != CODE_WIDE) {
-        fail(k, "P2: wide node: its word is %08x", word);
+        check_fail(k, "P2: wide node: its word is %08x", word);
         return;
     }
     block_reached(k, word);
     k->leaves += runs;
     for (unsigned i = 0; i < 256 && !k->bad; i++)
         if (wide_leaf(k->t->arena, word, i) != want[i])
-            fail(k, "P2: wide node: child %u is %u, not %u", i, wide_leaf(k->t->arena, word, i),
-                 want[i]);
+            check_fail(k, "P2: wide node: child %u is %u, not %u", i,
+                       wide_leaf(k->t->arena, word, i), want[i]);
 }
 
 // --- P3: the skips from `site` to `bits` bits ---
@@ -176,13 +177,13 @@ static uint32_t check_skips(struct checker *k, uint32_t word, unsigned site, uns
         unsigned want = bits - 64 * half < 64 ? bits - 64 * half : 64;
 
         if (!word_is_ref(word) || word_code(word) != CODE_SKIP) {
-            fail(k, "P3: word %08x at depth %u is not a skip to depth %u", word, site, bits);
+            check_fail(k, "P3: word %08x at depth %u is not a skip to depth %u", word, site, bits);
             return 0;
         }
         block_reached(k, word);
         if (s->bits != want || s->key != key[half] || s->out != out) {
-            fail(k, "P3: skip from %u to %u compares %u bits with %016llx, else %u", site, bits,
-                 s->bits, (unsigned long long)s->key, s->out);
+            check_fail(k, "P3: skip from %u to %u compares %u bits with %016llx, else %u", site,
+                       bits, s->bits, (unsigned long long)s->key, s->out);
             return 0;
         }
         word = s->in;
@@ -207,13 +208,14 @@ static void check_shape(struct checker *k, const struct node *n, const struct no
     if (n->n_values != __builtin_popcountll(n->routes[0]) + __builtin_popcountll(n->routes[1]) ||
         n->n_kids != __builtin_popcountll(n->kids) || depth_floor(n->depth) != n->depth ||
         key[0] != n->key[0] || key[1] != n->key[1])
-        fail(k, "P5: node at depth %u contradicts itself", n->depth);
+        check_fail(k, "P5: node at depth %u contradicts itself", n->depth);
     if (parent == NULL)
         return;
     if (n->n_values == 0 && n->n_kids < 2)
-        fail(k, "P5: node at depth %u has no purpose", n->depth);
+        check_fail(k, "P5: node at depth %u has no purpose", n->depth);
     if (n->depth < depth_next(parent->depth) || !key_equal(n->key, parent->key, parent->depth))
-        fail(k, "P5: node at depth %u does not belong under depth %u", n->depth, parent->depth);
+        check_fail(k, "P5: node at depth %u does not belong under depth %u", n->depth,
+                   parent->depth);
 }
 
 static unsigned word_length(const struct checker *k, uint32_t w) // blocks in a row
@@ -238,7 +240,7 @@ static void check_entry(struct checker *k, const struct kid *via, const struct n
     unsigned bits = n->depth, span = n->depth == 60 || n->depth == 124 ? 4 : 1;
 
     if ((via->node & KID_DIRTY) != 0)
-        fail(k, "P5: node at depth %u is not built", n->depth);
+        check_fail(k, "P5: node at depth %u is not built", n->depth);
     check_shape(k, n, parent);
     blocks += word_length(k, word);
     count_node(k, n, blocks);
@@ -288,7 +290,7 @@ static void check_slots(struct checker *k, uint32_t lo, uint32_t hi, uint32_t wa
         return;
     while (dir[lo] == want)
         lo++;
-    fail(k, "P1: slot %u is %08x, not %08x", lo, dir[lo], want);
+    check_fail(k, "P1: slot %u is %08x, not %08x", lo, dir[lo], want);
 }
 
 static void check_heap(struct checker *k, const struct node *n, unsigned idx, uint32_t lo,
@@ -316,7 +318,7 @@ static void check_heap(struct checker *k, const struct node *n, unsigned idx, ui
     if (y->depth < t->geo.dir_bits) {
         to = from + (1u << (t->geo.dir_bits - y->depth));
         if (kid->word != 0 || (kid->node & KID_DIRTY) != 0)
-            fail(k, "P5: node at depth %u above the directory has a word", y->depth);
+            check_fail(k, "P5: node at depth %u above the directory has a word", y->depth);
         check_shape(k, y, n);
         count_node(k, y, 0);
         check_heap(k, y, 1, from, to, inherited);
@@ -337,7 +339,7 @@ static void check_floor(struct checker *k, const struct node *root)
         uint16_t want = node_longest(root, FLOOR_ENTRIES | i, t->default_value);
 
         if (t->floor[i] != want)
-            fail(k, "P1: floor entry %u is %u, not %u", i, t->floor[i], want);
+            check_fail(k, "P1: floor entry %u is %u, not %u", i, t->floor[i], want);
     }
 }
 
@@ -353,7 +355,7 @@ static void check_tree(struct checker *k)
     } else {
         check_entry(k, &t->root, NULL, 0, 0, 0);
         if (t->root.word != t->outside)
-            fail(k, "P1: addresses outside 2000::/3 start at %08x, not %08x", t->outside,
+            check_fail(k, "P1: addresses outside 2000::/3 start at %08x, not %08x", t->outside,
                  t->root.word);
         check_heap(k, root, 9, 0, DIR6_WORDS, 0);
     }
@@ -365,18 +367,18 @@ static void check_tree(struct checker *k)
 // --- P4, P8: the group ---
 
 // Marks the blocks of the tree behind w, of which none may be marked yet.
-static void reach(struct checker *k, uint64_t *seen, uint32_t w)
+static void mark_reachable(struct checker *k, uint64_t *seen, uint32_t w)
 {
     const uint8_t *block = block_at(k->t->arena, w);
 
     if (!word_is_ref(w) || k->bad)
         return;
     if ((seen[word_ref(w) / 64] >> word_ref(w) % 64 & 1) != 0)
-        fail(k, "P4: block %u is reachable twice", word_ref(w));
+        check_fail(k, "P4: block %u is reachable twice", word_ref(w));
     seen[word_ref(w) / 64] |= (uint64_t)1 << word_ref(w) % 64;
     k->blocks++;
     if (word_code(w) == CODE_SKIP) {
-        reach(k, seen, ((const struct skip *)block)->in);
+        mark_reachable(k, seen, ((const struct skip *)block)->in);
         return;
     }
     for (unsigned c = 0; c < 64 && word_code(w) > CODE_MIXED; c++) {
@@ -385,12 +387,12 @@ static void reach(struct checker *k, uint64_t *seen, uint32_t w)
                                    : NULL;
 
         if (slot != NULL)
-            reach(k, seen, *slot);
+            mark_reachable(k, seen, *slot);
     }
 }
 
 // Does a table before `o` have its tree under this slot, and do both know it?
-static bool reached_before(struct checker *k, const struct poptrie *o, uint32_t slot)
+static bool is_reached_before(struct checker *k, const struct poptrie *o, uint32_t slot)
 {
     for (unsigned i = 0; i < o->place; i++) {
         const struct poptrie *e = o->group->table[i];
@@ -398,8 +400,9 @@ static bool reached_before(struct checker *k, const struct poptrie *o, uint32_t 
         if (e == NULL || e->dir[slot] != o->dir[slot])
             continue;
         if (!slot_is_marked(e, slot) || !slot_is_marked(o, slot))
-            fail(k, "P8: the tree under slot %u is shared, but tables %u and %u do not both know",
-                 slot, i, o->place);
+            check_fail(
+                k, "P8: the tree under slot %u is shared, but tables %u and %u do not both know",
+                slot, i, o->place);
         return true;
     }
     return false;
@@ -417,14 +420,14 @@ static void check_group_blocks(struct checker *k)
         const struct poptrie *o = g->table[i];
 
         for (uint32_t slot = 0; o != NULL && slot < dir_words(o); slot++)
-            if (word_is_ref(o->dir[slot]) && !(g->places > 1 && reached_before(k, o, slot)))
-                reach(k, seen, o->dir[slot]);
+            if (word_is_ref(o->dir[slot]) && !(g->places > 1 && is_reached_before(k, o, slot)))
+                mark_reachable(k, seen, o->dir[slot]);
         if (o != NULL)
-            reach(k, seen, o->outside);
+            mark_reachable(k, seen, o->outside);
     }
     free(seen);
     if (k->blocks + g->garbage_n - g->garbage_pages != g->blocks.blocks)
-        fail(k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
+        check_fail(k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
              (unsigned long long)k->blocks, g->garbage_n - g->garbage_pages,
              (unsigned long long)g->blocks.blocks);
 }
@@ -439,11 +442,11 @@ static void check_pages(struct checker *k)
     for (unsigned p = 0; p < PAGES; p++) {
         if (t->page[p] != page_own(t, p) &&
             (t->page[p] < g->places * PAGES || t->page[p] >= g->page_top))
-            fail(k, "P8: page %u is number %u", p, t->page[p]);
+            check_fail(k, "P8: page %u is number %u", p, t->page[p]);
         for (unsigned c = 0; c <= t->n_copies && !k->bad; c++)
             if (memcmp((const uint32_t *)g->base[c] + t->page[p] * words, t->dir + p * words,
                        words * sizeof(*t->dir)) != 0)
-                fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p,
+                check_fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p,
                      t->page[p], c);
         for (unsigned i = 0; i < g->places; i++) { // each number is counted where it is met first
             bool first = g->table[i] != NULL && g->table[i]->page[p] >= g->places * PAGES;
@@ -455,7 +458,7 @@ static void check_pages(struct checker *k)
     }
     if (used != g->pages_used ||
         g->page_top - g->places * PAGES != used + g->garbage_pages + g->n_free_pages)
-        fail(k, "P8: %u shared pages are read, %u counted, %zu garbage, %u free, of %u", used,
+        check_fail(k, "P8: %u shared pages are read, %u counted, %zu garbage, %u free, of %u", used,
              g->pages_used, g->garbage_pages, g->n_free_pages, g->page_top - g->places * PAGES);
 }
 
@@ -467,15 +470,16 @@ static void check_reach(struct checker *k)
 
     if (k->blocks != t->reach.blocks || k->block_bytes != t->reach.bytes ||
         k->leaves != t->reach.leaves)
-        fail(k, "P4: %llu blocks, %llu bytes, %llu leaves reachable, but %llu, %llu, %llu counted",
-             (unsigned long long)k->blocks, (unsigned long long)k->block_bytes,
-             (unsigned long long)k->leaves, (unsigned long long)t->reach.blocks,
-             (unsigned long long)t->reach.bytes, (unsigned long long)t->reach.leaves);
+        check_fail(
+            k, "P4: %llu blocks, %llu bytes, %llu leaves reachable, but %llu, %llu, %llu counted",
+            (unsigned long long)k->blocks, (unsigned long long)k->block_bytes,
+            (unsigned long long)k->leaves, (unsigned long long)t->reach.blocks,
+            (unsigned long long)t->reach.bytes, (unsigned long long)t->reach.leaves);
     for (uint32_t slot = 0; slot < dir_words(t) && t->maybe_shared != NULL; slot++)
         if (slot_is_shared(t, slot))
             shared += share_bytes(t, t->dir[slot]);
     if (shared != t->shared_bytes)
-        fail(k, "P4: %llu bytes shared, but %llu counted", (unsigned long long)shared,
+        check_fail(k, "P4: %llu bytes shared, but %llu counted", (unsigned long long)shared,
              (unsigned long long)t->shared_bytes);
 }
 
@@ -488,17 +492,17 @@ int poptrie_check(const struct poptrie *t, char *why, size_t n)
     if (t->group->tables > 1)
         check_group_blocks(&k);
     else if (k.blocks + t->group->garbage_n - t->group->garbage_pages != t->group->blocks.blocks)
-        fail(&k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
+        check_fail(&k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
              (unsigned long long)k.blocks, t->group->garbage_n,
              (unsigned long long)t->group->blocks.blocks);
     if (k.nodes != t->nodes.blocks)
-        fail(&k, "P5: %llu nodes reachable, but %llu allocated", (unsigned long long)k.nodes,
+        check_fail(&k, "P5: %llu nodes reachable, but %llu allocated", (unsigned long long)k.nodes,
              (unsigned long long)t->nodes.blocks);
     if (k.routes != t->routes)
-        fail(&k, "P5: %llu routes stored, but %llu counted", (unsigned long long)k.routes,
+        check_fail(&k, "P5: %llu routes stored, but %llu counted", (unsigned long long)k.routes,
              (unsigned long long)t->routes);
     if (!pool_is_sound(&t->group->blocks) || !pool_is_sound(&t->nodes))
-        fail(&k, "P6: an allocator's lists disagree with its counts");
+        check_fail(&k, "P6: an allocator's lists disagree with its counts");
     check_copies(&k);
     check_pages(&k);
     return k.bad ? -EINVAL : 0;

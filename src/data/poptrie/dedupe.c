@@ -11,7 +11,7 @@
 
 // --- what to look at ---
 
-void fold_later(struct poptrie *t, uint32_t from, uint32_t n)
+void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n)
 {
     struct changed *c = t->changed.v;
 
@@ -76,7 +76,7 @@ static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
 }
 
 // Another table whose tree under this slot is equal, one that shares it already if there is such.
-static struct poptrie *equal_beside(const struct poptrie *t, uint32_t slot)
+static struct poptrie *table_with_equal_tree(const struct poptrie *t, uint32_t slot)
 {
     const struct table_group *g = t->group;
     struct poptrie *found = NULL;
@@ -96,19 +96,19 @@ static struct poptrie *equal_beside(const struct poptrie *t, uint32_t slot)
     return found;
 }
 
-static bool slot_fold(struct poptrie *t, uint32_t slot)
+static bool slot_dedupe(struct poptrie *t, uint32_t slot)
 {
     struct poptrie *o;
 
     if (!word_is_ref(t->dir[slot]) || slot_is_shared(t, slot))
         return false;
-    o = equal_beside(t, slot);
-    return o != NULL && share_take(t, slot, o) == 0;
+    o = table_with_equal_tree(t, slot);
+    return o != NULL && share_adopt(t, slot, o) == 0;
 }
 
 // --- pages ---
 
-static bool page_fold(struct poptrie *t, unsigned p)
+static bool page_dedupe(struct poptrie *t, unsigned p)
 {
     const struct table_group *g = t->group;
     size_t at = (size_t)p << page_bits(t), bytes = sizeof(*t->dir) << page_bits(t);
@@ -120,7 +120,7 @@ static bool page_fold(struct poptrie *t, unsigned p)
 
         if (o == NULL || o == t || o->routes == 0 || memcmp(o->dir + at, t->dir + at, bytes) != 0)
             continue;
-        return group_page_share(t, o, p);
+        return table_group_page_share(t, o, p);
     }
     return false;
 }
@@ -128,29 +128,29 @@ static bool page_fold(struct poptrie *t, unsigned p)
 // --- all of it ---
 
 // Marks the pages of the slots.
-static bool range_fold(struct poptrie *t, struct changed c, bool page[PAGES])
+static bool range_dedupe(struct poptrie *t, struct changed c, bool page[PAGES])
 {
     bool any = false;
 
     for (uint32_t slot = c.from; slot < c.from + c.n; slot++) {
-        any |= slot_fold(t, slot);
+        any |= slot_dedupe(t, slot);
         page[slot >> page_bits(t)] = true;
     }
     return any;
 }
 
-bool poptrie_fold(struct poptrie *t)
+bool poptrie_dedupe(struct poptrie *t)
 {
     const struct changed *c = t->changed.v;
     bool any = false, page[PAGES] = {false};
 
     if (t->all_changed)
-        any = range_fold(t, (struct changed){0, dir_words(t)}, page);
+        any = range_dedupe(t, (struct changed){0, dir_words(t)}, page);
     for (size_t i = 0; !t->all_changed && i < t->changed.n; i++)
-        any |= range_fold(t, c[i], page);
+        any |= range_dedupe(t, c[i], page);
     for (unsigned p = 0; (t->all_changed || t->changed.n > 0) && p < PAGES; p++)
         if (page[p])
-            any |= page_fold(t, p);
+            any |= page_dedupe(t, p);
     t->all_changed = false;
     t->changed.n = 0;
     return any;

@@ -51,7 +51,7 @@ static unsigned site_below(const struct poptrie *t, const struct kid *via, bool 
 }
 
 // The new word of path[i] stands where `was` stood: tell the parent, or its parent, ...
-static void follow_up(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
+static void edit_ancestors(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
                       unsigned i, uint32_t was)
 {
     bool slotted = key_has_slot(t, key);
@@ -123,16 +123,16 @@ static void edit_blocks(struct poptrie *t, const struct tree_change *c, const ui
     if (in_dir)
         txn_stage(t, &t->dir[key_slot(t, key)], 1, via->word);
     else
-        follow_up(t, c, key, last, was);
+        edit_ancestors(t, c, key, last, was);
 }
 
 // --- the directory ---
 
-static void fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
+static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
                       uint32_t hi, uint16_t old, uint16_t new);
 
 // Slots [lo, hi) hang on the entry kid (NULL: none), which inherits `new` instead of `old`.
-static void fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, uint16_t old,
+static void slots_fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, uint16_t old,
                  uint16_t new)
 {
     const struct node *n;
@@ -148,7 +148,7 @@ static void fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, u
     txn_stage(t, t->dir + lo, from - lo, new);
     if (n->depth < t->geo.dir_bits) {
         prefetch_kids(t, n);
-        fill_heap(t, n, 1, from, to, old, new);
+        slots_fill_heap(t, n, 1, from, to, old, new);
     } else {
         block_build(t, kid, t->geo.dir_bits, old, new, (struct target){0});
         txn_stage(t, t->dir + from, 1, kid->word);
@@ -157,7 +157,7 @@ static void fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, u
 }
 
 // Slots [lo, hi) are those of heap index idx, itself not looked at.
-static void fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
+static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
                       uint32_t hi, uint16_t old, uint16_t new)
 {
     uint32_t mid = lo + (hi - lo) / 2;
@@ -173,9 +173,9 @@ static void fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uin
             o = v = node_values(n)[node_rank(n, i)];
         }
         if (i < 64)
-            fill_heap(t, n, i, from, to, o, v);
+            slots_fill_heap(t, n, i, from, to, o, v);
         else
-            fill(t, node_has_kid(n, c) ? node_kid(n, c) : NULL, from, to, o, v);
+            slots_fill(t, node_has_kid(n, c) ? node_kid(n, c) : NULL, from, to, o, v);
     }
 }
 
@@ -197,14 +197,14 @@ static void edit_slots(struct poptrie *t, const uint64_t key[2], unsigned len, u
         if (n == NULL || n->depth > depth || !key_equal(key, n->key, n->depth)) {
             bool under = n != NULL && n->depth >= len && key_equal(key, n->key, len);
 
-            fill(t, under ? via : NULL, lo, hi, old, new);
+            slots_fill(t, under ? via : NULL, lo, hi, old, new);
             return;
         }
     }
     if (idx < 64)
-        fill_heap(t, n, idx, lo, hi, old, new);
+        slots_fill_heap(t, n, idx, lo, hi, old, new);
     else
-        fill(t, node_has_kid(n, idx - 64) ? node_kid(n, idx - 64) : NULL, lo, hi, old, new);
+        slots_fill(t, node_has_kid(n, idx - 64) ? node_kid(n, idx - 64) : NULL, lo, hi, old, new);
 }
 
 // --- the three kinds of change ---
@@ -234,10 +234,10 @@ void edit_everything(struct poptrie *t)
     const struct node *root = node_at(&t->nodes, t->root.node);
 
     if (t->geo.key_bits == 32) {
-        fill_heap(t, root, 1, 0, DIR4_WORDS, 0, 0);
+        slots_fill_heap(t, root, 1, 0, DIR4_WORDS, 0, 0);
         return;
     }
-    fill_heap(t, root, HEAP_2000_3, 0, DIR6_WORDS, 0, 0);
+    slots_fill_heap(t, root, HEAP_2000_3, 0, DIR6_WORDS, 0, 0);
     block_build(t, &t->root, 0, 0, 0, (struct target){0});
     txn_stage(t, &t->outside, 1, t->root.word);
 }

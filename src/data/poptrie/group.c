@@ -39,7 +39,7 @@ static struct poptrie *table_at(const struct table_group *g, unsigned copy, unsi
            place; // 64-byte aligned, as all before it are
 }
 
-void group_free(struct table_group *g)
+void table_group_free(struct table_group *g)
 {
     for (unsigned k = 0; k < POPTRIE_COPIES_MAX; k++)
         if (g->base[k] != NULL)
@@ -88,7 +88,7 @@ static struct table_group *group_new(const struct poptrie_config *cfg,
         g->arena_bytes = ARENA_MAX_BYTES;
     g->free_page = calloc(g->places * PAGES / 2, sizeof(*g->free_page));
     if (g->free_page == NULL || !group_map(g)) {
-        group_free(g);
+        table_group_free(g);
         return NULL;
     }
     return g;
@@ -111,7 +111,7 @@ static struct poptrie *place_take(const struct table_group *g, unsigned copy, un
     return t;
 }
 
-struct poptrie *group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo)
+struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo)
 {
     struct table_group *g = cfg->beside != NULL ? cfg->beside->group : group_new(cfg, geo);
     uint64_t *maybe_shared = NULL;
@@ -131,7 +131,7 @@ struct poptrie *group_join(const struct poptrie_config *cfg, const struct tree_g
         maybe_shared = calloc(g->dir_bytes / sizeof(uint32_t) / 64, sizeof(*maybe_shared));
     if (g->places > 1 && maybe_shared == NULL) {
         if (g->tables == 0)
-            group_free(g);
+            table_group_free(g);
         return NULL;
     }
     t = place_take(g, 0, place);
@@ -144,7 +144,7 @@ struct poptrie *group_join(const struct poptrie_config *cfg, const struct tree_g
     return t;
 }
 
-void group_leave(struct poptrie *t)
+void table_group_leave(struct poptrie *t)
 {
     t->group->table[t->place] = NULL;
     t->group->tables--;
@@ -154,7 +154,7 @@ void group_leave(struct poptrie *t)
 
 // --- garbage ---
 
-bool group_garbage_reserve(struct table_group *g, size_t more)
+bool table_group_garbage_reserve(struct table_group *g, size_t more)
 {
     size_t need = g->garbage_n + more, cap = g->garbage_cap == 0 ? 1024 : g->garbage_cap;
     struct garbage *ring;
@@ -175,7 +175,7 @@ bool group_garbage_reserve(struct table_group *g, size_t more)
     return true;
 }
 
-void group_retire(struct table_group *g, uint32_t ref)
+void table_group_retire(struct table_group *g, uint32_t ref)
 {
     g->garbage[(g->garbage_head + g->garbage_n++) % g->garbage_cap] =
         (struct garbage){ref, g->epoch};
@@ -221,7 +221,7 @@ static void page_publish(struct poptrie *t, unsigned p, uint16_t number)
     __atomic_store_n(&t->page[p], number, __ATOMIC_RELEASE);
 }
 
-void group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
+void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
 {
     unsigned first = (unsigned)(loc - t->dir) >> page_bits(t),
              last = (unsigned)(loc + n - 1 - t->dir) >> page_bits(t);
@@ -236,7 +236,7 @@ void group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
         for (unsigned k = 0; k < t->group->places; k++)
             left &= t->group->table[k] == NULL || t->group->table[k]->page[p] != was;
         if (left) {
-            group_retire(t->group, GARBAGE_PAGE | was);
+            table_group_retire(t->group, GARBAGE_PAGE | was);
             t->group->pages_used--;
         }
     }
@@ -262,7 +262,7 @@ static uint16_t page_make(const struct poptrie *t, unsigned p)
     return (uint16_t)number;
 }
 
-bool group_page_share(struct poptrie *t, struct poptrie *o, unsigned p)
+bool table_group_page_share(struct poptrie *t, struct poptrie *o, unsigned p)
 {
     if (o->page[p] == page_own(o, p)) {
         uint16_t number = page_make(o, p);

@@ -54,16 +54,16 @@ static const struct kernel *kernel_of(enum poptrie_kernel k)
     switch (k) {
 #ifdef POPTRIE_X86
     case POPTRIE_KERNEL_AVX2:
-        return &kernel_avx2;
+        return &poptrie_kernel_avx2;
     case POPTRIE_KERNEL_AVX512:
-        return &kernel_avx512;
+        return &poptrie_kernel_avx512;
     case POPTRIE_KERNEL_AVX512_VPOPCNT:
-        return &kernel_avx512_vpopcnt;
+        return &poptrie_kernel_avx512_vpopcnt;
     case POPTRIE_KERNEL_AVX512_LOADS:
-        return &kernel_avx512_loads;
+        return &poptrie_kernel_avx512_loads;
 #endif
     default:
-        return &kernel_scalar;
+        return &poptrie_kernel_scalar;
     }
 }
 

@@ -95,7 +95,7 @@ INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint3
 
 // `found` are the directory's words. Of the table t; or, if `each` is not NULL, of the addresses'
 // tables, whose arena is t's.
-INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each,
+INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *each,
                    const uint32_t *found, const uint32_t *dst_be, uint32_t *value, unsigned groups)
 {
     const __m256i swap = _mm256_broadcastsi128_si256(
@@ -153,30 +153,30 @@ INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each,
                 value[i] = walk_answer4(each ? each[i] : t, value[i], __builtin_bswap32(dst_be[i]));
 }
 
-INLINE void table4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+INLINE void avx2_table4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                    unsigned groups)
 {
     uint32_t found[8 * GROUPS4];
 
     words4(t, dst_be, found, 8 * groups);
-    burst4(t, NULL, found, dst_be, value, groups);
+    avx2_burst4(t, NULL, found, dst_be, value, groups);
 }
 
-static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+static void avx2_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     uint32_t dst[8] = {0}, got[8];
 
     for (; n >= 64; n -= 64, dst_be += 64, value += 64)
-        table4(t, dst_be, value, 8);
+        avx2_table4(t, dst_be, value, 8);
     if (n >= 32) {
-        table4(t, dst_be, value, 4);
+        avx2_table4(t, dst_be, value, 4);
         n -= 32, dst_be += 32, value += 32;
     }
     for (; n >= 8; n -= 8, dst_be += 8, value += 8)
-        table4(t, dst_be, value, 1);
+        avx2_table4(t, dst_be, value, 1);
     if (n > 0) {
         memcpy(dst, dst_be, n * sizeof(*dst));
-        table4(t, dst, got, 1);
+        avx2_table4(t, dst, got, 1);
         memcpy(value, got, n * sizeof(*got));
     }
 }
@@ -203,20 +203,20 @@ INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_b
     return true;
 }
 
-static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                       unsigned n)
+static void avx2_find4_each(const struct poptrie *const *each, const uint32_t *dst_be,
+                            uint32_t *value, unsigned n)
 {
     uint32_t word[EACH4];
 
     for (unsigned left; n > 0; n -= left, each += left, dst_be += left, value += left) {
         left = n < EACH4 ? n : EACH4;
         if (!words4_each(each, dst_be, word, left)) {
-            find4_each_scalar(each, dst_be, value, left);
+            poptrie_find4_each_scalar(each, dst_be, value, left);
         } else if (left == EACH4) {
-            burst4(each[0], each, word, dst_be, value, 8);
+            avx2_burst4(each[0], each, word, dst_be, value, 8);
         } else {
             for (unsigned i = 0; i + 8 <= left; i += 8)
-                burst4(each[0], each + i, word + i, dst_be + i, value + i, 1);
+                avx2_burst4(each[0], each + i, word + i, dst_be + i, value + i, 1);
             for (unsigned i = left & ~7u; i < left; i++)
                 value[i] = word_is_ref(word[i])
                                ? walk_answer4(each[i], word[i], __builtin_bswap32(dst_be[i]))
@@ -248,7 +248,7 @@ INLINE void load6(const uint8_t (*dst)[16], __m256i *hi, __m256i *lo)
     *lo = _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(a, b), 0xd8);
 }
 
-INLINE struct lanes6 start6x4(const struct poptrie *t, __m256i hi)
+INLINE struct lanes6 lanes6_start(const struct poptrie *t, __m256i hi)
 {
     __m256i slotted = _mm256_cmpeq_epi64(_mm256_srli_epi64(hi, 61), _mm256_set1_epi64x(1));
     __m256i slot =
@@ -266,7 +266,8 @@ INLINE __m256i ref6(__m256i word, __m256i use)
     return _mm256_and_si256(use, _mm256_and_si256(word, _mm256_set1_epi64x(WORD_OFFSET)));
 }
 
-INLINE void step6(const uint8_t *arena, struct lanes6 *l, __m256i head, __m256i lo, __m256i use)
+INLINE void lanes6_step(const uint8_t *arena, struct lanes6 *l, __m256i head, __m256i lo,
+                        __m256i use)
 {
     const __m256i c63 = _mm256_set1_epi64x(63), low32 = _mm256_set1_epi64x(UINT32_MAX);
     __m256i w1 =
@@ -315,7 +316,7 @@ INLINE __m128i floor6(const struct poptrie *t, __m128i leaf, const uint8_t (*dst
     return _mm_or_si128(leaf, _mm_and_si128(none, floor));
 }
 
-INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+INLINE void avx2_burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                    unsigned groups)
 {
     const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
@@ -327,7 +328,7 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
         __m256i hi;
 
         load6(dst + 4 * g, &hi, &lo[g]);
-        l[g] = start6x4(t, hi);
+        l[g] = lanes6_start(t, hi);
     }
     for (;;) {
         __m256i any = _mm256_setzero_si256();
@@ -343,7 +344,7 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
             break;
 #pragma GCC unroll 8
         for (unsigned g = 0; g < groups; g++)
-            step6(t->arena, &l[g], head[g], lo[g], use[g]);
+            lanes6_step(t->arena, &l[g], head[g], lo[g], use[g]);
     }
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -354,7 +355,8 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
     }
 }
 
-static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+static void avx2_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                       unsigned n)
 {
     uint8_t last[4][16] = {{0}};
     uint32_t got[4];
@@ -362,18 +364,19 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
     for (unsigned i = 0; i < n; i++)
         __builtin_prefetch(&t->dir[load_be64(dst[i]) >> (64 - DIR6_BITS) & (DIR6_WORDS - 1)]);
     for (; n >= 32; n -= 32, dst += 32, value += 32)
-        burst6(t, dst, value, 8);
+        avx2_burst6(t, dst, value, 8);
     if (n >= 16) {
-        burst6(t, dst, value, 4);
+        avx2_burst6(t, dst, value, 4);
         n -= 16, dst += 16, value += 16;
     }
     for (; n >= 4; n -= 4, dst += 4, value += 4)
-        burst6(t, dst, value, 1);
+        avx2_burst6(t, dst, value, 1);
     if (n > 0) {
         memcpy(last, dst, n * sizeof(*last));
-        burst6(t, (const uint8_t(*)[16])last, got, 1);
+        avx2_burst6(t, (const uint8_t(*)[16])last, got, 1);
         memcpy(value, got, n * sizeof(*got));
     }
 }
 
-const struct kernel kernel_avx2 = {"avx2", find4, find6, find4_each, find6_each_scalar};
+const struct kernel poptrie_kernel_avx2 = {"avx2", avx2_find4, avx2_find6, avx2_find4_each,
+                                           poptrie_find6_each_scalar};

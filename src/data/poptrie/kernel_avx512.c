@@ -155,7 +155,7 @@ INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *valu
 }
 
 // A few such lanes: packed side by side.
-static __attribute__((noinline)) void few4(const struct poptrie *t, const __m512i *word,
+static __attribute__((noinline)) void finish_few4(const struct poptrie *t, const __m512i *word,
                                            const __m512i *addr, const __mmask16 *deep,
                                            const __mmask16 *plain, unsigned groups, uint32_t *value)
 {
@@ -187,7 +187,7 @@ static __attribute__((noinline)) void few4(const struct poptrie *t, const __m512
 }
 
 // Many: where they are, and two passes for the wide blocks that most of them wait for.
-static __attribute__((noinline)) void many4(const struct poptrie *t, const __m512i *word,
+static __attribute__((noinline)) void finish_many4(const struct poptrie *t, const __m512i *word,
                                             const __m512i *addr, const __mmask16 *deep,
                                             const __mmask16 *plain, unsigned groups,
                                             uint32_t *value)
@@ -211,7 +211,7 @@ static __attribute__((noinline)) void many4(const struct poptrie *t, const __m51
     }
 }
 
-INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+INLINE void avx512_burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                    unsigned groups, __mmask16 tail)
 {
     __m512i addr[GROUPS4], word[GROUPS4], bit[GROUPS4];
@@ -256,27 +256,28 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail, leaf);
     }
     if (__builtin_expect(n_deep > 8 * groups, 0))
-        many4(t, word, addr, deep, plain, groups, value);
+        finish_many4(t, word, addr, deep, plain, groups, value);
     else if (__builtin_expect(n_deep > 0, 0))
-        few4(t, word, addr, deep, plain, groups, value);
+        finish_few4(t, word, addr, deep, plain, groups, value);
 }
 
-static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+static void avx512_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                         unsigned n)
 {
     for (; n >= 128; n -= 128, dst_be += 128, value += 128)
-        burst4(t, dst_be, value, 8, 0xffff);
+        avx512_burst4(t, dst_be, value, 8, 0xffff);
     if (n >= 64) {
-        burst4(t, dst_be, value, 4, 0xffff);
+        avx512_burst4(t, dst_be, value, 4, 0xffff);
         n -= 64, dst_be += 64, value += 64;
     }
     if (n > 48)
-        burst4(t, dst_be, value, 4, (1u << (n - 48)) - 1);
+        avx512_burst4(t, dst_be, value, 4, (1u << (n - 48)) - 1);
     else if (n > 32)
-        burst4(t, dst_be, value, 3, (1u << (n - 32)) - 1);
+        avx512_burst4(t, dst_be, value, 3, (1u << (n - 32)) - 1);
     else if (n > 16)
-        burst4(t, dst_be, value, 2, (1u << (n - 16)) - 1);
+        avx512_burst4(t, dst_be, value, 2, (1u << (n - 16)) - 1);
     else if (n > 0)
-        burst4(t, dst_be, value, 1, (1u << n) - 1);
+        avx512_burst4(t, dst_be, value, 1, (1u << n) - 1);
 }
 
 // --- IPv6 ---
@@ -302,7 +303,7 @@ INLINE __mmask8 lanes6(unsigned left) // the first ones
     return left >= 8 ? 0xff : (1u << left) - 1;
 }
 
-INLINE struct walk6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
+INLINE struct walk6 walk6_start(const struct poptrie *t, __m512i hi, __mmask8 m)
 {
     __mmask8 slotted =
         _mm512_mask_cmpeq_epi64_mask(m, _mm512_srli_epi64(hi, 61), _mm512_set1_epi64(1));
@@ -323,7 +324,7 @@ INLINE __m512i head6(const uint8_t *arena, const struct walk6 *l, __mmask8 m)
 }
 
 // Second half: leaf or key, and the next word.
-INLINE void step6(const uint8_t *arena, struct walk6 *l, __m512i head, __m512i lo, __mmask8 m)
+INLINE void walk6_step(const uint8_t *arena, struct walk6 *l, __m512i head, __m512i lo, __mmask8 m)
 {
     __m512i w1 =
         _mm512_and_si512(_mm512_srli_epi64(l->word, WORD_CODE_SHIFT), _mm512_set1_epi64(31));
@@ -354,7 +355,7 @@ INLINE void step6(const uint8_t *arena, struct walk6 *l, __m512i head, __m512i l
     l->depth = _mm512_mask_mov_epi64(l->depth, over, _mm512_setzero_si512());
 }
 
-INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+INLINE void avx512_burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                    unsigned groups, unsigned n)
 {
     __m512i lo[GROUPS6], head[GROUPS6];
@@ -367,7 +368,7 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
         __m512i hi;
 
         load6(dst + 8 * g, left, &hi, &lo[g]);
-        l[g] = start8(t, hi, lanes6(left));
+        l[g] = walk6_start(t, hi, lanes6(left));
     }
     for (;;) {
         any = 0;
@@ -381,7 +382,7 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
             break;
 #pragma GCC unroll 8
         for (unsigned g = 0; g < groups; g++)
-            step6(t->arena, &l[g], head[g], lo[g], refs[g]);
+            walk6_step(t->arena, &l[g], head[g], lo[g], refs[g]);
     }
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -394,32 +395,34 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-#define find6 find6_avx512_vpopcnt
+#define avx512_find6 find6_avx512_vpopcnt
 #else
-#define find6 find6_avx512
+#define avx512_find6 find6_avx512
 #endif
 
-void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+void avx512_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     for (; n >= 64; n -= 64, dst += 64, value += 64)
-        burst6(t, dst, value, 8, 64);
+        avx512_burst6(t, dst, value, 8, 64);
     if (n >= 32) {
-        burst6(t, dst, value, 4, 32);
+        avx512_burst6(t, dst, value, 4, 32);
         n -= 32, dst += 32, value += 32;
     }
     if (n > 24)
-        burst6(t, dst, value, 4, n);
+        avx512_burst6(t, dst, value, 4, n);
     else if (n > 16)
-        burst6(t, dst, value, 3, n);
+        avx512_burst6(t, dst, value, 3, n);
     else if (n > 8)
-        burst6(t, dst, value, 2, n);
+        avx512_burst6(t, dst, value, 2, n);
     else if (n > 0)
-        burst6(t, dst, value, 1, n);
+        avx512_burst6(t, dst, value, 1, n);
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6,
-                                             find4_each_avx512_vpopcnt, find6_each_scalar};
+const struct kernel poptrie_kernel_avx512_vpopcnt = {"avx512-vpopcnt", avx512_find4, avx512_find6,
+                                                     poptrie_find4_each_avx512_vpopcnt,
+                                                     poptrie_find6_each_scalar};
 #else
-const struct kernel kernel_avx512 = {"avx512", find4, find6, find4_each_avx512, find6_each_scalar};
+const struct kernel poptrie_kernel_avx512 = {"avx512", avx512_find4, avx512_find6,
+                                             poptrie_find4_each_avx512, poptrie_find6_each_scalar};
 #endif

@@ -13,12 +13,12 @@
 
 #define GROUPS 4 // of 16 addresses
 
-struct lanes {
+struct address_lanes {
     __m512i addr, word, bit;
     __mmask16 plain;
 };
 
-INLINE __m256i offsets8(const struct poptrie *const *each, const struct poptrie *first,
+INLINE __m256i table_offsets8(const struct poptrie *const *each, const struct poptrie *first,
                         __mmask8 used)
 {
     __m512i base = _mm512_set1_epi64((long long)(uintptr_t)first);
@@ -27,17 +27,18 @@ INLINE __m256i offsets8(const struct poptrie *const *each, const struct poptrie 
 }
 
 // Where in the group's tables each one is, in bytes; lanes that are not used get the first.
-INLINE __m512i offsets(const struct poptrie *const *each, const struct poptrie *first,
+INLINE __m512i table_offsets(const struct poptrie *const *each, const struct poptrie *first,
                        __mmask16 used)
 {
-    __m256i low = offsets8(each, first, (__mmask8)used),
-            high = offsets8(each + 8, first, (__mmask8)(used >> 8));
+    __m256i low = table_offsets8(each, first, (__mmask8)used),
+            high = table_offsets8(each + 8, first, (__mmask8)(used >> 8));
 
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
 // Directory words; lanes that are not used get 0.
-INLINE __m512i words(const struct poptrie *first, __m512i table, __m512i addr, __mmask16 used)
+INLINE __m512i directory_words(const struct poptrie *first, __m512i table, __m512i addr,
+                               __mmask16 used)
 {
     const __m512i zero = _mm512_setzero_si512();
     __m512i slot = _mm512_srli_epi32(addr, 32 - DIR4_BITS);
@@ -54,8 +55,8 @@ INLINE __m512i words(const struct poptrie *first, __m512i table, __m512i addr, _
 }
 
 // The answers; the lanes that a leaf block alone does not answer.
-INLINE __mmask16 finish(const struct poptrie *first, __m512i table, const struct lanes *l,
-                        __mmask16 used, uint32_t *value)
+INLINE __mmask16 leaves_read(const struct poptrie *first, __m512i table,
+                             const struct address_lanes *l, __mmask16 used, uint32_t *value)
 {
     __m512i w1 = width_less_1(l->word);
     __m512i leaf = leaf4(first->arena, l->word, w1, l->bit, l->plain);
@@ -73,23 +74,23 @@ INLINE __mmask16 finish(const struct poptrie *first, __m512i table, const struct
     return deep;
 }
 
-INLINE void burst(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+INLINE void each_burst(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
                   unsigned groups, unsigned n)
 {
     const struct poptrie *first = each[0]->first;
     const __mmask16 tail = (__mmask16)(0xffffu >> (16 * groups - n));
-    struct lanes l[GROUPS];
+    struct address_lanes l[GROUPS];
     __m512i table[GROUPS];
     uint64_t deep = 0;
 
 #pragma GCC unroll 4
     for (unsigned g = 0; g < groups; g++)
-        table[g] = offsets(each + 16 * g, first, g + 1 < groups ? 0xffff : tail);
+        table[g] = table_offsets(each + 16 * g, first, g + 1 < groups ? 0xffff : tail);
 #pragma GCC unroll 4
     for (unsigned g = 0; g < groups; g++) {
         __mmask16 used = g + 1 < groups ? 0xffff : tail;
         l[g].addr = load4(dst_be + 16 * g, used);
-        l[g].word = words(first, table[g], l[g].addr, used);
+        l[g].word = directory_words(first, table[g], l[g].addr, used);
     }
 #pragma GCC unroll 4
     for (unsigned g = 0; g < groups; g++) {
@@ -102,9 +103,9 @@ INLINE void burst(const struct poptrie *const *each, const uint32_t *dst_be, uin
     }
 #pragma GCC unroll 4
     for (unsigned g = 0; g < groups; g++)
-        deep |=
-            (uint64_t)finish(first, table[g], &l[g], g + 1 < groups ? 0xffff : tail, value + 16 * g)
-            << 16 * g;
+        deep |= (uint64_t)leaves_read(first, table[g], &l[g], g + 1 < groups ? 0xffff : tail,
+                                      value + 16 * g)
+                << 16 * g;
     for (; deep; deep &= deep - 1) {
         unsigned i = (unsigned)__builtin_ctzll(deep);
         uint32_t dst = __builtin_bswap32(dst_be[i]);
@@ -113,9 +114,9 @@ INLINE void burst(const struct poptrie *const *each, const uint32_t *dst_be, uin
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-#define find4_each find4_each_avx512_vpopcnt
+#define find4_each poptrie_find4_each_avx512_vpopcnt
 #else
-#define find4_each find4_each_avx512
+#define find4_each poptrie_find4_each_avx512
 #endif
 
 void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
@@ -124,14 +125,14 @@ void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint3
     for (unsigned some; n; n -= some, each += some, dst_be += some, value += some) {
         some = n < 64 ? n : 64;
         if (!tables_are_near(each, some))
-            find4_each_scalar(each, dst_be, value, some);
+            poptrie_find4_each_scalar(each, dst_be, value, some);
         else if (some == 64)
-            burst(each, dst_be, value, 4, 64);
+            each_burst(each, dst_be, value, 4, 64);
         else if (some > 32)
-            burst(each, dst_be, value, (some + 15) / 16, some);
+            each_burst(each, dst_be, value, (some + 15) / 16, some);
         else if (some > 16)
-            burst(each, dst_be, value, 2, some);
+            each_burst(each, dst_be, value, 2, some);
         else
-            burst(each, dst_be, value, 1, some);
+            each_burst(each, dst_be, value, 1, some);
     }
 }

@@ -18,7 +18,7 @@
 #define BURST 64u
 #define LANES 8u
 
-struct burst {
+struct leaf_burst {
     const uint32_t *at[BURST];           // in the directory, or in one of its pages
     uint32_t word[BURST];                // there
     const uint8_t *block[BURST];         // the word's, or what is at the arena's beginning
@@ -75,7 +75,7 @@ INLINE __mmask8 plain_of(__m512i word)
 }
 
 // Where the leaves are.
-INLINE void find_leaves(struct burst *b, unsigned i, __m512i addr)
+INLINE void find_leaves(struct leaf_burst *b, unsigned i, __m512i addr)
 {
     __m512i word = load_words(b->word + i), runs = load_eight(b->block + i, 0);
     __m512i up = _mm512_andnot_si512(_mm512_srli_epi64(addr, 26 - DIR4_BITS),
@@ -90,7 +90,7 @@ INLINE void find_leaves(struct burst *b, unsigned i, __m512i addr)
 
 // The answers, as far as leaf blocks and floors give them. Returned: lanes that these alone do not
 // answer.
-INLINE __mmask8 read_leaves(const struct burst *b, unsigned i, __m512i table, __m512i addr,
+INLINE __mmask8 read_leaves(const struct leaf_burst *b, unsigned i, __m512i table, __m512i addr,
                             __m256i *value)
 {
     __m512i word = load_words(b->word + i), width = width_of(word), one = _mm512_set1_epi64(1);
@@ -125,12 +125,12 @@ INLINE __mmask8 used_of(unsigned left)
 
 // n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own, `near`: all of
 // t's group, whose memory is t's.
-INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, bool near,
+INLINE void loads_burst4(const struct poptrie *t, const struct poptrie *const *each, bool near,
                    const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     const __m512i one = _mm512_set1_epi64((long long)(uintptr_t)t);
     const uint8_t *const arena = t->arena;
-    struct burst b;
+    struct leaf_burst b;
     uint64_t deep = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -170,29 +170,30 @@ INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, b
     }
 }
 
-static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+static void loads_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                        unsigned n)
 {
     for (; n > BURST; n -= BURST, dst_be += BURST, value += BURST)
-        burst4(t, NULL, true, dst_be, value, BURST);
-    burst4(t, NULL, true, dst_be, value, n);
+        loads_burst4(t, NULL, true, dst_be, value, BURST);
+    loads_burst4(t, NULL, true, dst_be, value, n);
 }
 
-INLINE void each4(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
+INLINE void loads_each4(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
                   unsigned n)
 {
     if (tables_are_near(each, n))
-        burst4(each[0], each, true, dst_be, value, n);
+        loads_burst4(each[0], each, true, dst_be, value, n);
     else
-        burst4(each[0], each, false, dst_be, value, n);
+        loads_burst4(each[0], each, false, dst_be, value, n);
 }
 
-static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                       unsigned n)
+static void loads_find4_each(const struct poptrie *const *each, const uint32_t *dst_be,
+                             uint32_t *value, unsigned n)
 {
     for (; n > BURST; n -= BURST, each += BURST, dst_be += BURST, value += BURST)
-        each4(each, dst_be, value, BURST);
-    each4(each, dst_be, value, n);
+        loads_each4(each, dst_be, value, BURST);
+    loads_each4(each, dst_be, value, n);
 }
 
-const struct kernel kernel_avx512_loads = {"avx512-loads", find4, find6_loads, find4_each,
-                                           find6_each_loads};
+const struct kernel poptrie_kernel_avx512_loads = {"avx512-loads", loads_find4, poptrie_find6_loads,
+                                                   loads_find4_each, poptrie_find6_each_loads};

@@ -31,7 +31,7 @@ _Static_assert((BURST + LANES) * sizeof(uint64_t) % 64 == 0,
 #define STATE_DEPTH 32
 #define STATE_WHOSE 40
 
-INLINE __m512i all(uint64_t x)
+INLINE __m512i all_lanes(uint64_t x)
 {
     return _mm512_set1_epi64((long long)x);
 }
@@ -56,25 +56,25 @@ INLINE void prefetch_before(const struct walks *w, unsigned i)
 
 INLINE __m512i code_of(__m512i word)
 {
-    return _mm512_and_si512(_mm512_srli_epi64(word, WORD_CODE_SHIFT), all(31));
+    return _mm512_and_si512(_mm512_srli_epi64(word, WORD_CODE_SHIFT), all_lanes(31));
 }
 
 INLINE __mmask8 refs_of(__m512i word)
 {
-    return _mm512_test_epi64_mask(word, all(WORD_REF));
+    return _mm512_test_epi64_mask(word, all_lanes(WORD_REF));
 }
 
 INLINE __m512i depth_of(__m512i state)
 {
-    return _mm512_and_si512(_mm512_srli_epi64(state, STATE_DEPTH), all(0xff));
+    return _mm512_and_si512(_mm512_srli_epi64(state, STATE_DEPTH), all_lanes(0xff));
 }
 
 // The blocks behind words; other words get the arena's beginning.
 INLINE __m512i blocks_of(const uint8_t *arena, __m512i word)
 {
-    __m512i offset = _mm512_maskz_and_epi64(refs_of(word), word, all(WORD_OFFSET));
+    __m512i offset = _mm512_maskz_and_epi64(refs_of(word), word, all_lanes(WORD_OFFSET));
 
-    return _mm512_add_epi64(all((uintptr_t)arena), _mm512_slli_epi64(offset, 3));
+    return _mm512_add_epi64(all_lanes((uintptr_t)arena), _mm512_slli_epi64(offset, 3));
 }
 
 // Where the leaves of eight blocks are, or the keys of skips.
@@ -84,10 +84,10 @@ INLINE void find_leaves(struct walks *w, unsigned i)
     __m512i child =
         _mm512_srli_epi64(_mm512_sllv_epi64(_mm512_loadu_si512(w->half + i), depth_of(state)), 58);
     __m512i n = popcount64(
-        _mm512_sllv_epi64(_mm512_loadu_si512(w->head + i), _mm512_xor_si512(child, all(63))));
-    __mmask8 leaves = _mm512_mask_cmpneq_epi64_mask(refs_of(state), code, all(CODE_SKIP));
-    __m512i bit =
-        _mm512_maskz_mul_epu32(leaves, _mm512_sub_epi64(n, all(1)), _mm512_add_epi64(code, all(1)));
+        _mm512_sllv_epi64(_mm512_loadu_si512(w->head + i), _mm512_xor_si512(child, all_lanes(63))));
+    __mmask8 leaves = _mm512_mask_cmpneq_epi64_mask(refs_of(state), code, all_lanes(CODE_SKIP));
+    __m512i bit = _mm512_maskz_mul_epu32(leaves, _mm512_sub_epi64(n, all_lanes(1)),
+                                         _mm512_add_epi64(code, all_lanes(1)));
 
     _mm512_storeu_si512(w->bit + i, bit);
     _mm512_storeu_si512(w->at + i,
@@ -96,31 +96,32 @@ INLINE void find_leaves(struct walks *w, unsigned i)
 
 // Eight walks have gone a level down: answers are written down, the others come behind the m that
 // go on already. How many these are now.
-INLINE unsigned step(struct walks *w, unsigned i, unsigned m, const uint8_t *arena,
+INLINE unsigned walks_step(struct walks *w, unsigned i, unsigned m, const uint8_t *arena,
                      const uint8_t (*dst)[16])
 {
-    const __m512i low = all(UINT32_MAX), state = _mm512_loadu_si512(w->state + i),
+    const __m512i low = all_lanes(UINT32_MAX), state = _mm512_loadu_si512(w->state + i),
                   more = _mm512_loadu_si512(w->more + i);
     __m512i whose = _mm512_srli_epi64(state, STATE_WHOSE), half = _mm512_loadu_si512(w->half + i),
             code = code_of(state);
     __m512i next =
-        _mm512_srlv_epi64(more, _mm512_and_si512(_mm512_loadu_si512(w->bit + i), all(7)));
-    __m512i depth = _mm512_add_epi64(depth_of(state), all(6));
-    __mmask8 refs = refs_of(state), skip = _mm512_mask_cmpeq_epi64_mask(refs, code, all(CODE_SKIP));
+        _mm512_srlv_epi64(more, _mm512_and_si512(_mm512_loadu_si512(w->bit + i), all_lanes(7)));
+    __m512i depth = _mm512_add_epi64(depth_of(state), all_lanes(6));
+    __mmask8 refs = refs_of(state),
+             skip = _mm512_mask_cmpeq_epi64_mask(refs, code, all_lanes(CODE_SKIP));
 
-    next = _mm512_and_si512(next, _mm512_srlv_epi64(low, _mm512_sub_epi64(all(31), code)));
+    next = _mm512_and_si512(next, _mm512_srlv_epi64(low, _mm512_sub_epi64(all_lanes(31), code)));
     if (skip) {
         __m512i head = _mm512_loadu_si512(w->head + i), bits = _mm512_srli_epi64(head, 48);
         __m512i differ =
-            _mm512_srlv_epi64(_mm512_xor_si512(half, more), _mm512_sub_epi64(all(64), bits));
-        next = _mm512_mask_and_epi64(next, skip, _mm512_srli_epi64(head, 32), all(0xffff));
+            _mm512_srlv_epi64(_mm512_xor_si512(half, more), _mm512_sub_epi64(all_lanes(64), bits));
+        next = _mm512_mask_and_epi64(next, skip, _mm512_srli_epi64(head, 32), all_lanes(0xffff));
         next = _mm512_mask_and_epi64(next, _mm512_mask_testn_epi64_mask(skip, differ, differ), head,
                                      low);
         depth = _mm512_mask_mov_epi64(depth, skip, bits);
     }
     next = _mm512_mask_and_epi64(next, (__mmask8)~refs, state, low);
-    __mmask8 on = refs_of(next), over = _mm512_mask_cmpge_epu64_mask(on, depth, all(64));
-    __mmask8 done = _mm512_mask_cmplt_epu64_mask((__mmask8)~on, whose, all(BURST));
+    __mmask8 on = refs_of(next), over = _mm512_mask_cmpge_epu64_mask(on, depth, all_lanes(64));
+    __mmask8 done = _mm512_mask_cmplt_epu64_mask((__mmask8)~on, whose, all_lanes(BURST));
     if (over) { // rare: the second half of the address
         const __m512i swap = _mm512_broadcast_i32x4(
             _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
@@ -145,14 +146,16 @@ INLINE unsigned step(struct walks *w, unsigned i, unsigned m, const uint8_t *are
 }
 
 // n walks go a level down. How many go on.
-INLINE unsigned level(struct walks *w, unsigned n, const uint8_t *arena, const uint8_t (*dst)[16])
+INLINE unsigned walks_level(struct walks *w, unsigned n, const uint8_t *arena,
+                            const uint8_t (*dst)[16])
 {
     const unsigned whole = (n + LANES - 1) & ~(LANES - 1);
     unsigned m = 0;
 
-    _mm512_storeu_si512(w->at + n, all((uintptr_t)arena)); // nobody's walks, to a whole vector
+    _mm512_storeu_si512(w->at + n,
+                        all_lanes((uintptr_t)arena)); // nobody's walks, to a whole vector
     _mm512_storeu_si512(w->half + n, _mm512_setzero_si512());
-    _mm512_storeu_si512(w->state + n, all((uint64_t)BURST << STATE_WHOSE));
+    _mm512_storeu_si512(w->state + n, all_lanes((uint64_t)BURST << STATE_WHOSE));
     for (unsigned i = 0; i < whole; i++)
         w->head[i] = load_one(w->at[i]);
     for (unsigned i = 0; i < whole; i += LANES)
@@ -160,25 +163,26 @@ INLINE unsigned level(struct walks *w, unsigned n, const uint8_t *arena, const u
     for (unsigned i = 0; i < whole; i++)
         w->more[i] = load_one(w->at[i] + 8);
     for (unsigned i = 0; i < whole; i += LANES)
-        m = step(w, i, m, arena, dst);
+        m = walks_step(w, i, m, arena, dst);
     return m;
 }
 
 // Lanes whose addresses the directory covers.
 INLINE __mmask8 slotted(__m512i hi)
 {
-    return _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(hi, 61), all(1));
+    return _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(hi, 61), all_lanes(1));
 }
 
 // Where eight addresses' words are in the table: in its directory, or outside of it.
 INLINE void word_at(struct walks *w, unsigned i, const struct poptrie *t)
 {
     __m512i hi = _mm512_loadu_si512(w->half + i),
-            slot = _mm512_and_si512(_mm512_srli_epi64(hi, 64 - DIR6_BITS), all(DIR6_WORDS - 1));
-    __m512i in = _mm512_add_epi64(all((uintptr_t)t->dir), _mm512_slli_epi64(slot, 2));
+            slot =
+                _mm512_and_si512(_mm512_srli_epi64(hi, 64 - DIR6_BITS), all_lanes(DIR6_WORDS - 1));
+    __m512i in = _mm512_add_epi64(all_lanes((uintptr_t)t->dir), _mm512_slli_epi64(slot, 2));
 
     _mm512_storeu_si512(w->at + i,
-                        _mm512_mask_mov_epi64(all((uintptr_t)&t->outside), slotted(hi), in));
+                        _mm512_mask_mov_epi64(all_lanes((uintptr_t)&t->outside), slotted(hi), in));
 }
 
 // The same for each address in its own table, by way of pages.
@@ -194,7 +198,7 @@ INLINE void word_at_each(struct walks *w, const struct poptrie *const *each, con
 }
 
 // The walks begin: words, and the blocks behind them.
-INLINE void begin(struct walks *w, const struct poptrie *t, const struct poptrie *const *each,
+INLINE void walks_begin(struct walks *w, const struct poptrie *t, const struct poptrie *const *each,
                   const uint8_t (*dst)[16], unsigned n)
 {
     const __m512i lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
@@ -211,9 +215,9 @@ INLINE void begin(struct walks *w, const struct poptrie *t, const struct poptrie
         w->more[i] = word_load((const uint32_t *)(const void *)w->at[i]);
     for (unsigned i = 0; i < n; i += LANES) {
         __m512i word = _mm512_loadu_si512(w->more + i),
-                whose = _mm512_slli_epi64(_mm512_add_epi64(all(i), lane), STATE_WHOSE);
+                whose = _mm512_slli_epi64(_mm512_add_epi64(all_lanes(i), lane), STATE_WHOSE);
         __m512i depth = _mm512_maskz_mov_epi64(slotted(_mm512_loadu_si512(w->half + i)),
-                                               all((uint64_t)DIR6_BITS << STATE_DEPTH));
+                                               all_lanes((uint64_t)DIR6_BITS << STATE_DEPTH));
         _mm512_storeu_si512(w->at + i, blocks_of(t->arena, word));
         _mm512_storeu_si512(w->state + i, _mm512_or_si512(word, _mm512_or_si512(depth, whose)));
         prefetch_before(w, i);
@@ -222,14 +226,14 @@ INLINE void begin(struct walks *w, const struct poptrie *t, const struct poptrie
 }
 
 // n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own of t's group.
-INLINE void burst6(const struct poptrie *t, const struct poptrie *const *each,
+INLINE void loads_burst6(const struct poptrie *t, const struct poptrie *const *each,
                    const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     struct walks w;
     bool none = false;
 
-    begin(&w, t, each, dst, n);
-    for (unsigned left = n; left; left = level(&w, left, t->arena, dst))
+    walks_begin(&w, t, each, dst, n);
+    for (unsigned left = n; left; left = walks_level(&w, left, t->arena, dst))
         ;
     for (unsigned i = 0; i < n; i++) {
         uint32_t leaf = (uint32_t)w.done[i];
@@ -240,21 +244,22 @@ INLINE void burst6(const struct poptrie *t, const struct poptrie *const *each,
         value[i] = leaf_answer(each ? each[i] : t, value[i], dst[i][0] >> (8 - FLOOR_BITS));
 }
 
-void find6_loads(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+void poptrie_find6_loads(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                         unsigned n)
 {
     for (; n > BURST; n -= BURST, dst += BURST, value += BURST)
-        burst6(t, NULL, dst, value, BURST);
-    burst6(t, NULL, dst, value, n);
+        loads_burst6(t, NULL, dst, value, BURST);
+    loads_burst6(t, NULL, dst, value, n);
 }
 
-void find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
-                      unsigned n)
+void poptrie_find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                              uint32_t *value, unsigned n)
 {
     for (unsigned some; n; n -= some, each += some, dst += some, value += some) {
         some = n < BURST ? n : BURST;
         if (tables_are_near(each, some))
-            burst6(each[0], each, dst, value, some);
+            loads_burst6(each[0], each, dst, value, some);
         else
-            find6_each_scalar(each, dst, value, some);
+            poptrie_find6_each_scalar(each, dst, value, some);
     }
 }

@@ -36,7 +36,7 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
 
 // Address i in table `one`, or when that is NULL in each[i]: of many tables little is in the cache,
 // so blocks are asked for early.
-static inline __attribute__((always_inline)) void burst4(const struct poptrie *one,
+static inline __attribute__((always_inline)) void scalar_burst4(const struct poptrie *one,
                                                          const struct poptrie *const *each,
                                                          const uint32_t *dst_be, uint32_t *value,
                                                          unsigned n)
@@ -65,21 +65,22 @@ static inline __attribute__((always_inline)) void burst4(const struct poptrie *o
             value[i] = walk_answer4(one ? one : each[i], word[i], __builtin_bswap32(dst_be[i]));
 }
 
-static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+static void scalar_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                         unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
-        burst4(t, NULL, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
+        scalar_burst4(t, NULL, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                       unsigned n)
+void poptrie_find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be,
+                               uint32_t *value, unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
-        burst4(NULL, each + i, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
+        scalar_burst4(NULL, each + i, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
 // Four levels or so: too branchy for passes to pay, so start the directory loads ahead instead.
-static inline __attribute__((always_inline)) void burst6(const struct poptrie *one,
+static inline __attribute__((always_inline)) void scalar_burst6(const struct poptrie *one,
                                                          const struct poptrie *const *each,
                                                          const uint8_t (*dst)[16], uint32_t *value,
                                                          unsigned n)
@@ -102,17 +103,19 @@ static inline __attribute__((always_inline)) void burst6(const struct poptrie *o
     }
 }
 
-static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+static void scalar_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                         unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
-        burst6(t, NULL, dst + i, value + i, n - i < BURST ? n - i : BURST);
+        scalar_burst6(t, NULL, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
-                       unsigned n)
+void poptrie_find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                               uint32_t *value, unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
-        burst6(NULL, each + i, dst + i, value + i, n - i < BURST ? n - i : BURST);
+        scalar_burst6(NULL, each + i, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-const struct kernel kernel_scalar = {"scalar", find4, find6, find4_each_scalar, find6_each_scalar};
+const struct kernel poptrie_kernel_scalar = {"scalar", scalar_find4, scalar_find6,
+                                             poptrie_find4_each_scalar, poptrie_find6_each_scalar};

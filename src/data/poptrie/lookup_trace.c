@@ -5,7 +5,7 @@
 // with that of every kernel. Of the table only what readers touch is looked at: it may be a copy.
 #include "poptrie/walk.h"
 
-struct path {
+struct lookup_trace {
     struct poptrie_node *node;
     unsigned max, n;
     unsigned end;   // bits of an address, or of half of one
@@ -15,7 +15,7 @@ struct path {
 };
 
 // One more node, which looks at `bits` bits from where we are.
-static void visit(struct path *p, enum poptrie_node_kind kind, unsigned bits)
+static void trace_node(struct lookup_trace *p, enum poptrie_node_kind kind, unsigned bits)
 {
     if (p->n < p->max)
         p->node[p->n] = (struct poptrie_node){
@@ -23,7 +23,7 @@ static void visit(struct path *p, enum poptrie_node_kind kind, unsigned bits)
     p->n++;
 }
 
-static void advance(struct path *p, unsigned depth)
+static void trace_advance(struct lookup_trace *p, unsigned depth)
 {
     p->depth = depth;
     if (p->depth < 64)
@@ -34,13 +34,13 @@ static void advance(struct path *p, unsigned depth)
 }
 
 // Bits that a block at this depth resolves: fewer where the address, or its half, ends.
-static unsigned block_bits(const struct path *p)
+static unsigned block_bits(const struct lookup_trace *p)
 {
     return p->end - p->depth < 6 ? p->end - p->depth : 6;
 }
 
 // The word or leaf behind w; false: it is a leaf, the end.
-static bool step(const struct poptrie *t, struct path *p, uint32_t *w)
+static bool trace_step(const struct poptrie *t, struct lookup_trace *p, uint32_t *w)
 {
     unsigned c = p->hi << p->depth >> 58;
     uint32_t *slot, code = word_code(*w);
@@ -49,31 +49,31 @@ static bool step(const struct poptrie *t, struct path *p, uint32_t *w)
         const struct skip *s = (const void *)block_at(t->arena, *w);
         bool in = !((p->hi ^ s->key) >> (64 - s->bits));
 
-        visit(p, POPTRIE_NODE_SKIP, s->bits - p->depth);
+        trace_node(p, POPTRIE_NODE_SKIP, s->bits - p->depth);
         *w = in ? s->in : s->out;
-        advance(p, s->bits);
+        trace_advance(p, s->bits);
         return in && word_is_ref(*w);
     }
     if (code == CODE_WIDE) {
-        visit(p, POPTRIE_NODE_WIDE, 8);
+        trace_node(p, POPTRIE_NODE_WIDE, 8);
         *w = wide_leaf(t->arena, *w, p->hi << WIDE_DEPTH >> 56);
         return false;
     }
-    visit(p,
+    trace_node(p,
           code == CODE_BRANCH ? POPTRIE_NODE_BRANCH
           : code > CODE_MIXED ? POPTRIE_NODE_MIXED
                               : POPTRIE_NODE_LEAF,
           block_bits(p));
     slot = block_slot(t->arena, *w, c);
     *w = slot ? word_load(slot) : block_leaf(t->arena, *w, c); // partner: word_publish
-    advance(p, p->depth + 6);
+    trace_advance(p, p->depth + 6);
     return slot && word_is_ref(*w);
 }
 
-unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
+unsigned poptrie_lookup_trace(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
                       struct poptrie_node *node, unsigned max, uint32_t *value)
 {
-    struct path p = {.node = node, .max = max, .end = key_bits == 32 ? 32 : 64};
+    struct lookup_trace p = {.node = node, .max = max, .end = key_bits == 32 ? 32 : 64};
     uint8_t key[16] = {0};
     uint32_t w, floor;
     unsigned depth = DIR4_BITS;
@@ -85,14 +85,14 @@ unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t 
         w = word_load(&t->dir[p.hi >> (64 - DIR4_BITS)]);
     else
         w = start6(t, p.hi, &depth);
-    visit(&p, depth ? POPTRIE_NODE_DIRECTORY : POPTRIE_NODE_OUTSIDE, depth);
+    trace_node(&p, depth ? POPTRIE_NODE_DIRECTORY : POPTRIE_NODE_OUTSIDE, depth);
     p.depth = depth;
-    while (word_is_ref(w) && step(t, &p, &w))
+    while (word_is_ref(w) && trace_step(t, &p, &w))
         ;
     floor = leaf_answer(t, 0, (uint32_t)(first >> (64 - FLOOR_BITS)));
     if (!w) {
         p.base = p.depth = 0;
-        visit(&p, POPTRIE_NODE_FLOOR, FLOOR_BITS);
+        trace_node(&p, POPTRIE_NODE_FLOOR, FLOOR_BITS);
     }
     *value = w ? w : floor;
     return p.n;

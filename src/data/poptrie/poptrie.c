@@ -105,7 +105,7 @@ struct poptrie *poptrie_new(const struct poptrie_config *cfg)
         own.map = map_huge;
         own.unmap = unmap_huge;
     }
-    t = group_join(&own, &geo);
+    t = table_group_join(&own, &geo);
     if (t != NULL && !tree_map(t, max)) {
         int e = errno;
 
@@ -123,14 +123,14 @@ void poptrie_free(struct poptrie *t)
     struct table_group *g = t->group;
 
     if (g->tables > 1)
-        share_leave(t);
-    group_leave(t);
+        share_retire_all(t);
+    table_group_leave(t);
     if (t->nodes.base != NULL)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->nodes);
     txn_fini(t);
     if (g->tables == 0)
-        group_free(g); // the table is in there
+        table_group_free(g); // the table is in there
 }
 
 const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy)
@@ -138,9 +138,9 @@ const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy)
     return copy == 0 ? t : t->copy[copy - 1];
 }
 
-void poptrie_set_with(struct poptrie *t, unsigned copy, const void *with)
+void poptrie_set_user(struct poptrie *t, unsigned copy, const void *user)
 {
-    (copy == 0 ? t : t->copy[copy - 1])->front.with = with;
+    (copy == 0 ? t : t->copy[copy - 1])->front.user = user;
 }
 
 // --- updates ---
@@ -162,18 +162,18 @@ static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len
 
 // The trees in which the words of a change under key/len may be become the table's own; the next
 // fold looks at them, whatever becomes of the change.
-static int make_own(struct poptrie *t, const uint64_t key[2], unsigned len)
+static int slots_separate(struct poptrie *t, const uint64_t key[2], unsigned len)
 {
     uint32_t from = key_slot(t, key),
              n = len >= t->geo.dir_bits ? 1 : 1u << (t->geo.dir_bits - len);
 
     if (len <= FLOOR_BITS || !key_has_slot(t, key))
         return 0;
-    fold_later(t, from, n);
-    return share_part(t, from, n);
+    dedupe_later(t, from, n);
+    return share_separate(t, from, n);
 }
 
-static void set_default(struct poptrie *t, uint32_t value)
+static void default_set(struct poptrie *t, uint32_t value)
 {
     static const uint64_t everything[2];
 
@@ -198,7 +198,8 @@ static int change_done(struct poptrie *t, struct tree_change *c, const uint64_t 
     return rc;
 }
 
-static int add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint16_t *was)
+static int route_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value,
+                     uint16_t *was)
 {
     struct tree_change c;
     uint64_t k[2];
@@ -210,11 +211,11 @@ static int add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t val
         return -ERANGE;
     if (len == 0) {
         *was = (uint16_t)t->default_value;
-        set_default(t, value);
+        default_set(t, value);
         return 0;
     }
     key_load(t, key, len, k);
-    rc = make_own(t, k, len);
+    rc = slots_separate(t, k, len);
     if (rc == 0)
         rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, was);
     if (rc != 0) {
@@ -228,7 +229,7 @@ static int add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t val
     return rc;
 }
 
-static int del(struct poptrie *t, const uint8_t *key, unsigned len, uint16_t *was)
+static int route_del(struct poptrie *t, const uint8_t *key, unsigned len, uint16_t *was)
 {
     struct tree_change c;
     uint64_t k[2];
@@ -240,11 +241,11 @@ static int del(struct poptrie *t, const uint8_t *key, unsigned len, uint16_t *wa
         if (t->default_value == POPTRIE_NONE)
             return -ENOENT;
         *was = (uint16_t)t->default_value;
-        set_default(t, POPTRIE_NONE);
+        default_set(t, POPTRIE_NONE);
         return 0;
     }
     key_load(t, key, len, k);
-    rc = make_own(t, k, len);
+    rc = slots_separate(t, k, len);
     if (rc == 0)
         rc = tree_del(&t->nodes, &t->root, t->geo, k, len, &c, was);
     if (rc != 0) {
@@ -261,7 +262,8 @@ static int del(struct poptrie *t, const uint8_t *key, unsigned len, uint16_t *wa
 int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint32_t *was)
 {
     uint16_t former = 0;
-    int rc = value == POPTRIE_NONE ? del(t, key, len, &former) : add(t, key, len, value, &former);
+    int rc = value == POPTRIE_NONE ? route_del(t, key, len, &former)
+                                   : route_add(t, key, len, value, &former);
 
     if (rc == 0)
         *was = former;
@@ -272,14 +274,14 @@ int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t va
 {
     uint16_t was;
 
-    return add(t, key, len, value, &was);
+    return route_add(t, key, len, value, &was);
 }
 
 int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
 {
     uint16_t was;
 
-    return del(t, key, len, &was);
+    return route_del(t, key, len, &was);
 }
 
 // Grows *root by the routes; the default route comes back in *def.
@@ -328,10 +330,10 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
         txn_begin(t, true);
         edit_retire_tree(t, old);
         edit_everything(t);
-        share_leaving(t, true);
+        share_count_leaving(t, true);
         rc = txn_finish(t);
         if (rc != 0)
-            share_leaving(t, false);
+            share_count_leaving(t, false);
     }
     if (rc != 0) {
         t->root = old;
@@ -339,11 +341,11 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
         t->refused++;
         return rc;
     }
-    share_left(t);
+    share_forget(t);
     t->default_value = def;
     floor_refresh(t, (const uint64_t[2]){0}, 0);
     t->routes = routes;
-    fold_later(t, 0, dir_words(t));
+    dedupe_later(t, 0, dir_words(t));
     tree_free(&t->nodes, old);
     return 0;
 }
@@ -373,7 +375,7 @@ struct walker {
 
 // Where the subtree of key/len lies: < 0 wholly before `after` or at it, 0 `after` is in it, > 0
 // behind.
-static int seek(struct walker *w, const uint64_t key[2], unsigned len)
+static int walker_seek(struct walker *w, const uint64_t key[2], unsigned len)
 {
     uint64_t cut[2] = {w->after[0], w->after[1]};
     int side;
@@ -398,7 +400,8 @@ static int walk_heap(struct walker *w, const struct node *n, unsigned idx)
     // The last window of a half is shorter than six bits: what would lie behind its end is below
     // it.
     if (w->seeking &&
-        seek(w, key, n->depth + l < depth_next(n->depth) ? n->depth + l : depth_next(n->depth)) < 0)
+        walker_seek(w, key,
+                    n->depth + l < depth_next(n->depth) ? n->depth + l : depth_next(n->depth)) < 0)
         return 0;
     if (idx > 1 && node_has_route(n, idx) && !w->seeking) {
         uint8_t b[16];

@@ -35,10 +35,10 @@ struct poptrie_config {
     unsigned key_bits; // 32 (IPv4) or 128 (IPv6)
     size_t max_bytes;  // address space reserved for nodes, at most 512 MiB; 0 = 256 MiB
     // A group of tables in one arena, for who looks up in several at once: what is equal in them
-    // need not exist twice (poptrie_fold). The first table says how many places there are, 1 (= 0)
-    // to POPTRIE_TABLES_MAX, and all the rest here; another one says beside which it wants to be,
-    // and then nothing else of this but key_bits is looked at. One writer, and one count of epochs,
-    // for all tables of a group.
+    // need not exist twice (poptrie_dedupe). The first table says how many places there are, 1 (=
+    // 0) to POPTRIE_TABLES_MAX, and all the rest here; another one says beside which it wants to
+    // be, and then nothing else of this but key_bits is looked at. One writer, and one count of
+    // epochs, for all tables of a group.
     unsigned places;
     struct poptrie *beside;
     // Copies of what readers dereference, 1 (= 0) to POPTRIE_COPIES_MAX: one for each of the
@@ -99,7 +99,7 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n);
 // What was changed since the last fold and equals what another table of the group has in the same
 // place becomes one with it. Readers notice nothing. True if something did, so that there may be
 // garbage. Want of memory is no error: less is shared.
-bool poptrie_fold(struct poptrie *t);
+bool poptrie_dedupe(struct poptrie *t);
 // The value stored for exactly this prefix, or POPTRIE_NONE.
 uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
 // Every stored prefix by address, shorter first; stops at, and returns, the first non-zero fn().
@@ -127,17 +127,16 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
 
 // --- reader: any thread, wait-free, during any writer call ---
 
-// What the table's user has given it to be at hand behind a lookup, where the table's own first
-// line is in the cache.
+// A pointer of the table's user, in the table's first cache line: at hand behind a lookup.
 struct poptrie_front { // struct poptrie begins with it
-    const void *with;
+    const void *user;
 };
-static inline const void *poptrie_with(const struct poptrie *t)
+static inline const void *poptrie_user(const struct poptrie *t)
 {
-    return ((const struct poptrie_front *)t)->with;
+    return ((const struct poptrie_front *)t)->user;
 }
 // Of that copy, for good: before the table has readers.
-void poptrie_set_with(struct poptrie *t, unsigned copy, const void *with);
+void poptrie_set_user(struct poptrie *t, unsigned copy, const void *user);
 
 // The table as one copy has it, for the functions below this one alone; copy 0 is `t` itself.
 const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy);
@@ -173,7 +172,7 @@ struct poptrie_node {
     enum poptrie_node_kind kind;
     uint8_t depth, bits; // looks at `bits` bits of the address from bit `depth` on
 };
-unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
+unsigned poptrie_lookup_trace(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
                       struct poptrie_node *node, unsigned max, uint32_t *value);
 const char *poptrie_node_name(enum poptrie_node_kind kind); // "directory", "leaf" …
 

@@ -47,18 +47,18 @@ static inline void flush(struct poptrie *t)
 }
 
 // An address: anywhere near the stems; or the first or last one of a route, or one beside it.
-static inline void random_address(const struct model *m, uint8_t key[16])
+static inline void random_address(const struct lpm *m, uint8_t key[16])
 {
-    uint64_t r = model_random(&seed) >> 20;
+    uint64_t r = lpm_random(&seed) >> 20;
 
     memset(key, 0, 16);
-    model_random_key(&seed, m->key_bits, key);
+    lpm_random_key(&seed, m->key_bits, key);
     if (m->n > 0 && r % 4 < 3) {
         const struct poptrie_route *at = &m->r[(r >> 8) % m->n];
         uint8_t net[16];
 
         memset(net, 0xff, 16);
-        model_mask(net, at->len);
+        lpm_mask(net, at->len);
         for (unsigned j = 0; j < 16; j++)
             key[j] = at->key[j] | (r % 2 == 0 ? (uint8_t)~net[j] : 0);
         if (r % 4 == 2)
@@ -74,7 +74,7 @@ static inline void path_must_agree(const struct poptrie *t, unsigned bits, const
 {
     struct poptrie_node node[32];
     uint32_t value = 0;
-    unsigned n = poptrie_path(t, bits, key, node, 32, &value), at = 0;
+    unsigned n = poptrie_lookup_trace(t, bits, key, node, 32, &value), at = 0;
 
     assert_int_equal(value, want);
     assert_in_range(n, 1, 32);
@@ -87,7 +87,7 @@ static inline void path_must_agree(const struct poptrie *t, unsigned bits, const
 
 // n addresses: the single lookup and every kernel's bulk lookup say what the model says, and
 // write no value behind the last one.
-static inline void must_agree(const struct poptrie *t, const struct model *m, unsigned n)
+static inline void must_agree(const struct poptrie *t, const struct lpm *m, unsigned n)
 {
     static uint8_t key[600][16];
     static uint32_t dst[600], got[601], want[600];
@@ -95,7 +95,7 @@ static inline void must_agree(const struct poptrie *t, const struct model *m, un
     for (unsigned i = 0; i < n; i++) {
         random_address(m, key[i]);
         memcpy(&dst[i], key[i], 4);
-        want[i] = model_find(m, key[i]);
+        want[i] = lpm_find(m, key[i]);
         assert_int_equal(find(t, key[i]), want[i]);
         path_must_agree(t, m->key_bits, key[i], want[i]);
     }
@@ -115,13 +115,13 @@ static inline void must_agree(const struct poptrie *t, const struct model *m, un
     }
 }
 
-static inline void random_step(struct poptrie *t, struct model *m, unsigned crowd, unsigned values)
+static inline void random_step(struct poptrie *t, struct lpm *m, unsigned crowd, unsigned values)
 {
     uint8_t key[16];
-    unsigned len = model_random_len(&seed, m->key_bits);
-    uint64_t r = model_random(&seed);
+    unsigned len = lpm_random_len(&seed, m->key_bits);
+    uint64_t r = lpm_random(&seed);
 
-    model_random_key(&seed, m->key_bits, key);
+    lpm_random_key(&seed, m->key_bits, key);
     if (m->n > 0 && r % 100 < (m->n > crowd ? 60 : 40)) {
         const struct poptrie_route *at = &m->r[(r >> 32) % m->n];
 
@@ -129,14 +129,14 @@ static inline void random_step(struct poptrie *t, struct model *m, unsigned crow
         memcpy(key, at->key, 16);
     }
     if (r % 100 < (m->n > crowd ? 50 : 30)) {
-        bool had = model_del(m, key, len);
+        bool had = lpm_del(m, key, len);
 
         assert_int_equal(poptrie_del(t, key, len), had ? 0 : -ENOENT);
         assert_int_equal(poptrie_get(t, key, len), POPTRIE_NONE);
     } else {
         uint32_t value = 1 + (r >> 40) % values;
 
-        model_set(m, key, len, value);
+        lpm_set(m, key, len, value);
         assert_int_equal(poptrie_add(t, key, len, value), 0);
         assert_int_equal(poptrie_get(t, key, len), value);
     }

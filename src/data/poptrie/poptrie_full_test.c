@@ -111,7 +111,7 @@ static void full_table(unsigned family, size_t max, unsigned next_hops)
 
     assert_true(n > max / 2);
     for (size_t i = 0; i < n; i++)
-        r[i].value = 1 + model_random(&seed) % next_hops;
+        r[i].value = 1 + lpm_random(&seed) % next_hops;
     assert_int_equal(poptrie_load(t, r, n), 0);
     if (poptrie_check(t, why, sizeof(why)) != 0)
         fail_msg("%s", why);
@@ -119,13 +119,13 @@ static void full_table(unsigned family, size_t max, unsigned next_hops)
     assert_true(s.bytes_used <= (family == 4 ? 4u << 20 : 12u << 20));
     assert_true(s.writer_bytes <= n * 40);
     for (unsigned i = 0; i < ADDRESSES; i++) { // inside a route, and everywhere
-        const struct poptrie_route *at = &r[model_random(&seed) % n];
+        const struct poptrie_route *at = &r[lpm_random(&seed) % n];
         uint8_t net[16];
 
         memset(net, i % 4 == 0 ? 0 : 0xff, 16);
-        model_mask(net, at->len);
+        lpm_mask(net, at->len);
         for (unsigned j = 0; j < bits / 8; j++)
-            key[i][j] = (at->key[j] & net[j]) | (model_random(&seed) >> 40 & (uint8_t)~net[j]);
+            key[i][j] = (at->key[j] & net[j]) | (lpm_random(&seed) >> 40 & (uint8_t)~net[j]);
     }
     kernels_must_agree(t, bits, (const uint8_t(*)[16])key);
     free(key);

@@ -45,9 +45,9 @@ static void make_key(const uint8_t op[5], unsigned key_bits, uint8_t key[16])
         memset(key + 4, 0, 12);
 }
 
-static void must_agree(const struct poptrie *t, const struct model *m, const uint8_t key[16])
+static void must_agree(const struct poptrie *t, const struct lpm *m, const uint8_t key[16])
 {
-    uint32_t want = model_find(m, key), dst[BULK], got[BULK];
+    uint32_t want = lpm_find(m, key), dst[BULK], got[BULK];
     uint8_t keys[BULK][16];
 
     for (unsigned i = 0; i < BULK; i++) {
@@ -67,7 +67,7 @@ static void must_agree(const struct poptrie *t, const struct model *m, const uin
     }
 }
 
-static void apply(struct poptrie *t, struct model *m, const uint8_t op[5])
+static void apply(struct poptrie *t, struct lpm *m, const uint8_t op[5])
 {
     unsigned len = op[1] % (m->key_bits + 1);
     uint32_t value = 1 + (op[3] | (op[0] >> 4 == 15 ? op[4] << 8 : 0)) % POPTRIE_VALUE_MAX;
@@ -81,9 +81,9 @@ static void apply(struct poptrie *t, struct model *m, const uint8_t op[5])
     case 0: // two of eight delete
     case 1:
         rc = poptrie_del(t, key, len);
-        MUST(rc == 0 || (rc == -ENOENT) == (model_at(m, key, len) == NULL));
+        MUST(rc == 0 || (rc == -ENOENT) == (lpm_at(m, key, len) == NULL));
         if (rc == 0)
-            MUST(model_del(m, key, len));
+            MUST(lpm_del(m, key, len));
         break;
     case 2:
         poptrie_reclaim(t, poptrie_epoch(t));
@@ -93,16 +93,16 @@ static void apply(struct poptrie *t, struct model *m, const uint8_t op[5])
         MUST(rc == 0 || rc == -ENOMEM || rc == -ENOSPC);
         break;
     default:
-        if (m->n == MODEL_MAX)
+        if (m->n == LPM_MAX)
             break;
         rc = poptrie_add(t, key, len, value);
         MUST(rc == 0 || rc == -ENOMEM || rc == -ENOSPC);
         if (rc == 0)
-            model_set(m, key, len, value);
+            lpm_set(m, key, len, value);
     }
     t->group->blocks.fail_after = t->nodes.fail_after = UINT64_MAX;
     MUST(poptrie_get(t, key, len) ==
-         (model_at(m, key, len) != NULL ? model_at(m, key, len)->value : POPTRIE_NONE));
+         (lpm_at(m, key, len) != NULL ? lpm_at(m, key, len)->value : POPTRIE_NONE));
     must_agree(t, m, key);
     key[len / 8 % (m->key_bits / 8)] ^= 0x80 >> len % 8;
     must_agree(t, m, key);
@@ -110,7 +110,7 @@ static void apply(struct poptrie *t, struct model *m, const uint8_t op[5])
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct model m;
+    static struct lpm m;
     struct poptrie *t;
     char why[200] = "";
 

@@ -10,7 +10,7 @@
 
 #define GROUPS 2 // of TABLES, one behind the other; all tests but one have the first alone
 
-static struct model model[GROUPS * TABLES];
+static struct lpm model[GROUPS * TABLES];
 static struct poptrie *table[GROUPS * TABLES];
 
 static void group_make(unsigned group, unsigned key_bits, unsigned copies)
@@ -43,7 +43,7 @@ static void tables_free(void)
 static void fold_all(void)
 {
     for (unsigned k = 0; k < TABLES; k++)
-        poptrie_fold(table[k]);
+        poptrie_dedupe(table[k]);
     flush(table[0]);
 }
 
@@ -58,9 +58,9 @@ static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
 
     for (unsigned copy = 0; copy <= table[0]->n_copies; copy++) {
         for (unsigned i = 0; i < n; i++) {
-            bool stray = strays != 0 && model_random(&seed) % strays == 0;
+            bool stray = strays != 0 && lpm_random(&seed) % strays == 0;
 
-            who[i] = (stray ? 1 - group : group) * TABLES + model_random(&seed) % TABLES;
+            who[i] = (stray ? 1 - group : group) * TABLES + lpm_random(&seed) % TABLES;
             of[i] = poptrie_copy(table[who[i]], copy);
             random_address(&model[who[i]], key[i]);
             memcpy(&dst[i], key[i], 4);
@@ -74,9 +74,9 @@ static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
             else
                 poptrie_find6_each(of, (const uint8_t(*)[16])key, got, n);
             for (unsigned i = 0; i < n; i++)
-                if (got[i] != model_find(&model[who[i]], key[i]))
+                if (got[i] != lpm_find(&model[who[i]], key[i]))
                     fail_msg("%s: address %u of %u: %u, not %u", poptrie_kernel_name(), i, n,
-                             got[i], model_find(&model[who[i]], key[i]));
+                             got[i], lpm_find(&model[who[i]], key[i]));
             assert_int_equal(got[n], 0xeeeeeeee);
         }
     }
@@ -89,7 +89,7 @@ static void each_must_agree(unsigned n)
 
 static void copy_route(unsigned to, const struct poptrie_route *r)
 {
-    model_set(&model[to], r->key, r->len, r->value);
+    lpm_set(&model[to], r->key, r->len, r->value);
     assert_int_equal(poptrie_add(table[to], r->key, r->len, r->value), 0);
 }
 
@@ -99,8 +99,8 @@ static void become_equal(unsigned to, unsigned from)
     for (size_t i = model[to].n; i-- > 0;) {
         struct poptrie_route r = model[to].r[i];
 
-        if (model_at(&model[from], r.key, r.len) == NULL) {
-            assert_true(model_del(&model[to], r.key, r.len));
+        if (lpm_at(&model[from], r.key, r.len) == NULL) {
+            assert_true(lpm_del(&model[to], r.key, r.len));
             assert_int_equal(poptrie_del(table[to], r.key, r.len), 0);
         }
     }
@@ -134,7 +134,7 @@ static void random_changes(unsigned key_bits)
             must_be_sound(table[k]);
             must_agree(table[k], &model[k], 20);
         }
-        each_must_agree(1 + model_random(&seed) % 150);
+        each_must_agree(1 + lpm_random(&seed) % 150);
         if (round % 5 == 0)
             flush(table[round % TABLES]);
     }
@@ -171,7 +171,7 @@ static void bursts_of_two_groups(unsigned key_bits)
                             k < TABLES ? 100 : 60000); // what one has the other one does not
             if (k % TABLES && round % 2)
                 become_equal(k, k - k % TABLES);
-            poptrie_fold(table[k]);
+            poptrie_dedupe(table[k]);
             if (k % TABLES == 0)
                 flush(table[k]);
         }
@@ -331,12 +331,12 @@ static void without_memory_nothing_parts(void **state)
     for (unsigned i = 0; i < 150; i++) {
         unsigned k = i % TABLES;
         struct pool *scarce = i % 2 == 0 ? &table[k]->group->blocks : &table[k]->nodes;
-        struct poptrie_route r = {.len = model_random_len(&seed, 32), .value = 1 + i % 100};
+        struct poptrie_route r = {.len = lpm_random_len(&seed, 32), .value = 1 + i % 100};
 
-        model_random_key(&seed, 32, r.key);
+        lpm_random_key(&seed, 32, r.key);
         scarce->fail_after = i / 2 % 6;
         if (poptrie_add(table[k], r.key, r.len, r.value) == 0)
-            model_set(&model[k], r.key, r.len, r.value);
+            lpm_set(&model[k], r.key, r.len, r.value);
         scarce->fail_after = UINT64_MAX;
         must_be_sound(table[k]);
         must_agree(table[k], &model[k], 30);
@@ -381,36 +381,36 @@ static void what_a_refused_change_parted_is_shared_again(void **state)
 static void sixty_four_tables_come_and_go(void **state)
 {
     static struct poptrie *t[POPTRIE_TABLES_MAX];
-    static struct model m[POPTRIE_TABLES_MAX];
+    static struct lpm m[POPTRIE_TABLES_MAX];
     uint8_t key[16];
 
     for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++) {
         t[k] = poptrie_new(&(struct poptrie_config){
             .key_bits = 32, .places = POPTRIE_TABLES_MAX, .beside = k ? t[0] : NULL});
         assert_non_null(t[k]);
-        m[k] = (struct model){.key_bits = 32};
+        m[k] = (struct lpm){.key_bits = 32};
     }
     errno = 0;
     assert_null(poptrie_new(&(struct poptrie_config){.key_bits = 32, .beside = t[9]}));
     assert_int_equal(errno, ENOSPC);
     for (unsigned i = 0; i < 120; i++) {
-        unsigned len = model_random_len(&seed, 32);
-        model_random_key(&seed, 32, key);
+        unsigned len = lpm_random_len(&seed, 32);
+        lpm_random_key(&seed, 32, key);
         for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++) {
-            model_set(&m[k], key, len, 1 + i);
+            lpm_set(&m[k], key, len, 1 + i);
             assert_int_equal(poptrie_add(t[k], key, len, 1 + i), 0);
         }
     }
     for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++)
-        poptrie_fold(t[k]);
+        poptrie_dedupe(t[k]);
     for (unsigned round = 0; round < 60; round++) {
-        unsigned gone = 1 + model_random(&seed) % (POPTRIE_TABLES_MAX - 1),
-                 other = model_random(&seed) % POPTRIE_TABLES_MAX;
+        unsigned gone = 1 + lpm_random(&seed) % (POPTRIE_TABLES_MAX - 1),
+                 other = lpm_random(&seed) % POPTRIE_TABLES_MAX;
 
         if (other == gone)
             continue;
         random_step(t[other], &m[other], 150, 100);
-        poptrie_fold(t[other]);
+        poptrie_dedupe(t[other]);
         poptrie_free(t[gone]);
         must_be_sound(t[other]);
         t[gone] = poptrie_new(&(struct poptrie_config){.key_bits = 32, .beside = t[0]});
@@ -419,7 +419,7 @@ static void sixty_four_tables_come_and_go(void **state)
             assert_int_equal(poptrie_add(t[gone], m[0].r[i].key, m[0].r[i].len, m[0].r[i].value),
                              0);
         m[gone] = m[0];
-        poptrie_fold(t[gone]);
+        poptrie_dedupe(t[gone]);
         if (round % 8 == 0) {
             flush(t[other]);
             must_be_sound(t[gone]);

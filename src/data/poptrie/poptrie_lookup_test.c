@@ -141,7 +141,7 @@ static void all_65535_values_are_kept_apart(void **state)
 
 static void bulk_lookups_of_any_count_agree(void **state)
 {
-    static struct model m;
+    static struct lpm m;
 
     for (unsigned bits = 32; bits <= 128; bits += 96) {
         struct poptrie *t = table_new(bits);
@@ -161,7 +161,7 @@ static void bulk_lookups_of_any_count_agree(void **state)
 static void lookups_in_many_tables_agree(void **state)
 {
     enum { TABLES = 5, N = 200 };
-    static struct model m[TABLES];
+    static struct lpm m[TABLES];
     const struct poptrie *each[N];
     struct poptrie *t[TABLES];
     uint8_t key[N][16];
@@ -177,11 +177,11 @@ static void lookups_in_many_tables_agree(void **state)
         }
         for (unsigned n = 1; n <= N; n++) {
             for (unsigned i = 0; i < n; i++) {
-                unsigned k = model_random(&seed) % TABLES;
+                unsigned k = lpm_random(&seed) % TABLES;
                 random_address(&m[k], key[i]);
                 memcpy(&dst[i], key[i], 4);
                 each[i] = t[k];
-                want[i] = model_find(&m[k], key[i]);
+                want[i] = lpm_find(&m[k], key[i]);
             }
             for (int k = POPTRIE_KERNEL_AUTO; k < POPTRIE_KERNELS; k++) {
                 if (poptrie_set_kernel(k, 0) != 0)
@@ -202,7 +202,7 @@ static void lookups_in_many_tables_agree(void **state)
 
 static void every_copy_answers_alike(void **state)
 {
-    static struct model m;
+    static struct lpm m;
 
     for (unsigned bits = 32; bits <= 128; bits += 96) {
         struct poptrie *t = table_new(bits);

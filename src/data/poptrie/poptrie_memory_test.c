@@ -14,7 +14,7 @@ static void answers(const struct poptrie *t, const uint8_t (*key)[16], uint32_t 
 
 static void without_memory_the_old_table_stays_in_force(unsigned key_bits)
 {
-    static struct model m;
+    static struct lpm m;
     static uint8_t key[PROBES][16];
     uint32_t before[PROBES], after[PROBES];
     struct poptrie *t = table_new(key_bits);
@@ -27,11 +27,11 @@ static void without_memory_the_old_table_stays_in_force(unsigned key_bits)
     for (unsigned i = 0; i < 300; i++) {
         struct pool *scarce = i % 2 == 0 ? &t->group->blocks : &t->nodes;
         uint8_t k[16];
-        unsigned len = model_random_len(&seed, key_bits);
+        unsigned len = lpm_random_len(&seed, key_bits);
         bool del = m.n > 0 && i % 3 == 0;
         int rc;
 
-        model_random_key(&seed, key_bits, k);
+        lpm_random_key(&seed, key_bits, k);
         if (del) {
             memcpy(k, m.r[i % m.n].key, 16);
             len = m.r[i % m.n].len;
@@ -52,9 +52,9 @@ static void without_memory_the_old_table_stays_in_force(unsigned key_bits)
             assert_memory_equal(before, after, sizeof(before));
             refused++;
         } else if (i % 50 != 49 && del) {
-            model_del(&m, k, len);
+            lpm_del(&m, k, len);
         } else if (i % 50 != 49) {
-            model_set(&m, k, len, 1 + i % 100);
+            lpm_set(&m, k, len, 1 + i % 100);
         }
         must_agree(t, &m, 50);
         flush(t);
@@ -192,7 +192,7 @@ static void memory_does_not_drift_under_churn(void **state)
         }
         assert_int_equal(poptrie_load(t, r, n), 0);
         for (unsigned i = 0; i < 500000; i++) {
-            size_t at = model_random(&seed) % n;
+            size_t at = lpm_random(&seed) % n;
 
             if (gone[at] || i % 3 == 0) {
                 r[at].value = 1 + i % 500;

@@ -279,16 +279,16 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 
 // --- group.c: the memory of tables beside each other ---
 
-struct poptrie *group_join(
+struct poptrie *table_group_join(
     const struct poptrie_config *cfg,
     const struct tree_geometry *geo); // a table in a group, which may be new; NULL with errno
-void group_leave(struct poptrie *t);
-void group_free(struct table_group *g); // without tables, and with the memory of the last one
-bool group_garbage_reserve(struct table_group *g, size_t more);
-void group_retire(struct table_group *g, uint32_t ref); // room for it has been made
-void group_page_leave(struct poptrie *t, uint32_t *loc,
+void table_group_leave(struct poptrie *t);
+void table_group_free(struct table_group *g); // without tables, and with the memory of the last one
+bool table_group_garbage_reserve(struct table_group *g, size_t more);
+void table_group_retire(struct table_group *g, uint32_t ref); // room for it has been made
+void table_group_page_leave(struct poptrie *t, uint32_t *loc,
                       uint32_t n); // these words of the directory have changed
-bool group_page_share(
+bool table_group_page_share(
     struct poptrie *t, struct poptrie *o,
     unsigned p); // both read one page p, which is alike; false: no page is left for that
 
@@ -338,22 +338,23 @@ static inline bool slot_is_marked(const struct poptrie *t, uint32_t slot)
 
 bool slot_is_shared(const struct poptrie *t, uint32_t slot);         // has one?
 uint64_t share_bytes(const struct poptrie *t, uint32_t w); // of the blocks that the word leads to
-int share_take(struct poptrie *t, uint32_t slot,
+int share_adopt(struct poptrie *t, uint32_t slot,
                struct poptrie *o); // o's tree in place of its own, which is equal; 0, or an error
                                    // with nothing changed
 // A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or
 // an error with nothing changed.
-int share_part(struct poptrie *t, uint32_t from, uint32_t n);
+int share_separate(struct poptrie *t, uint32_t from, uint32_t n);
 // All its trees are going to be left to the others, or after all not: who has one with this table
 // alone counts it no more as shared, or again.
-void share_leaving(struct poptrie *t, bool leaves);
-void share_left(struct poptrie *t);  // they have been
-void share_leave(
+void share_count_leaving(struct poptrie *t, bool leaves);
+void share_forget(struct poptrie *t);  // they have been
+void share_retire_all(
     struct poptrie *t); // nobody reads the table any more, and others stay: it gives up all it has
 
-// --- dedupe.c: what is equal becomes one (poptrie_fold) ---
+// --- dedupe.c: what is equal becomes one (poptrie_dedupe) ---
 
-void fold_later(struct poptrie *t, uint32_t from, uint32_t n); // the next fold looks at these slots
+void dedupe_later(struct poptrie *t, uint32_t from,
+                  uint32_t n); // the next fold looks at these slots
 
 // --- block.c: a node's block ---
 
@@ -388,15 +389,15 @@ struct kernel {
                        unsigned n);
 };
 
-void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                       unsigned n);
-void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
-                       unsigned n);
+void poptrie_find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be,
+                               uint32_t *value, unsigned n);
+void poptrie_find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16],
+                               uint32_t *value, unsigned n);
 
-extern const struct kernel kernel_scalar;
-extern const struct kernel kernel_avx2;
-extern const struct kernel kernel_avx512;
-extern const struct kernel kernel_avx512_vpopcnt;
-extern const struct kernel kernel_avx512_loads;
+extern const struct kernel poptrie_kernel_scalar;
+extern const struct kernel poptrie_kernel_avx2;
+extern const struct kernel poptrie_kernel_avx512;
+extern const struct kernel poptrie_kernel_avx512_vpopcnt;
+extern const struct kernel poptrie_kernel_avx512_loads;
 
 #endif

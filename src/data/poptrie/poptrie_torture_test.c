@@ -40,7 +40,7 @@ static void judge(unsigned at, uint32_t value)
     const struct poptrie_route *r = &route[(value - 1) % ROUTES];
     bool ok = value == POPTRIE_NONE ? stable_len[at] < 0
                                     : value <= ROUTES * VARIANTS && r->len >= stable_len[at] &&
-                                          model_covers(r->key, r->len, probe[at]);
+                                          lpm_covers(r->key, r->len, probe[at]);
 
     if (!ok && atomic_fetch_add(&wrong, 1) == 0)
         snprintf(first_wrong, sizeof(first_wrong),
@@ -56,7 +56,7 @@ static void *read_all(void *arg)
     uint32_t dst[128], got[128];
 
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        unsigned from = model_random(&seed) % PROBES, n = 1 + model_random(&seed) % 128;
+        unsigned from = lpm_random(&seed) % PROBES, n = 1 + lpm_random(&seed) % 128;
 
         n = from + n > PROBES ? PROBES - from : n;
         if (key_bits == 32) {
@@ -99,9 +99,9 @@ static void make_routes(uint64_t *seed)
 
         do {
             memset(r, 0, sizeof(*r));
-            model_random_key(seed, key_bits, r->key);
-            r->len = model_random_len(seed, key_bits);
-            model_mask(r->key, r->len);
+            lpm_random_key(seed, key_bits, r->key);
+            r->len = lpm_random_len(seed, key_bits);
+            lpm_mask(r->key, r->len);
             fresh = true;
             for (unsigned j = 0; j < i; j++)
                 fresh &= route[j].len != r->len || memcmp(route[j].key, r->key, 16) != 0;
@@ -109,17 +109,17 @@ static void make_routes(uint64_t *seed)
         r->value = i + 1;
     }
     for (unsigned i = 0; i < PROBES; i++) {
-        const struct poptrie_route *r = &route[model_random(seed) % ROUTES];
+        const struct poptrie_route *r = &route[lpm_random(seed) % ROUTES];
         uint8_t net[16];
 
-        model_random_key(seed, key_bits, probe[i]);
+        lpm_random_key(seed, key_bits, probe[i]);
         memset(net, 0xff, 16);
-        model_mask(net, r->len);
+        lpm_mask(net, r->len);
         for (unsigned j = 0; j < 16; j++)
             probe[i][j] = r->key[j] | (probe[i][j] & ~net[j]);
         stable_len[i] = -1;
         for (unsigned j = 0; j < STABLE; j++)
-            if (route[j].len > stable_len[i] && model_covers(route[j].key, route[j].len, probe[i]))
+            if (route[j].len > stable_len[i] && lpm_covers(route[j].key, route[j].len, probe[i]))
                 stable_len[i] = route[j].len;
     }
 }
@@ -140,7 +140,7 @@ static void write_for(double duration, uint64_t *seed)
 
     while (seconds() < end) {
         for (unsigned i = 0; i < 50; i++, updates++) {
-            uint64_t r = model_random(seed) >> 8;
+            uint64_t r = lpm_random(seed) >> 8;
             unsigned at = STABLE + r % (ROUTES - STABLE);
             uint32_t value = at + 1 + ROUTES * ((r >> 20) % VARIANTS);
 

@@ -4,7 +4,7 @@
 
 static void random_run(unsigned key_bits, unsigned steps, unsigned crowd, unsigned values)
 {
-    static struct model m;
+    static struct lpm m;
     struct poptrie *t = table_new(key_bits);
 
     m.n = 0;
@@ -12,14 +12,14 @@ static void random_run(unsigned key_bits, unsigned steps, unsigned crowd, unsign
     for (unsigned i = 0; i < steps; i++) {
         random_step(t, &m, crowd, values);
         must_be_sound(t);
-        must_agree(t, &m, 1 + model_random(&seed) % 64);
+        must_agree(t, &m, 1 + lpm_random(&seed) % 64);
         if (i % 7 == 0)
             flush(t);
     }
     while (m.n > 0) {
         struct poptrie_route r = m.r[0];
 
-        assert_true(model_del(&m, r.key, r.len));
+        assert_true(lpm_del(&m, r.key, r.len));
         assert_int_equal(poptrie_del(t, r.key, r.len), 0);
         must_agree(t, &m, 8);
     }
@@ -44,21 +44,21 @@ static void random_ip6_operations_equal_the_model(void **state)
 
 static void load_in_any_order_equals_adding_one_by_one(unsigned key_bits)
 {
-    static struct model m;
+    static struct lpm m;
     static struct poptrie_route r[600];
     struct poptrie *t = table_new(key_bits);
 
     for (unsigned round = 0; round < 20; round++) {
-        size_t n = round == 19 ? 0 : model_random(&seed) % 600;
+        size_t n = round == 19 ? 0 : lpm_random(&seed) % 600;
 
         m.n = 0;
         m.key_bits = key_bits;
         for (size_t i = 0; i < n; i++) {
             memset(&r[i], 0, sizeof(r[i]));
-            model_random_key(&seed, key_bits, r[i].key);
-            r[i].len = model_random_len(&seed, key_bits);
-            r[i].value = 1 + model_random(&seed) % 9;
-            model_set(&m, r[i].key, r[i].len, r[i].value); // the last of equal ones wins here too
+            lpm_random_key(&seed, key_bits, r[i].key);
+            r[i].len = lpm_random_len(&seed, key_bits);
+            r[i].value = 1 + lpm_random(&seed) % 9;
+            lpm_set(&m, r[i].key, r[i].len, r[i].value); // the last of equal ones wins here too
         }
         assert_int_equal(poptrie_load(t, r, n), 0);
         must_be_sound(t);
@@ -150,7 +150,7 @@ static int take_piece(void *ctx, const uint8_t *key, unsigned len, uint32_t valu
 // not there.
 static void a_walk_in_pieces_is_the_whole_walk(void **state)
 {
-    static struct model m;
+    static struct lpm m;
 
     for (unsigned bits = 32; bits <= 128; bits += 96) {
         struct poptrie *t = table_new(bits);
@@ -160,12 +160,12 @@ static void a_walk_in_pieces_is_the_whole_walk(void **state)
         for (unsigned i = 0; i < 2000; i++)
             random_step(t, &m, 1000, 300);
         for (unsigned round = 0; round < 50; round++) {
-            struct piece p = {.room = 1 + (unsigned)(model_random(&seed) % 9)};
+            struct piece p = {.room = 1 + (unsigned)(lpm_random(&seed) % 9)};
             int rc = poptrie_walk(t, take_piece, &p);
 
             while (rc) {
-                p.room = 1 + (unsigned)(model_random(&seed) % 9);
-                if ((model_random(&seed) >> 9) % 4 ==
+                p.room = 1 + (unsigned)(lpm_random(&seed) % 9);
+                if ((lpm_random(&seed) >> 9) % 4 ==
                     0) { // the last one met goes and comes: its place is enough
                     uint32_t value = poptrie_get(t, p.key, p.len);
                     uint8_t key[16];
@@ -187,7 +187,7 @@ static void a_walk_in_pieces_is_the_whole_walk(void **state)
 
 static void walk_visits_every_route_once_in_prefix_order(void **state)
 {
-    static struct model m;
+    static struct lpm m;
 
     for (unsigned bits = 32; bits <= 128; bits += 96) {
         struct poptrie *t = table_new(bits);

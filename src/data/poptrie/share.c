@@ -4,13 +4,13 @@
 // The tree under a directory slot is shared by the tables that have the same word in that slot.
 // Only the same slot counts, so looking for a partner is one comparison for each table, and nobody
 // counts references: a tree is shared as long as another directory has the word. Once shared it is
-// never changed: before a change the table gets blocks of its own (share_part), and leaves the old
-// ones to the others.
+// never changed: before a change the table gets blocks of its own (share_separate), and leaves the
+// old ones to the others.
 #include "poptrie/walk.h"
 
 // How many other tables have the tree under this slot, where more than `enough` are as many; *one:
 // the last of them.
-static unsigned others(const struct poptrie *t, uint32_t slot, unsigned enough,
+static unsigned tables_with_tree(const struct poptrie *t, uint32_t slot, unsigned enough,
                        struct poptrie **one)
 {
     const struct table_group *g = t->group;
@@ -30,7 +30,7 @@ bool slot_is_shared(const struct poptrie *t, uint32_t slot)
 {
     struct poptrie *one;
 
-    return others(t, slot, 1, &one) > 0;
+    return tables_with_tree(t, slot, 1, &one) > 0;
 }
 
 uint64_t share_bytes(const struct poptrie *t, uint32_t w)
@@ -85,7 +85,7 @@ static uint32_t tree_copy(struct poptrie *t, uint32_t w)
 
 // The entry and those below it say what the tree of blocks behind `word` has in the same places; in
 // a transaction.
-static void rehang(struct poptrie *t, struct kid *kid, uint32_t word)
+static void entry_set_words(struct poptrie *t, struct kid *kid, uint32_t word)
 {
     const struct node *n = node_at(&t->nodes, kid->node);
 
@@ -99,7 +99,7 @@ static void rehang(struct poptrie *t, struct kid *kid, uint32_t word)
         const uint32_t *slot = block_slot(t->arena, word, c);
 
         if (slot != NULL && word_is_ref(*slot))
-            rehang(t, node_kid(n, c), *slot);
+            entry_set_words(t, node_kid(n, c), *slot);
     }
 }
 
@@ -122,11 +122,11 @@ static struct kid *entry_of(struct poptrie *t, uint32_t slot)
 // Where nobody else has the tree any more it is replaced all the same: readers of who had it a
 // moment ago may be in there, and words in blocks that only this table's readers ever saw are what
 // it replaces in place (edit.c).
-static int slot_part(struct poptrie *t, uint32_t slot)
+static int slot_separate(struct poptrie *t, uint32_t slot)
 {
     const struct reach was = t->reach;
     struct poptrie *other;
-    unsigned n = others(t, slot, 2, &other);
+    unsigned n = tables_with_tree(t, slot, 2, &other);
     uint32_t word;
     int rc;
 
@@ -135,7 +135,7 @@ static int slot_part(struct poptrie *t, uint32_t slot)
         tree_retire(t, t->dir[slot]);
     word = tree_copy(t, t->dir[slot]);
     if (t->txn.error == 0)
-        rehang(t, entry_of(t, slot), word);
+        entry_set_words(t, entry_of(t, slot), word);
     txn_stage(t, &t->dir[slot], 1, word);
     rc = txn_finish(t);
     if (n > 0)
@@ -146,7 +146,7 @@ static int slot_part(struct poptrie *t, uint32_t slot)
     return rc;
 }
 
-int share_part(struct poptrie *t, uint32_t from, uint32_t n)
+int share_separate(struct poptrie *t, uint32_t from, uint32_t n)
 {
     if (t->maybe_shared == NULL)
         return 0;
@@ -159,7 +159,7 @@ int share_part(struct poptrie *t, uint32_t from, uint32_t n)
         }
         if (!slot_is_marked(t, slot))
             continue;
-        rc = word_is_ref(t->dir[slot]) ? slot_part(t, slot) : 0;
+        rc = word_is_ref(t->dir[slot]) ? slot_separate(t, slot) : 0;
         if (rc != 0)
             return rc;
         t->maybe_shared[slot / 64] &= ~((uint64_t)1 << slot % 64);
@@ -167,12 +167,12 @@ int share_part(struct poptrie *t, uint32_t from, uint32_t n)
     return 0;
 }
 
-static void mark(struct poptrie *t, uint32_t slot)
+static void slot_mark(struct poptrie *t, uint32_t slot)
 {
     t->maybe_shared[slot / 64] |= (uint64_t)1 << slot % 64;
 }
 
-int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o)
+int share_adopt(struct poptrie *t, uint32_t slot, struct poptrie *o)
 {
     const struct reach was = t->reach;
     bool first = !slot_is_shared(o, slot);
@@ -180,7 +180,7 @@ int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o)
 
     txn_begin(t, false);
     tree_retire(t, t->dir[slot]);
-    rehang(t, entry_of(t, slot), o->dir[slot]);
+    entry_set_words(t, entry_of(t, slot), o->dir[slot]);
     txn_stage(t, &t->dir[slot], 1, o->dir[slot]);
     rc = txn_finish(t);
     if (rc != 0)
@@ -189,23 +189,23 @@ int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o)
     if (first)
         o->shared_bytes += was.bytes - t->reach.bytes;
     t->reach = was; // as much as before
-    mark(t, slot);
-    mark(o, slot);
+    slot_mark(t, slot);
+    slot_mark(o, slot);
     return 0;
 }
 
-void share_leaving(struct poptrie *t, bool leaves)
+void share_count_leaving(struct poptrie *t, bool leaves)
 {
     struct poptrie *other;
 
     for (uint32_t slot = 0; t->shared_bytes > 0 && slot < dir_words(t); slot++)
         if (t->maybe_shared[slot / 64] == 0)
             slot |= 63;
-        else if (others(t, slot, 2, &other) == 1)
+        else if (tables_with_tree(t, slot, 2, &other) == 1)
             other->shared_bytes += share_bytes(t, t->dir[slot]) * (leaves ? -1 : 1);
 }
 
-void share_left(struct poptrie *t)
+void share_forget(struct poptrie *t)
 {
     if (t->maybe_shared != NULL)
         memset(t->maybe_shared, 0, dir_words(t) / 8);
@@ -213,11 +213,11 @@ void share_left(struct poptrie *t)
 }
 
 // Readers of other tables may be in what it has: that becomes garbage.
-void share_leave(struct poptrie *t)
+void share_retire_all(struct poptrie *t)
 {
     struct table_group *g = t->group;
 
-    share_leaving(t, true);
+    share_count_leaving(t, true);
     txn_begin(t, true);
     for (uint32_t i = 0; t->routes > 0 && i < dir_words(t); i++)
         if (!slot_is_shared(t, i))
@@ -226,7 +226,7 @@ void share_leave(struct poptrie *t)
     if (t->routes > 0)
         txn_stage(t, t->dir, dir_words(t), 0);
     if (txn_finish(t) == 0) {
-        group_page_leave(t, t->dir, dir_words(t));
+        table_group_page_leave(t, t->dir, dir_words(t));
         return;
     }
     for (unsigned k = 0; k == 0 || k < g->cfg.copies;

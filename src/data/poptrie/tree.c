@@ -112,12 +112,12 @@ static uint32_t node_without_kid(struct pool *p, const struct node *o, unsigned 
     return ref;
 }
 
-static bool in_dir(struct tree_geometry g, const uint64_t key[2], unsigned depth)
+static bool is_in_directory(struct tree_geometry g, const uint64_t key[2], unsigned depth)
 {
     return depth < g.dir_bits && (g.key_bits == 32 || key[0] >> 61 == 1);
 }
 
-static void swap_site(struct tree_change *c, struct kid *site, uint32_t node, uint32_t word)
+static void site_swap(struct tree_change *c, struct kid *site, uint32_t node, uint32_t word)
 {
     c->site = site;
     c->site_was = *site;
@@ -136,7 +136,7 @@ static unsigned key_common(const uint64_t a[2], const uint64_t b[2], unsigned li
 
 // Follows the key to the node at or above `depth`; what lies below the last step (an entry that
 // leads elsewhere, or none) comes back in *below.
-static struct node *descend(const struct pool *p, struct kid *root, const uint64_t key[2],
+static struct node *tree_descend(const struct pool *p, struct kid *root, const uint64_t key[2],
                             unsigned depth, struct tree_change *c, struct kid **below)
 {
     struct kid *via = root;
@@ -168,7 +168,7 @@ static struct node *descend(const struct pool *p, struct kid *root, const uint64
 }
 
 // A new node between an entry and the node it leads to.
-static int join(struct pool *p, struct tree_geometry g, struct kid *via, const uint64_t key[2],
+static int node_fork(struct pool *p, struct tree_geometry g, struct kid *via, const uint64_t key[2],
                 unsigned len, uint16_t value, struct tree_change *c)
 {
     struct node *y = node_at(p, via->node);
@@ -188,7 +188,7 @@ static int join(struct pool *p, struct tree_geometry g, struct kid *via, const u
         n = node_at(p, ref);
         n->routes[route_index(key, len) >> 6] = (uint64_t)1 << (route_index(key, len) & 63);
         node_values(n)[0] = value;
-        leaf.node = in_dir(g, key, target) ? ref : ref | KID_DIRTY;
+        leaf.node = is_in_directory(g, key, target) ? ref : ref | KID_DIRTY;
     }
     ref = node_make(p, key, depth, 1 + split, !split, c);
     if (ref == 0)
@@ -203,23 +203,23 @@ static int join(struct pool *p, struct tree_geometry g, struct kid *via, const u
         n->routes[route_index(key, len) >> 6] = (uint64_t)1 << (route_index(key, len) & 63);
         node_values(n)[0] = value;
     }
-    if (in_dir(g, key, depth)) {
+    if (is_in_directory(g, key, depth)) {
         node_kids(n)[at] = old;
-        swap_site(c, via, ref, 0);
+        site_swap(c, via, ref, 0);
         via->node = ref; // nothing to build for a node above the directory's depth
     } else {
         node_kids(n)[at] = (struct kid){old.node | KID_DIRTY, 0};
-        swap_site(c, via, ref, old.word);
+        site_swap(c, via, ref, old.word);
     }
     return 0;
 }
 
-static int attach(struct pool *p, struct tree_geometry g, struct node *n, const uint64_t key[2],
-                  unsigned len, uint16_t value, struct tree_change *c)
+static int node_attach(struct pool *p, struct tree_geometry g, struct node *n,
+                       const uint64_t key[2], unsigned len, uint16_t value, struct tree_change *c)
 {
     unsigned target = depth_floor(len - 1), idx = route_index(key, len);
     uint32_t ref = node_make(p, key, target, 0, 1, c);
-    struct kid leaf = {in_dir(g, key, target) ? ref : ref | KID_DIRTY, 0};
+    struct kid leaf = {is_in_directory(g, key, target) ? ref : ref | KID_DIRTY, 0};
     struct kid *via = c->path[c->n - 1].via;
     struct node *l = node_at(p, ref);
 
@@ -231,7 +231,7 @@ static int attach(struct pool *p, struct tree_geometry g, struct node *n, const 
     if (ref == 0)
         return -ENOMEM;
     c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
-    swap_site(c, via, ref, via->word);
+    site_swap(c, via, ref, via->word);
     return 0;
 }
 
@@ -245,7 +245,7 @@ int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uin
 
     c->n_fresh = c->n_stale = c->n_dead = 0;
     c->site = NULL;
-    n = descend(p, root, key, depth, c, &below);
+    n = tree_descend(p, root, key, depth, c, &below);
     via = c->path[c->n - 1].via;
     *was = 0;
     if (n->depth == depth) {
@@ -256,13 +256,13 @@ int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uin
         c->cover = node_value_over(n, idx >> 1, c->path[c->n - 1].inherited);
         if (ref != 0) {
             c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
-            swap_site(c, via, ref, via->word);
+            site_swap(c, via, ref, via->word);
         }
         rc = ref != 0 ? 0 : -ENOMEM;
     } else if (below == NULL) {
-        rc = attach(p, g, n, key, len, value, c);
+        rc = node_attach(p, g, n, key, len, value, c);
     } else {
-        rc = join(p, g, below, key, len, value, c);
+        rc = node_fork(p, g, below, key, len, value, c);
         c->path[c->n++] = (struct tree_step){below, c->cover};
     }
     if (rc != 0)
@@ -271,22 +271,22 @@ int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uin
 }
 
 // The node that `via` leads to is to have no routes and one child: leave it out.
-static void splice(struct pool *p, struct tree_geometry g, struct kid *via, struct kid rest,
+static void node_splice(struct pool *p, struct tree_geometry g, struct kid *via, struct kid rest,
                    struct tree_change *c)
 {
     const struct node *n = node_at(p, via->node);
 
     c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
-    if (in_dir(g, n->key, n->depth)) {
-        swap_site(c, via, rest.node & ~KID_DIRTY, rest.word);
+    if (is_in_directory(g, n->key, n->depth)) {
+        site_swap(c, via, rest.node & ~KID_DIRTY, rest.word);
     } else {
         c->dead[c->n_dead++] = rest.word;
-        swap_site(c, via, rest.node & ~KID_DIRTY, via->word);
+        site_swap(c, via, rest.node & ~KID_DIRTY, via->word);
     }
 }
 
 // The last node of the path is to have neither routes nor children: its parent loses it.
-static int unhang(struct pool *p, struct tree_geometry g, struct tree_change *c)
+static int node_unhang(struct pool *p, struct tree_geometry g, struct tree_change *c)
 {
     struct kid *gone = c->path[c->n - 1].via, *via = c->path[c->n - 2].via;
     const struct node *n = node_at(p, gone->node), *parent = node_at(p, via->node);
@@ -298,7 +298,7 @@ static int unhang(struct pool *p, struct tree_geometry g, struct tree_change *c)
         struct kid rest = node_kids(parent)[node_kid(parent, b) == node_kids(parent)];
 
         c->stale[c->n_stale++] = gone->node & ~KID_DIRTY;
-        splice(p, g, via, rest, c);
+        node_splice(p, g, via, rest, c);
     } else {
         uint32_t ref = node_without_kid(p, parent, b, c);
 
@@ -306,7 +306,7 @@ static int unhang(struct pool *p, struct tree_geometry g, struct tree_change *c)
             return -ENOMEM;
         c->stale[c->n_stale++] = gone->node & ~KID_DIRTY;
         c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
-        swap_site(c, via, ref, via->word);
+        site_swap(c, via, ref, via->word);
     }
     return 0;
 }
@@ -321,7 +321,7 @@ int tree_del(struct pool *p, struct kid *root, struct tree_geometry g, const uin
 
     c->n_fresh = c->n_stale = c->n_dead = 0;
     c->site = NULL;
-    n = descend(p, root, key, depth, c, &below);
+    n = tree_descend(p, root, key, depth, c, &below);
     if (n->depth != depth || !node_has_route(n, idx))
         return -ENOENT;
     *was = node_values(n)[node_rank(n, idx)];
@@ -333,11 +333,11 @@ int tree_del(struct pool *p, struct kid *root, struct tree_geometry g, const uin
         if (ref == 0)
             return -ENOMEM;
         c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
-        swap_site(c, via, ref, via->word);
+        site_swap(c, via, ref, via->word);
     } else if (n->n_kids == 1) {
-        splice(p, g, via, node_kids(n)[0], c);
+        node_splice(p, g, via, node_kids(n)[0], c);
     } else {
-        rc = unhang(p, g, c);
+        rc = node_unhang(p, g, c);
     }
     return rc;
 }

@@ -131,7 +131,7 @@ static void vec_trim(struct vec *v)
     }
 }
 
-static bool publish(const struct store *s, uint32_t *loc)
+static bool store_publish(const struct store *s, uint32_t *loc)
 {
     bool any = false;
 
@@ -147,7 +147,7 @@ static bool publish(const struct store *s, uint32_t *loc)
 static void publish_pages(struct poptrie *t, const struct store *s)
 {
     if (t->maybe_shared != NULL && s->loc >= t->dir && s->loc < t->dir + dir_words(t))
-        group_page_leave(t, s->loc, s->n);
+        table_group_page_leave(t, s->loc, s->n);
 }
 
 static void publish_copy(const struct poptrie *t, const struct poptrie *c)
@@ -162,11 +162,11 @@ static void publish_copy(const struct poptrie *t, const struct poptrie *c)
                pool_block_bytes(&t->group->blocks, word_ref(fresh[i])));
     }
     for (size_t i = 0; i < t->txn.stores.n; i++)
-        publish(&s[i], copy_at(t, c, s[i].loc));
+        store_publish(&s[i], copy_at(t, c, s[i].loc));
 }
 
 // Blocks as they are, for the table's readers to reach from now on, or no more.
-static void count(struct poptrie *t, const struct vec *blocks, int sign)
+static void blocks_count(struct poptrie *t, const struct vec *blocks, int sign)
 {
     const uint32_t *w = blocks->v;
 
@@ -183,7 +183,7 @@ int txn_finish(struct poptrie *t)
     const uint32_t *dead = t->txn.dead.v;
     int error = t->txn.error;
 
-    if (error == 0 && !group_garbage_reserve(t->group, t->txn.dead.n + PAGES))
+    if (error == 0 && !table_group_garbage_reserve(t->group, t->txn.dead.n + PAGES))
         error = -ENOMEM;
     if (error != 0) {
         undo_all(t);
@@ -191,15 +191,15 @@ int txn_finish(struct poptrie *t)
         if (t->txn.whole_tree)
             t->reach = (struct reach){0};
         else
-            count(t, &t->txn.dead, -1);
-        count(t, &t->txn.fresh, 1);
+            blocks_count(t, &t->txn.dead, -1);
+        blocks_count(t, &t->txn.fresh, 1);
         for (unsigned k = 0; k < t->n_copies; k++)
             publish_copy(t, t->copy[k]);
         for (size_t i = 0; i < t->txn.stores.n; i++)
-            if (publish(&s[i], s[i].loc))
+            if (store_publish(&s[i], s[i].loc))
                 publish_pages(t, &s[i]);
         for (size_t i = 0; i < t->txn.dead.n; i++)
-            group_retire(t->group, word_ref(dead[i]));
+            table_group_retire(t->group, word_ref(dead[i]));
     }
     vec_trim(&t->txn.undo);
     vec_trim(&t->txn.fresh);

@@ -200,7 +200,8 @@ unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_nod
 
     if (!f->trie)
         return 0;
-    unsigned n = poptrie_path(f->trie, ip_bits(f->family), dst->b, way, FIB_EACH_MAX, &value);
+    unsigned n =
+        poptrie_lookup_trace(f->trie, ip_bits(f->family), dst->b, way, FIB_EACH_MAX, &value);
     for (unsigned i = 0; i < n && i < max && i < FIB_EACH_MAX; i++)
         node[i] = (struct fib_node){poptrie_node_name(way[i].kind), way[i].depth, way[i].bits};
     return n;
@@ -252,7 +253,7 @@ static bool each_of(const struct fib *const *of, const uint16_t *which, const st
 static inline void hops_each(const struct poptrie *const *each, uint32_t *nexthop, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        nexthop[i] = hop_at(poptrie_with(each[i]), nexthop[i]);
+        nexthop[i] = hop_at(poptrie_user(each[i]), nexthop[i]);
 }
 
 void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst,

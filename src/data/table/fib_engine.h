@@ -38,7 +38,7 @@ struct fib {
     struct poptrie *trie; // engine poptrie: what readers walk; else NULL
     const uint16_t
         *hops; // what trie's values stand for, while that has to be asked; NULL: a value is the
-               // next hop. Read behind the value. poptrie_with(trie) is the same, but never NULL
+               // next hop. Read behind the value. poptrie_user(trie) is the same, but never NULL
     const struct fib_ops *ops;
     struct fib *near[MEM_NODES_MAX]; // what readers on that memory node use: a copy there, or this
                                      // one itself

@@ -10,7 +10,7 @@
 //
 // FIBs of a family stand beside each other, up to POPTRIE_TABLES_MAX in an estate: in
 // one arena, so that virtual routers with equal routes have them once
-// (poptrie_fold, with each commit). Routes are equal only if their values are, and
+// (poptrie_dedupe, with each commit). Routes are equal only if their values are, and
 // each router has next hops of its own. So a value is a number that means something
 // in its FIB alone, and `hops` says what:
 //
@@ -349,7 +349,7 @@ static void commit(struct fib *f, bool changed)
     pthread_mutex_lock(&lock);
     reclaim(p);
     if (changed) {
-        poptrie_fold(f->trie);
+        poptrie_dedupe(f->trie);
         p->estate->closed = poptrie_epoch(f->trie);
         struct pending now = {.epoch = p->estate->closed, .ticket = grace_ticket()};
         if (p->n == PENDING)
@@ -510,14 +510,14 @@ struct fib *fib_poptrie_new(uint8_t family)
         return NULL;
     }
     f->fib.ops = &ops;
-    poptrie_set_with(f->fib.trie, 0, f->hops[0]);
+    poptrie_set_user(f->fib.trie, 0, f->hops[0]);
     f->fib.near[0] = &f->fib;
     for (unsigned node = 1; node < mem_nodes(); node++) {
         struct fib *copy = &f->copy[node - 1];
         copy->ops = &ops;
         copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie,
                                                                node); // readers' functions alone
-        poptrie_set_with(f->fib.trie, node, f->hops[node]);
+        poptrie_set_user(f->fib.trie, node, f->hops[node]);
         f->fib.near[node] = copy;
     }
     return &f->fib;

@@ -7,7 +7,7 @@
 #include "config/model.h"
 #include "restconf/operation.h"
 
-const struct acl_wanted *model_acls(const struct model *m); // shared with acl_manager
+const struct acl_desired *model_acls(const struct model *m); // shared with acl_manager
 
 // Reads files again (acl_manager.h: acl_manager_prepare) and puts what they say in force.
 // -EINPROGRESS: try again when commit_wait() calls.

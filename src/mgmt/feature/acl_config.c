@@ -21,12 +21,12 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-static struct acl_wanted **part_of(const struct model *m)
+static struct acl_desired **part_of(const struct model *m)
 {
     return m->part[FEATURE_acl];
 }
 
-const struct acl_wanted *model_acls(const struct model *m)
+const struct acl_desired *model_acls(const struct model *m)
 {
     return *part_of(m);
 }
@@ -43,7 +43,7 @@ static unsigned line_below(const struct lyd_node *n)
     return line;
 }
 
-static void read_rule(struct acl_wanted_list *l, const struct lyd_node *entry, struct errors *e)
+static void read_rule(struct acl_desired_list *l, const struct lyd_node *entry, struct errors *e)
 {
     struct text t = {0};
     struct words w;
@@ -62,7 +62,7 @@ static void read_rule(struct acl_wanted_list *l, const struct lyd_node *entry, s
 
 // Goes through the rules of a list and the lines of its text, which are in the same order.
 struct earlier {
-    const struct acl_wanted_list *list; // NULL: there was none
+    const struct acl_desired_list *list; // NULL: there was none
     size_t i;
     const char *line; // of rule i
 };
@@ -74,7 +74,7 @@ static const char *next_line(const char *line)
     return end ? end + 1 : line + strlen(line);
 }
 
-static struct earlier earlier_begin(const struct acl_wanted_list *l)
+static struct earlier earlier_begin(const struct acl_desired_list *l)
 {
     struct earlier was = {.list = l};
     size_t n = 0;
@@ -124,10 +124,10 @@ static bool copy_line(void *ctx, const struct lyd_node *entry, struct text *t)
     return true;
 }
 
-static void read_list(struct acl_wanted *a, const struct lyd_node *entry,
-                      const struct acl_wanted_list *known, struct errors *e)
+static void read_list(struct acl_desired *a, const struct lyd_node *entry,
+                      const struct acl_desired_list *known, struct errors *e)
 {
-    struct acl_wanted_list *l = vec_push(&a->list);
+    struct acl_desired_list *l = vec_push(&a->list);
     struct earlier was = earlier_begin(known), lines = was;
     const struct lyd_node *first = lyd_child(entry);
     struct lyd_nodes v = {0};
@@ -155,9 +155,9 @@ static void read_list(struct acl_wanted *a, const struct lyd_node *entry,
 
 // --- sets ----------------------------------------------------------------------------------------
 
-static void read_set(struct acl_wanted *a, const struct lyd_node *entry)
+static void read_set(struct acl_desired *a, const struct lyd_node *entry)
 {
-    struct acl_wanted_set *s = vec_push(&a->set);
+    struct acl_desired_set *s = vec_push(&a->set);
     const struct lyd_node *first = lyd_child(entry);
     struct lyd_nodes v = {0};
 
@@ -181,14 +181,14 @@ static uint64_t host_memory(void)
 }
 
 // Of a list that has no known rule, there may be none of the sets any more.
-static const struct acl_wanted_list *find_known(const struct model *known,
+static const struct acl_desired_list *find_known(const struct model *known,
                                                 const struct lyd_node *entry)
 {
     bool any = false;
 
     for (const struct lyd_node *n = lyd_child(entry); n && !any; n = n->next)
         any = config_is_known(n);
-    return any ? acl_wanted_list_find(*part_of(known), lyd_get_value(lyd_child(entry))) : NULL;
+    return any ? acl_desired_list_find(*part_of(known), lyd_get_value(lyd_child(entry))) : NULL;
 }
 
 static void read_acls(struct model *m, const struct lyd_node *tree, const struct model *known,
@@ -198,7 +198,7 @@ static void read_acls(struct model *m, const struct lyd_node *tree, const struct
     uint64_t mib = leaf_number(limit, "memory", 0);
     struct lyd_nodes v = {0};
 
-    struct acl_wanted *a = acl_wanted_new();
+    struct acl_desired *a = acl_desired_new();
     *part_of(m) = a;
     a->memory_bytes = mib ? mib << 20 : host_memory() / 4;
     a->build_ns = leaf_number(limit, "build-time", 60) * NS_PER_SECOND;
@@ -218,16 +218,16 @@ static void read_acls(struct model *m, const struct lyd_node *tree, const struct
 
 static void free_acls(struct model *m)
 {
-    acl_wanted_put(*part_of(m));
+    acl_desired_put(*part_of(m));
 }
 
 // The model has the lines of each list.
 static bool print_list(const struct model *m, const struct lyd_node *entry, struct text *t)
 {
-    const struct acl_wanted_list *l = NULL;
+    const struct acl_desired_list *l = NULL;
 
     if (!lyd_parent(entry) && !strcmp(entry->schema->name, "acl"))
-        l = acl_wanted_list_find(model_acls(m), lyd_get_value(lyd_child(entry)));
+        l = acl_desired_list_find(model_acls(m), lyd_get_value(lyd_child(entry)));
     if (l)
         text_append(t, l->text.s, l->text.n);
     return l;
@@ -235,7 +235,7 @@ static bool print_list(const struct model *m, const struct lyd_node *entry, stru
 
 // --- building, which takes long ------------------------------------------------------------------
 
-static struct acl_wanted *refused; // what the last preparation was for, when it failed
+static struct acl_desired *refused; // what the last preparation was for, when it failed
 static struct text why_refused;
 static bool busy;
 
@@ -257,7 +257,7 @@ static void add_lines(struct errors *e, const char *lines)
 
 static void forget_refusal(void)
 {
-    acl_wanted_put(refused);
+    acl_desired_put(refused);
     refused = NULL;
     text_clear(&why_refused);
 }
@@ -270,20 +270,20 @@ static void acls_prepared(void *ctx, int result, const char *why)
         refused = ctx;
         text_printf(&why_refused, "%s", why);
     } else {
-        acl_wanted_put(ctx);
+        acl_desired_put(ctx);
     }
     commit_wait_end();
 }
 
 static int prepare_acls(const struct model *from, const struct model *to, struct errors *e)
 {
-    struct acl_wanted *was = *part_of(from), *is = *part_of(to);
-    const struct acl_wanted *ready = acl_manager_prepared();
+    struct acl_desired *was = *part_of(from), *is = *part_of(to);
+    const struct acl_desired *ready = acl_manager_prepared();
     int r;
 
-    if (acl_wanted_equal(was, is) || (ready && acl_wanted_equal(ready, is)))
+    if (acl_desired_equal(was, is) || (ready && acl_desired_equal(ready, is)))
         return 0;
-    if (refused && acl_wanted_equal(refused, is)) {
+    if (refused && acl_desired_equal(refused, is)) {
         add_lines(e, text_str(&why_refused));
         forget_refusal();
         return -EINVAL;
@@ -291,13 +291,13 @@ static int prepare_acls(const struct model *from, const struct model *to, struct
     abandon_prepared();
     if (busy)
         return -EINPROGRESS;
-    r = acl_manager_prepare(&(struct acl_prepare_ask){
-        .wanted = is, .done = acls_prepared, .ctx = acl_wanted_get(is)});
+    r = acl_manager_prepare(&(struct acl_prepare_request){
+        .wanted = is, .done = acls_prepared, .ctx = acl_desired_get(is)});
     if (!r) {
         busy = true;
         return -EINPROGRESS;
     }
-    acl_wanted_put(is);
+    acl_desired_put(is);
     errors_add(e, 0, "acl_manager is busy (%s); try again", strerror(-r));
     return r;
 }
@@ -331,7 +331,7 @@ int acl_reload(const struct acl_reload *r)
     copy = malloc(sizeof *copy);
     bug_on(!copy);
     *copy = *r;
-    e = acl_manager_prepare(&(struct acl_prepare_ask){.wanted = acl_manager_wanted(),
+    e = acl_manager_prepare(&(struct acl_prepare_request){.wanted = acl_manager_desired(),
                                                       .set = r->set,
                                                       .list = r->list,
                                                       .done = reloaded,
@@ -350,13 +350,13 @@ int acl_reload(const struct acl_reload *r)
 // nothing is prepared, and it waits.
 static int run_acls(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
-    const struct acl_wanted *ready = acl_manager_prepared(), *wanted = to;
+    const struct acl_desired *ready = acl_manager_prepared(), *wanted = to;
 
     if (to != s->to) {
         acl_manager_undo();
         return 0;
     }
-    if (ready && acl_wanted_equal(ready, wanted))
+    if (ready && acl_desired_equal(ready, wanted))
         return acl_manager_commit(err, n);
     struct text why = {0};
     int r = acl_manager_prepare_now(wanted, &why);
@@ -370,14 +370,14 @@ static void plan_acls(struct change *c)
 {
     static const struct step_kind acls = {"access lists", run_acls};
 
-    if (!acl_wanted_equal(model_acls(c->from), model_acls(c->to)))
+    if (!acl_desired_equal(model_acls(c->from), model_acls(c->to)))
         step_add(c, &acls, "", model_acls(c->from), model_acls(c->to), 0);
 }
 
 static void finish_acls(const struct model *from, const struct model *to, bool ok)
 {
     if (acl_manager_prepared())
-        acl_manager_end(ok && !acl_wanted_equal(model_acls(from), model_acls(to)));
+        acl_manager_end(ok && !acl_desired_equal(model_acls(from), model_acls(to)));
 }
 
 // --- completion ----------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ static void each_dscp(name_fn *fn, void *ctx)
 }
 
 const struct feature_config acl_config = {
-    .part_size = sizeof(struct acl_wanted *),
+    .part_size = sizeof(struct acl_desired *),
     .read = read_acls,
     .free = free_acls,
     .print = print_list,

@@ -11,19 +11,19 @@
 #include "server/fake/fake_call.h"
 #include "port/iface_manager.h"
 
-static struct acl_wanted *held, *before, *ready;
+static struct acl_desired *held, *before, *ready;
 static struct fake_binding {
     char name[16];
     uint16_t in, out;
 } bindings[64];
 static unsigned n_bindings;
-static struct acl_prepare_ask pending;
+static struct acl_prepare_request pending;
 static const char *refuses;
 struct event_base *fake_acl_loop;
 
-static void put(struct acl_wanted **w)
+static void put(struct acl_desired **w)
 {
-    acl_wanted_put(*w);
+    acl_desired_put(*w);
     *w = NULL;
 }
 
@@ -35,7 +35,7 @@ void fake_acl_reset(void)
     n_bindings = 0;
     refuses = NULL;
     memset(&pending, 0, sizeof pending);
-    held = acl_wanted_new();
+    held = acl_desired_new();
 }
 
 void fake_acl_refuse(const char *why)
@@ -43,10 +43,10 @@ void fake_acl_refuse(const char *why)
     refuses = why;
 }
 
-static int decide(const struct acl_wanted *wanted)
+static int decide(const struct acl_desired *wanted)
 {
     if (!refuses)
-        ready = acl_wanted_get(wanted);
+        ready = acl_desired_get(wanted);
     return refuses ? -EINVAL : 0;
 }
 
@@ -55,14 +55,14 @@ static void get_ready(evutil_socket_t fd, short what, void *arg)
     fake_acl_ready();
 }
 
-int acl_manager_prepare(const struct acl_prepare_ask *ask)
+int acl_manager_prepare(const struct acl_prepare_request *ask)
 {
     static const struct timeval soon = {.tv_usec = 1000};
 
     if (pending.done || ready)
         return -EBUSY;
     pending = *ask;
-    acl_wanted_get(pending.wanted);
+    acl_desired_get(pending.wanted);
     if (fake_acl_loop)
         event_base_once(fake_acl_loop, -1, EV_TIMEOUT, get_ready, NULL, &soon);
     return 0;
@@ -70,18 +70,18 @@ int acl_manager_prepare(const struct acl_prepare_ask *ask)
 
 bool fake_acl_ready(void)
 {
-    struct acl_prepare_ask p = pending;
+    struct acl_prepare_request p = pending;
 
     if (!p.done)
         return false;
     memset(&pending, 0, sizeof pending);
     int r = decide(p.wanted);
     p.done(p.ctx, r, r ? refuses : "");
-    acl_wanted_put((struct acl_wanted *)(uintptr_t)p.wanted);
+    acl_desired_put((struct acl_desired *)(uintptr_t)p.wanted);
     return true;
 }
 
-int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why)
+int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why)
 {
     put(&ready);
     int r = decide(wanted);
@@ -95,12 +95,12 @@ bool acl_manager_is_building(void)
     return pending.done;
 }
 
-const struct acl_wanted *acl_manager_prepared(void)
+const struct acl_desired *acl_manager_prepared(void)
 {
     return ready;
 }
 
-const struct acl_wanted *acl_manager_wanted(void)
+const struct acl_desired *acl_manager_desired(void)
 {
     return held;
 }
@@ -112,7 +112,7 @@ int acl_manager_commit(char *err, size_t err_size)
     if (r)
         return r;
     before = held;
-    held = acl_wanted_get(ready);
+    held = acl_desired_get(ready);
     return 0;
 }
 
@@ -172,50 +172,50 @@ void fake_acl_state(struct text *t)
 
 // --- questions: an empty answer, at once ---
 
-static int nothing(acl_answered done, void *ctx)
+static int nothing(acl_query_done done, void *ctx)
 {
     done(ctx, &(struct acl_answer){.complete = true, .progress = 100});
     return 0;
 }
 
-int acl_ask_lists(const char *name, acl_answered done, void *ctx)
+int acl_query_lists(const char *name, acl_query_done done, void *ctx)
 {
     return nothing(done, ctx);
 }
 
-int acl_ask_sets(const char *name, acl_answered done, void *ctx)
+int acl_query_sets(const char *name, acl_query_done done, void *ctx)
 {
     return nothing(done, ctx);
 }
 
-int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
 {
     return nothing(done, ctx);
 }
 
-int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
 {
     return nothing(done, ctx);
 }
 
-int acl_ask_counters(acl_answered done, void *ctx)
+int acl_query_counters(acl_query_done done, void *ctx)
 {
     return nothing(done, ctx);
 }
 
-int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done,
-                     void *ctx)
+int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
+                       acl_query_done done, void *ctx)
 {
     return nothing(done, ctx);
 }
 
-int acl_ask_clear(const char *list, acl_answered done, void *ctx)
+int acl_query_clear(const char *list, acl_query_done done, void *ctx)
 {
     return nothing(done, ctx);
 }
 
-int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add,
-                   acl_answered done, void *ctx)
+int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
+                   acl_query_done done, void *ctx)
 {
     vec_free(&del->item);
     vec_free(&add->item);
