@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl_manager/acl_ask.h"
+#include "acl_manager/acl_query.h"
 #include "acl_manager/acl_line.h"
 #include "acl_manager/acl_manager.h"
 #include "base/clock.h"
@@ -83,7 +83,7 @@ static void write_list_cost(struct jwrite *j, const struct acl_engine_cost *c)
 
 static void write_list_state(struct jwrite *j, const struct acl_list_row *row)
 {
-    const struct acl_wanted_list *w = acl_wanted_list_find(model_acls(config_model()), row->name);
+    const struct acl_desired_list *w = acl_desired_list_find(model_acls(config_model()), row->name);
 
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", row->name);
@@ -117,7 +117,7 @@ static void write_list_states(void *ctx, const struct acl_answer *a)
 
 static int show_acl(struct show *s)
 {
-    int r = acl_ask_lists(s->key[0], write_list_states, s);
+    int r = acl_query_lists(s->key[0], write_list_states, s);
 
     if (r)
         s->done(s, r);
@@ -153,7 +153,7 @@ static void write_set_states(void *ctx, const struct acl_answer *a)
 
     jwrite_begin(j, s->name, '[');
     vec_foreach (&a->set, row) {
-        const struct acl_wanted_set *w = acl_wanted_set_find(model_acls(config_model()), row->name);
+        const struct acl_desired_set *w = acl_desired_set_find(model_acls(config_model()), row->name);
 
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "name", row->name);
@@ -171,7 +171,7 @@ static void write_set_states(void *ctx, const struct acl_answer *a)
 
 static int show_address_set(struct show *s)
 {
-    int r = acl_ask_sets(s->key[0], write_set_states, s);
+    int r = acl_query_sets(s->key[0], write_set_states, s);
 
     if (r)
         s->done(s, r);
@@ -324,7 +324,7 @@ static void keep_counters(void *ctx, const struct acl_answer *a)
 // Not while acl_manager builds, which takes up to minutes.
 static void collect_acl_counters(struct scrape *s)
 {
-    int r = acl_manager_is_building() ? -EBUSY : acl_ask_counters(keep_counters, s);
+    int r = acl_manager_is_building() ? -EBUSY : acl_query_counters(keep_counters, s);
 
     if (r == -EBUSY)
         scrape_collected(s);

@@ -112,7 +112,7 @@ static void run_acl_rules(struct http *h, const struct lyd_node *op)
 {
     struct acl_question *q = question_new(h, op, "acl");
 
-    refuse_unsent(q, acl_ask_rules(q->name, number_input(op, "from"), number_input(op, "limit"),
+    refuse_unsent(q, acl_query_rules(q->name, number_input(op, "from"), number_input(op, "limit"),
                                    send_rules, q));
 }
 
@@ -155,7 +155,7 @@ static void run_acl_lint(struct http *h, const struct lyd_node *op)
 {
     struct acl_question *q = question_new(h, op, "acl");
 
-    refuse_unsent(q, acl_ask_lint(q->name, number_input(op, "from"), number_input(op, "limit"),
+    refuse_unsent(q, acl_query_lint(q->name, number_input(op, "from"), number_input(op, "limit"),
                                   send_lint, q));
 }
 
@@ -170,7 +170,7 @@ static void run_clear_acl(struct http *h, const struct lyd_node *op)
 {
     struct acl_question *q = question_new(h, op, "acl");
 
-    refuse_unsent(q, acl_ask_clear(q->name, send_cleared, q));
+    refuse_unsent(q, acl_query_clear(q->name, send_cleared, q));
 }
 
 // --- files ---------------------------------------------------------------------------------------
@@ -201,9 +201,9 @@ static void run_reload(struct http *h, const struct lyd_node *op)
                                .done = send_reloaded,
                                .ctx = h};
 
-    if (*acl && !acl_wanted_list_find(model_acls(config_model()), acl)) {
+    if (*acl && !acl_desired_list_find(model_acls(config_model()), acl)) {
         http_refuse(h, 404, "invalid-value", "there is no acl '%s'", acl);
-    } else if (*set && !acl_wanted_set_find(model_acls(config_model()), set)) {
+    } else if (*set && !acl_desired_set_find(model_acls(config_model()), set)) {
         http_refuse(h, 404, "invalid-value", "there is no address-set '%s'", set);
     } else {
         int r = acl_reload(&again);
@@ -243,7 +243,7 @@ static void run_set_contains(struct http *h, const struct lyd_node *op)
         if (!strcmp(n->schema->name, "address"))
             bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // libyang has looked at it
 
-    refuse_unsent(q, acl_ask_contains(q->name, q->address.item, q->address.n, send_contains, q));
+    refuse_unsent(q, acl_query_contains(q->name, q->address.item, q->address.n, send_contains, q));
 }
 
 static void write_change(struct jwrite *j, const struct acl_question *q, const struct acl_answer *a)
@@ -269,7 +269,7 @@ static void run_set_change(struct http *h, const struct lyd_node *op)
             bug_on(acl_member_parse(lyd_get_value(n), vec_push(&m->item)));
     }
 
-    refuse_unsent(q, acl_ask_change(q->name, &del, &add, send_change, q));
+    refuse_unsent(q, acl_query_change(q->name, &del, &add, send_change, q));
 }
 
 const struct feature_operation acl_operations[] = {

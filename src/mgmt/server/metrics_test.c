@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "acl_manager/acl_ask.h"
+#include "acl_manager/acl_query.h"
 #include "http/listen.h"
 #include "mgmt/feature.h"
 #include "restconf/metric.h"
