@@ -2,7 +2,7 @@
 // log_test.c - log lines in fields, message ids, and where lines go
 #include "base/log.h"
 #include "base/log_field.h"
-#include "base/work.h"
+#include "base/progress.h"
 
 #include <ctype.h>
 #include <setjmp.h>

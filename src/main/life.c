@@ -7,7 +7,7 @@
 // rather than in a router that only looks alive.
 //
 // Control itself may be at work for longer than the watchdog waits, e.g. with a commit of thousands
-// of interfaces. It is fed then at the stations of that work (base/work.h), by the same rules; at
+// of interfaces. It is fed then at the stations of that work (base/progress.h), by the same rules; at
 // the start and the end systemd's patience is extended so.
 #include "main/life.h"
 
@@ -19,7 +19,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/log.h"
-#include "base/work.h"
+#include "base/progress.h"
 #include "core/aside.h"
 #include "core/mailbox.h"
 #include "core/thread.h"

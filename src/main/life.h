@@ -5,7 +5,7 @@
 
 struct event_base;
 
-void life_tells_work(void); // STATUS= says from now on what takes seconds (base/work.h)
+void life_tells_work(void); // STATUS= says from now on what takes seconds (base/progress.h)
 // TERM and INT end the loop, HUP reloads the configuration. 0 or -ENOMEM.
 int life_start(struct event_base *loop);
 void life_ready(void);    // everything runs: READY=1, and the watchdog is fed from now on

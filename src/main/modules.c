@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/work.h"
+#include "base/progress.h"
 #include "core/eal.h"
 #include "core/mailbox.h"
 #include "core/rcu.h"

@@ -2,7 +2,7 @@
 // harness.c - see harness.h
 #include "harness.h"
 
-#include "acl_kit.h"
+#include "acl_fixture.h"
 
 #include <arpa/inet.h>
 #include <rte_eth_ring.h>

@@ -16,7 +16,7 @@
 #include "acl_manager/acl_active.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/work.h"
+#include "base/progress.h"
 
 #define MEMBERS_IN_PLACE 4096 // of a set, changed in one publication
 #define READ_BYTE_NS 60       // of a file, about: a million rules are 50 MB, a million members 17

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "table/passage.h"
+#include "table/packet_trace.h"
 
 struct forwarder;
 
@@ -31,7 +31,7 @@ void forwarder_free(struct forwarder *f);
 // Everything taken is sent, dropped, or in a ring when it returns.
 unsigned forwarder_poll(struct forwarder *f);
 
-// --- explain.c: what would happen to a packet (table/passage.h) ---
+// --- explain.c: what would happen to a packet (table/packet_trace.h) ---
 
 #define EXPLAIN_FRAME_MAX 16384u
 // -EINVAL: no frame, or a larger one; -ENOBUFS: no buffers now. `p`: as of passage_init().

@@ -16,7 +16,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/feature.h"
+#include "forwarder/input_check.h"
 #include "forwarder/ip4_options.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"

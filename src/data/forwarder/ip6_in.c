@@ -14,7 +14,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
-#include "forwarder/feature.h"
+#include "forwarder/input_check.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"

@@ -14,7 +14,7 @@
 // Fragments have no checksum of their own, and what a tunnel carries inside is not looked for: only
 // the outermost TCP or UDP header is known to be a header.
 #include "base/checksum.h"
-#include "forwarder/feature.h"
+#include "forwarder/input_check.h"
 #include "forwarder/ip6_chain.h"
 #include "forwarder/packet.h"
 #include "table/iface.h"

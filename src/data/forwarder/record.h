@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "forwarder/state.h"
-#include "table/passage.h"
+#include "table/packet_trace.h"
 
 void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const struct rte_mbuf *m);
 // The stage is done. `b`: the burst that it worked on; NULL: f->rx (ether_in).

@@ -18,7 +18,7 @@
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/nexthop.h"
-#include "table/passage.h"
+#include "table/packet_trace.h"
 #include "table/plan.h"
 #include "table/port.h"
 #include "table/prefix_count.h"

@@ -16,7 +16,7 @@
 // went up before this: broadcast of a host without address (DHCP), control multicast, neighbor
 // discovery.
 #include "forwarder/drop.h"
-#include "forwarder/feature.h"
+#include "forwarder/input_check.h"
 #include "forwarder/packet.h"
 #include "table/nexthop.h"
 #include "table/vr.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "table/bucket.h"
+#include "table/token_bucket.h"
 
 #define ACL_METER_MAX 4096
 #define ACL_METER_SHIFT 16

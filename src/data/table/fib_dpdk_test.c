@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_dpdk_test.c - DPDK's tables fill up, run out of memory and lose routes: noticed and repaired
-#include "table/fib_kit.h"
+#include "table/fib_fixture.h"
 #include <rte_fib.h>
 #include <rte_version.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_reader_test.c - readers beside a writer see old or new and nothing else, whatever the engine
-#include "table/fib_kit.h"
+#include "table/fib_fixture.h"
 #include <stdatomic.h>
 
 // A reader beside a writer. The writer keeps a default route, so "no route" must never be seen;

@@ -3,7 +3,7 @@
 //
 // Next hop `way` of router k is the id IDS * (k + 1) + way: whatever a router finds is one of its
 // own.
-#include "table/fib_kit.h"
+#include "table/fib_fixture.h"
 #include <stdatomic.h>
 
 #include "poptrie/poptrie.h"

@@ -4,7 +4,7 @@
 // The same tests run over each engine: random changes against a naive model,
 // default and host routes, bulk load; and again as on a machine with three memory nodes.
 // fib_reader_test.c has readers beside the writer, fib_dpdk_test.c what only DPDK's tables do.
-#include "table/fib_kit.h"
+#include "table/fib_fixture.h"
 
 static void find_after_withdraw_returns_covering_route(void **state)
 {

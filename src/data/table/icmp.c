@@ -3,7 +3,7 @@
 #include "table/icmp.h"
 
 #include "core/thread.h"
-#include "table/bucket.h"
+#include "table/token_bucket.h"
 #include "table/limits.h"
 
 const struct icmp_limit icmp_limit_default = {

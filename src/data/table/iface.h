@@ -18,7 +18,7 @@
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and input features, a bit for each
-// that the interface has (forwarder/features.c). A family's bit is set when it is on for that
+// that the interface has (forwarder/input_checks.c). A family's bit is set when it is on for that
 // family. All interfaces have IFACE_ACL_OUT while some interface has a list for what leaves by it:
 // who looks at what comes in need not ask. IFACE_OFFLOAD is struct port.offload of the interface's
 // port.

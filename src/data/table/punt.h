@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "table/bucket.h"
+#include "table/token_bucket.h"
 
 // Strict priority, first is best.
 enum punt_class {

@@ -2,7 +2,7 @@
 // trace.h - what the stages did with real packets, a bounded number of them
 //
 // One trace at a time. It is a watch at rx (table/watch.h, WATCH_TO_TRACE), which chooses the
-// packets, and an array of passages (table/passage.h), one for each packet up to `count`. A
+// packets, and an array of passages (table/packet_trace.h), one for each packet up to `count`. A
 // forwarder that receives a packet the watch wants takes the next passage, sends the packet through
 // the stages alone, and marks the passage as written. When all are taken nothing is traced any
 // more, whether or not anybody has looked.
@@ -15,7 +15,7 @@
 #include <rte_mbuf.h>
 #include <stdint.h>
 
-#include "table/passage.h"
+#include "table/packet_trace.h"
 #include "table/watch.h"
 
 #define TRACE_COUNT_MAX 1000

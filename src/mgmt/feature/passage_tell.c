@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// passage_tell.c - what became of a packet, as JSON
+// packet_trace_json.c - what became of a packet, as JSON
 //
 // Asks rib_manager for the active route of each lookup, one after the other, and then once for its
 // neighbors when some next hop is one. Who has no time to answer is left out: the steps themselves
 // stand in the passage.
+<<<<<<<< HEAD:src/mgmt/feature/passage_tell.c
 #include "feature/passage_tell.h"
+========
+#include "show/packet_trace_json.h"
+>>>>>>>> e9a7eefd (data, base: files named after what the field calls them):src/mgmt/feature/packet_trace_json.c
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// passage_tell.h - what became of a packet (table/passage.h), as JSON; control role
+// packet_trace_json.h - what became of a packet (table/packet_trace.h), as JSON; control role
 //
 // The steps are what the forwarder has recorded. To each lookup comes what rib_manager knows of it
 // now: the route and who made it, the neighbor behind the next hop. That takes a call or two on the
@@ -8,7 +8,7 @@
 #define FEATURE_PASSAGE_TELL_H
 
 #include "base/jwrite.h"
-#include "table/passage.h"
+#include "table/packet_trace.h"
 
 // Writes the members of the grouping `passage` of kamuee.yang into the object that is open in *j,
 // then calls done(ctx). `p` and `j` stay until then.

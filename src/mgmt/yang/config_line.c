@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/work.h"
+#include "base/progress.h"
 #include "yang/config_index.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"

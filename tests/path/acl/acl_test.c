@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_test.c - what becomes of packets by the rules of access lists, in and out, and what is
 // counted
-#include "acl_kit.h"
+#include "acl_fixture.h"
 
 #include "acl/set.h"
 #include "base/checksum.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_match_test.c - which packets rules match, whom lists are asked about, and what holds while
 // they change
-#include "acl_kit.h"
+#include "acl_fixture.h"
 
 #include "core/rcu.h"
 

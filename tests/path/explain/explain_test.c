@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "table/passage.h"
+#include "table/packet_trace.h"
 
 #define FRAMES 20000u
 #define ROOM 65536u

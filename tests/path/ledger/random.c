@@ -2,7 +2,7 @@
 // random.c - see random.h
 #include "random.h"
 
-#include "acl_kit.h"
+#include "acl_fixture.h"
 #include "table/acl_meter.h"
 
 #include <stdio.h>

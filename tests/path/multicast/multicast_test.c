@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast_test.c - who gets a copy of a multicast packet, and how it leaves
-#include "multicast_kit.h"
+#include "multicast_fixture.h"
 
 // rfc: 1812 5.2.1.3 SHOULD
 // rfc: 1112 6.4 MUST

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast_copy_test.c - copies by size, buffers and ports: too big, cut, in segments, too many
-#include "multicast_kit.h"
+#include "multicast_fixture.h"
 
 #include <rte_mbuf.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast_up_test.c - which multicast packets the host, the kernel and routing daemons get to see
-#include "multicast_kit.h"
+#include "multicast_fixture.h"
 
-#include "table/passage.h"
+#include "table/packet_trace.h"
 
 static void what_concerns_one_link_is_never_forwarded(void **state)
 {

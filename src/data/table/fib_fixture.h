@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_kit.h - for tests: one FIB of one engine at a time, spoken to in text
+// fib_fixture.h - for tests: one FIB of one engine at a time, spoken to in text
 #ifndef TABLE_FIB_KIT_H
 #define TABLE_FIB_KIT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_kit.c - see acl_kit.h
-#include "acl_kit.h"
+// acl_fixture.c - see acl_fixture.h
+#include "acl_fixture.h"
 
 #include <stdlib.h>
 

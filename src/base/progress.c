@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// work.c - work that may take seconds, told
-#include "base/work.h"
+// progress.c - work that may take seconds, told
+#include "base/progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>

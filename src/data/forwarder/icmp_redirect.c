@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// redirect.c - telling a host that its packet could have gone straight to the next hop
+// icmp_redirect.c - telling a host that its packet could have gone straight to the next hop
 //
 // An input feature, off unless configured. A packet that came in by the interface by which its next
 // hop is reached goes on as any other, and its sender is told, when (RFC 1812 5.2.7.2, RFC
@@ -16,7 +16,7 @@
 // looked up twice, here and in ip4_fwd or ip6_fwd: only bursts of such interfaces pay for that.
 #include "base/checksum.h"
 #include "forwarder/drop.h"
-#include "forwarder/feature.h"
+#include "forwarder/input_check.h"
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 #include "forwarder/stages.h"

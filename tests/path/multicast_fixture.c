@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_kit.c - see multicast_kit.h
-#include "multicast_kit.h"
+// multicast_fixture.c - see multicast_fixture.h
+#include "multicast_fixture.h"
 
 #include <arpa/inet.h>
 

@@ -13,7 +13,7 @@
 // lets the others go on. A burst of interfaces without features never comes here: that is all that
 // the plain path pays.
 #include "forwarder/acl.h"
-#include "forwarder/feature.h"
+#include "forwarder/input_check.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_kit.h - interfaces, routes and streams of the path tests of multicast
+// multicast_fixture.h - interfaces, routes and streams of the path tests of multicast
 //
 //     interfaces();
 //     ROUTE("192.0.2.1", "239.129.2.3", 0, one, 1, sub, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// work.h - work that may take seconds, told: what is begun, when it looks long, and how long it
+// progress.h - work that may take seconds, told: what is begun, when it looks long, and how long it
 // took, when it was
 //
 //     work_begin(&w, n * ns_each, "acl_manager: building: acl=%s rules=%zu", name, n);

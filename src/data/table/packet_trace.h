@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// passage.h - what the stages did with one packet, step by step
+// packet_trace.h - what the stages did with one packet, step by step
 //
 // Written by the forwarder's record.c while the packet goes through the stages:
 // in a dry run (`explain`, control's thread) or for real (`trace`, the forwarder that

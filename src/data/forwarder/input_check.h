@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// feature.h - the input features, each its own file; features.c is their order
+// input_check.h - the input features, each its own file; input_checks.c is their order
 //
 // Each looks at the packets of the burst whose interface has it: drops what may not go on, and
 // leaves the rest in order.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_kit.h - access lists of the path tests, made as acl_manager makes them
+// acl_fixture.h - access lists of the path tests, made as acl_manager makes them
 //
 //     struct list l = {.otherwise = {.verb = ACL_DENY}};
 //     struct acl_rule *r = list_rule(&l, 10, ACL_IP4, ACL_PERMIT);

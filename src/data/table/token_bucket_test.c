@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bucket_test.c - as many tokens as the rate and the burst allow, also when threads share
-#include "table/bucket.h"
+// token_bucket_test.c - as many tokens as the rate and the burst allow, also when threads share
+#include "table/token_bucket.h"
 
 #include <pthread.h>
 #include <setjmp.h>

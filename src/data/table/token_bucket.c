@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bucket.c - rates of token buckets
-#include "table/bucket.h"
+// token_bucket.c - rates of token buckets
+#include "table/token_bucket.h"
 
 #include <rte_cycles.h>
 

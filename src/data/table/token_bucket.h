@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bucket.h - a token bucket in one word
+// token_bucket.h - a token bucket in one word
 //
 // The GCRA form (ITU-T I.371): the word is the time at which the bucket would
 // be full again. A token is there while that lies at most `tolerance` ahead;
