@@ -189,24 +189,24 @@ static bool nowhere(enum log_level level, const char *text)
 
 static void work_is_told_when_it_looks_long_and_when_it_was(void **state)
 {
-    struct work w;
+    struct progress w;
 
     log_set_sink(nowhere);
-    work_set_status(hear);
-    work_begin(&w, WORK_LONG_NS - 1, "m: doing: n=%d", 1);
-    work_end(&w, "m: done: n=%d", 1);
+    progress_set_status(hear);
+    progress_begin(&w, PROGRESS_LONG_NS - 1, "m: doing: n=%d", 1);
+    progress_end(&w, "m: done: n=%d", 1);
     assert_int_equal(n_worked, 0);
-    work_begin(&w, WORK_LONG_NS, "m: doing: n=%d", 2);
+    progress_begin(&w, PROGRESS_LONG_NS, "m: doing: n=%d", 2);
     assert_string_equal(worked[0], "m: doing: n=2");
-    work_end(&w, "m: done: n=%d", 2);
+    progress_end(&w, "m: done: n=%d", 2);
     assert_int_equal(n_worked, 2);
     assert_int_equal(strncmp(worked[1], "m: done: n=2 ms=", 16), 0);
-    work_begin(&w, 0, "m: doing");
-    w.since_ns -= 2 * WORK_LONG_NS;
-    work_end(&w, "m: done: n=%d", 3);
+    progress_begin(&w, 0, "m: doing");
+    w.since_ns -= 2 * PROGRESS_LONG_NS;
+    progress_end(&w, "m: done: n=%d", 3);
     assert_int_equal(n_worked, 3);
     assert_int_equal(strncmp(worked[2], "m: done: n=3 ms=20", 18), 0);
-    work_set_status(NULL);
+    progress_set_status(NULL);
     log_set_sink(NULL);
 }
 
@@ -219,17 +219,17 @@ static void hear_station(void)
 
 static void a_station_counts_once_and_within_the_work(void **state)
 {
-    struct work w = {0};
+    struct progress w = {0};
 
-    work_set_progress(hear_station);
-    work_at(&w, 1, 3);
+    progress_set_listener(hear_station);
+    progress_at(&w, 1, 3);
     assert_int_equal(n_stations, 1);
-    work_at(&w, 2, 3); // within the same second
+    progress_at(&w, 2, 3); // within the same second
     assert_int_equal(n_stations, 1);
     assert_int_equal(w.station, 2);
-    work_set_progress(NULL);
+    progress_set_listener(NULL);
     for (unsigned i = 0; i < 3; i++) // a loop that gets nowhere, or beyond its end
-        work_at(&w, i, 3), work_at(&w, 3 + i, 2);
+        progress_at(&w, i, 3), progress_at(&w, 3 + i, 2);
     assert_int_equal(w.station, 2);
 }
 

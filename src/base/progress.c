@@ -12,17 +12,17 @@
 static void (*status)(const char *text);
 static void (*progress)(void);
 
-void work_set_status(void (*tell)(const char *text))
+void progress_set_status(void (*tell)(const char *text))
 {
     status = tell;
 }
 
-void work_set_progress(void (*heard)(void))
+void progress_set_listener(void (*heard)(void))
 {
     progress = heard;
 }
 
-void work_at(struct work *w, uint64_t done, uint64_t of)
+void progress_at(struct progress *w, uint64_t done, uint64_t of)
 {
     static _Thread_local uint64_t heard_ns;
 
@@ -42,12 +42,12 @@ static void say(const char *text)
         status(text);
 }
 
-void work_begin(struct work *w, uint64_t expected_ns, const char *fmt, ...)
+void progress_begin(struct progress *w, uint64_t expected_ns, const char *fmt, ...)
 {
     char text[LINE];
     va_list ap;
 
-    *w = (struct work){.since_ns = clock_now_ns(), .told = expected_ns >= WORK_LONG_NS};
+    *w = (struct progress){.since_ns = clock_now_ns(), .told = expected_ns >= PROGRESS_LONG_NS};
     if (!w->told)
         return;
     va_start(ap, fmt);
@@ -56,13 +56,13 @@ void work_begin(struct work *w, uint64_t expected_ns, const char *fmt, ...)
     say(text);
 }
 
-void work_end(struct work *w, const char *fmt, ...)
+void progress_end(struct progress *w, const char *fmt, ...)
 {
     uint64_t took = clock_now_ns() - w->since_ns;
     char text[LINE];
     va_list ap;
 
-    if (!w->told && took < WORK_LONG_NS)
+    if (!w->told && took < PROGRESS_LONG_NS)
         return;
     va_start(ap, fmt);
     int n = vsnprintf(text, sizeof text, fmt, ap);

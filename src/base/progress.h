@@ -2,46 +2,46 @@
 // progress.h - work that may take seconds, told: what is begun, when it looks long, and how long it
 // took, when it was
 //
-//     work_begin(&w, n * ns_each, "acl_manager: building: acl=%s rules=%zu", name, n);
+//     progress_begin(&w, n * ns_each, "acl_manager: building: acl=%s rules=%zu", name, n);
 //     …
-//     work_end(&w, "acl_manager: built: acl=%s rules=%zu", name, n);          "… ms=1600"
+//     progress_end(&w, "acl_manager: built: acl=%s rules=%zu", name, n);          "… ms=1600"
 //
 // Work in a loop of known length tells its stations, and so that it gets on:
 //
-//     work_at(&w, i, n);                // i of n are done
+//     progress_at(&w, i, n);                // i of n are done
 //
 // A watchdog lives on stations: each counts once and must lie behind the last, and there are no
 // more than n. A loop that gets nowhere reaches none, and ends as a hang.
 //
 // Each is a line of the log (base/log.h), and the status that systemd shows. What takes less than
-// WORK_LONG_NS nobody hears of. Any thread; a struct work is its user's own.
-#ifndef BASE_WORK_H
-#define BASE_WORK_H
+// PROGRESS_LONG_NS nobody hears of. Any thread; a struct progress is its user's own.
+#ifndef BASE_PROGRESS_H
+#define BASE_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/clock.h"
 
-#define WORK_LONG_NS NS_PER_SECOND
+#define PROGRESS_LONG_NS NS_PER_SECOND
 
-struct work {
+struct progress {
     uint64_t since_ns; // CLOCK_MONOTONIC
     bool told;         // that it is begun
     uint64_t station;  // the last one
 };
 
 // expected_ns: what it takes, about; 0 = nobody knows.
-void work_begin(struct work *w, uint64_t expected_ns, const char *fmt, ...)
+void progress_begin(struct progress *w, uint64_t expected_ns, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void work_end(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void progress_end(struct progress *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // A station: `done` of `of` pieces. `w` may be all zero.
-void work_at(struct work *w, uint64_t done, uint64_t of);
+void progress_at(struct progress *w, uint64_t done, uint64_t of);
 // Who hears of stations, at most one a second of all; called by whoever works.
-void work_set_progress(void (*heard)(void));
+void progress_set_listener(void (*heard)(void));
 
 // Who hears what is done now, besides the log; before other threads work. Called by whoever works.
-void work_set_status(void (*tell)(const char *text));
+void progress_set_status(void (*tell)(const char *text));
 
 #endif

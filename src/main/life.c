@@ -7,8 +7,8 @@
 // rather than in a router that only looks alive.
 //
 // Control itself may be at work for longer than the watchdog waits, e.g. with a commit of thousands
-// of interfaces. It is fed then at the stations of that work (base/progress.h), by the same rules; at
-// the start and the end systemd's patience is extended so.
+// of interfaces. It is fed then at the stations of that work (base/progress.h), by the same rules;
+// at the start and the end systemd's patience is extended so.
 #include "main/life.h"
 
 #include <errno.h>
@@ -171,8 +171,8 @@ static void tell_progress(void)
 
 void life_tells_work(void)
 {
-    work_set_status(tell_status);
-    work_set_progress(tell_progress);
+    progress_set_status(tell_status);
+    progress_set_listener(tell_progress);
 }
 
 void life_ready(void)

@@ -218,11 +218,11 @@ static unsigned n_started;
 
 int modules_start(const struct start *s, char *err, size_t err_size)
 {
-    struct work w = {0};
+    struct progress w = {0};
 
     for (; n_started < N_MODULES; n_started++) {
         const struct module *m = &modules[n_started];
-        work_at(&w, n_started + 1, N_MODULES);
+        progress_at(&w, n_started + 1, N_MODULES);
         char why[480] = "";
         uint64_t since = clock_now_ns();
         int r = m->init(s, why, sizeof why);
@@ -239,11 +239,11 @@ int modules_start(const struct start *s, char *err, size_t err_size)
 
 void modules_stop(void)
 {
-    struct work w = {0};
+    struct progress w = {0};
 
     while (n_started) {
         const struct module *m = &modules[--n_started];
-        work_at(&w, N_MODULES - n_started, N_MODULES);
+        progress_at(&w, N_MODULES - n_started, N_MODULES);
         uint64_t since = clock_now_ns();
         m->fini();
         log_debug("main: stopped: module=%s ms=%u", m->name,

@@ -8,8 +8,8 @@
 //     list_bind(in, id, 0);
 //
 // They are unbound and freed when the test ends.
-#ifndef ACL_KIT_H
-#define ACL_KIT_H
+#ifndef ACL_FIXTURE_H
+#define ACL_FIXTURE_H
 
 #include "harness.h"
 #include "table/acl_engine.h"

@@ -6,8 +6,8 @@
 //     struct frame f = send_one(0, &stream4);
 //     assert_copy(1, one, &f);
 //     nothing_left();
-#ifndef MULTICAST_KIT_H
-#define MULTICAST_KIT_H
+#ifndef MULTICAST_FIXTURE_H
+#define MULTICAST_FIXTURE_H
 
 #include "harness.h"
 #include "table/multicast.h"

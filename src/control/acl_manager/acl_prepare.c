@@ -160,14 +160,14 @@ static void prepare_set(struct prepare *p, const struct acl_desired_set *s)
     const struct acl_active_set *held = acl_active_set_find(s->name);
     struct acl_set_change x = {.kind = held ? ACL_REPLACE : ACL_NEW};
     struct acl_members m = {0}, old = {0};
-    struct work work;
+    struct progress work;
     bool same = held && was && !strcmp(text_str(&was->text), text_str(&s->text)) &&
                 !is_reread(p->again->set, s->name);
 
     memcpy(x.name, s->name, sizeof x.name);
     if (same)
         return;
-    work_begin(&work, acl_file_sign(s->file).bytes * READ_BYTE_NS,
+    progress_begin(&work, acl_file_sign(s->file).bytes * READ_BYTE_NS,
                "acl_manager: reading: address-set=%s file=%s", s->name, LOG_VALUE(s->file));
     if (!desired_members(p, s, &m))
         goto done;
@@ -185,7 +185,7 @@ static void prepare_set(struct prepare *p, const struct acl_desired_set *s)
         memset(&x.del, 0, sizeof x.del);
     }
 done:
-    work_end(&work, "acl_manager: read: address-set=%s members=%zu", s->name, m.item.n);
+    progress_end(&work, "acl_manager: read: address-set=%s members=%zu", s->name, m.item.n);
     vec_free(&m.item);
     vec_free(&old.item);
     vec_free(&x.add.item);
@@ -305,15 +305,15 @@ static bool build_list(struct prepare *p, const struct acl_desired_list *w,
 {
     size_t n = l->rule.n;
     char why[400] = "";
-    struct work work;
+    struct progress work;
 
     if (!memory_fits(p, "acl", w->name, acl_build_need(l->rule.item, l->rule.n)) ||
         !time_fits(p, w->name, l->rule.n))
         return false;
-    work_begin(&work, n * acl_active.ns_per_rule, "acl_manager: building: acl=%s rules=%zu",
+    progress_begin(&work, n * acl_active.ns_per_rule, "acl_manager: building: acl=%s rules=%zu",
                w->name, n);
     x->fresh = acl_build_new(l, set, w->otherwise, p->w->memory_bytes, why, sizeof why);
-    work_end(&work,
+    progress_end(&work,
              x->fresh ? "acl_manager: built: acl=%s rules=%zu"
                       : "acl_manager: not built: acl=%s rules=%zu",
              w->name, n);
@@ -433,11 +433,11 @@ static void prepare_list(struct prepare *p, const struct acl_desired_list *w)
     const struct acl_desired_list *file_of = file_is_as_read(p, w, was, held, &file) ? was : NULL;
     if (file_of && prepare_single_rule(p, w, was, held))
         return;
-    struct work work;
-    work_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS,
+    struct progress work;
+    progress_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS,
                "acl_manager: reading: acl=%s file=%s", w->name, LOG_VALUE(w->file));
     bool right = desired_rules(p, w, file_of, held, &l);
-    work_end(&work, "acl_manager: read: acl=%s rules=%zu", w->name, l.rule.n);
+    progress_end(&work, "acl_manager: read: acl=%s rules=%zu", w->name, l.rule.n);
     if (right && mirrors_exist(p, w->name, l.more.item, l.more.n))
         prepare_rules(p, w, held, &file, &l);
     acl_lines_free(&l);

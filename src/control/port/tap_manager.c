@@ -182,7 +182,7 @@ static unsigned punt_batch(enum punt_class class, bool *within)
     uint64_t now = rte_rdtsc();
 
     __atomic_store_n(&counter->held, n, __ATOMIC_RELAXED);
-    for (; i < n && bucket_take(&bucket[class], &punt_policy[class].rate, now); i++)
+    for (; i < n && token_bucket_take(&bucket[class], &punt_policy[class].rate, now); i++)
         punt_one(m[i], class);
     *within = i == n;
     counter->punt_class[class].policed += n - i;

@@ -184,7 +184,7 @@ void acl_note(struct forwarder *f, const struct burst *b, const struct acl_verdi
                        ? way_to(f, a->redirect, iface_get(v->iface)->vr, b->family)
                        : 0;
 
-    f->record.acl = (struct passage_acl){.list = v->list,
+    f->record.acl = (struct packet_trace_acl){.list = v->list,
                                          .iface = v->iface,
                                          .out = v->out,
                                          .rules = v->c->engine != NULL,

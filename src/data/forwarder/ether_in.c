@@ -107,7 +107,7 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
     uint16_t type = load16(type_at), id = 0;
     uint8_t lag = __atomic_load_n(&port->lag, __ATOMIC_RELAXED);
     if (unlikely(lag) && type == ETHER_TYPE_SLOW) {
-        slow(f, m, (uint16_t)(port - port_table), lag, type_at, tags.n);
+        slow_protocol(f, m, (uint16_t)(port - port_table), lag, type_at, tags.n);
         return;
     }
     enum drop_reason none = is_tag(type) ? DROP_VLAN_INNER_UNKNOWN : tags_iface(port, &tags, &id);

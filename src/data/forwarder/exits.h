@@ -15,7 +15,7 @@ void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16
 void punt_flush(struct forwarder *f);
 // A slow-protocol frame of port `port`, a member of `lag`: to control if it is sound. type_at: its
 // EtherType; tags: how many VLAN tags it has.
-void slow(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
+void slow_protocol(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
           const uint8_t *type_at, unsigned tags);
 void hold(struct forwarder *f, struct burst *b, unsigned i);
 void hold_flush(struct forwarder *f);

@@ -101,7 +101,7 @@ static int dry_make(void)
     return 0;
 }
 
-int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct passage *p)
+int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct packet_trace *p)
 {
     struct plan_rx_stats nowhere = {0};
     int r;

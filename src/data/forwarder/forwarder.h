@@ -34,8 +34,8 @@ unsigned forwarder_poll(struct forwarder *f);
 // --- explain.c: what would happen to a packet (table/packet_trace.h) ---
 
 #define EXPLAIN_FRAME_MAX 16384u
-// -EINVAL: no frame, or a larger one; -ENOBUFS: no buffers now. `p`: as of passage_init().
-int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct passage *p);
+// -EINVAL: no frame, or a larger one; -ENOBUFS: no buffers now. `p`: as of packet_trace_init().
+int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct packet_trace *p);
 void forwarder_explain_fini(void); // control
 
 #endif

@@ -3,8 +3,8 @@
 //
 // Each looks at the packets of the burst whose interface has it: drops what may not go on, and
 // leaves the rest in order.
-#ifndef FORWARDER_FEATURE_H
-#define FORWARDER_FEATURE_H
+#ifndef FORWARDER_INPUT_CHECK_H
+#define FORWARDER_INPUT_CHECK_H
 
 #include "forwarder/state.h"
 #include "table/counter.h"

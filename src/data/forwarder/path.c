@@ -308,7 +308,7 @@ static unsigned path_traced(struct forwarder *f, const struct plan_rx *q,
     unsigned from = 0;
 
     for (unsigned i = 0; i < all.n; i++) {
-        struct passage *p =
+        struct packet_trace *p =
             trace_take(q->port, all.pkt[i], iface_of_frame(port_get(q->port), all.pkt[i], true));
         if (!p)
             continue;

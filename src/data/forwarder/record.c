@@ -9,10 +9,10 @@
 
 // --- frames ---
 
-static struct passage_frame keep(struct passage *p, const struct rte_mbuf *m, uint16_t port,
-                                 uint16_t iface)
+static struct packet_trace_frame keep(struct packet_trace *p, const struct rte_mbuf *m,
+                                      uint16_t port, uint16_t iface)
 {
-    struct passage_frame k = {.port = port, .iface = iface, .len = m->pkt_len, .at = p->used};
+    struct packet_trace_frame k = {.port = port, .iface = iface, .len = m->pkt_len, .at = p->used};
 
     k.kept = RTE_MIN(k.len, p->snap);
     k.kept = RTE_MIN(k.kept, p->room - p->used);
@@ -24,10 +24,10 @@ static struct passage_frame keep(struct passage *p, const struct rte_mbuf *m, ui
     return k;
 }
 
-static void frame_add(struct passage *p, struct passage_step *s, const struct rte_mbuf *m,
+static void frame_add(struct packet_trace *p, struct packet_trace_step *s, const struct rte_mbuf *m,
                       uint16_t port, uint16_t iface)
 {
-    if (p->n_frames == PASSAGE_FRAMES)
+    if (p->n_frames == TRACED_FRAMES)
         return;
     p->frame[p->n_frames++] = keep(p, m, port, iface);
     s->n_frames++;
@@ -70,75 +70,75 @@ static enum drop_reason dropped(const struct forwarder *f)
     return DROP_NONE;
 }
 
-static void add_sent(struct forwarder *f, struct passage_step *s)
+static void add_sent(struct forwarder *f, struct packet_trace_step *s)
 {
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         uint16_t port = (uint16_t)__builtin_ctzll(ports);
         for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++)
-            frame_add(f->record.passage, s, f->tx_pkt[port][k], port,
+            frame_add(f->record.trace, s, f->tx_pkt[port][k], port,
                       iface_of_frame(port_get(port), f->tx_pkt[port][k], false));
     }
 }
 
-static void add_punted(struct forwarder *f, struct passage_step *s)
+static void add_punted(struct forwarder *f, struct packet_trace_step *s)
 {
     for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
         struct collect *up = &f->punt[c];
         if (up->n == f->record.punt[c])
             continue;
         struct rte_mbuf *m = up->pkt[up->n - 1];
-        s->end = PASSAGE_PUNTED;
+        s->end = TRACED_PUNTED;
         s->punt_class = (uint16_t)c;
-        frame_add(f->record.passage, s, m, iface_get(packet_meta(m)->iface)->port,
+        frame_add(f->record.trace, s, m, iface_get(packet_meta(m)->iface)->port,
                   packet_meta(m)->iface);
     }
 }
 
 // `stays`: the packet is still in its burst; what left then is about it, like a redirect, not it.
-static void find_end(struct forwarder *f, struct passage_step *s, bool stays)
+static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stays)
 {
-    s->frame = f->record.passage->n_frames;
+    s->frame = f->record.trace->n_frames;
     s->drop = (uint16_t)dropped(f);
     add_sent(f, s);
     if (s->n_frames) // of several copies of a multicast packet some may be dropped, and one punted
-        s->end = PASSAGE_SENT;
+        s->end = TRACED_SENT;
     else
         add_punted(f, s);
     if (stays)
-        s->end = PASSAGE_ON;
-    else if (s->drop && s->end != PASSAGE_SENT)
-        s->end = PASSAGE_DROPPED;
+        s->end = TRACED_ON;
+    else if (s->drop && s->end != TRACED_SENT)
+        s->end = TRACED_DROPPED;
     else if (f->hold.n != f->record.hold)
-        s->end = PASSAGE_HELD;
-    else if (local_n(f) > f->record.local && s->kind != PASSAGE_LOCAL)
-        s->end = PASSAGE_TO_LOCAL;
+        s->end = TRACED_HELD;
+    else if (local_n(f) > f->record.local && s->kind != TRACED_LOCAL)
+        s->end = TRACED_TO_LOCAL;
     f->record.left |=
-        (uint8_t)((s->end == PASSAGE_SENT || s->end == PASSAGE_PUNTED || s->end == PASSAGE_HELD)
+        (uint8_t)((s->end == TRACED_SENT || s->end == TRACED_PUNTED || s->end == TRACED_HELD)
                   << s->of);
 }
 
-static void find_icmp(struct forwarder *f, struct passage_step *s)
+static void find_icmp(struct forwarder *f, struct packet_trace_step *s)
 {
     const struct counter_icmp *now = &f->counter->icmp, *was = &f->record.icmp;
 
     if (now->limited != was->limited) {
-        s->icmp = PASSAGE_ICMP_LIMITED;
+        s->icmp = TRACED_ICMP_LIMITED;
     } else if (now->forbidden != was->forbidden) {
-        s->icmp = PASSAGE_ICMP_FORBIDDEN;
+        s->icmp = TRACED_ICMP_FORBIDDEN;
     } else if (now->sent !=
                was->sent) { // without a lookup of its own: an IPv6 redirect (redirect.c)
-        s->icmp = PASSAGE_ICMP_SENT;
+        s->icmp = TRACED_ICMP_SENT;
         s->icmp_type = 137;
     }
     if (origin_n(f) <= f->record.origin)
         return;
     const struct burst *b = f->origin4.n ? &f->origin4 : &f->origin6;
     if (b->ip[b->n - 1][b->family == IP4 ? 9 : 6] == PROTO_TCP) {
-        s->icmp = PASSAGE_RESET_SENT;
+        s->icmp = TRACED_RESET_SENT;
         return;
     }
     const uint8_t *icmp = b->ip[b->n - 1] + (b->family == IP4 ? IP4_HDR : IP6_HDR);
-    s->icmp = PASSAGE_ICMP_SENT;
+    s->icmp = TRACED_ICMP_SENT;
     s->icmp_type = icmp[0];
     s->icmp_code = icmp[1];
     s->icmp_word = rte_be_to_cpu_32(load32(icmp + 4));
@@ -146,7 +146,7 @@ static void find_icmp(struct forwarder *f, struct passage_step *s)
 
 // --- what a stage looked at ---
 
-static void find_packet(const struct burst *b, struct passage_step *s)
+static void find_packet(const struct burst *b, struct packet_trace_step *s)
 {
     s->family = b->family;
     s->iface = b->iface[0];
@@ -157,9 +157,10 @@ static void find_packet(const struct burst *b, struct passage_step *s)
 
 // The lookup once more, with all that leads to its answer. A table that has changed meanwhile shows
 // as a group whose member is another one.
-static void find_lookup(const struct forwarder *f, const struct burst *b, struct passage_step *s)
+static void find_lookup(const struct forwarder *f, const struct burst *b,
+                        struct packet_trace_step *s)
 {
-    struct passage_lookup *l = &s->lookup;
+    struct packet_trace_lookup *l = &s->lookup;
     const struct fib *fib = fwd_fib(f, s->vr, b->family);
 
     l->asked = true;
@@ -172,7 +173,7 @@ static void find_lookup(const struct forwarder *f, const struct burst *b, struct
     l->route_mtu = nexthop_route_mtu(l->leaf);
     l->leaf = nexthop_real(l->leaf);
     l->n_nodes =
-        (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, PASSAGE_NODES), (unsigned)PASSAGE_NODES);
+        (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, TRACED_NODES), (unsigned)TRACED_NODES);
     uint64_t word = nexthop_word(nexthop_get(l->leaf));
     l->leaf_kind = nexthop_word_kind(word);
     l->nexthop = b->nh[0];
@@ -192,14 +193,14 @@ static void find_lookup(const struct forwarder *f, const struct burst *b, struct
 }
 
 // Where ether_in has put the packet.
-static void find_kind(struct forwarder *f, struct passage_step *s)
+static void find_kind(struct forwarder *f, struct packet_trace_step *s)
 {
     const struct {
         const struct burst *b;
         uint8_t kind;
-    } where[] = {{&f->in4, PASSAGE_PLAIN},    {&f->in6, PASSAGE_PLAIN},
-                 {&f->odd4, PASSAGE_ODD},     {&f->odd6, PASSAGE_ODD},
-                 {&f->local4, PASSAGE_LOCAL}, {&f->local6, PASSAGE_LOCAL}};
+    } where[] = {{&f->in4, TRACED_PLAIN},    {&f->in6, TRACED_PLAIN},
+                 {&f->odd4, TRACED_ODD},     {&f->odd6, TRACED_ODD},
+                 {&f->local4, TRACED_LOCAL}, {&f->local6, TRACED_LOCAL}};
 
     for (unsigned i = 0; i < RTE_DIM(where); i++)
         if (where[i].b->n) {
@@ -229,16 +230,17 @@ static const char *name_of(enum stage stage, const struct burst *b)
     return name[stage][b && b->family == IP6];
 }
 
-static struct passage_step *step_add(struct forwarder *f, enum stage stage, const struct burst *b)
+static struct packet_trace_step *step_add(struct forwarder *f, enum stage stage,
+                                          const struct burst *b)
 {
-    struct passage *p = f->record.passage;
+    struct packet_trace *p = f->record.trace;
 
-    if (p->n_steps == PASSAGE_STEPS)
+    if (p->n_steps == TRACED_STEPS)
         return NULL;
-    struct passage_step *s = &p->step[p->n_steps++];
+    struct packet_trace_step *s = &p->step[p->n_steps++];
     memset(s, 0, sizeof *s);
     s->stage = name_of(stage, b);
-    s->of = b && b->kind == BURST_ORIGIN ? PASSAGE_ERROR : PASSAGE_PACKET;
+    s->of = b && b->kind == BURST_ORIGIN ? TRACED_ERROR : TRACED_PACKET;
     s->iface = f->record.iface;
     s->vr = iface_get(s->iface)->vr;
     return s;
@@ -249,7 +251,7 @@ void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
     bool finishes =
         stage == STAGE_FEATURES &&
         b->features == IFACE_OFFLOAD; // what its sender left to a card: no step to tell of
-    struct passage_step *s = finishes ? NULL : step_add(f, stage, b);
+    struct packet_trace_step *s = finishes ? NULL : step_add(f, stage, b);
 
     if (s) {
         if (b)
@@ -266,10 +268,11 @@ void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
     note_all(f);
 }
 
-void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const struct rte_mbuf *m)
+void record_begin(struct forwarder *f, struct packet_trace *p, uint16_t port,
+                  const struct rte_mbuf *m)
 {
     p->port = port;
-    f->record.passage = p;
+    f->record.trace = p;
     f->record.on = true;
     f->record.left = 0;
     uint16_t iface = iface_of_frame(port_get(port), m, true);
@@ -280,14 +283,14 @@ void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const s
 
 void record_refused(struct forwarder *f, enum drop_reason reason)
 {
-    struct passage_step *s = step_add(f, STAGE_TX, NULL);
+    struct packet_trace_step *s = step_add(f, STAGE_TX, NULL);
 
     if (!s)
         return;
     if (reason == DROP_PUNT_RING_FULL || reason == DROP_HOLD_RING_FULL)
         s->stage = reason == DROP_PUNT_RING_FULL ? "punt" : "hold";
-    s->of = f->record.left & 1 << PASSAGE_PACKET ? PASSAGE_PACKET : PASSAGE_ERROR;
-    s->end = PASSAGE_DROPPED;
+    s->of = f->record.left & 1 << TRACED_PACKET ? TRACED_PACKET : TRACED_ERROR;
+    s->end = TRACED_DROPPED;
     s->drop = (uint16_t)reason;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // record.h - writing down what the stages do with a packet that goes through them alone
 //
-//     record_begin(f, passage, port, m)
+//     record_begin(f, trace, port, m)
 //     each stage, then record_stage()        path.c, in its recorded form
 //     record_end()                           after the flush
 //
@@ -16,7 +16,8 @@
 #include "forwarder/state.h"
 #include "table/packet_trace.h"
 
-void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const struct rte_mbuf *m);
+void record_begin(struct forwarder *f, struct packet_trace *p, uint16_t port,
+                  const struct rte_mbuf *m);
 // The stage is done. `b`: the burst that it worked on; NULL: f->rx (ether_in).
 void record_stage(struct forwarder *f, enum stage stage, const struct burst *b);
 void record_end(struct forwarder *f);

@@ -63,7 +63,7 @@ static enum drop_reason reason(const struct lag *lag, const struct rte_mbuf *m, 
     return pdu[0] == SUBTYPE_LACP ? lacp_reason(lag, pdu) : marker_reason(pdu);
 }
 
-void slow(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
+void slow_protocol(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
           const uint8_t *type_at, unsigned tags)
 {
     uint16_t iface = port_get(lag)->untagged;

@@ -37,16 +37,16 @@ struct collect {
 
 // As it was before the stage that is being written down (record.h).
 struct record {
-    struct passage *passage;
+    struct packet_trace *trace;
     bool on;        // a packet is being written down
     uint16_t iface; // came in by
-    uint8_t left;   // bit o: something of enum passage_of o waits to be sent, held or punted
+    uint8_t left;   // bit o: something of enum packet_trace_of o waits to be sent, held or punted
     uint64_t drop[DROP_N];
     struct counter_icmp icmp;
     uint32_t punt[PUNT_CLASS_N], hold, local, origin;
     uint16_t tx[PORT_MAX];
     // what an access list said since then
-    struct passage_acl acl;
+    struct packet_trace_acl acl;
 };
 
 struct sampling { // of one watch that samples (sample.c)

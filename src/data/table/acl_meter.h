@@ -39,7 +39,7 @@ static inline bool acl_meter_passes(uint16_t id, uint32_t bytes, uint64_t now, b
     if (cost > m->depth)
         return false;
     return dry ? __atomic_load_n(&m->full_at, __ATOMIC_RELAXED) <= until
-               : bucket_take_cost(&m->full_at, cost, until, now);
+               : token_bucket_take_cost(&m->full_at, cost, until, now);
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_fixture.h - for tests: one FIB of one engine at a time, spoken to in text
-#ifndef TABLE_FIB_KIT_H
-#define TABLE_FIB_KIT_H
+#ifndef TABLE_FIB_FIXTURE_H
+#define TABLE_FIB_FIXTURE_H
 
 #include "table/fib.h"
 

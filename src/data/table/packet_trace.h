@@ -5,8 +5,8 @@
 // in a dry run (`explain`, control's thread) or for real (`trace`, the forwarder that
 // received it). Read by mgmt, which tells the operator. Plain memory of fixed size,
 // made by who wants to know: whoever writes it allocates nothing.
-#ifndef TABLE_PASSAGE_H
-#define TABLE_PASSAGE_H
+#ifndef TABLE_PACKET_TRACE_H
+#define TABLE_PACKET_TRACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,35 +16,35 @@
 #include "table/counter.h"
 #include "table/fib.h"
 
-#define PASSAGE_STEPS 16
-#define PASSAGE_FRAMES 80 // one packet becomes up to 64 pieces
-#define PASSAGE_NODES 28
+#define TRACED_STEPS 16
+#define TRACED_FRAMES 80 // one packet becomes up to 64 pieces
+#define TRACED_NODES 28
 
-enum passage_of { PASSAGE_PACKET, PASSAGE_ERROR /* the ICMP error about it */ };
-enum passage_kind {
-    PASSAGE_NO_IP,
-    PASSAGE_PLAIN,
-    PASSAGE_ODD,
-    PASSAGE_LOCAL
+enum packet_trace_of { TRACED_PACKET, TRACED_ERROR /* the ICMP error about it */ };
+enum packet_trace_kind {
+    TRACED_NO_IP,
+    TRACED_PLAIN,
+    TRACED_ODD,
+    TRACED_LOCAL
 }; // as ether_in parts packets
 // How a step ends: the packet goes on to the next one, or that was its end.
-enum passage_end {
-    PASSAGE_ON,
-    PASSAGE_TO_LOCAL /* goes on, may only be delivered here */,
-    PASSAGE_SENT,
-    PASSAGE_PUNTED,
-    PASSAGE_HELD,
-    PASSAGE_DROPPED
+enum packet_trace_end {
+    TRACED_ON,
+    TRACED_TO_LOCAL /* goes on, may only be delivered here */,
+    TRACED_SENT,
+    TRACED_PUNTED,
+    TRACED_HELD,
+    TRACED_DROPPED
 };
-enum passage_icmp {
-    PASSAGE_ICMP_NONE,
-    PASSAGE_ICMP_SENT,
-    PASSAGE_ICMP_LIMITED,
-    PASSAGE_ICMP_FORBIDDEN,
-    PASSAGE_RESET_SENT
+enum packet_trace_icmp {
+    TRACED_ICMP_NONE,
+    TRACED_ICMP_SENT,
+    TRACED_ICMP_LIMITED,
+    TRACED_ICMP_FORBIDDEN,
+    TRACED_RESET_SENT
 };
 
-struct passage_lookup {
+struct packet_trace_lookup {
     bool asked;
     struct ip_addr dst;
     uint32_t leaf;      // next-hop id that the FIB names
@@ -55,10 +55,10 @@ struct passage_lookup {
     uint16_t iface, mtu; // of the way out, 0 = none
     uint16_t route_mtu;  // of the route, 0 = none
     uint8_t n_nodes;
-    struct fib_node node[PASSAGE_NODES];
+    struct fib_node node[TRACED_NODES];
 };
 
-struct passage_acl { // what an access list said
+struct packet_trace_acl { // what an access list said
     uint16_t list;  // id, 0 = none was asked
     uint16_t iface; // bound to it
     bool out;       // for what leaves
@@ -70,35 +70,36 @@ struct passage_acl { // what an access list said
     struct acl_key6 key; // what was asked; IPv4: the first four bytes of the addresses
 };
 
-struct passage_step {
+struct packet_trace_step {
     const char *stage;
-    uint8_t of;    // enum passage_of
-    uint8_t kind;  // enum passage_kind: ether_in
-    uint8_t end;   // enum passage_end
+    uint8_t of;    // enum packet_trace_of
+    uint8_t kind;  // enum packet_trace_kind: ether_in
+    uint8_t end;   // enum packet_trace_end
     uint8_t family; // 0 = no IP packet
     uint16_t drop; // enum drop_reason
     uint16_t punt_class;
     uint16_t iface, vr; // came in by
     uint16_t len, ttl;  // of the IP packet, as received
-    uint8_t icmp, icmp_type, icmp_code; // enum passage_icmp: an error to the sender was asked for
+    uint8_t icmp, icmp_type,
+        icmp_code; // enum packet_trace_icmp: an error to the sender was asked for
     uint32_t icmp_word;                 // second word of its header, host order: MTU, pointer
     uint16_t frame, n_frames;           // that left in this step: frame[frame .. frame + n_frames)
-    struct passage_lookup lookup;
-    struct passage_acl acl;
+    struct packet_trace_lookup lookup;
+    struct packet_trace_acl acl;
 };
 
-struct passage_frame {
+struct packet_trace_frame {
     uint16_t port, iface; // leaves by; punted: came in by
     uint32_t len;         // bytes of the frame
     uint32_t kept, at;    // of them at bytes[at]
 };
 
-struct passage {
+struct packet_trace {
     uint16_t port; // came in by
     bool polled;   // a forwarder polls the port
     uint16_t n_steps, n_frames;
-    struct passage_step step[PASSAGE_STEPS];
-    struct passage_frame in, frame[PASSAGE_FRAMES];
+    struct packet_trace_step step[TRACED_STEPS];
+    struct packet_trace_frame in, frame[TRACED_FRAMES];
     uint64_t tsc;            // trace: when
     uint32_t snap;           // at most so many bytes of a frame are kept
     uint32_t room, used;     // of bytes[]
@@ -106,7 +107,7 @@ struct passage {
 };
 
 // An empty one, with `room` bytes behind it for frames.
-static inline void passage_init(struct passage *p, uint32_t room, uint32_t snap)
+static inline void packet_trace_init(struct packet_trace *p, uint32_t room, uint32_t snap)
 {
     p->n_steps = p->n_frames = 0;
     p->used = 0;
@@ -115,7 +116,8 @@ static inline void passage_init(struct passage *p, uint32_t room, uint32_t snap)
 }
 
 // The step that was the packet's end; NULL: none is recorded.
-static inline const struct passage_step *passage_last(const struct passage *p, enum passage_of of)
+static inline const struct packet_trace_step *packet_trace_last(const struct packet_trace *p,
+                                                                enum packet_trace_of of)
 {
     for (unsigned i = p->n_steps; i--;)
         if (p->step[i].of == of)
@@ -125,6 +127,7 @@ static inline const struct passage_step *passage_last(const struct passage *p, e
 
 // Runs a frame that would come by `port` through the stages without effect, and writes it down: 0
 // or -errno. The forwarder has it, main passes it to who asks. Control, an online RCU reader.
-typedef int passage_explain(uint16_t port, const void *frame, uint32_t n, struct passage *p);
+typedef int packet_trace_explain(uint16_t port, const void *frame, uint32_t n,
+                                 struct packet_trace *p);
 
 #endif

@@ -22,7 +22,7 @@ struct punt_policy punt_policy[PUNT_CLASS_N];
 
 static void set(struct punt_policy *p, const struct punt_limit *to)
 {
-    bucket_rate_set(&p->rate, to->per_s, to->burst);
+    token_bucket_rate_set(&p->rate, to->per_s, to->burst);
     __atomic_store_n(&p->limit.per_s, to->per_s, __ATOMIC_RELAXED);
     __atomic_store_n(&p->limit.burst, to->burst, __ATOMIC_RELAXED);
     __atomic_store_n(&p->limit.queue, to->queue, __ATOMIC_RELAXED);

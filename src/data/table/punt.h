@@ -36,7 +36,7 @@ extern const struct punt_limit punt_limit_default[PUNT_CLASS_N];
 
 struct punt_policy {
     struct punt_limit limit;
-    struct bucket_rate rate; // of `limit`
+    struct token_bucket_rate rate; // of `limit`
 };
 extern struct punt_policy punt_policy[PUNT_CLASS_N];
 

@@ -5,7 +5,7 @@
 #include <rte_cycles.h>
 
 // Word by word: a reader that sees one old and one new word is wrong about one packet.
-void bucket_rate_set(struct bucket_rate *r, uint32_t per_s, uint32_t burst)
+void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s, uint32_t burst)
 {
     uint64_t interval = per_s && burst ? rte_get_tsc_hz() / per_s : 0;
 

@@ -8,28 +8,30 @@
 // Threads may share a bucket. A refusal only reads the word, so that a flood
 // beyond the rate writes nothing; who loses the race for a token too often goes
 // without one.
-#ifndef TABLE_BUCKET_H
-#define TABLE_BUCKET_H
+#ifndef TABLE_TOKEN_BUCKET_H
+#define TABLE_TOKEN_BUCKET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BUCKET_TRIES 4
+#define TOKEN_BUCKET_TRIES 4
 
-struct bucket_rate { // TSC cycles
+struct token_bucket_rate { // TSC cycles
     uint64_t interval; // between two tokens; 0 = there is never one
     uint64_t tolerance;
 };
 
 // At most `burst` at once and `per_s` a second; 0 of either = none.
-void bucket_rate_set(struct bucket_rate *r, uint32_t per_s, uint32_t burst); // its one writer
+void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s,
+                           uint32_t burst); // its one writer
 
 // Moves the bucket on by `cost` cycles when it would be full again by `until`.
-static inline bool bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t until, uint64_t now)
+static inline bool token_bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t until,
+                                          uint64_t now)
 {
     uint64_t at = __atomic_load_n(full_at, __ATOMIC_RELAXED);
 
-    for (unsigned i = 0; i < BUCKET_TRIES && at <= until; i++) {
+    for (unsigned i = 0; i < TOKEN_BUCKET_TRIES && at <= until; i++) {
         uint64_t next = (at > now ? at : now) + cost;
         if (__atomic_compare_exchange_n(full_at, &at, next, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
@@ -39,16 +41,18 @@ static inline bool bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t u
 }
 
 // A token at TSC `now`? The rate may be changed by its writer meanwhile.
-static inline bool bucket_take(uint64_t *full_at, const struct bucket_rate *r, uint64_t now)
+static inline bool token_bucket_take(uint64_t *full_at, const struct token_bucket_rate *r,
+                                     uint64_t now)
 {
     uint64_t interval = __atomic_load_n(&r->interval, __ATOMIC_RELAXED);
     uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
 
-    return interval && bucket_take_cost(full_at, interval, until, now);
+    return interval && token_bucket_take_cost(full_at, interval, until, now);
 }
 
 // Is there a token at TSC `now`? Takes none.
-static inline bool bucket_has(const uint64_t *full_at, const struct bucket_rate *r, uint64_t now)
+static inline bool token_bucket_has(const uint64_t *full_at, const struct token_bucket_rate *r,
+                                    uint64_t now)
 {
     uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
 
@@ -57,7 +61,7 @@ static inline bool bucket_has(const uint64_t *full_at, const struct bucket_rate 
 }
 
 // Of a bucket whose rate the writer has changed: full again.
-static inline void bucket_fill(uint64_t *full_at)
+static inline void token_bucket_fill(uint64_t *full_at)
 {
     __atomic_store_n(full_at, 0, __ATOMIC_RELAXED);
 }

@@ -12,14 +12,14 @@
 
 #define INTERVAL 1000u
 
-static const struct bucket_rate five = {.interval = INTERVAL,
+static const struct token_bucket_rate five = {.interval = INTERVAL,
                                         .tolerance = 4 * INTERVAL}; // five at once
 
-static unsigned take_all(uint64_t *bucket, const struct bucket_rate *r, uint64_t now)
+static unsigned take_all(uint64_t *bucket, const struct token_bucket_rate *r, uint64_t now)
 {
     unsigned n = 0;
 
-    while (n < 1000 && bucket_take(bucket, r, now))
+    while (n < 1000 && token_bucket_take(bucket, r, now))
         n++;
     return n;
 }
@@ -51,7 +51,7 @@ static void any_times_give_no_more_than_burst_and_rate(void **state)
     srandom(4);
     for (unsigned i = 0; i < 100000; i++) {
         now += (uint64_t)random() % 600;
-        n += bucket_take(&bucket, &five, now);
+        n += token_bucket_take(&bucket, &five, now);
     }
     assert_true(n <= 5 + (now - 5000) / INTERVAL);
     assert_true(n >= (now - 5000) / INTERVAL * 99 /
@@ -60,12 +60,12 @@ static void any_times_give_no_more_than_burst_and_rate(void **state)
 
 static void a_rate_or_burst_of_zero_gives_none(void **state)
 {
-    struct bucket_rate r;
+    struct token_bucket_rate r;
     uint64_t bucket = 0;
 
-    bucket_rate_set(&r, 0, 100);
+    token_bucket_rate_set(&r, 0, 100);
     assert_int_equal(take_all(&bucket, &r, ~0ull / 2), 0);
-    bucket_rate_set(&r, 100, 0);
+    token_bucket_rate_set(&r, 100, 0);
     assert_int_equal(take_all(&bucket, &r, ~0ull / 2), 0);
 }
 
@@ -74,19 +74,20 @@ static void bucket_fill_makes_it_full(void **state)
     uint64_t bucket = 0;
 
     assert_int_equal(take_all(&bucket, &five, 9000), 5);
-    bucket_fill(&bucket);
+    token_bucket_fill(&bucket);
     assert_int_equal(take_all(&bucket, &five, 9000), 5);
 }
 
 static uint64_t shared;
-static const struct bucket_rate thousand = {.interval = INTERVAL, .tolerance = 999 * INTERVAL};
+static const struct token_bucket_rate thousand = {.interval = INTERVAL,
+                                                  .tolerance = 999 * INTERVAL};
 
 static void *taker(void *arg)
 {
     unsigned *n = arg;
 
     for (unsigned i = 0; i < 100000; i++)
-        *n += bucket_take(&shared, &thousand, 7000000);
+        *n += token_bucket_take(&shared, &thousand, 7000000);
     return NULL;
 }
 

@@ -13,8 +13,8 @@
 #include "table/port.h"
 
 struct slot {
-    uint32_t written; // release: the passage before it
-    struct passage passage;
+    uint32_t written; // release: `packet` before it
+    struct packet_trace packet;
     // TRACE_ROOM bytes
 } __attribute__((aligned(64)));
 
@@ -64,14 +64,14 @@ void trace_end(void)
     mem_unmap(t, bytes_for(t->count));
 }
 
-const struct passage *trace_at(unsigned i)
+const struct packet_trace *trace_at(unsigned i)
 {
     struct slot *s = now && i < now->count ? slot_at(now, i) : NULL;
 
-    return s && __atomic_load_n(&s->written, __ATOMIC_ACQUIRE) ? &s->passage : NULL;
+    return s && __atomic_load_n(&s->written, __ATOMIC_ACQUIRE) ? &s->packet : NULL;
 }
 
-struct passage *trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface)
+struct packet_trace *trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface)
 {
     struct trace *t = rcu_load(&now);
     struct watch_tag tag = {.port = port, .iface = iface};
@@ -83,16 +83,16 @@ struct passage *trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface)
     uint32_t i = __atomic_fetch_add(&t->taken, 1, __ATOMIC_RELAXED);
     if (i >= t->count)
         return NULL;
-    struct passage *p = &slot_at(t, i)->passage;
-    passage_init(p, TRACE_ROOM, TRACE_SNAP);
+    struct packet_trace *p = &slot_at(t, i)->packet;
+    packet_trace_init(p, TRACE_ROOM, TRACE_SNAP);
     p->polled = true;
     p->tsc = rte_rdtsc();
     return p;
 }
 
-void trace_done(struct passage *p)
+void trace_done(struct packet_trace *p)
 {
-    struct slot *s = (struct slot *)((char *)p - offsetof(struct slot, passage));
+    struct slot *s = (struct slot *)((char *)p - offsetof(struct slot, packet));
 
     __atomic_store_n(&s->written, 1, __ATOMIC_RELEASE); // partner: trace_at
 }

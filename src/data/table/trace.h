@@ -2,9 +2,9 @@
 // trace.h - what the stages did with real packets, a bounded number of them
 //
 // One trace at a time. It is a watch at rx (table/watch.h, WATCH_TO_TRACE), which chooses the
-// packets, and an array of passages (table/packet_trace.h), one for each packet up to `count`. A
-// forwarder that receives a packet the watch wants takes the next passage, sends the packet through
-// the stages alone, and marks the passage as written. When all are taken nothing is traced any
+// packets, and an array of packet traces (table/packet_trace.h), one for each packet up to `count`. A
+// forwarder that receives a packet the watch wants takes the next one, sends the packet through
+// the stages alone, and marks it as written. When all are taken nothing is traced any
 // more, whether or not anybody has looked.
 //
 // Written by control: trace_begin after the watch is there, trace_end before it goes. Read and
@@ -25,12 +25,12 @@
 // --- control ---
 int trace_begin(unsigned watch, unsigned count); // 0; -EBUSY: there is one; -ENOMEM
 void trace_end(void); // after a grace period its memory goes back; nothing when there is none
-const struct passage *trace_at(unsigned i);      // NULL: not written yet
+const struct packet_trace *trace_at(unsigned i);      // NULL: not written yet
 
 // --- forwarders, RCU readers ---
-// A passage for a packet received by `port`; NULL: it is not wanted, or all are taken. trace_done()
+// Room for a packet received by `port`; NULL: it is not wanted, or all are taken. trace_done()
 // when it is written.
-struct passage *trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface);
-void trace_done(struct passage *p);
+struct packet_trace *trace_take(uint16_t port, struct rte_mbuf *m, uint16_t iface);
+void trace_done(struct packet_trace *p);
 
 #endif

@@ -136,11 +136,11 @@ int config_start(struct lyd_node *candidate, struct model *m, struct errors *e)
         .confirmed = true, .comment = "at the start", .file_digest = config_file_digest()};
     struct text t = {0};
     char err[600] = "";
-    struct work w;
+    struct progress w;
 
-    work_begin(&w, 0, "config: applying"); // whatever takes long in it says so itself
+    progress_begin(&w, 0, "config: applying"); // whatever takes long in it says so itself
     int r = config_running_apply(s, e);
-    work_end(&w, "config: applied: errors=%zu", (size_t)e->n);
+    progress_end(&w, "config: applied: errors=%zu", (size_t)e->n);
     if (r) {
         snapshot_unref(s);
         return r;

@@ -12,6 +12,7 @@
 
 // Writes the members of the grouping `passage` of kamuee.yang into the object that is open in *j,
 // then calls done(ctx). `p` and `j` stay until then.
-void passage_tell(const struct passage *p, struct jwrite *j, void (*done)(void *ctx), void *ctx);
+void packet_trace_json(const struct packet_trace *p, struct jwrite *j, void (*done)(void *ctx),
+                       void *ctx);
 
 #endif

@@ -559,11 +559,11 @@ void config_read_text(struct lyd_node **tree, const char *text, struct errors *e
     unsigned number = 0;
     char *copy = strdup(text), *next = copy;
     size_t length = strlen(text) + 1;
-    struct work w = {0};
+    struct progress w = {0};
 
     bug_on(!copy);
     for (char *line; (line = strsep(&next, "\n")) && read_line(&top, line, ++number, e);)
-        work_at(&w, next ? (size_t)(next - copy) : length, length);
+        progress_at(&w, next ? (size_t)(next - copy) : length, length);
     free(copy);
     config_index_free(&top);
 }

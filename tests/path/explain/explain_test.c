@@ -16,17 +16,17 @@
 #define ROOM 65536u
 #define COUNTED offsetof(struct counter_block, iface[16])
 
-static struct passage *passage;
+static struct packet_trace *trace;
 
-static const struct passage *explain(unsigned port, const struct frame *f)
+static const struct packet_trace *explain(unsigned port, const struct frame *f)
 {
-    if (!passage)
-        passage = malloc(sizeof *passage + ROOM);
-    assert_non_null(passage);
-    passage_init(passage, ROOM, ROOM);
+    if (!trace)
+        trace = malloc(sizeof *trace + ROOM);
+    assert_non_null(trace);
+    packet_trace_init(trace, ROOM, ROOM);
     rig_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain((uint16_t)port, f->b, f->n, passage), 0);
-    return passage;
+    assert_int_equal(forwarder_explain((uint16_t)port, f->b, f->n, trace), 0);
+    return trace;
 }
 
 static int make(void **state)
@@ -80,7 +80,7 @@ static void mask(struct frame *f, bool error)
     memset(ip + 10, 0, 2);
 }
 
-static void same_frame(const struct passage *p, const struct passage_frame *k, bool error,
+static void same_frame(const struct packet_trace *p, const struct packet_trace_frame *k, bool error,
                        struct frame *got)
 {
     static struct frame told;
@@ -94,17 +94,17 @@ static void same_frame(const struct passage *p, const struct passage_frame *k, b
     assert_memory_equal(told.b, got->b, got->n);
 }
 
-static void same_sent(const struct passage *p, const struct passage_step *s)
+static void same_sent(const struct packet_trace *p, const struct packet_trace_step *s)
 {
     static struct frame got;
 
     for (unsigned i = s->frame; i < (unsigned)s->frame + s->n_frames; i++) {
         assert_true(rig_receive_queue(p->frame[i].port, 0, &got));
-        same_frame(p, &p->frame[i], s->of == PASSAGE_ERROR, &got);
+        same_frame(p, &p->frame[i], s->of == TRACED_ERROR, &got);
     }
 }
 
-static void same_punted(const struct passage *p, const struct passage_step *s)
+static void same_punted(const struct packet_trace *p, const struct packet_trace_step *s)
 {
     static struct frame got;
     uint16_t iface;
@@ -118,24 +118,24 @@ struct tally {
     unsigned sent, punted, held, dropped, errors, beside;
 };
 
-static void same_step(const struct passage *p, const struct passage_step *s, uint64_t *drop,
-                      struct tally *t)
+static void same_step(const struct packet_trace *p, const struct packet_trace_step *s,
+                      uint64_t *drop, struct tally *t)
 {
     switch (s->end) {
-    case PASSAGE_ON: // something about the packet has left, it goes on
+    case TRACED_ON: // something about the packet has left, it goes on
         same_sent(p, s);
         t->beside += s->n_frames;
         break;
-    case PASSAGE_SENT:
+    case TRACED_SENT:
         same_sent(p, s);
         drop[s->drop] += s->drop != DROP_NONE; // another copy of a multicast packet
         t->sent++;
         break;
-    case PASSAGE_PUNTED:
+    case TRACED_PUNTED:
         same_punted(p, s);
         t->punted++;
         break;
-    case PASSAGE_HELD: {
+    case TRACED_HELD: {
         struct rte_mbuf *m = rig_held();
         assert_non_null(m);
         assert_int_equal(packet_meta(m)->nexthop, s->lookup.nexthop);
@@ -144,12 +144,12 @@ static void same_step(const struct passage *p, const struct passage_step *s, uin
         t->held++;
         break;
     }
-    case PASSAGE_DROPPED:
+    case TRACED_DROPPED:
         drop[s->drop]++;
         t->dropped++;
         break;
     }
-    t->errors += s->icmp == PASSAGE_ICMP_SENT;
+    t->errors += s->icmp == TRACED_ICMP_SENT;
 }
 
 static void nothing_is_left(void)
@@ -171,15 +171,15 @@ static void the_same_happens(unsigned port, const struct frame *f, struct tally 
     for (unsigned r = 0; r < DROP_N; r++)
         drop[r] = rig_drops(r);
     note();
-    const struct passage *p = explain(port, f);
+    const struct packet_trace *p = explain(port, f);
     nothing_has_changed();
     rig_send_mbuf(port, 0, rig_mbuf(f, 2048));
     rig_step(0);
     for (unsigned i = 0; i < p->n_steps; i++) {
         same_step(p, &p->step[i], drop, t);
-        icmp.limited += p->step[i].icmp == PASSAGE_ICMP_LIMITED;
-        icmp.forbidden += p->step[i].icmp == PASSAGE_ICMP_FORBIDDEN;
-        icmp.sent += p->step[i].icmp == PASSAGE_ICMP_SENT || p->step[i].icmp == PASSAGE_RESET_SENT;
+        icmp.limited += p->step[i].icmp == TRACED_ICMP_LIMITED;
+        icmp.forbidden += p->step[i].icmp == TRACED_ICMP_FORBIDDEN;
+        icmp.sent += p->step[i].icmp == TRACED_ICMP_SENT || p->step[i].icmp == TRACED_RESET_SENT;
     }
     for (unsigned r = 0; r < DROP_N; r++)
         if (drop[r] != rig_drops(r))
@@ -223,8 +223,8 @@ static void explain_says_what_happens_to_random_frames(void **state)
 
 // --- what it tells ---
 
-static const struct passage_step *stage_of(const struct passage *p, const char *stage,
-                                           enum passage_of of)
+static const struct packet_trace_step *stage_of(const struct packet_trace *p, const char *stage,
+                                           enum packet_trace_of of)
 {
     for (unsigned i = 0; i < p->n_steps; i++)
         if (p->step[i].of == of && !strcmp(p->step[i].stage, stage))
@@ -244,8 +244,8 @@ static void a_packet_for_a_group_shows_its_member(void **state)
         struct frame f = frame_ip(&(struct ip_spec){
                          .src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in}),
                      got;
-        const struct passage *p = explain(0, &f);
-        const struct passage_step *s = stage_of(p, "ip4_fwd", PASSAGE_PACKET);
+        const struct packet_trace *p = explain(0, &f);
+        const struct packet_trace_step *s = stage_of(p, "ip4_fwd", TRACED_PACKET);
         assert_int_equal(s->lookup.leaf, group);
         assert_int_equal(s->lookup.leaf_kind, NEXTHOP_GROUP);
         assert_int_equal(nexthop_member(nexthop_get(group), s->lookup.hash), s->lookup.nexthop);
@@ -270,20 +270,20 @@ static void an_error_is_told_and_takes_no_token(void **state)
     struct frame f =
         frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
     for (unsigned i = 0; i < 10; i++) { // never limited: none is taken
-        const struct passage *p = explain(0, &f);
-        const struct passage_step *s = stage_of(p, "ip4_fwd", PASSAGE_PACKET);
-        assert_int_equal(s->end, PASSAGE_DROPPED);
+        const struct packet_trace *p = explain(0, &f);
+        const struct packet_trace_step *s = stage_of(p, "ip4_fwd", TRACED_PACKET);
+        assert_int_equal(s->end, TRACED_DROPPED);
         assert_int_equal(s->drop, DROP_IP4_NO_ROUTE);
-        assert_int_equal(s->icmp, PASSAGE_ICMP_SENT);
+        assert_int_equal(s->icmp, TRACED_ICMP_SENT);
         assert_int_equal(s->icmp_type, 3);
         assert_int_equal(s->icmp_code, 0);
-        assert_int_equal(stage_of(p, "ether_out", PASSAGE_ERROR)->end, PASSAGE_SENT);
+        assert_int_equal(stage_of(p, "ether_out", TRACED_ERROR)->end, TRACED_SENT);
     }
     rig_send(0, &f);
     rig_poll();
     assert_int_equal(rig_discard(0), 1);
-    assert_int_equal(stage_of(explain(0, &f), "ip4_fwd", PASSAGE_PACKET)->icmp,
-                     PASSAGE_ICMP_LIMITED);
+    assert_int_equal(stage_of(explain(0, &f), "ip4_fwd", TRACED_PACKET)->icmp,
+                     TRACED_ICMP_LIMITED);
 }
 
 static uint32_t neighbor(uint16_t iface, unsigned k, const char *address)
@@ -321,8 +321,8 @@ static void a_redirect_is_told_beside_the_packet(void **state)
     assert_int_equal(t.beside, 1);
     assert_int_equal(t.errors, 2);
     assert_int_equal(t.dropped, 0);
-    assert_int_equal(stage_of(explain(0, &f4), "features_in", PASSAGE_PACKET)->icmp_type, 5);
-    assert_int_equal(stage_of(explain(0, &f6), "features_in", PASSAGE_PACKET)->icmp_type, 137);
+    assert_int_equal(stage_of(explain(0, &f4), "features_in", TRACED_PACKET)->icmp_type, 5);
+    assert_int_equal(stage_of(explain(0, &f6), "features_in", TRACED_PACKET)->icmp_type, 137);
 }
 
 static void a_port_without_a_queue_is_told(void **state)
@@ -335,9 +335,9 @@ static void a_port_without_a_queue_is_told(void **state)
     rig_plan_set(0, plan);
     struct frame f =
         frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
-    const struct passage *p = explain(0, &f);
+    const struct packet_trace *p = explain(0, &f);
     assert_true(p->polled);
-    assert_int_equal(passage_last(p, PASSAGE_PACKET)->drop, DROP_TX_NO_QUEUE);
+    assert_int_equal(packet_trace_last(p, TRACED_PACKET)->drop, DROP_TX_NO_QUEUE);
     assert_false(explain(2, &f)->polled);
     rig_send(0, &f);
     rig_poll();
@@ -350,10 +350,10 @@ static void nonsense_is_refused(void **state)
 
     rig_iface(0, 0, VR_DEFAULT);
     rig_role(ROLE_CONTROL);
-    passage_init(passage, ROOM, ROOM);
-    assert_int_equal(forwarder_explain(0, f.b, 0, passage), -EINVAL);
-    assert_int_equal(forwarder_explain(0, f.b, EXPLAIN_FRAME_MAX + 1, passage), -EINVAL);
-    assert_int_equal(forwarder_explain(PORT_MAX, f.b, 60, passage), -EINVAL);
+    packet_trace_init(trace, ROOM, ROOM);
+    assert_int_equal(forwarder_explain(0, f.b, 0, trace), -EINVAL);
+    assert_int_equal(forwarder_explain(0, f.b, EXPLAIN_FRAME_MAX + 1, trace), -EINVAL);
+    assert_int_equal(forwarder_explain(PORT_MAX, f.b, 60, trace), -EINVAL);
 }
 
 #define explain_test(f) cmocka_unit_test_setup_teardown(f, make, clean)

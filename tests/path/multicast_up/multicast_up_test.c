@@ -167,21 +167,21 @@ static void a_route_with_an_output_that_is_not_ours_is_the_kernels_work(void **s
 static void explaining_counts_nothing_and_takes_no_turn(void **state)
 {
     static struct {
-        struct passage p;
+        struct packet_trace p;
         uint8_t room[8192];
-    } passage;
+    } trace;
     uint64_t was = multicast_sample_cycles;
 
     interfaces();
     ROUTE(NULL, "239.129.2.3", MULTICAST_KERNEL, one, 1, two, 1);
     struct frame f = frame_ip(&stream4), g;
-    passage_init(&passage.p, 8192, 8192);
+    packet_trace_init(&trace.p, 8192, 8192);
     rig_role(ROLE_CONTROL);
-    assert_int_equal(forwarder_explain(0, f.b, f.n, &passage.p), 0);
-    assert_int_equal(passage.p.n_frames, 2);
+    assert_int_equal(forwarder_explain(0, f.b, f.n, &trace.p), 0);
+    assert_int_equal(trace.p.n_frames, 2);
     multicast_sample_cycles = 0;
-    passage_init(&passage.p, 8192, 8192);
-    assert_int_equal(forwarder_explain(0, f.b, f.n, &passage.p), 0);
+    packet_trace_init(&trace.p, 8192, 8192);
+    assert_int_equal(forwarder_explain(0, f.b, f.n, &trace.p), 0);
     assert_int_equal(counter(NULL, "239.129.2.3")->packets, 0);
     rig_send(0, &f);
     rig_poll();

@@ -75,9 +75,9 @@ static void traced_packets_keep_their_place_among_the_others(void **state)
     }
     assert_int_equal(n_traced(), 20);
     for (unsigned i = 0; i < 20; i++) {
-        const struct passage *p = trace_at(i);
+        const struct packet_trace *p = trace_at(i);
         assert_int_equal(p->bytes[p->in.at + 35], i * 10 + 7);
-        assert_int_equal(passage_last(p, PASSAGE_PACKET)->end, PASSAGE_SENT);
+        assert_int_equal(packet_trace_last(p, TRACED_PACKET)->end, TRACED_SENT);
         assert_int_equal(p->frame[0].port, 1);
         assert_int_equal(p->in.port, 0);
         assert_true(p->tsc > 0);
@@ -114,13 +114,13 @@ static void what_no_queue_takes_is_told(void **state)
         frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
     rig_send(0, &f);
     rig_poll();
-    assert_int_equal(passage_last(trace_at(0), PASSAGE_PACKET)->drop, DROP_TX_FULL);
+    assert_int_equal(packet_trace_last(trace_at(0), TRACED_PACKET)->drop, DROP_TX_FULL);
     rig_role(ROLE_CONTROL);
     punt_policy_set(PUNT_OTHER, &(struct punt_limit){.per_s = 1, .burst = 1, .queue = 0});
     f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.9.2.3", .to_iface = in});
     rig_send(0, &f);
     rig_poll();
-    const struct passage_step *s = passage_last(trace_at(1), PASSAGE_PACKET);
+    const struct packet_trace_step *s = packet_trace_last(trace_at(1), TRACED_PACKET);
     assert_int_equal(s->drop, DROP_PUNT_RING_FULL);
     assert_string_equal(s->stage, "punt");
     end();
@@ -135,20 +135,20 @@ static uint64_t every_second(void *m)
     return n++ & 1;
 }
 
-static unsigned ends[PASSAGE_DROPPED + 1], drops[DROP_N];
+static unsigned ends[TRACED_DROPPED + 1], drops[DROP_N];
 
 static void count_traced(void)
 {
     for (unsigned i = 0; trace_at(i); i++) {
-        const struct passage *p = trace_at(i);
+        const struct packet_trace *p = trace_at(i);
         assert_true(p->n_steps > 0);
         for (unsigned k = 0; k < p->n_steps; k++) {
-            const struct passage_step *s = &p->step[k];
+            const struct packet_trace_step *s = &p->step[k];
             ends[s->end]++;
-            if (s->end == PASSAGE_DROPPED)
+            if (s->end == TRACED_DROPPED)
                 drops[s->drop]++;
         }
-        assert_in_range(passage_last(p, PASSAGE_PACKET)->end, PASSAGE_SENT, PASSAGE_DROPPED);
+        assert_in_range(packet_trace_last(p, TRACED_PACKET)->end, TRACED_SENT, TRACED_DROPPED);
     }
 }
 
@@ -188,7 +188,7 @@ static void tracing_random_frames_changes_nothing(void **state)
         settle();
         end();
     }
-    for (unsigned e = PASSAGE_SENT; e <= PASSAGE_DROPPED; e++)
+    for (unsigned e = TRACED_SENT; e <= TRACED_DROPPED; e++)
         assert_in_range(ends[e], 20, 100 * 60);
     for (unsigned d = 0; d < DROP_N; d++)
         assert_true(drops[d] <= rig_drops(d));
