@@ -57,9 +57,10 @@ static uint64_t make_keys(const struct burst *b, union acl_keys *key)
 // Closes the gaps that those who ended leave; who is redirected moves up.
 static __rte_noinline void close_gaps(struct forwarder *f, struct burst *b, uint64_t gone)
 {
-    for (unsigned k = 0; k < f->n_ways; k++)
-        f->way[k].at =
-            (uint8_t)(f->way[k].at - __builtin_popcountll(gone & ((1ull << f->way[k].at) - 1)));
+    for (unsigned k = 0; k < f->n_redirected; k++)
+        f->redirected[k].at =
+            (uint8_t)(f->redirected[k].at -
+                      __builtin_popcountll(gone & ((1ull << f->redirected[k].at) - 1)));
     burst_remove(b, gone);
 }
 
@@ -244,12 +245,12 @@ enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, 
 
 void acl_redirect(struct forwarder *f, struct burst *b)
 {
-    for (unsigned k = 0; k < f->n_ways; k++) {
-        uint32_t *nh = &b->nh[f->way[k].at];
+    for (unsigned k = 0; k < f->n_redirected; k++) {
+        uint32_t *nh = &b->nh[f->redirected[k].at];
         if (nexthop_word_kind(nexthop_word(nexthop_get(*nh))) == NEXTHOP_LOCAL) // ours stays ours
             continue;
-        *nh = f->way[k].nexthop;
+        *nh = f->redirected[k].nexthop;
         if (!f->dry)
-            acl_redirect_counted(f->way[k].redirect, f->index, true);
+            acl_redirect_counted(f->redirected[k].redirect, f->index, true);
     }
 }

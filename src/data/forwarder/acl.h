@@ -7,7 +7,7 @@
 #include "table/acl.h"
 
 // A feature: the list of the interface that each packet came in by. Survivors in order; redirected
-// ones are in f->way.
+// ones are in f->redirected.
 void acl_in(struct forwarder *f, struct burst *b);
 // Stage acl_out: the list of the interface that each packet's next hop leads out of. For bursts
 // with IFACE_ACL_OUT.

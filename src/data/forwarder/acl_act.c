@@ -147,9 +147,9 @@ static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uin
             acl_redirect_counted(to, f->index, false);
         return;
     }
-    f->way[f->n_ways].redirect = to;
-    f->way[f->n_ways].at = (uint8_t)i;
-    f->way[f->n_ways++].nexthop = way;
+    f->redirected[f->n_redirected].redirect = to;
+    f->redirected[f->n_redirected].at = (uint8_t)i;
+    f->redirected[f->n_redirected++].nexthop = way;
 }
 
 enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,

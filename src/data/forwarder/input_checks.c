@@ -21,10 +21,10 @@ void features_in(struct forwarder *f, struct burst *b)
 {
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
         urpf(f, b);
-    f->n_ways = 0;
+    f->n_redirected = 0;
     if (b->n && b->features & IFACE_ACL_IN)
         acl_in(f, b);
-    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_ways)
+    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
     if (b->n && b->features & IFACE_OFFLOAD)
         offload(f, b);

@@ -2,9 +2,11 @@
 // record.c - writing down what the stages do with a packet; see record.h
 #include "forwarder/lookup.h"
 #include "forwarder/record.h"
+#include "forwarder/stages.h"
 #include "forwarder/tags.h"
 
 #include "table/port.h"
+#include "table/trace.h"
 #include "forwarder/forbidden.h"
 
 // --- frames ---
@@ -301,4 +303,42 @@ void record_end(struct forwarder *f)
     if (reason != DROP_NONE)
         record_refused(f, reason);
     f->record.on = false;
+}
+
+// --- the packets of a trace ---
+
+// The packets [at, at + n) of a burst become f->rx.
+static void rx_set_part(struct forwarder *f, const struct arrivals *all, unsigned at, unsigned n)
+{
+    memcpy(f->rx.pkt, all->pkt + at, n * sizeof *all->pkt);
+    memcpy(f->rx.frame, all->frame + at, n * sizeof *all->frame);
+    f->rx.n = n;
+}
+
+unsigned record_traced(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats)
+{
+    struct arrivals all = f->rx;
+    unsigned from = 0;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        struct packet_trace *p =
+            trace_take(port, all.pkt[i], iface_of_frame(port_get(port), all.pkt[i], true));
+        if (!p)
+            continue;
+        if (i > from) {
+            rx_set_part(f, &all, from, i - from);
+            path_usual(f, port, stats);
+            path_flush(f);
+        }
+        rx_set_part(f, &all, i, 1);
+        record_begin(f, p, port, all.pkt[i]);
+        path_recorded(f, port, stats);
+        path_flush(f);
+        record_end(f);
+        trace_done(p);
+        from = i + 1;
+    }
+    if (from)
+        rx_set_part(f, &all, from, all.n - from);
+    return f->rx.n;
 }

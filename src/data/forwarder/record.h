@@ -24,4 +24,8 @@ void record_end(struct forwarder *f);
 // A step at the end: what was sent, held or punted was not taken.
 void record_refused(struct forwarder *f, enum drop_reason reason);
 
+// Sends each packet of f->rx that a trace wants through the stages alone, recorded, and before it,
+// as a burst, those that came before it. Those behind the last one stay in f->rx: how many.
+unsigned record_traced(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats);
+
 #endif

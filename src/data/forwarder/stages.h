@@ -17,7 +17,7 @@ void features_in(struct forwarder *f, struct burst *b);
 // Next hop for each packet; survivors have an adjacency and a lowered TTL.
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);
-// The same, where an access list has redirected some of them (f->way).
+// The same, where an access list has redirected some of them (f->redirected).
 void ip4_fwd_redirected(struct forwarder *f, struct burst *b);
 void ip6_fwd_redirected(struct forwarder *f, struct burst *b);
 // The same without lookup: b->nh is set (BURST_RESUMED).
@@ -32,7 +32,10 @@ void ether_out(struct forwarder *f, struct burst *b);
 // of a port. How many.
 unsigned inject(struct forwarder *f);
 
-// The one frame in f->rx, of `port`, through all stages, each recorded (record.h); not flushed.
+// f->rx, of `port`, through all stages; path_flush() sends what they leave. Recorded: the one frame
+// in f->rx, each stage written down (record.h).
+void path_usual(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats);
+void path_flush(struct forwarder *f);
 void path_recorded(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats);
 
 #endif

@@ -95,12 +95,13 @@ struct forwarder {
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // chooses whom they log
-    uint32_t n_ways; // packets of the burst that a list sends to another next hop: until the lookup
+    uint32_t n_redirected; // packets of the burst that a list sends to another next hop: until the
+                           // lookup
     struct {
         uint8_t at; // place in the burst
         uint16_t redirect; // acl_target.h
         uint32_t nexthop;
-    } way[BURST_MAX];
+    } redirected[BURST_MAX];
     struct record record;            // of the packet that goes alone
 } __attribute__((aligned(64)));
 
