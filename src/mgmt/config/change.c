@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/work.h"
+#include "base/progress.h"
 #include "config/feature_config.h"
 #include "core/aside.h"
 #include "core/thread.h"
@@ -92,12 +92,12 @@ static void revert_steps(const struct change *c, size_t done)
 
 static int apply_steps(const struct change *c, struct errors *e)
 {
-    struct work w = {0};
+    struct progress w = {0};
 
     for (size_t i = 0; i < c->step.n; i++) {
         char err[256] = "";
 
-        work_at(&w, i + 1, c->step.n);
+        progress_at(&w, i + 1, c->step.n);
         aside_pause(); // not after the last one, which may close the listener of the answer
         if (aside_stopped()) {
             errors_add(e, 0, "kamueed is stopping: the change was not completed");

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/work.h"
+#include "base/progress.h"
 #include "config/commit_wait.h"
 #include "config/config_confirm.h"
 #include "config/feature_config.h"

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "core/rcu.h"
 #include "feature/explain_frame.h"
-#include "feature/passage_tell.h"
+#include "feature/packet_trace_json.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
@@ -21,9 +21,9 @@
 
 #define BYTES_ROOM 65536u
 
-static passage_explain *dry_run; // the forwarder's; NULL: there is none here
+static packet_trace_explain *dry_run; // the forwarder's; NULL: there is none here
 
-void explain_set_dry_run(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p))
+void explain_set_dry_run(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct packet_trace *p))
 {
     dry_run = fn;
 }
@@ -32,7 +32,7 @@ struct explain_question {
     struct http *http;
     struct text text;
     struct jwrite out;
-    struct passage *p;
+    struct packet_trace *p;
 };
 
 // --- the packet ---
@@ -122,9 +122,9 @@ static void send_explanation(void *ctx)
 }
 
 static int run_stages(const struct iface *iface, const uint8_t *frame, uint32_t n,
-                      struct passage *p)
+                      struct packet_trace *p)
 {
-    passage_init(p, BYTES_ROOM, BYTES_ROOM);
+    packet_trace_init(p, BYTES_ROOM, BYTES_ROOM);
     rcu_online(); // control is offline while it waits in its loop
     int r = dry_run(iface->port, frame, n, p);
     rcu_offline();
@@ -148,7 +148,7 @@ static void explain_packet(struct http *h, const struct iface *iface, const uint
         return;
     }
     output_begin(&q->out, &q->text);
-    passage_tell(q->p, &q->out, send_explanation, q);
+    packet_trace_json(q->p, &q->out, send_explanation, q);
 }
 
 static void run_explain(struct http *h, const struct lyd_node *op)

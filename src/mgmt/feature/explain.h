@@ -4,8 +4,8 @@
 #ifndef FEATURE_EXPLAIN_H
 #define FEATURE_EXPLAIN_H
 
-#include "table/passage.h"
+#include "table/packet_trace.h"
 
-void explain_set_dry_run(passage_explain *fn); // before management starts
+void explain_set_dry_run(packet_trace_explain *fn); // before management starts
 
 #endif

@@ -5,7 +5,7 @@
 //     time over, or client gone
 //
 // One at a time. A tick takes the passages that forwarders have written since and tells them one
-// after the other (passage_tell.h), which asks rib_manager; while the client has too much to read
+// after the other (packet_trace_json.h), which asks rib_manager; while the client has too much to read
 // it waits. What is traced is bounded by `count` from the start, so nothing grows and nothing is
 // missed.
 #include <libyang/libyang.h>
@@ -18,7 +18,7 @@
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
-#include "feature/passage_tell.h"
+#include "feature/packet_trace_json.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "port/watch_manager.h"
@@ -113,14 +113,14 @@ static bool is_over(const struct session *s)
 // Tells what there is. The last thing to do with `s`.
 static void tell_passages(struct session *s)
 {
-    const struct passage *p;
+    const struct packet_trace *p;
 
     s->going = true;
     while (!s->telling && !s->full && s->told < s->count && (p = trace_at(s->told))) {
         s->telling = true;
         jwrite_begin(&s->out, NULL, '{');
         write_time(&s->out, p->tsc);
-        passage_tell(p, &s->out, passage_told, s);
+        packet_trace_json(p, &s->out, passage_told, s);
     }
     s->going = false;
     if (!s->telling && !s->full && is_over(s))

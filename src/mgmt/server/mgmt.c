@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "base/work.h"
+#include "base/progress.h"
 #include "config/candidate.h"
 #include "config/commit_wait.h"
 #include "config/config.h"
@@ -89,10 +89,10 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
         return r;
     config_init(files->config, files->state_dir);
     text_clear(&source);
-    struct work w;
+    struct progress w;
     struct stat file = {0};
     stat(config_file(), &file);
-    work_begin(&w, (uint64_t)file.st_size * READ_BYTE_NS, "config: reading: file=%s bytes=%lld",
+    progress_begin(&w, (uint64_t)file.st_size * READ_BYTE_NS, "config: reading: file=%s bytes=%lld",
                LOG_VALUE(config_file()), (long long)file.st_size);
     r = config_read_start(files->may_be_missing, files->file_only, &loaded, &e, &source);
     if (!r) {
@@ -100,7 +100,7 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
         note_start(loaded_model, start);
         r = e.n ? -EINVAL : 0;
     }
-    work_end(&w, "config: read: file=%s", LOG_VALUE(text_str(&source)));
+    progress_end(&w, "config: read: file=%s", LOG_VALUE(text_str(&source)));
     if (r)
         tell_start(&e, err, err_size);
     return r;

@@ -4,11 +4,7 @@
 // Asks rib_manager for the active route of each lookup, one after the other, and then once for its
 // neighbors when some next hop is one. Who has no time to answer is left out: the steps themselves
 // stand in the passage.
-<<<<<<<< HEAD:src/mgmt/feature/passage_tell.c
-#include "feature/passage_tell.h"
-========
-#include "show/packet_trace_json.h"
->>>>>>>> e9a7eefd (data, base: files named after what the field calls them):src/mgmt/feature/packet_trace_json.c
+#include "feature/packet_trace_json.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,26 +22,26 @@
 #include "table/vr.h"
 
 struct telling {
-    const struct passage *p;
+    const struct packet_trace *p;
     struct jwrite *j;
     void (*done)(void *ctx);
     void *ctx;
     unsigned i; // step whose route is asked for
-    struct rib_row row[PASSAGE_STEPS];     // family 0 = none found
-    struct neigh_row neigh[PASSAGE_STEPS]; // the same
+    struct rib_row row[TRACED_STEPS];     // family 0 = none found
+    struct neigh_row neigh[TRACED_STEPS]; // the same
 };
 
 // --- names ---
 
 static const char *const end_name[] = {
-    [PASSAGE_ON] = "on",         [PASSAGE_TO_LOCAL] = "local", [PASSAGE_SENT] = "sent",
-    [PASSAGE_PUNTED] = "punted", [PASSAGE_HELD] = "held",      [PASSAGE_DROPPED] = "dropped"};
+    [TRACED_ON] = "on",         [TRACED_TO_LOCAL] = "local", [TRACED_SENT] = "sent",
+    [TRACED_PUNTED] = "punted", [TRACED_HELD] = "held",      [TRACED_DROPPED] = "dropped"};
 static const char *const kind_name[] = {
-    [PASSAGE_PLAIN] = "plain", [PASSAGE_ODD] = "odd", [PASSAGE_LOCAL] = "local"};
-static const char *const icmp_name[] = {[PASSAGE_ICMP_SENT] = "sent",
-                                        [PASSAGE_RESET_SENT] = "reset",
-                                        [PASSAGE_ICMP_LIMITED] = "limited",
-                                        [PASSAGE_ICMP_FORBIDDEN] = "forbidden"};
+    [TRACED_PLAIN] = "plain", [TRACED_ODD] = "odd", [TRACED_LOCAL] = "local"};
+static const char *const icmp_name[] = {[TRACED_ICMP_SENT] = "sent",
+                                        [TRACED_RESET_SENT] = "reset",
+                                        [TRACED_ICMP_LIMITED] = "limited",
+                                        [TRACED_ICMP_FORBIDDEN] = "forbidden"};
 
 static void write_bytes(struct jwrite *j, const char *key, const uint8_t *b, unsigned n)
 {
@@ -70,8 +66,8 @@ static void write_iface(struct jwrite *j, const char *key, uint16_t id)
 
 // --- parts of a step ---
 
-static void write_frame(struct jwrite *j, const char *key, const struct passage *p,
-                        const struct passage_frame *f)
+static void write_frame(struct jwrite *j, const char *key, const struct packet_trace *p,
+                        const struct packet_trace_frame *f)
 {
     jwrite_begin(j, key, '{');
     if (f->port < PORT_MAX && port_get(f->port)->name[0])
@@ -109,7 +105,7 @@ static void write_neigh(struct jwrite *j, const struct neigh_row *n)
         jwrite_mac(j, "neighbor-mac", n->mac);
 }
 
-static void write_nodes(struct jwrite *j, const struct passage_lookup *l)
+static void write_nodes(struct jwrite *j, const struct packet_trace_lookup *l)
 {
     jwrite_begin(j, "node", '[');
     for (unsigned i = 0; i < l->n_nodes; i++) {
@@ -124,7 +120,7 @@ static void write_nodes(struct jwrite *j, const struct passage_lookup *l)
 
 static void write_lookup(const struct telling *t, unsigned i)
 {
-    const struct passage_lookup *l = &t->p->step[i].lookup;
+    const struct packet_trace_lookup *l = &t->p->step[i].lookup;
     struct jwrite *j = t->j;
 
     jwrite_begin(j, "lookup", '{');
@@ -152,7 +148,7 @@ static void write_lookup(const struct telling *t, unsigned i)
     jwrite_end(j, '}');
 }
 
-static void write_acl_key(struct jwrite *j, const struct passage_step *s)
+static void write_acl_key(struct jwrite *j, const struct packet_trace_step *s)
 {
     const struct acl_key_l4 *l4 = &s->acl.key.l4;
     struct ip_addr src = {.family = s->family}, dst = {.family = s->family};
@@ -176,11 +172,11 @@ static void write_acl_key(struct jwrite *j, const struct passage_step *s)
     jwrite_end(j, '}');
 }
 
-static void write_acl(struct jwrite *j, const struct passage_step *s)
+static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
 {
     static const char *const extra[] = {"log", "mirror", "police",
                                         "redirect"}; // by bit of enum acl_extra
-    const struct passage_acl *a = &s->acl;
+    const struct packet_trace_acl *a = &s->acl;
 
     jwrite_begin(j, "acl", '{');
     jwrite_string(j, "name", acl_table[a->list].name);
@@ -202,11 +198,11 @@ static void write_acl(struct jwrite *j, const struct passage_step *s)
     jwrite_end(j, '}');
 }
 
-static void write_icmp(struct jwrite *j, const struct passage_step *s)
+static void write_icmp(struct jwrite *j, const struct packet_trace_step *s)
 {
     jwrite_begin(j, "icmp-error", '{');
     jwrite_string(j, "result", icmp_name[s->icmp]);
-    if (s->icmp == PASSAGE_ICMP_SENT) {
+    if (s->icmp == TRACED_ICMP_SENT) {
         jwrite_int(j, "type", s->icmp_type);
         jwrite_int(j, "code", s->icmp_code);
         jwrite_int(j, "word", s->icmp_word);
@@ -214,19 +210,19 @@ static void write_icmp(struct jwrite *j, const struct passage_step *s)
     jwrite_end(j, '}');
 }
 
-static void write_step_end(struct jwrite *j, const struct passage_step *s)
+static void write_step_end(struct jwrite *j, const struct packet_trace_step *s)
 {
     jwrite_string(j, "result", end_name[s->end]);
-    if (s->end == PASSAGE_DROPPED) {
+    if (s->end == TRACED_DROPPED) {
         jwrite_string(j, "reason", drop_info[s->drop].name);
         jwrite_string(j, "sentence", drop_info[s->drop].sentence);
         jwrite_string(j, "source", drop_info[s->drop].source);
-    } else if (s->end == PASSAGE_PUNTED) {
+    } else if (s->end == TRACED_PUNTED) {
         jwrite_string(j, "class", punt_class_name[s->punt_class]);
     }
 }
 
-static void write_packet(struct jwrite *j, const struct passage_step *s)
+static void write_packet(struct jwrite *j, const struct packet_trace_step *s)
 {
     write_iface(j, "interface", s->iface);
     if (vr_get(s->vr)->used)
@@ -240,12 +236,12 @@ static void write_packet(struct jwrite *j, const struct passage_step *s)
 
 static void write_step(const struct telling *t, unsigned i)
 {
-    const struct passage_step *s = &t->p->step[i];
+    const struct packet_trace_step *s = &t->p->step[i];
     struct jwrite *j = t->j;
 
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "stage", s->stage);
-    jwrite_string(j, "of", s->of == PASSAGE_ERROR ? "icmp-error" : "packet");
+    jwrite_string(j, "of", s->of == TRACED_ERROR ? "icmp-error" : "packet");
     write_packet(j, s);
     if (s->kind)
         jwrite_string(j, "kind", kind_name[s->kind]);
@@ -265,7 +261,7 @@ static void write_step(const struct telling *t, unsigned i)
 
 static void write_steps(struct telling *t)
 {
-    const struct passage *p = t->p;
+    const struct packet_trace *p = t->p;
 
     write_frame(t->j, "in", p, &p->in);
     jwrite_bool(t->j, "polled", p->polled);
@@ -279,7 +275,7 @@ static void write_steps(struct telling *t)
 
 // --- what rib_manager knows ---
 
-static bool is_neighbor(const struct passage_lookup *l)
+static bool is_neighbor(const struct packet_trace_lookup *l)
 {
     return l->asked &&
            (l->kind == NEXTHOP_ADJACENCY || l->kind == NEXTHOP_HOLD || l->kind == NEXTHOP_FAILED);
@@ -334,7 +330,7 @@ static void ask_next_route(struct telling *t)
         ask_neighbors(t);
         return;
     }
-    const struct passage_step *s = &t->p->step[t->i];
+    const struct packet_trace_step *s = &t->p->step[t->i];
     struct rib_query q = {
         .vr = s->vr, .family = s->family, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
     q.prefix = (struct prefix){.family = s->family, .len = (uint8_t)ip_bits(s->family)};
@@ -343,7 +339,7 @@ static void ask_next_route(struct telling *t)
         route_answered(t, -errno);
 }
 
-void passage_tell(const struct passage *p, struct jwrite *j, void (*done)(void *ctx), void *ctx)
+void packet_trace_json(const struct packet_trace *p, struct jwrite *j, void (*done)(void *ctx), void *ctx)
 {
     struct telling *t = calloc(1, sizeof *t);
 
