@@ -2,7 +2,7 @@
 """explain in INTERFACE …: what would happen to a packet; kamueed runs its stages without effect."""
 from __future__ import annotations
 
-from kamuee import passage, pcap
+from kamuee import packet_trace, pcap
 from kamuee.context import Context
 from kamuee.errors import UsageError
 from kamuee.grammar import Match
@@ -20,7 +20,7 @@ def run(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
     else:
-        context.lines(passage.told(found, context.room))
+        context.lines(packet_trace.told(found, context.room))
 
 
 def packet(args: dict[str, str]) -> dict:

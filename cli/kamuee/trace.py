@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 
-from kamuee import passage, stream
+from kamuee import packet_trace, stream
 from kamuee.client import plain
 from kamuee.context import Context
 from kamuee.errors import DaemonError
@@ -44,4 +44,4 @@ def text(number: int, row: dict, width: int) -> Iterator[str]:
     if number > 1:
         yield ""
     yield f"{number}. {row['time'].replace('T', ' ').rstrip('Z')} UTC"
-    yield from passage.told(row, width)
+    yield from packet_trace.told(row, width)

@@ -21,7 +21,7 @@
 #include "core/thread.h"
 #include "main/instance.h"
 #include "main/journal.h"
-#include "main/life.h"
+#include "main/service.h"
 #include "main/modules.h"
 #include "main/options.h"
 #include "server/mgmt.h"

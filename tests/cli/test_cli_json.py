@@ -10,7 +10,7 @@ from kamuee import commands, reference, shapes
 import acls
 import history
 
-PASSAGES = json.loads((Path(__file__).parent / "passages.json").read_text(encoding="utf-8"))
+PASSAGES = json.loads((Path(__file__).parent / "packet_traces.json").read_text(encoding="utf-8"))
 EXAMPLES = {
     "port": ("show port", "show port p0", "show port statistics"),
     "port-rates": ("show port statistics pps -i 0.1", "show port p0 statistics bps -i 0.1"),

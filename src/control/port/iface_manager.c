@@ -28,7 +28,7 @@
 #include "port/tap.h"
 #include "port/tap_address.h"
 #include "port/tap_alias.h"
-#include "port/tap_going.h"
+#include "port/tap_delete_batch.h"
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_port.h - LAGs as lag_manager.c, lag_use.c, lag_send.c and lag_look.c share them; control role
+// lag_port.h - LAGs as lag_manager.c, lag_active.c, lag_send.c and lag_state.c share them; control role
 #ifndef PORT_LAG_PORT_H
 #define PORT_LAG_PORT_H
 
@@ -40,7 +40,7 @@ static inline uint16_t lag_port_id(const struct lag_port *l)
     return (uint16_t)(LAG_FIRST + (l - lag_ports));
 }
 
-// lag_use.c
+// lag_active.c
 void lag_settle(struct lag_port *l); // decides who is in use, and tells
 void lag_tick(void);                 // ten times a second: LACP's clock
 void lag_heard(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]); // a LACPDU

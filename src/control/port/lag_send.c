@@ -6,7 +6,7 @@
 #include <rte_mbuf.h>
 
 #include "base/clock.h"
-#include "port/lacp_keep.h"
+#include "port/lacp_repeat.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// managed_port.h - ports as port_manager.c, port_link.c and port_look.c share them; control role
+// managed_port.h - ports as port_manager.c, port_link.c and port_stats.c share them; control role
 #ifndef PORT_MANAGED_PORT_H
 #define PORT_MANAGED_PORT_H
 
@@ -53,7 +53,7 @@ void managed_port_stop(struct managed_port *p);
 // Its card leaves the machine: closes it, or the kernel waits for us. Interface, TAP and
 // sub-interfaces stay.
 void managed_port_lose(struct managed_port *p);
-// port_look.c
+// port_stats.c
 bool managed_port_statistics(
     struct managed_port *p,
     struct port_statistics *s); // false: the device does not tell, and they are 0

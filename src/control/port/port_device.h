@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "port/netdev.h"
+#include "port/kernel_link.h"
 #include "port/port_manager.h"
 #include "table/plan.h"
 

@@ -20,7 +20,7 @@
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_probe.h"
-#include "port/tap_going.h"
+#include "port/tap_delete_batch.h"
 
 #define LINK_POLL_US 25000
 #define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth time

@@ -6,7 +6,7 @@
 // device is stopped, thread_manager takes it out of all plans and a grace period
 // passes, so no forwarder is inside its driver.
 //
-// Its link is port_link.c's, what there is to see of it port_look.c's. Ports that are LAGs are
+// Its link is port_link.c's, what there is to see of it port_stats.c's. Ports that are LAGs are
 // lag_manager.c's; a port that is a member of one has no interface.
 #include "port/port_manager.h"
 

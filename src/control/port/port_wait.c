@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_wait.c - how a port's receive queues wake the forwarder that sleeps
 //
-//     net_af_packet          its packet sockets, which DPDK does not show (netdev.c)
+//     net_af_packet          its packet sockets, which DPDK does not show (kernel_link.c)
 //     net_tap                the queue's file, readable while packets wait; there is no interrupt
 //     to switch NICs with VFIO, virtio an eventfd for each queue net_vhost              an epoll
 //     set with the guest's eventfd in it NICs with UIO          the UIO device, for the only queue

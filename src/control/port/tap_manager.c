@@ -35,7 +35,7 @@
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "port/lacp_keep.h"
+#include "port/lacp_repeat.h"
 #include "port/lag_manager.h"
 #include "port/tap_frame.h"
 #include "port/tap_mirror.h"

@@ -15,7 +15,7 @@
 #include "feature/lag.h"
 #include "feature/vport.h"
 #include "port/devargs.h"
-#include "port/netdev_use.h"
+#include "port/kernel_link_use.h"
 #include "yang/config_tree.h"
 
 struct model_ports *model_ports(const struct model *m)

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "port/iface_manager.h"
 #include "port/port_history.h"
-#include "port/netdev_use.h"
+#include "port/kernel_link_use.h"
 #include "port/port_manager.h"
 #include "port/tap_test.h"
 #include "port/thread_manager.h"

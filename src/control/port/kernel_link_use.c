@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netdev_use.c - what this machine itself does with a kernel interface that is to be a port's
-#include "port/netdev_use.h"
+// kernel_link_use.c - what this machine itself does with a kernel interface that is to be a port's
+#include "port/kernel_link_use.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

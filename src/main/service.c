@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// life.c - signals, and what systemd is told
+// service.c - signals, and what systemd is told
 //
 // The watchdog is fed only while everybody lives: rib_manager and tap_manager
 // have answered a call in their mailbox since the last time, and each running
@@ -7,9 +7,9 @@
 // rather than in a router that only looks alive.
 //
 // Control itself may be at work for longer than the watchdog waits, e.g. with a commit of thousands
-// of interfaces. It is fed then at the stations of that work (base/progress.h), by the same rules;
-// at the start and the end systemd's patience is extended so.
-#include "main/life.h"
+// of interfaces. It is fed then at the stations of that work (base/progress.h), by the same rules; at
+// the start and the end systemd's patience is extended so.
+#include "main/service.h"
 
 #include <errno.h>
 #include <event2/event.h>

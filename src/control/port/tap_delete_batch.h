@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_going.h - TAPs on their way out of the kernel, together
+// tap_delete_batch.h - TAPs on their way out of the kernel, together
 //
 // To take a device away, the kernel waits for grace periods of its own, some
 // 20 ms; to take many away at once, it waits no longer. So an interface

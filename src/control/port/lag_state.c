@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_look.c - what there is to see of LAGs: state, members, statistics
+// lag_state.c - what there is to see of LAGs: state, members, statistics
 #include <errno.h>
 #include <rte_ethdev.h>
 

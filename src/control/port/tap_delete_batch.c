@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_going.c - TAPs on their way out of the kernel, together
+// tap_delete_batch.c - TAPs on their way out of the kernel, together
 //
 // rtnetlink deletes a group of devices by one message (RTM_DELLINK with
 // IFLA_GROUP, `ip link del group N`), within one network namespace. The TAPs
 // of each namespace are put into a group that is ours by its number, which is
 // then deleted. Whatever goes wrong on this way is no error: closing a TAP that
 // is not persistent deletes it as well, one by one.
-#include "port/tap_going.h"
+#include "port/tap_delete_batch.h"
 
 #include <libmnl/libmnl.h>
 #include <linux/if_tun.h>

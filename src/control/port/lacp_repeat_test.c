@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lacp_keep_test.c - when a LACPDU is sent again for a control that is late, and when no more
-#include "port/lacp_keep.h"
+// lacp_repeat_test.c - when a LACPDU is sent again for a control that is late, and when no more
+#include "port/lacp_repeat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

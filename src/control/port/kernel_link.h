@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netdev.h - the kernel interface behind a net_af_packet or net_af_xdp port
+// kernel_link.h - the kernel interface behind a net_af_packet or net_af_xdp port
 //
 // The kernel sees every frame of it too. While it is a port's, the kernel must
 // neither answer nor forward on it (that is the TAP's part), nor merge frames.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netdev_use.h - what this machine itself does with a kernel interface that is to be a port's
+// kernel_link_use.h - what this machine itself does with a kernel interface that is to be a port's
 //
-// A port's kernel interface answers no ARP any more (netdev.h): what the machine is reached by is
+// A port's kernel interface answers no ARP any more (kernel_link.h): what the machine is reached by is
 // lost with it. Control role.
 #ifndef PORT_NETDEV_USE_H
 #define PORT_NETDEV_USE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// life.h - signals, and what systemd is told
+// service.h - signals, and what systemd is told
 #ifndef MAIN_LIFE_H
 #define MAIN_LIFE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_use.c - which members of a LAG are in use
+// lag_active.c - which members of a LAG are in use
 //
 // Whatever happens to a member ends in lag_settle(): who may be used is decided for all members
 // together, and what changed is told to forwarders in an order that loses nothing:
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "port/iface_manager.h"
-#include "port/lacp_keep.h"
+#include "port/lacp_repeat.h"
 #include "port/lag_send.h"
 #include "table/lag.h"
 #include "table/port.h"

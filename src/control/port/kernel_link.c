@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netdev.c - the kernel interface behind a net_af_packet or net_af_xdp port
+// kernel_link.c - the kernel interface behind a net_af_packet or net_af_xdp port
 //
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so nothing that comes in is taken
 //     GRO, LRO off     frames as they were on the wire; in a virtual machine the host's part of it,
 //     too (rx-gro-hw) XDP on a veth    its peer cuts segments itself then (xdp_pass.h)
-#include "port/netdev.h"
+#include "port/kernel_link.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 #include "base/log.h"
 #include "netlink/netns.h"
-#include "port/netdev_use.h"
+#include "port/kernel_link_use.h"
 #include "port/xdp_pass.h"
 
 static const struct {

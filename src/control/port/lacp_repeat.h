@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lacp_keep.h - LACPDUs while control is busy
+// lacp_repeat.h - LACPDUs while control is busy
 //
 // Control runs LACP, and a commit may hold it for longer than a partner waits for a LACPDU. So the
 // last one of each member is left with tap_manager, which sends it again when control is late with
