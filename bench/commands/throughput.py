@@ -37,7 +37,7 @@ IDEA = "RFC 2544 tests of a running router: throughput, latency, loss, bursts, r
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.2
 QUICK_SIZES = "64,imix"
-MEMIF_PLACES_MAX = 65536                      # DPDK's driver numbers the buffers of all rings with 16 bits
+MEMIF_ENTRIES_MAX = 65536                      # DPDK's driver numbers the buffers of all rings with 16 bits
 TABLE = (Column("Test"), Column("Size"), Column("Load"), right("Mpps"), right("Gb/s"), Column("Result"))
 
 
@@ -114,9 +114,9 @@ def plan_of(given: argparse.Namespace) -> Plan:
 def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]) -> device.Setting:
     if given.queues > 1 and given.peer not in ("kamueed", "external"):
         raise Refused(f"--queues works only with kamueed and external devices, not with {given.peer}: the tester has one receive queue")
-    if given.peer == "kamueed" and given.link == "memif" and (given.queues + 1) << given.ring > MEMIF_PLACES_MAX:
+    if given.peer == "kamueed" and given.link == "memif" and (given.queues + 1) << given.ring > MEMIF_ENTRIES_MAX:
         raise Refused(f"--queues {given.queues} --ring {given.ring}: the rings of all queues ({given.queues} to the device, one back) have more than the "
-                      f"{MEMIF_PLACES_MAX} entries that DPDK's memif supports, so packets would overwrite each other; use fewer queues or a smaller ring")
+                      f"{MEMIF_ENTRIES_MAX} entries that DPDK's memif supports, so packets would overwrite each other; use fewer queues or a smaller ring")
     named = os.environ.get("KAMUEED")
     kamueed = Path(named).resolve() if named else ROOT / "build/kamueed"
     build = kamueed.parent

@@ -43,7 +43,7 @@ static int run(const struct options *o, const struct mgmt_start *cfg, char *err,
         .no_huge = o->no_huge || cfg->no_huge,
         .memory_mib = o->memory_mib ? o->memory_mib : cfg->memory_mib,
     };
-    int r = loop ? life_start(loop) : -ENOMEM;
+    int r = loop ? service_start(loop) : -ENOMEM;
 
     if (r)
         snprintf(err, err_size, "no memory for the event loop");
@@ -52,14 +52,14 @@ static int run(const struct options *o, const struct mgmt_start *cfg, char *err,
     if (!r) {
         log_notice("main: ready: version=%s ms=%u", KAMUEE_VERSION,
                    (unsigned)((clock_now_ns() - since) / NS_PER_MS));
-        life_ready();
+        service_ready();
         event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
-        life_stopping();
+        service_stopping();
         since = clock_now_ns();
         modules_stop();
         log_notice("main: stopped: ms=%u", (unsigned)((clock_now_ns() - since) / NS_PER_MS));
     }
-    life_stop();
+    service_stop();
     if (loop)
         event_base_free(loop);
     return r;
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     if (o.memory_nodes)
         mem_nodes_set(o.memory_nodes);
     journal_start();
-    life_tells_work();
+    service_report_work();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     if (o.log_level >= 0)
         log_set_level((enum log_level)o.log_level);

@@ -125,7 +125,7 @@ static struct event *on_signal(int sig, event_callback_fn fn)
     return e;
 }
 
-int life_start(struct event_base *loop)
+int service_start(struct event_base *loop)
 {
     base = loop;
     signal(SIGPIPE, SIG_IGN);
@@ -169,19 +169,19 @@ static void tell_progress(void)
         sd_notify(0, "EXTEND_TIMEOUT_USEC=" EXTENDED_US);
 }
 
-void life_tells_work(void)
+void service_report_work(void)
 {
     progress_set_status(tell_status);
     progress_set_listener(tell_progress);
 }
 
-void life_ready(void)
+void service_ready(void)
 {
     sd_notify(0, "READY=1\nSTATUS=ready");
     start_watchdog();
 }
 
-void life_stopping(void)
+void service_stopping(void)
 {
     if (watchdog)
         event_free(watchdog);
@@ -189,7 +189,7 @@ void life_stopping(void)
     sd_notify(0, "STOPPING=1");
 }
 
-void life_stop(void)
+void service_stop(void)
 {
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
         if (signals[i])

@@ -61,7 +61,7 @@ static bool is_packet_socket(const char *devargs)
            devargs_is_driver(devargs, "eth_af_packet");
 }
 
-void devargs_netdev(const char *devargs, char *netdev, size_t size)
+void devargs_kernel_link(const char *devargs, char *netdev, size_t size)
 {
     netdev[0] = 0;
     if (is_packet_socket(devargs) || devargs_is_driver(devargs, "net_af_xdp"))
@@ -150,7 +150,7 @@ enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
 
 #define MEMIF_RING_DEFAULT 10 // log2
 
-unsigned devargs_memif_places(const char *devargs, unsigned n_queues)
+unsigned devargs_memif_entries(const char *devargs, unsigned n_queues)
 {
     char ring[8];
     int log2 = MEMIF_RING_DEFAULT;

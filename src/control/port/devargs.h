@@ -20,14 +20,14 @@ bool devargs_is_driver(
 bool devargs_is_pci(const char *devargs, char *address,
                     size_t size); // "DDDD:BB:DD.F", also without the domain
 // Kernel interface behind the device ("" if none): iface= of net_af_packet and net_af_xdp.
-void devargs_netdev(const char *devargs, char *netdev, size_t size);
+void devargs_kernel_link(const char *devargs, char *netdev, size_t size);
 // Bytes a buffer must hold for net_af_packet's frames (framesz=, else its default); 0 for other
 // drivers.
 unsigned devargs_frame_size(const char *devargs);
 // Places in all rings of a net_memif that lays them out and copies (role=client, the default,
 // without zero-copy=yes), of so many queues; 0 for others.
-unsigned devargs_memif_places(const char *devargs, unsigned n_queues);
-#define MEMIF_PLACES_MAX                                                                           \
+unsigned devargs_memif_entries(const char *devargs, unsigned n_queues);
+#define MEMIF_ENTRIES_MAX                                                                          \
     65536u // DPDK's driver numbers their buffers with 16 bits: two of more would share one, and
            // packets overwrite each other
 // The Unix socket by which a device meets another program: it listens there, or calls who does.

@@ -36,13 +36,14 @@ static void driver_is_told_apart_from_longer_names(void **state)
 
 static void places_of_memif_count_where_it_lays_them_out(void **state)
 {
-    assert_int_equal(devargs_memif_places("net_memif0,id=1", 2), 2048);
-    assert_int_equal(devargs_memif_places("net_memif0,role=client,rsize=14", 4), MEMIF_PLACES_MAX);
-    assert_int_equal(devargs_memif_places("net_memif0,rsize=14,role=slave", 5), 81920);
-    assert_int_equal(devargs_memif_places("net_memif0,role=server,rsize=14", 16), 0);
-    assert_int_equal(devargs_memif_places("net_memif0,role=client,rsize=14,zero-copy=yes", 16), 0);
-    assert_int_equal(devargs_memif_places("net_memif0,rsize=15", 1), 0);
-    assert_int_equal(devargs_memif_places("net_null0,rsize=14", 16), 0);
+    assert_int_equal(devargs_memif_entries("net_memif0,id=1", 2), 2048);
+    assert_int_equal(devargs_memif_entries("net_memif0,role=client,rsize=14", 4),
+                     MEMIF_ENTRIES_MAX);
+    assert_int_equal(devargs_memif_entries("net_memif0,rsize=14,role=slave", 5), 81920);
+    assert_int_equal(devargs_memif_entries("net_memif0,role=server,rsize=14", 16), 0);
+    assert_int_equal(devargs_memif_entries("net_memif0,role=client,rsize=14,zero-copy=yes", 16), 0);
+    assert_int_equal(devargs_memif_entries("net_memif0,rsize=15", 1), 0);
+    assert_int_equal(devargs_memif_entries("net_null0,rsize=14", 16), 0);
 }
 
 static void socket_is_the_drivers_and_who_listens_on_it_too(void **state)
@@ -90,11 +91,11 @@ static void pci_address_is_recognized_with_and_without_domain(void **state)
 
 static void kernel_interface_is_known_for_socket_drivers_only(void **state)
 {
-    devargs_netdev("net_af_xdp0,iface=eth5", out, sizeof out);
+    devargs_kernel_link("net_af_xdp0,iface=eth5", out, sizeof out);
     assert_string_equal(out, "eth5");
-    devargs_netdev("net_tap0,iface=eth5", out, sizeof out);
+    devargs_kernel_link("net_tap0,iface=eth5", out, sizeof out);
     assert_string_equal(out, "");
-    devargs_netdev("net_af_packet0", out, sizeof out);
+    devargs_kernel_link("net_af_packet0", out, sizeof out);
     assert_string_equal(out, "");
 }
 

@@ -98,7 +98,7 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
         memcpy(i->mac, now->mac, sizeof i->mac); // a frame in between may be dropped as not ours
         rib_manager_iface_changed(i->id);
     }
-    port_manager_filter(i->port);
+    port_manager_update_filter(i->port);
     log_notice("iface_follow: MAC of a TAP changed, followed: interface=%s mac=%s%s", i->name, mac,
                i->kind == IFACE_PORT ? " until the next start (to keep it: set port NAME mac M)"
                                      : "");
@@ -110,7 +110,7 @@ static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
 
     if (iface_set_macs(i, e->mac, e->n_macs < IFACE_MACS ? e->n_macs : IFACE_MACS)) {
         log_info("iface_follow: MACs of macvlans: interface=%s n=%u", i->name, e->n_macs);
-        port_manager_filter(i->port);
+        port_manager_update_filter(i->port);
     }
     snprintf(what, sizeof what,
              "its TAP has %u macvlans, but only the MACs of %d are accepted: delete some",
@@ -169,7 +169,7 @@ static void event(const struct iface_kernel_event *e)
         again(i);
         return;
     }
-    if (tap_look(tap(i), &now)) // gone meanwhile: that is announced as well
+    if (tap_read_state(tap(i), &now)) // gone meanwhile: that is announced as well
         return;
     put_name_back(i, &now);
     put_mtu_back(i, &now);

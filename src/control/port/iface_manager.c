@@ -106,7 +106,7 @@ void iface_manager_started(void)
         if ((i && !strcmp(vr_get(i->vr)->netns, former[k].netns)) ||
             netns_open(former[k].netns, &netns, err, sizeof err))
             continue; // in use, or gone with its namespace
-        tap_delete_left(former[k].name, netns);
+        tap_delete_orphan(former[k].name, netns);
         netns_close(netns);
     }
     free(former);
@@ -127,12 +127,12 @@ static void up_set(struct iface *i)
 // Makes or finds the TAP in virtual router `vr` and gives it to tap_manager.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
-    if (tap_going_has(i->name))
-        tap_going_end();
+    if (tap_delete_batch_has(i->name))
+        tap_delete_batch_run();
     for (size_t k = 0; k < n_former; k++)
         if (former[k].ifindex && !strcmp(former[k].name, i->name) &&
             !strcmp(former[k].netns, vr_get(vr)->netns))
-            tap_find_renamed(i->name, vr_manager_netns(vr), former[k].ifindex, i->mac);
+            tap_restore_name(i->name, vr_manager_netns(vr), former[k].ifindex, i->mac);
     int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
 
     if (r)
@@ -162,7 +162,7 @@ static void tap_detach(struct iface *i, struct tap *tap, bool delete)
     tap_manager_del(i->id);
     __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
     if (delete)
-        tap_going_add(tap);
+        tap_delete_batch_add(tap);
     else
         tap_close(tap);
 }
@@ -333,15 +333,15 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);
     iface_free(i);
     watch_manager_port_changed();
-    iface_policy_settle();
+    iface_policy_publish_sources();
     changed = true;
     return 0;
 }
 
-void iface_manager_settle(void)
+void iface_manager_end_change(void)
 {
     thread_must_be(ROLE_CONTROL);
-    tap_going_end();
+    tap_delete_batch_run();
     if (changed)
         taps_remember();
 }
@@ -374,12 +374,12 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
         r = tap_attach(i, to->id, &tap, err, err_size);
     }
     unsigned left = 0,
-             carried = r || same_netns ? 0 : tap_addresses_carry(&own[i->id].tap, &tap, &left);
+             carried = r || same_netns ? 0 : tap_addresses_copy(&own[i->id].tap, &tap, &left);
     if (!r) {
         __atomic_store_n(&i->vr, to->id, __ATOMIC_RELAXED);
-        iface_policy_settle();
+        iface_policy_publish_sources();
         if (!same_netns) {
-            tap_going_add(&own[i->id].tap);
+            tap_delete_batch_add(&own[i->id].tap);
             own[i->id].tap = tap;
             changed = true;
         }
@@ -535,7 +535,7 @@ static void make_again(struct iface *i)
     rib_manager_iface_del(i->id);
     iface_set_macs(i, NULL, 0);
     tap_detach(i, &own[i->id].tap, moved);
-    tap_going_end();
+    tap_delete_batch_run();
     int r = tap_attach(i, i->vr, &own[i->id].tap, err, sizeof err);
     if (r) {
         log_error("iface_manager: %s", err);
@@ -552,7 +552,7 @@ void iface_manager_fini(void)
 {
     if (!own)
         return;
-    tap_going_end();
+    tap_delete_batch_run();
     for_each_iface(i) {
         port_leads_to(i, 0);
         tap_detach(i, &own[i->id].tap, false);

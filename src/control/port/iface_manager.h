@@ -23,8 +23,8 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
                             uint16_t mtu /* 0 = the port's */, const char *vr, char *err,
                             size_t err_size);
 int iface_manager_del(const char *name, char *err, size_t err_size);
-void iface_manager_settle(void); // the end of a change: the TAPs of deleted interfaces leave the
-                                 // kernel, the list of TAPs is written
+void iface_manager_end_change(void); // the end of a change: the TAPs of deleted interfaces leave
+                                     // the kernel, the list of TAPs is written
 int iface_manager_set_vr(const char *name, const char *vr, char *err,
                          size_t err_size); // moves the TAP to the other namespace
 int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);

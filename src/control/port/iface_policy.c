@@ -26,7 +26,7 @@ static uint8_t sources_asked(const struct iface *i, unsigned six)
                      (mode == URPF_FEASIBLE ? RIB_SOURCES_ALL : 0));
 }
 
-void iface_policy_settle(void)
+void iface_policy_publish_sources(void)
 {
     static uint8_t told[VR_MAX][2];
     uint8_t want[VR_MAX][2] = {{0}};
@@ -65,7 +65,7 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     i->policy = *policy; // bytes; each is right by itself
     if (sampled)
         watch_manager_port_changed();
-    iface_policy_settle();
+    iface_policy_publish_sources();
     iface_set_flags(i, IFACE_URPF4 | IFACE_URPF6 | IFACE_REDIRECT,
                     (policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) |
                         (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |

@@ -5,6 +5,6 @@
 
 // Interfaces came, went, or have another policy or virtual router: tells rib_manager what they ask
 // of its FIBs, where that has changed.
-void iface_policy_settle(void);
+void iface_policy_publish_sources(void);
 
 #endif

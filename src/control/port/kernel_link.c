@@ -33,7 +33,7 @@ static const struct {
               {"ipv4/conf/%s/arp_ignore", 8},
               {"ipv4/conf/%s/rp_filter", 1}};
 
-static struct ifreq request(const struct netdev *n)
+static struct ifreq request(const struct kernel_link *n)
 {
     struct ifreq r = {0};
 
@@ -44,7 +44,7 @@ static struct ifreq request(const struct netdev *n)
 // 0: there is none of the name. Not SIOCGIFINDEX: for a name that is not there, each ioctl waits
 // until modprobe has looked for a driver, and a port whose card was taken away is looked at 40
 // times a second.
-static int index_get(const struct netdev *n)
+static int index_get(const struct kernel_link *n)
 {
     int index = 0;
     socklen_t size = sizeof index;
@@ -54,14 +54,14 @@ static int index_get(const struct netdev *n)
     return getsockopt(n->sock, SOL_SOCKET, SO_BINDTOIFINDEX, &index, &size) ? 0 : index;
 }
 
-static int flags_get(const struct netdev *n)
+static int flags_get(const struct kernel_link *n)
 {
     struct ifreq r = request(n);
 
     return ioctl(n->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
 }
 
-static int up_set(const struct netdev *n, bool up)
+static int up_set(const struct kernel_link *n, bool up)
 {
     struct ifreq r = request(n);
     int flags = flags_get(n);
@@ -72,7 +72,7 @@ static int up_set(const struct netdev *n, bool up)
     return ioctl(n->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
-static int ethtool(const struct netdev *n, void *command)
+static int ethtool(const struct kernel_link *n, void *command)
 {
     struct ifreq r = request(n);
 
@@ -82,7 +82,7 @@ static int ethtool(const struct netdev *n, void *command)
 
 #define FEATURES_MAX 256
 
-static uint32_t feature_count(const struct netdev *n)
+static uint32_t feature_count(const struct kernel_link *n)
 {
     struct {
         struct ethtool_sset_info head;
@@ -94,7 +94,7 @@ static uint32_t feature_count(const struct netdev *n)
 
 // Place of a feature in the kernel's list, by its name in `ethtool -k`; -1: this kernel has none of
 // the name.
-static int feature_find(const struct netdev *n, uint32_t n_features, const char *name)
+static int feature_find(const struct kernel_link *n, uint32_t n_features, const char *name)
 {
     struct {
         struct ethtool_gstrings head;
@@ -114,7 +114,7 @@ done:
     return place;
 }
 
-static void feature_off(const struct netdev *n, const char *name)
+static void feature_off(const struct kernel_link *n, const char *name)
 {
     uint32_t n_features = feature_count(n);
     int place = feature_find(n, n_features, name);
@@ -132,7 +132,7 @@ static void feature_off(const struct netdev *n, const char *name)
 }
 
 // A veth's peer cuts its segments itself while we have an XDP program.
-static void peer_cuts(struct netdev *n)
+static void peer_cuts(struct kernel_link *n)
 {
     struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
 
@@ -146,7 +146,7 @@ static void peer_cuts(struct netdev *n)
                    n->name, LOG_VALUE(strerror(-n->xdp)));
 }
 
-static void merging_off(const struct netdev *n)
+static void merging_off(const struct kernel_link *n)
 {
     struct ethtool_value gro = {.cmd = ETHTOOL_SGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
 
@@ -163,9 +163,9 @@ static void merging_off(const struct netdev *n)
             n->name);
 }
 
-static struct netdev *taken[PORT_MAX]; // control's
+static struct kernel_link *taken[PORT_MAX]; // control's
 
-static uint64_t namespace_of(const struct netdev *n)
+static uint64_t namespace_of(const struct kernel_link *n)
 {
     uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
@@ -175,7 +175,7 @@ static uint64_t namespace_of(const struct netdev *n)
 
 // Two ports on one interface would both get each frame. Names do not tell: a namespace may have
 // two, an interface others beside (altname).
-static bool is_taken(const struct netdev *n)
+static bool is_taken(const struct kernel_link *n)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
         if (taken[i] && taken[i]->ifindex == n->ifindex &&
@@ -184,7 +184,7 @@ static bool is_taken(const struct netdev *n)
     return false;
 }
 
-static void taken_set(const struct netdev *old, struct netdev *new)
+static void taken_set(const struct kernel_link *old, struct kernel_link *new)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
         if (taken[i] == old) {
@@ -193,7 +193,7 @@ static void taken_set(const struct netdev *old, struct netdev *new)
         }
 }
 
-static void give_up(struct netdev *n)
+static void give_up(struct kernel_link *n)
 {
     close(n->sock);
     n->sock = -1;
@@ -203,19 +203,19 @@ static void give_up(struct netdev *n)
 // What the kernel has there is not reached any more.
 static void tell_addresses(const char *name, const char *netns_name)
 {
-    struct netdev_use u;
+    struct kernel_link_use u;
     char err[400];
 
-    if (!netdev_use_look(name, netns_name, &u, err, sizeof err) && u.address[0])
+    if (!kernel_link_use_read(name, netns_name, &u, err, sizeof err) && u.address[0])
         log_warning("netdev: its addresses are no longer reachable, because a port uses the "
                     "interface now: netdev=%s addresses=%s",
                     name, LOG_VALUE(u.address));
 }
 
-int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err,
-                size_t err_size)
+int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_name, bool xdp,
+                     char *err, size_t err_size)
 {
-    *n = (struct netdev){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    *n = (struct kernel_link){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     snprintf(n->name, sizeof n->name, "%s", name);
     if (n->sock < 0) {
         snprintf(err, err_size, "no socket: %m");
@@ -224,7 +224,7 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
     int flags = flags_get(n);
     if (flags < 0) {
         char names[160];
-        netdev_names(names, sizeof names);
+        kernel_link_names(names, sizeof names);
         snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
                  netns_name[0] ? "namespace " : "kamueed's namespace", netns_name, names);
         give_up(n);
@@ -258,7 +258,7 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
     return 0;
 }
 
-void netdev_release(struct netdev *n, int netns)
+void kernel_link_release(struct kernel_link *n, int netns)
 {
     if (!n->name[0])
         return;
@@ -274,14 +274,14 @@ void netdev_release(struct netdev *n, int netns)
         close(n->xdp);
     bool there = index_get(n) == n->ifindex;
     if (there && n->was_mtu)
-        netdev_set_mtu(n, (uint16_t)n->was_mtu);
+        kernel_link_set_mtu(n, (uint16_t)n->was_mtu);
     if (there && !n->was_up)
         up_set(n, false);
     taken_set(n, NULL);
     give_up(n);
 }
 
-int netdev_set_mtu(const struct netdev *n, uint16_t mtu)
+int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu)
 {
     struct ifreq r = request(n);
 
@@ -289,7 +289,7 @@ int netdev_set_mtu(const struct netdev *n, uint16_t mtu)
     return ioctl(n->sock, SIOCSIFMTU, &r) ? -errno : 0;
 }
 
-bool netdev_was_replaced(const struct netdev *n)
+bool kernel_link_was_replaced(const struct kernel_link *n)
 {
     int now = index_get(n);
 
@@ -298,7 +298,7 @@ bool netdev_was_replaced(const struct netdev *n)
 
 // True for a packet socket bound to the interface, in its namespace (indexes repeat across
 // namespaces).
-static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
+static bool is_our_socket(const struct kernel_link *n, int fd, uint64_t cookie)
 {
     struct sockaddr_ll bound = {0};
     socklen_t size = sizeof bound;
@@ -313,7 +313,7 @@ static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
 
 // The driver opens its sockets queue by queue, so in the order of their numbers. It opens them
 // once, before the port starts.
-static void find_sockets(struct netdev *n)
+static void find_sockets(struct kernel_link *n)
 {
     uint64_t cookie;
     struct dirent *e;
@@ -334,7 +334,7 @@ static void find_sockets(struct netdev *n)
     closedir(d);
 }
 
-uint64_t netdev_missed(struct netdev *n)
+uint64_t kernel_link_missed(struct kernel_link *n)
 {
     find_sockets(n);
     for (unsigned i = 0; i < n->n_rx_fd; i++) {
@@ -346,13 +346,13 @@ uint64_t netdev_missed(struct netdev *n)
     return n->missed;
 }
 
-int netdev_rx_fd(struct netdev *n, uint16_t queue)
+int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue)
 {
     find_sockets(n);
     return queue < n->n_rx_fd ? n->rx_fd[queue] : -1;
 }
 
-bool netdev_has_carrier(const struct netdev *n)
+bool kernel_link_has_carrier(const struct kernel_link *n)
 {
     // Not IFF_RUNNING: the kernel may tell that up to a second late.
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};

@@ -3,9 +3,9 @@
 //
 // The kernel sees every frame of it too. While it is a port's, the kernel must
 // neither answer nor forward on it (that is the TAP's part), nor merge frames.
-// What is changed is restored by netdev_release(). Control role; port_device's helper.
-#ifndef PORT_NETDEV_H
-#define PORT_NETDEV_H
+// What is changed is restored by kernel_link_release(). Control role; port_device's helper.
+#ifndef PORT_KERNEL_LINK_H
+#define PORT_KERNEL_LINK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "table/limits.h"
 
-struct netdev {
+struct kernel_link {
     char name[16]; // "" = the port has none
     int sock;      // for ioctls in its namespace
     int ifindex;
@@ -28,17 +28,17 @@ struct netdev {
 
 // Current namespace is the device's. `xdp`: the driver attaches an XDP program of its own. 0, or
 // -ENODEV and others with a sentence.
-int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err,
-                size_t err_size);
-void netdev_release(struct netdev *n, int netns); // enters the namespace itself
-int netdev_set_mtu(const struct netdev *n, uint16_t mtu); // 0 or -errno
-bool netdev_was_replaced(
-    const struct netdev *n); // another interface has its name now: sockets on it are deaf
+int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_name, bool xdp,
+                     char *err, size_t err_size);
+void kernel_link_release(struct kernel_link *n, int netns); // enters the namespace itself
+int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu); // 0 or -errno
+bool kernel_link_was_replaced(
+    const struct kernel_link *n); // another interface has its name now: sockets on it are deaf
 // Frames that the rings of our packet sockets on it had no room for: DPDK's driver does not look.
-uint64_t netdev_missed(struct netdev *n);
+uint64_t kernel_link_missed(struct kernel_link *n);
 // Packet socket of the driver's receive queue: readable when a frame is in its ring. -1: the driver
 // has none.
-int netdev_rx_fd(struct netdev *n, uint16_t queue);
-bool netdev_has_carrier(const struct netdev *n);  // up and running
+int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue);
+bool kernel_link_has_carrier(const struct kernel_link *n);  // up and running
 
 #endif

@@ -35,7 +35,8 @@ static unsigned prefix_length(const uint8_t *mask, unsigned n)
     return bits;
 }
 
-static void add_address(struct netdev_use *u, struct own_addresses *own, const struct ifaddrs *a)
+static void add_address(struct kernel_link_use *u, struct own_addresses *own,
+                        const struct ifaddrs *a)
 {
     const struct sockaddr_in *a4 = (void *)a->ifa_addr, *m4 = (void *)a->ifa_netmask;
     const struct sockaddr_in6 *a6 = (void *)a->ifa_addr, *m6 = (void *)a->ifa_netmask;
@@ -53,7 +54,7 @@ static void add_address(struct netdev_use *u, struct own_addresses *own, const s
     *vec_push(&own->item) = four ? mapped(a4->sin_addr.s_addr) : a6->sin6_addr;
 }
 
-static void look_addresses(const char *name, struct netdev_use *u, struct own_addresses *own)
+static void look_addresses(const char *name, struct kernel_link_use *u, struct own_addresses *own)
 {
     struct ifaddrs *all;
 
@@ -65,7 +66,7 @@ static void look_addresses(const char *name, struct netdev_use *u, struct own_ad
     freeifaddrs(all);
 }
 
-static void look_default4(const char *name, struct netdev_use *u)
+static void look_default4(const char *name, struct kernel_link_use *u)
 {
     char line[256], iface[16];
     unsigned dst, gateway, flags, mask;
@@ -80,7 +81,7 @@ static void look_default4(const char *name, struct netdev_use *u)
         fclose(f);
 }
 
-static void look_default6(const char *name, struct netdev_use *u)
+static void look_default6(const char *name, struct kernel_link_use *u)
 {
     char line[256], dst[33], via[33], iface[16];
     struct in6_addr gateway;
@@ -123,7 +124,8 @@ static bool is_own(const struct own_addresses *own, const struct in6_addr *a)
 
 #define TCP_ESTABLISHED 1
 
-static void look_sessions(const char *path, const struct own_addresses *own, struct netdev_use *u)
+static void look_sessions(const char *path, const struct own_addresses *own,
+                          struct kernel_link_use *u)
 {
     char line[256], local[33], remote[33];
     unsigned state;
@@ -144,7 +146,7 @@ static void look_sessions(const char *path, const struct own_addresses *own, str
         fclose(f);
 }
 
-void netdev_names(char *s, size_t size)
+void kernel_link_names(char *s, size_t size)
 {
     struct if_nameindex *all = if_nameindex();
     size_t n = 0;
@@ -159,14 +161,14 @@ void netdev_names(char *s, size_t size)
         if_freenameindex(all);
 }
 
-static int look_here(const char *name, const char *netns, struct netdev_use *u, char *err,
+static int look_here(const char *name, const char *netns, struct kernel_link_use *u, char *err,
                      size_t err_size)
 {
     struct own_addresses own = {0};
 
     if (!if_nametoindex(name)) {
         char names[160];
-        netdev_names(names, sizeof names);
+        kernel_link_names(names, sizeof names);
         snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
                  netns[0] ? "namespace " : "kamueed's namespace", netns, names);
         return -ENODEV;
@@ -180,7 +182,7 @@ static int look_here(const char *name, const char *netns, struct netdev_use *u, 
     return 0;
 }
 
-int netdev_use_look(const char *name, const char *netns, struct netdev_use *u, char *err,
+int kernel_link_use_read(const char *name, const char *netns, struct kernel_link_use *u, char *err,
                     size_t err_size)
 {
     int fd, r;

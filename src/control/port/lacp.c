@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp.c - LACP on one member of a LAG
 //
-//     receive    lacp_link, lacp_receive, lacp_listen    6.4.12  what is known of the partner, and
-//     for how long periodic   periodic_run                            6.4.13  when something is
-//     sent without a reason selection  lacp_select                             6.4.14  which
-//     members form the LAG mux        mux_run                                 6.4.15  independent
-//     control: collecting comes before distributing transmit lacp_run 6.4.16  at most three LACPDUs
-//     a second
+//     receive    lacp_set_link, lacp_receive, lacp_check_timeout    6.4.12  what is known of the
+//     partner, and for how long periodic   periodic_run                            6.4.13  when
+//     something is sent without a reason selection  lacp_select                             6.4.14
+//     which members form the LAG mux        mux_run                                 6.4.15
+//     independent control: collecting comes before distributing transmit lacp_run 6.4.16  at most
+//     three LACPDUs a second
 //
 // A partner that is silent is not selected: the standard's default partner, with which a lone link
 // would be used, is none here.
@@ -83,7 +83,7 @@ static void pdu_write(const struct lacp_port *p, uint8_t pdu[LACP_PDU])
     pdu[AT_COLLECTOR + 1] = 16;
 }
 
-bool lacp_marker_answer(uint8_t pdu[LACP_PDU])
+bool lacp_marker_reply(uint8_t pdu[LACP_PDU])
 {
     bool question = pdu[2] == 1;
 
@@ -140,7 +140,7 @@ void lacp_init(struct lacp_port *p, const struct lacp_side *actor)
     partner_default(p);
 }
 
-void lacp_link(struct lacp_port *p, bool up, uint64_t listened_ns)
+void lacp_set_link(struct lacp_port *p, bool up, uint64_t listened_ns)
 {
     if (up == (p->rx != LACP_RX_DISABLED))
         return;
@@ -156,7 +156,7 @@ void lacp_link(struct lacp_port *p, bool up, uint64_t listened_ns)
     unselect(p);
 }
 
-void lacp_settings(struct lacp_port *p, const struct lacp_side *actor)
+void lacp_set_actor(struct lacp_port *p, const struct lacp_side *actor)
 {
     struct lacp_side next = *actor;
 
@@ -199,7 +199,7 @@ void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t lis
         listened_ns + (p->actor.state & LACP_TIMEOUT ? SHORT_TIMEOUT_NS : LONG_TIMEOUT_NS);
 }
 
-void lacp_listen(struct lacp_port *p, uint64_t listened_ns)
+void lacp_check_timeout(struct lacp_port *p, uint64_t listened_ns)
 {
     if ((p->rx != LACP_RX_CURRENT && p->rx != LACP_RX_EXPIRED) || listened_ns < p->current_until_ns)
         return;

@@ -61,12 +61,12 @@ struct lacp_port {
 // `actor`: priorities, system, key, port; of its state only ACTIVITY, TIMEOUT and AGGREGATION
 // count.
 void lacp_init(struct lacp_port *p, const struct lacp_side *actor);
-void lacp_link(struct lacp_port *p, bool up, uint64_t listened_ns);
+void lacp_set_link(struct lacp_port *p, bool up, uint64_t listened_ns);
 void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU],
                   uint64_t listened_ns); // its lengths have been checked
-void lacp_listen(struct lacp_port *p,
+void lacp_check_timeout(struct lacp_port *p,
                  uint64_t listened_ns); // what the partner said may be over: before the others
-void lacp_settings(struct lacp_port *p,
+void lacp_set_actor(struct lacp_port *p,
                    const struct lacp_side *actor); // changed live: the partner is told
 // Which members may be in use: those with one and the same partner, of which there are most; those
 // of the last choice if there are as many.
@@ -89,6 +89,6 @@ const char *lacp_mux_name(enum lacp_mux mux); // "distributing"
 // Why it is not in use, in a few words; "" = it is.
 const char *lacp_reason(const struct lacp_port *p);
 // A marker is answered (6.5): the same with another type. False: it is no question.
-bool lacp_marker_answer(uint8_t pdu[LACP_PDU]);
+bool lacp_marker_reply(uint8_t pdu[LACP_PDU]);
 
 #endif

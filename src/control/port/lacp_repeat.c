@@ -15,7 +15,7 @@
 #define KEEP_MAX 10
 
 static struct {
-    struct lacp_kept last;
+    struct lacp_repeat last;
     uint64_t due_ns; // 0: nothing is kept
     unsigned left;
 } kept[LAG_FIRST]; // tap_manager's
@@ -30,7 +30,7 @@ static void due_set(uint16_t port, uint64_t due_ns)
 
 static void keep_run(void *arg)
 {
-    struct lacp_kept *k = arg;
+    struct lacp_repeat *k = arg;
 
     kept[k->port].last = *k;
     kept[k->port].left = KEEP_MAX;
@@ -38,9 +38,9 @@ static void keep_run(void *arg)
     free(k);
 }
 
-void lacp_keep(const struct lacp_kept *k)
+void lacp_repeat_set(const struct lacp_repeat *k)
 {
-    struct lacp_kept *copy = malloc(sizeof *copy);
+    struct lacp_repeat *copy = malloc(sizeof *copy);
 
     thread_must_be(ROLE_CONTROL);
     bug_on(!copy);
@@ -49,13 +49,13 @@ void lacp_keep(const struct lacp_kept *k)
         free(copy); // what was kept ends by itself
 }
 
-uint64_t lacp_keep_sent(uint16_t port)
+uint64_t lacp_repeat_sent(uint16_t port)
 {
     thread_must_be(ROLE_CONTROL);
     return __atomic_exchange_n(&sent[port], 0, __ATOMIC_RELAXED);
 }
 
-void lacp_keep_round(uint64_t now_ns)
+void lacp_repeat_round(uint64_t now_ns)
 {
     thread_must_be(ROLE_TAP_MANAGER);
     for (uint16_t port = 0; n_kept && port < LAG_FIRST; port++) {

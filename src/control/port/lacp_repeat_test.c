@@ -41,10 +41,10 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
 
 static void keep(uint64_t every_ns, uint8_t says)
 {
-    struct lacp_kept k = {.port = PORT, .iface = 7, .every_ns = every_ns};
+    struct lacp_repeat k = {.port = PORT, .iface = 7, .every_ns = every_ns};
 
     memset(k.frame, says, sizeof k.frame);
-    lacp_keep(&k);
+    lacp_repeat_set(&k);
 }
 
 // tap_manager's rounds until then; how many were sent.
@@ -54,7 +54,7 @@ static unsigned sent_until(uint64_t from_ns, uint64_t to_ns)
 
     thread_adopt(ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER);
     for (; from_ns <= to_ns; from_ns += 10 * NS_PER_MS)
-        lacp_keep_round(from_ns);
+        lacp_repeat_round(from_ns);
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     return n_sent - before;
 }
@@ -65,7 +65,7 @@ static void a_control_in_time_needs_no_help(void **state)
 
     keep(PERIOD, 1);
     assert_int_equal(sent_until(t, t + PERIOD + 100 * NS_PER_MS), 0);
-    assert_int_equal(lacp_keep_sent(PORT), 0);
+    assert_int_equal(lacp_repeat_sent(PORT), 0);
 }
 
 static void one_that_is_late_is_helped_each_period_with_what_it_said_last(void **state)
@@ -76,8 +76,8 @@ static void one_that_is_late_is_helped_each_period_with_what_it_said_last(void *
     keep(PERIOD, 2);
     assert_int_equal(sent_until(t, t + 5 * PERIOD), 4); // after 1.2, 2.2, 3.2 and 4.2 s
     assert_int_equal(last[0], 2);
-    assert_int_equal(lacp_keep_sent(PORT), 4);
-    assert_int_equal(lacp_keep_sent(PORT), 0); // as many as since it asked last
+    assert_int_equal(lacp_repeat_sent(PORT), 4);
+    assert_int_equal(lacp_repeat_sent(PORT), 0); // as many as since it asked last
 }
 
 static void one_that_is_stuck_is_helped_no_more(void **state)

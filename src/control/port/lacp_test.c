@@ -51,8 +51,8 @@ static void begin(unsigned links, uint8_t state_a, uint8_t state_b)
                          sb = side(2, (uint16_t)(11 + i), state_b);
         lacp_init(&a.port[i], &sa);
         lacp_init(&b.port[i], &sb);
-        lacp_link(&a.port[i], true, now);
-        lacp_link(&b.port[i], true, now);
+        lacp_set_link(&a.port[i], true, now);
+        lacp_set_link(&b.port[i], true, now);
     }
 }
 
@@ -63,7 +63,7 @@ static void end_run(struct end *e, struct end *other, bool hears)
 
     for (unsigned i = 0; i < n_links; i++) {
         all[i] = &e->port[i];
-        lacp_listen(all[i], now - away);
+        lacp_check_timeout(all[i], now - away);
     }
     lacp_select(all, n_links);
     for (unsigned i = 0; i < n_links; i++)
@@ -190,13 +190,13 @@ static void a_link_that_goes_down_is_out_at_once(void **state)
 
     begin(2, FAST, FAST);
     pass(5 * S);
-    lacp_link(&a.port[0], false, now);
+    lacp_set_link(&a.port[0], false, now);
     lacp_run(&a.port[0], now, pdu);
     assert_false(lacp_distributes(&a.port[0]));
     assert_string_equal(lacp_reason(&a.port[0]), "link down");
     pass(1 * S);
     assert_int_equal(distributing(&a), 1);
-    lacp_link(&a.port[0], true, now);
+    lacp_set_link(&a.port[0], true, now);
     pass(4 * S);
     assert_int_equal(distributing(&a), 2);
 }
@@ -240,7 +240,7 @@ static struct lacp_port *alone(uint8_t state)
     struct lacp_side s = side(1, 1, state);
 
     lacp_init(&p, &s);
-    lacp_link(&p, true, now);
+    lacp_set_link(&p, true, now);
     return &p;
 }
 
@@ -249,7 +249,7 @@ static void run_for(struct lacp_port *p, uint64_t ns)
     uint8_t pdu[LACP_PDU];
 
     for (uint64_t end = now + ns; now < end; now += TICK) {
-        lacp_listen(p, now);
+        lacp_check_timeout(p, now);
         lacp_select(&p, 1);
         lacp_run(p, now, pdu);
     }
@@ -412,7 +412,7 @@ static void another_rate_is_told_and_interrupts_nothing(void **state)
     begin(1, FAST, FAST);
     pass(5 * S);
     struct lacp_side slow = side(1, 1, LACP_ACTIVITY);
-    lacp_settings(&a.port[0], &slow);
+    lacp_set_actor(&a.port[0], &slow);
     pass(1500 * MS);
     assert_int_equal(distributing(&a), 1);
     assert_false(b.port[0].partner.state & LACP_TIMEOUT);
@@ -424,7 +424,7 @@ static void another_key_begins_anew(void **state)
     pass(5 * S);
     struct lacp_side other = side(1, 1, FAST);
     other.key = 8;
-    lacp_settings(&a.port[0], &other);
+    lacp_set_actor(&a.port[0], &other);
     pass(TICK);
     assert_int_equal(distributing(&a), 0);
     pass(5 * S);
@@ -435,9 +435,9 @@ static void a_marker_is_answered_and_an_answer_is_not(void **state)
 {
     uint8_t pdu[LACP_PDU] = {2, 1, 1, 16};
 
-    assert_true(lacp_marker_answer(pdu));
+    assert_true(lacp_marker_reply(pdu));
     assert_int_equal(pdu[2], 2);
-    assert_false(lacp_marker_answer(pdu));
+    assert_false(lacp_marker_reply(pdu));
 }
 
 static void whatever_is_said_states_stay_in_order(void **state)
@@ -454,9 +454,9 @@ static void whatever_is_said_states_stay_in_order(void **state)
         if (random() % 4)
             lacp_receive(p, pdu, now);
         if (random() % 200 == 0)
-            lacp_link(p, random() % 2, now);
+            lacp_set_link(p, random() % 2, now);
         for (unsigned i = 0; i < 3; i++)
-            lacp_listen(all[i], now);
+            lacp_check_timeout(all[i], now);
         lacp_select(all, 3);
         for (unsigned i = 0; i < 3; i++) {
             lacp_run(all[i], now, pdu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_active.c - which members of a LAG are in use
 //
-// Whatever happens to a member ends in lag_settle(): who may be used is decided for all members
+// Whatever happens to a member ends in lag_update(): who may be used is decided for all members
 // together, and what changed is told to forwarders in an order that loses nothing:
 //
 //     comes into use    collects, then gets its share of the buckets
@@ -61,7 +61,7 @@ static bool is_usable(const struct lag_port *l, const struct managed_port *p)
 // What control sent last has been sent again while it was busy.
 static void count_kept(struct managed_port *p)
 {
-    uint64_t n = lacp_keep_sent(p->device.id);
+    uint64_t n = lacp_repeat_sent(p->device.id);
 
     p->lacp.tx_pdus += n;
     if (n)
@@ -79,8 +79,8 @@ static void run_lacp(struct lag_port *l)
     unsigned n = 0;
 
     for_each_member (l, p) {
-        lacp_link(&p->lacp, is_usable(l, p), listened_ns);
-        lacp_listen(&p->lacp, listened_ns);
+        lacp_set_link(&p->lacp, is_usable(l, p), listened_ns);
+        lacp_check_timeout(&p->lacp, listened_ns);
         if (n < LAG_MEMBER_MAX)
             port[n++] = &p->lacp;
     }
@@ -191,7 +191,7 @@ static void offload_set(struct lag_port *l)
     iface_manager_port_link(lag_port_id(l), l->up); // flags of its interfaces
 }
 
-void lag_settle(struct lag_port *l)
+void lag_update(struct lag_port *l)
 {
     struct managed_port *active = NULL;
     bool changed = false;
@@ -202,7 +202,7 @@ void lag_settle(struct lag_port *l)
         active = choose_active(l);
     for_each_member (l, p) {
         if (l->wish.lag.mode != LAG_MODE_LACP || !lacp_speaks(&p->lacp))
-            lag_send_end(p);
+            lag_send_stop(p);
         struct use u = use_of(l, p, active);
         if (u.collects && !port_get(p->device.id)->collects)
             port_collect(port_get(p->device.id), true);
@@ -230,10 +230,10 @@ void lag_settle(struct lag_port *l)
     }
 }
 
-void lag_heard(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
+void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
 {
     lacp_receive(&p->lacp, pdu, listened_ns);
-    lag_settle(l);
+    lag_update(l);
 }
 
 // A tick that comes late finds LACPDUs that nobody has read yet: the time in which control was
@@ -245,5 +245,5 @@ void lag_tick(void)
     listened_ns += since < LATE_NS ? since : LATE_NS;
     ticked_ns = now;
     for_each_lag(l)
-        lag_settle(l);
+        lag_update(l);
 }

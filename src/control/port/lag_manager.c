@@ -46,7 +46,7 @@ static void mac_take(struct lag_port *l, const uint8_t mac[6])
     memcpy(lag_get(lag_port_id(l))->system, mac, sizeof l->mac);
     for_each_member (l, p) {
         struct lacp_side actor = lag_actor(l, p);
-        lacp_settings(&p->lacp, &actor);
+        lacp_set_actor(&p->lacp, &actor);
     }
 }
 
@@ -66,7 +66,7 @@ void lag_member_enter(struct managed_port *p)
     p->lag_active = false;
     p->lag_changed_ns = clock_now_ns();
     __atomic_store_n(&port_get(p->device.id)->lag, (uint8_t)lag_port_id(l), __ATOMIC_RELAXED);
-    port_manager_filter(p->device.id);
+    port_manager_update_filter(p->device.id);
     watch_manager_port_changed();
 }
 
@@ -77,11 +77,11 @@ void lag_member_leave(struct managed_port *p)
     if (!p->wish.member_of[0])
         return;
     if (l)
-        lag_settle(l); // it has stopped: not usable
+        lag_update(l); // it has stopped: not usable
     port_collect(port_get(p->device.id), false);
     __atomic_store_n(&port_get(p->device.id)->lag, 0, __ATOMIC_RELAXED);
     if (p->open)
-        port_manager_filter(p->device.id);
+        port_manager_update_filter(p->device.id);
     watch_manager_port_changed();
 }
 
@@ -90,10 +90,10 @@ void lag_member_link(struct managed_port *p)
     struct lag_port *l = lag_port_find(p->wish.member_of);
 
     if (l)
-        lag_settle(l);
+        lag_update(l);
 }
 
-void lag_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
+void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
 {
     uint8_t pdu[LACP_PDU];
 
@@ -104,8 +104,8 @@ void lag_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
             if (p->device.id != port || !p->started)
                 continue;
             if (pdu[0] == 1) {
-                lag_heard(l, p, pdu);
-            } else if (lacp_marker_answer(pdu)) {
+                lag_receive_lacpdu(l, p, pdu);
+            } else if (lacp_marker_reply(pdu)) {
                 lag_send_slow(l, p, pdu);
             }
             return;
@@ -200,7 +200,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     log_info("lag_manager: attached: lag=%s id=%u mode=%s min-links=%u", cfg->name, lag_port_id(l),
              lag_mode_name(cfg->lag.mode), cfg->lag.min_links);
     clock_set();
-    lag_settle(l);
+    lag_update(l);
     return 0;
 }
 
@@ -213,7 +213,7 @@ int lag_detach(const char *name, char *err, size_t err_size)
     if (r)
         return r;
     l->wish.enabled = false;
-    lag_settle(l);
+    lag_update(l);
     for_each_member (l, p)
         if (p->started)
             lag_member_leave(p);
@@ -234,7 +234,7 @@ void lag_set_mac(const char *name, const uint8_t mac[6])
         return;
     mac_take(l, mac);
     iface_manager_port_mac(lag_port_id(l), mac);
-    lag_settle(l);
+    lag_update(l);
 }
 
 static int change_mtu(struct lag_port *l, uint16_t mtu, char *err, size_t err_size)
@@ -265,9 +265,9 @@ int lag_change(const struct port_config *cfg, char *err, size_t err_size)
         if (other_mode)
             lacp_init(&p->lacp, &actor);
         else
-            lacp_settings(&p->lacp, &actor);
+            lacp_set_actor(&p->lacp, &actor);
     }
-    lag_settle(l);
+    lag_update(l);
     return 0;
 }
 
@@ -277,7 +277,7 @@ void lag_enable(const char *name, bool on)
 
     thread_must_be(ROLE_CONTROL);
     l->wish.enabled = on;
-    lag_settle(l);
+    lag_update(l);
 }
 
 // --- life ---

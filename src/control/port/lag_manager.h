@@ -38,12 +38,13 @@ void lag_member_enter(struct managed_port *p);
 void lag_member_leave(struct managed_port *p); // a grace period ends what its frames led to
 void lag_member_link(struct managed_port *p);  // its link has changed
 void lag_member_opened(struct managed_port *p); // its device, which counts anew
-void lag_member_count(struct managed_port *p);  // the statistics of its LAG grow by what its own
-                                                // have grown; also before its device is closed
+void lag_member_add_statistics(
+    struct managed_port *p); // the statistics of its LAG grow by what its own
+                             // have grown; also before its device is closed
 
 // A LACPDU or marker, from its Ethernet header on, which a forwarder has checked.
 #define LAG_SLOW_FRAME (14 + LACP_PDU)
-void lag_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]);
+void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]);
 
 #define LAG_MISSED_S 5 // LACP with a partner that answers takes less
 struct lag_state {

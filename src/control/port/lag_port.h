@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_port.h - LAGs as lag_manager.c, lag_active.c, lag_send.c and lag_state.c share them; control role
+// lag_port.h - LAGs as lag_manager.c, lag_active.c, lag_send.c and lag_state.c share them; control
+// role
 #ifndef PORT_LAG_PORT_H
 #define PORT_LAG_PORT_H
 
@@ -41,9 +42,10 @@ static inline uint16_t lag_port_id(const struct lag_port *l)
 }
 
 // lag_active.c
-void lag_settle(struct lag_port *l); // decides who is in use, and tells
+void lag_update(struct lag_port *l); // decides who is in use, and tells
 void lag_tick(void);                 // ten times a second: LACP's clock
-void lag_heard(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]); // a LACPDU
+void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p,
+                        const uint8_t pdu[LACP_PDU]); // a LACPDU
 struct lacp_side lag_actor(const struct lag_port *l,
                            const struct managed_port *p); // as which it speaks in LACP
 const char *lag_status(const struct lag_port *l,

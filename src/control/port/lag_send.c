@@ -62,19 +62,19 @@ void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
 
 void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
 {
-    struct lacp_kept keep = {
+    struct lacp_repeat keep = {
         .port = p->device.id, .iface = iface_of(l), .every_ns = lacp_period_ns(&p->lacp)};
 
     lag_send_slow(l, p, pdu);
     frame_of(p, pdu, keep.frame);
-    lacp_keep(&keep);
+    lacp_repeat_set(&keep);
     p->lag_kept = true;
 }
 
-void lag_send_end(struct managed_port *p)
+void lag_send_stop(struct managed_port *p)
 {
     if (p->lag_kept)
-        lacp_keep(&(struct lacp_kept){.port = p->device.id});
+        lacp_repeat_set(&(struct lacp_repeat){.port = p->device.id});
     p->lag_kept = false;
 }
 

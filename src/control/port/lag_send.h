@@ -8,9 +8,10 @@
 // --- control ---
 void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
                    const uint8_t pdu[LACP_PDU]);
-void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p,
-                     const uint8_t pdu[LACP_PDU]); // and again while control is busy (lacp_repeat.h)
-void lag_send_end(struct managed_port *p); // no more of them
+void lag_send_lacpdu(
+    const struct lag_port *l, struct managed_port *p,
+    const uint8_t pdu[LACP_PDU]);           // and again while control is busy (lacp_repeat.h)
+void lag_send_stop(struct managed_port *p); // no more of them
 void lag_announce(
     struct lag_port *l,
     const struct managed_port *p); // the MACs of the LAG's interfaces, by a new active member

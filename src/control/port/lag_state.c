@@ -15,7 +15,7 @@ void lag_member_opened(struct managed_port *p)
     managed_port_statistics(p, &p->lag_counted);
 }
 
-void lag_member_count(struct managed_port *p)
+void lag_member_add_statistics(struct managed_port *p)
 {
     struct lag_port *l = lag_port_find(p->wish.member_of);
     struct port_statistics s;
@@ -61,7 +61,7 @@ int lag_port_state(const char *name, struct port_state *s)
                              .cleared = l->cleared};
     memcpy(s->mac, l->mac, sizeof s->mac);
     for_each_member (l, p) {
-        lag_member_count(p);
+        lag_member_add_statistics(p);
         s->speed_mbps += speed_of(p);
     }
     s->statistics = l->statistics;

@@ -59,10 +59,10 @@ bool managed_port_statistics(
     struct port_statistics *s); // false: the device does not tell, and they are 0
 
 // port_link.c
-void port_link_listen(
+void port_link_subscribe(
     struct managed_port *p); // to what driver and kernel say of the link, since its device is open
-void port_link_ignore(struct managed_port *p);
-void port_link_look(struct managed_port *p); // and tells who has to know, when it changed
+void port_link_unsubscribe(struct managed_port *p);
+void port_link_update(struct managed_port *p); // and tells who has to know, when it changed
 int port_link_init(struct event_base *loop); // from now on links are looked at again and again
 void port_link_fini(void);
 

@@ -144,7 +144,7 @@ static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_e
         info->tx_offload_capa;
     conf.intr_conf.lsc = d->has_lsc;
     conf.intr_conf.rxq =
-        d->config.rx_mode == PORT_RX_INTERRUPT && !d->netdev.name[0] && !is_deaf(d);
+        d->config.rx_mode == PORT_RX_INTERRUPT && !d->kernel_link.name[0] && !is_deaf(d);
     if (d->config.rx_queues > 1 && info->flow_type_rss_offloads) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads;
@@ -257,16 +257,16 @@ static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err
 static int rings_fit(const struct port_device *d, char *err, size_t err_size)
 {
     unsigned places =
-        devargs_memif_places(d->config.devargs, d->config.rx_queues + d->config.tx_queues);
+        devargs_memif_entries(d->config.devargs, d->config.rx_queues + d->config.tx_queues);
 
-    if (places <= MEMIF_PLACES_MAX)
+    if (places <= MEMIF_ENTRIES_MAX)
         return 0;
     snprintf(err, err_size,
              "the rings of its %u receive and %u transmit queues have %u entries, more than the %u "
              "that net_memif supports, "
              "so packets would overwrite each other; set fewer rx-queues and tx-queues, a smaller "
              "rsize=, or zero-copy=yes",
-             d->config.rx_queues, d->config.tx_queues, places, MEMIF_PLACES_MAX);
+             d->config.rx_queues, d->config.tx_queues, places, MEMIF_ENTRIES_MAX);
     return -EINVAL;
 }
 
@@ -357,7 +357,7 @@ static int settle(struct port_device *d, char *err, size_t err_size)
         snprintf(err, err_size, "cannot set its MAC address: %s", strerror(-r));
         return r;
     }
-    r = tolerate(d->frame_size ? netdev_set_mtu(&d->netdev, d->config.mtu)
+    r = tolerate(d->frame_size ? kernel_link_set_mtu(&d->kernel_link, d->config.mtu)
                                : rte_eth_dev_set_mtu(d->id, d->config.mtu));
     if (r) {
         snprintf(err, err_size, "cannot set MTU %u: %s", d->config.mtu, strerror(-r));
@@ -376,7 +376,7 @@ static int open_here(struct port_device *d, unsigned workers, char *err, size_t 
     unsigned queues =
         d->config.rx_queues > d->config.tx_queues ? d->config.rx_queues : d->config.tx_queues;
 
-    devargs_netdev(d->config.devargs, name, sizeof name);
+    devargs_kernel_link(d->config.devargs, name, sizeof name);
     if (name[0] &&
         workers >
             SOCKET_QUEUES) // each costs rings in the kernel, and sockets do not get faster by more
@@ -389,8 +389,8 @@ static int open_here(struct port_device *d, unsigned workers, char *err, size_t 
     }
     d->frame_size = devargs_frame_size(devargs);
     if (name[0])
-        r = netdev_take(&d->netdev, name, d->config.netns, devargs_is_driver(devargs, "net_af_xdp"),
-                        err, err_size);
+        r = kernel_link_take(&d->kernel_link, name, d->config.netns,
+                             devargs_is_driver(devargs, "net_af_xdp"), err, err_size);
     if (r)
         return r;
     r = port_probe(devargs, d->config.devargs, &d->id, err, err_size);
@@ -399,7 +399,7 @@ static int open_here(struct port_device *d, unsigned workers, char *err, size_t 
         if (!r)
             r = settle(d, err, err_size);
         if (r)
-            port_unprobe(d->id);
+            port_probe_remove(d->id);
     }
     return r;
 }
@@ -409,7 +409,7 @@ int port_device_open(struct port_device *d, const struct port_config *cfg, unsig
 {
     char why[480] = "";
 
-    *d = (struct port_device){.config = *cfg, .netns = NETNS_OWN, .netdev.sock = -1};
+    *d = (struct port_device){.config = *cfg, .netns = NETNS_OWN, .kernel_link.sock = -1};
     int r = netns_open(cfg->netns, &d->netns, why, sizeof why);
     int back = r ? r : netns_enter(d->netns);
     if (!r && back < 0) {
@@ -425,7 +425,7 @@ int port_device_open(struct port_device *d, const struct port_config *cfg, unsig
         return 0;
     snprintf(err, err_size, "port %s: %s", cfg->name, why);
     port_pool_put(d->pool, pool_size(&d->config));
-    netdev_release(&d->netdev, d->netns);
+    kernel_link_release(&d->kernel_link, d->netns);
     netns_close(d->netns);
     d->pool = NULL;
     d->netns = NETNS_OWN;
@@ -436,10 +436,10 @@ void port_device_close(struct port_device *d)
 {
     int back = netns_enter(d->netns);
 
-    port_unprobe(d->id);
+    port_probe_remove(d->id);
     netns_leave(back);
     port_pool_put(d->pool, pool_size(&d->config));
-    netdev_release(&d->netdev, d->netns);
+    kernel_link_release(&d->kernel_link, d->netns);
     netns_close(d->netns);
 }
 
@@ -489,7 +489,7 @@ int port_device_start(struct port_device *d, char *err, size_t err_size)
         r = start_polled(d);
     netns_leave(back);
     if (!r)
-        port_wait_find(d);
+        port_wait_open(d);
     else
         snprintf(err, err_size, "cannot start port %s: %s%s%s", d->config.name, strerror(-r),
                  eal_complaint()[0] ? ", DPDK says: " : "", eal_complaint());
@@ -500,7 +500,7 @@ void port_device_stop(struct port_device *d)
 {
     int back = netns_enter(d->netns);
 
-    port_wait_end(d);
+    port_wait_close(d);
     int r = rte_eth_dev_stop(d->id);
 
     netns_leave(back);
@@ -521,7 +521,7 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
         return -EBUSY; // needs larger buffers
     int back = netns_enter(d->netns);
     int r = back < 0        ? back
-            : d->frame_size ? netdev_set_mtu(&d->netdev, mtu)
+            : d->frame_size ? kernel_link_set_mtu(&d->kernel_link, mtu)
                             : rte_eth_dev_set_mtu(d->id, mtu);
     netns_leave(back);
     if (!r)
@@ -549,7 +549,7 @@ int port_device_set_promiscuous(struct port_device *d, bool on)
     return apply_promiscuous(d);
 }
 
-void port_device_want_all(struct port_device *d, bool want)
+void port_device_force_promiscuous(struct port_device *d, bool want)
 {
     if (d->want_all == want)
         return;
@@ -579,7 +579,7 @@ int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
 
 bool port_device_link(struct port_device *d, struct rte_eth_link *link)
 {
-    bool by_kernel = d->netdev.name[0];
+    bool by_kernel = d->kernel_link.name[0];
     int back =
         netns_enter(by_kernel ? NETNS_OWN : d->netns); // those drivers ask no kernel interface
 
@@ -588,5 +588,5 @@ bool port_device_link(struct port_device *d, struct rte_eth_link *link)
     netns_leave(back);
     // They say "up" whatever the kernel interface is.
     return !r && link->link_status == RTE_ETH_LINK_UP &&
-           (!by_kernel || netdev_has_carrier(&d->netdev));
+           (!by_kernel || kernel_link_has_carrier(&d->kernel_link));
 }

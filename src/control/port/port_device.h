@@ -20,7 +20,7 @@ struct port_device {
     struct port_config config; // as applied: what was 0 is chosen
     uint16_t id;
     int netns;
-    struct netdev netdev;
+    struct kernel_link kernel_link;
     struct rte_mempool *pool;
     uint8_t mac_own[6]; // the device's, before a configured one
     uint64_t rss_hf, rx_offloads, tx_offloads;
@@ -53,7 +53,7 @@ void port_device_stop(struct port_device *d); // in no plan, a grace period ago
 // Live; -EBUSY: the device has to be opened again for it.
 int port_device_set_mtu(struct port_device *d, uint16_t mtu);
 int port_device_set_promiscuous(struct port_device *d, bool on);
-void port_device_want_all(struct port_device *d,
+void port_device_force_promiscuous(struct port_device *d,
                           bool want); // promiscuous although it is not configured to be
 int port_device_set_mac(struct port_device *d, const uint8_t mac[6]);
 bool port_device_link(struct port_device *d, struct rte_eth_link *link); // true: up

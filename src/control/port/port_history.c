@@ -42,7 +42,7 @@ static struct history *add(const char *port)
     return h;
 }
 
-void port_history_note(const char *port, const struct port_point *p)
+void port_history_add(const char *port, const struct port_point *p)
 {
     thread_must_be(ROLE_CONTROL);
     struct history *h = find(port);
@@ -83,7 +83,7 @@ static void forget_gone(char (*name)[16], unsigned n)
         }
 }
 
-void port_history_look(void)
+void port_history_sample(void)
 {
     char name[PORT_MAX][16];
     unsigned n = port_manager_list(name, PORT_MAX);
@@ -94,7 +94,7 @@ void port_history_look(void)
         if (port_manager_state(name[i], &s))
             continue;
         const struct port_statistics *c = &s.statistics;
-        port_history_note(name[i], &(struct port_point){.wall_ns = now,
+        port_history_add(name[i], &(struct port_point){.wall_ns = now,
                                                         .rx_packets = c->rx_packets,
                                                         .rx_bytes = c->rx_bytes,
                                                         .tx_packets = c->tx_packets,
@@ -106,7 +106,7 @@ void port_history_look(void)
 
 static void on_timer(evutil_socket_t fd, short what, void *ctx)
 {
-    port_history_look();
+    port_history_sample();
 }
 
 int port_history_init(struct event_base *loop)

@@ -24,9 +24,9 @@ void port_history_each(const char *port, void (*fn)(void *ctx, const struct port
                        void *ctx);
 
 // Notes one point of a port. The oldest goes when there are PORT_HISTORY_POINTS.
-void port_history_note(const char *port, const struct port_point *p);
+void port_history_add(const char *port, const struct port_point *p);
 // Notes what all ports count now, and forgets ports that are no longer there.
-void port_history_look(void);
+void port_history_sample(void);
 
 int port_history_init(struct event_base *loop); // NULL: nobody looks by the clock
 void port_history_fini(void);

@@ -36,7 +36,7 @@ static void an_hour_of_points_is_kept(void **state)
 {
     assert_int_equal(all_of("p0").n, 0);
     for (uint64_t i = 1; i <= 1000; i++) {
-        port_history_note("p0", &(struct port_point){.rx_packets = i});
+        port_history_add("p0", &(struct port_point){.rx_packets = i});
         struct seen s = all_of("p0");
         assert_int_equal(s.n, i < PORT_HISTORY_POINTS ? i : PORT_HISTORY_POINTS);
         assert_int_equal(s.last, i);
@@ -46,10 +46,10 @@ static void an_hour_of_points_is_kept(void **state)
 
 static void ports_have_pasts_of_their_own_and_a_port_that_went_has_none(void **state)
 {
-    port_history_note("p1", &(struct port_point){.rx_packets = 7});
+    port_history_add("p1", &(struct port_point){.rx_packets = 7});
     assert_int_equal(all_of("p1").n, 1);
     assert_int_equal(all_of("p0").n, PORT_HISTORY_POINTS);
-    port_history_look(); // no port is attached
+    port_history_sample(); // no port is attached
     assert_int_equal(all_of("p0").n + all_of("p1").n, 0);
 }
 

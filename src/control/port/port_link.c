@@ -48,7 +48,8 @@ static void follow_netdev(struct managed_port *p)
     struct port_config cfg = p->wish;
     char err[480];
 
-    if (!p->open || !p->device.netdev.name[0] || !netdev_was_replaced(&p->device.netdev))
+    if (!p->open || !p->device.kernel_link.name[0] ||
+        !kernel_link_was_replaced(&p->device.kernel_link))
         return;
     log_notice("port_manager: its kernel interface was recreated: port=%s", p->wish.name);
     if (managed_port_reopen(p, &cfg, err, sizeof err))
@@ -108,7 +109,7 @@ void port_manager_on_link(void (*fn)(const char *port, bool up))
     lag_on_link(fn);
 }
 
-void port_link_look(struct managed_port *p)
+void port_link_update(struct managed_port *p)
 {
     struct rte_eth_link link;
     bool up = p->started && port_device_link(&p->device, &link);
@@ -126,14 +127,14 @@ void port_link_look(struct managed_port *p)
 
 static void on_announcement(void *port)
 {
-    port_link_look(port);
+    port_link_update(port);
 }
 
 static struct carrier *carrier_open(struct managed_port *p)
 {
     int back = netns_enter(p->device.netns);
     struct carrier *c =
-        back < 0 ? NULL : carrier_listen(loop, p->device.netdev.ifindex, on_announcement, p);
+        back < 0 ? NULL : carrier_listen(loop, p->device.kernel_link.ifindex, on_announcement, p);
 
     if (!c)
         log_warning("port_manager: link changes are detected only by polling: port=%s error=\"%m\"",
@@ -158,18 +159,18 @@ static void links_look(void *all)
          change = aside_busy(ASIDE_CHANGE); // perhaps of a port, which must find it as it left it
 
     atomic_store(&poll_posted, false);
-    if (tap_going_now()) // the ioctl that tells the carrier would wait, and control with it;
-                         // changes are announced all the same
+    if (tap_delete_batch_runs()) // the ioctl that tells the carrier would wait, and control with
+                                 // it; changes are announced all the same
         return;
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
     vec_foreach (&managed.port, p)
-        if (slow || (*p)->device.netdev.name[0]) {
-            port_link_look(*p);
+        if (slow || (*p)->device.kernel_link.name[0]) {
+            port_link_update(*p);
             if (!change)
                 follow(*p, slow);
         }
     vec_foreach (&managed.port, p)
-        fast |= (*p)->device.netdev.name[0] != 0;
+        fast |= (*p)->device.kernel_link.name[0] != 0;
     atomic_store(&poll_fast, fast);
 }
 
@@ -223,14 +224,14 @@ static void removal_request(const char *device, enum rte_dev_event_type type, vo
 
 // --- life ---
 
-void port_link_listen(struct managed_port *p)
+void port_link_subscribe(struct managed_port *p)
 {
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
-    p->carrier = p->device.netdev.name[0] ? carrier_open(p) : NULL;
+    p->carrier = p->device.kernel_link.name[0] ? carrier_open(p) : NULL;
 }
 
-void port_link_ignore(struct managed_port *p)
+void port_link_unsubscribe(struct managed_port *p)
 {
     carrier_end(p->carrier);
     p->carrier = NULL;

@@ -81,7 +81,7 @@ int managed_port_start(struct managed_port *p, char *err, size_t err_size)
     port_get(p->device.id)->started = true;
     lag_member_enter(p);
     thread_manager_update();
-    port_link_look(p);
+    port_link_update(p);
     log_info("port_manager: started: port=%s rx-queues=%u tx-queues=%u", p->wish.name,
              p->device.config.rx_queues, p->device.config.tx_queues);
     return 0;
@@ -95,7 +95,7 @@ void managed_port_stop(struct managed_port *p)
     p->started = false;
     lag_member_leave(p);
     thread_manager_release_port(p->device.id);
-    port_link_look(p); // down
+    port_link_update(p); // down
     port_device_stop(&p->device);
     log_info("port_manager: stopped: port=%s", p->wish.name);
 }
@@ -140,13 +140,13 @@ static void table_enter(const struct managed_port *p)
     memset(t, 0, sizeof *t);
     t->used = true;
     t->fast_free = p->device.fast_free;
-    t->offload = p->device.netdev.name[0];
+    t->offload = p->device.kernel_link.name[0];
     t->mtu = p->device.config.mtu;
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }
 
 // The device gets the MAC; one that has no way to change it is made promiscuous instead
-// (port_manager_filter).
+// (port_manager_update_filter).
 static int give_mac(struct managed_port *p, const uint8_t mac[6])
 {
     int r = port_device_set_mac(&p->device, mac);
@@ -170,7 +170,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     table_enter(p);
     p->cleared_wall_ns = 0; // a device counts from 0
     p->offload_before = counter_sum_offload(p->device.id);
-    port_link_listen(p);
+    port_link_subscribe(p);
     watch_manager_port_changed();
     p->open = true;
     p->gone = false;
@@ -182,9 +182,9 @@ static void close_device(struct managed_port *p)
 {
     if (!p->open)
         return;
-    lag_member_count(p);
+    lag_member_add_statistics(p);
     p->open = false;
-    port_link_ignore(p);
+    port_link_unsubscribe(p);
     port_device_close(&p->device);
     port_get(p->device.id)->used = false;
     watch_manager_port_changed();
@@ -339,7 +339,7 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
         iface_manager_port_moved(id, p->device.id);
     if (memcmp(mac, p->device.config.mac, sizeof mac))
         iface_manager_port_mac(p->device.id, p->device.config.mac);
-    port_manager_filter(p->device.id);
+    port_manager_update_filter(p->device.id);
     if (was_started) {
         int s = managed_port_start(p, again, sizeof again);
         if (s && !r)
@@ -399,7 +399,7 @@ static int change_mac(struct managed_port *p, const struct port_config *cfg, cha
         }
         p->device.other_mac = false;
         iface_manager_port_mac(p->device.id, mac);
-        port_manager_filter(p->device.id);
+        port_manager_update_filter(p->device.id);
     }
     p->wish.has_mac = p->device.config.has_mac = cfg->has_mac;
     memcpy(p->wish.mac, cfg->mac, sizeof p->wish.mac);
@@ -433,7 +433,7 @@ int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, s
     return 0;
 }
 
-void port_manager_filter(uint16_t port)
+void port_manager_update_filter(uint16_t port)
 {
     thread_must_be(ROLE_CONTROL);
     vec_foreach (&managed.port, p) {
@@ -446,7 +446,7 @@ void port_manager_filter(uint16_t port)
             all = f->kind != IFACE_NONE && f->port == port &&
                   (iface_macs[i][0] || memcmp(f->mac, (*p)->device.config.mac, sizeof f->mac));
         }
-        port_device_want_all(&(*p)->device, all);
+        port_device_force_promiscuous(&(*p)->device, all);
     }
 }
 

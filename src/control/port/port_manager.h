@@ -82,7 +82,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
 // Somebody gave the TAP of the port another MAC: the device takes it, unless one is configured or
 // it cannot.
 int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size);
-void port_manager_filter(
+void port_manager_update_filter(
     uint16_t port); // MACs of its interfaces have changed: frames to them have to come through
 
 // DPDK's own statistics of the device.

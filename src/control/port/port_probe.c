@@ -196,7 +196,7 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
             if (p < LAG_FIRST)
                 return 0;
             snprintf(err, err_size, "device '%s': too many ports (at most %d)", said, LAG_FIRST);
-            port_unprobe(p);
+            port_probe_remove(p);
             return -ENOSPC;
         }
     snprintf(err, err_size, "device '%s' is already attached, or is not a network device", said);
@@ -219,7 +219,7 @@ bool port_probe_by_vfio(const char *devargs)
            !strcmp(driver, "vfio-pci");
 }
 
-void port_unprobe(uint16_t id)
+void port_probe_remove(uint16_t id)
 {
     struct rte_eth_dev_info info;
     int r = rte_eth_dev_info_get(id, &info);

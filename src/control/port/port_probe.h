@@ -13,6 +13,6 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
 bool port_probe_is_there(
     const char *devargs); // a PCI device that is there, with a kernel driver that DPDK can use
 bool port_probe_by_vfio(const char *devargs);
-void port_unprobe(uint16_t id); // stopped; closes the port and removes the device
+void port_probe_remove(uint16_t id); // stopped; closes the port and removes the device
 
 #endif

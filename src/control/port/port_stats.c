@@ -36,7 +36,7 @@ bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
         .rx_bytes = st.ibytes,
         .tx_packets = st.opackets,
         .tx_bytes = st.obytes,
-        .rx_missed = st.imissed + netdev_missed(&p->device.netdev),
+        .rx_missed = st.imissed + kernel_link_missed(&p->device.kernel_link),
         .rx_errors = st.ierrors,
         .rx_no_buffer = st.rx_nombuf,
         .tx_errors = st.oerrors,
@@ -114,7 +114,7 @@ int port_manager_temperature(const char *name, int *celsius)
 
     thread_must_be(ROLE_CONTROL);
     return p && p->open ? port_sensor_read(p->device.id, p->device.config.devargs,
-                                           p->device.netdev.name, celsius)
+                                           p->device.kernel_link.name, celsius)
                         : -ENODATA;
 }
 

@@ -54,14 +54,14 @@ static struct plan_wait find(struct port_device *d, uint16_t queue)
 
     if (d->config.rx_mode == PORT_RX_POLL)
         return w;
-    if (!d->netdev.name[0])
+    if (!d->kernel_link.name[0])
         w.wake = (uint8_t)interrupt_find(d, queue, &w.fd);
-    else if ((w.fd = netdev_rx_fd(&d->netdev, queue)) >= 0)
+    else if ((w.fd = kernel_link_rx_fd(&d->kernel_link, queue)) >= 0)
         w.wake = WAKE_READABLE;
     return w;
 }
 
-void port_wait_find(struct port_device *d)
+void port_wait_open(struct port_device *d)
 {
     for (uint16_t q = 0; q < d->config.rx_queues; q++)
         d->wait[q] = find(d, q);
@@ -69,7 +69,7 @@ void port_wait_find(struct port_device *d)
               port_rx_mode_name(port_wait_mode(d)));
 }
 
-void port_wait_end(struct port_device *d)
+void port_wait_close(struct port_device *d)
 {
     for (uint16_t q = 0; q < d->config.rx_queues; q++) {
         if (d->wait[q].wake == WAKE_EDGE)

@@ -54,7 +54,7 @@ int tap_set_mac(const struct tap *t, const uint8_t mac[6])
 }
 
 // By its index, for its name may be another one.
-int tap_look(const struct tap *t, struct tap_state *s)
+int tap_read_state(const struct tap *t, struct tap_state *s)
 {
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
     struct ifreq r = {.ifr_ifindex = t->ifindex};
@@ -266,7 +266,7 @@ bool tap_exists(const struct tap *t)
     return t->fd >= 0 && !ioctl(t->fd, TUNGETIFF, &r);
 }
 
-void tap_let_go(const struct tap *t)
+void tap_clear_persist(const struct tap *t)
 {
     if (t->fd >= 0 && ioctl(t->fd, TUNSETPERSIST, 0ul))
         log_warning("tap: not deleted: name=%s error=\"%m\"", t->name);
@@ -274,11 +274,11 @@ void tap_let_go(const struct tap *t)
 
 void tap_delete(struct tap *t)
 {
-    tap_let_go(t);
+    tap_clear_persist(t);
     tap_close(t); // the last descriptor of it: the device goes with it
 }
 
-void tap_delete_left(const char *name, int netns)
+void tap_delete_orphan(const char *name, int netns)
 {
     struct tap t = {.fd = -1, .sock = -1};
     int back = netns_enter(netns);
@@ -297,7 +297,7 @@ void tap_delete_left(const char *name, int netns)
     tap_close(&t);
 }
 
-void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t mac[6])
+void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t mac[6])
 {
     struct tap t = {.fd = -1, .sock = -1, .ifindex = ifindex}, now = {.fd = -1};
     struct tap_state seen;
@@ -306,7 +306,7 @@ void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t ma
     snprintf(t.name, sizeof t.name, "%s", name);
     struct ifreq r = request(&t);
     t.sock = back >= 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_look(&t, &seen) &&
+    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen) &&
         !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);

@@ -28,8 +28,8 @@ void tap_close(struct tap *t);  // leaves the TAP in the kernel
 void tap_delete(struct tap *t); // and this does not
 bool tap_exists(
     const struct tap *t); // somewhere: who moves it to another namespace takes it from here
-void tap_let_go(const struct tap *t); // from now on the TAP goes with its last descriptor
-void tap_delete_left(const char *name,
+void tap_clear_persist(const struct tap *t); // from now on the TAP goes with its last descriptor
+void tap_delete_orphan(const char *name,
                      int netns); // one that a former kamueed left and nobody has now
 
 struct tap_state { // what the kernel has of it now
@@ -38,12 +38,13 @@ struct tap_state { // what the kernel has of it now
     uint32_t mtu;
     bool up, carrier; // of a TAP that is down the carrier is not known
 };
-int tap_look(const struct tap *t, struct tap_state *s); // 0, or -errno: it is not there any more
+int tap_read_state(const struct tap *t,
+                   struct tap_state *s);                // 0, or -errno: it is not there any more
 int tap_rename(const struct tap *t, const char *from);  // gets its own name back; 0 or -errno
 
 // One that was renamed while no kamueed ran gets its name back, if it is known by index and MAC and
 // nobody has it.
-void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t mac[6]);
+void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t mac[6]);
 
 int tap_set_mtu(const struct tap *t, uint16_t mtu); // 0 or -errno
 int tap_set_mac(const struct tap *t, const uint8_t mac[6]);

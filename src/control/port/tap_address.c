@@ -149,7 +149,7 @@ static void dump(struct mnl_socket *from, struct carry *c)
         r = mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(from), carry_row, c);
 }
 
-unsigned tap_addresses_carry(const struct tap *from, const struct tap *to, unsigned *left)
+unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsigned *left)
 {
     struct mnl_socket *source = open_of(from);
     struct carry c = {.to = open_of(to), .from_index = from->ifindex, .to_index = to->ifindex};

@@ -12,6 +12,6 @@
 // metric and flags. What has a lifetime stays behind (router advertisements, DHCP), and so do
 // link-local addresses that the kernel has made. The number of addresses; *left: those that stay
 // behind or were refused, which are logged.
-unsigned tap_addresses_carry(const struct tap *from, const struct tap *to, unsigned *left);
+unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsigned *left);
 
 #endif

@@ -39,7 +39,7 @@ typedef VEC(struct going) going_list;
 static going_list list;
 static bool ending; // aside
 
-void tap_going_add(struct tap *t)
+void tap_delete_batch_add(struct tap *t)
 {
     struct going *g = vec_push(&list);
     struct stat s;
@@ -106,13 +106,13 @@ static void end_some(going_list *going, int netns, ino_t inode)
         mnl_socket_close(nl);
 }
 
-bool tap_going_has(const char *name)
+bool tap_delete_batch_has(const char *name)
 {
     vec_foreach(&list, g) if (!strcmp(g->tap.name, name)) return true;
     return false;
 }
 
-bool tap_going_now(void)
+bool tap_delete_batch_runs(void)
 {
     return ending;
 }
@@ -135,7 +135,7 @@ static void end_all(void *arg)
     vec_free(going);
 }
 
-void tap_going_end(void)
+void tap_delete_batch_run(void)
 {
     going_list going = list;
 

@@ -5,16 +5,17 @@
 // 20 ms; to take many away at once, it waits no longer. So an interface
 // that is deleted leaves its TAP here, and the end of the change deletes all
 // of them, aside (core/aside.h). Control only.
-#ifndef PORT_TAP_GOING_H
-#define PORT_TAP_GOING_H
+#ifndef PORT_TAP_DELETE_BATCH_H
+#define PORT_TAP_DELETE_BATCH_H
 
 #include "port/tap.h"
 
-void tap_going_add(struct tap *t); // takes its descriptors; nobody has another one that is open
-bool tap_going_has(const char *name);
-bool tap_going_now(
+void tap_delete_batch_add(
+    struct tap *t); // takes its descriptors; nobody has another one that is open
+bool tap_delete_batch_has(const char *name);
+bool tap_delete_batch_runs(
     void); // the kernel deletes some; whoever asks it about a link now waits for that
-void tap_going_end(
+void tap_delete_batch_run(
     void); // none of them is in the kernel when this returns; cheap when there are none
 
 #endif

@@ -106,7 +106,7 @@ static void slow_call_run(void *arg)
 {
     struct slow_call *c = arg;
 
-    lag_slow_frame(c->port, c->frame);
+    lag_receive_slow(c->port, c->frame);
     free(c);
 }
 
@@ -396,7 +396,7 @@ static void rounds(struct event_base *loop)
         if (mail || now - last_mail > NS_PER_MS) {
             mail = false;
             event_base_loop(loop, EVLOOP_NONBLOCK); // the mailbox
-            lacp_keep_round(now);
+            lacp_repeat_round(now);
             last_mail = now;
         }
         if (n)
@@ -596,7 +596,7 @@ static void nothing(void *arg)
 {
 }
 
-int tap_manager_settle(void)
+int tap_manager_sync(void)
 {
     return mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, NULL, CALL_MS);
 }

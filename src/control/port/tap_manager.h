@@ -22,6 +22,6 @@ int tap_manager_reflect(uint16_t iface,
 // Writes the frames of watch `watch` to `fd`, which is tap_manager's from now on; -1: no more.
 // Waits for the thread's answer.
 int tap_manager_mirror(unsigned watch, int fd);
-int tap_manager_settle(void); // waits until what was said before this is in force
+int tap_manager_sync(void); // waits until what was said before this is in force
 
 #endif

@@ -180,7 +180,7 @@ static bool is_wanted(const struct iface *i, const char *name)
     return i->kind != IFACE_NONE && (!name || !strcmp(i->name, name));
 }
 
-int tap_test_begin(const char *name)
+int tap_test_start(const char *name)
 {
     thread_must_be(ROLE_CONTROL);
     if (running)
@@ -192,7 +192,7 @@ int tap_test_begin(const char *name)
     for (uint16_t id = 1; id < IFACE_MAX; id++)
         if (is_wanted(iface_get(id), name))
             tap_manager_reflect(id, true);
-    int r = tap_manager_settle();
+    int r = tap_manager_sync();
     if (r)
         return r;
     for (uint16_t id = 1; id < IFACE_MAX; id++)

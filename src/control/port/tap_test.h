@@ -22,10 +22,10 @@ struct tap_test_result {
 
 // Of the interface `name`, or of all (NULL). 0; -ENOENT: no such interface; -EBUSY: a test is under
 // way.
-int tap_test_begin(const char *name);
+int tap_test_start(const char *name);
 bool tap_test_step(
     void); // true once all results are there; call again in TAP_TEST_STEP_MS until then
-unsigned tap_test_results(const struct tap_test_result **r); // valid until the next tap_test_begin
+unsigned tap_test_results(const struct tap_test_result **r); // valid until the next tap_test_start
 #define TAP_TEST_STEP_MS 10
 
 #endif

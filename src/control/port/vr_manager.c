@@ -72,7 +72,7 @@ static void look_namespace(const struct vr *v)
     kernel_state_set(v->name, "namespace", gone || other ? what : NULL);
 }
 
-void vr_manager_look(void)
+void vr_manager_check_namespaces(void)
 {
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; i < VR_MAX; i++)

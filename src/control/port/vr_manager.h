@@ -23,7 +23,8 @@ int vr_manager_del(const char *name, char *err,
 // The namespace's descriptor (manager/netns.h), open while the virtual router exists; NETNS_OWN for
 // kamueed's own.
 int vr_manager_netns(uint16_t vr);
-void vr_manager_look(void); // are their namespaces still those of that name? kernel_state.h is told
+void vr_manager_check_namespaces(
+    void); // are their namespaces still those of that name? kernel_state.h is told
 // Does Linux make routes of interfaces in that table: main, or one with a VRF device? True also
 // when nobody can tell.
 bool vr_manager_has_vrf(const char *netns, uint32_t table);

@@ -131,7 +131,7 @@ static void observe_state(void *ctx, const struct kernel_state *s)
 
 static void look_kernel_state(void)
 {
-    vr_manager_look();
+    vr_manager_check_namespaces();
     kernel_state_each(observe_state, NULL);
 }
 

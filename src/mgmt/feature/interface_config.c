@@ -275,7 +275,7 @@ static void plan_bind(struct change *c)
 
 static void settle(const struct model *from, const struct model *to, bool ok)
 {
-    iface_manager_settle();
+    iface_manager_end_change();
 }
 
 // --- text ----------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ static void read_port(struct model *m, const struct lyd_node *entry)
         snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name,
                  c->kernel_interface);
     else
-        devargs_netdev(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
+        devargs_kernel_link(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
     lag_read(p, entry);
     p->force = leaf_true(first, "force");
     leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
@@ -146,7 +146,7 @@ static bool takes_anew(const struct model *from, const struct model_port *p)
 static void check_netdev(const struct model *to, const struct model_port *p, struct errors *e)
 {
     const struct port_config *c = &p->config;
-    struct netdev_use u;
+    struct kernel_link_use u;
     char err[400];
 
     if (!c->netns[0] &&
@@ -154,7 +154,7 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
         errors_add(e, p->line,
                    "port %s: %s is kamueed's own interface, expected a kernel interface", c->name,
                    c->kernel_interface);
-    else if (netdev_use_look(c->kernel_interface, c->netns, &u, err, sizeof err))
+    else if (kernel_link_use_read(c->kernel_interface, c->netns, &u, err, sizeof err))
         errors_add(e, p->line, "port %s: %s", c->name, err);
     else if (!p->force && (u.gateway[0] || u.session[0]))
         errors_add(e, p->line,
@@ -168,14 +168,14 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
 
 static void note_addresses(const struct model *from, const struct model *to, struct errors *notes)
 {
-    struct netdev_use u;
+    struct kernel_link_use u;
     char err[400];
 
     for (size_t i = 0; host_is_known() && i < model_ports(to)->port.n; i++) {
         const struct model_port *p = &model_ports(to)->port.item[i];
 
         if (takes_anew(from, p) &&
-            !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) &&
+            !kernel_link_use_read(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) &&
             u.address[0])
             errors_add(notes, 0,
                        "%s has %s, which is no longer reachable because port %s now uses the "

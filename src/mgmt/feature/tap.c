@@ -48,7 +48,7 @@ static void continue_tap_test(void)
 static void run_test_tap(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "interface");
-    int r = tap_test_begin(*name ? name : NULL);
+    int r = tap_test_start(*name ? name : NULL);
 
     if (r == -ENOENT)
         http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);

@@ -109,10 +109,10 @@ static void add_iface(const char *name, const char *port, struct vport_tags tags
     i->mtu = mtu;
 }
 
-int netdev_use_look(const char *name, const char *netns, struct netdev_use *u, char *err,
+int kernel_link_use_read(const char *name, const char *netns, struct kernel_link_use *u, char *err,
                     size_t err_size)
 {
-    *u = (struct netdev_use){0};
+    *u = (struct kernel_link_use){0};
     return 0;
 }
 
@@ -187,7 +187,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     return r;
 }
 
-void iface_manager_settle(void) {}
+void iface_manager_end_change(void) {}
 
 int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
 {
@@ -495,7 +495,7 @@ void fake_state(struct text *t)
     text_printf(t, "%s", text_str(&assignments));
 }
 
-int tap_test_begin(const char *name)
+int tap_test_start(const char *name)
 {
     return name && !find_iface(name) ? -ENOENT : 0;
 }

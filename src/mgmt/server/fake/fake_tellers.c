@@ -158,7 +158,7 @@ int vr_manager_netns(uint16_t vr)
     return -1;
 }
 
-void vr_manager_look(void)
+void vr_manager_check_namespaces(void)
 {
 }
 
