@@ -50,7 +50,7 @@ static int make_run_dir(const char *dir, char *err, size_t err_size)
     return 0;
 }
 
-static int owner_of(int fd)
+static int read_lock_owner(int fd)
 {
     char text[24] = "";
 
@@ -59,7 +59,7 @@ static int owner_of(int fd)
 
 // A process that has ended, or is about to: its first thread is a zombie while others still clean
 // up.
-static bool is_ending(int pid)
+static bool process_is_ending(int pid)
 {
     char path[32], state = 'Z';
 
@@ -76,7 +76,7 @@ static bool lock_take(int fd)
 {
     for (unsigned ms = 0; flock(fd, LOCK_EX | LOCK_NB); ms += LOCK_STEP_MS) {
         if (errno != EWOULDBLOCK ||
-            ms >= (is_ending(owner_of(fd)) ? LOCK_WAIT_ENDING_MS : LOCK_WAIT_MS))
+            ms >= (process_is_ending(read_lock_owner(fd)) ? LOCK_WAIT_ENDING_MS : LOCK_WAIT_MS))
             return false;
         usleep(LOCK_STEP_MS * 1000);
     }
@@ -104,7 +104,7 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
         snprintf(err, err_size,
                  "another kamueed is running here (pid %d): stop it, or start this one with its "
                  "own --run-dir (now %s)",
-                 owner_of(fd), run_dir);
+                 read_lock_owner(fd), run_dir);
         close(fd);
         return -EBUSY;
     }
@@ -124,7 +124,7 @@ void instance_unlock(void)
     lock_fd = -1;
 }
 
-static uint64_t capabilities(void)
+static uint64_t effective_capabilities(void)
 {
     char line[128];
     unsigned long long caps = 0;
@@ -165,7 +165,7 @@ int instance_check_machine(char *err, size_t err_size)
         unsigned bit;
         const char *name;
     } needed[] = {{CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {CAP_NET_RAW, "CAP_NET_RAW"}};
-    uint64_t have = capabilities();
+    uint64_t have = effective_capabilities();
 
     for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!(have >> needed[i].bit & 1)) {

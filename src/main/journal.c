@@ -26,7 +26,7 @@ struct entry {
 };
 
 // What does not fit is left out; MESSAGE comes first and has the whole line.
-static void add(struct entry *e, const char *name, const char *value, size_t n)
+static void add_field(struct entry *e, const char *name, const char *value, size_t n)
 {
     size_t head = strlen(name);
 
@@ -41,7 +41,8 @@ static void add(struct entry *e, const char *name, const char *value, size_t n)
 }
 
 // "rx-offloads" -> "KAMUEE_RX_OFFLOADS"
-static void add_pair(struct entry *e, const struct log_piece *key, const struct log_piece *value)
+static void add_log_field(struct entry *e, const struct log_piece *key,
+                          const struct log_piece *value)
 {
     char name[64] = "KAMUEE_";
     size_t n = strlen(name);
@@ -49,10 +50,10 @@ static void add_pair(struct entry *e, const struct log_piece *key, const struct 
     for (size_t i = 0; i < key->n && n < sizeof name - 1; i++)
         name[n++] = (char)(key->s[i] == '-' ? '_' : toupper((unsigned char)key->s[i]));
     name[n] = '\0';
-    add(e, name, value->s, value->n);
+    add_field(e, name, value->s, value->n);
 }
 
-static bool to_journal(enum log_level level, const char *text)
+static bool send_to_journal(enum log_level level, const char *text)
 {
     const char priority[] = {(char)('0' + level)};
     struct log_fields f;
@@ -61,16 +62,16 @@ static bool to_journal(enum log_level level, const char *text)
     e.used = 0;
     e.n = 0;
     log_fields_read(text, &f);
-    add(&e, "MESSAGE", text, strlen(text));
-    add(&e, "PRIORITY", priority, 1); // the levels are syslog's
-    add(&e, "SYSLOG_IDENTIFIER", "kamueed", strlen("kamueed"));
+    add_field(&e, "MESSAGE", text, strlen(text));
+    add_field(&e, "PRIORITY", priority, 1); // the levels are syslog's
+    add_field(&e, "SYSLOG_IDENTIFIER", "kamueed", strlen("kamueed"));
     if (f.id)
-        add(&e, "MESSAGE_ID", f.id, strlen(f.id));
-    add(&e, "KAMUEE_MODULE", f.module.s, f.module.n);
+        add_field(&e, "MESSAGE_ID", f.id, strlen(f.id));
+    add_field(&e, "KAMUEE_MODULE", f.module.s, f.module.n);
     if (f.what.n)
-        add(&e, "KAMUEE_WHAT", f.what.s, f.what.n);
+        add_field(&e, "KAMUEE_WHAT", f.what.s, f.what.n);
     for (unsigned i = 0; i < f.n; i++)
-        add_pair(&e, &f.key[i], &f.value[i]);
+        add_log_field(&e, &f.key[i], &f.value[i]);
     return sd_journal_sendv(e.field, e.n) >= 0;
 }
 
@@ -84,5 +85,5 @@ void journal_start(void)
 
     if (stream && sscanf(stream, "%lu:%lu", &dev, &ino) == 2 && !fstat(STDERR_FILENO, &s) &&
         s.st_dev == dev && s.st_ino == ino)
-        log_set_sink(to_journal);
+        log_set_sink(send_to_journal);
 }

@@ -26,14 +26,15 @@
 #include "main/options.h"
 #include "server/mgmt.h"
 
-static int fail(int code, const char *err)
+static int print_failure(int code, const char *err)
 {
     fprintf(stderr, "kamueed: %s\n", err);
     return code;
 }
 
 // From here on the modules run until the loop ends.
-static int run(const struct options *o, const struct mgmt_start *cfg, char *err, size_t err_size)
+static int run_modules(const struct options *o, const struct mgmt_start *cfg, char *err,
+                       size_t err_size)
 {
     uint64_t since = clock_now_ns();
     struct event_base *loop = event_base_new();
@@ -82,7 +83,7 @@ static const char *state_dir(const struct options *o)
     return own.s;
 }
 
-static void allow(enum file_use use, const char *dir, const char *below, mode_t make)
+static void allow_directory(enum file_use use, const char *dir, const char *below, mode_t make)
 {
     struct text t = {0};
 
@@ -102,16 +103,16 @@ static void allow_files(const struct options *o)
 
     text_printf(&beside, "%.*s", slash ? (int)(slash - o->config_path) : 0, o->config_path);
     if (slash > o->config_path && *o->config_path == '/')
-        allow(FILE_READ, beside.s, "", 0);
+        allow_directory(FILE_READ, beside.s, "", 0);
     text_free(&beside);
-    allow(FILE_READ, "/etc/kamuee", "", 0);
-    allow(FILE_READ, state_dir(o), "", 0);
+    allow_directory(FILE_READ, "/etc/kamuee", "", 0);
+    allow_directory(FILE_READ, state_dir(o), "", 0);
     for (unsigned i = 0; o->file_dir[i]; i++)
-        allow(FILE_READ, o->file_dir[i], "", 0);
-    allow(FILE_DEVICE, o->run_dir, "/sockets", o->check ? 0 : 0755);
-    allow(FILE_DEVICE, state_dir(o), "/pcap", o->check ? 0 : 0750);
+        allow_directory(FILE_READ, o->file_dir[i], "", 0);
+    allow_directory(FILE_DEVICE, o->run_dir, "/sockets", o->check ? 0 : 0755);
+    allow_directory(FILE_DEVICE, state_dir(o), "/pcap", o->check ? 0 : 0750);
     for (unsigned i = 0; o->device_dir[i]; i++)
-        allow(FILE_DEVICE, o->device_dir[i], "", 0);
+        allow_directory(FILE_DEVICE, o->device_dir[i], "", 0);
 }
 
 int main(int argc, char **argv)
@@ -137,7 +138,7 @@ int main(int argc, char **argv)
                                .state_dir = o.check ? NULL : state_dir(&o),
                                .file_only = o.check || o.from_file};
     if (mgmt_load(&files, &cfg, err, sizeof err))
-        return fail(EXIT_CONFIG, err);
+        return print_failure(EXIT_CONFIG, err);
     if (o.check) {
         printf("%s: the configuration is valid\n", o.config_path);
         return EXIT_OK;
@@ -145,13 +146,13 @@ int main(int argc, char **argv)
     if (o.log_level < 0)
         log_set_level((enum log_level)cfg.log_level);
     if (instance_check_machine(err, sizeof err))
-        return fail(EXIT_MACHINE, err);
+        return print_failure(EXIT_MACHINE, err);
     int r = instance_lock(o.run_dir, err, sizeof err);
     if (r)
-        return fail(r == -EBUSY ? EXIT_RUNNING : EXIT_MACHINE, err);
+        return print_failure(r == -EBUSY ? EXIT_RUNNING : EXIT_MACHINE, err);
     evthread_use_pthreads();
-    if (run(&o, &cfg, err, sizeof err))
-        code = fail(EXIT_START, err);
+    if (run_modules(&o, &cfg, err, sizeof err))
+        code = print_failure(EXIT_START, err);
     instance_unlock();
     libevent_global_shutdown();
     return code;

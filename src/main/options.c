@@ -32,7 +32,7 @@ static const char help[] =
     "exit codes: 0 stopped cleanly, 1 a module did not start, 2 usage error,\n"
     "  3 invalid configuration, 4 already running, 5 the host lacks something needed\n";
 
-static int level_parse(const char *s)
+static int parse_log_level(const char *s)
 {
     static const struct {
         const char *name;
@@ -49,14 +49,15 @@ static int level_parse(const char *s)
     return -1;
 }
 
-static bool wrong(int *code, const char *option, const char *value, const char *expected)
+static bool print_usage_error(int *code, const char *option, const char *value,
+                              const char *expected)
 {
     fprintf(stderr, "kamueed: %s %s: expected %s\n", option, value, expected);
     *code = EXIT_USAGE;
     return false;
 }
 
-static bool dir_add(const char *dir[OPTION_DIRS_MAX], const char *more)
+static bool add_directory(const char *dir[OPTION_DIRS_MAX], const char *more)
 {
     unsigned n = 0;
 
@@ -109,26 +110,27 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             break;
         case 'F':
         case 'D':
-            if (!dir_add(c == 'F' ? o->file_dir : o->device_dir, optarg))
-                return wrong(code, c == 'F' ? "--file-dir" : "--device-dir", optarg,
+            if (!add_directory(c == 'F' ? o->file_dir : o->device_dir, optarg))
+                return print_usage_error(code, c == 'F' ? "--file-dir" : "--device-dir", optarg,
                              "the absolute path of a directory, at most 15 of them");
             break;
         case 'm':
             if (text_parse_u64(optarg, 64, 1048576, &number))
-                return wrong(code, "--memory", optarg, "64 to 1048576 MiB");
+                return print_usage_error(code, "--memory", optarg, "64 to 1048576 MiB");
             o->memory_mib = (unsigned)number;
             break;
         case 'n':
             o->no_huge = true;
             break;
         case 'l':
-            o->log_level = level_parse(optarg);
+            o->log_level = parse_log_level(optarg);
             if (o->log_level < 0)
-                return wrong(code, "--log-level", optarg, "error, warning, notice, info or debug");
+                return print_usage_error(code, "--log-level", optarg,
+                                         "error, warning, notice, info or debug");
             break;
         case 'N': // for tests: as on a machine with so many memory nodes; not in --help
             if (text_parse_u64(optarg, 1, MEM_NODES_MAX, &number))
-                return wrong(code, "--memory-nodes", optarg, "1 to 8");
+                return print_usage_error(code, "--memory-nodes", optarg, "1 to 8");
             o->memory_nodes = (unsigned)number;
             break;
         case 'k':
@@ -146,6 +148,7 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             return false;
         }
     if (optind < argc)
-        return wrong(code, "argument", argv[optind], "only options; try: kamueed --help");
+        return print_usage_error(code, "argument", argv[optind],
+                                 "only options; try: kamueed --help");
     return true;
 }

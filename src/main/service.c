@@ -34,13 +34,13 @@ static struct event *signals[3], *watchdog;
 static _Atomic bool answered[ROLE_FORWARDER];
 static uint64_t polls[FORWARDER_MAX];
 
-static void end(evutil_socket_t sig, short what, void *arg)
+static void on_stop_signal(evutil_socket_t sig, short what, void *arg)
 {
     log_notice("main: stopping: signal=%s", sig == SIGTERM ? "TERM" : "INT");
     event_base_loopbreak(base);
 }
 
-static void try_reload(void *ctx);
+static void queue_reload(void *ctx);
 
 static void reload_now(void *ctx)
 {
@@ -48,7 +48,7 @@ static void reload_now(void *ctx)
     int r = mgmt_reload(err, sizeof err);
 
     if (r == -EINPROGRESS) {
-        mgmt_wait(try_reload);
+        mgmt_wait(queue_reload);
         return;
     }
     if (r)
@@ -58,26 +58,26 @@ static void reload_now(void *ctx)
     sd_notify(0, "READY=1");
 }
 
-static void not_reloaded(void *ctx)
+static void report_reload_refused(void *ctx)
 {
     log_error("main: configuration not reloaded, the old one stays: kamueed stops, or has too many "
               "changes to make; try again");
     sd_notify(0, "READY=1");
 }
 
-static void try_reload(void *ctx)
+static void queue_reload(void *ctx)
 {
-    if (aside_turn(ASIDE_CHANGE, &(struct turn){.run = reload_now, .drop = not_reloaded}))
-        not_reloaded(NULL);
+    if (aside_turn(ASIDE_CHANGE, &(struct turn){.run = reload_now, .drop = report_reload_refused}))
+        report_reload_refused(NULL);
 }
 
-static void reload(evutil_socket_t sig, short what, void *arg)
+static void on_reload_signal(evutil_socket_t sig, short what, void *arg)
 {
     sd_notify(0, "RELOADING=1");
-    try_reload(NULL);
+    queue_reload(NULL);
 }
 
-static void answer(void *arg)
+static void set_answered(void *arg)
 {
     atomic_store((_Atomic bool *)arg, true);
 }
@@ -86,7 +86,7 @@ static bool manager_lives(enum thread_role role)
 {
     bool lives = atomic_exchange(&answered[role], false);
 
-    if (mailbox_post(role, answer, &answered[role]))
+    if (mailbox_post(role, set_answered, &answered[role]))
         lives = false;
     return lives;
 }
@@ -114,7 +114,7 @@ static void feed_watchdog(evutil_socket_t fd, short what, void *arg)
         log_warning("main: a thread does not answer; the watchdog is not fed");
 }
 
-static struct event *on_signal(int sig, event_callback_fn fn)
+static struct event *add_signal_event(int sig, event_callback_fn fn)
 {
     struct event *e = evsignal_new(base, sig, fn, NULL);
 
@@ -129,9 +129,9 @@ int service_start(struct event_base *loop)
 {
     base = loop;
     signal(SIGPIPE, SIG_IGN);
-    signals[0] = on_signal(SIGTERM, end);
-    signals[1] = on_signal(SIGINT, end);
-    signals[2] = on_signal(SIGHUP, reload);
+    signals[0] = add_signal_event(SIGTERM, on_stop_signal);
+    signals[1] = add_signal_event(SIGINT, on_stop_signal);
+    signals[2] = add_signal_event(SIGHUP, on_reload_signal);
     return signals[0] && signals[1] && signals[2] ? 0 : -ENOMEM;
 }
 
@@ -154,12 +154,12 @@ static void start_watchdog(void)
 }
 
 // Of work that takes seconds, by whoever does it.
-static void tell_status(const char *text)
+static void notify_status(const char *text)
 {
     sd_notifyf(0, "STATUS=%s", text);
 }
 
-static void tell_progress(void)
+static void notify_progress(void)
 {
     if (thread_role() != ROLE_CONTROL)
         return; // others answer in their mailbox
@@ -171,8 +171,8 @@ static void tell_progress(void)
 
 void service_report_work(void)
 {
-    progress_set_status(tell_status);
-    progress_set_listener(tell_progress);
+    progress_set_status(notify_status);
+    progress_set_listener(notify_progress);
 }
 
 void service_ready(void)

@@ -70,7 +70,7 @@ void devargs_kernel_link(const char *devargs, char *netdev, size_t size)
 }
 
 // Appends ",KEY=VALUE" unless the key is given.
-static size_t complete(char *out, size_t n, size_t size, const char *key, unsigned value)
+static size_t append_key(char *out, size_t n, size_t size, const char *key, unsigned value)
 {
     char given[32];
 
@@ -83,7 +83,7 @@ static size_t complete(char *out, size_t n, size_t size, const char *key, unsign
 
 // Frames of the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's header;
 // whole pages.
-static unsigned frame_size(uint16_t mtu)
+static unsigned ring_frame_size(uint16_t mtu)
 {
     unsigned size = mtu + 22u + 128u;
 
@@ -104,7 +104,7 @@ unsigned devargs_frame_size(const char *devargs)
 // overflow.
 #define RING_BYTES (8u << 20)
 
-static unsigned frame_count(unsigned frame, unsigned descriptors)
+static unsigned ring_frame_count(unsigned frame, unsigned descriptors)
 {
     unsigned n = RING_BYTES / frame;
 
@@ -112,12 +112,12 @@ static unsigned frame_count(unsigned frame, unsigned descriptors)
 }
 
 // The driver's own 256 are less than a burst after a sleep may be. A power of two.
-static unsigned queue_size(unsigned descriptors)
+static unsigned virtio_queue_size(unsigned descriptors)
 {
     return descriptors ? 1u << (31 - __builtin_clz(descriptors)) : 1024;
 }
 
-static bool is_given(const char *devargs, const char *key, const char *value)
+static bool has_value(const char *devargs, const char *key, const char *value)
 {
     char given[16];
 
@@ -126,17 +126,17 @@ static bool is_given(const char *devargs, const char *key, const char *value)
 
 static bool memif_is_server(const char *devargs)
 {
-    return is_given(devargs, "role", "server") || is_given(devargs, "role", "master");
+    return has_value(devargs, "role", "server") || has_value(devargs, "role", "master");
 }
 
 enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
 {
     bool memif = devargs_is_driver(devargs, "net_memif"),
          virtio = devargs_is_driver(devargs, "net_virtio_user");
-    size_t at = memif && !is_given(devargs, "socket-abstract", "no"); // of the name, behind '@'
+    size_t at = memif && !has_value(devargs, "socket-abstract", "no"); // of the name, behind '@'
     bool listens = memif    ? memif_is_server(devargs)
-                   : virtio ? is_given(devargs, "server", "1")
-                            : !is_given(devargs, "client", "1");
+                   : virtio ? has_value(devargs, "server", "1")
+                            : !has_value(devargs, "client", "1");
 
     path[0] = 0;
     if (!memif && !virtio && !devargs_is_driver(devargs, "net_vhost"))
@@ -156,7 +156,7 @@ unsigned devargs_memif_entries(const char *devargs, unsigned n_queues)
     int log2 = MEMIF_RING_DEFAULT;
 
     if (!devargs_is_driver(devargs, "net_memif") || memif_is_server(devargs) ||
-        is_given(devargs, "zero-copy", "yes"))
+        has_value(devargs, "zero-copy", "yes"))
         return 0;
     if (devargs_get(devargs, "rsize", ring, sizeof ring))
         log2 = atoi(ring);
@@ -169,19 +169,19 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
     size_t n = (size_t)snprintf(out, size, "%s", devargs);
 
     if (is_packet_socket(devargs)) {
-        unsigned frame = frame_size(mtu);
+        unsigned frame = ring_frame_size(mtu);
         if (n_queues > 1)
-            n = complete(out, n, size, "qpairs", n_queues);
+            n = append_key(out, n, size, "qpairs", n_queues);
         if (frame > FRAME_DEFAULT) {
-            n = complete(out, n, size, "framesz", frame);
-            n = complete(out, n, size, "blocksz", frame);
+            n = append_key(out, n, size, "framesz", frame);
+            n = append_key(out, n, size, "blocksz", frame);
         }
-        n = complete(out, n, size, "framecnt",
-                     frame_count(frame, descriptors) & ~1u); // whole blocks of two
+        n = append_key(out, n, size, "framecnt",
+                     ring_frame_count(frame, descriptors) & ~1u); // whole blocks of two
     } else if (devargs_is_driver(devargs, "net_af_xdp") && n_queues > 1) {
-        n = complete(out, n, size, "queue_count", n_queues);
+        n = append_key(out, n, size, "queue_count", n_queues);
     } else if (devargs_is_driver(devargs, "net_virtio_user")) {
-        n = complete(out, n, size, "queue_size", queue_size(descriptors));
+        n = append_key(out, n, size, "queue_size", virtio_queue_size(descriptors));
     }
     return n < size ? 0 : -E2BIG;
 }
@@ -202,7 +202,7 @@ static const struct path_key {
 // net_ring's `internal` is an address.
 static const struct {
     const char *driver, *key; // NULL: whatever it is told
-} never[] = {{"net_failsafe", NULL},
+} forbidden_keys[] = {{"net_failsafe", NULL},
              {"net_softnic", NULL},
              {"net_ring", "internal"},
              {"eth_ring", "internal"}};
@@ -224,20 +224,20 @@ static bool is_ethernet(const char *devargs)
                 n);
 }
 
-static bool names_file(const char *devargs, const char *key)
+static bool key_names_file(const char *devargs, const char *key)
 {
     for (unsigned i = 0; i < sizeof path_keys / sizeof *path_keys; i++)
         if (devargs_is_driver(devargs, path_keys[i].driver) && !strcmp(key, path_keys[i].key))
             return strcmp(path_keys[i].driver, "net_memif") ||
-                   is_given(devargs, "socket-abstract", "no");
+                   has_value(devargs, "socket-abstract", "no");
     return false;
 }
 
-static bool is_never(const char *devargs, const char *key)
+static bool key_is_forbidden(const char *devargs, const char *key)
 {
-    for (unsigned i = 0; i < sizeof never / sizeof *never; i++)
-        if (devargs_is_driver(devargs, never[i].driver) &&
-            (!never[i].key || !strcmp(key, never[i].key)))
+    for (unsigned i = 0; i < sizeof forbidden_keys / sizeof *forbidden_keys; i++)
+        if (devargs_is_driver(devargs, forbidden_keys[i].driver) &&
+            (!forbidden_keys[i].key || !strcmp(key, forbidden_keys[i].key)))
             return true;
     return false;
 }
@@ -250,27 +250,27 @@ static bool is_vhost_device(const char *devargs, const char *key, const char *va
             (!strncmp(value, "/dev/vhost-vdpa-", 16) && !strchr(value + 16, '/')));
 }
 
-static bool is_abstract(const char *devargs, const char *key)
+static bool is_abstract_socket(const char *devargs, const char *key)
 {
     return devargs_is_driver(devargs, "net_memif") && !strcmp(key, "socket") &&
-           !names_file(devargs, key);
+           !key_names_file(devargs, key);
 }
 
-static int check_value(const char *devargs, const char *key, const char *value, char *err,
+static int check_key_value(const char *devargs, const char *key, const char *value, char *err,
                        size_t err_size)
 {
     char places[512];
 
-    if (is_never(devargs, key)) {
+    if (key_is_forbidden(devargs, key)) {
         snprintf(
             err, err_size,
             "'devargs' has '%s', which could do anything to this host, expected another device",
             *key ? key : devargs);
         return -EPERM;
     }
-    if (is_vhost_device(devargs, key, value) || is_abstract(devargs, key))
+    if (is_vhost_device(devargs, key, value) || is_abstract_socket(devargs, key))
         return 0;
-    if (names_file(devargs, key)) {
+    if (key_names_file(devargs, key)) {
         if (file_allowed_new(FILE_DEVICE, value))
             return 0;
         snprintf(err, err_size,
@@ -307,7 +307,7 @@ int devargs_check(const char *devargs, char *err, size_t err_size)
         return -EINVAL;
     }
     if (!next)
-        r = check_value(devargs, "", "", err, err_size);
+        r = check_key_value(devargs, "", "", err, err_size);
     for (char *key = next ? next + 1 : NULL; key && !r; key = next) {
         next = strchr(key, ',');
         if (next)
@@ -315,7 +315,7 @@ int devargs_check(const char *devargs, char *err, size_t err_size)
         char *value = strchr(key, '=');
         if (value)
             *value++ = 0;
-        r = check_value(devargs, key, value ? value : "", err, err_size);
+        r = check_key_value(devargs, key, value ? value : "", err, err_size);
     }
     free(copy);
     return r;

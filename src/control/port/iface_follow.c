@@ -29,10 +29,10 @@
 
 #define TABLE_MAIN 254
 
-static void (*again)(struct iface *i);
-static struct tap *(*tap)(const struct iface *i);
+static void (*recreate_tap)(struct iface *i);
+static struct tap *(*iface_tap)(const struct iface *i);
 
-static void follow_up(struct iface *i, bool up)
+static void follow_admin_state(struct iface *i, bool up)
 {
     if (up == i->admin_up)
         return;
@@ -42,30 +42,30 @@ static void follow_up(struct iface *i, bool up)
     rib_manager_iface_changed(i->id);
 }
 
-static void put_mtu_back(const struct iface *i, const struct tap_state *now)
+static void restore_mtu(const struct iface *i, const struct tap_state *now)
 {
     if (now->mtu == i->mtu)
         return;
     log_notice("iface_follow: MTU of a TAP restored, it follows the port (set port NAME mtu N): "
                "interface=%s mtu=%u",
                i->name, i->mtu);
-    tap_set_mtu(tap(i), i->mtu);
+    tap_set_mtu(iface_tap(i), i->mtu);
 }
 
-static void put_carrier_back(const struct iface *i, const struct tap_state *now)
+static void restore_carrier(const struct iface *i, const struct tap_state *now)
 {
     if (!now->up || now->carrier == i->carrier) // of a TAP that is down the kernel does not tell
         return;
     log_notice("iface_follow: carrier of a TAP restored, it follows the port (port stop NAME): "
                "interface=%s carrier=%s",
                i->name, i->carrier ? "on" : "off");
-    tap_set_carrier(tap(i), i->carrier);
+    tap_set_carrier(iface_tap(i), i->carrier);
 }
 
-static void put_name_back(const struct iface *i, const struct tap_state *now)
+static void restore_name(const struct iface *i, const struct tap_state *now)
 {
     char what[200];
-    int r = strcmp(now->name, i->name) ? tap_rename(tap(i), now->name) : 0;
+    int r = strcmp(now->name, i->name) ? tap_rename(iface_tap(i), now->name) : 0;
 
     if (!r && strcmp(now->name, i->name))
         log_notice("iface_follow: name of a TAP restored, it follows the interface: interface=%s "
@@ -91,7 +91,7 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
         text_format_mac(i->mac, mac);
         log_notice("iface_follow: %s, MAC of the TAP restored: interface=%s mac=%s", err, i->name,
                    mac);
-        tap_set_mac(tap(i), i->mac);
+        tap_set_mac(iface_tap(i), i->mac);
         return;
     }
     if (i->kind == IFACE_VPORT) {
@@ -118,7 +118,7 @@ static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
     kernel_state_set(i->name, "macvlans", e->n_macs > IFACE_MACS ? what : NULL);
 }
 
-static void look_master(const struct iface *i, const struct iface_kernel_event *e)
+static void report_master(const struct iface *i, const struct iface_kernel_event *e)
 {
     const struct vr *v = vr_get(i->vr);
     uint32_t expected = v->table == TABLE_MAIN ? 0 : v->table;
@@ -141,7 +141,7 @@ static void look_master(const struct iface *i, const struct iface_kernel_event *
     kernel_state_set(i->name, "vrf", expected && e->has_vrf && !in_vrf ? what : NULL);
 }
 
-static void look_vlan(const struct iface *i, const struct iface_kernel_event *e)
+static void report_vlan_device(const struct iface *i, const struct iface_kernel_event *e)
 {
     char what[240];
 
@@ -153,7 +153,7 @@ static void look_vlan(const struct iface *i, const struct iface_kernel_event *e)
     kernel_state_set(i->name, "vlan", e->vlan_device[0] ? what : NULL);
 }
 
-static void event(const struct iface_kernel_event *e)
+static void on_kernel_event(const struct iface_kernel_event *e)
 {
     struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
     struct tap_state now;
@@ -166,25 +166,25 @@ static void event(const struct iface_kernel_event *e)
     if (!i || i->kind == IFACE_NONE)
         return;
     if (e->gone) {
-        again(i);
+        recreate_tap(i);
         return;
     }
-    if (tap_read_state(tap(i), &now)) // gone meanwhile: that is announced as well
+    if (tap_read_state(iface_tap(i), &now)) // gone meanwhile: that is announced as well
         return;
-    put_name_back(i, &now);
-    put_mtu_back(i, &now);
-    put_carrier_back(i, &now);
+    restore_name(i, &now);
+    restore_mtu(i, &now);
+    restore_carrier(i, &now);
     follow_mac(i, &now);
     follow_macvlans(i, e);
-    look_master(i, e);
-    look_vlan(i, e);
-    follow_up(i, e->admin_up);
+    report_master(i, e);
+    report_vlan_device(i, e);
+    follow_admin_state(i, e->admin_up);
 }
 
 void iface_follow_init(void (*make_again)(struct iface *i),
                        struct tap *(*tap_of)(const struct iface *i))
 {
-    again = make_again;
-    tap = tap_of;
-    rib_iface_set_event(event);
+    recreate_tap = make_again;
+    iface_tap = tap_of;
+    rib_iface_set_event(on_kernel_event);
 }

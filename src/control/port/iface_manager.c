@@ -60,7 +60,7 @@ static bool changed;                  // since the list was written
 static struct tap_list_entry *former; // TAPs of the former process
 static size_t n_former;
 
-static void taps_remember(void)
+static void tap_list_save(void)
 {
     VEC(struct tap_list_entry) list = {0};
 
@@ -80,13 +80,13 @@ static void taps_remember(void)
     vec_free(&list);
 }
 
-static void make_again(struct iface *i);
-static struct tap *tap_of(const struct iface *i);
+static void tap_recreate(struct iface *i);
+static struct tap *iface_tap(const struct iface *i);
 
 int iface_manager_init(const char *path)
 {
     thread_must_be(ROLE_CONTROL);
-    iface_follow_init(make_again, tap_of);
+    iface_follow_init(tap_recreate, iface_tap);
     own = calloc(IFACE_MAX, sizeof *own);
     state_path = path ? strdup(path) : NULL;
     if (!own || (path && !state_path))
@@ -112,10 +112,10 @@ void iface_manager_started(void)
     free(former);
     former = NULL;
     n_former = 0;
-    taps_remember();
+    tap_list_save();
 }
 
-static void up_set(struct iface *i)
+static void iface_update_up_flag(struct iface *i)
 {
     iface_set_flags(i, IFACE_UP | IFACE_OFFLOAD,
                     (i->admin_up && i->carrier ? IFACE_UP : 0) |
@@ -153,7 +153,7 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
     tap_set_carrier(tap, i->carrier);
     if (own[i->id].description[0])
         tap_alias_set(tap, own[i->id].description);
-    up_set(i);
+    iface_update_up_flag(i);
     return 0;
 }
 
@@ -169,12 +169,12 @@ static void tap_detach(struct iface *i, struct tap *tap, bool delete)
 
 // --- adding and deleting ---
 
-static int port_leads_to(const struct iface *i, uint16_t id)
+static int point_port_at(const struct iface *i, uint16_t id)
 {
     return port_lead(port_get(i->port), i->outer_vlan, i->vlan, id);
 }
 
-static uint16_t mtu_effective(const char *name, uint16_t wanted, uint16_t port_mtu)
+static uint16_t clamp_vport_mtu(const char *name, uint16_t wanted, uint16_t port_mtu)
 {
     if (wanted > port_mtu)
         log_warning("iface_manager: using the MTU of the port: interface=%s mtu=%u port-mtu=%u",
@@ -182,7 +182,7 @@ static uint16_t mtu_effective(const char *name, uint16_t wanted, uint16_t port_m
     return wanted && wanted < port_mtu ? wanted : port_mtu;
 }
 
-static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err_size)
+static int iface_attach(struct iface *i, enum iface_kind kind, char *err, size_t err_size)
 {
     int r = tap_attach(i, i->vr, &own[i->id].tap, err, err_size);
 
@@ -196,7 +196,7 @@ static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err
         tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
         return r;
     }
-    r = port_leads_to(i, i->id);
+    r = point_port_at(i, i->id);
     if (r) {
         snprintf(err, err_size, "interface %s: too many outer VLANs (at most %d)", i->name,
                  OUTER_VLAN_MAX - 1);
@@ -212,8 +212,8 @@ static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err
     return 0;
 }
 
-static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
-               char *err, size_t err_size)
+static int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted,
+                     const char *vr, char *err, size_t err_size)
 {
     const struct vr *v = vr_find(vr && vr[0] ? vr : "default");
 
@@ -241,7 +241,7 @@ static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_want
     i->carrier = wish->carrier;
     memcpy(i->mac, wish->mac, sizeof i->mac);
     own[i->id] = (struct own){.mtu_wanted = mtu_wanted, .tap = {.fd = -1, .sock = -1}};
-    int r = complete(i, kind, err, err_size);
+    int r = iface_attach(i, kind, err, err_size);
     if (r)
         iface_free(i);
     watch_manager_port_changed();
@@ -255,11 +255,11 @@ int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6]
 
     snprintf(wish.name, sizeof wish.name, "%s", name);
     memcpy(wish.mac, mac, sizeof wish.mac);
-    return add(&wish, IFACE_PORT, 0, vr, err, err_size);
+    return iface_add(&wish, IFACE_PORT, 0, vr, err, err_size);
 }
 
 // Are these tags ones that frames can carry?
-static int check_tags(const char *name, struct vport_tags t, char *err, size_t err_size)
+static int check_vport_tags(const char *name, struct vport_tags t, char *err, size_t err_size)
 {
     bool outer_right =
         t.outer ? t.outer <= 4094 && (t.tpid == 0x88a8 || t.tpid == 0x8100 || t.tpid == 0x9100)
@@ -290,7 +290,7 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
         snprintf(err, err_size, "vport %s: there is no port %s", name, port);
         return -ENOENT;
     }
-    int r = check_tags(name, tags, err, err_size);
+    int r = check_vport_tags(name, tags, err, err_size);
     if (r)
         return r;
     uint16_t other = port_iface(port_get(parent->port), tags.outer, tags.vlan);
@@ -302,9 +302,9 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
     snprintf(wish.name, sizeof wish.name, "%s", name);
     wish.port = parent->port;
     wish.carrier = parent->carrier;
-    wish.mtu = mtu_effective(name, mtu, parent->mtu);
+    wish.mtu = clamp_vport_mtu(name, mtu, parent->mtu);
     memcpy(wish.mac, parent->mac, sizeof wish.mac);
-    return add(&wish, IFACE_VPORT, mtu, vr, err, err_size);
+    return iface_add(&wish, IFACE_VPORT, mtu, vr, err, err_size);
 }
 
 int iface_manager_del(const char *name, char *err, size_t err_size)
@@ -326,7 +326,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
         }
     }
     own[i->id].changing = true;
-    port_leads_to(i, 0);
+    point_port_at(i, 0);
     rib_manager_iface_del(i->id);
     tap_detach(i, &own[i->id].tap, !(starting && own[i->id].tap.found));
     kernel_state_forget(i->name);
@@ -343,7 +343,7 @@ void iface_manager_end_change(void)
     thread_must_be(ROLE_CONTROL);
     tap_delete_batch_run();
     if (changed)
-        taps_remember();
+        tap_list_save();
 }
 
 // --- changing ---
@@ -397,11 +397,11 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
                   LOG_VALUE(strerror(-back)));
     own[i->id].changing = false;
     if (own[i->id].lost && (r || same_netns)) // else it has another TAP
-        make_again(i);
+        tap_recreate(i);
     return r;
 }
 
-static int mtu_apply(struct iface *i, uint16_t mtu)
+static int iface_apply_mtu(struct iface *i, uint16_t mtu)
 {
     if (i->mtu == mtu)
         return 0;
@@ -424,12 +424,12 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
     int r;
     if (i->kind == IFACE_VPORT) {
         own[i->id].mtu_wanted = mtu;
-        r = mtu_apply(i, mtu_effective(name, mtu, port_get(i->port)->mtu));
+        r = iface_apply_mtu(i, clamp_vport_mtu(name, mtu, port_get(i->port)->mtu));
     } else {
-        r = mtu_apply(i, mtu);
+        r = iface_apply_mtu(i, mtu);
         for_each_iface(v) {
             if (!r && v->kind == IFACE_VPORT && v->port == i->port)
-                r = mtu_apply(v, mtu_effective(v->name, own[v->id].mtu_wanted, mtu));
+                r = iface_apply_mtu(v, clamp_vport_mtu(v->name, own[v->id].mtu_wanted, mtu));
         }
     }
     if (r)
@@ -474,7 +474,7 @@ void iface_manager_port_link(uint16_t port, bool up)
         if (i->port != port)
             continue;
         tap_set_carrier(&own[i->id].tap, up);
-        up_set(i);
+        iface_update_up_flag(i);
     }
 }
 
@@ -502,9 +502,9 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
     for_each_iface(i) {
         if (i->port != from)
             continue;
-        port_leads_to(i, 0);
+        point_port_at(i, 0);
         __atomic_store_n(&i->port, to, __ATOMIC_RELAXED);
-        if (port_leads_to(i, i->id))
+        if (point_port_at(i, i->id))
             log_error("iface_manager: too many outer VLANs: interface=%s", i->name);
         rib_manager_iface_changed(i->id);
     }
@@ -512,12 +512,12 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
 
 // --- for iface_follow.c ---
 
-static struct tap *tap_of(const struct iface *i)
+static struct tap *iface_tap(const struct iface *i)
 {
     return &own[i->id].tap;
 }
 
-static void make_again(struct iface *i)
+static void tap_recreate(struct iface *i)
 {
     char err[200];
 
@@ -540,11 +540,11 @@ static void make_again(struct iface *i)
     if (r) {
         log_error("iface_manager: %s", err);
         i->admin_up = false;
-        up_set(i);
+        iface_update_up_flag(i);
     }
     if (!r)
         rib_manager_iface_add(i->id);
-    taps_remember();
+    tap_list_save();
 }
 
 // The process ends: TAPs stay with their addresses, and rib_manager's tables end with it.
@@ -554,7 +554,7 @@ void iface_manager_fini(void)
         return;
     tap_delete_batch_run();
     for_each_iface(i) {
-        port_leads_to(i, 0);
+        point_port_at(i, 0);
         tap_detach(i, &own[i->id].tap, false);
         iface_free(i);
     }

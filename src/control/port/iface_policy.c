@@ -18,7 +18,7 @@
 #include "table/iface.h"
 #include "table/vr.h"
 
-static uint8_t sources_asked(const struct iface *i, unsigned six)
+static uint8_t urpf_sources(const struct iface *i, unsigned six)
 {
     uint8_t how = i->policy.urpf[six], mode = how & URPF_MODE;
 
@@ -35,8 +35,8 @@ void iface_policy_publish_sources(void)
     for (const struct iface *i = iface_get(1); i < iface_get(0) + IFACE_MAX; i++) {
         if (i->kind == IFACE_NONE)
             continue;
-        want[i->vr][0] |= sources_asked(i, 0);
-        want[i->vr][1] |= sources_asked(i, 1);
+        want[i->vr][0] |= urpf_sources(i, 0);
+        want[i->vr][1] |= urpf_sources(i, 1);
     }
     for (uint16_t vr = 0; vr < VR_MAX; vr++) {
         for (unsigned six = 0; six < 2; six++) {

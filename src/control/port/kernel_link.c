@@ -29,11 +29,11 @@
 static const struct {
     const char *path;
     int value;
-} quiet[3] = {{"ipv6/conf/%s/disable_ipv6", 1},
+} quiet_sysctls[3] = {{"ipv6/conf/%s/disable_ipv6", 1},
               {"ipv4/conf/%s/arp_ignore", 8},
               {"ipv4/conf/%s/rp_filter", 1}};
 
-static struct ifreq request(const struct kernel_link *n)
+static struct ifreq ifreq_of(const struct kernel_link *n)
 {
     struct ifreq r = {0};
 
@@ -44,7 +44,7 @@ static struct ifreq request(const struct kernel_link *n)
 // 0: there is none of the name. Not SIOCGIFINDEX: for a name that is not there, each ioctl waits
 // until modprobe has looked for a driver, and a port whose card was taken away is looked at 40
 // times a second.
-static int index_get(const struct kernel_link *n)
+static int read_ifindex(const struct kernel_link *n)
 {
     int index = 0;
     socklen_t size = sizeof index;
@@ -54,17 +54,17 @@ static int index_get(const struct kernel_link *n)
     return getsockopt(n->sock, SOL_SOCKET, SO_BINDTOIFINDEX, &index, &size) ? 0 : index;
 }
 
-static int flags_get(const struct kernel_link *n)
+static int read_flags(const struct kernel_link *n)
 {
-    struct ifreq r = request(n);
+    struct ifreq r = ifreq_of(n);
 
     return ioctl(n->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
 }
 
-static int up_set(const struct kernel_link *n, bool up)
+static int set_admin_up(const struct kernel_link *n, bool up)
 {
-    struct ifreq r = request(n);
-    int flags = flags_get(n);
+    struct ifreq r = ifreq_of(n);
+    int flags = read_flags(n);
 
     if (flags < 0)
         return flags;
@@ -72,9 +72,9 @@ static int up_set(const struct kernel_link *n, bool up)
     return ioctl(n->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
-static int ethtool(const struct kernel_link *n, void *command)
+static int ethtool_ioctl(const struct kernel_link *n, void *command)
 {
-    struct ifreq r = request(n);
+    struct ifreq r = ifreq_of(n);
 
     r.ifr_data = command;
     return ioctl(n->sock, SIOCETHTOOL, &r) < 0 ? -errno : 0;
@@ -82,19 +82,19 @@ static int ethtool(const struct kernel_link *n, void *command)
 
 #define FEATURES_MAX 256
 
-static uint32_t feature_count(const struct kernel_link *n)
+static uint32_t count_features(const struct kernel_link *n)
 {
     struct {
         struct ethtool_sset_info head;
         uint32_t n;
     } count = {.head = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
 
-    return ethtool(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
+    return ethtool_ioctl(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
 }
 
 // Place of a feature in the kernel's list, by its name in `ethtool -k`; -1: this kernel has none of
 // the name.
-static int feature_find(const struct kernel_link *n, uint32_t n_features, const char *name)
+static int find_feature(const struct kernel_link *n, uint32_t n_features, const char *name)
 {
     struct {
         struct ethtool_gstrings head;
@@ -105,7 +105,7 @@ static int feature_find(const struct kernel_link *n, uint32_t n_features, const 
     if (!all || !n_features)
         goto done;
     all->head = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES};
-    if (!ethtool(n, all))
+    if (!ethtool_ioctl(n, all))
         for (uint32_t i = 0; i < n_features; i++)
             if (!strcmp(all->name[i], name))
                 place = (int)i;
@@ -114,10 +114,10 @@ done:
     return place;
 }
 
-static void feature_off(const struct kernel_link *n, const char *name)
+static void disable_feature(const struct kernel_link *n, const char *name)
 {
-    uint32_t n_features = feature_count(n);
-    int place = feature_find(n, n_features, name);
+    uint32_t n_features = count_features(n);
+    int place = find_feature(n, n_features, name);
     struct {
         struct ethtool_sfeatures head;
         struct ethtool_set_features_block block[FEATURES_MAX / 32];
@@ -126,17 +126,17 @@ static void feature_off(const struct kernel_link *n, const char *name)
     if (place < 0)
         return;
     set.block[place / 32].valid = 1u << place % 32;
-    if (ethtool(n, &set))
+    if (ethtool_ioctl(n, &set))
         log_debug("netdev: offload not switched off: netdev=%s feature=%s error=\"%m\"", n->name,
                   name);
 }
 
 // A veth's peer cuts its segments itself while we have an XDP program.
-static void peer_cuts(struct kernel_link *n)
+static void stop_peer_tso(struct kernel_link *n)
 {
     struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
 
-    if (ethtool(n, &driver) || strcmp(driver.driver, "veth"))
+    if (ethtool_ioctl(n, &driver) || strcmp(driver.driver, "veth"))
         return;
     n->xdp = xdp_pass_attach(n->ifindex);
     if (n->xdp < 0)
@@ -146,26 +146,26 @@ static void peer_cuts(struct kernel_link *n)
                    n->name, LOG_VALUE(strerror(-n->xdp)));
 }
 
-static void merging_off(const struct kernel_link *n)
+static void disable_gro_lro(const struct kernel_link *n)
 {
     struct ethtool_value gro = {.cmd = ETHTOOL_SGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
 
-    if (ethtool(n, &gro))
+    if (ethtool_ioctl(n, &gro))
         log_debug("netdev: GRO not switched off: netdev=%s error=\"%m\"", n->name);
-    feature_off(n, "rx-gro-hw");
-    if (ethtool(n, &flags) || !(flags.data & ETH_FLAG_LRO))
+    disable_feature(n, "rx-gro-hw");
+    if (ethtool_ioctl(n, &flags) || !(flags.data & ETH_FLAG_LRO))
         return;
     flags.cmd = ETHTOOL_SFLAGS;
     flags.data &= ~(uint32_t)ETH_FLAG_LRO;
-    if (ethtool(n, &flags))
+    if (ethtool_ioctl(n, &flags))
         log_warning(
             "netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"",
             n->name);
 }
 
-static struct kernel_link *taken[PORT_MAX]; // control's
+static struct kernel_link *used_links[PORT_MAX]; // control's
 
-static uint64_t namespace_of(const struct kernel_link *n)
+static uint64_t netns_cookie(const struct kernel_link *n)
 {
     uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
@@ -175,25 +175,25 @@ static uint64_t namespace_of(const struct kernel_link *n)
 
 // Two ports on one interface would both get each frame. Names do not tell: a namespace may have
 // two, an interface others beside (altname).
-static bool is_taken(const struct kernel_link *n)
+static bool is_used_by_port(const struct kernel_link *n)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
-        if (taken[i] && taken[i]->ifindex == n->ifindex &&
-            namespace_of(taken[i]) == namespace_of(n))
+        if (used_links[i] && used_links[i]->ifindex == n->ifindex &&
+            netns_cookie(used_links[i]) == netns_cookie(n))
             return true;
     return false;
 }
 
-static void taken_set(const struct kernel_link *old, struct kernel_link *new)
+static void replace_used_link(const struct kernel_link *old, struct kernel_link *new)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
-        if (taken[i] == old) {
-            taken[i] = new;
+        if (used_links[i] == old) {
+            used_links[i] = new;
             return;
         }
 }
 
-static void give_up(struct kernel_link *n)
+static void close_ioctl_socket(struct kernel_link *n)
 {
     close(n->sock);
     n->sock = -1;
@@ -201,7 +201,7 @@ static void give_up(struct kernel_link *n)
 }
 
 // What the kernel has there is not reached any more.
-static void tell_addresses(const char *name, const char *netns_name)
+static void warn_addresses_lost(const char *name, const char *netns_name)
 {
     struct kernel_link_use u;
     char err[400];
@@ -221,38 +221,38 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
         snprintf(err, err_size, "no socket: %m");
         return -errno;
     }
-    int flags = flags_get(n);
+    int flags = read_flags(n);
     if (flags < 0) {
         char names[160];
         kernel_link_names(names, sizeof names);
         snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
                  netns_name[0] ? "namespace " : "kamueed's namespace", netns_name, names);
-        give_up(n);
+        close_ioctl_socket(n);
         return -ENODEV;
     }
-    n->ifindex = index_get(n);
-    if (is_taken(n)) {
+    n->ifindex = read_ifindex(n);
+    if (is_used_by_port(n)) {
         snprintf(err, err_size, "kernel interface %s already belongs to another port", name);
-        give_up(n);
+        close_ioctl_socket(n);
         return -EEXIST;
     }
-    taken_set(NULL, n);
-    tell_addresses(name, netns_name);
+    replace_used_link(NULL, n);
+    warn_addresses_lost(name, netns_name);
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
-        snprintf(path, sizeof path, quiet[i].path, name);
+        snprintf(path, sizeof path, quiet_sysctls[i].path, name);
         n->saved[i] = netns_sysctl_get(path);
-        if (n->saved[i] >= 0 && netns_sysctl_set(path, quiet[i].value))
+        if (n->saved[i] >= 0 && netns_sysctl_set(path, quiet_sysctls[i].value))
             log_warning("netdev: sysctl not set, the kernel may answer by itself: sysctl=net/%s",
                         path);
     }
-    merging_off(n);
-    struct ifreq mtu = request(n);
+    disable_gro_lro(n);
+    struct ifreq mtu = ifreq_of(n);
     if (!xdp)
-        peer_cuts(n);
+        stop_peer_tso(n);
     n->was_up = flags & IFF_UP;
     n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
-    int r = up_set(n, true);
+    int r = set_admin_up(n, true);
     if (r)
         log_warning("netdev: setup failed: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
     return 0;
@@ -265,25 +265,25 @@ void kernel_link_release(struct kernel_link *n, int netns)
     int back = netns_enter(netns);
     for (unsigned i = 0; back >= 0 && i < 3; i++) {
         char path[64];
-        snprintf(path, sizeof path, quiet[i].path, n->name);
+        snprintf(path, sizeof path, quiet_sysctls[i].path, n->name);
         if (n->saved[i] >= 0)
             netns_sysctl_set(path, n->saved[i]); // the interface may be gone
     }
     netns_leave(back);
     if (n->xdp >= 0)
         close(n->xdp);
-    bool there = index_get(n) == n->ifindex;
+    bool there = read_ifindex(n) == n->ifindex;
     if (there && n->was_mtu)
         kernel_link_set_mtu(n, (uint16_t)n->was_mtu);
     if (there && !n->was_up)
-        up_set(n, false);
-    taken_set(n, NULL);
-    give_up(n);
+        set_admin_up(n, false);
+    replace_used_link(n, NULL);
+    close_ioctl_socket(n);
 }
 
 int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu)
 {
-    struct ifreq r = request(n);
+    struct ifreq r = ifreq_of(n);
 
     r.ifr_mtu = mtu;
     return ioctl(n->sock, SIOCSIFMTU, &r) ? -errno : 0;
@@ -291,14 +291,14 @@ int kernel_link_set_mtu(const struct kernel_link *n, uint16_t mtu)
 
 bool kernel_link_was_replaced(const struct kernel_link *n)
 {
-    int now = index_get(n);
+    int now = read_ifindex(n);
 
     return now && now != n->ifindex;
 }
 
 // True for a packet socket bound to the interface, in its namespace (indexes repeat across
 // namespaces).
-static bool is_our_socket(const struct kernel_link *n, int fd, uint64_t cookie)
+static bool is_driver_socket(const struct kernel_link *n, int fd, uint64_t cookie)
 {
     struct sockaddr_ll bound = {0};
     socklen_t size = sizeof bound;
@@ -313,18 +313,18 @@ static bool is_our_socket(const struct kernel_link *n, int fd, uint64_t cookie)
 
 // The driver opens its sockets queue by queue, so in the order of their numbers. It opens them
 // once, before the port starts.
-static void find_sockets(struct kernel_link *n)
+static void find_driver_sockets(struct kernel_link *n)
 {
     uint64_t cookie;
     struct dirent *e;
     DIR *d;
 
-    if (n->n_rx_fd || !n->name[0] || !(cookie = namespace_of(n)) ||
+    if (n->n_rx_fd || !n->name[0] || !(cookie = netns_cookie(n)) ||
         !(d = opendir("/proc/self/fd")))
         return;
     while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {
         int fd = atoi(e->d_name);
-        if (!is_our_socket(n, fd, cookie))
+        if (!is_driver_socket(n, fd, cookie))
             continue;
         unsigned i = n->n_rx_fd++;
         for (; i && n->rx_fd[i - 1] > fd; i--)
@@ -336,7 +336,7 @@ static void find_sockets(struct kernel_link *n)
 
 uint64_t kernel_link_missed(struct kernel_link *n)
 {
-    find_sockets(n);
+    find_driver_sockets(n);
     for (unsigned i = 0; i < n->n_rx_fd; i++) {
         struct tpacket_stats st = {0};
         socklen_t size = sizeof st;
@@ -348,7 +348,7 @@ uint64_t kernel_link_missed(struct kernel_link *n)
 
 int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue)
 {
-    find_sockets(n);
+    find_driver_sockets(n);
     return queue < n->n_rx_fd ? n->rx_fd[queue] : -1;
 }
 
@@ -356,7 +356,7 @@ bool kernel_link_has_carrier(const struct kernel_link *n)
 {
     // Not IFF_RUNNING: the kernel may tell that up to a second late.
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
-    int flags = index_get(n) ? flags_get(n) : 0;
+    int flags = read_ifindex(n) ? read_flags(n) : 0;
 
-    return flags > 0 && flags & IFF_UP && !ethtool(n, &link) && link.data;
+    return flags > 0 && flags & IFF_UP && !ethtool_ioctl(n, &link) && link.data;
 }

@@ -18,7 +18,7 @@ struct own_addresses {
     VEC(struct in6_addr) item; // IPv4 ones mapped
 };
 
-static struct in6_addr mapped(uint32_t be)
+static struct in6_addr map_ip4(uint32_t be)
 {
     struct in6_addr a = {.s6_addr[10] = 0xff, .s6_addr[11] = 0xff};
 
@@ -35,7 +35,7 @@ static unsigned prefix_length(const uint8_t *mask, unsigned n)
     return bits;
 }
 
-static void add_address(struct kernel_link_use *u, struct own_addresses *own,
+static void append_address(struct kernel_link_use *u, struct own_addresses *own,
                         const struct ifaddrs *a)
 {
     const struct sockaddr_in *a4 = (void *)a->ifa_addr, *m4 = (void *)a->ifa_netmask;
@@ -51,10 +51,10 @@ static void add_address(struct kernel_link_use *u, struct own_addresses *own,
     snprintf(u->address + n, sizeof u->address - n, "%s%s/%u", n ? ", " : "", text,
              four ? prefix_length((const uint8_t *)&m4->sin_addr, 4)
                   : prefix_length(m6->sin6_addr.s6_addr, 16));
-    *vec_push(&own->item) = four ? mapped(a4->sin_addr.s_addr) : a6->sin6_addr;
+    *vec_push(&own->item) = four ? map_ip4(a4->sin_addr.s_addr) : a6->sin6_addr;
 }
 
-static void look_addresses(const char *name, struct kernel_link_use *u, struct own_addresses *own)
+static void read_addresses(const char *name, struct kernel_link_use *u, struct own_addresses *own)
 {
     struct ifaddrs *all;
 
@@ -62,11 +62,11 @@ static void look_addresses(const char *name, struct kernel_link_use *u, struct o
         return;
     for (const struct ifaddrs *a = all; a; a = a->ifa_next)
         if (a->ifa_addr && a->ifa_netmask && !strcmp(a->ifa_name, name))
-            add_address(u, own, a);
+            append_address(u, own, a);
     freeifaddrs(all);
 }
 
-static void look_default4(const char *name, struct kernel_link_use *u)
+static void read_default_route4(const char *name, struct kernel_link_use *u)
 {
     char line[256], iface[16];
     unsigned dst, gateway, flags, mask;
@@ -81,7 +81,7 @@ static void look_default4(const char *name, struct kernel_link_use *u)
         fclose(f);
 }
 
-static void look_default6(const char *name, struct kernel_link_use *u)
+static void read_default_route6(const char *name, struct kernel_link_use *u)
 {
     char line[256], dst[33], via[33], iface[16];
     struct in6_addr gateway;
@@ -101,20 +101,20 @@ static void look_default6(const char *name, struct kernel_link_use *u)
 }
 
 // As /proc/net/tcp has it: words of 32 bits in the host's order.
-static struct in6_addr address_read(const char *hex)
+static struct in6_addr parse_proc_address(const char *hex)
 {
     unsigned word[4];
     struct in6_addr a;
 
     if (strlen(hex) == 8 && sscanf(hex, "%8x", &word[0]) == 1)
-        return mapped(word[0]);
+        return map_ip4(word[0]);
     for (unsigned i = 0; i < 4; i++)
         sscanf(hex + 8 * i, "%8x", &word[i]);
     memcpy(&a, word, sizeof a);
     return a;
 }
 
-static bool is_own(const struct own_addresses *own, const struct in6_addr *a)
+static bool is_own_address(const struct own_addresses *own, const struct in6_addr *a)
 {
     vec_foreach (&own->item, o)
         if (!memcmp(o, a, sizeof *a))
@@ -124,7 +124,7 @@ static bool is_own(const struct own_addresses *own, const struct in6_addr *a)
 
 #define TCP_ESTABLISHED 1
 
-static void look_sessions(const char *path, const struct own_addresses *own,
+static void read_sessions(const char *path, const struct own_addresses *own,
                           struct kernel_link_use *u)
 {
     char line[256], local[33], remote[33];
@@ -135,8 +135,8 @@ static void look_sessions(const char *path, const struct own_addresses *own,
         if (sscanf(line, " %*d: %32[0-9A-F]:%*x %32[0-9A-F]:%*x %x", local, remote, &state) != 3 ||
             state != TCP_ESTABLISHED)
             continue;
-        struct in6_addr here = address_read(local), there = address_read(remote);
-        if (!is_own(own, &here) || is_own(own, &there))
+        struct in6_addr here = parse_proc_address(local), there = parse_proc_address(remote);
+        if (!is_own_address(own, &here) || is_own_address(own, &there))
             continue;
         bool four = IN6_IS_ADDR_V4MAPPED(&there);
         inet_ntop(four ? AF_INET : AF_INET6, four ? there.s6_addr + 12 : there.s6_addr, u->session,
@@ -161,8 +161,8 @@ void kernel_link_names(char *s, size_t size)
         if_freenameindex(all);
 }
 
-static int look_here(const char *name, const char *netns, struct kernel_link_use *u, char *err,
-                     size_t err_size)
+static int read_use_in_netns(const char *name, const char *netns, struct kernel_link_use *u,
+                             char *err, size_t err_size)
 {
     struct own_addresses own = {0};
 
@@ -173,11 +173,11 @@ static int look_here(const char *name, const char *netns, struct kernel_link_use
                  netns[0] ? "namespace " : "kamueed's namespace", netns, names);
         return -ENODEV;
     }
-    look_addresses(name, u, &own);
-    look_default4(name, u);
-    look_default6(name, u);
-    look_sessions("/proc/thread-self/net/tcp", &own, u);
-    look_sessions("/proc/thread-self/net/tcp6", &own, u);
+    read_addresses(name, u, &own);
+    read_default_route4(name, u);
+    read_default_route6(name, u);
+    read_sessions("/proc/thread-self/net/tcp", &own, u);
+    read_sessions("/proc/thread-self/net/tcp6", &own, u);
     vec_free(&own.item);
     return 0;
 }
@@ -196,7 +196,7 @@ int kernel_link_use_read(const char *name, const char *netns, struct kernel_link
         r = back;
         snprintf(err, err_size, "cannot enter network namespace %s: %s", netns, strerror(-r));
     } else {
-        r = look_here(name, netns, u, err, err_size);
+        r = read_use_in_netns(name, netns, u, err, err_size);
         netns_leave(back);
     }
     netns_close(fd);

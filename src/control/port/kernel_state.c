@@ -11,7 +11,7 @@
 
 static VEC(struct kernel_state) list;
 
-static struct kernel_state *find(const char *subject, const char *attribute)
+static struct kernel_state *find_state(const char *subject, const char *attribute)
 {
     vec_foreach (&list, s)
         if (!strcmp(s->subject, subject) && !strcmp(s->attribute, attribute))
@@ -19,7 +19,7 @@ static struct kernel_state *find(const char *subject, const char *attribute)
     return NULL;
 }
 
-static void remove_one(struct kernel_state *s)
+static void remove_state(struct kernel_state *s)
 {
     log_notice("kernel_state: resolved: subject=%s attribute=%s", s->subject, s->attribute);
     memmove(s, s + 1, (size_t)(list.item + list.n - s - 1) * sizeof *s);
@@ -28,12 +28,12 @@ static void remove_one(struct kernel_state *s)
 
 void kernel_state_set(const char *subject, const char *attribute, const char *sentence)
 {
-    struct kernel_state *s = find(subject, attribute);
+    struct kernel_state *s = find_state(subject, attribute);
 
     thread_must_be(ROLE_CONTROL);
     if (!sentence) {
         if (s)
-            remove_one(s);
+            remove_state(s);
         return;
     }
     if (s && !strcmp(s->sentence, sentence))
@@ -52,7 +52,7 @@ void kernel_state_forget(const char *subject)
     thread_must_be(ROLE_CONTROL);
     for (size_t i = list.n; i-- > 0;)
         if (!strcmp(list.item[i].subject, subject))
-            remove_one(&list.item[i]);
+            remove_state(&list.item[i]);
     if (!list.n)
         vec_free(&list);
 }

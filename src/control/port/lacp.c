@@ -117,13 +117,13 @@ static void unselect(struct lacp_port *p)
 
 // Nobody is known. It is taken to want LACPDUs fast: who comes back is not to wait 30 seconds for
 // one.
-static void partner_default(struct lacp_port *p)
+static void reset_partner(struct lacp_port *p)
 {
     p->partner = (struct lacp_side){.state = LACP_TIMEOUT};
     p->actor.state |= LACP_DEFAULTED;
 }
 
-static void expire(struct lacp_port *p, uint64_t listened_ns)
+static void expire_partner(struct lacp_port *p, uint64_t listened_ns)
 {
     p->rx = LACP_RX_EXPIRED;
     p->partner.state = (uint8_t)((p->partner.state & ~LACP_SYNCHRONIZATION) | LACP_TIMEOUT);
@@ -137,7 +137,7 @@ void lacp_init(struct lacp_port *p, const struct lacp_side *actor)
     memset(p, 0, sizeof *p);
     p->actor = *actor;
     p->actor.state &= ADMIN;
-    partner_default(p);
+    reset_partner(p);
 }
 
 void lacp_set_link(struct lacp_port *p, bool up, uint64_t listened_ns)
@@ -145,7 +145,7 @@ void lacp_set_link(struct lacp_port *p, bool up, uint64_t listened_ns)
     if (up == (p->rx != LACP_RX_DISABLED))
         return;
     if (up) {
-        expire(p, listened_ns);
+        expire_partner(p, listened_ns);
         return;
     }
     p->rx = LACP_RX_DISABLED;
@@ -168,7 +168,7 @@ void lacp_set_actor(struct lacp_port *p, const struct lacp_side *actor)
 }
 
 // That the partner knows us as we are, and will tell when it does not any more.
-static bool is_matched(const struct lacp_port *p, const struct lacp_side *sender,
+static bool partner_knows_us(const struct lacp_port *p, const struct lacp_side *sender,
                        const struct lacp_side *we)
 {
     bool speaks = sender->state & LACP_ACTIVITY ||
@@ -189,7 +189,7 @@ void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t lis
         unselect(p);
     if (!same_side(&we, &p->actor, ADMIN | LACP_SYNCHRONIZATION)) // update_NTT
         p->ntt = true;
-    bool matched = is_matched(p, &sender, &we); // recordPDU
+    bool matched = partner_knows_us(p, &sender, &we); // recordPDU
     p->partner = sender;
     if (!matched)
         p->partner.state &= (uint8_t)~LACP_SYNCHRONIZATION;
@@ -204,11 +204,11 @@ void lacp_check_timeout(struct lacp_port *p, uint64_t listened_ns)
     if ((p->rx != LACP_RX_CURRENT && p->rx != LACP_RX_EXPIRED) || listened_ns < p->current_until_ns)
         return;
     if (p->rx == LACP_RX_CURRENT) {
-        expire(p, listened_ns);
+        expire_partner(p, listened_ns);
         return;
     }
     p->rx = LACP_RX_DEFAULTED;
-    partner_default(p);
+    reset_partner(p);
     p->actor.state &= (uint8_t)~LACP_EXPIRED;
     unselect(p);
 }
@@ -245,7 +245,7 @@ static void periodic_run(struct lacp_port *p, uint64_t now_ns)
 
 // --- selection ---
 
-static bool selectable(const struct lacp_port *p)
+static bool is_selectable(const struct lacp_port *p)
 {
     bool heard = p->rx == LACP_RX_CURRENT || (p->rx == LACP_RX_EXPIRED && p->selected);
 
@@ -253,7 +253,7 @@ static bool selectable(const struct lacp_port *p)
 }
 
 // That the two may be in one LAG: of one partner, which says that they may.
-static bool together(const struct lacp_port *a, const struct lacp_port *b)
+static bool may_aggregate(const struct lacp_port *a, const struct lacp_port *b)
 {
     return a == b || (a->actor.key == b->actor.key && same_system(&a->partner, &b->partner) &&
                       a->partner.key == b->partner.key &&
@@ -267,8 +267,8 @@ void lacp_select(struct lacp_port *const *port, unsigned n)
 
     for (unsigned i = 0; i < n; i++) {
         unsigned others = 0, chosen = 0;
-        for (unsigned k = 0; selectable(port[i]) && k < n; k++)
-            if (selectable(port[k]) && together(port[i], port[k])) {
+        for (unsigned k = 0; is_selectable(port[i]) && k < n; k++)
+            if (is_selectable(port[k]) && may_aggregate(port[i], port[k])) {
                 others++;
                 chosen |= port[k]->selected;
             }
@@ -279,7 +279,7 @@ void lacp_select(struct lacp_port *const *port, unsigned n)
         }
     }
     for (unsigned i = 0; i < n; i++)
-        if (best && selectable(port[i]) && together(best, port[i]))
+        if (best && is_selectable(port[i]) && may_aggregate(best, port[i]))
             port[i]->selected = true;
         else if (port[i]->selected)
             unselect(port[i]);
@@ -287,7 +287,7 @@ void lacp_select(struct lacp_port *const *port, unsigned n)
 
 // --- mux machine ---
 
-static void enter(struct lacp_port *p, enum lacp_mux mux)
+static void mux_enter(struct lacp_port *p, enum lacp_mux mux)
 {
     static const uint8_t flags[] = {
         [LACP_ATTACHED] = LACP_SYNCHRONIZATION,
@@ -327,7 +327,7 @@ static void mux_run(struct lacp_port *p, uint64_t now_ns)
         if (next == LACP_WAITING)
             p->wait_until_ns = now_ns + AGGREGATE_WAIT_NS;
         p->unselected_once = false;
-        enter(p, next);
+        mux_enter(p, next);
     }
 }
 

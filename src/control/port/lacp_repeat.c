@@ -18,23 +18,23 @@ static struct {
     struct lacp_repeat last;
     uint64_t due_ns; // 0: nothing is kept
     unsigned left;
-} kept[LAG_FIRST]; // tap_manager's
+} stored[LAG_FIRST]; // tap_manager's
 static unsigned n_kept; // tap_manager's
 static uint64_t sent[LAG_FIRST]; // both add and take
 
-static void due_set(uint16_t port, uint64_t due_ns)
+static void set_due(uint16_t port, uint64_t due_ns)
 {
-    n_kept += !!due_ns - !!kept[port].due_ns;
-    kept[port].due_ns = due_ns;
+    n_kept += !!due_ns - !!stored[port].due_ns;
+    stored[port].due_ns = due_ns;
 }
 
-static void keep_run(void *arg)
+static void lacpdu_store(void *arg)
 {
     struct lacp_repeat *k = arg;
 
-    kept[k->port].last = *k;
-    kept[k->port].left = KEEP_MAX;
-    due_set(k->port, k->every_ns ? clock_now_ns() + k->every_ns + LATE_NS : 0);
+    stored[k->port].last = *k;
+    stored[k->port].left = KEEP_MAX;
+    set_due(k->port, k->every_ns ? clock_now_ns() + k->every_ns + LATE_NS : 0);
     free(k);
 }
 
@@ -45,7 +45,7 @@ void lacp_repeat_set(const struct lacp_repeat *k)
     thread_must_be(ROLE_CONTROL);
     bug_on(!copy);
     *copy = *k;
-    if (mailbox_post(ROLE_TAP_MANAGER, keep_run, copy))
+    if (mailbox_post(ROLE_TAP_MANAGER, lacpdu_store, copy))
         free(copy); // what was kept ends by itself
 }
 
@@ -59,11 +59,11 @@ void lacp_repeat_round(uint64_t now_ns)
 {
     thread_must_be(ROLE_TAP_MANAGER);
     for (uint16_t port = 0; n_kept && port < LAG_FIRST; port++) {
-        if (!kept[port].due_ns || now_ns < kept[port].due_ns)
+        if (!stored[port].due_ns || now_ns < stored[port].due_ns)
             continue;
-        lag_send_frame(port, kept[port].last.iface, kept[port].last.frame,
-                       sizeof kept[port].last.frame);
+        lag_send_frame(port, stored[port].last.iface, stored[port].last.frame,
+                       sizeof stored[port].last.frame);
         __atomic_fetch_add(&sent[port], 1, __ATOMIC_RELAXED);
-        due_set(port, --kept[port].left ? now_ns + kept[port].last.every_ns : 0);
+        set_due(port, --stored[port].left ? now_ns + stored[port].last.every_ns : 0);
     }
 }

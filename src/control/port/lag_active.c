@@ -59,7 +59,7 @@ static bool is_usable(const struct lag_port *l, const struct managed_port *p)
 }
 
 // What control sent last has been sent again while it was busy.
-static void count_kept(struct managed_port *p)
+static void add_repeated_lacpdus(struct managed_port *p)
 {
     uint64_t n = lacp_repeat_sent(p->device.id);
 
@@ -86,7 +86,7 @@ static void run_lacp(struct lag_port *l)
     }
     lacp_select(port, n);
     for_each_member (l, p) {
-        count_kept(p);
+        add_repeated_lacpdus(p);
         if (lacp_run(&p->lacp, now, pdu) && p->started)
             lag_send_lacpdu(l, p, pdu);
     }
@@ -126,21 +126,21 @@ const char *lag_status(const struct lag_port *l, const struct managed_port *p)
 }
 
 // What frames a member takes, and which it gets.
-struct use {
+struct member_use {
     bool collects, active;
 };
 
-static struct use use_of(const struct lag_port *l, const struct managed_port *p,
+static struct member_use find_member_use(const struct lag_port *l, const struct managed_port *p,
                          const struct managed_port *active)
 {
     if (!is_usable(l, p))
-        return (struct use){false, false};
+        return (struct member_use){false, false};
     if (l->wish.lag.mode == LAG_MODE_LACP)
-        return (struct use){lacp_collects(&p->lacp), lacp_distributes(&p->lacp)};
-    return (struct use){p == active, p == active};
+        return (struct member_use){lacp_collects(&p->lacp), lacp_distributes(&p->lacp)};
+    return (struct member_use){p == active, p == active};
 }
 
-static void share(struct lag_port *l)
+static void assign_buckets(struct lag_port *l)
 {
     uint8_t member[LAG_MEMBER_MAX];
     unsigned n = 0;
@@ -152,7 +152,7 @@ static void share(struct lag_port *l)
     lag_share(lag_get(lag_port_id(l)), member, n);
 }
 
-static void tell_member(const struct lag_port *l, struct managed_port *p)
+static void report_member(const struct lag_port *l, struct managed_port *p)
 {
     p->lag_changes++;
     p->lag_changed_ns = clock_now_ns();
@@ -162,7 +162,7 @@ static void tell_member(const struct lag_port *l, struct managed_port *p)
         member_listener(l->wish.name, p->wish.name, lag_status(l, p), lag_reason(l, p));
 }
 
-static void carrier_set(struct lag_port *l)
+static void update_lag_link(struct lag_port *l)
 {
     bool up = l->wish.enabled && l->n_active && l->n_active >= l->wish.lag.min_links;
 
@@ -178,7 +178,7 @@ static void carrier_set(struct lag_port *l)
 }
 
 // Its frames may want what senders leave to a card when those of any member may.
-static void offload_set(struct lag_port *l)
+static void update_lag_offload(struct lag_port *l)
 {
     struct port *t = port_get(lag_port_id(l));
     bool offload = false;
@@ -203,7 +203,7 @@ void lag_update(struct lag_port *l)
     for_each_member (l, p) {
         if (l->wish.lag.mode != LAG_MODE_LACP || !lacp_speaks(&p->lacp))
             lag_send_stop(p);
-        struct use u = use_of(l, p, active);
+        struct member_use u = find_member_use(l, p, active);
         if (u.collects && !port_get(p->device.id)->collects)
             port_collect(port_get(p->device.id), true);
         p->lag_changed = u.active != p->lag_active;
@@ -211,12 +211,12 @@ void lag_update(struct lag_port *l)
         changed |= p->lag_changed;
     }
     if (changed)
-        share(l);
+        assign_buckets(l);
     for_each_member (l, p)
-        if (p->open && port_get(p->device.id)->collects && !use_of(l, p, active).collects)
+        if (p->open && port_get(p->device.id)->collects && !find_member_use(l, p, active).collects)
             port_collect(port_get(p->device.id), false);
-    offload_set(l);
-    carrier_set(l);
+    update_lag_offload(l);
+    update_lag_link(l);
     if (active && strcmp(l->active, active->wish.name))
         l->announcements = ANNOUNCEMENTS;
     snprintf(l->active, sizeof l->active, "%s", active ? active->wish.name : "");
@@ -225,7 +225,7 @@ void lag_update(struct lag_port *l)
         lag_announce(l, active);
     for_each_member (l, p) {
         if (p->lag_changed)
-            tell_member(l, p);
+            report_member(l, p);
         p->lag_changed = false;
     }
 }

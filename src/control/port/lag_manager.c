@@ -40,7 +40,7 @@ bool lag_exists(const char *name)
 
 // --- members come and go ---
 
-static void mac_take(struct lag_port *l, const uint8_t mac[6])
+static void set_lag_mac(struct lag_port *l, const uint8_t mac[6])
 {
     memcpy(l->mac, mac, sizeof l->mac);
     memcpy(lag_get(lag_port_id(l))->system, mac, sizeof l->mac);
@@ -58,7 +58,7 @@ void lag_member_enter(struct managed_port *p)
         return;
     if (!l->has_mac) {
         l->has_mac = true;
-        mac_take(l, p->device.config.mac);
+        set_lag_mac(l, p->device.config.mac);
         iface_manager_port_mac(lag_port_id(l), l->mac);
     }
     struct lacp_side actor = lag_actor(l, p);
@@ -114,7 +114,7 @@ void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
 
 // --- LAGs come and go ---
 
-static void clock_set(void)
+static void update_timer(void)
 {
     const struct timeval every = {.tv_usec = LAG_TICK_MS * 1000};
     bool any = false;
@@ -130,7 +130,7 @@ static void clock_set(void)
 }
 
 // Its own; else that of a member; else, as long as there is none, one made up.
-static void mac_choose(struct lag_port *l)
+static void choose_lag_mac(struct lag_port *l)
 {
     uint64_t made = rte_rand();
     const uint8_t *mac = l->wish.has_mac ? l->wish.mac : NULL;
@@ -144,10 +144,10 @@ static void mac_choose(struct lag_port *l)
         l->mac[0] = (uint8_t)((l->mac[0] & ~1) | 2);
         mac = l->mac;
     }
-    mac_take(l, mac);
+    set_lag_mac(l, mac);
 }
 
-static void table_enter(const struct lag_port *l)
+static void lag_table_add(const struct lag_port *l)
 {
     struct port *t = port_get(lag_port_id(l));
     struct lag *g = lag_get(lag_port_id(l));
@@ -160,7 +160,7 @@ static void table_enter(const struct lag_port *l)
     g->lacp = l->wish.lag.mode == LAG_MODE_LACP;
 }
 
-static void table_leave(struct lag_port *l)
+static void lag_table_remove(struct lag_port *l)
 {
     port_get(lag_port_id(l))->used = port_get(lag_port_id(l))->started = false;
     l->used = false;
@@ -182,12 +182,12 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
         return -ENOSPC;
     }
     *l = (struct lag_port){.wish = *cfg, .used = true};
-    table_enter(l);
-    mac_choose(l);
+    lag_table_add(l);
+    choose_lag_mac(l);
     int r = iface_manager_add_port(cfg->name, lag_port_id(l), l->mac, cfg->mtu, "default", err,
                                    err_size);
     if (r) {
-        table_leave(l);
+        lag_table_remove(l);
         return r;
     }
     watch_manager_port_changed();
@@ -199,7 +199,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     }
     log_info("lag_manager: attached: lag=%s id=%u mode=%s min-links=%u", cfg->name, lag_port_id(l),
              lag_mode_name(cfg->lag.mode), cfg->lag.min_links);
-    clock_set();
+    update_timer();
     lag_update(l);
     return 0;
 }
@@ -217,10 +217,10 @@ int lag_detach(const char *name, char *err, size_t err_size)
     for_each_member (l, p)
         if (p->started)
             lag_member_leave(p);
-    table_leave(l);
+    lag_table_remove(l);
     thread_manager_release_port(lag_port_id(l));
     watch_manager_port_changed();
-    clock_set();
+    update_timer();
     log_info("lag_manager: detached: lag=%s", name);
     return 0;
 }
@@ -232,12 +232,12 @@ void lag_set_mac(const char *name, const uint8_t mac[6])
     l->has_mac = true;
     if (!memcmp(l->mac, mac, sizeof l->mac))
         return;
-    mac_take(l, mac);
+    set_lag_mac(l, mac);
     iface_manager_port_mac(lag_port_id(l), mac);
     lag_update(l);
 }
 
-static int change_mtu(struct lag_port *l, uint16_t mtu, char *err, size_t err_size)
+static int change_lag_mtu(struct lag_port *l, uint16_t mtu, char *err, size_t err_size)
 {
     if (mtu == l->wish.mtu)
         return 0;
@@ -252,7 +252,7 @@ int lag_change(const struct port_config *cfg, char *err, size_t err_size)
     bool other_mode = l->wish.lag.mode != cfg->lag.mode, mac = cfg->has_mac;
 
     thread_must_be(ROLE_CONTROL);
-    int r = change_mtu(l, cfg->mtu, err, err_size);
+    int r = change_lag_mtu(l, cfg->mtu, err, err_size);
     if (r)
         return r;
     l->wish = *cfg;
@@ -282,14 +282,14 @@ void lag_enable(const char *name, bool on)
 
 // --- life ---
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_lag_timer(evutil_socket_t fd, short what, void *arg)
 {
     lag_tick();
 }
 
 int lag_init(struct event_base *loop)
 {
-    timer = loop ? event_new(loop, -1, EV_PERSIST, on_timer, NULL) : NULL;
+    timer = loop ? event_new(loop, -1, EV_PERSIST, on_lag_timer, NULL) : NULL;
     return loop && !timer ? -ENOMEM : 0;
 }
 
@@ -299,5 +299,5 @@ void lag_fini(void)
         event_free(timer);
     timer = NULL;
     for_each_lag(l)
-        table_leave(l);
+        lag_table_remove(l);
 }

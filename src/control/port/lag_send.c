@@ -37,12 +37,12 @@ void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_
     waker_wake(&forwarder_slot[home].waker);
 }
 
-static uint16_t iface_of(const struct lag_port *l)
+static uint16_t lag_iface(const struct lag_port *l)
 {
     return port_get(lag_port_id(l))->untagged;
 }
 
-static void frame_of(const struct managed_port *p, const uint8_t pdu[LACP_PDU],
+static void build_slow_frame(const struct managed_port *p, const uint8_t pdu[LACP_PDU],
                      uint8_t frame[LAG_SLOW_FRAME])
 {
     memcpy(frame, (const uint8_t[]){0x01, 0x80, 0xc2, 0x00, 0x00, 0x02}, 6);
@@ -56,17 +56,17 @@ void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
 {
     uint8_t frame[LAG_SLOW_FRAME];
 
-    frame_of(p, pdu, frame);
-    lag_send_frame(p->device.id, iface_of(l), frame, sizeof frame);
+    build_slow_frame(p, pdu, frame);
+    lag_send_frame(p->device.id, lag_iface(l), frame, sizeof frame);
 }
 
 void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
 {
     struct lacp_repeat keep = {
-        .port = p->device.id, .iface = iface_of(l), .every_ns = lacp_period_ns(&p->lacp)};
+        .port = p->device.id, .iface = lag_iface(l), .every_ns = lacp_period_ns(&p->lacp)};
 
     lag_send_slow(l, p, pdu);
-    frame_of(p, pdu, keep.frame);
+    build_slow_frame(p, pdu, keep.frame);
     lacp_repeat_set(&keep);
     p->lag_kept = true;
 }
@@ -103,7 +103,7 @@ static void announce_mac(const struct lag_port *l, const struct managed_port *p,
     memcpy(at, rarp, sizeof rarp);
     memcpy(at + 10, mac, 6);
     memcpy(at + 20, mac, 6);
-    lag_send_frame(p->device.id, iface_of(l), frame, (uint16_t)(at - frame + 48));
+    lag_send_frame(p->device.id, lag_iface(l), frame, (uint16_t)(at - frame + 48));
 }
 
 void lag_announce(struct lag_port *l, const struct managed_port *p)

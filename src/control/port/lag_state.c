@@ -33,7 +33,7 @@ void lag_member_add_statistics(struct managed_port *p)
 
 // --- state ---
 
-static uint32_t speed_of(struct managed_port *p)
+static uint32_t member_speed(struct managed_port *p)
 {
     struct rte_eth_link link;
     bool known = p->lag_active && port_device_link(&p->device, &link) &&
@@ -62,7 +62,7 @@ int lag_port_state(const char *name, struct port_state *s)
     memcpy(s->mac, l->mac, sizeof s->mac);
     for_each_member (l, p) {
         lag_member_add_statistics(p);
-        s->speed_mbps += speed_of(p);
+        s->speed_mbps += member_speed(p);
     }
     s->statistics = l->statistics;
     return 0;

@@ -21,11 +21,11 @@
 #define TAP_MTU 9600
 #define TAP_SLOTS 1024u
 
-static struct kept {
+static struct mirror_entry {
     bool used;
     struct mirror mirror;
     unsigned watch;
-} kept[WATCH_MAX];
+} mirrors[WATCH_MAX];
 
 static struct monitor { // a TAP of mirrors
     unsigned users;
@@ -41,7 +41,7 @@ static struct monitor *monitor_find(const char *name)
 }
 
 // The kernel does not speak there: a listener only.
-static void hush(const char *name)
+static void silence_tap(const char *name)
 {
     char path[64];
 
@@ -67,7 +67,7 @@ static struct monitor *monitor_get(const char *name, char *err, size_t err_size)
         if (tap_open(&m->tap, name, NETNS_OWN, mac, TAP_MTU, err, err_size))
             return NULL;
         tap_clear_persist(&m->tap);
-        hush(name);
+        silence_tap(name);
         tap_set_carrier(&m->tap, true);
     }
     m->users++;
@@ -82,7 +82,7 @@ static void monitor_put(const char *name)
         tap_close(&m->tap); // the last descriptor of a TAP that does not persist: it goes
 }
 
-static int add_tap(struct kept *k, struct watch_spec *s, char *err, size_t err_size)
+static int mirror_to_tap(struct mirror_entry *k, struct watch_spec *s, char *err, size_t err_size)
 {
     struct monitor *m = monitor_get(k->mirror.to_tap, err, err_size);
 
@@ -108,7 +108,7 @@ fail:
     return r < 0 ? r : -EMFILE;
 }
 
-static int add_port(struct kept *k, struct watch_spec *s, char *err, size_t err_size)
+static int mirror_to_port(struct mirror_entry *k, struct watch_spec *s, char *err, size_t err_size)
 {
     s->to = WATCH_TO_PORT;
     snprintf(s->to_port, sizeof s->to_port, "%s", k->mirror.to_port);
@@ -119,7 +119,7 @@ static int add_port(struct kept *k, struct watch_spec *s, char *err, size_t err_
     return 0;
 }
 
-static void log_it(const struct mirror *m, const char *what)
+static void log_mirror(const struct mirror *m, const char *what)
 {
     const char *to = m->to_tap[0] ? m->to_tap : m->to_port;
 
@@ -129,7 +129,7 @@ static void log_it(const struct mirror *m, const char *what)
         log_info("mirror: %s: port=%s to=%s", what, m->port, to);
 }
 
-static void end(struct kept *k)
+static void mirror_stop(struct mirror_entry *k)
 {
     if (k->mirror.session[0])
         acl_mirror_lead(k->mirror.session, WATCH_MAX);
@@ -147,30 +147,30 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
     unsigned i = 0;
 
     thread_must_be(ROLE_CONTROL);
-    while (i < WATCH_MAX && kept[i].used)
+    while (i < WATCH_MAX && mirrors[i].used)
         i++;
     if (i == WATCH_MAX) {
         snprintf(err, err_size, "too many mirrors: at most %d", WATCH_MAX);
         return -EBUSY;
     }
     snprintf(s.port, sizeof s.port, "%s", m->port);
-    kept[i].mirror = *m;
-    int r =
-        m->to_tap[0] ? add_tap(&kept[i], &s, err, err_size) : add_port(&kept[i], &s, err, err_size);
+    mirrors[i].mirror = *m;
+    int r = m->to_tap[0] ? mirror_to_tap(&mirrors[i], &s, err, err_size)
+                         : mirror_to_port(&mirrors[i], &s, err, err_size);
     if (r)
         return r;
-    kept[i].used = true;
-    if (m->session[0] && acl_mirror_lead(m->session, kept[i].watch)) {
+    mirrors[i].used = true;
+    if (m->session[0] && acl_mirror_lead(m->session, mirrors[i].watch)) {
         snprintf(err, err_size, "access-list rules use too many mirror sessions: at most %d",
                  ACL_MIRROR_MAX - 1);
-        end(&kept[i]);
+        mirror_stop(&mirrors[i]);
         return -ENOSPC;
     }
-    log_it(m, "begun");
+    log_mirror(m, "begun");
     return 0;
 }
 
-static bool same(const struct mirror *a, const struct mirror *b)
+static bool same_mirror(const struct mirror *a, const struct mirror *b)
 {
     return a->points == b->points && !strcmp(a->port, b->port) && !strcmp(a->session, b->session) &&
            !strcmp(a->to_port, b->to_port) && !strcmp(a->to_tap, b->to_tap);
@@ -180,11 +180,11 @@ void mirror_manager_del(const struct mirror *m)
 {
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; i < WATCH_MAX; i++) {
-        struct kept *k = &kept[i];
-        if (!k->used || !same(&k->mirror, m))
+        struct mirror_entry *k = &mirrors[i];
+        if (!k->used || !same_mirror(&k->mirror, m))
             continue;
-        end(k);
-        log_it(m, "ended");
+        mirror_stop(k);
+        log_mirror(m, "ended");
         return;
     }
 }
@@ -192,10 +192,10 @@ void mirror_manager_del(const struct mirror *m)
 bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
 {
     for (unsigned at = 0; at < WATCH_MAX; at++) {
-        if (!kept[at].used || i--)
+        if (!mirrors[at].used || i--)
             continue;
-        *m = kept[at].mirror;
-        *n = watch_sum(kept[at].watch);
+        *m = mirrors[at].mirror;
+        *n = watch_sum(mirrors[at].watch);
         return true;
     }
     return false;

@@ -58,7 +58,7 @@ static int add_queue(const struct plan_input *in, struct plan_output *out, int c
     return 0;
 }
 
-static int core_assigned(const struct plan_input *in, const struct plan_port *p, uint16_t queue)
+static int assigned_core(const struct plan_input *in, const struct plan_port *p, uint16_t queue)
 {
     for (unsigned i = 0; i < in->n_assignments; i++)
         if (in->assignment[i].queue == queue && !strcmp(in->assignment[i].port, p->name))
@@ -67,7 +67,7 @@ static int core_assigned(const struct plan_input *in, const struct plan_port *p,
 }
 
 // Distinct cores of the assignments in their order; returns their number.
-static unsigned cores_named(const struct plan_input *in, int *core)
+static unsigned list_assigned_cores(const struct plan_input *in, int *core)
 {
     unsigned n = 0;
 
@@ -107,12 +107,13 @@ static int plan_receive(const struct plan_input *in, struct plan_output *out, ch
                         size_t err_size)
 {
     int named[FORWARDER_MAX];
-    unsigned n_named = cores_named(in, named), n = n_named ? n_named : in->n_cores, next = 0;
+    unsigned n_named = list_assigned_cores(in, named), n = n_named ? n_named : in->n_cores,
+             next = 0;
     const int *core = n_named ? named : in->core;
 
     for (unsigned p = 0; p < in->n_ports; p++)
         for (uint16_t q = 0; q < in->port[p].n_rx; q++) {
-            int c = core_assigned(in, &in->port[p], q);
+            int c = assigned_core(in, &in->port[p], q);
             if (c >= 0) {
                 int r = add_queue(in, out, c, &in->port[p], q, err, err_size);
                 if (r)
@@ -124,7 +125,7 @@ static int plan_receive(const struct plan_input *in, struct plan_output *out, ch
     return 0;
 }
 
-static bool polls(const struct plan *plan, uint16_t port)
+static bool polls_port(const struct plan *plan, uint16_t port)
 {
     for (unsigned i = 0; i < plan->n_rx; i++)
         if (plan->rx[i].port == port)
@@ -139,7 +140,7 @@ static void plan_transmit_port(struct plan_output *out, const struct plan_port *
 
     for (int first = 1; first >= 0; first--) // those that poll the port, then the others
         for (int f = 0; f < FORWARDER_MAX; f++)
-            if (out->core[f] >= 0 && polls(&out->plan[f], p->id) == first)
+            if (out->core[f] >= 0 && polls_port(&out->plan[f], p->id) == first)
                 order[n++] = f;
     for (unsigned i = 0; i < n; i++) {
         struct plan *plan = &out->plan[order[i]];
@@ -194,7 +195,7 @@ static bool rx_comes_from_another(struct plan *const old[FORWARDER_MAX], unsigne
 }
 
 // Keeps in mid's receive list only what does not change hands; true if something does.
-static bool hold_moving_rx(struct plan *const old[FORWARDER_MAX], unsigned f, struct plan *mid)
+static bool remove_moving_rx(struct plan *const old[FORWARDER_MAX], unsigned f, struct plan *mid)
 {
     unsigned n = 0, before = mid->n_rx;
 
@@ -212,7 +213,7 @@ bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_outpu
 
     memcpy(mid, next, sizeof *mid);
     for (unsigned f = 0; f < FORWARDER_MAX; f++) {
-        rx_moves |= hold_moving_rx(old, f, &mid->plan[f]);
+        rx_moves |= remove_moving_rx(old, f, &mid->plan[f]);
         for (uint16_t p = 0; p < PORT_MAX; p++)
             if (tx_comes_from_another(old, &next->plan[f], f, p)) {
                 mid->plan[f].tx_owner[p] = PLAN_TX_NONE;

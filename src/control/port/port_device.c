@@ -41,7 +41,7 @@
 static const uint64_t rss_basic =
     RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
 
-static uint16_t clamp(const struct port_config *cfg, const char *what, uint16_t wish,
+static uint16_t clamp_queues(const struct port_config *cfg, const char *what, uint16_t wish,
                       unsigned choice, uint16_t max)
 {
     unsigned want = wish ? wish : choice;
@@ -57,7 +57,7 @@ static uint16_t clamp(const struct port_config *cfg, const char *what, uint16_t 
 // --- choosing ---
 
 // What the driver says is its largest MTU. Some tell it as a frame length only.
-static uint16_t mtu_max(const struct port_device *d, const struct rte_eth_dev_info *info)
+static uint16_t device_mtu_max(const struct port_device *d, const struct rte_eth_dev_info *info)
 {
     uint32_t most = info->max_mtu ? info->max_mtu : UINT16_MAX;
 
@@ -71,7 +71,7 @@ static uint16_t mtu_max(const struct port_device *d, const struct rte_eth_dev_in
 static int choose_mtu(struct port_device *d, const struct rte_eth_dev_info *info, char *err,
                       size_t err_size)
 {
-    d->mtu_max = mtu_max(d, info);
+    d->mtu_max = device_mtu_max(d, info);
     if (d->config.mtu > d->mtu_max) {
         snprintf(err, err_size, "MTU %u is more than the device's %u", d->config.mtu, d->mtu_max);
         return -EINVAL;
@@ -114,14 +114,14 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
 // No interrupt ever comes, though the driver offers them: vfio-pci delivers them by MSI-X, and the
 // driver neither looks whether the card has that (82540) nor tells it which vector is for what
 // (82574).
-static bool is_deaf(const struct port_device *d)
+static bool lacks_interrupts(const struct port_device *d)
 {
     return !strcmp(d->driver, "net_e1000_em") && port_probe_by_vfio(d->config.devargs);
 }
 
 // The driver reads the interrupt's cause from a register that is always 0 in QEMU, so it passes
 // over link changes.
-static bool is_deaf_to_link(const struct port_device *d)
+static bool lacks_link_interrupt(const struct port_device *d)
 {
     return !strcmp(d->driver, "net_vmxnet3");
 }
@@ -144,7 +144,7 @@ static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_e
         info->tx_offload_capa;
     conf.intr_conf.lsc = d->has_lsc;
     conf.intr_conf.rxq =
-        d->config.rx_mode == PORT_RX_INTERRUPT && !d->kernel_link.name[0] && !is_deaf(d);
+        d->config.rx_mode == PORT_RX_INTERRUPT && !d->kernel_link.name[0] && !lacks_interrupts(d);
     if (d->config.rx_queues > 1 && info->flow_type_rss_offloads) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads;
@@ -196,7 +196,7 @@ static int setup_queues(struct port_device *d, const struct rte_eth_dev_info *in
     return r;
 }
 
-static void read_back(struct port_device *d, const struct rte_eth_conf *conf)
+static void read_back_offloads(struct port_device *d, const struct rte_eth_conf *conf)
 {
     struct rte_eth_rss_conf rss = {0};
     struct rte_eth_rxq_info rxq;
@@ -254,7 +254,7 @@ static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err
 }
 
 // That no two places in a memif's rings have one buffer.
-static int rings_fit(const struct port_device *d, char *err, size_t err_size)
+static int check_memif_rings(const struct port_device *d, char *err, size_t err_size)
 {
     unsigned places =
         devargs_memif_entries(d->config.devargs, d->config.rx_queues + d->config.tx_queues);
@@ -270,7 +270,7 @@ static int rings_fit(const struct port_device *d, char *err, size_t err_size)
     return -EINVAL;
 }
 
-static int configure(struct port_device *d, unsigned workers, char *err, size_t err_size)
+static int configure_device(struct port_device *d, unsigned workers, char *err, size_t err_size)
 {
     struct rte_eth_dev_info info;
     int r = rte_eth_dev_info_get(d->id, &info);
@@ -285,15 +285,15 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
     bool has_one_queue = !strcmp(d->driver, "net_e1000_em");
     d->max_rx_queues = has_one_queue ? 1 : info.max_rx_queues;
     d->max_tx_queues = has_one_queue ? 1 : info.max_tx_queues;
-    d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC && !is_deaf(d) &&
-                 !is_deaf_to_link(d);
-    d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers,
+    d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC && !lacks_interrupts(d) &&
+                 !lacks_link_interrupt(d);
+    d->config.rx_queues = clamp_queues(&d->config, "rx-queues", d->config.rx_queues, workers,
                                 RTE_MIN(d->max_rx_queues, QUEUE_MAX));
-    d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers,
+    d->config.tx_queues = clamp_queues(&d->config, "tx-queues", d->config.tx_queues, workers,
                                 RTE_MIN(d->max_tx_queues, QUEUE_MAX));
     r = choose_mtu(d, &info, err, err_size);
     if (!r)
-        r = rings_fit(d, err, err_size);
+        r = check_memif_rings(d, err, err_size);
     if (r)
         return r;
     choose_descriptors(d);
@@ -317,19 +317,19 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
                  d->driver, strerror(-r), eal_complaint()[0] ? eal_complaint() : "nothing");
         return r;
     }
-    read_back(d, &conf);
+    read_back_offloads(d, &conf);
     d->conf = conf;
     return 0;
 }
 
-static int tolerate(int r)
+static int accept_unsupported(int r)
 {
     return r == -ENOTSUP || r == -ENOSYS ? 0 : r;
 }
 
 // Some virtual devices have no MAC address: a local one made of the port's name, the same after
 // each start.
-static void mac_make(struct rte_ether_addr *mac, const char *name)
+static void make_local_mac(struct rte_ether_addr *mac, const char *name)
 {
     uint64_t h = hash_bytes(name, strlen(name), 0);
 
@@ -339,14 +339,14 @@ static void mac_make(struct rte_ether_addr *mac, const char *name)
 }
 
 // MAC, MTU of the kernel interface, promiscuous mode: what drivers take after their queues.
-static int settle(struct port_device *d, char *err, size_t err_size)
+static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_size)
 {
     struct rte_ether_addr mac;
     int r = rte_eth_macaddr_get(d->id, &mac);
 
     if (!r) {
         if (!rte_is_valid_assigned_ether_addr(&mac))
-            mac_make(&mac, d->config.name);
+            make_local_mac(&mac, d->config.name);
         memcpy(d->mac_own, mac.addr_bytes, sizeof d->mac_own);
         if (d->config.has_mac)
             r = port_device_set_mac(d, d->config.mac);
@@ -357,7 +357,7 @@ static int settle(struct port_device *d, char *err, size_t err_size)
         snprintf(err, err_size, "cannot set its MAC address: %s", strerror(-r));
         return r;
     }
-    r = tolerate(d->frame_size ? kernel_link_set_mtu(&d->kernel_link, d->config.mtu)
+    r = accept_unsupported(d->frame_size ? kernel_link_set_mtu(&d->kernel_link, d->config.mtu)
                                : rte_eth_dev_set_mtu(d->id, d->config.mtu));
     if (r) {
         snprintf(err, err_size, "cannot set MTU %u: %s", d->config.mtu, strerror(-r));
@@ -370,7 +370,7 @@ static int settle(struct port_device *d, char *err, size_t err_size)
     return 0;
 }
 
-static int open_here(struct port_device *d, unsigned workers, char *err, size_t err_size)
+static int open_device_in_netns(struct port_device *d, unsigned workers, char *err, size_t err_size)
 {
     char devargs[sizeof d->config.devargs + 64], name[16];
     unsigned queues =
@@ -395,9 +395,9 @@ static int open_here(struct port_device *d, unsigned workers, char *err, size_t 
         return r;
     r = port_probe(devargs, d->config.devargs, &d->id, err, err_size);
     if (!r) {
-        r = configure(d, workers, err, err_size);
+        r = configure_device(d, workers, err, err_size);
         if (!r)
-            r = settle(d, err, err_size);
+            r = set_mac_mtu_promiscuous(d, err, err_size);
         if (r)
             port_probe_remove(d->id);
     }
@@ -418,7 +418,7 @@ int port_device_open(struct port_device *d, const struct port_config *cfg, unsig
                  strerror(-r));
     }
     if (!r) {
-        r = open_here(d, workers, why, sizeof why);
+        r = open_device_in_netns(d, workers, why, sizeof why);
         netns_leave(back);
     }
     if (!r)
@@ -469,7 +469,7 @@ bool port_device_calls_once(const struct port_device *d)
            devargs_socket(d->config.devargs, path, sizeof path) == DEVARGS_SOCKET_CALLS;
 }
 
-static bool nobody_there(const struct port_device *d)
+static bool peer_socket_is_closed(const struct port_device *d)
 {
     char path[256];
 
@@ -484,7 +484,7 @@ int port_device_start(struct port_device *d, char *err, size_t err_size)
     int back = netns_enter(d->netns);
 
     eal_complaint_clear();
-    int r = back < 0 ? back : nobody_there(d) ? -ENOTCONN : rte_eth_dev_start(d->id);
+    int r = back < 0 ? back : peer_socket_is_closed(d) ? -ENOTCONN : rte_eth_dev_start(d->id);
     if (r && r != -ENOTCONN && back >= 0 && d->rx_interrupt)
         r = start_polled(d);
     netns_leave(back);
@@ -540,7 +540,7 @@ static int apply_promiscuous(struct port_device *d)
     if (!on && !r) // routing protocols and neighbor discovery need multicast
         r = rte_eth_allmulticast_enable(d->id);
     netns_leave(back);
-    return tolerate(r);
+    return accept_unsupported(r);
 }
 
 int port_device_set_promiscuous(struct port_device *d, bool on)

@@ -24,7 +24,7 @@ struct history {
 static VEC(struct history *) histories;
 static struct event *timer;
 
-static struct history *find(const char *port)
+static struct history *find_history(const char *port)
 {
     vec_foreach (&histories, h)
         if (!strcmp((*h)->port, port))
@@ -32,7 +32,7 @@ static struct history *find(const char *port)
     return NULL;
 }
 
-static struct history *add(const char *port)
+static struct history *add_history(const char *port)
 {
     struct history *h = calloc(1, sizeof *h);
 
@@ -45,8 +45,8 @@ static struct history *add(const char *port)
 void port_history_add(const char *port, const struct port_point *p)
 {
     thread_must_be(ROLE_CONTROL);
-    struct history *h = find(port);
-    h = h ? h : add(port);
+    struct history *h = find_history(port);
+    h = h ? h : add_history(port);
     h->point[(h->oldest + h->n) % PORT_HISTORY_POINTS] = *p;
     if (h->n < PORT_HISTORY_POINTS)
         h->n++;
@@ -57,7 +57,7 @@ void port_history_add(const char *port, const struct port_point *p)
 void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
                        void *ctx)
 {
-    const struct history *h = find(port);
+    const struct history *h = find_history(port);
 
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; h && i < h->n; i++)
@@ -74,7 +74,7 @@ static bool is_listed(const char *port, char (*name)[16], unsigned n)
     return false;
 }
 
-static void forget_gone(char (*name)[16], unsigned n)
+static void forget_removed_ports(char (*name)[16], unsigned n)
 {
     for (size_t i = histories.n; i-- > 0;)
         if (!is_listed(histories.item[i]->port, name, n)) {
@@ -101,17 +101,17 @@ void port_history_sample(void)
                                                         .tx_bytes = c->tx_bytes,
                                                         .rx_missed = c->rx_missed});
     }
-    forget_gone(name, n);
+    forget_removed_ports(name, n);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *ctx)
+static void on_history_timer(evutil_socket_t fd, short what, void *ctx)
 {
     port_history_sample();
 }
 
 int port_history_init(struct event_base *loop)
 {
-    timer = loop ? event_new(loop, -1, EV_PERSIST, on_timer, NULL) : NULL;
+    timer = loop ? event_new(loop, -1, EV_PERSIST, on_history_timer, NULL) : NULL;
     return !loop || (timer && !event_add(timer, &(struct timeval){.tv_sec = PORT_HISTORY_EVERY_S}))
                ? 0
                : -ENOMEM;
@@ -122,6 +122,6 @@ void port_history_fini(void)
     if (timer)
         event_free(timer);
     timer = NULL;
-    forget_gone(NULL, 0);
+    forget_removed_ports(NULL, 0);
     vec_free(&histories);
 }

@@ -43,7 +43,7 @@ static void follow_removal(struct managed_port *p)
 
 // A kernel interface that was deleted and made again has a new identity: the port is opened again
 // for it.
-static void follow_netdev(struct managed_port *p)
+static void follow_kernel_link(struct managed_port *p)
 {
     struct port_config cfg = p->wish;
     char err[480];
@@ -125,16 +125,16 @@ void port_link_update(struct managed_port *p)
         link_listener(p->wish.name, up);
 }
 
-static void on_announcement(void *port)
+static void on_carrier_change(void *port)
 {
     port_link_update(port);
 }
 
-static struct carrier *carrier_open(struct managed_port *p)
+static struct carrier *open_carrier(struct managed_port *p)
 {
     int back = netns_enter(p->device.netns);
     struct carrier *c =
-        back < 0 ? NULL : carrier_listen(loop, p->device.kernel_link.ifindex, on_announcement, p);
+        back < 0 ? NULL : carrier_listen(loop, p->device.kernel_link.ifindex, on_carrier_change, p);
 
     if (!c)
         log_warning("port_manager: link changes are detected only by polling: port=%s error=\"%m\"",
@@ -143,17 +143,17 @@ static struct carrier *carrier_open(struct managed_port *p)
     return c;
 }
 
-static void follow(struct managed_port *p, bool slow)
+static void follow_port(struct managed_port *p, bool slow)
 {
     follow_removal(p);
-    follow_netdev(p);
+    follow_kernel_link(p);
     if (!slow)
         return;
     follow_peer(p);
     follow_card(p);
 }
 
-static void links_look(void *all)
+static void update_links(void *all)
 {
     bool fast = false,
          change = aside_busy(ASIDE_CHANGE); // perhaps of a port, which must find it as it left it
@@ -167,7 +167,7 @@ static void links_look(void *all)
         if (slow || (*p)->device.kernel_link.name[0]) {
             port_link_update(*p);
             if (!change)
-                follow(*p, slow);
+                follow_port(*p, slow);
         }
     vec_foreach (&managed.port, p)
         fast |= (*p)->device.kernel_link.name[0] != 0;
@@ -181,7 +181,7 @@ static void link_alarm(void *arg)
         return;
     bool fast = atomic_load(&poll_fast);
     if (!atomic_exchange(&poll_posted, true) &&
-        mailbox_post(ROLE_CONTROL, links_look, fast ? NULL : "all"))
+        mailbox_post(ROLE_CONTROL, update_links, fast ? NULL : "all"))
         atomic_store(&poll_posted, false);
     rte_eal_alarm_set(fast ? LINK_POLL_US : LINK_POLL_US * LINK_POLL_SLOW, link_alarm, NULL);
 }
@@ -189,7 +189,7 @@ static void link_alarm(void *arg)
 // DPDK's interrupt thread
 static int link_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
-    if (mailbox_post(ROLE_CONTROL, links_look, "all"))
+    if (mailbox_post(ROLE_CONTROL, update_links, "all"))
         return 0; // the next alarm sees it
     return 0;
 }
@@ -228,7 +228,7 @@ void port_link_subscribe(struct managed_port *p)
 {
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
-    p->carrier = p->device.kernel_link.name[0] ? carrier_open(p) : NULL;
+    p->carrier = p->device.kernel_link.name[0] ? open_carrier(p) : NULL;
 }
 
 void port_link_unsubscribe(struct managed_port *p)

@@ -37,7 +37,7 @@ struct managed_port *managed_port_find(const char *name)
     return NULL;
 }
 
-static struct managed_port *find_or_say(const char *name, char *err, size_t err_size)
+static struct managed_port *find_port_or_error(const char *name, char *err, size_t err_size)
 {
     struct managed_port *p = managed_port_find(name);
 
@@ -49,7 +49,7 @@ static struct managed_port *find_or_say(const char *name, char *err, size_t err_
 
 // --- starting and stopping ---
 
-static int say_lost(const struct managed_port *p, char *err, size_t err_size)
+static int explain_lost_device(const struct managed_port *p, char *err, size_t err_size)
 {
     if (p->gone)
         snprintf(err, err_size,
@@ -65,7 +65,7 @@ static int say_lost(const struct managed_port *p, char *err, size_t err_size)
 int managed_port_start(struct managed_port *p, char *err, size_t err_size)
 {
     if (!p->open)
-        return say_lost(p, err, err_size);
+        return explain_lost_device(p, err, err_size);
     int r = port_device_start(&p->device, err, err_size);
     if (r == -ENOTCONN) {
         if (!p->waiting)
@@ -106,7 +106,7 @@ int port_manager_start(const char *name, char *err, size_t err_size)
         lag_enable(name, true);
         return 0;
     }
-    struct managed_port *p = find_or_say(name, err, err_size);
+    struct managed_port *p = find_port_or_error(name, err, err_size);
 
     if (!p)
         return -ENOENT;
@@ -122,7 +122,7 @@ int port_manager_stop(const char *name, char *err, size_t err_size)
         lag_enable(name, false);
         return 0;
     }
-    struct managed_port *p = find_or_say(name, err, err_size);
+    struct managed_port *p = find_port_or_error(name, err, err_size);
 
     if (!p)
         return -ENOENT;
@@ -133,7 +133,7 @@ int port_manager_stop(const char *name, char *err, size_t err_size)
 
 // --- attaching and detaching ---
 
-static void table_enter(const struct managed_port *p)
+static void port_table_add(const struct managed_port *p)
 {
     struct port *t = port_get(p->device.id);
 
@@ -147,7 +147,7 @@ static void table_enter(const struct managed_port *p)
 
 // The device gets the MAC; one that has no way to change it is made promiscuous instead
 // (port_manager_update_filter).
-static int give_mac(struct managed_port *p, const uint8_t mac[6])
+static int set_or_emulate_mac(struct managed_port *p, const uint8_t mac[6])
 {
     int r = port_device_set_mac(&p->device, mac);
 
@@ -165,9 +165,9 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
 
     if (r)
         return r;
-    if (p->has_kernel_mac && !p->wish.has_mac && give_mac(p, p->kernel_mac))
+    if (p->has_kernel_mac && !p->wish.has_mac && set_or_emulate_mac(p, p->kernel_mac))
         p->has_kernel_mac = false;
-    table_enter(p);
+    port_table_add(p);
     p->cleared_wall_ns = 0; // a device counts from 0
     p->offload_before = counter_sum_offload(p->device.id);
     port_link_subscribe(p);
@@ -190,7 +190,7 @@ static void close_device(struct managed_port *p)
     watch_manager_port_changed();
 }
 
-static int check_new(const struct port_config *cfg, char *err, size_t err_size)
+static int check_new_port(const struct port_config *cfg, char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
     if (managed_port_find(cfg->name) || lag_exists(cfg->name) || iface_find_name(cfg->name)) {
@@ -207,7 +207,7 @@ static int check_new(const struct port_config *cfg, char *err, size_t err_size)
 
 int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size)
 {
-    int r = check_new(cfg, err, err_size);
+    int r = check_new_port(cfg, err, err_size);
 
     if (r)
         return r;
@@ -248,7 +248,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 {
     if (lag_exists(name))
         return lag_detach(name, err, err_size);
-    struct managed_port *p = find_or_say(name, err, err_size);
+    struct managed_port *p = find_port_or_error(name, err, err_size);
 
     if (!p)
         return -ENOENT;
@@ -274,7 +274,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 // --- losing ---
 
 // Its interfaces point to an id that DPDK gives to no other device, until it has one again.
-static void park(struct managed_port *p)
+static void assign_unused_port_id(struct managed_port *p)
 {
     for (uint16_t id = LAG_FIRST - 1; id >= RTE_MAX_ETHPORTS; id--) {
         bool taken = false;
@@ -295,7 +295,7 @@ void managed_port_lose(struct managed_port *p)
     thread_must_be(ROLE_CONTROL);
     managed_port_stop(p);
     close_device(p);
-    park(p);
+    assign_unused_port_id(p);
     p->gone = true;
     p->n_returns = 0;
 }
@@ -327,7 +327,7 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
             log_error("port_manager: the old configuration no longer works either: %s", again);
             p->device.id = id; // where its interfaces still point
             if (id < RTE_MAX_ETHPORTS)
-                park(p);
+                assign_unused_port_id(p);
             free(saved);
             return r;
         }
@@ -360,7 +360,7 @@ static bool needs_reopen(const struct port_config *a, const struct port_config *
 static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t err_size)
 {
     if (!p->open)
-        return say_lost(p, err, err_size);
+        return explain_lost_device(p, err, err_size);
     if (mtu == p->device.config.mtu) {
         p->wish.mtu = mtu;
         return 0;
@@ -412,7 +412,7 @@ int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, s
         lag_set_mac(name, mac);
         return 0;
     }
-    struct managed_port *p = find_or_say(name, err, err_size);
+    struct managed_port *p = find_port_or_error(name, err, err_size);
 
     if (!p)
         return -ENOENT;
@@ -421,7 +421,7 @@ int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, s
                  "the MAC of port %s is set by the configuration (set port %s mac M)", name, name);
         return -EPERM;
     }
-    int r = p->open ? give_mac(p, mac) : -ENODEV;
+    int r = p->open ? set_or_emulate_mac(p, mac) : -ENODEV;
     if (r) {
         snprintf(err, err_size, "the device of port %s does not accept another MAC: %s", name,
                  strerror(-r));
@@ -452,7 +452,7 @@ void port_manager_update_filter(uint16_t port)
 
 int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
 {
-    struct managed_port *p = find_or_say(name, err, err_size);
+    struct managed_port *p = find_port_or_error(name, err, err_size);
 
     return p ? change_mtu(p, mtu, err, err_size) : -ENOENT;
 }
@@ -461,7 +461,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
 {
     if (lag_exists(cfg->name))
         return lag_change(cfg, err, err_size);
-    struct managed_port *p = find_or_say(cfg->name, err, err_size);
+    struct managed_port *p = find_port_or_error(cfg->name, err, err_size);
     int r = 0;
 
     if (!p)
@@ -490,7 +490,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
 
 // --- life ---
 
-static struct plan_wait rx_wait(uint16_t id, uint16_t queue)
+static struct plan_wait find_rx_wait(uint16_t id, uint16_t queue)
 {
     vec_foreach (&managed.port, p)
         if ((*p)->open && (*p)->device.id == id)
@@ -501,7 +501,7 @@ static struct plan_wait rx_wait(uint16_t id, uint16_t queue)
 int port_manager_init(struct event_base *base)
 {
     thread_must_be(ROLE_CONTROL);
-    thread_manager_set_rx_wait(rx_wait);
+    thread_manager_set_rx_wait(find_rx_wait);
     int r = port_link_init(base);
     if (!r)
         r = lag_init(base);

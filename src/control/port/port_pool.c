@@ -17,8 +17,8 @@
 
 #define EXCHANGE_OWN 4095 // buffers of exchange_pool that no port may count on
 
-static unsigned promised; // buffers of exchange_pool that ports count on
-static VEC(struct rte_mempool *) waiting;
+static unsigned n_promised; // buffers of exchange_pool that ports count on
+static VEC(struct rte_mempool *) free_when_full;
 static unsigned serial; // names must differ from those of pools that wait
 
 uint64_t port_pool_bytes(unsigned n, uint16_t data_room)
@@ -28,12 +28,12 @@ uint64_t port_pool_bytes(unsigned n, uint16_t data_room)
 }
 
 // Frees pools all of whose buffers are back; returns one that can serve instead of a new one.
-static struct rte_mempool *waiting_sweep(unsigned n, uint16_t data_room)
+static struct rte_mempool *reuse_or_free_pools(unsigned n, uint16_t data_room)
 {
     struct rte_mempool *fit = NULL;
 
-    for (size_t i = 0; i < waiting.n;) {
-        struct rte_mempool *p = waiting.item[i];
+    for (size_t i = 0; i < free_when_full.n;) {
+        struct rte_mempool *p = free_when_full.item[i];
         bool fits =
             !fit && p->size >= n && p->size / 2 <= n && rte_pktmbuf_data_room_size(p) == data_room;
         if (fits)
@@ -44,7 +44,7 @@ static struct rte_mempool *waiting_sweep(unsigned n, uint16_t data_room)
             i++;
             continue;
         }
-        vec_del_swap(&waiting, i);
+        vec_del_swap(&free_when_full, i);
     }
     return fit;
 }
@@ -54,13 +54,13 @@ struct rte_mempool *port_pool_get(unsigned n, uint16_t data_room, int socket, bo
     char name[RTE_MEMPOOL_NAMESIZE];
 
     if (!within_pages && data_room == rte_pktmbuf_data_room_size(exchange_pool) &&
-        promised + n + EXCHANGE_OWN <= exchange_pool->size) {
-        promised += n;
+        n_promised + n + EXCHANGE_OWN <= exchange_pool->size) {
+        n_promised += n;
         return exchange_pool;
     }
     exchange_mix();
     // A pool that waits is not known to keep its buffers within pages.
-    struct rte_mempool *p = waiting_sweep(within_pages ? UINT32_MAX : n, data_room);
+    struct rte_mempool *p = reuse_or_free_pools(within_pages ? UINT32_MAX : n, data_room);
     if (p)
         return p;
     snprintf(name, sizeof name, "port-%u", serial++);
@@ -77,16 +77,16 @@ void port_pool_put(struct rte_mempool *pool, unsigned n)
     if (!pool)
         return;
     if (pool == exchange_pool)
-        promised -= n;
+        n_promised -= n;
     else if (rte_mempool_full(pool))
         rte_mempool_free(pool);
     else
-        *vec_push(&waiting) = pool;
+        *vec_push(&free_when_full) = pool;
 }
 
 // The process ends; what is still out is in rings that are freed with it.
 void port_pool_fini(void)
 {
-    waiting_sweep(0, 0);
-    vec_free(&waiting);
+    reuse_or_free_pools(0, 0);
+    vec_free(&free_when_full);
 }

@@ -26,7 +26,7 @@
 #include "table/port.h"
 
 // Name of the kernel driver that has a PCI device; false: none.
-static bool pci_driver(const char *address, char name[33])
+static bool read_pci_driver(const char *address, char name[33])
 {
     char path[96], target[PATH_MAX];
 
@@ -40,7 +40,7 @@ static bool pci_driver(const char *address, char name[33])
 }
 
 // Why a PCI device is out of DPDK's reach, if it is; "" else.
-static void pci_reason(const char *devargs, char *why, size_t size)
+static void explain_pci_device(const char *devargs, char *why, size_t size)
 {
     char address[24], path[96], driver[33];
 
@@ -52,7 +52,7 @@ static void pci_reason(const char *devargs, char *why, size_t size)
         snprintf(why, size, "there is no PCI device %s (lspci -D)", address);
         return;
     }
-    if (!pci_driver(address, driver)) {
+    if (!read_pci_driver(address, driver)) {
         snprintf(why, size,
                  "PCI device %s has no kernel driver: bind it to vfio-pci (dpdk-devbind.py -b "
                  "vfio-pci %s)",
@@ -67,7 +67,7 @@ static void pci_reason(const char *devargs, char *why, size_t size)
                  address, driver, address);
 }
 
-static void explain(const char *devargs, int e, char *err, size_t err_size)
+static void explain_probe_failure(const char *devargs, int e, char *err, size_t err_size)
 {
     char why[200];
     const char *words = eal_complaint();
@@ -79,7 +79,7 @@ static void explain(const char *devargs, int e, char *err, size_t err_size)
                  devargs, devargs, devargs);
         return;
     }
-    pci_reason(devargs, why, sizeof why);
+    explain_pci_device(devargs, why, sizeof why);
     if (!why[0])
         snprintf(why, sizeof why, "%s",
                  e == EEXIST ? "a device of this name is already attached: use another number"
@@ -95,7 +95,7 @@ static void explain(const char *devargs, int e, char *err, size_t err_size)
 
 // Frees the device's socket of what a killed program has left. A memif may share one with other
 // ports of ours.
-static int socket_clear(const char *devargs, char *err, size_t err_size)
+static int clear_device_socket(const char *devargs, char *err, size_t err_size)
 {
     char path[256], why[400];
 
@@ -122,7 +122,7 @@ static int socket_clear(const char *devargs, char *err, size_t err_size)
 }
 
 // DPDK takes the name of a device that it has for no error.
-static int name_is_free(const char *devargs, char *err, size_t err_size)
+static int check_device_name_free(const char *devargs, char *err, size_t err_size)
 {
     char name[RTE_ETH_NAME_MAX_LEN];
     uint16_t other;
@@ -137,7 +137,7 @@ static int name_is_free(const char *devargs, char *err, size_t err_size)
 
 // DPDK looks for vfio when it starts. A card is bound to vfio-pci, and the modules are loaded,
 // whenever the operator likes.
-static void vfio_look(const char *devargs)
+static void enable_vfio(const char *devargs)
 {
     char address[24];
 
@@ -157,7 +157,7 @@ static void await_driverctl(const char *devargs)
     char address[24], override[64], why[200];
     struct timespec up;
 
-    pci_reason(devargs, why, sizeof why);
+    explain_pci_device(devargs, why, sizeof why);
     if (!why[0] || !devargs_is_pci(devargs, address, sizeof address) ||
         clock_gettime(CLOCK_BOOTTIME, &up) || up.tv_sec > BOOT_S)
         return;
@@ -167,7 +167,7 @@ static void await_driverctl(const char *devargs)
     log_notice("port_probe: waiting for driverctl to bind a card: device=%s", address);
     for (unsigned ms = 0; why[0] && ms < AWAIT_MS; ms += AWAIT_STEP_MS) {
         usleep(AWAIT_STEP_MS * 1000);
-        pci_reason(devargs, why, sizeof why);
+        explain_pci_device(devargs, why, sizeof why);
     }
 }
 
@@ -177,17 +177,21 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
 
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
         before[p] = rte_eth_dev_is_valid_port(p);
-    int r = name_is_free(devargs, err, err_size);
+    int r = check_device_name_free(devargs, err, err_size);
     if (!r)
-        r = socket_clear(devargs, err, err_size);
+        r = clear_device_socket(devargs, err, err_size);
     if (r)
         return r;
     await_driverctl(devargs);
-    vfio_look(devargs);
+    enable_vfio(devargs);
     eal_complaint_clear();
     r = rte_dev_probe(devargs);
     if (r) {
-        explain(said, r < 0 && r != -1 ? -r : rte_errno ? rte_errno : EINVAL, err, err_size);
+        explain_probe_failure(said,
+                              r < 0 && r != -1 ? -r
+                              : rte_errno      ? rte_errno
+                                               : EINVAL,
+                              err, err_size);
         return r < 0 && r != -1 ? r : -EINVAL;
     }
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
@@ -207,7 +211,7 @@ bool port_probe_is_there(const char *devargs)
 {
     char address[24], why[200];
 
-    pci_reason(devargs, why, sizeof why);
+    explain_pci_device(devargs, why, sizeof why);
     return devargs_is_pci(devargs, address, sizeof address) && !why[0];
 }
 
@@ -215,7 +219,7 @@ bool port_probe_by_vfio(const char *devargs)
 {
     char address[24], driver[33];
 
-    return devargs_is_pci(devargs, address, sizeof address) && pci_driver(address, driver) &&
+    return devargs_is_pci(devargs, address, sizeof address) && read_pci_driver(address, driver) &&
            !strcmp(driver, "vfio-pci");
 }
 

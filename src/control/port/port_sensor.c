@@ -14,7 +14,7 @@
 // --- Linux' sensors -----------------------------------------------------------------------------
 
 // The hottest of the sensors whose files match; they tell thousandths of a degree.
-static int hottest(const char *pattern, int *celsius)
+static int read_hottest(const char *pattern, int *celsius)
 {
     glob_t found = {0};
     int best = INT32_MIN;
@@ -41,7 +41,7 @@ static int hottest(const char *pattern, int *celsius)
 }
 
 // "0000:3b:00.0" or "3b:00.0" in front of the first comma.
-static int pci_address(const char *devargs, char address[16])
+static int parse_pci_address(const char *devargs, char address[16])
 {
     unsigned domain = 0, bus, device, function;
     int n = 0;
@@ -62,16 +62,16 @@ int port_sensor_of_host(const char *sysfs, const char *devargs, const char *netd
 {
     char pattern[256], address[16];
 
-    if (!pci_address(devargs, address)) {
+    if (!parse_pci_address(devargs, address)) {
         snprintf(pattern, sizeof pattern, "%s/bus/pci/devices/%s/hwmon/hwmon*/temp*_input", sysfs,
                  address);
-        return hottest(pattern, celsius);
+        return read_hottest(pattern, celsius);
     }
     if (!netdev[0] || strpbrk(netdev, "*?[\\"))
         return -ENODATA;
     snprintf(pattern, sizeof pattern, "%s/class/net/%s/device/hwmon/hwmon*/temp*_input", sysfs,
              netdev);
-    return hottest(pattern, celsius);
+    return read_hottest(pattern, celsius);
 }
 
 // --- the module ---------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ int port_sensor_of_module(uint32_t type, const uint8_t *eeprom, size_t n, int *c
     return 0;
 }
 
-static int of_module(uint16_t port, int *celsius)
+static int read_module_temperature(uint16_t port, int *celsius)
 {
     struct rte_eth_dev_module_info module;
     uint8_t data[RTE_ETH_MODULE_SFF_8636_MAX_LEN] = {0};
@@ -110,5 +110,7 @@ static int of_module(uint16_t port, int *celsius)
 int port_sensor_read(uint16_t port, const char *devargs, const char *netdev, int *celsius)
 {
     thread_must_be(ROLE_CONTROL);
-    return port_sensor_of_host("/sys", devargs, netdev, celsius) ? of_module(port, celsius) : 0;
+    return port_sensor_of_host("/sys", devargs, netdev, celsius)
+               ? read_module_temperature(port, celsius)
+               : 0;
 }

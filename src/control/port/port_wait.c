@@ -20,7 +20,7 @@
 #include "core/waker.h"
 
 // What is behind the file of a queue whose interrupt can be switched.
-static enum plan_wake kind_of_file(int fd)
+static enum plan_wake wake_of_file(int fd)
 {
     char path[64], link[64];
 
@@ -34,7 +34,7 @@ static enum plan_wake kind_of_file(int fd)
     return strncmp(link, "/dev/uio", 8) ? WAKE_POLL : WAKE_UIO;
 }
 
-static enum plan_wake interrupt_find(const struct port_device *d, uint16_t queue, int *fd)
+static enum plan_wake find_queue_interrupt(const struct port_device *d, uint16_t queue, int *fd)
 {
     if (!d->rx_interrupt || (*fd = rte_eth_dev_rx_intr_ctl_q_get_fd(d->id, queue)) < 0)
         return WAKE_POLL;
@@ -42,12 +42,12 @@ static enum plan_wake interrupt_find(const struct port_device *d, uint16_t queue
     if (r == -ENOTSUP)
         return strcmp(d->driver, "net_tap") ? WAKE_POLL : WAKE_READABLE;
     rte_eth_dev_rx_intr_disable(d->id, queue);
-    enum plan_wake wake = r ? WAKE_POLL : kind_of_file(*fd);
+    enum plan_wake wake = r ? WAKE_POLL : wake_of_file(*fd);
     // What the set holds the driver does not say, and does not empty.
     return wake == WAKE_EDGE && (*fd = waker_edge_new(*fd)) < 0 ? WAKE_POLL : wake;
 }
 
-static struct plan_wait find(struct port_device *d, uint16_t queue)
+static struct plan_wait find_queue_wait(struct port_device *d, uint16_t queue)
 {
     struct plan_wait w = {
         .port = d->id, .queue = queue, .descriptors = d->config.rx_descriptors, .fd = -1};
@@ -55,7 +55,7 @@ static struct plan_wait find(struct port_device *d, uint16_t queue)
     if (d->config.rx_mode == PORT_RX_POLL)
         return w;
     if (!d->kernel_link.name[0])
-        w.wake = (uint8_t)interrupt_find(d, queue, &w.fd);
+        w.wake = (uint8_t)find_queue_interrupt(d, queue, &w.fd);
     else if ((w.fd = kernel_link_rx_fd(&d->kernel_link, queue)) >= 0)
         w.wake = WAKE_READABLE;
     return w;
@@ -64,7 +64,7 @@ static struct plan_wait find(struct port_device *d, uint16_t queue)
 void port_wait_open(struct port_device *d)
 {
     for (uint16_t q = 0; q < d->config.rx_queues; q++)
-        d->wait[q] = find(d, q);
+        d->wait[q] = find_queue_wait(d, q);
     log_debug("port_manager: receive queues: port=%s rx-mode=%s", d->config.name,
               port_rx_mode_name(port_wait_mode(d)));
 }

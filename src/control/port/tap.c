@@ -25,7 +25,7 @@
 
 #define UDEVD "/run/udev/control" // is there while it runs
 
-static struct ifreq request(const struct tap *t)
+static struct ifreq ifreq_of(const struct tap *t)
 {
     struct ifreq r = {0};
 
@@ -35,7 +35,7 @@ static struct ifreq request(const struct tap *t)
 
 int tap_set_mtu(const struct tap *t, uint16_t mtu)
 {
-    struct ifreq r = request(t);
+    struct ifreq r = ifreq_of(t);
 
     r.ifr_mtu = mtu;
     return ioctl(t->sock, SIOCSIFMTU, &r) ? -errno : 0;
@@ -43,7 +43,7 @@ int tap_set_mtu(const struct tap *t, uint16_t mtu)
 
 int tap_set_mac(const struct tap *t, const uint8_t mac[6])
 {
-    struct ifreq now = request(t), r = request(t);
+    struct ifreq now = ifreq_of(t), r = ifreq_of(t);
 
     r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
     memcpy(r.ifr_hwaddr.sa_data, mac, 6);
@@ -93,24 +93,24 @@ int tap_set_carrier(const struct tap *t, bool on)
     return ioctl(t->fd, TUNSETCARRIER, &value) ? -errno : 0;
 }
 
-static int flags_get(const struct tap *t)
+static int read_flags(const struct tap *t)
 {
-    struct ifreq r = request(t);
+    struct ifreq r = ifreq_of(t);
 
     return ioctl(t->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
 }
 
 bool tap_is_up(const struct tap *t)
 {
-    int flags = flags_get(t);
+    int flags = read_flags(t);
 
     return flags >= 0 && flags & IFF_UP;
 }
 
-static int set_up(const struct tap *t)
+static int set_admin_up(const struct tap *t)
 {
-    struct ifreq r = request(t);
-    int flags = flags_get(t);
+    struct ifreq r = ifreq_of(t);
+    int flags = read_flags(t);
 
     if (flags < 0)
         return flags;
@@ -118,7 +118,7 @@ static int set_up(const struct tap *t)
     return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
-static void explain(const char *name, int e, char *err, size_t err_size)
+static void explain_tap_error(const char *name, int e, char *err, size_t err_size)
 {
     const char *why = strerror(e);
 
@@ -134,9 +134,9 @@ static void explain(const char *name, int e, char *err, size_t err_size)
     snprintf(err, err_size, "TAP %s: %s", name, why);
 }
 
-static int index_find(struct tap *t)
+static int find_ifindex(struct tap *t)
 {
-    struct ifreq r = request(t);
+    struct ifreq r = ifreq_of(t);
 
     if (ioctl(t->sock, SIOCGIFINDEX, &r))
         return -errno;
@@ -145,9 +145,9 @@ static int index_find(struct tap *t)
 }
 
 // The TAP of this name in the current namespace, made if there is none.
-static int open_here(struct tap *t)
+static int open_tap_in_netns(struct tap *t)
 {
-    struct ifreq r = request(t);
+    struct ifreq r = ifreq_of(t);
     int header = sizeof(struct virtio_net_hdr);
 
     r.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
@@ -155,14 +155,14 @@ static int open_here(struct tap *t)
     if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r) || ioctl(t->fd, TUNSETVNETHDRSZ, &header) ||
         ioctl(t->fd, TUNSETOFFLOAD, 0ul))
         return -errno;
-    return index_find(t);
+    return find_ifindex(t);
 }
 
 // Makes a TAP with this MAC. systemd-udevd gives a device that appears with a random MAC another
 // one (MACAddressPolicy=persistent), some time later, and so after us. It leaves alone what has
 // been set before: hence the TAP is made where no udevd looks, and comes over with its MAC. That
 // takes the kernel some milliseconds.
-static int make_aside(struct tap *t, const uint8_t mac[6])
+static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
 {
     struct tap aside = *t;
     int private = netns_private();
@@ -171,7 +171,7 @@ static int make_aside(struct tap *t, const uint8_t mac[6])
     if (here < 0)
         return here;
     aside.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int r = aside.sock < 0 ? -errno : open_here(&aside);
+    int r = aside.sock < 0 ? -errno : open_tap_in_netns(&aside);
     if (!r)
         r = tap_set_mac(&aside, mac);
     if (!r)
@@ -181,7 +181,7 @@ static int make_aside(struct tap *t, const uint8_t mac[6])
         close(aside.sock);
     if (!r) {
         t->fd = aside.fd;
-        return index_find(t);
+        return find_ifindex(t);
     }
     if (aside.fd >= 0)
         close(aside.fd);
@@ -189,21 +189,21 @@ static int make_aside(struct tap *t, const uint8_t mac[6])
 }
 
 // Attaches to the TAP of this name or makes it; *fresh tells which.
-static int attach(struct tap *t, bool *fresh, int netns, const uint8_t mac[6])
+static int attach_or_make(struct tap *t, bool *fresh, int netns, const uint8_t mac[6])
 {
-    *fresh = index_find(t) != 0;
+    *fresh = find_ifindex(t) != 0;
     if (!*fresh || netns != NETNS_OWN ||
         access(UDEVD, F_OK)) // udevd looks at the first namespace only
-        return open_here(t);
-    int r = make_aside(t, mac);
+        return open_tap_in_netns(t);
+    int r = make_tap_in_private_netns(t, mac);
     if (!r)
         return 0;
     log_debug("tap: not made aside: name=%s error=\"%s\"", t->name,
               strerror(-r)); // as in a container that may make no namespaces
-    return open_here(t);
+    return open_tap_in_netns(t);
 }
 
-static int set_up_all(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t mtu)
+static int configure_tap(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t mtu)
 {
     int r = tap_set_carrier(t, false); // until the port's link is known
 
@@ -214,7 +214,7 @@ static int set_up_all(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t 
     if (!r && ioctl(t->fd, TUNSETPERSIST, 1ul))
         r = -errno;
     if (!r && fresh)
-        r = set_up(t);
+        r = set_admin_up(t);
     return r;
 }
 
@@ -232,12 +232,12 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
         return back;
     }
     t->sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int r = t->sock < 0 ? -errno : attach(t, &fresh, netns, mac);
+    int r = t->sock < 0 ? -errno : attach_or_make(t, &fresh, netns, mac);
     if (!r)
-        r = set_up_all(t, fresh, mac, mtu);
+        r = configure_tap(t, fresh, mac, mtu);
     netns_leave(back);
     if (r) {
-        explain(name, -r, err, err_size);
+        explain_tap_error(name, -r, err, err_size);
         if (fresh && t->ifindex)
             tap_delete(t);
         else
@@ -288,7 +288,7 @@ void tap_delete_orphan(const char *name, int netns)
         t.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         // Only if it is there: attaching would make it. Another kind of device, or one in use,
         // refuses.
-        if (t.sock >= 0 && !index_find(&t) && !open_here(&t)) {
+        if (t.sock >= 0 && !find_ifindex(&t) && !open_tap_in_netns(&t)) {
             log_info("tap: deleted, no longer configured: name=%s", name);
             tap_delete(&t);
         }
@@ -304,13 +304,13 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
     int back = netns_enter(netns);
 
     snprintf(t.name, sizeof t.name, "%s", name);
-    struct ifreq r = request(&t);
+    struct ifreq r = ifreq_of(&t);
     t.sock = back >= 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_read_state(&t, &seen) &&
         !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);
-        int e = open_here(&now); // no TAP, or another process' one, refuses
+        int e = open_tap_in_netns(&now); // no TAP, or another process' one, refuses
         e = e ? e : tap_rename(&t, now.name);
         if (e)
             log_warning("tap: renamed by another program; to restore the name run 'ip link set %s "

@@ -27,7 +27,7 @@
 #define PROTO_KERNEL_LL 3 // IFAPROT_KERNEL_LL
 
 // rtnetlink of the namespace of a TAP's socket.
-static struct mnl_socket *open_of(const struct tap *t)
+static struct mnl_socket *open_rtnetlink(const struct tap *t)
 {
     int netns = ioctl(t->sock, SIOCGSKNS), back = netns < 0 ? netns : netns_enter(netns);
     struct mnl_socket *nl =
@@ -44,13 +44,14 @@ static struct mnl_socket *open_of(const struct tap *t)
     return nl;
 }
 
-struct carry {
+struct address_copy {
     struct mnl_socket *to;
     int from_index, to_index;
     unsigned n, left;
 };
 
-static void tell_left(const struct nlattr *address, const struct ifaddrmsg *m, const char *why)
+static void log_address_left(const struct nlattr *address, const struct ifaddrmsg *m,
+                             const char *why)
 {
     struct prefix p = {.family = ip_family_of_af(m->ifa_family), .len = m->ifa_prefixlen};
     char text[PREFIX_TEXT_MAX];
@@ -63,7 +64,7 @@ static void tell_left(const struct nlattr *address, const struct ifaddrmsg *m, c
 }
 
 // 0 or -errno of the kernel's answer.
-static int request(struct mnl_socket *nl, const struct nlmsghdr *h)
+static int send_request(struct mnl_socket *nl, const struct nlmsghdr *h)
 {
     char buf[ROOM] __attribute__((aligned(8)));
 
@@ -75,7 +76,7 @@ static int request(struct mnl_socket *nl, const struct nlmsghdr *h)
                : 0;
 }
 
-static int add(struct carry *c, const struct nlmsghdr *row, uint32_t flags)
+static int add_address(struct address_copy *c, const struct nlmsghdr *row, uint32_t flags)
 {
     char buf[1024] __attribute__((aligned(8)));
     const struct ifaddrmsg *was = mnl_nlmsg_get_payload(row);
@@ -102,13 +103,13 @@ static int add(struct carry *c, const struct nlmsghdr *row, uint32_t flags)
             break;
         }
     mnl_attr_put_u32(h, IFA_FLAGS, flags);
-    int r = request(c->to, h);
+    int r = send_request(c->to, h);
     return r == -EEXIST ? 0 : r; // a link-local address that the kernel has made meanwhile
 }
 
-static int carry_row(const struct nlmsghdr *row, void *arg)
+static int copy_address(const struct nlmsghdr *row, void *arg)
 {
-    struct carry *c = arg;
+    struct address_copy *c = arg;
     const struct ifaddrmsg *m = mnl_nlmsg_get_payload(row);
     const struct nlattr *a, *address = NULL;
     uint32_t flags = m->ifa_flags;
@@ -125,15 +126,15 @@ static int carry_row(const struct nlmsghdr *row, void *arg)
         }
     if (made_by_kernel)
         return MNL_CB_OK;
-    int r = flags & IFA_F_PERMANENT ? add(c, row, flags & FLAGS_CARRIED) : -ETIME;
+    int r = flags & IFA_F_PERMANENT ? add_address(c, row, flags & FLAGS_CARRIED) : -ETIME;
     c->n += !r;
     c->left += r != 0;
     if (r)
-        tell_left(address, m, r == -ETIME ? "it has a lifetime" : strerror(-r));
+        log_address_left(address, m, r == -ETIME ? "it has a lifetime" : strerror(-r));
     return MNL_CB_OK;
 }
 
-static void dump(struct mnl_socket *from, struct carry *c)
+static void dump_addresses(struct mnl_socket *from, struct address_copy *c)
 {
     char buf[ROOM] __attribute__((aligned(8)));
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
@@ -146,16 +147,17 @@ static void dump(struct mnl_socket *from, struct carry *c)
     if (mnl_socket_sendto(from, h, h->nlmsg_len) < 0)
         return;
     while (r > 0 && (n = mnl_socket_recvfrom(from, buf, sizeof buf)) > 0)
-        r = mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(from), carry_row, c);
+        r = mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(from), copy_address, c);
 }
 
 unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsigned *left)
 {
-    struct mnl_socket *source = open_of(from);
-    struct carry c = {.to = open_of(to), .from_index = from->ifindex, .to_index = to->ifindex};
+    struct mnl_socket *source = open_rtnetlink(from);
+    struct address_copy c = {
+        .to = open_rtnetlink(to), .from_index = from->ifindex, .to_index = to->ifindex};
 
     if (source && c.to)
-        dump(source, &c);
+        dump_addresses(source, &c);
     else
         log_warning("tap: addresses not moved: name=%s error=\"%m\"", to->name);
     if (source)

@@ -15,7 +15,7 @@
 #include "netlink/netns.h"
 
 // A socket in the TAP's namespace, or NULL with errno.
-static struct mnl_socket *open_beside(const struct tap *t)
+static struct mnl_socket *open_rtnetlink(const struct tap *t)
 {
     int netns = ioctl(t->sock, SIOCGSKNS), back = netns < 0 ? -1 : netns_enter(netns);
     struct mnl_socket *nl = back < 0 ? NULL : mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
@@ -31,11 +31,12 @@ static struct mnl_socket *open_beside(const struct tap *t)
 }
 
 // Sends a request about the TAP and gives its answer to `row`. 0 or -errno.
-static int request(const struct tap *t, uint16_t type, const char *alias, mnl_cb_t row, void *ctx)
+static int request_alias(const struct tap *t, uint16_t type, const char *alias, mnl_cb_t row,
+                         void *ctx)
 {
     char buf[32768];
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-    struct mnl_socket *nl = open_beside(t);
+    struct mnl_socket *nl = open_rtnetlink(t);
     struct ifinfomsg *m;
 
     if (!nl)
@@ -57,10 +58,10 @@ static int request(const struct tap *t, uint16_t type, const char *alias, mnl_cb
 
 int tap_alias_set(const struct tap *t, const char *alias)
 {
-    return request(t, RTM_SETLINK, alias, NULL, NULL);
+    return request_alias(t, RTM_SETLINK, alias, NULL, NULL);
 }
 
-static int take_alias(const struct nlmsghdr *h, void *alias)
+static int read_alias(const struct nlmsghdr *h, void *alias)
 {
     const struct nlattr *a;
 
@@ -77,5 +78,5 @@ void tap_alias_get(const struct tap *t, char alias[TAP_ALIAS])
 {
     memset(alias, 0, TAP_ALIAS);
     if (t->sock >= 0)
-        request(t, RTM_GETLINK, NULL, take_alias, alias);
+        request_alias(t, RTM_GETLINK, NULL, read_alias, alias);
 }

@@ -26,7 +26,7 @@
 #define GROUP 0x4b616d75u // "Kamu"
 #define TOGETHER 64 // meanwhile the kernel holds its lock of all links, which control needs, too
 
-struct going {
+struct deleted_tap {
     struct tap tap;
     int netns;   // of its socket
     ino_t inode; // of that namespace; 0 = not known
@@ -34,24 +34,24 @@ struct going {
     bool gone;   // from the kernel
 };
 
-typedef VEC(struct going) going_list;
+typedef VEC(struct deleted_tap) deleted_taps;
 
-static going_list list;
-static bool ending; // aside
+static deleted_taps batch;
+static bool running; // aside
 
 void tap_delete_batch_add(struct tap *t)
 {
-    struct going *g = vec_push(&list);
+    struct deleted_tap *g = vec_push(&batch);
     struct stat s;
 
-    *g = (struct going){.tap = *t, .netns = ioctl(t->sock, SIOCGSKNS)};
+    *g = (struct deleted_tap){.tap = *t, .netns = ioctl(t->sock, SIOCGSKNS)};
     if (g->netns >= 0 && !fstat(g->netns, &s))
         g->inode = s.st_ino;
     *t = (struct tap){.fd = -1, .sock = -1};
 }
 
 // One request about links, by index or by group (ifindex 0); 0 or -1.
-static int request(struct mnl_socket *nl, uint16_t type, int ifindex)
+static int request_link(struct mnl_socket *nl, uint16_t type, int ifindex)
 {
     char buf[256];
     struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
@@ -72,7 +72,7 @@ static int request(struct mnl_socket *nl, uint16_t type, int ifindex)
                                                                                       : 0;
 }
 
-static struct mnl_socket *open_in(int netns)
+static struct mnl_socket *open_rtnetlink(int netns)
 {
     int back = netns_enter(netns);
     struct mnl_socket *nl = back < 0 ? NULL : mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
@@ -86,20 +86,20 @@ static struct mnl_socket *open_in(int netns)
 }
 
 // Up to TOGETHER of those in a namespace.
-static void end_some(going_list *going, int netns, ino_t inode)
+static void delete_group(deleted_taps *taps, int netns, ino_t inode)
 {
-    struct mnl_socket *nl = open_in(netns);
-    struct going *some[TOGETHER];
+    struct mnl_socket *nl = open_rtnetlink(netns);
+    struct deleted_tap *some[TOGETHER];
     size_t n = 0;
 
-    vec_foreach(going, g)
+    vec_foreach (taps, g)
         if (g->inode == inode && !g->asked && n < TOGETHER)
             some[n++] = g;
     for (size_t i = 0; i < n; i++) {
         some[i]->asked = true;
-        some[i]->gone = nl && !request(nl, RTM_SETLINK, some[i]->tap.ifindex);
+        some[i]->gone = nl && !request_link(nl, RTM_SETLINK, some[i]->tap.ifindex);
     }
-    if (!nl || request(nl, RTM_DELLINK, 0))
+    if (!nl || request_link(nl, RTM_DELLINK, 0))
         for (size_t i = 0; i < n; i++)
             some[i]->gone = false;
     if (nl)
@@ -108,23 +108,25 @@ static void end_some(going_list *going, int netns, ino_t inode)
 
 bool tap_delete_batch_has(const char *name)
 {
-    vec_foreach(&list, g) if (!strcmp(g->tap.name, name)) return true;
+    vec_foreach (&batch, g)
+        if (!strcmp(g->tap.name, name))
+            return true;
     return false;
 }
 
 bool tap_delete_batch_runs(void)
 {
-    return ending;
+    return running;
 }
 
-static void end_all(void *arg)
+static void delete_taps(void *arg)
 {
-    going_list *going = arg;
+    deleted_taps *taps = arg;
 
-    for (size_t i = 0; going->n > 1 && i < going->n; i++) // a single one goes by its end as fast
-        if (going->item[i].inode && !going->item[i].asked)
-            end_some(going, going->item[i].netns, going->item[i].inode);
-    vec_foreach(going, g) {
+    for (size_t i = 0; taps->n > 1 && i < taps->n; i++) // a single one goes by its end as fast
+        if (taps->item[i].inode && !taps->item[i].asked)
+            delete_group(taps, taps->item[i].netns, taps->item[i].inode);
+    vec_foreach (taps, g) {
         if (g->gone)
             tap_close(&g->tap);
         else
@@ -132,15 +134,15 @@ static void end_all(void *arg)
         if (g->netns >= 0)
             close(g->netns);
     }
-    vec_free(going);
+    vec_free(taps);
 }
 
 void tap_delete_batch_run(void)
 {
-    going_list going = list;
+    deleted_taps taps = batch;
 
-    list = (going_list){0};
-    ending = true;
-    aside(end_all, &going);
-    ending = false;
+    batch = (deleted_taps){0};
+    running = true;
+    aside(delete_taps, &taps);
+    running = false;
 }

@@ -63,8 +63,8 @@ static _Atomic bool stop;
 static int epoll_fd = -1;
 static int *tap_fd; // [IFACE_MAX], -1 = none; tap_manager only
 static struct counter_block *counter;
-static struct rte_mbuf *stash[BATCH]; // empty buffers for the next reads
-static unsigned n_stash;
+static struct rte_mbuf *spare[BATCH]; // empty buffers for the next reads
+static unsigned n_spare;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
 static uint64_t bucket[PUNT_CLASS_N];
 static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
@@ -72,7 +72,7 @@ static bool mail; // there are calls
 
 // --- to the kernel ---
 
-static ssize_t write_frame(int fd, const struct rte_mbuf *m)
+static ssize_t write_tap_frame(int fd, const struct rte_mbuf *m)
 {
     struct virtio_net_hdr header = tap_frame_header(m);
     struct iovec iov[33] = {{&header, sizeof header}};
@@ -110,7 +110,7 @@ static void slow_call_run(void *arg)
     free(c);
 }
 
-static bool slow_within_rate(uint16_t port)
+static bool slow_rate_allows(uint16_t port)
 {
     static struct {
         uint64_t since_ns;
@@ -126,10 +126,10 @@ static bool slow_within_rate(uint16_t port)
 }
 
 // True: control has it.
-static bool slow_give(const struct rte_mbuf *m, uint16_t port)
+static bool pass_slow_frame(const struct rte_mbuf *m, uint16_t port)
 {
     struct slow_call *c =
-        port < LAG_FIRST && m->data_len >= LAG_SLOW_FRAME && slow_within_rate(port)
+        port < LAG_FIRST && m->data_len >= LAG_SLOW_FRAME && slow_rate_allows(port)
             ? malloc(sizeof *c)
             : NULL;
 
@@ -147,7 +147,7 @@ static void punt_slow(struct rte_mbuf *m, enum punt_class class)
 {
     uint16_t id = packet_meta(m)->iface % IFACE_MAX;
 
-    if (!slow_give(m, (uint16_t)(packet_meta(m)->member - 1))) {
+    if (!pass_slow_frame(m, (uint16_t)(packet_meta(m)->member - 1))) {
         punt_drop(m, DROP_SLOW_POLICED);
         return;
     }
@@ -164,7 +164,8 @@ static void punt_one(struct rte_mbuf *m, enum punt_class class)
         punt_slow(m, class);
     else if (tap_fd[id] < 0) {
         punt_drop(m, DROP_PUNT_NO_TAP);
-    } else if (write_frame(tap_fd[id], m) < 0) { // its queue is full, or the operator set it down
+    } else if (write_tap_frame(tap_fd[id], m) <
+               0) { // its queue is full, or the operator set it down
         punt_drop(m, DROP_PUNT_TAP);
     } else {
         counter->punt++;
@@ -213,15 +214,15 @@ static unsigned punt_round(void)
 // --- from the kernel ---
 
 // False: no buffers; the frame has to be read and dropped.
-static bool stash_fill(void)
+static bool fill_spare(void)
 {
-    if (!n_stash && !rte_pktmbuf_alloc_bulk(exchange_pool, stash, BATCH))
-        n_stash = BATCH;
-    return n_stash;
+    if (!n_spare && !rte_pktmbuf_alloc_bulk(exchange_pool, spare, BATCH))
+        n_spare = BATCH;
+    return n_spare;
 }
 
 // Appends what did not fit the first buffer. False: no buffers.
-static bool chain(struct rte_mbuf *m, const uint8_t *p, size_t n)
+static bool append_segments(struct rte_mbuf *m, const uint8_t *p, size_t n)
 {
     struct rte_mbuf *last = m;
 
@@ -249,10 +250,10 @@ static void inject_drop(uint16_t id, enum drop_reason reason)
 }
 
 // Reads one frame. 1: in *out; 0: read and dropped; -1: nothing there.
-static int read_frame(int fd, uint16_t id, struct rte_mbuf **out)
+static int read_tap_frame(int fd, uint16_t id, struct rte_mbuf **out)
 {
-    bool room = stash_fill();
-    struct rte_mbuf *m = room ? stash[n_stash - 1] : NULL;
+    bool room = fill_spare();
+    struct rte_mbuf *m = room ? spare[n_spare - 1] : NULL;
     uint16_t first = m ? rte_pktmbuf_tailroom(m) : 0;
     struct virtio_net_hdr header; // says nothing: offloads are off
     struct iovec iov[3] = {{&header, sizeof header},
@@ -268,10 +269,10 @@ static int read_frame(int fd, uint16_t id, struct rte_mbuf **out)
         inject_drop(id, DROP_INJECT_NO_BUFFER);
         return 0;
     }
-    n_stash--;
+    n_spare--;
     m->data_len = (uint16_t)(n < first ? n : first);
     m->pkt_len = m->data_len;
-    if (n > first && !chain(m, overflow, (size_t)(n - first))) {
+    if (n > first && !append_segments(m, overflow, (size_t)(n - first))) {
         rte_pktmbuf_free(m);
         inject_drop(id, DROP_INJECT_NO_BUFFER);
         return 0;
@@ -281,7 +282,7 @@ static int read_frame(int fd, uint16_t id, struct rte_mbuf **out)
 }
 
 // Frames of an interface whose port has no forwarder end here.
-static unsigned read_and_drop(int fd, uint16_t id)
+static unsigned drop_tap_frames(int fd, uint16_t id)
 {
     unsigned n = 0;
 
@@ -294,7 +295,7 @@ static unsigned read_and_drop(int fd, uint16_t id)
 }
 
 // Takes the frame when it is for the neighbor that a self-test has made up.
-static bool reflect(struct rte_mbuf *m, uint16_t id)
+static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
 {
     enum punt_class class;
 
@@ -317,14 +318,14 @@ static unsigned inject_batch(int fd, uint16_t id)
     unsigned n = 0, n_read = 0;
 
     if (home >= FORWARDER_MAX)
-        return read_and_drop(fd, id);
+        return drop_tap_frames(fd, id);
     unsigned room = rte_ring_free_count(exchange_inject[home]);
     while (n_read < BATCH && n_read < room) {
-        int r = read_frame(fd, id, &m[n]);
+        int r = read_tap_frame(fd, id, &m[n]);
         if (r < 0)
             break;
         n_read++;
-        n += r && !reflect(m[n], id);
+        n += r && !reflect_frame(m[n], id);
     }
     for (unsigned i = 0; i < n; i++)
         *packet_meta(m[i]) = (struct packet_meta){
@@ -386,7 +387,7 @@ static bool sleep_round(void)
     return came;
 }
 
-static void rounds(struct event_base *loop)
+static void run_rounds(struct event_base *loop)
 {
     uint64_t last_traffic = 0, last_mail = 0;
 
@@ -407,13 +408,13 @@ static void rounds(struct event_base *loop)
     }
 }
 
-struct ready { // thread_start's answer is not enough: the mailbox must be open too
+struct tap_manager_ready { // thread_start's answer is not enough: the mailbox must be open too
     _Atomic int result;
 };
 
-static void run(void *arg)
+static void tap_manager_main(void *arg)
 {
-    struct ready *ready = arg;
+    struct tap_manager_ready *ready = arg;
     struct event_base *loop = event_base_new();
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = ID_MAIL};
     int r = loop ? mailbox_open(loop) : -ENOMEM;
@@ -425,19 +426,19 @@ static void run(void *arg)
     counter = counter_mine();
     atomic_store(&ready->result, r ? r : 1);
     if (!r) {
-        rounds(loop);
+        run_rounds(loop);
         mailbox_close();
     }
     for (unsigned i = 0; i < IFACE_MAX; i++)
         tap_forget((uint16_t)i);
     tap_mirror_end();
-    rte_pktmbuf_free_bulk(stash, n_stash);
-    n_stash = 0;
+    rte_pktmbuf_free_bulk(spare, n_spare);
+    n_spare = 0;
     if (loop)
         event_base_free(loop);
 }
 
-static void release_all(void)
+static void free_tap_fds(void)
 {
     if (epoll_fd >= 0)
         close(epoll_fd);
@@ -448,7 +449,7 @@ static void release_all(void)
 
 int tap_manager_start(void)
 {
-    struct ready ready = {0};
+    struct tap_manager_ready ready = {0};
 
     thread_must_be(ROLE_CONTROL);
     atomic_store(&stop, false);
@@ -461,8 +462,8 @@ int tap_manager_start(void)
     for (unsigned i = 0; !r && i < IFACE_MAX; i++)
         tap_fd[i] = -1;
     if (!r)
-        r = thread_start(&thread, ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER, "tap_manager", -1, run,
-                         &ready);
+        r = thread_start(&thread, ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER, "tap_manager", -1,
+                         tap_manager_main, &ready);
     while (!r && !atomic_load(&ready.result))
         usleep(200);
     if (!r && ready.result < 0) {
@@ -470,7 +471,7 @@ int tap_manager_start(void)
         thread_join(thread);
     }
     if (r)
-        release_all();
+        free_tap_fds();
     return r;
 }
 
@@ -481,7 +482,7 @@ void tap_manager_stop(void)
     waker_wake(&exchange_punt_waker);
     thread_join(thread);
     thread = NULL;
-    release_all();
+    free_tap_fds();
 }
 
 // --- calls of control ---
@@ -592,11 +593,11 @@ int tap_manager_reflect(uint16_t iface, bool on)
     return r;
 }
 
-static void nothing(void *arg)
+static void do_nothing(void *arg)
 {
 }
 
 int tap_manager_sync(void)
 {
-    return mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, NULL, CALL_MS);
+    return mailbox_call(ROLE_TAP_MANAGER, do_nothing, NULL, NULL, CALL_MS);
 }

@@ -38,7 +38,7 @@ static bool write_slot(int fd, struct watch_slot *s)
     return writev(fd, iov, 2) >= 0;
 }
 
-static unsigned batch(unsigned watch)
+static unsigned write_batch(unsigned watch)
 {
     struct watch_count *c = &watch_count[thread_slot()][watch];
     struct watch_slot *slot[BATCH];
@@ -60,7 +60,7 @@ unsigned tap_mirror_round(void)
 
     for (unsigned i = 0; n_mirrors && i < WATCH_MAX; i++)
         if (mirrors[i].used)
-            n += batch(i);
+            n += write_batch(i);
     return n;
 }
 

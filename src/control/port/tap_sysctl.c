@@ -87,14 +87,14 @@ static VEC(struct upper {
 // What is punted may have a source that the kernel would route another way, so the reverse-path
 // filter must not be strict. The kernel uses the stricter one of "all" and the device, where 2
 // (loose) counts for stricter than 1: with a filter in "all", loose is the least.
-static int rp_filter(void)
+static int loosest_rp_filter(void)
 {
     return netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
 }
 
-static int value_of(const struct setting *s)
+static int setting_value(const struct setting *s)
 {
-    return s->value == LOOSE_ENOUGH ? rp_filter() : s->value;
+    return s->value == LOOSE_ENOUGH ? loosest_rp_filter() : s->value;
 }
 
 void tap_sysctl_set(const struct tap *t, int netns)
@@ -108,7 +108,7 @@ void tap_sysctl_set(const struct tap *t, int netns)
         if (s->kind == START && t->found) // the operator may have changed it since
             continue;
         snprintf(path, sizeof path, s->path, t->name);
-        int r = netns_sysctl_set(path, value_of(s));
+        int r = netns_sysctl_set(path, setting_value(s));
         if (r && r != -ENOENT)
             log_warning("tap_sysctl: not set, so the kernel does not act as a router on this "
                         "interface (is /proc/sys read-only?): "
@@ -119,12 +119,12 @@ void tap_sysctl_set(const struct tap *t, int netns)
 }
 
 // In the interface's namespace.
-static void keep(const char *name)
+static void restore_settings(const char *name)
 {
     for (unsigned k = 0; k < N_SETTINGS && settings[k].kind == KEPT; k++) {
         char path[80];
         snprintf(path, sizeof path, settings[k].path, name);
-        int is = netns_sysctl_get(path), wanted = value_of(&settings[k]);
+        int is = netns_sysctl_get(path), wanted = setting_value(&settings[k]);
         if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
             continue; // the kernel does not have it, or tap_sysctl_set has said that it cannot be
                       // set
@@ -134,13 +134,13 @@ static void keep(const char *name)
     }
 }
 
-static void look(uint16_t vr, const char *name)
+static void restore_settings_in_vr(uint16_t vr, const char *name)
 {
     int back = netns_enter(vr_manager_netns(vr));
 
     if (back < 0)
         return;
-    keep(name);
+    restore_settings(name);
     netns_leave(back);
 }
 
@@ -149,7 +149,7 @@ static bool has_tap(const struct iface *i)
     return i->kind != IFACE_NONE && i->ifindex > 0;
 }
 
-static bool is_there(const struct upper *u)
+static bool upper_exists(const struct upper *u)
 {
     char path[80];
     int back = netns_enter(vr_manager_netns(u->vr)), is;
@@ -171,14 +171,14 @@ static void upper_changed(uint16_t vr, int lower, const char *name)
         *u = (struct upper){.vr = vr, .lower = lower};
         snprintf(u->name, sizeof u->name, "%s", name);
     }
-    look(vr, name);
+    restore_settings_in_vr(vr, name);
 }
 
-static void uppers_look(void)
+static void restore_uppers(void)
 {
     for (size_t k = uppers.n; k--;) {
-        if (is_there(&uppers.item[k]))
-            look(uppers.item[k].vr, uppers.item[k].name);
+        if (upper_exists(&uppers.item[k]))
+            restore_settings_in_vr(uppers.item[k].vr, uppers.item[k].name);
         else
             uppers.item[k] = uppers.item[--uppers.n];
     }
@@ -194,21 +194,21 @@ void tap_sysctl_changed(uint16_t vr, int ifindex, const char *upper)
     for (uint16_t id = 1; id < IFACE_MAX; id++) {
         const struct iface *i = iface_get(id);
         if (has_tap(i) && i->vr == vr && (ifindex <= 0 || i->ifindex == ifindex))
-            look(i->vr, i->name);
+            restore_settings_in_vr(i->vr, i->name);
     }
 }
 
-static void on_time(evutil_socket_t fd, short what, void *arg)
+static void on_sysctl_timer(evutil_socket_t fd, short what, void *arg)
 {
     unsigned n = 0;
 
-    uppers_look();
+    restore_uppers();
     for (unsigned seen = 1; seen < IFACE_MAX && n < LOOK_AT; seen++) {
         const struct iface *i = iface_get(next_id);
         next_id = next_id + 1 < IFACE_MAX ? next_id + 1 : 1;
         if (!has_tap(i))
             continue;
-        look(i->vr, i->name);
+        restore_settings_in_vr(i->vr, i->name);
         n++;
     }
 }
@@ -218,7 +218,7 @@ int tap_sysctl_init(struct event_base *loop)
     const struct timeval pause = {.tv_sec = LOOK_S};
 
     thread_must_be(ROLE_CONTROL);
-    timer = event_new(loop, -1, EV_PERSIST, on_time, NULL);
+    timer = event_new(loop, -1, EV_PERSIST, on_sysctl_timer, NULL);
     return !timer || event_add(timer, &pause) ? -ENOMEM : 0;
 }
 

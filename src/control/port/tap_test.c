@@ -41,7 +41,7 @@ static VEC(struct tap_test_result) results;
 static uint64_t until_ns, quiet_ns; // the second: when all were done, 0 = not yet
 static bool running;
 
-static void finish(struct probe *p, const char *why, int e)
+static void finish_probe(struct probe *p, const char *why, int e)
 {
     p->done = true;
     p->result.passed = !why;
@@ -55,7 +55,7 @@ static void finish(struct probe *p, const char *why, int e)
 }
 
 // What may have eaten an answer in the kernel, and the remedy. In the TAP's namespace.
-static void suspect(const struct iface *i, bool four, char *buf, size_t n)
+static void explain_silence(const struct iface *i, bool four, char *buf, size_t n)
 {
     char path[64];
     int all = netns_sysctl_get("ipv4/conf/all/rp_filter"), own;
@@ -74,21 +74,22 @@ static void suspect(const struct iface *i, bool four, char *buf, size_t n)
                  "nothing came back: a packet filter of the kernel? nft list ruleset shows it");
 }
 
-static void finish_silent(struct probe *p)
+static void finish_silent_probe(struct probe *p)
 {
     const struct iface *i = iface_get(p->iface);
     char why[sizeof p->reason] = "nothing came back";
     int back = netns_enter(vr_manager_netns(i->vr));
 
     if (back >= 0) {
-        suspect(i, !strcmp(p->result.family, "ipv4"), why, sizeof why);
+        explain_silence(i, !strcmp(p->result.family, "ipv4"), why, sizeof why);
         netns_leave(back);
     }
-    finish(p, why, 0);
+    finish_probe(p, why, 0);
 }
 
 // The made-up neighbor, at `port` (network order).
-static socklen_t neighbor(struct sockaddr_storage *to, int family, uint16_t port, int ifindex)
+static socklen_t neighbor_address(struct sockaddr_storage *to, int family, uint16_t port,
+                                  int ifindex)
 {
     struct sockaddr_in *a4 = (struct sockaddr_in *)to;
     struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)to;
@@ -107,7 +108,7 @@ static socklen_t neighbor(struct sockaddr_storage *to, int family, uint16_t port
 }
 
 // The port that the kernel chose: the mirror exchanges the ports, so both ends have the same.
-static int choose_port(int fd, int family, uint16_t *port)
+static int bind_any_port(int fd, int family, uint16_t *port)
 {
     struct sockaddr_storage own = {.ss_family = (sa_family_t)family};
     socklen_t n = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
@@ -130,19 +131,19 @@ static void probe_open(struct probe *p, int family)
     p->fd =
         socket(family, p->type | SOCK_NONBLOCK | SOCK_CLOEXEC, p->type == SOCK_RAW ? RAW_PROTO : 0);
     if (p->fd < 0) {
-        finish(p, "no socket", errno);
+        finish_probe(p, "no socket", errno);
         return;
     }
     if (setsockopt(p->fd, SOL_SOCKET, SO_BINDTODEVICE, i->name, (socklen_t)strlen(i->name)) ||
         setsockopt(p->fd, SOL_SOCKET, SO_DONTROUTE, &yes, sizeof yes) ||
         setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) ||
-        (p->type != SOCK_RAW && choose_port(p->fd, family, &port))) {
-        finish(p, "not bound to the TAP", errno);
+        (p->type != SOCK_RAW && bind_any_port(p->fd, family, &port))) {
+        finish_probe(p, "not bound to the TAP", errno);
         return;
     }
-    socklen_t n = neighbor(&to, family, port, i->ifindex);
+    socklen_t n = neighbor_address(&to, family, port, i->ifindex);
     if (connect(p->fd, (struct sockaddr *)&to, n) && errno != EINPROGRESS)
-        finish(p, "not connected", errno);
+        finish_probe(p, "not connected", errno);
 }
 
 static void probe_add(const struct iface *i, int family, int type)
@@ -155,12 +156,12 @@ static void probe_add(const struct iface *i, int family, int type)
     p->result.family = family == AF_INET ? "ipv4" : "ipv6";
     p->result.socket = type == SOCK_STREAM ? "tcp" : type == SOCK_DGRAM ? "udp" : "raw";
     if (!iface_is_up(i))
-        finish(p, "the interface is down", 0);
+        finish_probe(p, "the interface is down", 0);
     else
         probe_open(p, family);
 }
 
-static void probes_of(const struct iface *i)
+static void add_probes(const struct iface *i)
 {
     static const int type[] = {SOCK_DGRAM, SOCK_STREAM, SOCK_RAW};
     static const uint8_t none[16];
@@ -175,7 +176,7 @@ static void probes_of(const struct iface *i)
     netns_leave(back);
 }
 
-static bool is_wanted(const struct iface *i, const char *name)
+static bool is_tested(const struct iface *i, const char *name)
 {
     return i->kind != IFACE_NONE && (!name || !strcmp(i->name, name));
 }
@@ -190,14 +191,14 @@ int tap_test_start(const char *name)
     vec_free(&probes);
     vec_free(&results);
     for (uint16_t id = 1; id < IFACE_MAX; id++)
-        if (is_wanted(iface_get(id), name))
+        if (is_tested(iface_get(id), name))
             tap_manager_reflect(id, true);
     int r = tap_manager_sync();
     if (r)
         return r;
     for (uint16_t id = 1; id < IFACE_MAX; id++)
-        if (is_wanted(iface_get(id), name))
-            probes_of(iface_get(id));
+        if (is_tested(iface_get(id), name))
+            add_probes(iface_get(id));
     until_ns = clock_now_ns() + PATIENCE_NS;
     quiet_ns = 0;
     running = true;
@@ -212,7 +213,7 @@ static void probe_send(struct probe *p, uint64_t now)
     if (send(p->fd, &p->token, sizeof p->token, MSG_NOSIGNAL) == sizeof p->token)
         p->sent_ns = now;
     else if (errno != EAGAIN && errno != ENOTCONN && errno != EHOSTUNREACH)
-        finish(p, "not sent", errno);
+        finish_probe(p, "not sent", errno);
 }
 
 static void probe_receive(struct probe *p)
@@ -222,9 +223,9 @@ static void probe_receive(struct probe *p)
 
     if (n >= (ssize_t)sizeof p->token &&
         !memcmp(bytes + n - sizeof p->token, &p->token, sizeof p->token))
-        finish(p, NULL, 0);
+        finish_probe(p, NULL, 0);
     else if (n < 0 && errno != EAGAIN && errno != ENOTCONN && errno != EHOSTUNREACH)
-        finish(p, "nothing came back", errno);
+        finish_probe(p, "nothing came back", errno);
 }
 
 bool tap_test_step(void)
@@ -239,9 +240,9 @@ bool tap_test_step(void)
         if (!p->done)
             probe_receive(p);
         if (!p->done && now > until_ns && p->sent_ns)
-            finish_silent(p);
+            finish_silent_probe(p);
         else if (!p->done && now > until_ns)
-            finish(p,
+            finish_probe(p,
                    "the neighbor was not found: is ARP or neighbor discovery filtered? nft list "
                    "ruleset shows it",
                    0);

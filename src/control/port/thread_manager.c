@@ -74,7 +74,7 @@ unsigned thread_manager_workers(const char *port)
     return named ? named : n;
 }
 
-static unsigned ports_collect(struct plan_port *port)
+static unsigned list_started_ports(struct plan_port *port)
 {
     unsigned n = 0;
 
@@ -92,7 +92,7 @@ static unsigned ports_collect(struct plan_port *port)
 }
 
 // What leaves by a LAG leaves by its members, whoever sends it.
-static void plan_lags(struct plan_output *o)
+static void plan_lag_transmit(struct plan_output *o)
 {
     for (uint16_t id = LAG_FIRST; id < PORT_MAX; id++)
         for (unsigned f = 0; f < FORWARDER_MAX && port_get(id)->used && port_get(id)->started; f++)
@@ -100,17 +100,17 @@ static void plan_lags(struct plan_output *o)
                 o->plan[f].tx_owner[id] = PLAN_TX_LAG;
 }
 
-static int compute(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
+static int compute_plans(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
 {
     static struct plan_port port[PORT_MAX];
     struct plan_input in = {
-        .port = port, .n_ports = ports_collect(port), .assignment = a, .n_assignments = n};
+        .port = port, .n_ports = list_started_ports(port), .assignment = a, .n_assignments = n};
 
     in.n_cores = worker_cores(&in.core);
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         in.slot_core[f] = threads[f] ? thread_cpu(threads[f]) : -1;
     int r = plan_compute(&in, &next, err, err_size);
-    plan_lags(&next);
+    plan_lag_transmit(&next);
     return r;
 }
 
@@ -127,7 +127,7 @@ void thread_manager_set_rx_wait(struct plan_wait (*fn)(uint16_t port, uint16_t q
 }
 
 // What a forwarder can sleep on instead of polling, for as many of its queues as have it.
-static void find_waits(struct plan *plan)
+static void find_queue_waits(struct plan *plan)
 {
     plan->n_wait = 0;
     plan->descriptors = UINT16_MAX;
@@ -142,7 +142,7 @@ static void find_waits(struct plan *plan)
 
 // Queues that nobody polls while they change hands: who had them may have slept and left their
 // interrupts on.
-static void moving_interrupts_off(void)
+static void disable_moving_interrupts(void)
 {
     for (unsigned f = 0; rx_wait && f < FORWARDER_MAX; f++)
         for (unsigned i = 0; i < next.plan[f].n_rx; i++) {
@@ -153,7 +153,7 @@ static void moving_interrupts_off(void)
         }
 }
 
-static void publish(unsigned f, const struct plan *plan)
+static void publish_plan(unsigned f, const struct plan *plan)
 {
     struct plan *old = forwarder_slot[f].plan, *copy = NULL;
 
@@ -167,7 +167,7 @@ static void publish(unsigned f, const struct plan *plan)
         bug_on(!copy);
         *copy = *plan;
         copy->serial = ++plan_serial;
-        find_waits(copy);
+        find_queue_waits(copy);
     }
     rcu_publish(&forwarder_slot[f].plan, copy);
     waker_wake(&forwarder_slot[f].waker);
@@ -179,22 +179,22 @@ static void publish_running(const struct plan_output *o)
 {
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         if (threads[f])
-            publish(f, &o->plan[f]);
+            publish_plan(f, &o->plan[f]);
 }
 
-static void forwarder_start(unsigned f)
+static void start_forwarder(unsigned f)
 {
     char name[16];
 
     snprintf(name, sizeof name, "forwarder/%u", f);
-    publish(f, &next.plan[f]);
+    publish_plan(f, &next.plan[f]);
     forwarder_slot[f].stop = 0;
     forwarder_slot[f].cpu = next.core[f];
     int r = thread_start(&threads[f], ROLE_FORWARDER, THREAD_SLOT_FORWARDER + f, name, next.core[f],
                          forwarder_main, (void *)(uintptr_t)f);
     if (r) {
         threads[f] = NULL;
-        publish(f, NULL);
+        publish_plan(f, NULL);
         log_error("thread_manager: forwarder not started: forwarder=%u core=%d error=%s", f,
                   next.core[f], LOG_VALUE(strerror(-r)));
         return;
@@ -204,7 +204,7 @@ static void forwarder_start(unsigned f)
              next.plan[f].n_rx);
 }
 
-static void inject_ring_drain(unsigned f)
+static void drain_inject_ring(unsigned f)
 {
     struct counter_block *c = counter_mine();
     void *m;
@@ -216,9 +216,9 @@ static void inject_ring_drain(unsigned f)
 }
 
 // No plan of another forwarder leads to it any more, and a grace period has passed.
-static void forwarder_stop(unsigned f)
+static void stop_forwarder(unsigned f)
 {
-    publish(f, NULL);
+    publish_plan(f, NULL);
     __atomic_store_n(&forwarder_slot[f].running, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&forwarder_slot[f].stop, 1, __ATOMIC_RELEASE); // partner: forwarder_main
     waker_wake(&forwarder_slot[f].waker);
@@ -227,7 +227,7 @@ static void forwarder_stop(unsigned f)
     log_info("thread_manager: forwarder stopped: forwarder=%u", f);
 }
 
-static void homes_set(bool gone_only)
+static void set_port_homes(bool gone_only)
 {
     for (uint16_t p = 0; p < PORT_MAX; p++) {
         uint8_t home = PLAN_TX_NONE;
@@ -240,7 +240,7 @@ static void homes_set(bool gone_only)
     }
 }
 
-static void slow_cores_set(void)
+static void set_slow_cores(void)
 {
     static int slow[CORES_MAX];
     unsigned n = 0;
@@ -257,37 +257,37 @@ static void slow_cores_set(void)
     thread_set_slow_cores(slow, n);
 }
 
-static void transition(void)
+static void move_to_next_plans(void)
 {
     struct plan *old[FORWARDER_MAX];
     bool stops = false;
 
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         old[f] = forwarder_slot[f].plan;
-    homes_set(true);
+    set_port_homes(true);
     if (plan_between(old, &next, &mid)) {
         publish_running(&mid);
         rcu_synchronize();
-        moving_interrupts_off();
+        disable_moving_interrupts();
     }
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         if (next.core[f] >= 0 && !threads[f])
-            forwarder_start(f);
+            start_forwarder(f);
     publish_running(&next);
-    homes_set(false);
-    slow_cores_set();
+    set_port_homes(false);
+    set_slow_cores();
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         stops |= threads[f] && next.core[f] < 0;
     if (stops)
         rcu_synchronize();
     for (unsigned f = 0; f < FORWARDER_MAX; f++) {
         if (threads[f] && next.core[f] < 0)
-            forwarder_stop(f);
+            stop_forwarder(f);
         if (!threads[f])
-            inject_ring_drain(f);
+            drain_inject_ring(f);
     }
     if (stops)
-        slow_cores_set();
+        set_slow_cores();
 }
 
 void thread_manager_update(void)
@@ -295,18 +295,18 @@ void thread_manager_update(void)
     char err[200];
 
     thread_must_be(ROLE_CONTROL);
-    if (compute(assignments.item, (unsigned)assignments.n, err, sizeof err)) {
+    if (compute_plans(assignments.item, (unsigned)assignments.n, err, sizeof err)) {
         log_error(
             "thread_manager: thread configuration does not match the ports, using the default: %s",
             err);
-        int r = compute(NULL, 0, err, sizeof err);
+        int r = compute_plans(NULL, 0, err, sizeof err);
         bug_on(r); // the default refuses nothing
     }
     if (next.n_unpolled)
         log_error("thread_manager: queues=%u of started ports are not polled by any core: each "
                   "core polls at most %d",
                   next.n_unpolled, PLAN_RX_MAX);
-    transition();
+    move_to_next_plans();
 }
 
 void thread_manager_release_port(uint16_t port)
@@ -333,7 +333,7 @@ int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *e
     thread_must_be(ROLE_CONTROL);
     int r = check_cores(a, n, err, err_size);
     if (!r)
-        r = compute(a, n, err, err_size);
+        r = compute_plans(a, n, err, err_size);
     if (r)
         return r;
     vec_clear(&assignments);
@@ -395,6 +395,6 @@ void thread_manager_fini(void)
         next.core[f] = -1;
         memset(next.plan[f].tx_owner, PLAN_TX_NONE, sizeof next.plan[f].tx_owner);
     }
-    transition();
+    move_to_next_plans();
     rcu_barrier();
 }

@@ -56,7 +56,7 @@ static bool same_namespace(int a, int b)
 
 // Who deletes a namespace, and perhaps makes another one of that name, works in another one than
 // the virtual router from then on.
-static void look_namespace(const struct vr *v)
+static void check_namespace(const struct vr *v)
 {
     char path[96], what[280];
     struct stat named, held;
@@ -77,10 +77,10 @@ void vr_manager_check_namespaces(void)
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; i < VR_MAX; i++)
         if (vr_get((uint16_t)i)->used && vr_get((uint16_t)i)->netns[0])
-            look_namespace(vr_get((uint16_t)i));
+            check_namespace(vr_get((uint16_t)i));
 }
 
-static const struct vr *with_same_table(int fd, uint32_t table)
+static const struct vr *find_vr_with_table(int fd, uint32_t table)
 {
     for (unsigned i = 0; i < VR_MAX; i++)
         if (vr_get((uint16_t)i)->used && vr_get((uint16_t)i)->table == table &&
@@ -89,7 +89,7 @@ static const struct vr *with_same_table(int fd, uint32_t table)
     return NULL;
 }
 
-static int set_engine(struct vr *v, enum fib_engine engine, char *err, size_t err_size)
+static int set_vr_engine(struct vr *v, enum fib_engine engine, char *err, size_t err_size)
 {
     int r = rib_manager_vr_engine(v->id, engine);
 
@@ -121,7 +121,7 @@ int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, s
         snprintf(err, err_size, "there is no virtual router %s", name);
         return -ENOENT;
     }
-    return set_engine(v, engine, err, err_size);
+    return set_vr_engine(v, engine, err, err_size);
 }
 
 int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
@@ -137,10 +137,10 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
     return 0;
 }
 
-static int add(const char *name, const char *netns, uint32_t table, int fd, char *err,
+static int vr_add(const char *name, const char *netns, uint32_t table, int fd, char *err,
                size_t err_size)
 {
-    const struct vr *other = with_same_table(fd, table);
+    const struct vr *other = find_vr_with_table(fd, table);
 
     if (other) {
         snprintf(err, err_size,
@@ -172,7 +172,7 @@ static int add(const char *name, const char *netns, uint32_t table, int fd, char
     return 0;
 }
 
-static void del(struct vr *v)
+static void vr_remove(struct vr *v)
 {
     uint16_t id = v->id;
 
@@ -196,14 +196,14 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
     int r = netns_open(netns, &fd, err, err_size);
     if (r)
         return r;
-    r = add(name, netns, table, fd, err, err_size);
+    r = vr_add(name, netns, table, fd, err, err_size);
     if (r) {
         netns_close(fd);
         return r;
     }
-    r = engine == FIB_POPTRIE ? 0 : set_engine(vr_find(name), engine, err, err_size);
+    r = engine == FIB_POPTRIE ? 0 : set_vr_engine(vr_find(name), engine, err, err_size);
     if (r)
-        del(vr_find(name));
+        vr_remove(vr_find(name));
     return r;
 }
 
@@ -223,7 +223,7 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
                      iface_get((uint16_t)i)->name);
             return -EBUSY;
         }
-    del(v);
+    vr_remove(v);
     log_info("vr_manager: deleted: vr=%s", name);
     return 0;
 }
@@ -235,7 +235,7 @@ int vr_manager_init(void)
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; i < VR_MAX; i++)
         netns_fd[i] = NETNS_OWN;
-    int r = add("default", "", TABLE_MAIN, NETNS_OWN, err, sizeof err);
+    int r = vr_add("default", "", TABLE_MAIN, NETNS_OWN, err, sizeof err);
     if (r)
         log_error("vr_manager: %s", err);
     return r;
@@ -245,5 +245,5 @@ void vr_manager_fini(void)
 {
     for (unsigned i = VR_MAX; i-- > 0;)
         if (vr_get((uint16_t)i)->used)
-            del(vr_get((uint16_t)i));
+            vr_remove(vr_get((uint16_t)i));
 }

@@ -21,7 +21,7 @@
 #define FRAME_BYTES_MAX 65535
 #define RETRY_US 10000
 
-struct job {
+struct filter_job {
     char text[WATCH_FILTER_MAX + 1];
     struct bpf_program program;
     bool compiled;
@@ -31,7 +31,7 @@ struct job {
 };
 
 // The compiled program as DPDK's. NULL with job->why.
-static struct watch_filter *load(struct job *job)
+static struct watch_filter *load_filter(struct filter_job *job)
 {
     struct watch_filter *f = calloc(1, sizeof *f);
     struct rte_bpf_prm *prm = rte_bpf_convert(&job->program);
@@ -52,10 +52,10 @@ static struct watch_filter *load(struct job *job)
 }
 
 // Control.
-static void finish(void *arg)
+static void finish_job(void *arg)
 {
-    struct job *job = arg;
-    struct watch_filter *f = job->compiled ? load(job) : NULL;
+    struct filter_job *job = arg;
+    struct watch_filter *f = job->compiled ? load_filter(job) : NULL;
 
     if (job->compiled)
         pcap_freecode(&job->program);
@@ -63,9 +63,9 @@ static void finish(void *arg)
     free(job);
 }
 
-static void *compile(void *arg)
+static void *compile_filter(void *arg)
 {
-    struct job *job = arg;
+    struct filter_job *job = arg;
     pcap_t *p = pcap_open_dead(DLT_EN10MB, FRAME_BYTES_MAX);
 
     if (p && !pcap_compile(p, &job->program, job->text, 1, PCAP_NETMASK_UNKNOWN))
@@ -75,7 +75,7 @@ static void *compile(void *arg)
     if (p)
         pcap_close(p);
     int r;
-    while ((r = mailbox_post(ROLE_CONTROL, finish, job)) == -EAGAIN)
+    while ((r = mailbox_post(ROLE_CONTROL, finish_job, job)) == -EAGAIN)
         usleep(RETRY_US);
     if (r) { // kamueed ends
         if (job->compiled)
@@ -95,7 +95,7 @@ int watch_filter_compile(const char *text,
     thread_must_be(ROLE_CONTROL);
     if (strlen(text) > WATCH_FILTER_MAX)
         return -E2BIG;
-    struct job *job = calloc(1, sizeof *job);
+    struct filter_job *job = calloc(1, sizeof *job);
     if (!job)
         return -ENOMEM;
     strcpy(job->text, text);
@@ -103,7 +103,7 @@ int watch_filter_compile(const char *text,
     job->ctx = ctx;
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    int r = -pthread_create(&thread, &detached, compile, job);
+    int r = -pthread_create(&thread, &detached, compile_filter, job);
     pthread_attr_destroy(&detached);
     if (r)
         free(job);

@@ -17,11 +17,11 @@
 #include "table/iface.h"
 #include "table/port.h"
 
-static struct kept {
+static struct watch_entry {
     struct watch_spec spec;
     struct watch_filter *filter;
     bool used;
-} kept[WATCH_MAX];
+} watches[WATCH_MAX];
 
 static struct port *port_by_name(const char *name)
 {
@@ -54,9 +54,9 @@ static bool sees_port(const struct watch_spec *s, const struct port *p)
     return !s->interface[0] || (i && port_get(i->port) == p);
 }
 
-static void bits_set(unsigned index)
+static void update_watch_bits(unsigned index)
 {
-    const struct kept *k = &kept[index];
+    const struct watch_entry *k = &watches[index];
     unsigned points = k->used ? k->spec.points : 0;
 
     for (unsigned p = 0; p < PORT_MAX; p++) {
@@ -73,7 +73,7 @@ static void bits_set(unsigned index)
     watch_bit_set(&watch_punt, index, points & 1u << WATCH_PUNT);
 }
 
-static int check(const struct watch_spec *s, char *err, size_t err_size)
+static int check_spec(const struct watch_spec *s, char *err, size_t err_size)
 {
     const char *missing = s->port[0] && !port_by_name(s->port)                   ? s->port
                           : s->to == WATCH_TO_PORT && !port_by_name(s->to_port) ? s->to_port
@@ -95,7 +95,7 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
         .to = s->to, .snap = s->snap, .wakes = s->wakes, .every = s->every, .sample = s->sample};
 
     thread_must_be(ROLE_CONTROL);
-    int r = check(s, err, err_size);
+    int r = check_spec(s, err, err_size);
     if (r)
         return r;
     if (filter) {
@@ -114,26 +114,26 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
                                             : "no memory for the frames of a capture", WATCH_MAX);
         return r;
     }
-    kept[r] = (struct kept){.spec = *s, .filter = filter, .used = true};
-    bits_set((unsigned)r);
+    watches[r] = (struct watch_entry){.spec = *s, .filter = filter, .used = true};
+    update_watch_bits((unsigned)r);
     return r;
 }
 
 void watch_manager_del(unsigned index)
 {
     thread_must_be(ROLE_CONTROL);
-    kept[index].used = false;
-    bits_set(index);
+    watches[index].used = false;
+    update_watch_bits(index);
     grace_wait();
     watch_free(index);
-    watch_filter_free(kept[index].filter);
-    kept[index] = (struct kept){0};
+    watch_filter_free(watches[index].filter);
+    watches[index] = (struct watch_entry){0};
 }
 
 // A port's or interface's number may be another one now. Each is one word, read once for a frame.
-static void numbers_set(unsigned index)
+static void update_watch_ids(unsigned index)
 {
-    const struct watch_spec *s = &kept[index].spec;
+    const struct watch_spec *s = &watches[index].spec;
     const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
     const struct port *p = s->port[0] ? port_by_name(s->port) : NULL,
                       *to = port_by_name(s->to_port);
@@ -155,8 +155,8 @@ static void numbers_set(unsigned index)
 void watch_manager_port_changed(void)
 {
     for (unsigned i = 0; i < WATCH_MAX; i++)
-        if (kept[i].used) {
-            numbers_set(i);
-            bits_set(i);
+        if (watches[i].used) {
+            update_watch_ids(i);
+            update_watch_bits(i);
         }
 }

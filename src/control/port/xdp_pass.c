@@ -10,14 +10,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int bpf(enum bpf_cmd cmd, union bpf_attr *attr)
+static int bpf_syscall(enum bpf_cmd cmd, union bpf_attr *attr)
 {
     int r = (int)syscall(SYS_bpf, cmd, attr, sizeof *attr);
 
     return r < 0 ? -errno : r;
 }
 
-static int program_load(uint32_t flags)
+static int load_program(uint32_t flags)
 {
     const struct bpf_insn program[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS},
@@ -32,16 +32,16 @@ static int program_load(uint32_t flags)
     attr.license = (uintptr_t) "BSD";
     attr.prog_flags = flags;
     memcpy(attr.prog_name, "kamuee_pass", sizeof "kamuee_pass");
-    return bpf(BPF_PROG_LOAD, &attr);
+    return bpf_syscall(BPF_PROG_LOAD, &attr);
 }
 
 int xdp_pass_attach(int ifindex)
 {
     union bpf_attr attr;
-    int program = program_load(BPF_F_XDP_HAS_FRAGS); // or no MTU above a page is allowed
+    int program = load_program(BPF_F_XDP_HAS_FRAGS); // or no MTU above a page is allowed
 
     if (program < 0)
-        program = program_load(0); // Linux before 5.18
+        program = load_program(0); // Linux before 5.18
     if (program < 0)
         return program;
     memset(&attr, 0, sizeof attr);
@@ -49,7 +49,7 @@ int xdp_pass_attach(int ifindex)
     attr.link_create.target_ifindex = (uint32_t)ifindex;
     attr.link_create.attach_type = BPF_XDP;
     attr.link_create.flags = XDP_FLAGS_DRV_MODE;
-    int link = bpf(BPF_LINK_CREATE, &attr);
+    int link = bpf_syscall(BPF_LINK_CREATE, &attr);
     close(program); // the link keeps it
     return link;
 }
