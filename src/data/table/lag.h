@@ -5,8 +5,8 @@
 // LAG_MAX. Its members are ports (struct port's `lag`). The flow of a frame gives one of
 // LAG_BUCKETS buckets, each of which is the id of a member.
 //
-// Written by control (port/lag_active.c), byte by byte: each bucket is right for itself. Read by every
-// forwarder that has a frame for it.
+// Written by control (port/lag_active.c), byte by byte: each bucket is right for itself. Read by
+// every forwarder that has a frame for it.
 #ifndef TABLE_LAG_H
 #define TABLE_LAG_H
 
