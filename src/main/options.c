@@ -89,9 +89,8 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
     };
     uint64_t number;
 
-    *o = (struct options){.config_path = "/etc/kamuee/kamuee.conf",
-                          .run_dir = RUN_DIR,
-                          .log_level = -1};
+    *o = (struct options){
+        .config_path = "/etc/kamuee/kamuee.conf", .run_dir = RUN_DIR, .log_level = -1};
     *code = EXIT_OK;
     for (int c; (c = getopt_long(argc, argv, "", longopts, NULL)) != -1;)
         switch (c) {
@@ -112,7 +111,7 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         case 'D':
             if (!add_directory(c == 'F' ? o->file_dir : o->device_dir, optarg))
                 return print_usage_error(code, c == 'F' ? "--file-dir" : "--device-dir", optarg,
-                             "the absolute path of a directory, at most 15 of them");
+                                         "the absolute path of a directory, at most 15 of them");
             break;
         case 'm':
             if (text_parse_u64(optarg, 64, 1048576, &number))

@@ -34,8 +34,8 @@ bool devargs_is_driver(const char *devargs, const char *driver)
 
     if (strncmp(devargs, driver, n))
         return false;
-    n += devargs[n] == '-' ? strcspn(devargs + n, ",")
-                           : strspn(devargs + n, "0123456789"); // "-p0": named after the port
+    // "-p0": named after the port.
+    n += devargs[n] == '-' ? strcspn(devargs + n, ",") : strspn(devargs + n, "0123456789");
     return !devargs[n] || devargs[n] == ',';
 }
 
@@ -61,12 +61,12 @@ static bool is_packet_socket(const char *devargs)
            devargs_is_driver(devargs, "eth_af_packet");
 }
 
-void devargs_kernel_link(const char *devargs, char *netdev, size_t size)
+void devargs_kernel_link(const char *devargs, char *name, size_t size)
 {
-    netdev[0] = 0;
+    name[0] = 0;
     if (is_packet_socket(devargs) || devargs_is_driver(devargs, "net_af_xdp"))
-        if (!devargs_get(devargs, "iface", netdev, size))
-            netdev[0] = 0;
+        if (!devargs_get(devargs, "iface", name, size))
+            name[0] = 0;
 }
 
 // Appends ",KEY=VALUE" unless the key is given.
@@ -81,7 +81,7 @@ static size_t append_key(char *out, size_t n, size_t size, const char *key, unsi
 
 #define FRAME_DEFAULT 2048u
 
-// Frames of the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's header;
+// A frame of the packet socket's ring: payload, Ethernet and VLAN headers, the kernel's header;
 // whole pages.
 static unsigned ring_frame_size(uint16_t mtu)
 {
@@ -100,7 +100,7 @@ unsigned devargs_frame_size(const char *devargs)
                                                                 : FRAME_DEFAULT;
 }
 
-// The driver's own 512 frames are 2.5 ms at 200,000 packets/s: on a core that is shared, they
+// The driver's default of 512 frames is 2.5 ms at 200,000 packets/s: on a shared core they
 // overflow.
 #define RING_BYTES (8u << 20)
 
@@ -111,7 +111,7 @@ static unsigned ring_frame_count(unsigned frame, unsigned descriptors)
     return n > descriptors ? n : descriptors;
 }
 
-// The driver's own 256 are less than a burst after a sleep may be. A power of two.
+// The driver's default of 256 is less than the burst after a sleep can be. A power of two.
 static unsigned virtio_queue_size(unsigned descriptors)
 {
     return descriptors ? 1u << (31 - __builtin_clz(descriptors)) : 1024;
@@ -133,7 +133,7 @@ enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
 {
     bool memif = devargs_is_driver(devargs, "net_memif"),
          virtio = devargs_is_driver(devargs, "net_virtio_user");
-    size_t at = memif && !has_value(devargs, "socket-abstract", "no"); // of the name, behind '@'
+    size_t at = memif && !has_value(devargs, "socket-abstract", "no"); // 1: abstract, behind '@'
     bool listens = memif    ? memif_is_server(devargs)
                    : virtio ? has_value(devargs, "server", "1")
                             : !has_value(devargs, "client", "1");
@@ -177,7 +177,7 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
             n = append_key(out, n, size, "blocksz", frame);
         }
         n = append_key(out, n, size, "framecnt",
-                     ring_frame_count(frame, descriptors) & ~1u); // whole blocks of two
+                       ring_frame_count(frame, descriptors) & ~1u); // whole blocks of two
     } else if (devargs_is_driver(devargs, "net_af_xdp") && n_queues > 1) {
         n = append_key(out, n, size, "queue_count", n_queues);
     } else if (devargs_is_driver(devargs, "net_virtio_user")) {
@@ -186,10 +186,10 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
     return n < size ? 0 : -E2BIG;
 }
 
-// --- what devargs may say ------------------------------------------------------------------------
+// --- what devargs may say ---
 
-// The values that name files. With any other key, or with a driver that is not here, a value that
-// looks like a file or like a call (net_failsafe runs `exec(COMMAND)`) is refused.
+// Keys whose value names a file. Any other value that looks like a file or a call (net_failsafe
+// runs `exec(COMMAND)`) is refused.
 static const struct path_key {
     const char *driver, *key;
 } path_keys[] = {
@@ -198,14 +198,14 @@ static const struct path_key {
     {"net_virtio_user", "path"}, {"net_af_xdp", "xdp_prog"}, {"net_replay", "routes"},
 };
 
-// Devices that are more than a way for packets: net_failsafe runs commands, net_softnic scripts;
-// net_ring's `internal` is an address.
+// Devices that do more than carry packets: net_failsafe runs commands, net_softnic scripts;
+// net_ring's `internal` is an address in memory.
 static const struct {
-    const char *driver, *key; // NULL: whatever it is told
+    const char *driver, *key; // NULL: any
 } forbidden_keys[] = {{"net_failsafe", NULL},
-             {"net_softnic", NULL},
-             {"net_ring", "internal"},
-             {"eth_ring", "internal"}};
+                      {"net_softnic", NULL},
+                      {"net_ring", "internal"},
+                      {"eth_ring", "internal"}};
 
 static bool is_ethernet(const char *devargs)
 {
@@ -242,7 +242,7 @@ static bool key_is_forbidden(const char *devargs, const char *key)
     return false;
 }
 
-// vhost-net and vhost-vdpa are devices of the kernel that virtio_user is made for.
+// The kernel's devices that virtio_user is made for.
 static bool is_vhost_device(const char *devargs, const char *key, const char *value)
 {
     return devargs_is_driver(devargs, "net_virtio_user") && !strcmp(key, "path") &&
@@ -257,7 +257,7 @@ static bool is_abstract_socket(const char *devargs, const char *key)
 }
 
 static int check_key_value(const char *devargs, const char *key, const char *value, char *err,
-                       size_t err_size)
+                           size_t err_size)
 {
     char places[512];
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_follow.c - what the operator does to a TAP with iproute2
+// iface_follow.c - follows, restores or reports what the operator does to a TAP with iproute2
 //
 //     up, down      followed: the interface goes down in the data plane too
 //     MAC           followed if the port has none configured and its device takes it; a vport may
-//     have one of its own MTU, carrier  the port's: restored name          the interface's:
-//     restored deletion      the TAP is made again macvlans      their MACs are the interface's as
-//     well VLAN device   named: it gets no frames, because tags are taken here (vports) master
-//     named: what comes for the router goes to the bridge or bond instead of to the TAP
-//
-// An announcement may be old by the time it is read, and our own changes are announced as well. So
-// it is a reason to look at the TAP, and what is there now counts.
+//                   have its own
+//     MTU, carrier  restored: they are the port's
+//     name          restored: it is the interface's
+//     deletion      the TAP is made again
+//     macvlans      their MACs are accepted for the interface
+//     VLAN device   reported: it gets no frames, because vports take the tags
+//     master        reported: packets for the router go to the bridge or bond, not to the TAP
+// An announcement may be old when it is read, and our own changes are announced as well. So each
+// one only makes us read the TAP's present state.
 #include "port/iface_follow.h"
 
 #include <errno.h>
@@ -54,7 +56,7 @@ static void restore_mtu(const struct iface *i, const struct tap_state *now)
 
 static void restore_carrier(const struct iface *i, const struct tap_state *now)
 {
-    if (!now->up || now->carrier == i->carrier) // of a TAP that is down the kernel does not tell
+    if (!now->up || now->carrier == i->carrier) // unknown while the TAP is down
         return;
     log_notice("iface_follow: carrier of a TAP restored, it follows the port (port stop NAME): "
                "interface=%s carrier=%s",
@@ -131,8 +133,7 @@ static void report_master(const struct iface *i, const struct iface_kernel_event
              "remove it: ip link set %s nomaster",
              e->master, i->name);
     kernel_state_set(i->name, "master", e->master[0] && !in_vrf ? what : NULL);
-    // Without any such device the virtual router has the alarm route-not-followed, once for all of
-    // its interfaces.
+    // Without any VRF device the virtual router itself has the alarm route-not-followed.
     snprintf(what, sizeof what,
              "virtual router %s uses table %u, but its TAP is not in a VRF device with that table, "
              "so its connected "
@@ -169,7 +170,7 @@ static void on_kernel_event(const struct iface_kernel_event *e)
         recreate_tap(i);
         return;
     }
-    if (tap_read_state(iface_tap(i), &now)) // gone meanwhile: that is announced as well
+    if (tap_read_state(iface_tap(i), &now)) // gone: another event says so
         return;
     restore_name(i, &now);
     restore_mtu(i, &now);
@@ -181,10 +182,9 @@ static void on_kernel_event(const struct iface_kernel_event *e)
     follow_admin_state(i, e->admin_up);
 }
 
-void iface_follow_init(void (*make_again)(struct iface *i),
-                       struct tap *(*tap_of)(const struct iface *i))
+void iface_follow_init(void (*recreate)(struct iface *i), struct tap *(*tap)(const struct iface *i))
 {
-    recreate_tap = make_again;
-    iface_tap = tap_of;
+    recreate_tap = recreate;
+    iface_tap = tap;
     rib_iface_set_event(on_kernel_event);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_follow.h - what the operator does to a TAP with iproute2
+// iface_follow.h - follows, restores or reports what the operator does to a TAP with iproute2
 //
-// Followed where the device can, restored where the value is the port's, and named (kernel_state.h)
-// where neither is possible. docs/features/kernel-state.md has a row for each attribute. Control
-// role.
+// docs/features/kernel-state.md has a row for each attribute. iface_manager.c sets it up;
+// rib_manager's kernel events call it. Control role.
 #ifndef PORT_IFACE_FOLLOW_H
 #define PORT_IFACE_FOLLOW_H
 
@@ -12,9 +11,8 @@
 struct iface;
 struct tap;
 
-// The TAP of an interface that exists is not in the kernel, or not there any more, where it should
-// be.
-void iface_follow_init(void (*make_again)(struct iface *i),
-                       struct tap *(*tap_of)(const struct iface *i));
+// `recreate`: called when the TAP of an existing interface is gone from its namespace.
+void iface_follow_init(void (*recreate)(struct iface *i),
+                       struct tap *(*tap)(const struct iface *i));
 
 #endif

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface_manager.c - interfaces, their TAPs and their virtual router
-//
-// An interface is complete before a packet can find it, and cannot be found any
-// more before it is taken apart:
+// An interface is complete before a packet can find it, and no packet finds it when it is taken
+// apart:
 //
 //     add   table entry -> TAP -> tap_manager -> rib_manager -> the port leads to it
 //     del   the port leads nowhere -> rib_manager -> tap_manager -> TAP -> table entry
-//
-// `up` is what forwarders look at: the operator's IFF_UP on the TAP and the
-// carrier of the port. What somebody else does to a TAP is iface_follow.c's.
+// Forwarders look at the flag `up`: the operator's IFF_UP on the TAP and the carrier of the port.
+// iface_follow.c handles what others do to a TAP.
 #include "port/iface_manager.h"
 
 #include <arpa/inet.h>
@@ -41,11 +39,10 @@
 
 static struct own { // what only control needs to know of an interface
     struct tap tap;
-    uint16_t mtu_wanted; // 0 = the port's
+    uint16_t mtu_wanted;         // 0 = the port's
     char description[TAP_ALIAS]; // as configured
-    bool changing; // a change of it stands still in rib_manager's call; its TAP is not made again
-                   // meanwhile
-    bool lost;     // it would have been
+    bool changing;               // while control waits for rib_manager: its TAP is not recreated
+    bool lost;                   // but should be afterwards
 } *own;
 
 #define for_each_iface(i)                                                                          \
@@ -65,9 +62,9 @@ static void tap_list_save(void)
     VEC(struct tap_list_entry) list = {0};
 
     changed = false;
-    if (!state_path || starting) // until then the former process' list stands
+    if (!state_path || starting) // keep the former process' list until then
         return;
-    for_each_iface(i) {
+    for_each_iface (i) {
         struct tap_list_entry *e = vec_push(&list);
         snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
         snprintf(e->name, sizeof e->name, "%s", i->name);
@@ -124,7 +121,7 @@ static void iface_update_up_flag(struct iface *i)
 
 // --- the TAP ---
 
-// Makes or finds the TAP in virtual router `vr` and gives it to tap_manager.
+// Makes or finds the TAP in virtual router `vr` and hands it to tap_manager.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
     if (tap_delete_batch_has(i->name))
@@ -165,6 +162,16 @@ static void tap_detach(struct iface *i, struct tap *tap, bool delete)
         tap_delete_batch_add(tap);
     else
         tap_close(tap);
+}
+
+struct iface *iface_manager_find(const char *name, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i)
+        snprintf(err, err_size, "there is no interface %s", name);
+    return i;
 }
 
 // --- adding and deleting ---
@@ -258,7 +265,6 @@ int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6]
     return iface_add(&wish, IFACE_PORT, 0, vr, err, err_size);
 }
 
-// Are these tags ones that frames can carry?
 static int check_vport_tags(const char *name, struct vport_tags t, char *err, size_t err_size)
 {
     bool outer_right =
@@ -309,15 +315,12 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
 
 int iface_manager_del(const char *name, char *err, size_t err_size)
 {
-    struct iface *i = iface_find_name(name);
+    struct iface *i = iface_manager_find(name, err, err_size);
 
-    thread_must_be(ROLE_CONTROL);
-    if (!i) {
-        snprintf(err, err_size, "there is no interface %s", name);
+    if (!i)
         return -ENOENT;
-    }
     if (i->kind == IFACE_PORT) {
-        for_each_iface(v) {
+        for_each_iface (v) {
             if (v->kind == IFACE_VPORT && v->port == i->port) {
                 snprintf(err, err_size, "port %s still has sub-interface %s: delete it first", name,
                          v->name);
@@ -366,7 +369,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     bool same_netns = !strcmp(to->netns, vr_get(from)->netns);
     own[i->id].changing = true;
     own[i->id].lost = false;
-    // From here on nothing routes by it until rib_manager has it again.
+    // No route uses it until rib_manager has it again.
     rib_manager_iface_del(i->id);
     int r = 0;
     if (!same_netns) {
@@ -386,7 +389,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
         log_info("iface_manager: moved: interface=%s from=%s to=%s addresses=%u left-behind=%u",
                  name, vr_get(from)->name, to->name, carried, left);
     } else {
-        int fd = dup(own[i->id].tap.fd); // the old TAP serves on
+        int fd = dup(own[i->id].tap.fd); // keep the old TAP
         if (fd < 0 || tap_manager_add(i->id, fd))
             log_error("iface_manager: TAP lost: interface=%s", name);
         __atomic_store_n(&i->ifindex, own[i->id].tap.ifindex, __ATOMIC_RELAXED);
@@ -414,20 +417,17 @@ static int iface_apply_mtu(struct iface *i, uint16_t mtu)
 
 int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
 {
-    struct iface *i = iface_find_name(name);
+    struct iface *i = iface_manager_find(name, err, err_size);
 
-    thread_must_be(ROLE_CONTROL);
-    if (!i) {
-        snprintf(err, err_size, "there is no interface %s", name);
+    if (!i)
         return -ENOENT;
-    }
     int r;
     if (i->kind == IFACE_VPORT) {
         own[i->id].mtu_wanted = mtu;
         r = iface_apply_mtu(i, clamp_vport_mtu(name, mtu, port_get(i->port)->mtu));
     } else {
         r = iface_apply_mtu(i, mtu);
-        for_each_iface(v) {
+        for_each_iface (v) {
             if (!r && v->kind == IFACE_VPORT && v->port == i->port)
                 r = iface_apply_mtu(v, clamp_vport_mtu(v->name, own[v->id].mtu_wanted, mtu));
         }
@@ -464,13 +464,12 @@ void iface_manager_description(uint16_t id, char description[256])
 void iface_manager_port_link(uint16_t port, bool up)
 {
     thread_must_be(ROLE_CONTROL);
-    for_each_iface(i) {
+    for_each_iface (i) {
         if (i->port == port)
             __atomic_store_n(&i->carrier, up, __ATOMIC_RELAXED);
     }
-    rib_manager_port_link(
-        port); // first: flows wait for it. The TAPs' carrier takes the kernel's word, and its time.
-    for_each_iface(i) {
+    rib_manager_port_link(port); // first: flows wait for it, and the TAPs' carrier takes time
+    for_each_iface (i) {
         if (i->port != port)
             continue;
         tap_set_carrier(&own[i->id].tap, up);
@@ -483,10 +482,10 @@ void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
     uint8_t was[6] = {0};
 
     thread_must_be(ROLE_CONTROL);
-    for_each_iface(i)
+    for_each_iface (i)
         if (i->port == port && i->kind == IFACE_PORT)
             memcpy(was, i->mac, sizeof was);
-    for_each_iface(i) {
+    for_each_iface (i) {
         if (i->port != port || memcmp(i->mac, was, sizeof was) ||
             !memcmp(i->mac, mac, sizeof i->mac)) // vports may have their own
             continue;
@@ -499,7 +498,7 @@ void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
 void iface_manager_port_moved(uint16_t from, uint16_t to)
 {
     thread_must_be(ROLE_CONTROL);
-    for_each_iface(i) {
+    for_each_iface (i) {
         if (i->port != from)
             continue;
         point_port_at(i, 0);
@@ -547,13 +546,13 @@ static void tap_recreate(struct iface *i)
     tap_list_save();
 }
 
-// The process ends: TAPs stay with their addresses, and rib_manager's tables end with it.
+// The TAPs stay with their addresses; rib_manager's tables end with the process.
 void iface_manager_fini(void)
 {
     if (!own)
         return;
     tap_delete_batch_run();
-    for_each_iface(i) {
+    for_each_iface (i) {
         point_port_at(i, 0);
         tap_detach(i, &own[i->id].tap, false);
         iface_free(i);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_policy.c - what the packets of an interface pass besides routing
+// iface_policy.c - uRPF, redirects, sampling and access lists of an interface
 //
-// Kept in table/iface.h, where forwarders look when the interface's `features` say so. A feature
-// may ask for more than the FIB has: rib_manager is told what all interfaces of a virtual router
-// together ask, before the first packet is judged by it.
+// Writes the policy in table/iface.h, which forwarders read when the interface's flags say so. uRPF
+// may need more than the FIB has: rib_manager learns what all interfaces of a virtual router need
+// together before the first packet is checked.
 #include "port/iface_policy.h"
 
 #include <errno.h>
@@ -54,15 +54,12 @@ void iface_policy_publish_sources(void)
 int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err,
                              size_t err_size)
 {
-    struct iface *i = iface_find_name(name);
+    struct iface *i = iface_manager_find(name, err, err_size);
 
-    thread_must_be(ROLE_CONTROL);
-    if (!i) {
-        snprintf(err, err_size, "there is no interface %s", name);
+    if (!i)
         return -ENOENT;
-    }
     bool sampled = i->policy.sample != policy->sample;
-    i->policy = *policy; // bytes; each is right by itself
+    i->policy = *policy; // bytes; each is valid by itself
     if (sampled)
         watch_manager_port_changed();
     iface_policy_publish_sources();
@@ -75,13 +72,10 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
 
 int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size)
 {
-    struct iface *i = iface_find_name(name);
+    struct iface *i = iface_manager_find(name, err, err_size);
 
-    thread_must_be(ROLE_CONTROL);
-    if (!i) {
-        snprintf(err, err_size, "there is no interface %s", name);
+    if (!i)
         return -ENOENT;
-    }
     iface_bind_acl(i, in, out);
     return 0;
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_policy.h - between iface_manager.c and iface_policy.c; control
+// iface_policy.h - shared by iface_manager.c and iface_policy.c; control role
 #ifndef PORT_IFACE_POLICY_H
 #define PORT_IFACE_POLICY_H
 
-// Interfaces came, went, or have another policy or virtual router: tells rib_manager what they ask
-// of its FIBs, where that has changed.
+#include <stddef.h>
+
+struct iface;
+
+// NULL with a sentence: there is no such interface.
+struct iface *iface_manager_find(const char *name, char *err, size_t err_size);
+// After any change of interfaces, their policy or virtual router: tells rib_manager which sources
+// the FIBs must now know for uRPF.
 void iface_policy_publish_sources(void);
 
 #endif

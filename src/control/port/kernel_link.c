@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_link.c - the kernel interface behind a net_af_packet or net_af_xdp port
-//
+// kernel_link.c - see kernel_link.h
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
-//     rp_filter 1      no route leads out of it, so nothing that comes in is taken
-//     GRO, LRO off     frames as they were on the wire; in a virtual machine the host's part of it,
-//     too (rx-gro-hw) XDP on a veth    its peer cuts segments itself then (xdp_pass.h)
+//     rp_filter 1      no route leads out of it, so the kernel accepts nothing from it
+//     GRO, LRO off     frames as on the wire; in a virtual machine also the host's (rx-gro-hw)
+//     XDP on a veth    the peer segments packets itself (xdp_pass.h)
 #include "port/kernel_link.h"
 
 #include <dirent.h>
@@ -30,8 +29,8 @@ static const struct {
     const char *path;
     int value;
 } quiet_sysctls[3] = {{"ipv6/conf/%s/disable_ipv6", 1},
-              {"ipv4/conf/%s/arp_ignore", 8},
-              {"ipv4/conf/%s/rp_filter", 1}};
+                      {"ipv4/conf/%s/arp_ignore", 8},
+                      {"ipv4/conf/%s/rp_filter", 1}};
 
 static struct ifreq ifreq_of(const struct kernel_link *n)
 {
@@ -41,9 +40,8 @@ static struct ifreq ifreq_of(const struct kernel_link *n)
     return r;
 }
 
-// 0: there is none of the name. Not SIOCGIFINDEX: for a name that is not there, each ioctl waits
-// until modprobe has looked for a driver, and a port whose card was taken away is looked at 40
-// times a second.
+// 0: no such interface. Not by SIOCGIFINDEX: for a missing name each ioctl waits for modprobe, and
+// a port whose card was taken away is polled 40 times a second.
 static int read_ifindex(const struct kernel_link *n)
 {
     int index = 0;
@@ -92,8 +90,7 @@ static uint32_t count_features(const struct kernel_link *n)
     return ethtool_ioctl(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
 }
 
-// Place of a feature in the kernel's list, by its name in `ethtool -k`; -1: this kernel has none of
-// the name.
+// Index of a feature in the kernel's list, by its name in `ethtool -k`; -1: none.
 static int find_feature(const struct kernel_link *n, uint32_t n_features, const char *name)
 {
     struct {
@@ -131,7 +128,7 @@ static void disable_feature(const struct kernel_link *n, const char *name)
                   name);
 }
 
-// A veth's peer cuts its segments itself while we have an XDP program.
+// A veth's peer segments packets itself while we have an XDP program.
 static void stop_peer_tso(struct kernel_link *n)
 {
     struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
@@ -173,8 +170,8 @@ static uint64_t netns_cookie(const struct kernel_link *n)
     return getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
 }
 
-// Two ports on one interface would both get each frame. Names do not tell: a namespace may have
-// two, an interface others beside (altname).
+// Two ports on one interface would both get each frame. Names are not enough: a namespace may have
+// two, an interface also altnames.
 static bool is_used_by_port(const struct kernel_link *n)
 {
     for (unsigned i = 0; i < PORT_MAX; i++)
@@ -200,7 +197,6 @@ static void close_ioctl_socket(struct kernel_link *n)
     n->name[0] = 0;
 }
 
-// What the kernel has there is not reached any more.
 static void warn_addresses_lost(const char *name, const char *netns_name)
 {
     struct kernel_link_use u;
@@ -223,12 +219,8 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
     }
     int flags = read_flags(n);
     if (flags < 0) {
-        char names[160];
-        kernel_link_names(names, sizeof names);
-        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
-                 netns_name[0] ? "namespace " : "kamueed's namespace", netns_name, names);
         close_ioctl_socket(n);
-        return -ENODEV;
+        return kernel_link_explain_missing(name, netns_name, err, err_size);
     }
     n->ifindex = read_ifindex(n);
     if (is_used_by_port(n)) {
@@ -296,8 +288,7 @@ bool kernel_link_was_replaced(const struct kernel_link *n)
     return now && now != n->ifindex;
 }
 
-// True for a packet socket bound to the interface, in its namespace (indexes repeat across
-// namespaces).
+// A packet socket bound to the interface, in its namespace (indexes repeat across namespaces).
 static bool is_driver_socket(const struct kernel_link *n, int fd, uint64_t cookie)
 {
     struct sockaddr_ll bound = {0};
@@ -311,16 +302,15 @@ static bool is_driver_socket(const struct kernel_link *n, int fd, uint64_t cooki
     return !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &other, &size) && other == cookie;
 }
 
-// The driver opens its sockets queue by queue, so in the order of their numbers. It opens them
-// once, before the port starts.
+// The driver opens its sockets once, queue by queue, before the port starts: descriptors are in the
+// order of queues.
 static void find_driver_sockets(struct kernel_link *n)
 {
     uint64_t cookie;
     struct dirent *e;
     DIR *d;
 
-    if (n->n_rx_fd || !n->name[0] || !(cookie = netns_cookie(n)) ||
-        !(d = opendir("/proc/self/fd")))
+    if (n->n_rx_fd || !n->name[0] || !(cookie = netns_cookie(n)) || !(d = opendir("/proc/self/fd")))
         return;
     while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {
         int fd = atoi(e->d_name);
@@ -341,7 +331,7 @@ uint64_t kernel_link_missed(struct kernel_link *n)
         struct tpacket_stats st = {0};
         socklen_t size = sizeof st;
         if (!getsockopt(n->rx_fd[i], SOL_PACKET, PACKET_STATISTICS, &st, &size))
-            n->missed += st.tp_drops; // the kernel begins again at 0
+            n->missed += st.tp_drops; // reading resets it
     }
     return n->missed;
 }
@@ -354,7 +344,7 @@ int kernel_link_rx_fd(struct kernel_link *n, uint16_t queue)
 
 bool kernel_link_has_carrier(const struct kernel_link *n)
 {
-    // Not IFF_RUNNING: the kernel may tell that up to a second late.
+    // Not IFF_RUNNING, which may be up to a second late.
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
     int flags = read_ifindex(n) ? read_flags(n) : 0;
 

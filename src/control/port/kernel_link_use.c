@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_link_use.c - what this machine itself does with a kernel interface that is to be a port's
+// kernel_link_use.c - what the host itself uses a kernel interface for
 #include "port/kernel_link_use.h"
 
 #include <arpa/inet.h>
@@ -36,7 +36,7 @@ static unsigned prefix_length(const uint8_t *mask, unsigned n)
 }
 
 static void append_address(struct kernel_link_use *u, struct own_addresses *own,
-                        const struct ifaddrs *a)
+                           const struct ifaddrs *a)
 {
     const struct sockaddr_in *a4 = (void *)a->ifa_addr, *m4 = (void *)a->ifa_netmask;
     const struct sockaddr_in6 *a6 = (void *)a->ifa_addr, *m6 = (void *)a->ifa_netmask;
@@ -100,7 +100,7 @@ static void read_default_route6(const char *name, struct kernel_link_use *u)
         fclose(f);
 }
 
-// As /proc/net/tcp has it: words of 32 bits in the host's order.
+// Of /proc/net/tcp: words of 32 bits in the host's order.
 static struct in6_addr parse_proc_address(const char *hex)
 {
     unsigned word[4];
@@ -146,19 +146,23 @@ static void read_sessions(const char *path, const struct own_addresses *own,
         fclose(f);
 }
 
-void kernel_link_names(char *s, size_t size)
+int kernel_link_explain_missing(const char *name, const char *netns, char *err, size_t err_size)
 {
     struct if_nameindex *all = if_nameindex();
+    char names[160] = "";
     size_t n = 0;
 
-    *s = 0;
-    for (const struct if_nameindex *i = all; i && i->if_index && n < size; i++)
+    for (const struct if_nameindex *i = all; i && i->if_index && n < sizeof names; i++)
         if (strcmp(i->if_name, "lo"))
-            n += (size_t)snprintf(s + n, size - n, "%s%s", n ? ", " : " (there is ", i->if_name);
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : " (there is ",
+                                  i->if_name);
     if (n)
-        snprintf(n < size ? s + n : s + size - 3, n < size ? size - n : 3, "%s", ")");
+        strcpy(names + (n < sizeof names - 2 ? n : sizeof names - 3), ")");
     if (all)
         if_freenameindex(all);
+    snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
+             netns[0] ? "namespace " : "kamueed's namespace", netns, names);
+    return -ENODEV;
 }
 
 static int read_use_in_netns(const char *name, const char *netns, struct kernel_link_use *u,
@@ -166,13 +170,8 @@ static int read_use_in_netns(const char *name, const char *netns, struct kernel_
 {
     struct own_addresses own = {0};
 
-    if (!if_nametoindex(name)) {
-        char names[160];
-        kernel_link_names(names, sizeof names);
-        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name,
-                 netns[0] ? "namespace " : "kamueed's namespace", netns, names);
-        return -ENODEV;
-    }
+    if (!if_nametoindex(name))
+        return kernel_link_explain_missing(name, netns, err, err_size);
     read_addresses(name, u, &own);
     read_default_route4(name, u);
     read_default_route6(name, u);
@@ -183,7 +182,7 @@ static int read_use_in_netns(const char *name, const char *netns, struct kernel_
 }
 
 int kernel_link_use_read(const char *name, const char *netns, struct kernel_link_use *u, char *err,
-                    size_t err_size)
+                         size_t err_size)
 {
     int fd, r;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_state.c - what Linux has been told that is not followed here
+// kernel_state.c - see kernel_state.h
 #include "port/kernel_state.h"
 
 #include <stdio.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_state.h - what Linux has been told that is not followed here, although it changes where
-// packets go
+// kernel_state.h - Linux settings that change where packets go and that kamueed does not follow
 //
-// Few at a time. Who finds one says so, and says when it is over; alarm and audit tell it
-// (docs/features/kernel-state.md). Control role.
+// iface_follow.c and vr_manager.c report them and withdraw them; the alarm kernel-state and the
+// audit show them (docs/features/kernel-state.md). Few at a time. Control role.
 #ifndef PORT_KERNEL_STATE_H
 #define PORT_KERNEL_STATE_H
 
@@ -13,9 +12,9 @@ struct kernel_state {
     char sentence[280]; // what it is, and the remedy
 };
 
-// NULL: it is not so (any more). Logged when that is news.
+// sentence NULL: resolved. Logs what is new.
 void kernel_state_set(const char *subject, const char *attribute, const char *sentence);
-void kernel_state_forget(const char *subject); // it is gone, with all that was wrong with it
+void kernel_state_forget(const char *subject); // the subject is deleted
 void kernel_state_each(void (*fn)(void *ctx, const struct kernel_state *s), void *ctx);
 
 #endif

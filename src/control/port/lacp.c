@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp.c - LACP on one member of a LAG
 //
-//     receive    lacp_set_link, lacp_receive, lacp_check_timeout    6.4.12  what is known of the
-//     partner, and for how long periodic   periodic_run                            6.4.13  when
-//     something is sent without a reason selection  lacp_select                             6.4.14
-//     which members form the LAG mux        mux_run                                 6.4.15
-//     independent control: collecting comes before distributing transmit lacp_run 6.4.16  at most
-//     three LACPDUs a second
+//     receive    6.4.12  lacp_set_link, lacp_receive, lacp_check_timeout: the partner's state
+//     periodic   6.4.13  periodic_run: LACPDUs without a change
+//     selection  6.4.14  lacp_select: which members form the LAG
+//     mux        6.4.15  mux_run: independent control, collecting before distributing
+//     transmit   6.4.16  lacp_run: at most three LACPDUs a second
 //
-// A partner that is silent is not selected: the standard's default partner, with which a lone link
-// would be used, is none here.
+// Unlike the standard's default partner, a silent partner is never selected.
 #include "port/lacp.h"
 
 #include <string.h>
@@ -100,7 +98,7 @@ static bool same_system(const struct lacp_side *a, const struct lacp_side *b)
            !memcmp(a->system, b->system, sizeof a->system);
 }
 
-// The same port of the same system, with bits `mask` of the state alike.
+// The same port of the same system, with the bits `mask` of the state equal.
 static bool same_side(const struct lacp_side *a, const struct lacp_side *b, uint8_t mask)
 {
     return same_system(a, b) && a->key == b->key && a->port_priority == b->port_priority &&
@@ -115,8 +113,7 @@ static void unselect(struct lacp_port *p)
 
 // --- receive machine ---
 
-// Nobody is known. It is taken to want LACPDUs fast: who comes back is not to wait 30 seconds for
-// one.
+// An unknown partner gets LACPDUs fast: one that returns should not wait 30 seconds for one.
 static void reset_partner(struct lacp_port *p)
 {
     p->partner = (struct lacp_side){.state = LACP_TIMEOUT};
@@ -167,9 +164,9 @@ void lacp_set_actor(struct lacp_port *p, const struct lacp_side *actor)
     p->actor = next;
 }
 
-// That the partner knows us as we are, and will tell when it does not any more.
+// The partner has our present parameters, and will tell when it has not.
 static bool partner_knows_us(const struct lacp_port *p, const struct lacp_side *sender,
-                       const struct lacp_side *we)
+                             const struct lacp_side *we)
 {
     bool speaks = sender->state & LACP_ACTIVITY ||
                   (p->actor.state & LACP_ACTIVITY && we->state & LACP_ACTIVITY);
@@ -234,7 +231,7 @@ static void periodic_run(struct lacp_port *p, uint64_t now_ns)
         return;
     }
     bool began = p->periodic_at_ns != 0;
-    if (!began || p->periodic_at_ns > now_ns + every) // begins, or the partner wants it faster now
+    if (!began || p->periodic_at_ns > now_ns + every) // starts, or the partner wants it faster
         p->periodic_at_ns = now_ns + every;
     else if (now_ns < p->periodic_at_ns)
         return;
@@ -252,7 +249,7 @@ static bool is_selectable(const struct lacp_port *p)
     return heard && p->partner.port && !same_system(&p->actor, &p->partner);
 }
 
-// That the two may be in one LAG: of one partner, which says that they may.
+// The same partner, which allows aggregation on both.
 static bool may_aggregate(const struct lacp_port *a, const struct lacp_port *b)
 {
     return a == b || (a->actor.key == b->actor.key && same_system(&a->partner, &b->partner) &&

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp.h - LACP on one member of a LAG: the machines of IEEE 802.1AX-2014 clause 6.4
 //
-// Pure: what comes in are LACPDUs, the state of the link and the time; what comes out are LACPDUs
-// to send and whether frames may be collected and distributed. Who is selected, is decided for all
-// members of a LAG together (lacp_select). No clock, no thread, no state but struct lacp_port;
-// control's.
+// Pure functions of struct lacp_port: LACPDUs, link state and time go in; LACPDUs to send and
+// whether frames may be collected and distributed come out. lacp_select decides for all members of
+// a LAG together. Called by lag_active.c; control role.
 //
-// Two clocks: `now_ns` is the time. `listened_ns` grows only while somebody listens: a partner is
-// silent when nothing is heard of it although we listened, not because we were busy or stopped.
+// Two clocks: `now_ns` is the time; `listened_ns` grows only while control reads LACPDUs, so a
+// partner is not silent just because control was busy or stopped.
 #ifndef PORT_LACP_H
 #define PORT_LACP_H
 
@@ -17,7 +16,7 @@
 
 #define LACP_PDU 110 // bytes behind the EtherType
 
-enum lacp_flag { // of a state (6.4.2.3)
+enum lacp_flag {       // of a state (6.4.2.3)
     LACP_ACTIVITY = 1, // active: speaks first
     LACP_TIMEOUT = 2,  // short: wants a LACPDU a second
     LACP_AGGREGATION = 4,
@@ -47,34 +46,31 @@ struct lacp_port {
     struct lacp_side actor, partner;
     enum lacp_rx rx;
     enum lacp_mux mux;
-    bool selected; // by lacp_select
-    bool unselected_once; // it was not for a moment: the mux machine has to see that
-    bool ntt;      // there is something to tell
-    uint64_t current_until_ns; // EXPIRED, CURRENT: what the partner said holds until then; by the
-                               // clock of listening
+    bool selected;             // by lacp_select
+    bool unselected_once;      // for a moment: the mux machine must see that
+    bool ntt;                  // need to transmit
+    uint64_t current_until_ns; // EXPIRED, CURRENT: end of the partner's timeout (listened_ns)
     uint64_t wait_until_ns;    // WAITING
-    uint64_t periodic_at_ns;   // next LACPDU without a reason; 0: none
+    uint64_t periodic_at_ns;   // next periodic LACPDU; 0: none
     uint64_t sent_ns[3];       // the last three: no more in a second (6.4.16)
     uint64_t rx_pdus, tx_pdus;
 };
 
-// `actor`: priorities, system, key, port; of its state only ACTIVITY, TIMEOUT and AGGREGATION
-// count.
+// `actor`: priorities, system, key, port, and ACTIVITY, TIMEOUT and AGGREGATION of the state.
 void lacp_init(struct lacp_port *p, const struct lacp_side *actor);
 void lacp_set_link(struct lacp_port *p, bool up, uint64_t listened_ns);
-void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU],
-                  uint64_t listened_ns); // its lengths have been checked
-void lacp_check_timeout(struct lacp_port *p,
-                 uint64_t listened_ns); // what the partner said may be over: before the others
-void lacp_set_actor(struct lacp_port *p,
-                   const struct lacp_side *actor); // changed live: the partner is told
-// Which members may be in use: those with one and the same partner, of which there are most; those
-// of the last choice if there are as many.
+// A forwarder has checked the lengths in the PDU.
+void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t listened_ns);
+// Expires a silent partner; call it before lacp_select and lacp_run.
+void lacp_check_timeout(struct lacp_port *p, uint64_t listened_ns);
+// Live change: the partner is informed.
+void lacp_set_actor(struct lacp_port *p, const struct lacp_side *actor);
+// Selects the largest group of members with the same partner; the last choice wins a tie.
 void lacp_select(struct lacp_port *const *port, unsigned n);
-// The other machines. True: `pdu` is to be sent.
+// Runs the periodic, mux and transmit machines. True: send `pdu`.
 bool lacp_run(struct lacp_port *p, uint64_t now_ns, uint8_t pdu[LACP_PDU]);
-bool lacp_speaks(const struct lacp_port *p); // it may send LACPDUs
-uint64_t lacp_period_ns(const struct lacp_port *p); // how often, at least
+bool lacp_speaks(const struct lacp_port *p);        // it sends LACPDUs,
+uint64_t lacp_period_ns(const struct lacp_port *p); // at least this often
 
 static inline bool lacp_collects(const struct lacp_port *p)
 {
@@ -86,9 +82,9 @@ static inline bool lacp_distributes(const struct lacp_port *p)
 }
 const char *lacp_rx_name(enum lacp_rx rx);    // "current"
 const char *lacp_mux_name(enum lacp_mux mux); // "distributing"
-// Why it is not in use, in a few words; "" = it is.
+// Why the member is not in use; "" = it is.
 const char *lacp_reason(const struct lacp_port *p);
-// A marker is answered (6.5): the same with another type. False: it is no question.
+// Turns a marker into its response (6.5). False: it was a response itself.
 bool lacp_marker_reply(uint8_t pdu[LACP_PDU]);
 
 #endif

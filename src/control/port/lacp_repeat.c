@@ -11,16 +11,16 @@
 #include "port/lag_send.h"
 #include "table/limits.h"
 
-#define LATE_NS (200 * NS_PER_MS) // control looks every 100 ms
-#define KEEP_MAX 10
+#define LATE_NS (200 * NS_PER_MS) // control runs LACP every LAG_TICK_MS
+#define REPEAT_MAX 10
 
 static struct {
     struct lacp_repeat last;
-    uint64_t due_ns; // 0: nothing is kept
+    uint64_t due_ns; // 0: none
     unsigned left;
-} stored[LAG_FIRST]; // tap_manager's
-static unsigned n_kept; // tap_manager's
-static uint64_t sent[LAG_FIRST]; // both add and take
+} stored[LAG_FIRST];             // tap_manager's
+static unsigned n_kept;          // tap_manager's
+static uint64_t sent[LAG_FIRST]; // tap_manager adds, control takes
 
 static void set_due(uint16_t port, uint64_t due_ns)
 {
@@ -33,7 +33,7 @@ static void lacpdu_store(void *arg)
     struct lacp_repeat *k = arg;
 
     stored[k->port].last = *k;
-    stored[k->port].left = KEEP_MAX;
+    stored[k->port].left = REPEAT_MAX;
     set_due(k->port, k->every_ns ? clock_now_ns() + k->every_ns + LATE_NS : 0);
     free(k);
 }
@@ -46,7 +46,7 @@ void lacp_repeat_set(const struct lacp_repeat *k)
     bug_on(!copy);
     *copy = *k;
     if (mailbox_post(ROLE_TAP_MANAGER, lacpdu_store, copy))
-        free(copy); // what was kept ends by itself
+        free(copy); // the former one ends after REPEAT_MAX
 }
 
 uint64_t lacp_repeat_sent(uint16_t port)

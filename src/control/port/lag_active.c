@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_active.c - which members of a LAG are in use
 //
-// Whatever happens to a member ends in lag_update(): who may be used is decided for all members
-// together, and what changed is told to forwarders in an order that loses nothing:
+// Every event of a member ends in lag_update(), which decides for all members together and
+// publishes changes to forwarders in an order that loses no frame:
 //
-//     comes into use    collects, then gets its share of the buckets
-//     goes out of use   its buckets go to others, then it collects no more
+//     becomes active   collects, then gets its share of the buckets
+//     ceases to be     its buckets go to others, then it collects no more
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -21,7 +21,7 @@
 #define ANNOUNCEMENTS 2 // of a new active member: at once, and a second later
 #define LATE_NS (2 * LAG_TICK_MS * NS_PER_MS)
 
-static uint64_t listened_ns, ticked_ns; // LACP's clock of listening (lacp.h); the last tick
+static uint64_t listened_ns, ticked_ns; // see lacp.h; the last tick
 
 static void (*link_listener)(const char *port, bool up);
 
@@ -58,7 +58,7 @@ static bool is_usable(const struct lag_port *l, const struct managed_port *p)
     return l->wish.enabled && p->started && p->link_up;
 }
 
-// What control sent last has been sent again while it was busy.
+// LACPDUs that tap_manager repeated while control was busy.
 static void add_repeated_lacpdus(struct managed_port *p)
 {
     uint64_t n = lacp_repeat_sent(p->device.id);
@@ -70,7 +70,7 @@ static void add_repeated_lacpdus(struct managed_port *p)
             p->wish.name, n);
 }
 
-// LACPDUs go out while a member may come into use, and never from one that is stopped.
+// Stopped members send no LACPDUs.
 static void run_lacp(struct lag_port *l)
 {
     struct lacp_port *port[LAG_MEMBER_MAX];
@@ -92,7 +92,7 @@ static void run_lacp(struct lag_port *l)
     }
 }
 
-// The primary if it can be used, else the one in use if it can, else the first that can.
+// The primary if usable, else the present one if usable, else the first usable one.
 static struct managed_port *choose_active(struct lag_port *l)
 {
     struct managed_port *first = NULL, *active = NULL, *primary = NULL;
@@ -125,13 +125,13 @@ const char *lag_status(const struct lag_port *l, const struct managed_port *p)
     return p->lag_active ? "active" : !strcmp(lag_reason(l, p), "standby") ? "standby" : "inactive";
 }
 
-// What frames a member takes, and which it gets.
+// Does a member receive for the LAG, and does it send?
 struct member_use {
     bool collects, active;
 };
 
 static struct member_use find_member_use(const struct lag_port *l, const struct managed_port *p,
-                         const struct managed_port *active)
+                                         const struct managed_port *active)
 {
     if (!is_usable(l, p))
         return (struct member_use){false, false};
@@ -177,7 +177,7 @@ static void update_lag_link(struct lag_port *l)
         link_listener(l->wish.name, up);
 }
 
-// Its frames may want what senders leave to a card when those of any member may.
+// The LAG needs offloads (checksums, segmentation) when any member does.
 static void update_lag_offload(struct lag_port *l)
 {
     struct port *t = port_get(lag_port_id(l));
@@ -188,7 +188,7 @@ static void update_lag_offload(struct lag_port *l)
     if (t->offload == offload)
         return;
     t->offload = offload;
-    iface_manager_port_link(lag_port_id(l), l->up); // flags of its interfaces
+    iface_manager_port_link(lag_port_id(l), l->up); // updates the flags of its interfaces
 }
 
 void lag_update(struct lag_port *l)
@@ -236,14 +236,14 @@ void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_
     lag_update(l);
 }
 
-// A tick that comes late finds LACPDUs that nobody has read yet: the time in which control was
-// busy, or the process stopped, is not silence.
+// A late tick finds LACPDUs unread: the time while control was busy, or the process stopped, is no
+// silence of the partner.
 void lag_tick(void)
 {
     uint64_t now = clock_now_ns(), since = now - ticked_ns;
 
     listened_ns += since < LATE_NS ? since : LATE_NS;
     ticked_ns = now;
-    for_each_lag(l)
+    for_each_lag (l)
         lag_update(l);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_manager.c - LAGs and members come, change and go
+// lag_manager.c - adding, changing and deleting LAGs and their members
 //
-// Members keep their own MACs, and receive everything: the MAC of the LAG is that of the member
-// that was there first, and a kernel interface that had been given it would keep it after us.
+// Members keep their own MACs and are promiscuous: the LAG's MAC is that of its first member, and a
+// kernel interface that was given it would keep it after us.
 #include "port/lag_manager.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static struct event *timer;
 
 struct lag_port *lag_port_find(const char *name)
 {
-    for_each_lag(l)
+    for_each_lag (l)
         if (!strcmp(l->wish.name, name))
             return l;
     return NULL;
@@ -38,7 +38,7 @@ bool lag_exists(const char *name)
     return lag_port_find(name);
 }
 
-// --- members come and go ---
+// --- members ---
 
 static void set_lag_mac(struct lag_port *l, const uint8_t mac[6])
 {
@@ -77,7 +77,7 @@ void lag_member_leave(struct managed_port *p)
     if (!p->wish.member_of[0])
         return;
     if (l)
-        lag_update(l); // it has stopped: not usable
+        lag_update(l); // it has stopped and is not usable
     port_collect(port_get(p->device.id), false);
     __atomic_store_n(&port_get(p->device.id)->lag, 0, __ATOMIC_RELAXED);
     if (p->open)
@@ -99,7 +99,7 @@ void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
 
     thread_must_be(ROLE_CONTROL);
     memcpy(pdu, frame + 14, sizeof pdu);
-    for_each_lag(l)
+    for_each_lag (l)
         for_each_member (l, p) {
             if (p->device.id != port || !p->started)
                 continue;
@@ -112,14 +112,14 @@ void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
         }
 }
 
-// --- LAGs come and go ---
+// --- LAGs ---
 
 static void update_timer(void)
 {
     const struct timeval every = {.tv_usec = LAG_TICK_MS * 1000};
     bool any = false;
 
-    for_each_lag(l)
+    for_each_lag (l)
         any = true;
     if (!timer)
         return;
@@ -129,7 +129,7 @@ static void update_timer(void)
         event_del(timer);
 }
 
-// Its own; else that of a member; else, as long as there is none, one made up.
+// Its own, else that of a member, else a random one until there is a member.
 static void choose_lag_mac(struct lag_port *l)
 {
     uint64_t made = rte_rand();
@@ -193,7 +193,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     watch_manager_port_changed();
     thread_manager_update();
     for_each_member (l, p) {
-        lag_member_opened(p); // what it counted before is not the LAG's
+        lag_member_opened(p); // what it counted before does not count for the LAG
         if (p->started)
             lag_member_enter(p);
     }
@@ -280,7 +280,7 @@ void lag_enable(const char *name, bool on)
     lag_update(l);
 }
 
-// --- life ---
+// --- start and end ---
 
 static void on_lag_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -298,6 +298,6 @@ void lag_fini(void)
     if (timer)
         event_free(timer);
     timer = NULL;
-    for_each_lag(l)
+    for_each_lag (l)
         lag_table_remove(l);
 }

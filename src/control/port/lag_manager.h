@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_manager.h - LAGs: ports that are made of ports
+// lag_manager.h - LAGs: ports made of ports
 //
-// Writes table/lag.h, and of struct port what makes a member. A LAG has an interface, a TAP and an
+// Writes table/lag.h, and what makes a member in struct port. A LAG has an interface, a TAP and an
 // id like a port, and no device; its members are the ports whose configuration names it
-// (port_config.member_of), which have no interface. port_manager tells when a member starts, stops,
-// or its link changes; LACP's clock is an event of control's loop, which runs while there is a LAG.
-// Control role.
+// (port_config.member_of), which have no interface. port_manager calls it for ports that are LAGs
+// and when a member starts, stops, or changes its link; a timer of control's loop runs LACP while
+// there is a LAG. Control role.
 #ifndef PORT_LAG_MANAGER_H
 #define PORT_LAG_MANAGER_H
 
@@ -22,7 +22,7 @@ struct managed_port;
 
 bool lag_exists(const char *name);
 
-// As those of port_manager.h, which calls them for ports that are LAGs.
+// The counterparts of port_manager.h's.
 int lag_attach(const struct port_config *cfg, char *err, size_t err_size);
 int lag_detach(const char *name, char *err, size_t err_size);
 int lag_change(const struct port_config *cfg, char *err, size_t err_size);
@@ -33,16 +33,16 @@ void lag_clear(const char *name);
 uint64_t lag_link_changes(const char *name);
 unsigned lag_list(char (*name)[16], unsigned max);
 
-// A member that is not in use yet, or no longer: before it is in a plan, and before it leaves one.
+// Before a member is in a plan, and before it leaves one: not in use yet, or no longer.
 void lag_member_enter(struct managed_port *p);
-void lag_member_leave(struct managed_port *p); // a grace period ends what its frames led to
-void lag_member_link(struct managed_port *p);  // its link has changed
-void lag_member_opened(struct managed_port *p); // its device, which counts anew
-void lag_member_add_statistics(
-    struct managed_port *p); // the statistics of its LAG grow by what its own
-                             // have grown; also before its device is closed
+void lag_member_leave(struct managed_port *p);
+void lag_member_link(struct managed_port *p);   // its link has changed
+void lag_member_opened(struct managed_port *p); // its device counts from 0
+// Adds what the member has counted since the last call to its LAG's statistics; also before its
+// device is closed.
+void lag_member_add_statistics(struct managed_port *p);
 
-// A LACPDU or marker, from its Ethernet header on, which a forwarder has checked.
+// A LACPDU or marker that a forwarder has checked, from its Ethernet header on.
 #define LAG_SLOW_FRAME (14 + LACP_PDU)
 void lag_receive_slow(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]);
 
@@ -52,8 +52,7 @@ struct lag_state {
     bool up;
     uint8_t mac[6];
     unsigned n_members, n_active;
-    unsigned n_missing; // to be in use or stand by, and not since LAG_MISSED_S; not those that are
-                        // stopped
+    unsigned n_missing; // started members that are inactive for LAG_MISSED_S
     uint64_t link_changes;
 };
 int lag_state(const char *name, struct lag_state *s); // 0 or -ENOENT
@@ -61,17 +60,17 @@ int lag_state(const char *name, struct lag_state *s); // 0 or -ENOENT
 struct lag_member_state {
     char name[16];
     bool link_up;
-    const char *status; // "active": in use; "standby": could be; "inactive"
+    const char *status; // "active", "standby" or "inactive"
     const char *reason; // why it is not active; "" = it is
-    uint64_t changes;   // times that it came into use or went out of it
+    uint64_t changes;   // times that it became active or ceased to be
     struct lacp_port lacp;
 };
 unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max);
 
-// Calls fn at each change of a LAG's link, as port_manager_on_link, which sets it.
+// fn is called at each change of a LAG's link; port_manager_on_link sets it.
 void lag_on_link(void (*fn)(const char *port, bool up));
-// Calls fn each time that a member comes into use or goes out of it, with words as in
-// lag_member_state; NULL: nobody.
+// fn is called when a member becomes active or ceases to be, with the words of lag_member_state;
+// NULL: nobody.
 void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status,
                               const char *reason));
 

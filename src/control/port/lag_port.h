@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_port.h - LAGs as lag_manager.c, lag_active.c, lag_send.c and lag_state.c share them; control
-// role
+// lag_port.h - shared by lag_manager.c, lag_active.c, lag_send.c and lag_state.c; control role
 #ifndef PORT_LAG_PORT_H
 #define PORT_LAG_PORT_H
 
@@ -42,15 +41,11 @@ static inline uint16_t lag_port_id(const struct lag_port *l)
 }
 
 // lag_active.c
-void lag_update(struct lag_port *l); // decides who is in use, and tells
-void lag_tick(void);                 // ten times a second: LACP's clock
-void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p,
-                        const uint8_t pdu[LACP_PDU]); // a LACPDU
-struct lacp_side lag_actor(const struct lag_port *l,
-                           const struct managed_port *p); // as which it speaks in LACP
-const char *lag_status(const struct lag_port *l,
-                       const struct managed_port *p); // "active", "standby", "inactive"
-const char *lag_reason(const struct lag_port *l,
-                       const struct managed_port *p); // why it is not in use; "" = it is
+void lag_update(struct lag_port *l); // decides which members are in use
+void lag_tick(void);                 // every LAG_TICK_MS: LACP's timers
+void lag_receive_lacpdu(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]);
+struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p);
+const char *lag_status(const struct lag_port *l, const struct managed_port *p); // lag_member_state
+const char *lag_reason(const struct lag_port *l, const struct managed_port *p);
 
 #endif

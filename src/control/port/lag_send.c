@@ -13,8 +13,7 @@
 #include "table/plan.h"
 #include "table/port.h"
 
-// By a member, of which it is known that it has a queue; else it is as if the frame were lost on
-// the way.
+// Without a forwarder or a buffer the frame is lost, as if on the way.
 void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
 {
     uint8_t home = plan_home(port);
@@ -43,7 +42,7 @@ static uint16_t lag_iface(const struct lag_port *l)
 }
 
 static void build_slow_frame(const struct managed_port *p, const uint8_t pdu[LACP_PDU],
-                     uint8_t frame[LAG_SLOW_FRAME])
+                             uint8_t frame[LAG_SLOW_FRAME])
 {
     memcpy(frame, (const uint8_t[]){0x01, 0x80, 0xc2, 0x00, 0x00, 0x02}, 6);
     memcpy(frame + 6, p->device.config.mac, 6);
@@ -78,8 +77,8 @@ void lag_send_stop(struct managed_port *p)
     p->lag_kept = false;
 }
 
-// A broadcast from each MAC of each interface, so that switches learn by which port it is reached
-// now: a RARP request, which hosts do not answer.
+// A broadcast from the MAC, so that switches learn its new port: a RARP request, which hosts do not
+// answer.
 static void announce_mac(const struct lag_port *l, const struct managed_port *p,
                          const struct iface *i, const uint8_t mac[6])
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_state.c - what there is to see of LAGs: state, members, statistics
+// lag_state.c - state, members and statistics of LAGs, for management
 #include <errno.h>
 #include <rte_ethdev.h>
 
@@ -7,8 +7,7 @@
 #include "core/thread.h"
 #include "port/lag_port.h"
 
-// --- statistics: a LAG's own, which grow by what those of its members grow while they are its
-// members ---
+// --- statistics: what members counted while they were members ---
 
 void lag_member_opened(struct managed_port *p)
 {
@@ -26,7 +25,7 @@ void lag_member_add_statistics(struct managed_port *p)
     uint64_t *sum = (uint64_t *)&l->statistics, *was = (uint64_t *)&p->lag_counted;
     const uint64_t *is = (const uint64_t *)&s;
     for (size_t i = 0; i < sizeof s / sizeof *is; i++) {
-        sum[i] += is[i] < was[i] ? is[i] : is[i] - was[i]; // smaller: the device began anew
+        sum[i] += is[i] < was[i] ? is[i] : is[i] - was[i]; // smaller: the device counts from 0
         was[i] = is[i];
     }
 }
@@ -89,7 +88,7 @@ unsigned lag_list(char (*name)[16], unsigned max)
 {
     unsigned n = 0;
 
-    for_each_lag(l)
+    for_each_lag (l)
         if (n < max)
             memcpy(name[n++], l->wish.name, sizeof *name);
     return n;

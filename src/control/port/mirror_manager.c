@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mirror_manager.c - see mirror_manager.h
-//
-// Frames for a TAP go from the forwarders' copies (slots) to tap_manager, which writes them; frames
-// for a port are sent by the forwarders (forwarder/mirror.c).
+// Forwarders copy frames for a TAP into slots, which tap_manager writes; they send frames for a
+// port themselves (forwarder/mirror.c).
 #include "port/mirror_manager.h"
 
 #include <errno.h>
@@ -40,7 +39,7 @@ static struct monitor *monitor_find(const char *name)
     return NULL;
 }
 
-// The kernel does not speak there: a listener only.
+// The kernel sends nothing by it: it is for listeners only.
 static void silence_tap(const char *name)
 {
     char path[64];
@@ -58,7 +57,7 @@ static struct monitor *monitor_get(const char *name, char *err, size_t err_size)
     for (unsigned i = 0; i < WATCH_MAX && !m; i++)
         if (!monitor[i].users)
             m = &monitor[i];
-    if (!m) { // as many as there are watches: not before those are used up
+    if (!m) { // cannot happen: there are as many as watches
         snprintf(err, err_size, "too many captures and mirrors (at most %d)", WATCH_MAX);
         return NULL;
     }
@@ -79,7 +78,7 @@ static void monitor_put(const char *name)
     struct monitor *m = monitor_find(name);
 
     if (m && !--m->users)
-        tap_close(&m->tap); // the last descriptor of a TAP that does not persist: it goes
+        tap_close(&m->tap); // its last descriptor: the TAP goes
 }
 
 static int mirror_to_tap(struct mirror_entry *k, struct watch_spec *s, char *err, size_t err_size)
@@ -135,7 +134,7 @@ static void mirror_stop(struct mirror_entry *k)
         acl_mirror_lead(k->mirror.session, WATCH_MAX);
     if (k->mirror.to_tap[0])
         tap_manager_mirror(k->watch, -1);
-    watch_manager_del(k->watch); // forwarders are out of it
+    watch_manager_del(k->watch);
     if (k->mirror.to_tap[0])
         monitor_put(k->mirror.to_tap);
     k->used = false;

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan_compute.c - which forwarder polls what
-//
-// Receive: what is assigned goes to the forwarder of the assigned core. Queues
-// that nobody assigned are dealt out, one after the other, to the worker cores, or,
-// when there are assignments, to the cores named in them: no queue of a started
-// port is ever left deaf.
-//
-// Transmit: every forwarder may send by every port. Where a port has a transmit
-// queue for each forwarder, each has its own; else the forwarders that poll the port
-// come first, and the others hand their packets to an owner.
+// Receive: an assigned queue goes to the forwarder of its core. The others go round robin to the
+// worker cores or, when there are assignments, to the cores these name: no queue of a started port
+// stays unpolled.
+// Transmit: every forwarder may send by every port. If a port has too few transmit queues, the
+// forwarders that poll it own them first, and the others pass their packets to an owner.
 #include "port/plan_compute.h"
 
 #include <errno.h>
@@ -66,7 +62,7 @@ static int assigned_core(const struct plan_input *in, const struct plan_port *p,
     return -1;
 }
 
-// Distinct cores of the assignments in their order; returns their number.
+// Distinct cores of the assignments, in order; their number.
 static unsigned list_assigned_cores(const struct plan_input *in, int *core)
 {
     unsigned n = 0;
@@ -119,7 +115,7 @@ static int plan_receive(const struct plan_input *in, struct plan_output *out, ch
                 if (r)
                     return r;
             } else if (add_queue(in, out, core[next++ % n], &in->port[p], q, err, err_size)) {
-                out->n_unpolled++; // the caller complains; all other queues work
+                out->n_unpolled++; // the caller logs it; all other queues work
             }
         }
     return 0;
@@ -138,7 +134,7 @@ static void plan_transmit_port(struct plan_output *out, const struct plan_port *
     int order[FORWARDER_MAX];
     unsigned n = 0;
 
-    for (int first = 1; first >= 0; first--) // those that poll the port, then the others
+    for (int first = 1; first >= 0; first--) // forwarders that poll the port, then the others
         for (int f = 0; f < FORWARDER_MAX; f++)
             if (out->core[f] >= 0 && polls_port(&out->plan[f], p->id) == first)
                 order[n++] = f;
@@ -173,7 +169,7 @@ static bool owns_tx(const struct plan *plan, unsigned f, uint16_t port, uint16_t
     return plan && plan->tx_owner[port] == f && plan->tx_queue[port] == queue;
 }
 
-// The (port, queue) by which forwarder f shall send is another forwarder's now.
+// The (port, queue) of forwarder f's next plan still belongs to another forwarder.
 static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const struct plan *next,
                                   unsigned f, uint16_t port)
 {
@@ -194,7 +190,7 @@ static bool rx_comes_from_another(struct plan *const old[FORWARDER_MAX], unsigne
     return false;
 }
 
-// Keeps in mid's receive list only what does not change hands; true if something does.
+// Removes from mid's receive list what changes hands; true if anything does.
 static bool remove_moving_rx(struct plan *const old[FORWARDER_MAX], unsigned f, struct plan *mid)
 {
     unsigned n = 0, before = mid->n_rx;

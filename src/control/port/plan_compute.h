@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plan_compute.h - which forwarder polls what: a pure function of ports, cores and wishes
+// plan_compute.h - which forwarder polls what: a pure function of ports, cores and assignments
 //
-// Separate from thread_manager.c so that every case is tested without threads or
-// ports. Any thread; no state.
+// Apart from thread_manager.c, its caller, so that every case is tested without threads or ports.
+// Any thread; no state.
 #ifndef PORT_PLAN_COMPUTE_H
 #define PORT_PLAN_COMPUTE_H
 
@@ -26,8 +26,7 @@ struct plan_input {
     unsigned n_assignments;
     const int *core; // worker cores of the default
     unsigned n_cores;
-    int slot_core[FORWARDER_MAX]; // core of each running forwarder, -1 = slot is free: forwarders
-                                  // keep their slots
+    int slot_core[FORWARDER_MAX]; // core of each running forwarder, which keeps its slot; -1 = free
 };
 
 struct plan_output {
@@ -39,9 +38,9 @@ struct plan_output {
 // 0, or -EINVAL / -E2BIG with a sentence.
 int plan_compute(const struct plan_input *in, struct plan_output *out, char *err, size_t err_size);
 
-// Between two sets of plans (old[i] may be NULL): true, and in *mid the plans to hold for one grace
-// period, when a queue changes hands. A receive queue that moves is polled by nobody meanwhile;
-// when a transmit queue moves, nobody receives, so that nothing has to be sent by it.
+// True when a queue changes hands between the plans (old[i] may be NULL): then *mid holds for one
+// grace period. A receive queue that moves is polled by nobody meanwhile; while a transmit queue
+// moves nobody receives, so nothing has to be sent by it.
 bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_output *next,
                   struct plan_output *mid);
 

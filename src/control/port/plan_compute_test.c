@@ -202,7 +202,8 @@ static void random_plan(struct plan_output *o)
     unsigned n_ports = (unsigned)random() % 4 + 1, n_a = 0;
 
     for (unsigned i = 0; i < n_ports; i++) {
-        p[i] = (struct plan_port){.id = (uint16_t)i, .n_rx = (uint16_t)(random() % 4 + 1),
+        p[i] = (struct plan_port){.id = (uint16_t)i,
+                                  .n_rx = (uint16_t)(random() % 4 + 1),
                                   .n_tx = (uint16_t)(random() % 4 + 1)};
         snprintf(p[i].name, sizeof p[i].name, "p%u", i);
     }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_device.c - one DPDK device
+// Requests what the device offers and reads back what the driver granted, which may be less: only
+// that is used and shown.
 //
-// What the device can do is asked for and then read back: a driver may grant
-// less than it was asked for, and only what is in force is used and shown.
-//
-//     RSS        all fields the driver knows, when there is more than one queue;
-//                if it refuses them together, the IP and transport ones; then none
-//     receive    IPv4 checksum (forwarders check themselves what is not marked good), VLAN strip
-//     interrupts of the receive queues, unless rx-mode is poll, the driver refuses them or they
-//     never come transmit   FAST_FREE where a frame fits one buffer of exchange_pool and the
-//     machine has one
-//                memory node: forwarders see to it that only such buffers come (tx.c); else
-//                multi-segment
-//     buffers    one frame fits one buffer, unless that would take more than a quarter
-//                of the memory and the driver can scatter
+//     RSS         all fields of the driver, with more than one queue; if it refuses them together,
+//                 the IP and transport ones; then none
+//     receive     IPv4 checksum (forwarders check what is not marked good), VLAN strip
+//     interrupts  of the receive queues, unless rx-mode is poll, the driver refuses them or they
+//                 never come
+//     transmit    FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
+//                 memory node: forwarders pass only such buffers (tx.c); else multi-segment
+//     buffers     one frame fits one buffer, unless that would take more than a quarter of the
+//                 memory and the driver can scatter
 #include "port/port_device.h"
 
 #include <errno.h>
@@ -35,14 +33,14 @@
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define BUFFER_STANDARD (2048 + RTE_PKTMBUF_HEADROOM)
 #define MTU_MAX 9600
-#define SOCKET_QUEUES 4u // chosen at most for drivers on a kernel interface
-#define POOL_SLACK 4096 // buffers in rings, caches and bursts
+#define SOCKET_QUEUES 4u // at most, if not configured, on a kernel interface
+#define POOL_SLACK 4096  // buffers in rings, caches and bursts
 
 static const uint64_t rss_basic =
     RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
 
 static uint16_t clamp_queues(const struct port_config *cfg, const char *what, uint16_t wish,
-                      unsigned choice, uint16_t max)
+                             unsigned choice, uint16_t max)
 {
     unsigned want = wish ? wish : choice;
 
@@ -56,7 +54,7 @@ static uint16_t clamp_queues(const struct port_config *cfg, const char *what, ui
 
 // --- choosing ---
 
-// What the driver says is its largest MTU. Some tell it as a frame length only.
+// The driver's largest MTU, which some give only as a frame length.
 static uint16_t device_mtu_max(const struct port_device *d, const struct rte_eth_dev_info *info)
 {
     uint32_t most = info->max_mtu ? info->max_mtu : UINT16_MAX;
@@ -90,7 +88,7 @@ static unsigned pool_size(const struct port_config *c)
            POOL_SLACK;
 }
 
-// Room of a buffer, headroom included; *scatter: frames may take several.
+// Size of a buffer with headroom; *scatter: frames may take several.
 static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_dev_info *info,
                               bool *scatter)
 {
@@ -111,16 +109,15 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
     return (uint16_t)(whole < least && least <= UINT16_MAX ? least : whole);
 }
 
-// No interrupt ever comes, though the driver offers them: vfio-pci delivers them by MSI-X, and the
-// driver neither looks whether the card has that (82540) nor tells it which vector is for what
-// (82574).
+// The driver offers interrupts, but none comes: vfio-pci delivers them by MSI-X, and the driver
+// neither checks that the card has it (82540) nor assigns vectors (82574).
 static bool lacks_interrupts(const struct port_device *d)
 {
     return !strcmp(d->driver, "net_e1000_em") && port_probe_by_vfio(d->config.devargs);
 }
 
-// The driver reads the interrupt's cause from a register that is always 0 in QEMU, so it passes
-// over link changes.
+// The driver reads the interrupt's cause from a register that is always 0 in QEMU, and so ignores
+// link changes.
 static bool lacks_link_interrupt(const struct port_device *d)
 {
     return !strcmp(d->driver, "net_vmxnet3");
@@ -129,8 +126,7 @@ static bool lacks_link_interrupt(const struct port_device *d)
 static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_eth_dev_info *info)
 {
     const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
-    // A packet socket's driver refuses more than 1500 and does not look at it: the kernel
-    // interface's MTU counts.
+    // A packet socket's driver refuses more than 1500, but only the kernel interface's MTU counts.
     struct rte_eth_conf conf = {.rxmode.mtu = d->frame_size ? RTE_MIN(d->config.mtu, RTE_ETHER_MTU)
                                                             : d->config.mtu};
 
@@ -166,7 +162,7 @@ static int try_configure(struct port_device *d, struct rte_eth_conf *conf)
         conf->rx_adv_conf.rss_conf.rss_hf = all & rss_basic;
         r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
     }
-    if (r && conf->intr_conf.lsc) { // some say they have the interrupt and then refuse it
+    if (r && conf->intr_conf.lsc) { // some announce the interrupt and then refuse it
         conf->intr_conf.lsc = 0;
         d->has_lsc = false;
         r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
@@ -225,7 +221,7 @@ static void choose_descriptors(struct port_device *d)
     uint16_t tx = d->config.tx_descriptors ? d->config.tx_descriptors : 1024;
     uint16_t rx_wish = rx, tx_wish = tx;
 
-    // A driver without limits says so by an error: the wish stands.
+    // An error means a driver without limits.
     if (rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &rx, &tx))
         rx = rx_wish, tx = tx_wish;
     if (rx != rx_wish || tx != tx_wish)
@@ -253,7 +249,7 @@ static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err
     return -e;
 }
 
-// That no two places in a memif's rings have one buffer.
+// No two entries of a memif's rings may share a buffer.
 static int check_memif_rings(const struct port_device *d, char *err, size_t err_size)
 {
     unsigned places =
@@ -280,17 +276,16 @@ static int configure_device(struct port_device *d, unsigned workers, char *err, 
         return r;
     }
     snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
-    // The driver says 2 for all its cards: the older ones have one, and send nothing by the other;
-    // RSS it never sets up.
+    // The driver says 2 for all its cards, but the older ones have one; it never sets up RSS.
     bool has_one_queue = !strcmp(d->driver, "net_e1000_em");
     d->max_rx_queues = has_one_queue ? 1 : info.max_rx_queues;
     d->max_tx_queues = has_one_queue ? 1 : info.max_tx_queues;
     d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC && !lacks_interrupts(d) &&
                  !lacks_link_interrupt(d);
     d->config.rx_queues = clamp_queues(&d->config, "rx-queues", d->config.rx_queues, workers,
-                                RTE_MIN(d->max_rx_queues, QUEUE_MAX));
+                                       RTE_MIN(d->max_rx_queues, QUEUE_MAX));
     d->config.tx_queues = clamp_queues(&d->config, "tx-queues", d->config.tx_queues, workers,
-                                RTE_MIN(d->max_tx_queues, QUEUE_MAX));
+                                       RTE_MIN(d->max_tx_queues, QUEUE_MAX));
     r = choose_mtu(d, &info, err, err_size);
     if (!r)
         r = check_memif_rings(d, err, err_size);
@@ -327,8 +322,8 @@ static int accept_unsupported(int r)
     return r == -ENOTSUP || r == -ENOSYS ? 0 : r;
 }
 
-// Some virtual devices have no MAC address: a local one made of the port's name, the same after
-// each start.
+// For virtual devices without a MAC address: a local one, the same for the port's name at each
+// start.
 static void make_local_mac(struct rte_ether_addr *mac, const char *name)
 {
     uint64_t h = hash_bytes(name, strlen(name), 0);
@@ -338,7 +333,7 @@ static void make_local_mac(struct rte_ether_addr *mac, const char *name)
         (uint8_t)((mac->addr_bytes[0] | RTE_ETHER_LOCAL_ADMIN_ADDR) & ~RTE_ETHER_GROUP_ADDR);
 }
 
-// MAC, MTU of the kernel interface, promiscuous mode: what drivers take after their queues.
+// What drivers accept only after their queues are set up.
 static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_size)
 {
     struct rte_ether_addr mac;
@@ -358,7 +353,7 @@ static int set_mac_mtu_promiscuous(struct port_device *d, char *err, size_t err_
         return r;
     }
     r = accept_unsupported(d->frame_size ? kernel_link_set_mtu(&d->kernel_link, d->config.mtu)
-                               : rte_eth_dev_set_mtu(d->id, d->config.mtu));
+                                         : rte_eth_dev_set_mtu(d->id, d->config.mtu));
     if (r) {
         snprintf(err, err_size, "cannot set MTU %u: %s", d->config.mtu, strerror(-r));
         return r;
@@ -377,9 +372,7 @@ static int open_device_in_netns(struct port_device *d, unsigned workers, char *e
         d->config.rx_queues > d->config.tx_queues ? d->config.rx_queues : d->config.tx_queues;
 
     devargs_kernel_link(d->config.devargs, name, sizeof name);
-    if (name[0] &&
-        workers >
-            SOCKET_QUEUES) // each costs rings in the kernel, and sockets do not get faster by more
+    if (name[0] && workers > SOCKET_QUEUES) // each costs rings in the kernel; more is not faster
         workers = SOCKET_QUEUES;
     int r = devargs_complete(d->config.devargs, queues ? queues : workers, d->config.mtu,
                              d->config.rx_descriptors, devargs, sizeof devargs);
@@ -445,8 +438,7 @@ void port_device_close(struct port_device *d)
 
 // --- while it is open ---
 
-// There is no way to ask a driver whether it has receive interrupts; some refuse to start with
-// them.
+// No driver says whether it has receive interrupts; some refuse to start with them.
 static int start_polled(struct port_device *d)
 {
     struct rte_eth_dev_info info;
@@ -531,7 +523,7 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
 
 static int apply_promiscuous(struct port_device *d)
 {
-    bool on = d->config.promiscuous || d->want_all;
+    bool on = d->config.promiscuous || d->force_promiscuous;
     int back = netns_enter(d->netns);
     int r = back < 0 ? back
             : on     ? rte_eth_promiscuous_enable(d->id)
@@ -549,11 +541,11 @@ int port_device_set_promiscuous(struct port_device *d, bool on)
     return apply_promiscuous(d);
 }
 
-void port_device_force_promiscuous(struct port_device *d, bool want)
+void port_device_force_promiscuous(struct port_device *d, bool on)
 {
-    if (d->want_all == want)
+    if (d->force_promiscuous == on)
         return;
-    d->want_all = want;
+    d->force_promiscuous = on;
     int r = apply_promiscuous(d);
     if (r)
         log_warning("port_manager: promiscuous mode not set, frames to virtual MACs may be lost: "
@@ -561,7 +553,7 @@ void port_device_force_promiscuous(struct port_device *d, bool want)
                     d->config.name, LOG_VALUE(strerror(-r)));
     else if (!d->config.promiscuous)
         log_notice("port_manager: promiscuous %s: port=%s",
-                   want ? "because of additional MACs" : "no longer", d->config.name);
+                   on ? "because of additional MACs" : "no longer", d->config.name);
 }
 
 int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
@@ -580,13 +572,13 @@ int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
 bool port_device_link(struct port_device *d, struct rte_eth_link *link)
 {
     bool by_kernel = d->kernel_link.name[0];
-    int back =
-        netns_enter(by_kernel ? NETNS_OWN : d->netns); // those drivers ask no kernel interface
+    // Drivers on a kernel interface do not read its link here, and say "up" always.
+    int back = netns_enter(by_kernel ? NETNS_OWN : d->netns);
 
     memset(link, 0, sizeof *link);
     int r = back < 0 ? back : rte_eth_link_get_nowait(d->id, link);
     netns_leave(back);
-    // They say "up" whatever the kernel interface is.
+
     return !r && link->link_status == RTE_ETH_LINK_UP &&
            (!by_kernel || kernel_link_has_carrier(&d->kernel_link));
 }

@@ -64,7 +64,7 @@ void port_history_each(const char *port, void (*fn)(void *ctx, const struct port
         fn(ctx, &h->point[(h->oldest + i) % PORT_HISTORY_POINTS]);
 }
 
-// --- by the clock ---
+// --- the timer ---
 
 static bool is_listed(const char *port, char (*name)[16], unsigned n)
 {
@@ -95,11 +95,11 @@ void port_history_sample(void)
             continue;
         const struct port_statistics *c = &s.statistics;
         port_history_add(name[i], &(struct port_point){.wall_ns = now,
-                                                        .rx_packets = c->rx_packets,
-                                                        .rx_bytes = c->rx_bytes,
-                                                        .tx_packets = c->tx_packets,
-                                                        .tx_bytes = c->tx_bytes,
-                                                        .rx_missed = c->rx_missed});
+                                                       .rx_packets = c->rx_packets,
+                                                       .rx_bytes = c->rx_bytes,
+                                                       .tx_packets = c->tx_packets,
+                                                       .tx_bytes = c->tx_bytes,
+                                                       .rx_missed = c->rx_missed});
     }
     forget_removed_ports(name, n);
 }

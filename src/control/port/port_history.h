@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_history.h - what each port counted during the last hour
+// port_history.h - each port's counters during the last hour
 //
-// The counters of every port, noted every ten seconds and kept for an hour, so that a graph has a
-// past as soon as somebody looks. At most 17 KiB a port. Written and read by the control role.
+// One point every ten seconds, so that a graph has a past as soon as somebody opens it. At most
+// 17 KiB a port. port_manager starts it; `show port history` reads it. Control role.
 #ifndef PORT_PORT_HISTORY_H
 #define PORT_PORT_HISTORY_H
 
@@ -15,20 +15,20 @@ struct event_base;
 
 struct port_point {
     uint64_t wall_ns; // since 1970
-    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes,
-        rx_missed; // since the device was opened: a smaller one than before is a new start
+    // Since the device was opened: a smaller value than before is a new start.
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed;
 };
 
-// Calls fn for each point of the port, the oldest first; never for a port that has none.
+// Calls fn for each point of the port, the oldest first; never for a port without points.
 void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
                        void *ctx);
 
-// Notes one point of a port. The oldest goes when there are PORT_HISTORY_POINTS.
+// Adds one point; the oldest of PORT_HISTORY_POINTS goes.
 void port_history_add(const char *port, const struct port_point *p);
-// Notes what all ports count now, and forgets ports that are no longer there.
+// Adds a point of every port, and forgets ports that were detached.
 void port_history_sample(void);
 
-int port_history_init(struct event_base *loop); // NULL: nobody looks by the clock
+int port_history_init(struct event_base *loop); // NULL: no timer
 void port_history_fini(void);
 
 #endif

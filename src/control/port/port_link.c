@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_link.c - the link of each port
 //
-// It is looked at twice a second, 40 times where a kernel interface is behind the port (its carrier
-// is one ioctl), at once when the driver has a link interrupt, and at once when the kernel
-// announces a change (carrier.h). The first two and the interrupt come from DPDK's interrupt thread
-// as a call in control's mailbox.
+// Polls it twice a second, or 40 times with a kernel interface behind the port (its carrier is one
+// ioctl); link interrupts of the driver and the kernel's announcements (carrier.h) come at once.
+// DPDK's interrupt thread posts polls and interrupts to control's mailbox. Also reopens ports whose
+// kernel interface, peer or card came back.
 #define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_register
 #include <rte_alarm.h>
 #include <rte_dev.h>
@@ -23,13 +23,13 @@
 #include "port/tap_delete_batch.h"
 
 #define LINK_POLL_US 25000
-#define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth time
+#define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth poll
 
-static _Atomic bool poll_posted, poll_running, poll_fast; // fast: some port has a kernel interface
+static _Atomic bool poll_posted, poll_running, poll_fast; // some port has a kernel interface
 static unsigned n_polls;
 static struct event_base *loop; // control's
 
-// The card is to leave the machine: somebody waits for it.
+// The kernel waits until we close the card.
 static void follow_removal(struct managed_port *p)
 {
     if (!p->leaves)
@@ -41,8 +41,7 @@ static void follow_removal(struct managed_port *p)
     managed_port_lose(p);
 }
 
-// A kernel interface that was deleted and made again has a new identity: the port is opened again
-// for it.
+// A kernel interface that was deleted and made again has a new index: reopens the port.
 static void follow_kernel_link(struct managed_port *p)
 {
     struct port_config cfg = p->wish;
@@ -56,11 +55,11 @@ static void follow_kernel_link(struct managed_port *p)
         log_error("port_manager: %s", err);
 }
 
-#define PATIENCE_LEAST 2 // looks, twice a second
-#define PATIENCE_MOST 64
+#define PATIENCE_LEAST 2u // polls, twice a second
+#define PATIENCE_MOST 64u
 
-// A device that calls another program once is started again when that comes, and when its link
-// stays down: the other one went, or does not want this port, and is asked ever more rarely.
+// A device that calls another program once starts again when that program comes, and when the link
+// stays down: the program went, or refused the port, and is called ever more rarely.
 static void follow_peer(struct managed_port *p)
 {
     char err[480];
@@ -80,9 +79,9 @@ static void follow_peer(struct managed_port *p)
     p->waiting = true;
 }
 
-#define RETURNS_MOST 20 // tries, twice a second
+#define RETURNS_MOST 20 // attempts, twice a second
 
-// A card that was pulled out, plugged in again and bound is the port's again.
+// Reopens a card that was pulled out, plugged in and bound again.
 static void follow_card(struct managed_port *p)
 {
     struct port_config cfg = p->wish;
@@ -155,12 +154,11 @@ static void follow_port(struct managed_port *p, bool slow)
 
 static void update_links(void *all)
 {
-    bool fast = false,
-         change = aside_busy(ASIDE_CHANGE); // perhaps of a port, which must find it as it left it
+    bool fast = false;
+    bool change = aside_busy(ASIDE_CHANGE); // it may be changing one of these ports
 
     atomic_store(&poll_posted, false);
-    if (tap_delete_batch_runs()) // the ioctl that tells the carrier would wait, and control with
-                                 // it; changes are announced all the same
+    if (tap_delete_batch_runs()) // the ioctl would block control; announcements still come
         return;
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
     vec_foreach (&managed.port, p)
@@ -189,8 +187,7 @@ static void link_alarm(void *arg)
 // DPDK's interrupt thread
 static int link_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
-    if (mailbox_post(ROLE_CONTROL, update_links, "all"))
-        return 0; // the next alarm sees it
+    mailbox_post(ROLE_CONTROL, update_links, "all"); // if lost, the next poll sees it
     return 0;
 }
 
@@ -201,19 +198,19 @@ static void device_removed(void *arg)
     vec_foreach (&managed.port, p)
         if ((*p)->device.id == id && (*p)->open) {
             (*p)->leaves = true;
-            if (!aside_busy(ASIDE_CHANGE)) // else when it is over
+            if (!aside_busy(ASIDE_CHANGE)) // else the poll after it does
                 follow_removal(*p);
             return;
         }
 }
 
-// DPDK's interrupt thread: the driver says so
+// DPDK's interrupt thread: the driver reports it
 static int removal_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
     return mailbox_post(ROLE_CONTROL, device_removed, (void *)(uintptr_t)id) ? -1 : 0;
 }
 
-// DPDK's interrupt thread: vfio-pci wants the card back, and asks again if this one is lost
+// DPDK's interrupt thread: vfio-pci wants the card back, and asks again
 static void removal_request(const char *device, enum rte_dev_event_type type, void *arg)
 {
     uint16_t id;
@@ -222,7 +219,7 @@ static void removal_request(const char *device, enum rte_dev_event_type type, vo
         mailbox_post(ROLE_CONTROL, device_removed, (void *)(uintptr_t)id);
 }
 
-// --- life ---
+// --- start and end ---
 
 void port_link_subscribe(struct managed_port *p)
 {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_manager.c - attaching, configuring, starting and stopping DPDK ports
+// A port goes through: device opened (port_device.c) -> interface and TAP -> started -> in the
+// forwarders' plans, and back in the opposite order. Before a device stops, thread_manager takes it
+// out of all plans and a grace period passes, so no forwarder is inside its driver.
 //
-// A port goes through: device opened (port_device.c) -> interface and TAP ->
-// started -> in the forwarders' plans, and back in the opposite order. Before a
-// device is stopped, thread_manager takes it out of all plans and a grace period
-// passes, so no forwarder is inside its driver.
-//
-// Its link is port_link.c's, what there is to see of it port_stats.c's. Ports that are LAGs are
-// lag_manager.c's; a port that is a member of one has no interface.
+// port_link.c follows its link, port_stats.c reads it, lag_manager.c has ports that are LAGs; a
+// member of a LAG has no interface.
 #include "port/port_manager.h"
 
 #include <errno.h>
@@ -145,8 +143,7 @@ static void port_table_add(const struct managed_port *p)
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }
 
-// The device gets the MAC; one that has no way to change it is made promiscuous instead
-// (port_manager_update_filter).
+// A device that cannot change its MAC is made promiscuous instead (port_manager_update_filter).
 static int set_or_emulate_mac(struct managed_port *p, const uint8_t mac[6])
 {
     int r = port_device_set_mac(&p->device, mac);
@@ -168,7 +165,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     if (p->has_kernel_mac && !p->wish.has_mac && set_or_emulate_mac(p, p->kernel_mac))
         p->has_kernel_mac = false;
     port_table_add(p);
-    p->cleared_wall_ns = 0; // a device counts from 0
+    p->cleared_wall_ns = 0; // the device counts from 0
     p->offload_before = counter_sum_offload(p->device.id);
     port_link_subscribe(p);
     watch_manager_port_changed();
@@ -271,9 +268,9 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
     return 0;
 }
 
-// --- losing ---
+// --- losing the card ---
 
-// Its interfaces point to an id that DPDK gives to no other device, until it has one again.
+// Until the port has a device again, its interfaces point to an id that DPDK gives to no other.
 static void assign_unused_port_id(struct managed_port *p)
 {
     for (uint16_t id = LAG_FIRST - 1; id >= RTE_MAX_ETHPORTS; id--) {
@@ -302,7 +299,6 @@ void managed_port_lose(struct managed_port *p)
 
 // --- changing ---
 
-// Opens the device again with another configuration; interface, TAP and sub-interfaces stay.
 int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err,
                         size_t err_size)
 {
@@ -314,7 +310,7 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
 
     managed_port_stop(p);
     memcpy(mac, p->device.config.mac, sizeof mac);
-    struct port *saved = malloc(sizeof *saved); // which interfaces its frames lead to
+    struct port *saved = malloc(sizeof *saved); // its table of interfaces by tag
     if (!saved)
         return -ENOMEM;
     *saved = *port_get(id);
@@ -439,8 +435,7 @@ void port_manager_update_filter(uint16_t port)
     vec_foreach (&managed.port, p) {
         if ((*p)->device.id != port || !(*p)->open)
             continue;
-        bool all = (*p)->device.other_mac ||
-                   port_get(port)->lag; // a member takes frames to the MACs of its LAG
+        bool all = (*p)->device.other_mac || port_get(port)->lag; // a member: its LAG's MACs
         for (unsigned i = 1; i < IFACE_MAX && !all; i++) {
             const struct iface *f = iface_get((uint16_t)i);
             all = f->kind != IFACE_NONE && f->port == port &&
@@ -469,7 +464,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
     struct port_config before = p->wish;
     if (!p->open || needs_reopen(&before, cfg)) {
         struct port_config next = *cfg;
-        next.mtu = before.mtu; // follows below, with the interfaces
+        next.mtu = before.mtu; // changed below, with the interfaces
         r = managed_port_reopen(p, &next, err, err_size);
     }
     if (!r)
@@ -488,7 +483,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
     return r;
 }
 
-// --- life ---
+// --- start and end ---
 
 static struct plan_wait find_rx_wait(uint16_t id, uint16_t queue)
 {
@@ -508,7 +503,7 @@ int port_manager_init(struct event_base *base)
     return r ? r : port_history_init(base);
 }
 
-// The process ends: ports are closed, but interfaces and TAPs are iface_manager's to leave.
+// Closes the ports; iface_manager_fini leaves the interfaces and TAPs.
 void port_manager_fini(void)
 {
     port_history_fini();
@@ -516,10 +511,9 @@ void port_manager_fini(void)
     lag_fini();
     vec_foreach (&managed.port, p)
         port_get((*p)->device.id)->started = false;
-    thread_manager_update(); // all at once: no port in any plan
+    thread_manager_update(); // takes all ports out of the plans at once
     rcu_synchronize();
-    vec_foreach (&managed.port,
-                 p) { // without telling the interfaces: routes need not move any more
+    vec_foreach (&managed.port, p) { // routes need not move any more: no managed_port_stop
         if ((*p)->started)
             port_device_stop(&(*p)->device);
         close_device(*p);

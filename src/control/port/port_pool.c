@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_pool.c - packet buffers of ports
-//
-// Ports with buffers of the common size take theirs from exchange_pool as long
-// as it has enough for all of them: where all buffers come from one pool, ports
-// can free what they have sent without looking at it (MBUF_FAST_FREE). Others get a pool of
-// their own, and from then on the router knows that buffers are mixed (exchange_mixed).
+// Ports with buffers of the common size share exchange_pool while it has enough for all: with a
+// single pool, drivers can free sent buffers without looking at them (MBUF_FAST_FREE). Other ports
+// get a pool of their own, and from then on buffers are mixed (exchange_mixed).
 #include "port/port_pool.h"
 
 #include <errno.h>
@@ -15,19 +13,19 @@
 #include "base/vec.h"
 #include "table/exchange.h"
 
-#define EXCHANGE_OWN 4095 // buffers of exchange_pool that no port may count on
+#define EXCHANGE_OWN 4095 // buffers of exchange_pool that no port may reserve
 
-static unsigned n_promised; // buffers of exchange_pool that ports count on
+static unsigned n_reserved; // buffers of exchange_pool for ports
 static VEC(struct rte_mempool *) free_when_full;
-static unsigned serial; // names must differ from those of pools that wait
+static unsigned serial; // for names that differ from those of waiting pools
 
 uint64_t port_pool_bytes(unsigned n, uint16_t data_room)
 {
-    return (uint64_t)n * (sizeof(struct rte_mbuf) + sizeof(struct packet_meta) + data_room +
-                          RTE_CACHE_LINE_SIZE);
+    return (uint64_t)n *
+           (sizeof(struct rte_mbuf) + sizeof(struct packet_meta) + data_room + RTE_CACHE_LINE_SIZE);
 }
 
-// Frees pools all of whose buffers are back; returns one that can serve instead of a new one.
+// Frees pools that have all their buffers back; returns one that can serve instead of a new one.
 static struct rte_mempool *reuse_or_free_pools(unsigned n, uint16_t data_room)
 {
     struct rte_mempool *fit = NULL;
@@ -54,12 +52,12 @@ struct rte_mempool *port_pool_get(unsigned n, uint16_t data_room, int socket, bo
     char name[RTE_MEMPOOL_NAMESIZE];
 
     if (!within_pages && data_room == rte_pktmbuf_data_room_size(exchange_pool) &&
-        n_promised + n + EXCHANGE_OWN <= exchange_pool->size) {
-        n_promised += n;
+        n_reserved + n + EXCHANGE_OWN <= exchange_pool->size) {
+        n_reserved += n;
         return exchange_pool;
     }
     exchange_mix();
-    // A pool that waits is not known to keep its buffers within pages.
+    // A waiting pool may have buffers that cross pages.
     struct rte_mempool *p = reuse_or_free_pools(within_pages ? UINT32_MAX : n, data_room);
     if (p)
         return p;
@@ -77,14 +75,14 @@ void port_pool_put(struct rte_mempool *pool, unsigned n)
     if (!pool)
         return;
     if (pool == exchange_pool)
-        n_promised -= n;
+        n_reserved -= n;
     else if (rte_mempool_full(pool))
         rte_mempool_free(pool);
     else
         *vec_push(&free_when_full) = pool;
 }
 
-// The process ends; what is still out is in rings that are freed with it.
+// What is still out is in rings, which end with the process.
 void port_pool_fini(void)
 {
     reuse_or_free_pools(0, 0);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_probe.c - finding the device that devargs name
+// port_probe.c - finding, attaching and removing the device that devargs name
 //
-// DPDK answers little more than -1 when a device cannot be attached. What it
-// does say goes to its log; its first line, and what the machine knows of a PCI
-// address, make the sentence for the operator.
+// DPDK returns little more than -1 when it cannot attach a device. The first line of its log, and
+// what sysfs knows of a PCI address, make the sentence for the operator.
 #include "port/port_probe.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@
 #include "table/limits.h"
 #include "table/port.h"
 
-// Name of the kernel driver that has a PCI device; false: none.
+// The kernel driver of a PCI device; false: none.
 static bool read_pci_driver(const char *address, char name[33])
 {
     char path[96], target[PATH_MAX];
@@ -39,7 +38,7 @@ static bool read_pci_driver(const char *address, char name[33])
     return true;
 }
 
-// Why a PCI device is out of DPDK's reach, if it is; "" else.
+// Why DPDK cannot use a PCI device; "" = it can.
 static void explain_pci_device(const char *devargs, char *why, size_t size)
 {
     char address[24], path[96], driver[33];
@@ -93,8 +92,7 @@ static void explain_probe_failure(const char *devargs, int e, char *err, size_t 
              words[0] ? " (DPDK says: " : "", words, words[0] ? ")" : "");
 }
 
-// Frees the device's socket of what a killed program has left. A memif may share one with other
-// ports of ours.
+// Removes the socket that a killed program left. Several memifs of ours may share one.
 static int clear_device_socket(const char *devargs, char *err, size_t err_size)
 {
     char path[256], why[400];
@@ -121,7 +119,7 @@ static int clear_device_socket(const char *devargs, char *err, size_t err_size)
     return r;
 }
 
-// DPDK takes the name of a device that it has for no error.
+// DPDK does not refuse the name of an attached device.
 static int check_device_name_free(const char *devargs, char *err, size_t err_size)
 {
     char name[RTE_ETH_NAME_MAX_LEN];
@@ -135,8 +133,7 @@ static int check_device_name_free(const char *devargs, char *err, size_t err_siz
     return -EEXIST;
 }
 
-// DPDK looks for vfio when it starts. A card is bound to vfio-pci, and the modules are loaded,
-// whenever the operator likes.
+// DPDK looks for vfio only when it starts, but the operator may bind a card to vfio-pci later.
 static void enable_vfio(const char *devargs)
 {
     char address[24];
@@ -146,12 +143,12 @@ static void enable_vfio(const char *devargs)
         log_warning("port_probe: vfio is there, but DPDK cannot use it: device=%s", address);
 }
 
-#define BOOT_S 300         // since the machine started
-#define AWAIT_MS 10000     // longer than udev takes, shorter than the watchdog waits
+#define BOOT_S 300     // since the machine started
+#define AWAIT_MS 10000 // longer than udev takes, shorter than the watchdog's limit
 #define AWAIT_STEP_MS 100
 
-// driverctl binds cards while the machine boots, by services that udev starts, one for each card:
-// no unit can be ordered behind them.
+// At boot, driverctl binds each card by a service that udev starts: no unit can be ordered after
+// them.
 static void await_driverctl(const char *devargs)
 {
     char address[24], override[64], why[200];
@@ -230,8 +227,7 @@ void port_probe_remove(uint16_t id)
 
     if (!r)
         r = rte_eth_dev_close(id);
-    // A device that closed itself with its last port (virtual ones) says -ENODEV or -EINVAL here:
-    // fine.
+    // Virtual devices close with their last port and return -ENODEV or -EINVAL here.
     if (!r)
         r = rte_dev_remove(info.device);
     if (r)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_probe.h - finding the device that devargs name; for port_device.c and port_link.c
+// port_probe.h - finding, attaching and removing the device that devargs name
+//
+// Called by port_device.c and port_link.c; control role.
 #ifndef PORT_PORT_PROBE_H
 #define PORT_PORT_PROBE_H
 
@@ -7,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Attaches the device (current namespace); *id is its port. `said`: its arguments as the operator
-// gave them, for the answer. 0 or -errno with a sentence that says why it may have failed.
+// Attaches the device in the current namespace; *id is its port. `said`: the operator's devargs,
+// for error messages. 0 or -errno with a sentence that gives a likely reason.
 int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, size_t err_size);
-bool port_probe_is_there(
-    const char *devargs); // a PCI device that is there, with a kernel driver that DPDK can use
+// A PCI device that exists and has a kernel driver that DPDK can use.
+bool port_probe_is_there(const char *devargs);
 bool port_probe_by_vfio(const char *devargs);
-void port_probe_remove(uint16_t id); // stopped; closes the port and removes the device
+void port_probe_remove(uint16_t id); // of a stopped port; closes it and removes the device
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_sensor.c - how hot a port's device is
+// port_sensor.c - see port_sensor.h
 #define ALLOW_EXPERIMENTAL_API // rte_eth_dev_get_module_info
 #include "port/port_sensor.h"
 
@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "core/thread.h"
+#include "port/devargs.h"
 
-// --- Linux' sensors -----------------------------------------------------------------------------
+// --- Linux' sensors ---
 
-// The hottest of the sensors whose files match; they tell thousandths of a degree.
+// The hottest of the sensors whose files match; the files have thousandths of a degree.
 static int read_hottest(const char *pattern, int *celsius)
 {
     glob_t found = {0};
@@ -40,44 +41,25 @@ static int read_hottest(const char *pattern, int *celsius)
     return 0;
 }
 
-// "0000:3b:00.0" or "3b:00.0" in front of the first comma.
-static int parse_pci_address(const char *devargs, char address[16])
-{
-    unsigned domain = 0, bus, device, function;
-    int n = 0;
-
-    if (sscanf(devargs, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &n) != 4) {
-        domain = n = 0;
-        if (sscanf(devargs, "%2x:%2x.%1x%n", &bus, &device, &function, &n) != 3)
-            return -EINVAL;
-    }
-    if (devargs[n] && devargs[n] != ',')
-        return -EINVAL;
-    snprintf(address, 16, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, device & 0xff,
-             function & 0xf);
-    return 0;
-}
-
-int port_sensor_of_host(const char *sysfs, const char *devargs, const char *netdev, int *celsius)
+int port_sensor_of_host(const char *sysfs, const char *devargs, const char *link, int *celsius)
 {
     char pattern[256], address[16];
 
-    if (!parse_pci_address(devargs, address)) {
+    if (devargs_is_pci(devargs, address, sizeof address)) {
         snprintf(pattern, sizeof pattern, "%s/bus/pci/devices/%s/hwmon/hwmon*/temp*_input", sysfs,
                  address);
         return read_hottest(pattern, celsius);
     }
-    if (!netdev[0] || strpbrk(netdev, "*?[\\"))
+    if (!link[0] || strpbrk(link, "*?[\\"))
         return -ENODATA;
     snprintf(pattern, sizeof pattern, "%s/class/net/%s/device/hwmon/hwmon*/temp*_input", sysfs,
-             netdev);
+             link);
     return read_hottest(pattern, celsius);
 }
 
-// --- the module ---------------------------------------------------------------------------------
+// --- the optical module ---
 
-#define SFF_8472_TEMPERATURE                                                                       \
-    (256 + 96) // in the second page, as DPDK lays them one behind the other
+#define SFF_8472_TEMPERATURE (256 + 96) // on the second page
 #define SFF_8636_TEMPERATURE 22
 
 int port_sensor_of_module(uint32_t type, const uint8_t *eeprom, size_t n, int *celsius)
@@ -107,10 +89,10 @@ static int read_module_temperature(uint16_t port, int *celsius)
     return port_sensor_of_module(module.type, data, eeprom.length, celsius);
 }
 
-int port_sensor_read(uint16_t port, const char *devargs, const char *netdev, int *celsius)
+int port_sensor_read(uint16_t port, const char *devargs, const char *link, int *celsius)
 {
     thread_must_be(ROLE_CONTROL);
-    return port_sensor_of_host("/sys", devargs, netdev, celsius)
+    return port_sensor_of_host("/sys", devargs, link, celsius)
                ? read_module_temperature(port, celsius)
                : 0;
 }

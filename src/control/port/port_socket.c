@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_socket.c - the Unix sockets by which memif, vhost and virtio-user devices meet other
-// programs
+// port_socket.c - see port_socket.h
 #include "port/port_socket.h"
 
 #include <errno.h>
@@ -14,8 +13,8 @@
 
 #include "base/log.h"
 
-// A datagram socket cannot be connected to these, which are streams and packets in sequence:
-// EPROTOTYPE, and no call comes in at the other end; nobody there is ECONNREFUSED (unix(7)).
+// Connecting a datagram socket to a listening stream or seqpacket socket fails with EPROTOTYPE,
+// without a connection at the other end; nobody listening is ECONNREFUSED (unix(7)).
 static bool file_is_taken(const char *path)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -25,13 +24,13 @@ static bool file_is_taken(const char *path)
     strcpy(a.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return true; // cannot know: whoever asks tries
+        return true; // unknown: the caller tries
     bool taken = !connect(fd, (struct sockaddr *)&a, sizeof a) || errno == EPROTOTYPE;
     close(fd);
     return taken;
 }
 
-// Abstract names are one space for each type: the kernel's list has all, "Num: RefCount Protocol
+// Each socket type has its own abstract names. The kernel's list has all: "Num: RefCount Protocol
 // Flags Type St Inode Path" (proc(5)).
 static bool name_is_taken(const char *name)
 {

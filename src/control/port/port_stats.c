@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_stats.c - what there is to see of ports: state, statistics, sensors
+// port_stats.c - state, statistics and sensors of ports, for management
 #include <errno.h>
 #include <rte_ethdev.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_wait.c - how a port's receive queues wake the forwarder that sleeps
+//     net_af_packet           its packet sockets, which DPDK does not show (kernel_link.c)
+//     net_tap                 the queue's file, readable while packets wait
+//     NICs with VFIO, virtio  an eventfd for each queue
+//     net_vhost               an epoll set with the guest's eventfd in it
+//     NICs with UIO           the UIO device, for the only queue
+//     memif, net_ring, …      nothing: they must be polled
 //
-//     net_af_packet          its packet sockets, which DPDK does not show (kernel_link.c)
-//     net_tap                the queue's file, readable while packets wait; there is no interrupt
-//     to switch NICs with VFIO, virtio an eventfd for each queue net_vhost              an epoll
-//     set with the guest's eventfd in it NICs with UIO          the UIO device, for the only queue
-//     memif, net_ring, …     nothing: they have to be polled
-//
-// No driver says beforehand what it can do: the file is asked for, and the interrupt tried.
+// No driver says what it can do: we request the file and try the interrupt.
 #define ALLOW_EXPERIMENTAL_API // rte_eth_dev_rx_intr_ctl_q_get_fd
 #include "port/port_wait.h"
 
@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "core/waker.h"
 
-// What is behind the file of a queue whose interrupt can be switched.
+// By the kind of file of a queue whose interrupt can be switched.
 static enum plan_wake wake_of_file(int fd)
 {
     char path[64], link[64];
@@ -43,7 +43,7 @@ static enum plan_wake find_queue_interrupt(const struct port_device *d, uint16_t
         return strcmp(d->driver, "net_tap") ? WAKE_POLL : WAKE_READABLE;
     rte_eth_dev_rx_intr_disable(d->id, queue);
     enum plan_wake wake = r ? WAKE_POLL : wake_of_file(*fd);
-    // What the set holds the driver does not say, and does not empty.
+    // The driver neither shows nor drains what the set holds.
     return wake == WAKE_EDGE && (*fd = waker_edge_new(*fd)) < 0 ? WAKE_POLL : wake;
 }
 

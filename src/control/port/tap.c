@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap.c - one TAP device of Linux
-//
-// Offloads are switched off (TUNSETOFFLOAD 0): the kernel then completes
-// every checksum and segments before it hands us a frame, and ethtool cannot
-// switch them on again. The kernel's settings of it are tap_sysctl.c's.
+// Offloads are off (TUNSETOFFLOAD 0): the kernel completes checksums and segments packets before we
+// read a frame, and ethtool cannot change that. tap_sysctl.c has the kernel's settings of it.
 #include "port/tap.h"
 
 #include <errno.h>
@@ -23,7 +21,7 @@
 #include "base/log.h"
 #include "netlink/netns.h"
 
-#define UDEVD "/run/udev/control" // is there while it runs
+#define UDEVD "/run/udev/control" // exists while it runs
 
 static struct ifreq ifreq_of(const struct tap *t)
 {
@@ -47,13 +45,13 @@ int tap_set_mac(const struct tap *t, const uint8_t mac[6])
 
     r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
     memcpy(r.ifr_hwaddr.sa_data, mac, 6);
-    // The same MAC again would still be an event, and flush the neighbors' view of us.
+    // Setting the same MAC would still be an event and flush neighbor entries.
     if (!ioctl(t->sock, SIOCGIFHWADDR, &now) && !memcmp(now.ifr_hwaddr.sa_data, mac, 6))
         return 0;
     return ioctl(t->sock, SIOCSIFHWADDR, &r) ? -errno : 0;
 }
 
-// By its index, for its name may be another one.
+// By its index: it may have been renamed.
 int tap_read_state(const struct tap *t, struct tap_state *s)
 {
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
@@ -144,7 +142,7 @@ static int find_ifindex(struct tap *t)
     return 0;
 }
 
-// The TAP of this name in the current namespace, made if there is none.
+// Opens the TAP of this name in the current namespace, or makes it.
 static int open_tap_in_netns(struct tap *t)
 {
     struct ifreq r = ifreq_of(t);
@@ -158,10 +156,9 @@ static int open_tap_in_netns(struct tap *t)
     return find_ifindex(t);
 }
 
-// Makes a TAP with this MAC. systemd-udevd gives a device that appears with a random MAC another
-// one (MACAddressPolicy=persistent), some time later, and so after us. It leaves alone what has
-// been set before: hence the TAP is made where no udevd looks, and comes over with its MAC. That
-// takes the kernel some milliseconds.
+// Makes a TAP with this MAC in a namespace that systemd-udevd does not see, and moves it here,
+// which takes the kernel some milliseconds. Otherwise udevd would replace the random MAC of a new
+// device after we have set ours (MACAddressPolicy=persistent).
 static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
 {
     struct tap aside = *t;
@@ -192,14 +189,13 @@ static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
 static int attach_or_make(struct tap *t, bool *fresh, int netns, const uint8_t mac[6])
 {
     *fresh = find_ifindex(t) != 0;
-    if (!*fresh || netns != NETNS_OWN ||
-        access(UDEVD, F_OK)) // udevd looks at the first namespace only
+    if (!*fresh || netns != NETNS_OWN || access(UDEVD, F_OK)) // udevd sees this namespace only
         return open_tap_in_netns(t);
     int r = make_tap_in_private_netns(t, mac);
     if (!r)
         return 0;
-    log_debug("tap: not made aside: name=%s error=\"%s\"", t->name,
-              strerror(-r)); // as in a container that may make no namespaces
+    // As in a container that may make no namespaces.
+    log_debug("tap: not made aside: name=%s error=\"%s\"", t->name, strerror(-r));
     return open_tap_in_netns(t);
 }
 
@@ -275,7 +271,7 @@ void tap_clear_persist(const struct tap *t)
 void tap_delete(struct tap *t)
 {
     tap_clear_persist(t);
-    tap_close(t); // the last descriptor of it: the device goes with it
+    tap_close(t); // its last descriptor
 }
 
 void tap_delete_orphan(const char *name, int netns)
@@ -286,8 +282,8 @@ void tap_delete_orphan(const char *name, int netns)
     snprintf(t.name, sizeof t.name, "%s", name);
     if (back >= 0) {
         t.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        // Only if it is there: attaching would make it. Another kind of device, or one in use,
-        // refuses.
+        // Only if it exists, because attaching would make it. Fails on another kind of device and
+        // on one in use.
         if (t.sock >= 0 && !find_ifindex(&t) && !open_tap_in_netns(&t)) {
             log_info("tap: deleted, no longer configured: name=%s", name);
             tap_delete(&t);
@@ -310,7 +306,7 @@ void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t ma
         !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);
-        int e = open_tap_in_netns(&now); // no TAP, or another process' one, refuses
+        int e = open_tap_in_netns(&now); // fails if it is no TAP or another process has it
         e = e ? e : tap_rename(&t, now.name);
         if (e)
             log_warning("tap: renamed by another program; to restore the name run 'ip link set %s "

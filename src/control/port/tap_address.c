@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_address.c - the addresses of a TAP go with it to another namespace
+// tap_address.c - see tap_address.h
 //
-// Each row of the kernel's dump goes back as a request, with another ifindex: what a row can say of
-// an address a request can. The order of the rows stays, and with it which one is primary.
+// Sends each row of the kernel's dump back as a request with another ifindex. The rows keep their
+// order, and so the primary address stays primary.
 #include "port/tap_address.h"
 
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
-#include <linux/sockios.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/ip.h"
 #include "base/log.h"
-#include "netlink/netns.h"
+#include "port/tap_rtnetlink.h"
 
 #define ROOM 16384
 #define FLAGS_CARRIED (IFA_F_NODAD | IFA_F_HOMEADDRESS | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN)
@@ -25,24 +20,6 @@
 #define IFA_PROTO 11
 #endif
 #define PROTO_KERNEL_LL 3 // IFAPROT_KERNEL_LL
-
-// rtnetlink of the namespace of a TAP's socket.
-static struct mnl_socket *open_rtnetlink(const struct tap *t)
-{
-    int netns = ioctl(t->sock, SIOCGSKNS), back = netns < 0 ? netns : netns_enter(netns);
-    struct mnl_socket *nl =
-        netns < 0 || back < 0 ? NULL : mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-
-    if (netns >= 0) {
-        netns_leave(back);
-        close(netns);
-    }
-    if (nl && mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0) {
-        mnl_socket_close(nl);
-        return NULL;
-    }
-    return nl;
-}
 
 struct address_copy {
     struct mnl_socket *to;
@@ -63,19 +40,6 @@ static void log_address_left(const struct nlattr *address, const struct ifaddrms
                LOG_VALUE(why));
 }
 
-// 0 or -errno of the kernel's answer.
-static int send_request(struct mnl_socket *nl, const struct nlmsghdr *h)
-{
-    char buf[ROOM] __attribute__((aligned(8)));
-
-    if (mnl_socket_sendto(nl, h, h->nlmsg_len) < 0)
-        return -errno;
-    ssize_t n = mnl_socket_recvfrom(nl, buf, sizeof buf);
-    return n < 0 || mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(nl), NULL, NULL) < 0
-               ? -errno
-               : 0;
-}
-
 static int add_address(struct address_copy *c, const struct nlmsghdr *row, uint32_t flags)
 {
     char buf[1024] __attribute__((aligned(8)));
@@ -90,7 +54,7 @@ static int add_address(struct address_copy *c, const struct nlmsghdr *row, uint3
     *m = *was;
     m->ifa_index = (uint32_t)c->to_index;
     m->ifa_flags = (uint8_t)flags;
-    mnl_attr_for_each(a, row, sizeof *was)
+    mnl_attr_for_each (a, row, sizeof *was)
         switch (mnl_attr_get_type(a)) {
         case IFA_ADDRESS:
         case IFA_LOCAL:
@@ -103,8 +67,8 @@ static int add_address(struct address_copy *c, const struct nlmsghdr *row, uint3
             break;
         }
     mnl_attr_put_u32(h, IFA_FLAGS, flags);
-    int r = send_request(c->to, h);
-    return r == -EEXIST ? 0 : r; // a link-local address that the kernel has made meanwhile
+    int r = tap_rtnetlink_request(c->to, h, NULL, NULL);
+    return r == -EEXIST ? 0 : r; // the kernel made the link-local address meanwhile
 }
 
 static int copy_address(const struct nlmsghdr *row, void *arg)
@@ -117,7 +81,7 @@ static int copy_address(const struct nlmsghdr *row, void *arg)
 
     if (row->nlmsg_type != RTM_NEWADDR || (int)m->ifa_index != c->from_index)
         return MNL_CB_OK;
-    mnl_attr_for_each(a, row, sizeof *m)
+    mnl_attr_for_each (a, row, sizeof *m)
         switch (mnl_attr_get_type(a)) {
         case IFA_LOCAL: address = a; break;
         case IFA_ADDRESS: address = address ? address : a; break;
@@ -152,9 +116,9 @@ static void dump_addresses(struct mnl_socket *from, struct address_copy *c)
 
 unsigned tap_addresses_copy(const struct tap *from, const struct tap *to, unsigned *left)
 {
-    struct mnl_socket *source = open_rtnetlink(from);
+    struct mnl_socket *source = tap_rtnetlink_open(from);
     struct address_copy c = {
-        .to = open_rtnetlink(to), .from_index = from->ifindex, .to_index = to->ifindex};
+        .to = tap_rtnetlink_open(to), .from_index = from->ifindex, .to_index = to->ifindex};
 
     if (source && c.to)
         dump_addresses(source, &c);

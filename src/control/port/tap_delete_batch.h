@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_delete_batch.h - TAPs on their way out of the kernel, together
+// tap_delete_batch.h - deletes the TAPs of a change together
 //
-// To take a device away, the kernel waits for grace periods of its own, some
-// 20 ms; to take many away at once, it waits no longer. So an interface
-// that is deleted leaves its TAP here, and the end of the change deletes all
-// of them, aside (core/aside.h). Control only.
+// To delete one device, the kernel waits some 20 ms for grace periods of its own; to delete many at
+// once, it waits no longer. So iface_manager.c leaves each TAP here, and the end of the change
+// deletes them all, aside (core/aside.h). Control role.
 #ifndef PORT_TAP_DELETE_BATCH_H
 #define PORT_TAP_DELETE_BATCH_H
 
 #include "port/tap.h"
 
-void tap_delete_batch_add(
-    struct tap *t); // takes its descriptors; nobody has another one that is open
+void tap_delete_batch_add(struct tap *t); // takes its descriptors, which must be the only ones open
 bool tap_delete_batch_has(const char *name);
-bool tap_delete_batch_runs(
-    void); // the kernel deletes some; whoever asks it about a link now waits for that
-void tap_delete_batch_run(
-    void); // none of them is in the kernel when this returns; cheap when there are none
+bool tap_delete_batch_runs(void); // a request to the kernel about any link would wait for it
+void tap_delete_batch_run(void);  // returns when all are deleted; cheap when there are none
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_frame.c - what the kernel has to know of a frame beside its bytes
+// tap_frame.c - see tap_frame.h
 #include "port/tap_frame.h"
 
 #include <netinet/in.h>
@@ -9,14 +9,14 @@
 #define ETHER_HDR 14u
 
 struct l4 {
-    uint8_t gso; // VIRTIO_NET_HDR_GSO_… of a segment that stands for several
+    uint8_t gso; // VIRTIO_NET_HDR_GSO_… if the port joined segments
     uint8_t proto;
     uint16_t at;     // from the beginning of the frame
     uint16_t sum_at; // of the checksum, from `at`
     uint16_t len;    // of the header
 };
 
-// The header whose checksum the port speaks of. False: none that has one, or it is not all there.
+// The TCP or UDP header. False: there is none, or not all of it.
 static bool find_l4(const struct rte_mbuf *m, struct l4 *l)
 {
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *ip = frame + ETHER_HDR;
@@ -49,7 +49,7 @@ struct virtio_net_hdr tap_frame_header(const struct rte_mbuf *m)
 
     if (sum == RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN || sum == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
         !find_l4(m, &l))
-        return h; // the kernel looks itself
+        return h; // the kernel checks it
     if (sum == RTE_MBUF_F_RX_L4_CKSUM_NONE) {
         h.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
         h.csum_start = l.at;
@@ -57,8 +57,7 @@ struct virtio_net_hdr tap_frame_header(const struct rte_mbuf *m)
     } else {
         h.flags = VIRTIO_NET_HDR_F_DATA_VALID;
     }
-    if (m->ol_flags & RTE_MBUF_F_RX_LRO && m->tso_segsz &&
-        l.proto == IPPROTO_TCP) { // segments the port has joined
+    if (m->ol_flags & RTE_MBUF_F_RX_LRO && m->tso_segsz && l.proto == IPPROTO_TCP) {
         h.gso_type = l.gso;
         h.gso_size = m->tso_segsz;
         h.hdr_len = (uint16_t)(l.at + l.len);

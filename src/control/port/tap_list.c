@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_list.c - which TAPs there are, remembered in a file
+// tap_list.c - see tap_list.h
 #include "port/tap_list.h"
 
 #include <errno.h>

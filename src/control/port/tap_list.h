@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_list.h - which TAPs there are, remembered in a file over the end of the process
+// tap_list.h - a file that lists the TAPs for the next process
 //
-// One line for each: "namespace name ifindex", "-" for kamueed's own namespace. Without
-// it nobody would ever delete the TAP of an interface that was taken out of
-// the configuration while kamueed did not run. Control role; iface_manager's helper.
+// One line for each: "namespace name ifindex", "-" for kamueed's own namespace. Without it nobody
+// would delete the TAP of an interface that left the configuration while kamueed did not run.
+// iface_manager.c's helper; control role.
 #ifndef PORT_TAP_LIST_H
 #define PORT_TAP_LIST_H
 
@@ -13,13 +13,12 @@
 struct tap_list_entry {
     char netns[64]; // "" = own
     char name[16];
-    int ifindex; // 0 = not known: by it one that was renamed is found
+    int ifindex; // finds a TAP that was renamed; 0 = not known
 };
 
-// Entries of the file into a new array (free() it); 0 when there is no file. Lines that make no
-// sense are skipped.
+// Entries of the file in a new array (free() it); 0 without a file. Skips malformed lines.
 size_t tap_list_read(const char *path, struct tap_list_entry **entry);
-int tap_list_write(const char *path, const struct tap_list_entry *entry,
-                   size_t n); // whole or not at all; 0 or -errno
+// Replaces the file as a whole. 0 or -errno.
+int tap_list_write(const char *path, const struct tap_list_entry *entry, size_t n);
 
 #endif

@@ -3,19 +3,15 @@
 //
 //     punt rings --strict class order, policed--> write() to the TAP      up.    punt_round
 //     TAPs --epoll, read()--> inject ring of the port's forwarder                inject_round
-//
-// Strictness is per batch: before each batch of PUNT_BATCH packets the classes are
-// looked at from the best one down, so a packet waits for at most one batch of a lower
-// class. A class that is over its rate (table/punt.h) has one batch of it dropped and is
-// then left alone for the round, so that its flood takes no time from the classes below;
-// what comes meanwhile finds its queue full. Both directions get the same budget per round.
-//
-// While there is traffic this thread looks at the rings at least every 100 us, so that
-// forwarders need not wake it: they make no system calls. When there was none for a while it
-// sleeps, and is woken by the first punted packet (exchange_punt_waker), by frames from the
-// kernel, and by calls of control.
-// The inject ring's free room limits how much is read: what does not fit
+// Each batch of PUNT_BATCH packets comes from the best class that has one, so a packet waits for at
+// most one batch of a lower class. A class over its rate (table/punt.h) has one batch dropped and
+// is then skipped for the round, so its flood takes no time from the classes below. Both directions
+// get the same budget per round. The free room of the inject ring limits how much is read: the rest
 // waits in the kernel's queue, where TCP notices.
+//
+// With traffic, the thread polls the rings every 100 us, so that forwarders need no system call to
+// wake it. Without, it sleeps until the first punted packet (exchange_punt_waker), a frame from the
+// kernel, or a call of control.
 #include "port/tap_manager.h"
 
 #include <errno.h>
@@ -49,13 +45,13 @@
 
 #define BATCH 64
 #define PUNT_BATCH 32
-#define BUDGET 512                          // packets per round and direction
-#define ACTIVE_NS (20 * NS_PER_MS)          // traffic this lately: look often
+#define BUDGET 512                 // packets per round and direction
+#define ACTIVE_NS (20 * NS_PER_MS) // since the last traffic: poll
 #define WAIT_ACTIVE_NS (100 * NS_PER_US)
-#define WAIT_IDLE_NS (100 * NS_PER_MS)      // unless woken
-#define ID_WAKER IFACE_MAX                   // in the epoll set, beside interface ids
-#define ID_MAIL (IFACE_MAX + 1)              // the same
-#define FRAME_MAX 65550                     // the largest a TAP can carry
+#define WAIT_IDLE_NS (100 * NS_PER_MS) // unless woken
+#define ID_WAKER IFACE_MAX             // in the epoll set, beside interface ids
+#define ID_MAIL (IFACE_MAX + 1)        // the same
+#define FRAME_MAX 65550                // the largest a TAP can carry
 #define CALL_MS 5000
 
 static struct thread *thread;
@@ -68,7 +64,7 @@ static unsigned n_spare;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
 static uint64_t bucket[PUNT_CLASS_N];
 static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
-static bool mail; // there are calls
+static bool mail;                  // there are calls
 
 // --- to the kernel ---
 
@@ -93,9 +89,9 @@ static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
     counter->iface[packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX].drop_packets++;
 }
 
-// --- slow-protocol frames of members of a LAG: for control, who runs LACP ---
+// --- slow-protocol frames of members of a LAG, for control, which runs LACP ---
 
-#define SLOW_PER_S 32 // of a port: a partner sends three LACPDUs, and may ask by markers
+#define SLOW_PER_S 32 // of a port: a partner sends three LACPDUs, and perhaps markers
 
 struct slow_call {
     uint16_t port;
@@ -125,7 +121,7 @@ static bool slow_rate_allows(uint16_t port)
     return seen[port].n++ < SLOW_PER_S;
 }
 
-// True: control has it.
+// True: control got it.
 static bool pass_slow_frame(const struct rte_mbuf *m, uint16_t port)
 {
     struct slow_call *c =
@@ -164,8 +160,7 @@ static void punt_one(struct rte_mbuf *m, enum punt_class class)
         punt_slow(m, class);
     else if (tap_fd[id] < 0) {
         punt_drop(m, DROP_PUNT_NO_TAP);
-    } else if (write_tap_frame(tap_fd[id], m) <
-               0) { // its queue is full, or the operator set it down
+    } else if (write_tap_frame(tap_fd[id], m) < 0) { // queue full, or set down by the operator
         punt_drop(m, DROP_PUNT_TAP);
     } else {
         counter->punt++;
@@ -174,8 +169,8 @@ static void punt_one(struct rte_mbuf *m, enum punt_class class)
     }
 }
 
-// A batch of one class: how many packets. False in *within: the class is over its rate, and the
-// rest of the batch is dropped.
+// Punts a batch of one class; its number of packets. *within false: the class is over its rate, and
+// the rest of the batch was dropped.
 static unsigned punt_batch(enum punt_class class, bool *within)
 {
     struct rte_mbuf *m[PUNT_BATCH];
@@ -194,8 +189,7 @@ static unsigned punt_batch(enum punt_class class, bool *within)
     return n;
 }
 
-// Batches of the best class that has one and is within its rate, until the budget is spent; the
-// number of packets.
+// Punts batches of the best class within its rate until the budget is spent; the number of packets.
 static unsigned punt_round(void)
 {
     bool over[PUNT_CLASS_N] = {false};
@@ -206,14 +200,14 @@ static unsigned punt_round(void)
         unsigned n = over[c] ? 0 : punt_batch(c, &within);
         over[c] |= !within;
         total += n;
-        c = n ? 0 : c + 1; // after each batch from the best one again
+        c = n ? 0 : c + 1; // after each batch from the best class again
     }
     return total;
 }
 
 // --- from the kernel ---
 
-// False: no buffers; the frame has to be read and dropped.
+// False: no buffers; frames must be read and dropped.
 static bool fill_spare(void)
 {
     if (!n_spare && !rte_pktmbuf_alloc_bulk(exchange_pool, spare, BATCH))
@@ -249,13 +243,13 @@ static void inject_drop(uint16_t id, enum drop_reason reason)
     counter->iface[id].drop_packets++;
 }
 
-// Reads one frame. 1: in *out; 0: read and dropped; -1: nothing there.
+// Reads one frame. 1: in *out; 0: read and dropped; -1: none.
 static int read_tap_frame(int fd, uint16_t id, struct rte_mbuf **out)
 {
     bool room = fill_spare();
     struct rte_mbuf *m = room ? spare[n_spare - 1] : NULL;
     uint16_t first = m ? rte_pktmbuf_tailroom(m) : 0;
-    struct virtio_net_hdr header; // says nothing: offloads are off
+    struct virtio_net_hdr header; // empty: offloads are off
     struct iovec iov[3] = {{&header, sizeof header},
                            {m ? rte_pktmbuf_mtod(m, void *) : overflow, first},
                            {overflow, sizeof overflow}};
@@ -281,7 +275,7 @@ static int read_tap_frame(int fd, uint16_t id, struct rte_mbuf **out)
     return 1;
 }
 
-// Frames of an interface whose port has no forwarder end here.
+// For an interface whose port has no forwarder.
 static unsigned drop_tap_frames(int fd, uint16_t id)
 {
     unsigned n = 0;
@@ -294,7 +288,7 @@ static unsigned drop_tap_frames(int fd, uint16_t id)
     return n;
 }
 
-// Takes the frame when it is for the neighbor that a self-test has made up.
+// Takes a frame for the made-up neighbor of a self-test.
 static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
 {
     enum punt_class class;
@@ -309,7 +303,7 @@ static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
     return true;
 }
 
-// One batch of one TAP; the number of frames read, 0 also when the forwarder has no room.
+// Injects one batch of one TAP; the number of frames read, 0 also when the forwarder has no room.
 static unsigned inject_batch(int fd, uint16_t id)
 {
     const struct iface *iface = iface_get(id);
@@ -348,7 +342,7 @@ static void tap_forget(uint16_t id)
     tap_fd[id] = -1;
 }
 
-// Waits at most wait_ns for frames of the kernel and takes them. False: nothing came, and nobody
+// Waits at most wait_ns for frames of the kernel and injects them. False: none came, and nobody
 // woke us.
 static bool inject_round(uint64_t wait_ns)
 {
@@ -366,19 +360,18 @@ static bool inject_round(uint64_t wait_ns)
             mail = true;
         else if (e[i].events & EPOLLIN)
             n_read += inject_batch(tap_fd[id], id);
-        else // the TAP was deleted; iface_manager hears of it from the kernel and gives us a new
-             // one
+        else // the TAP was deleted; iface_manager will learn it from the kernel and pass a new one
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
     }
-    if (n > 0 && !n_read && !woken &&
-        !mail) // no room in the inject rings: frames wait, and epoll would not
+    if (n > 0 && !n_read && !woken && !mail) // inject rings are full: epoll would return at once
+
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
     return n_read || woken;
 }
 
 // --- the thread ---
 
-// After a while without traffic: until somebody has something for us.
+// Without traffic for a while: waits until woken.
 static bool sleep_round(void)
 {
     waker_prepare(&exchange_punt_waker);
@@ -408,7 +401,7 @@ static void run_rounds(struct event_base *loop)
     }
 }
 
-struct tap_manager_ready { // thread_start's answer is not enough: the mailbox must be open too
+struct tap_manager_ready { // beyond thread_start: the mailbox is open
     _Atomic int result;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_mirror.c - see tap_mirror.h
-//
-// One batch of each mirror a round, so that mirrors, however busy, leave the thread to the control
-// plane's packets. What a TAP does not take - nobody reads it fast enough - is missed.
+// One batch of each mirror a round, so that busy mirrors do not delay the control plane's packets.
+// A frame that a TAP rejects, because nobody reads it fast enough, is missed.
 #include "port/tap_mirror.h"
 
 #include <linux/virtio_net.h>
@@ -46,7 +45,7 @@ static unsigned write_batch(unsigned watch)
 
     for (unsigned i = 0; i < n; i++)
         if (!write_slot(mirrors[watch].fd, slot[i])) {
-            c->taken--; // forwarders' sums are those of this thread and theirs
+            c->taken--; // forwarders counted it; readers add up all threads
             c->bytes -= slot[i]->len;
             c->missed++;
         }

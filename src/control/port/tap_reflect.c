@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_reflect.c - a made-up neighbor behind a TAP, for its self-test
+// tap_reflect.c - see tap_reflect.h
 #include "port/tap_reflect.h"
 
 #include <rte_mbuf.h>
@@ -36,7 +36,7 @@ static bool reply_arp(uint8_t *frame, unsigned n)
     if (n < ETHER_HDR + 28 || a[7] != 1 || memcmp(a + 24, ip4, 4))
         return false;
     a[7] = 2;
-    swap_bytes(a + 8, a + 18, 10); // who asks becomes who is told
+    swap_bytes(a + 8, a + 18, 10); // sender and target
     memcpy(a + 8, mac, 6);
     set_reply_macs(frame);
     return true;

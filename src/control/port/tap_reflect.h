@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_reflect.h - a made-up neighbor behind a TAP, for its self-test
 //
-// While a TAP is tested, tap_manager shows each frame of the kernel to the reflector first.
-// It answers ARP and neighbor solicitations for two addresses that nobody has,
-// and sends packets for them back with source and destination exchanged. An
-// exchange changes no checksum, and a TCP socket that meets itself like that
-// opens, by a simultaneous open (RFC 9293 3.5), and reads what it writes: so a
-// mirror is all that a test of TCP, UDP and raw sockets needs. No state.
+// While a TAP is tested, tap_manager shows each frame of the kernel to the reflector first. It
+// answers ARP and neighbor solicitations for two addresses that nobody has, and sends packets for
+// them back with source and destination swapped. A swap changes no checksum, and a TCP socket that
+// meets itself like that opens, by a simultaneous open (RFC 9293 3.5), and reads what it writes:
+// all that a test of TCP, UDP and raw sockets needs. No state.
 #ifndef PORT_TAP_REFLECT_H
 #define PORT_TAP_REFLECT_H
 
@@ -19,7 +18,7 @@ struct rte_mbuf;
 #define TAP_REFLECT_IP4 "192.0.0.8" // the IPv4 dummy address (RFC 7600), never a host's
 #define TAP_REFLECT_IP6 "fe80::6b61:6d75:6565:7465" // link-local
 
-// True: the frame is for the made-up neighbor and is now its answer, to be punted in *class.
+// True: the frame was for the made-up neighbor and is now its answer, to be punted in *class.
 bool tap_reflect(struct rte_mbuf *m, enum punt_class *class);
 
 #endif

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_sysctl.c - the kernel behind a TAP behaves as a router's
+// Until its `forwarding` is on, an interface is a host's: the kernel accepts router advertisements
+// and redirects, tells its neighbors that it is no router (so that they drop their default route),
+// and joins neither the all-routers group nor the subnet-router anycast address. With it on, the
+// kernel still forwards nothing, because forwarders send only packets for the router itself up a
+// TAP (fwd_exit.c, ip4_in.c, ip6_in.c).
 //
-// The kernel takes an interface for a host's until its `forwarding` is on: it
-// believes router advertisements and redirects, tells its neighbors that it is
-// no router (so that they drop their default route), and joins neither the group of
-// all routers nor the subnet-router anycast address. Switching it on makes the
-// kernel forward nothing, because what comes up by a TAP is for the router itself: forwarders
-// give it nothing else (fwd_exit.c, ip4_in.c, ip6_in.c).
+// KEPT settings make a router, or keep the kernel from forwarding what it was given; they are
+// restored. START settings only make a new TAP independent of the namespace's `default`; afterwards
+// they are the operator's, or keepalived's. All others are the operator's alone; `all` and
+// `default` are never written. docs/features/tap.md has the same table; tests/e2e/test_router.py
+// compares the two.
 //
-// Two kinds of settings. KEPT are those that make a router, and those that
-// would let the kernel send on what it was given; who changes one finds it restored. START
-// are those in which a new TAP is not to depend on the namespace's `default`; from
-// then on they are the operator's, or keepalived's. Whatever is not here is the operator's alone.
-// `all` and `default` are never written. docs/features/tap.md has the same table;
-// tests/e2e/test_router.py compares the two.
+// A device on a TAP, such as the macvlan of keepalived and vrrpd for VRRP's MAC, receives what the
+// TAP receives: KEPT settings hold there too.
 //
-// A device that stands on a TAP, as the macvlan that keepalived and vrrpd make for
-// VRRP's MAC, hears what the TAP hears: what is KEPT is kept there, too.
-//
-// The kernel tells of changes of forwarding and rp_filter (rib_iface.h); the
-// others are read by the clock, LOOK_AT interfaces at a time.
+// The kernel announces changes of forwarding and rp_filter (rib_iface.h); a timer checks the
+// others, LOOK_AT interfaces at a time.
 #include "port/tap_sysctl.h"
 
 #include <errno.h>
@@ -77,16 +74,16 @@ static const struct setting {
 #define N_SETTINGS (sizeof settings / sizeof *settings)
 
 static struct event *timer;
-static uint16_t next_id = 1; // of the interface that the clock looks at next
+static uint16_t next_id = 1; // of the interface that the timer checks next
 static VEC(struct upper {
     uint16_t vr;
     int lower; // ifindex of the TAP
     char name[16];
 }) uppers; // devices that stand on TAPs
 
-// What is punted may have a source that the kernel would route another way, so the reverse-path
-// filter must not be strict. The kernel uses the stricter one of "all" and the device, where 2
-// (loose) counts for stricter than 1: with a filter in "all", loose is the least.
+// A punted packet may have a source that the kernel would route another way, so the reverse-path
+// filter must not be strict. The kernel uses the larger value of "all" and the device: with a
+// filter in "all", 2 (loose) is the least.
 static int loosest_rp_filter(void)
 {
     return netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
@@ -118,7 +115,8 @@ void tap_sysctl_set(const struct tap *t, int netns)
     netns_leave(back);
 }
 
-// In the interface's namespace.
+// Of an interface of the current namespace.
+
 static void restore_settings(const char *name)
 {
     for (unsigned k = 0; k < N_SETTINGS && settings[k].kind == KEPT; k++) {
@@ -126,8 +124,7 @@ static void restore_settings(const char *name)
         snprintf(path, sizeof path, settings[k].path, name);
         int is = netns_sysctl_get(path), wanted = setting_value(&settings[k]);
         if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
-            continue; // the kernel does not have it, or tap_sysctl_set has said that it cannot be
-                      // set
+            continue; // absent, or tap_sysctl_set has logged that it cannot be set
         log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=net/%s "
                    "was=%d value=%d",
                    name, path, is, wanted);

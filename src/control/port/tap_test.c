@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_test.c - the self-test of TAPs: do sockets work through them, in both directions?
+// tap_test.c - see tap_test.h
 #include "port/tap_test.h"
 
 #include <arpa/inet.h>
@@ -19,11 +19,11 @@
 #include "port/vr_manager.h"
 #include "table/iface.h"
 
-#define PATIENCE_NS (3 * NS_PER_SECOND) // a neighbor is asked for up to three times, once a second
-#define AGAIN_NS (200 * NS_PER_MS) // a datagram that was dropped while its neighbor was asked for
+#define PATIENCE_NS (3 * NS_PER_SECOND) // the kernel solicits three times, once a second
+#define AGAIN_NS (200 * NS_PER_MS)      // a datagram may be dropped while the neighbor is resolved
 #define LAST_WORDS_NS                                                                              \
     (100 * NS_PER_MS) // what sockets say when they are closed must not get outside either
-#define RAW_PROTO 253              // for experiments (RFC 3692)
+#define RAW_PROTO 253 // for experiments (RFC 3692)
 
 struct probe {
     struct tap_test_result result;
@@ -32,13 +32,13 @@ struct probe {
     int type; // SOCK_STREAM, SOCK_DGRAM, SOCK_RAW
     bool done;
     uint64_t sent_ns;
-    uint64_t token; // what has to come back
+    uint64_t token; // must come back
     char reason[200];
 };
 
 static VEC(struct probe) probes;
 static VEC(struct tap_test_result) results;
-static uint64_t until_ns, quiet_ns; // the second: when all were done, 0 = not yet
+static uint64_t until_ns, quiet_ns; // quiet_ns: the end of reflecting, 0 = probes are running
 static bool running;
 
 static void finish_probe(struct probe *p, const char *why, int e)
@@ -54,7 +54,7 @@ static void finish_probe(struct probe *p, const char *why, int e)
     p->fd = -1;
 }
 
-// What may have eaten an answer in the kernel, and the remedy. In the TAP's namespace.
+// What may have dropped an answer in the kernel, and the remedy. In the TAP's namespace.
 static void explain_silence(const struct iface *i, bool four, char *buf, size_t n)
 {
     char path[64];
@@ -63,8 +63,7 @@ static void explain_silence(const struct iface *i, bool four, char *buf, size_t 
     snprintf(path, sizeof path, "ipv4/conf/%s/rp_filter", i->name);
     own = netns_sysctl_get(path);
     if (four &&
-        (all > 0 ||
-         own > 0)) // the larger one counts; even a loose one (2) wants a route to the source
+        (all > 0 || own > 0)) // the larger one counts; even loose (2) needs a route to the source
         snprintf(buf, n,
                  "nothing came back: rp_filter is %s; sysctl -w net.ipv4.conf.all.rp_filter=0 "
                  "net.ipv4.conf.%s.rp_filter=0",
@@ -107,7 +106,7 @@ static socklen_t neighbor_address(struct sockaddr_storage *to, int family, uint1
     return sizeof *a6;
 }
 
-// The port that the kernel chose: the mirror exchanges the ports, so both ends have the same.
+// Binds a port of the kernel's choice: the reflector swaps ports, so both ends have the same.
 static int bind_any_port(int fd, int family, uint16_t *port)
 {
     struct sockaddr_storage own = {.ss_family = (sa_family_t)family};
@@ -123,7 +122,7 @@ static int bind_any_port(int fd, int family, uint16_t *port)
 static void probe_open(struct probe *p, int family)
 {
     const struct iface *i = iface_get(p->iface);
-    const struct linger reset = {.l_onoff = 1}; // no FIN that would be sent again later
+    const struct linger reset = {.l_onoff = 1}; // no FIN that is retransmitted later
     struct sockaddr_storage to;
     uint16_t port = 0;
     int yes = 1;
@@ -205,7 +204,7 @@ int tap_test_start(const char *name)
     return 0;
 }
 
-// A datagram or the first bytes of a stream; again now and then, because the first may be lost.
+// Sends a datagram, repeatedly because the first may be lost, or the first bytes of a stream.
 static void probe_send(struct probe *p, uint64_t now)
 {
     if (p->sent_ns && (p->type == SOCK_STREAM || now - p->sent_ns < AGAIN_NS))
@@ -218,7 +217,7 @@ static void probe_send(struct probe *p, uint64_t now)
 
 static void probe_receive(struct probe *p)
 {
-    uint8_t bytes[256]; // a raw socket of IPv4 shows the IP header too
+    uint8_t bytes[256]; // a raw IPv4 socket includes the IP header
     ssize_t n = recv(p->fd, bytes, sizeof bytes, 0);
 
     if (n >= (ssize_t)sizeof p->token &&
@@ -242,10 +241,11 @@ bool tap_test_step(void)
         if (!p->done && now > until_ns && p->sent_ns)
             finish_silent_probe(p);
         else if (!p->done && now > until_ns)
-            finish_probe(p,
-                   "the neighbor was not found: is ARP or neighbor discovery filtered? nft list "
-                   "ruleset shows it",
-                   0);
+            finish_probe(
+                p,
+                "the neighbor was not found: is ARP or neighbor discovery filtered? nft list "
+                "ruleset shows it",
+                0);
         all &= p->done;
     }
     if (!all || !running)

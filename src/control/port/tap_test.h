@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_test.h - the self-test of TAPs: do sockets work through them, in both directions?
 //
-// Opens TCP, UDP and raw sockets on each TAP, in its namespace, towards a neighbor
-// that tap_manager makes up (tap_reflect.h). What they send goes down the TAP and comes up again
-// through the punt queue, with everything a packet for the router meets on its way:
-// classes, limits, checksum metadata, rp_filter, the operator's packet filter. One test at
-// a time. Control role; it never waits: the caller steps it from its loop.
+// Opens TCP, UDP and raw sockets on each TAP, in its namespace, towards a neighbor that tap_manager
+// makes up (tap_reflect.h). What they send goes down the TAP and comes up again through the punt
+// queue, with everything a packet for the router meets: classes, limits, checksum metadata,
+// rp_filter, the operator's packet filter. One test at a time. The operation `test tap` steps it
+// from control's loop; it never waits.
 #ifndef PORT_TAP_TEST_H
 #define PORT_TAP_TEST_H
 
@@ -20,12 +20,10 @@ struct tap_test_result {
     const char *reason; // "" when passed
 };
 
-// Of the interface `name`, or of all (NULL). 0; -ENOENT: no such interface; -EBUSY: a test is under
-// way.
+// Of the interface `name`, or of all (NULL). 0; -ENOENT: no such interface; -EBUSY: a test runs.
 int tap_test_start(const char *name);
-bool tap_test_step(
-    void); // true once all results are there; call again in TAP_TEST_STEP_MS until then
-unsigned tap_test_results(const struct tap_test_result **r); // valid until the next tap_test_start
 #define TAP_TEST_STEP_MS 10
+bool tap_test_step(void); // true when all results are there; else call again in TAP_TEST_STEP_MS
+unsigned tap_test_results(const struct tap_test_result **r); // valid until the next tap_test_start
 
 #endif

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thread_manager.c - forwarders: starting, stopping, and moving queues between them
-//
-// update() computes the plans that should be (plan_compute.c), and leads there
-// from those that are, in steps that never give a queue to two threads:
-//
-//     1  plans between: what changes hands is in nobody's plan     -> grace period
+// thread_manager_update() computes the next plans (plan_compute.c) and moves there from the present
+// ones in steps that never give a queue to two threads:
+//     1  plans between: what changes hands is in no plan           -> grace period
 //     2  new forwarders start with their plan, running ones get theirs
-//     3  forwarders without a plan are left by all others          -> grace period
-//     4  they stop, and what is left in their inject ring is dropped by name
-//
-// A forwarder exists while it has a queue to poll. Which cores they take
-// decides where the managers run: on all others, or, when there are no others, beside
-// them on the first core.
+//     3  no plan leads to forwarders that stop                     -> grace period
+//     4  they stop, and packets left in their inject ring are dropped and counted
+// A forwarder exists while it has a queue to poll. The managers run on the cores without forwarders
+// or, if there are none, on the first core.
 #include "port/thread_manager.h"
 
 #include <errno.h>
@@ -68,7 +64,7 @@ unsigned thread_manager_workers(const char *port)
     const int *core;
     unsigned n = worker_cores(&core), named = 0;
 
-    vec_foreach(&assignments, a)
+    vec_foreach (&assignments, a)
         if (!strcmp(a->port, port) && a->queue + 1u > named)
             named = a->queue + 1u;
     return named ? named : n;
@@ -83,15 +79,15 @@ static unsigned list_started_ports(struct plan_port *port)
         struct rte_eth_dev_info info;
         if (!p->used || !p->started || lag_is(id) || rte_eth_dev_info_get(id, &info))
             continue;
-        port[n] = (struct plan_port){
-            .id = id, .n_rx = info.nb_rx_queues, .n_tx = info.nb_tx_queues};
+        port[n] =
+            (struct plan_port){.id = id, .n_rx = info.nb_rx_queues, .n_tx = info.nb_tx_queues};
         snprintf(port[n].name, sizeof port[n].name, "%.15s", p->name);
         n++;
     }
     return n;
 }
 
-// What leaves by a LAG leaves by its members, whoever sends it.
+// Every forwarder sends to a LAG by its members.
 static void plan_lag_transmit(struct plan_output *o)
 {
     for (uint16_t id = LAG_FIRST; id < PORT_MAX; id++)
@@ -126,7 +122,7 @@ void thread_manager_set_rx_wait(struct plan_wait (*fn)(uint16_t port, uint16_t q
     rx_wait = fn;
 }
 
-// What a forwarder can sleep on instead of polling, for as many of its queues as have it.
+// What the forwarder can sleep on, for those of its queues that have it.
 static void find_queue_waits(struct plan *plan)
 {
     plan->n_wait = 0;
@@ -140,7 +136,7 @@ static void find_queue_waits(struct plan *plan)
     }
 }
 
-// Queues that nobody polls while they change hands: who had them may have slept and left their
+// For queues that nobody polls while they change hands: a forwarder that slept left their
 // interrupts on.
 static void disable_moving_interrupts(void)
 {
@@ -215,7 +211,7 @@ static void drain_inject_ring(unsigned f)
     }
 }
 
-// No plan of another forwarder leads to it any more, and a grace period has passed.
+// After a grace period in which no plan of another forwarder led to it.
 static void stop_forwarder(unsigned f)
 {
     publish_plan(f, NULL);
@@ -366,7 +362,7 @@ unsigned thread_manager_list(struct thread_state *s, unsigned max)
         if (!t)
             continue;
         bool forwards = slot >= THREAD_SLOT_FORWARDER;
-        enum thread_role role = forwards ? ROLE_FORWARDER
+        enum thread_role role = forwards                          ? ROLE_FORWARDER
                                 : slot == THREAD_SLOT_ACL_MANAGER ? ROLE_ACL_MANAGER
                                 : slot == THREAD_SLOT_TAP_MANAGER ? ROLE_TAP_MANAGER
                                 : slot == THREAD_SLOT_RIB_MANAGER ? ROLE_RIB_MANAGER

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thread_manager.h - forwarders: which run, on which core, with which queues
 //
-// Computes every forwarder's plan from the assignments (or from the machine,
-// when there are none), publishes plans by RCU, and moves queues between running
-// forwarders without loss. All calls: control role.
+// Computes every forwarder's plan from the assignments (without any: from the machine), publishes
+// plans by RCU, and moves queues between running forwarders without loss. Called by port_manager,
+// lag_manager and the steps of a change; control role.
 #ifndef PORT_THREAD_MANAGER_H
 #define PORT_THREAD_MANAGER_H
 
@@ -19,35 +19,33 @@ struct thread_assignment { // `set thread CORE forwarder port P rx-queue Q`
     uint16_t queue;
 };
 
-// The forwarder's main function; main/ passes it in, because manager/ may not include forwarder/.
+// The forwarder's main function; main/ passes it in, because control/ may not include forwarder/.
 void thread_manager_set_forwarder(void (*forwarder_main)(void *arg));
-// How a receive queue wakes its forwarder: port_manager knows.
+// How a receive queue wakes its forwarder; port_manager passes it in.
 void thread_manager_set_rx_wait(struct plan_wait (*fn)(uint16_t port, uint16_t queue));
 
-// Replaces all assignments. n == 0: default — every queue of every started port, spread over the
-// cores that are left when one is kept for the managers (on one core: shared). -EINVAL with a
-// sentence: no such core, no such queue, a queue twice. Ports that do not exist yet are remembered.
-// Nothing changes on failure.
+// Replaces all assignments. n == 0: spreads every queue of every started port over the cores that
+// are left when one is kept for the managers (on one core: shared). Ports need not exist yet.
+// -EINVAL with a sentence, and nothing changed: no such core, no such queue, a queue twice.
 int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *err,
                           size_t err_size);
-void thread_manager_update(
-    void); // a port was started or stopped, its queues changed: recompute and publish
-// Takes the port out of all plans and waits a grace period: it may be stopped afterwards.
+// A port was started or stopped, or its queues changed: computes and publishes new plans.
+void thread_manager_update(void);
+// Takes the port out of all plans and waits a grace period: afterwards it may be stopped.
 void thread_manager_release_port(uint16_t port);
-// Receive queues a port of this name can use: one for each worker core, or as many as assignments
-// name.
+// Receive queues a port of this name can use: one for each worker core, or as many as assigned.
 unsigned thread_manager_workers(const char *port);
 void thread_manager_set_idle(enum idle_mode mode);
 
 struct thread_state {
     char name[16];
     const char *role;
-    int core; // -1 = the slow cores
+    int core;   // -1 = the slow cores
     int socket; // NUMA node of the core, -1 = none or not known
     uint64_t cpu_time_ns;
-    unsigned slot; // index of its counter block
-    int forwarder; // index, or -1
-    const struct plan *plan; // NULL unless a forwarder; control role may read it
+    unsigned slot;           // index of its counter block
+    int forwarder;           // index, or -1
+    const struct plan *plan; // of a forwarder, else NULL
 };
 unsigned thread_manager_list(struct thread_state *s, unsigned max);
 int thread_manager_port_socket(uint16_t port); // NUMA node of a device, -1 = it has none

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vr_manager.c - adding and deleting virtual routers
+// vr_manager.c - see vr_manager.h
 //
-// A virtual router is backed by a namespace, or by a routing table of one. Two
-// may not share both: the kernel's events could not tell them apart. The
-// namespace is held open while the virtual router exists, so that `ip netns del`
-// does not end it under us.
+// Two virtual routers may not share namespace and table, because the kernel's events could not tell
+// them apart. The namespace stays open while the virtual router exists, so that `ip netns del` does
+// not destroy it under us.
 #include "port/vr_manager.h"
 
 #include <errno.h>
@@ -38,7 +37,7 @@ bool vr_manager_has_vrf(const char *netns, uint32_t table)
 
     thread_must_be(ROLE_CONTROL);
     if (table == TABLE_MAIN ||
-        netns_open(netns, &fd, err, sizeof err)) // no such namespace: told elsewhere
+        netns_open(netns, &fd, err, sizeof err)) // no such namespace: reported elsewhere
         return true;
     bool has = netlink_has_vrf(fd, table);
     netns_close(fd);
@@ -54,8 +53,8 @@ static bool same_namespace(int a, int b)
     return !ra && !rb && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
-// Who deletes a namespace, and perhaps makes another one of that name, works in another one than
-// the virtual router from then on.
+// After `ip netns del`, and perhaps `ip netns add` of the same name, operators work in another
+// namespace than the virtual router.
 static void check_namespace(const struct vr *v)
 {
     char path[96], what[280];
@@ -112,33 +111,37 @@ static int set_vr_engine(struct vr *v, enum fib_engine engine, char *err, size_t
     return r > 0 ? -ENOMEM : r;
 }
 
-int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
+static struct vr *find_vr_or_error(const char *name, char *err, size_t err_size)
 {
     struct vr *v = vr_find(name);
 
     thread_must_be(ROLE_CONTROL);
-    if (!v) {
+    if (!v)
         snprintf(err, err_size, "there is no virtual router %s", name);
+    return v;
+}
+
+int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
+{
+    struct vr *v = find_vr_or_error(name, err, err_size);
+
+    if (!v)
         return -ENOENT;
-    }
     return set_vr_engine(v, engine, err, err_size);
 }
 
 int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
 {
-    struct vr *v = vr_find(name);
+    struct vr *v = find_vr_or_error(name, err, err_size);
 
-    thread_must_be(ROLE_CONTROL);
-    if (!v) {
-        snprintf(err, err_size, "there is no virtual router %s", name);
+    if (!v)
         return -ENOENT;
-    }
     vr_set_flow_hash(v, hash);
     return 0;
 }
 
 static int vr_add(const char *name, const char *netns, uint32_t table, int fd, char *err,
-               size_t err_size)
+                  size_t err_size)
 {
     const struct vr *other = find_vr_with_table(fd, table);
 

@@ -30,7 +30,7 @@ struct filter_job {
     void *ctx;
 };
 
-// The compiled program as DPDK's. NULL with job->why.
+// Converts the compiled program to DPDK's. NULL with job->why.
 static struct watch_filter *load_filter(struct filter_job *job)
 {
     struct watch_filter *f = calloc(1, sizeof *f);
@@ -51,7 +51,6 @@ static struct watch_filter *load_filter(struct filter_job *job)
     return f;
 }
 
-// Control.
 static void finish_job(void *arg)
 {
     struct filter_job *job = arg;
@@ -77,7 +76,7 @@ static void *compile_filter(void *arg)
     int r;
     while ((r = mailbox_post(ROLE_CONTROL, finish_job, job)) == -EAGAIN)
         usleep(RETRY_US);
-    if (r) { // kamueed ends
+    if (r) { // kamueed is stopping
         if (job->compiled)
             pcap_freecode(&job->program);
         free(job);

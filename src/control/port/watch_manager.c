@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watch_manager.c - see watch_manager.h
-//
-// A watch is kept by the names of what it watches. Bits are derived from them anew whenever a port
-// comes or goes, so that a watch of all ports sees those that come later, and one of a port that is
-// attached again sees it again.
+// A watch refers to ports and interfaces by name. Its bits and ids are derived again whenever a
+// port comes or goes, so that it also sees ports that come later or come back.
 #include "port/watch_manager.h"
 
 #include <errno.h>
@@ -31,7 +29,7 @@ static struct port *port_by_name(const char *name)
     return NULL;
 }
 
-// Whether some interface of the port has its packets sampled.
+// Has the port an interface with sampling?
 static bool has_sampled(const struct watch_spec *s, const struct port *p)
 {
     for (uint16_t id = 1; id < IFACE_MAX; id++) {
@@ -42,7 +40,7 @@ static bool has_sampled(const struct watch_spec *s, const struct port *p)
     return false;
 }
 
-// Whether the watch sees frames of the port.
+// Does the watch see frames of the port?
 static bool sees_port(const struct watch_spec *s, const struct port *p)
 {
     const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
@@ -75,9 +73,9 @@ static void update_watch_bits(unsigned index)
 
 static int check_spec(const struct watch_spec *s, char *err, size_t err_size)
 {
-    const char *missing = s->port[0] && !port_by_name(s->port)                   ? s->port
+    const char *missing = s->port[0] && !port_by_name(s->port)                  ? s->port
                           : s->to == WATCH_TO_PORT && !port_by_name(s->to_port) ? s->to_port
-                                                                                 : NULL;
+                                                                                : NULL;
 
     if (missing)
         snprintf(err, err_size, "there is no port %s", missing);
@@ -110,8 +108,10 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
     w.seed = hash_mix64(clock_now_ns());
     r = watch_new(&w, s->to == WATCH_TO_SLOTS ? s->n_slots : 0);
     if (r < 0) {
-        snprintf(err, err_size, r == -EBUSY ? "too many captures and mirrors: at most %d; stop one"
-                                            : "no memory for the frames of a capture", WATCH_MAX);
+        snprintf(err, err_size,
+                 r == -EBUSY ? "too many captures and mirrors: at most %d; stop one"
+                             : "no memory for the frames of a capture",
+                 WATCH_MAX);
         return r;
     }
     watches[r] = (struct watch_entry){.spec = *s, .filter = filter, .used = true};
@@ -130,7 +130,7 @@ void watch_manager_del(unsigned index)
     watches[index] = (struct watch_entry){0};
 }
 
-// A port's or interface's number may be another one now. Each is one word, read once for a frame.
+// Ids of ports and interfaces may have changed. Each is one word, read once for a frame.
 static void update_watch_ids(unsigned index)
 {
     const struct watch_spec *s = &watches[index].spec;

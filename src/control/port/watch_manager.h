@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch_manager.h - which frames are watched: captures and mirrors come, go, and follow their ports
+// watch_manager.h - which frames are watched: adding and deleting captures, mirrors and samplers
 //
-// Writes table/watch.h and the watch words of struct port. Control role.
+// Writes table/watch.h and the watch words of struct port, and keeps both right when ports come and
+// go. Called by captures, mirror_manager.c and the export of flows; control role.
 #ifndef PORT_WATCH_MANAGER_H
 #define PORT_WATCH_MANAGER_H
 
@@ -18,21 +19,21 @@ struct watch_spec {
     char interface[16]; // only this interface, "" = any
     enum watch_to to;
     char to_port[16];
-    uint32_t snap;    // WATCH_TO_SLOTS
-    unsigned n_slots; // the same; a power of two
-    bool wakes;       // the same; tap_manager reads
-    uint32_t every;   // the same, at rx: samples one packet in so many, 0 = takes all
+    // WATCH_TO_SLOTS:
+    uint32_t snap;
+    unsigned n_slots; // a power of two
+    bool wakes;       // tap_manager reads
+    uint32_t every;   // at rx: samples one packet in so many, 0 = takes all
     uint8_t sample;   // of interfaces whose policy has this bit of enum iface_sample
 };
 
-// Begins to watch; `filter` is the watch's from then on, and freed with it. The index of the watch,
-// or -errno with a sentence (then the filter stays the caller's): -ENOENT no such port or
-// interface, -EBUSY too many watches.
+// Starts a watch, which owns `filter` from then on. Its index, or -errno with a sentence (then the
+// filter stays the caller's): -ENOENT no such port or interface, -EBUSY too many watches.
 int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err,
                       size_t err_size);
-// Ends it: no forwarder is in it any more when this returns. What its slots still hold is lost.
+// Ends it: no forwarder uses it any more when this returns. What its slots still hold is lost.
 void watch_manager_del(unsigned index);
-// A port or an interface came, went, or was opened again.
+// A port or an interface was added, deleted or reopened.
 void watch_manager_port_changed(void);
 
 #endif

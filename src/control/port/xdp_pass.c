@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// xdp_pass.c - an XDP program that lets every frame pass, attached to a kernel interface
+// xdp_pass.c - see xdp_pass.h
 #include "port/xdp_pass.h"
 
 #include <errno.h>

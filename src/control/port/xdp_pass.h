@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// xdp_pass.h - an XDP program that lets every frame pass, attached to a kernel interface
+// xdp_pass.h - attaches an XDP program that passes every frame
 //
-// It is there for what the kernel does beside: while a veth has an XDP program, its peer, in
-// whatever namespace, sends no segment that is longer than the link (Linux takes TSO and GSO off
-// it). Attached in the driver's mode only.
+// While a veth has an XDP program, Linux takes TSO and GSO off its peer, in whatever namespace, so
+// the peer sends no segment longer than the link. kernel_link.c's helper.
 #ifndef PORT_XDP_PASS_H
 #define PORT_XDP_PASS_H
 
-// Attaches it to the interface, of the current namespace. A file descriptor: it is attached as long
-// as that is open; or -errno.
+// In the driver's mode, to an interface of the current namespace. A file descriptor, which keeps it
+// attached while it is open, or -errno.
 int xdp_pass_attach(int ifindex);
 
 #endif
