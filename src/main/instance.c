@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// instance.c - one kamueed per run directory, and what the machine must offer
+// instance.c - see instance.h
 //
-// The lock is flock() on RUN_DIR/kamueed.lock: the kernel gives it back when its
-// owner ends, however it ends, so a lock file left by a killed kamueed is no
-// obstacle. A killed one takes a moment to end - its sockets have much to free -
-// and whoever starts the next one at once should not be refused: so the lock is waited
-// for as long as its owner is ending. The pid in the file tells who that is.
-// Who may read a file may lock it, so nobody else may read this one.
+// The lock is flock() on RUN_DIR/kamueed.lock, which the kernel releases however its owner ends: a
+// file that a killed kamueed left is no obstacle. A killed process takes a moment to end, because
+// its sockets have much to free; a new one waits as long as the pid in the file is ending. Only the
+// owner may read the file, because who can read it can lock it.
 #include "main/instance.h"
 
 #include <errno.h>
@@ -57,8 +55,7 @@ static int read_lock_owner(int fd)
     return pread(fd, text, sizeof text - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-// A process that has ended, or is about to: its first thread is a zombie while others still clean
-// up.
+// Has the process ended, or is its first thread a zombie while others clean up?
 static bool process_is_ending(int pid)
 {
     char path[32], state = 'Z';
@@ -92,7 +89,7 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
         return r;
     snprintf(lock_path, sizeof lock_path, "%s/kamueed.lock", run_dir);
     int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || fchmod(fd, 0600)) { // it may be older than this
+    if (fd < 0 || fchmod(fd, 0600)) { // it may be another version's
         r = -errno;
         snprintf(err, err_size, "%s: %s: check that this user may write there (--run-dir)",
                  lock_path, strerror(-r));
@@ -138,8 +135,8 @@ static uint64_t effective_capabilities(void)
     return caps;
 }
 
-#define DESCRIPTORS_MIN                                                                            \
-    256 // the start takes about 60, each port and TAP, virtual router and client a few
+// The start takes about 60; each port and TAP, virtual router and client a few.
+#define DESCRIPTORS_MIN 256
 
 static int check_descriptors(char *err, size_t err_size)
 {

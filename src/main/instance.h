@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// instance.h - one kamueed per run directory, and what the machine must offer
+// instance.h - one kamueed per run directory, and the host's prerequisites
+//
+// Called by main() before the modules start.
 #ifndef MAIN_INSTANCE_H
 #define MAIN_INSTANCE_H
 
 #include <stddef.h>
 
-// Takes RUN_DIR/kamueed.lock for the life of the process: made if missing, taken over when its
-// owner is gone. 0, -EBUSY (another kamueed runs) or -errno, with a sentence.
+// Takes RUN_DIR/kamueed.lock until the process ends. 0, -EBUSY (another kamueed runs) or -errno,
+// with a sentence.
 int instance_lock(const char *run_dir, char *err, size_t err_size);
 void instance_unlock(void);
 
-// Capabilities and /dev/net/tun. 0, -EPERM or -ENOENT with a sentence that names the remedy.
+// Capabilities, descriptors and /dev/net/tun. 0, or -errno with a sentence that names the remedy.
 int instance_check_machine(char *err, size_t err_size);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal.c - see journal.h; fields are told in docs/features/log.md
-#define SD_JOURNAL_SUPPRESS_LOCATION // where the line was written is its message id's to tell
+// journal.c - see journal.h; docs/features/log.md describes the fields
+#define SD_JOURNAL_SUPPRESS_LOCATION // the message id identifies the line
 #include "main/journal.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@ struct entry {
     int n;
 };
 
-// What does not fit is left out; MESSAGE comes first and has the whole line.
+// Omits what does not fit; MESSAGE comes first and has the whole line.
 static void add_field(struct entry *e, const char *name, const char *value, size_t n)
 {
     size_t head = strlen(name);
@@ -75,8 +75,8 @@ static bool send_to_journal(enum log_level level, const char *text)
     return sd_journal_sendv(e.field, e.n) >= 0;
 }
 
-// $JOURNAL_STREAM has device and inode of what systemd gave us as stderr: it may have been led
-// elsewhere since.
+// $JOURNAL_STREAM has device and inode of the stderr that systemd gave us; it may have been
+// redirected since.
 void journal_start(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");

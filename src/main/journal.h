@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal.h - log lines as fields of the systemd journal, when stderr leads there
+// journal.h - sends log lines with their fields to the systemd journal, if stderr is the journal's
 #ifndef MAIN_JOURNAL_H
 #define MAIN_JOURNAL_H
 
-void journal_start(void); // before other threads; nothing when stderr is not the journal's
+void journal_start(void); // before other threads start
 
 #endif

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.c - kamueed: the router's data plane
-//
-// The main thread becomes `control`: it reads the configuration, starts the
-// modules (modules.c), and then runs the event loop until it is told to stop.
-// Every failure of the start is one line on stderr that says what to do, and an
-// exit code (options.h).
+// The main thread becomes `control`: it reads the configuration, starts the modules (modules.c) and
+// runs the event loop until a signal. A failed start prints one line that says what to do and ends
+// with an exit code (options.h).
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
@@ -32,7 +30,7 @@ static int print_failure(int code, const char *err)
     return code;
 }
 
-// From here on the modules run until the loop ends.
+// Starts the modules, runs the loop until it ends, and stops them.
 static int run_modules(const struct options *o, const struct mgmt_start *cfg, char *err,
                        size_t err_size)
 {
@@ -66,7 +64,7 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, ch
     return r;
 }
 
-// A run directory of one's own is of another router than the machine's.
+// With a run directory of its own, a router is not the host's: it has its own state, too.
 static const char *state_dir(const struct options *o)
 {
     static struct text own;
@@ -89,13 +87,13 @@ static void allow_directory(enum file_use use, const char *dir, const char *belo
 
     text_printf(&t, "%s%s", dir, below);
     if (make)
-        mkdir(t.s, make); // there already, or nothing can be made in it
+        mkdir(t.s, make); // it may exist, or its parent may be read-only
     if (file_allow(use, t.s))
         log_warning("main: not an absolute path of a directory for files: dir=%s", LOG_VALUE(t.s));
     text_free(&t);
 }
 
-// What the configuration names lies here (docs/features/security-files.md).
+// Directories of files that the configuration may name (docs/features/security-files.md).
 static void allow_files(const struct options *o)
 {
     const char *slash = strrchr(o->config_path, '/');
@@ -122,7 +120,7 @@ int main(int argc, char **argv)
     char err[4096] = ""; // room for each error of a configuration
     int code;
 
-    umask(022); // whoever starts us: nobody else writes into our files
+    umask(022); // nobody else writes our files
     if (!options_parse(argc, argv, &o, &code))
         return code;
     if (o.memory_nodes)

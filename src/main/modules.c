@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// modules.c - what kamueed is made of, in the order of starting
+// modules.c - see modules.h
 //
-// One explicit list and no constructors: a module may use only what stands
-// above it, and stops before it. Configuration is applied last (mgmt), so that no port
-// exists before everything that serves it.
+// One explicit list, no constructors: a module uses only those above it and stops before them. mgmt
+// is last: it applies the configuration when everything that serves a port runs.
 #include "main/modules.h"
 
 #include <errno.h>
@@ -69,8 +68,8 @@ static int start_eal(const struct start *s, char *err, size_t n)
 {
     char name[32];
 
-    // The same for each start, so that a killed one leaves nothing behind that the next does not
-    // use; the lock of the run directory keeps two from having it.
+    // The same at each start, so that the next kamueed reuses what a killed one left; the lock of
+    // the run directory makes it unique.
     char path[PATH_MAX];
     const char *dir = realpath(s->run_dir, path) ? path : s->run_dir;
     snprintf(name, sizeof name, "%016lx", hash_bytes(dir, strlen(dir), 0));
@@ -121,35 +120,10 @@ static int start_exchange(const struct start *s, char *err, size_t n)
     return r;
 }
 
-static int start_mailbox(const struct start *s, char *err, size_t n)
-{
-    return mailbox_open(s->loop);
-}
-
 static int start_threads(const struct start *s, char *err, size_t n)
 {
     thread_manager_set_forwarder(forwarder_main);
     return thread_manager_init();
-}
-
-static int start_tap(const struct start *s, char *err, size_t n)
-{
-    return tap_manager_start();
-}
-
-static int start_rib(const struct start *s, char *err, size_t n)
-{
-    return rib_manager_start();
-}
-
-static int start_acl(const struct start *s, char *err, size_t n)
-{
-    return acl_manager_start();
-}
-
-static int start_vr(const struct start *s, char *err, size_t n)
-{
-    return vr_manager_init();
 }
 
 static int start_iface(const struct start *s, char *err, size_t n)
@@ -158,21 +132,6 @@ static int start_iface(const struct start *s, char *err, size_t n)
 
     snprintf(path, sizeof path, "%s/taps", s->run_dir);
     return iface_manager_init(path);
-}
-
-static int start_sysctl(const struct start *s, char *err, size_t n)
-{
-    return tap_sysctl_init(s->loop);
-}
-
-static int start_port(const struct start *s, char *err, size_t n)
-{
-    return port_manager_init(s->loop);
-}
-
-static int start_export(const struct start *s, char *err, size_t n)
-{
-    return export_start(s->loop);
 }
 
 static int start_explain(const struct start *s, char *err, size_t n)
@@ -192,25 +151,27 @@ static int start_mgmt(const struct start *s, char *err, size_t n)
 
 static const struct module {
     const char *name;
-    int (*init)(const struct start *s, char *err, size_t n);
+    int (*init)(const struct start *s, char *err, size_t n); // or one of the next two
+    int (*init_plain)(void);
+    int (*init_on_loop)(struct event_base *loop);
     void (*fini)(void);
 } modules[] = {
-    {"rcu", start_rcu, stop_rcu},
-    {"eal", start_eal, eal_fini},
-    {"tables", start_tables, stop_tables},
-    {"exchange", start_exchange, exchange_fini},
-    {"mailbox", start_mailbox, mailbox_close},
-    {"thread_manager", start_threads, thread_manager_fini},
-    {"tap_manager", start_tap, tap_manager_stop},
-    {"rib_manager", start_rib, rib_manager_stop},
-    {"acl_manager", start_acl, acl_manager_stop},
-    {"vr_manager", start_vr, vr_manager_fini},
-    {"iface_manager", start_iface, iface_manager_fini},
-    {"tap_sysctl", start_sysctl, tap_sysctl_fini},
-    {"port_manager", start_port, port_manager_fini},
-    {"export", start_export, export_stop},
-    {"explain", start_explain, forwarder_explain_fini},
-    {"mgmt", start_mgmt, mgmt_stop},
+    {"rcu", .init = start_rcu, .fini = stop_rcu},
+    {"eal", .init = start_eal, .fini = eal_fini},
+    {"tables", .init = start_tables, .fini = stop_tables},
+    {"exchange", .init = start_exchange, .fini = exchange_fini},
+    {"mailbox", .init_on_loop = mailbox_open, .fini = mailbox_close},
+    {"thread_manager", .init = start_threads, .fini = thread_manager_fini},
+    {"tap_manager", .init_plain = tap_manager_start, .fini = tap_manager_stop},
+    {"rib_manager", .init_plain = rib_manager_start, .fini = rib_manager_stop},
+    {"acl_manager", .init_plain = acl_manager_start, .fini = acl_manager_stop},
+    {"vr_manager", .init_plain = vr_manager_init, .fini = vr_manager_fini},
+    {"iface_manager", .init = start_iface, .fini = iface_manager_fini},
+    {"tap_sysctl", .init_on_loop = tap_sysctl_init, .fini = tap_sysctl_fini},
+    {"port_manager", .init_on_loop = port_manager_init, .fini = port_manager_fini},
+    {"export", .init_on_loop = export_start, .fini = export_stop},
+    {"explain", .init = start_explain, .fini = forwarder_explain_fini},
+    {"mgmt", .init = start_mgmt, .fini = mgmt_stop},
 };
 
 #define N_MODULES (sizeof modules / sizeof *modules)
@@ -225,7 +186,9 @@ int modules_start(const struct start *s, char *err, size_t err_size)
         progress_at(&w, n_started + 1, N_MODULES);
         char why[480] = "";
         uint64_t since = clock_now_ns();
-        int r = m->init(s, why, sizeof why);
+        int r = m->init           ? m->init(s, why, sizeof why)
+                : m->init_on_loop ? m->init_on_loop(s->loop)
+                                  : m->init_plain();
         if (r) {
             snprintf(err, err_size, "%s: %s", m->name, why[0] ? why : strerror(-r));
             modules_stop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// modules.h - what kamueed is made of, in the order of starting
+// modules.h - starts and stops kamueed's modules; called by main()
 //
 //     modules_start(...)   each init in order; at the first failure those started are stopped again
 //     modules_stop()       each fini in reverse
@@ -11,7 +11,7 @@
 
 struct event_base;
 
-struct start { // what modules may need to know
+struct start { // for the modules
     struct event_base *loop;
     const char *run_dir;
     bool no_huge;

@@ -127,7 +127,7 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
                 return print_usage_error(code, "--log-level", optarg,
                                          "error, warning, notice, info or debug");
             break;
-        case 'N': // for tests: as on a machine with so many memory nodes; not in --help
+        case 'N': // for tests, not in --help
             if (text_parse_u64(optarg, 1, MEM_NODES_MAX, &number))
                 return print_usage_error(code, "--memory-nodes", optarg, "1 to 8");
             o->memory_nodes = (unsigned)number;

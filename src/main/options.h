@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-// Exit codes; the manual page tells them to users.
+// In the manual page.
 enum exit_code {
     EXIT_OK = 0,
     EXIT_START = 1,    // a part did not start; the last line says which and what to do
@@ -24,8 +24,8 @@ struct options {
     bool config_given; // then the file must exist
     const char *run_dir;
     const char *state_dir; // NULL = by default
-    const char *file_dir[OPTION_DIRS_MAX], *device_dir[OPTION_DIRS_MAX]; // NULL behind the last
-    bool from_file;        // whatever was committed
+    const char *file_dir[OPTION_DIRS_MAX], *device_dir[OPTION_DIRS_MAX]; // NULL after the last
+    bool from_file; // ignores commits
     bool no_huge;
     unsigned memory_mib; // 0 = as configured
     unsigned memory_nodes; // 0 = as the machine has; for tests
@@ -33,7 +33,7 @@ struct options {
     bool check;
 };
 
-// True: go on. False: end with *code (help, version, or a wrong line, which has been explained).
+// False: end with *code, after printing help, the version, or what is wrong.
 bool options_parse(int argc, char **argv, struct options *o, int *code);
 
 #endif

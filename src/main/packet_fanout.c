@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // packet_fanout.c - keeps the kernel from reassembling fragments before net_af_packet
-//
-// DPDK's net_af_packet joins its sockets with PACKET_FANOUT_HASH |
-// PACKET_FANOUT_FLAG_DEFRAG and offers no way to say otherwise. With that flag
-// the kernel puts IPv4 fragments together before the ring sees them; the
-// datagram is then longer than a ring frame, arrives cut, and a router must not
-// reassemble what it forwards anyway (RFC 1812 §4.2.2.7). The flag cannot be taken back from a
-// socket that has it. So the executable has its own setsockopt(): the dynamic
-// linker gives it precedence over libc's, the driver's call comes here, and only
-// that flag of that option is changed on the way to the kernel.
+// DPDK's net_af_packet always joins its sockets with PACKET_FANOUT_FLAG_DEFRAG. With that flag the
+// kernel reassembles IPv4 fragments before the ring sees them: the datagram is longer than a ring
+// frame and arrives cut, and a router must not reassemble what it forwards (RFC 1812 §4.2.2.7). The
+// flag cannot be cleared later. So the executable has its own setsockopt(), which the dynamic
+// linker prefers to libc's; it removes only that flag of that option.
 #include <linux/if_packet.h>
 #include <string.h>
 #include <sys/socket.h>

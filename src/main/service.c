@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// service.c - signals, and what systemd is told
+// service.c - see service.h
 //
-// The watchdog is fed only while everybody lives: rib_manager and tap_manager
-// have answered a call in their mailbox since the last time, and each running
-// forwarder has polled. A part that hangs so ends in a restart by systemd
-// rather than in a router that only looks alive.
+// Feeds systemd's watchdog only while all threads live: since the last time, rib_manager and
+// tap_manager have answered a call in their mailbox and each running forwarder has polled. If one
+// hangs, systemd restarts kamueed.
 //
-// Control itself may be at work for longer than the watchdog waits, e.g. with a commit of thousands
-// of interfaces. It is fed then at the stations of that work (base/progress.h), by the same rules; at
-// the start and the end systemd's patience is extended so.
+// Control may work for longer than the watchdog's limit, e.g. on a commit of thousands of
+// interfaces. Then the work's progress (base/progress.h) feeds the watchdog by the same rules; during
+// the start and the stop it extends systemd's timeout.
 #include "main/service.h"
 
 #include <errno.h>
@@ -27,7 +26,7 @@
 #include "table/counter.h"
 #include "table/plan.h"
 
-#define EXTENDED_US "60000000" // until the next station of a start or an end
+#define EXTENDED_US "60000000" // until the next progress of a start or a stop
 
 static struct event_base *base;
 static struct event *signals[3], *watchdog;
@@ -153,7 +152,7 @@ static void start_watchdog(void)
     sd_notify(0, "WATCHDOG=1");
 }
 
-// Of work that takes seconds, by whoever does it.
+
 static void notify_status(const char *text)
 {
     sd_notifyf(0, "STATUS=%s", text);
@@ -162,7 +161,7 @@ static void notify_status(const char *text)
 static void notify_progress(void)
 {
     if (thread_role() != ROLE_CONTROL)
-        return; // others answer in their mailbox
+        return; // the watchdog asks other threads by their mailbox
     if (watchdog)
         feed_watchdog(-1, 0, NULL);
     else
