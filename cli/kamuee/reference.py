@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fills the generated parts of docs/features/cli.md: the table of commands and the shapes of JSON.
+"""Generates the tables of docs/features/cli.md and wide.py, from the commands and the schema.
 
     PYTHONPATH=cli python3 -m kamuee.reference docs/features/cli.md
 
-A part stands between '<!-- NAME: generated -->' and '<!-- NAME: end -->'. Tests check that the page is
-up to date and that the manual page has an entry for each command in the form that `mdoc` gives.
+A part of the page is between '<!-- NAME: generated -->' and '<!-- NAME: end -->'. Tests check that page and wide.py
+are up to date, and that the manual page has an entry for each command in the form that `mdoc` gives.
 """
 from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from kamuee.commands import COMMANDS
 from kamuee.grammar import TOKEN
 from kamuee.options import OPTIONS
 from kamuee.output import FILTERS
-from kamuee.shapes import SHAPES
+from kamuee.shapes import SHAPES, schema
+
+WIDE = Path(__file__).parent / "wide.py"
 
 
 def commands() -> Iterator[str]:
@@ -111,7 +114,19 @@ def shape_value(tokens: list[str]) -> tuple[Any, list[str]]:
     return members, rest[1:]
 
 
+def wide() -> str:
+    """The text of wide.py."""
+    module = schema.module()
+    nodes = [module.at("state"), *module.all("rpc")]
+    names = sorted({leaf.argument for node in nodes for _, leaf in node.leaves()
+                    if leaf.one("type").argument in ("uint64", "int64")})
+    head = WIDE.read_text(encoding="utf-8").partition("WIDE =")[0]
+    return (f'{head}WIDE = frozenset("""\n' + textwrap.fill(" ".join(names), 116, initial_indent="    ",
+            subsequent_indent="    ", break_on_hyphens=False) + '\n""".split())\n')
+
+
 if __name__ == "__main__":
+    WIDE.write_text(wide(), encoding="utf-8")
     for argument in sys.argv[1:]:
         path = Path(argument)
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")

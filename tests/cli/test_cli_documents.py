@@ -21,31 +21,9 @@ def plain_text(page):
     return (MAN / page).read_text(encoding="utf-8").replace("\\-", "-").replace("\\&", "")
 
 
-def shape_of(node):
-    """A list or container of the schema in the notation of shapes.py, as nested dicts."""
-    found = {}
-    for inner in node.all("leaf", "leaf-list", "list", "container", "uses"):
-        if inner.keyword == "uses":
-            found |= shape_of(MODULE.one("grouping", inner.argument))
-        elif inner.keyword == "leaf":
-            found[inner.argument] = None
-        elif inner.keyword == "leaf-list":
-            found[inner.argument] = [None]
-        else:
-            found[inner.argument] = [shape_of(inner)] if inner.keyword == "list" else shape_of(inner)
-    return found
-
-
-@pytest.mark.parametrize("name", shapes.FROM_STATE)
-def test_shape_of_a_state_command_is_the_schemas(name):
-    node = STATE.at(shapes.FROM_STATE[name])
-    expected = shape_of(node)
-    assert reference.parse_shape(shapes.SHAPES[name]) == ([expected] if node.keyword == "list" else expected)
-
-
-def test_shape_of_lookup_is_the_schemas():
-    output = MODULE.one("rpc", "lookup").one("output")
-    assert reference.parse_shape(shapes.SHAPES["lookup"]) == shape_of(output)["result"]
+def test_generated_names_of_64_bit_leaves_are_up_to_date():
+    assert reference.WIDE.read_text(encoding="utf-8") == reference.wide(), \
+        "run: PYTHONPATH=cli python3 -m kamuee.reference docs/features/cli.md"
 
 
 def test_every_command_that_prints_json_has_a_shape_and_every_shape_a_command():

@@ -8,10 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
-import schema
-from test_cli_documents import shape_of
 
-from kamuee import frames, pcap, reference, shapes
+from kamuee import frames, pcap
 from kamuee.errors import UsageError
 
 HERE = Path(__file__).parent
@@ -117,10 +115,6 @@ def test_a_frame_cut_anywhere_is_described(cut):
         assert all(frames.described(data[:cut]))
 
 
-def test_the_shape_is_the_schemas():
-    assert reference.parse_shape(shapes.SHAPES["explain"]) == shape_of(schema.module().one("rpc", "explain").one("output"))
-
-
 def test_traced_packets_are_numbered(kamuee, daemon):
     daemon.operations["trace"] = lambda given: {"passage": [
         {"time": f"2026-11-21T23:04:31.40211{n}Z", **PASSAGES[name]} for n, name in enumerate(("punt", "martian"))]}
@@ -135,8 +129,3 @@ def test_no_traced_packet_is_said(kamuee, daemon):
     daemon.operations["trace"] = lambda given: {"passage": []}
     assert kamuee("trace", "in", "p0").out == "no matching packet was received\n"
     assert json.loads(kamuee("trace", "in", "p0", "-j").out) == []
-
-
-def test_the_shape_of_trace_is_the_schemas():
-    assert reference.parse_shape(shapes.SHAPES["trace"]) == shape_of(
-        schema.module().one("rpc", "trace").one("output"))["passage"]
