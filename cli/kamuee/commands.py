@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every command there is, as data.
+"""Every command, as data.
 
-Matching, '?', TAB, usage errors, shell completion and the table in docs/features/cli.md come from
-here. To add a command: a line in COMMANDS, a sentence for each new word in WORDS, a shape in
-shapes.py if it prints JSON, and a function `f(context, match)` that does it.
+Matching, '?', TAB, usage errors, shell completion and the table in docs/features/cli.md come from here. To add a
+command: a line in COMMANDS, a sentence for each new word in WORDS, a shape in shapes.py if it prints JSON, and a
+function `f(context, match)` that does it.
 """
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ _ROUTE = "[PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]…"
 _PACKET = ("(vlan VLAN|outer-vlan OUTERVLAN|src SOURCE|dst DESTINATION|proto IPPROTO|sport SPORT|dport DPORT|icmp-type ICMPTYPE|ttl TTL|"
            "size SIZE|tos TOS|df|fragment OFFSET|more|label LABEL|to-mac TOMAC|from-mac FROMMAC)…")
 
+
+def _both(pattern: str, text: str, run: str, json: str) -> list[Command]:
+    """The command of IPv4 and that of IPv6."""
+    return [Command(pattern.replace("ipvN", f"ipv{n}"), text.replace("IPvN", f"IPv{n}"), run, json=json) for n in (4, 6)]
+
+
 COMMANDS = (
     Command("show port [PORT] [statistics]", "ports: state and device; counters", "show_port:show", json="port"),
     Command("show lag [PORT]", "link aggregation: members and their state", "show_lag:show", json="lag"),
@@ -25,28 +31,17 @@ COMMANDS = (
             "show_port:show_rates", json="port-rates"),
     Command("show interface [INTERFACE] [statistics]",
             "interfaces: state, virtual router, addresses; counters", "show_interface:show", json="interface"),
-    Command(f"show ipv4 route {_ROUTE}", "IPv4 routes in the RIB; * marks those in the FIB", "show_route:ipv4",
-            json="route"),
-    Command(f"show ipv6 route {_ROUTE}", "IPv6 routes in the RIB; * marks those in the FIB", "show_route:ipv6",
-            json="route"),
-    Command("show ipv4 route summary [vr VR]", "number of IPv4 routes by protocol", "show_route:summary4",
-            json="route-summary"),
-    Command("show ipv6 route summary [vr VR]", "number of IPv6 routes by protocol", "show_route:summary6",
-            json="route-summary"),
-    Command("show ipv4 route (PREFIX|ADDRESS) at TIME [vr VR]", "the IPv4 route in the FIB at an earlier time",
-            "show_history:ipv4", json="route-at"),
-    Command("show ipv6 route (PREFIX|ADDRESS) at TIME [vr VR]", "the IPv6 route in the FIB at an earlier time",
-            "show_history:ipv6", json="route-at"),
+    *_both(f"show ipvN route {_ROUTE}", "IPvN routes in the RIB; * marks those in the FIB", "show_route:show", "route"),
+    *_both("show ipvN route summary [vr VR]", "number of IPvN routes by protocol", "show_route:summary", "route-summary"),
+    *_both("show ipvN route (PREFIX|ADDRESS) at TIME [vr VR]", "the IPvN route in the FIB at an earlier time",
+           "show_history:at", "route-at"),
     Command("show route changes [last DURATION] [prefix PREFIX [longer]] [vr VR]",
             "route changes in the FIB, oldest first; the last 10m by default", "show_history:changes",
             json="route-changes"),
     Command("show route counters [vr VR]", "packets and bytes of counted prefixes", "show_counters:show",
             json="counted-prefix"),
     Command("show journal", "memory and time span of the journal of route changes", "show_history:journal", json="journal"),
-    Command("show ipv4 mroute [vr VR]", "IPv4 multicast routes: input, outputs, packets", "show_multicast:ipv4",
-            json="mroute"),
-    Command("show ipv6 mroute [vr VR]", "IPv6 multicast routes: input, outputs, packets", "show_multicast:ipv6",
-            json="mroute"),
+    *_both("show ipvN mroute [vr VR]", "IPvN multicast routes: input, outputs, packets", "show_multicast:show", "mroute"),
     Command("show neighbor [vr VR]", "neighbors: MAC, state, packets held", "show_neighbor:show",
             json="neighbor"),
     Command("show nexthop [ID]", "next hops: kind, gateway, users", "show_nexthop:show", json="nexthop"),
@@ -123,16 +118,16 @@ COMMANDS = (
     Command("write file", "same as save", "configuration:save"),
     Command("web", "address of the web page, with its key", "operate:web", json="web"),
     Command("port attach NAME DEVARGS [namespace NS]", "attach a device as a port", "operate:port_attach"),
-    Command("port detach PORT", "stop and remove a port with its interface and vports", "operate:port_detach"),
-    Command("port start PORT", "start a port", "operate:port_start"),
-    Command("port stop PORT", "stop a port; its configuration stays", "operate:port_stop"),
+    Command("port detach PORT", "stop and remove a port with its interface and vports", "operate:port"),
+    Command("port start PORT", "start a port", "operate:port"),
+    Command("port stop PORT", "stop a port; its configuration stays", "operate:port"),
     Command("clear counters [interface [INTERFACE]|port [PORT]]",
             "reset displayed counters of interfaces and ports (not SNMP and metrics)", "cleared:clear"),
     Command("clear neighbor [interface INTERFACE] [address ADDRESS] [vr VR]",
             "clear neighbors (ARP, ND); they are resolved again", "operate:clear_neighbor"),
     Command("clear acl [ACL] counters", "reset counters of one access list, or of all", "operate_acl:clear"),
-    Command("reload acl [ACL]", "read files of access lists again; all or nothing", "operate_acl:reload_acl"),
-    Command("reload address-set [SET]", "read files of address sets again; all or nothing", "operate_acl:reload_set"),
+    Command("reload acl [ACL]", "read files of access lists again; all or nothing", "operate_acl:reload"),
+    Command("reload address-set [SET]", "read files of address sets again; all or nothing", "operate_acl:reload"),
     Command("address-set SET (add|delete) MEMBER…", "change members until the set is read again; not saved in the configuration", "operate_acl:change"),
     Command("acl import (ios|nftables|csv) FILENAME [name NEWACL] [load]",
             "convert another router's rules to set lines, and print or load them", "import_acl:run"),
@@ -154,11 +149,11 @@ COMMANDS = (
     Command("traceroute [ARGS…]", "run Linux's traceroute from the router: traceroute ADDRESS [vr VR] …", "operate_linux:traceroute"),
     Command("shutdown kamueed", "stop kamueed and all forwarding (must be typed in full)", "operate:shutdown",
             exact=True, mode="run"),
-    Command("lab [ARGS…]", "topologies of network namespaces: kamuee lab --help", "dispatch:lab"),
-    Command("demo [ARGS…]", "the demo: kamuee demo --help", "dispatch:demo"),
-    Command("doctor [ARGS…]", "check this host for problems: kamuee doctor --help", "dispatch:doctor"),
-    Command("device [ARGS…]", "PCI cards of this host, and the driver of each: kamuee device --help", "dispatch:device"),
-    Command("bench [ARGS…]", "measure lookups, forwarding, convergence: kamuee bench --help", "dispatch:bench"),
+    Command("lab [ARGS…]", "topologies of network namespaces: kamuee lab --help", "dispatch:program"),
+    Command("demo [ARGS…]", "the demo: kamuee demo --help", "dispatch:program"),
+    Command("doctor [ARGS…]", "check this host for problems: kamuee doctor --help", "dispatch:program"),
+    Command("device [ARGS…]", "PCI cards of this host, and the driver of each: kamuee device --help", "dispatch:program"),
+    Command("bench [ARGS…]", "measure lookups, forwarding, convergence: kamuee bench --help", "dispatch:program"),
     Command("completion (bash|zsh)", "print the completion script of a shell", "dispatch:completion"),
     Command("help [WORD…]", "this list, or the commands that start with these words", "dispatch:help_"),
     Command("exit", "leave the CLI", "dispatch:leave", mode="run"),

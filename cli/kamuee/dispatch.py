@@ -2,7 +2,8 @@
 """Commands that other programs do, and help."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 
 from kamuee import options, render
 from kamuee.commands import COMMANDS
@@ -11,37 +12,17 @@ from kamuee.errors import EXIT_OK, Leave, UsageError
 from kamuee.grammar import Command, Match
 
 
-def ended(program: Callable[..., int], *given: object) -> int:
-    """The exit code of a program that may leave by SystemExit, as argparse does: a talk or a script goes on after it."""
+PROGRAMS = {"lab": "lab.command", "demo": "lab.demo", "doctor": "doctor.command", "device": "device", "bench": "bench"}
+
+
+def program(context: Context, match: Match) -> int:
+    """Runs a program. One that leaves by SystemExit, as argparse does, does not end an interactive session or a script."""
+    name = match.command.pattern.split()[0]
+    main = import_module(f"kamuee.{PROGRAMS[name]}").main
     try:
-        return program(*given)
+        return main(match.rest, context.client) if name == "doctor" else main(match.rest)
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else EXIT_OK
-
-
-def lab(context: Context, match: Match) -> int:
-    from kamuee.lab.command import main
-    return ended(main, match.rest)
-
-
-def demo(context: Context, match: Match) -> int:
-    from kamuee.lab.demo import main
-    return ended(main, match.rest)
-
-
-def doctor(context: Context, match: Match) -> int:
-    from kamuee.doctor.command import main
-    return ended(main, match.rest, context.client)
-
-
-def device(context: Context, match: Match) -> int:
-    from kamuee.device import main
-    return ended(main, match.rest)
-
-
-def bench(context: Context, match: Match) -> int:
-    from kamuee.bench import main
-    return ended(main, match.rest)
 
 
 def completion(context: Context, match: Match) -> None:

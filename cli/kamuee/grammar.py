@@ -60,6 +60,11 @@ class Match(NamedTuple):
     args: dict[str, str]  # keyword -> itself, NAME -> the word given, rest -> the words joined
     rest: list[str]
 
+    @property
+    def family(self) -> str:
+        """Of a command that names one."""
+        return "ipv4" if "ipv4" in self.args else "ipv6"
+
 
 Accepts = Callable[[str, str], bool]  # (NAME, word)
 

@@ -8,6 +8,8 @@ from kamuee.errors import DaemonError
 from kamuee.grammar import Match
 from kamuee.show_route import ways
 
+PORT_DONE = {"detach": "detached", "start": "started", "stop": "stopped"}
+
 
 def port_attach(context: Context, match: Match) -> None:
     name = match.args["NAME"]
@@ -15,22 +17,11 @@ def port_attach(context: Context, match: Match) -> None:
     context.line(f"port {name} attached")
 
 
-def port_detach(context: Context, match: Match) -> None:
-    port(context, match, "detach", "detached")
-
-
-def port_start(context: Context, match: Match) -> None:
-    port(context, match, "start", "started")
-
-
-def port_stop(context: Context, match: Match) -> None:
-    port(context, match, "stop", "stopped")
-
-
-def port(context: Context, match: Match, verb: str, done: str) -> None:
-    name = match.args["PORT"]
+def port(context: Context, match: Match) -> None:
+    """port detach|start|stop PORT"""
+    name, (verb,) = match.args["PORT"], PORT_DONE.keys() & match.args.keys()
     context.client.call(f"port-{verb}", name=name)
-    context.line(f"port {name} {done}")
+    context.line(f"port {name} {PORT_DONE[verb]}")
 
 
 def lookup(context: Context, match: Match) -> None:

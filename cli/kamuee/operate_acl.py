@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""clear acl, reload acl, reload address-set, address-set SET add|delete: what is done to lists and sets in force."""
+"""clear acl, reload acl, reload address-set, address-set SET add|delete"""
 from __future__ import annotations
 
 from kamuee.context import Context
@@ -11,14 +11,9 @@ def clear(context: Context, match: Match) -> None:
     context.client.call("clear-acl", name=match.args.get("ACL"))
 
 
-def reload_acl(context: Context, match: Match) -> None:
-    """reload acl [ACL]"""
-    context.client.call("reload", acl=match.args.get("ACL"))
-
-
-def reload_set(context: Context, match: Match) -> None:
-    """reload address-set [SET]"""
-    context.client.call("reload", address_set=match.args.get("SET"))
+def reload(context: Context, match: Match) -> None:
+    """reload acl [ACL], reload address-set [SET]"""
+    context.client.call("reload", acl=match.args.get("ACL"), address_set=match.args.get("SET"))
 
 
 def change(context: Context, match: Match) -> None:

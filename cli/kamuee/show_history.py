@@ -17,18 +17,10 @@ from kamuee.show_route import asked, way
 DEFAULT_LAST = timedelta(minutes=10)
 
 
-def ipv4(context: Context, match: Match) -> int:
-    return at(context, match, "ipv4")
-
-
-def ipv6(context: Context, match: Match) -> int:
-    return at(context, match, "ipv6")
-
-
-def at(context: Context, match: Match, family: str) -> int:
+def at(context: Context, match: Match) -> int:
     """The route as it was; exit code 1 when there was none, or nobody knows."""
     args = match.args
-    asked(args, family)  # of this family?
+    asked(args, match.family)  # refuses another family
     now = datetime.now().astimezone()
     then = moment(args["TIME"], now)
     if then is None or then > now:

@@ -13,15 +13,8 @@ from kamuee.render import count
 LEGEND = "Flags: S static  K kernel  F forwarded by the kernel (foreign output)"
 
 
-def ipv4(context: Context, match: Match) -> None:
-    show(context, match, "ipv4")
-
-
-def ipv6(context: Context, match: Match) -> None:
-    show(context, match, "ipv6")
-
-
-def show(context: Context, match: Match, family: str) -> None:
+def show(context: Context, match: Match) -> None:
+    family = match.family
     state = context.client.state("multicast")
     vr = match.args.get("VR")
     routes = [route for route in state.get("route", []) if route["family"] == family and vr in (None, route["vr"])]

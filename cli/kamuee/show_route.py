@@ -24,24 +24,8 @@ LEGEND = ("Codes: K kernel  C connected  L local  S static  B bgp  O ospf  R rip
           "       * in the FIB  ! next hop not resolved yet  x next hop not usable")
 
 
-def ipv4(context: Context, match: Match) -> None:
-    show(context, match, "ipv4")
-
-
-def ipv6(context: Context, match: Match) -> None:
-    show(context, match, "ipv6")
-
-
-def summary4(context: Context, match: Match) -> None:
-    summary(context, match.args.get("VR", "default"), "ipv4")
-
-
-def summary6(context: Context, match: Match) -> None:
-    summary(context, match.args.get("VR", "default"), "ipv6")
-
-
-def show(context: Context, match: Match, family: str) -> None:
-    args = match.args
+def show(context: Context, match: Match) -> None:
+    args, family = match.args, match.family
     vr = args.get("VR", "default")
     query = {"protocol": args.get("PROTOCOL"), "type": args.get("TYPE"), **asked(args, family)}
     rows = found(context, vr, family, query)
@@ -159,8 +143,9 @@ def ways(route: dict) -> Iterator[str]:
         yield f"    {way(hop, marks=False)} ({', '.join(states)})"
 
 
-def summary(context: Context, vr: str, family: str) -> None:
+def summary(context: Context, match: Match) -> None:
     """Numbers of routes, which the daemon counts."""
+    vr, family = match.args.get("VR", "default"), match.family
     try:
         entry = context.client.state(f"vr={key(vr)}")[0]
     except NotFound:
