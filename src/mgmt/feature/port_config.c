@@ -175,7 +175,8 @@ static void note_addresses(const struct model *from, const struct model *to, str
         const struct model_port *p = &model_ports(to)->port.item[i];
 
         if (takes_anew(from, p) &&
-            !kernel_link_use_read(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) &&
+            !kernel_link_use_read(p->config.kernel_interface, p->config.netns, &u, err,
+                                  sizeof err) &&
             u.address[0])
             errors_add(notes, 0,
                        "%s has %s, which is no longer reachable because port %s now uses the "
