@@ -16,16 +16,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from kamuee import http, render
+from kamuee import http
 from kamuee.context import Context
 from kamuee.errors import DaemonError, Unreachable, UsageError
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, listing
 from kamuee.render import Column, count, right
 
 POINTS = ("rx", "tx", "drop", "punt")
 SNAPLEN = (64, 9728)
-RUNNING = (right("Id"), Column("Client"), Column("Frames at"), Column("Of"), Column("Filter", wrap=True),
-           right("Bytes/frame", wide=True), right("Seconds", wide=True), right("Sent"), right("Missed"))
+RUNNING = (
+    Leaf("id", right("Id")),
+    Leaf("client", Column("Client")),
+    Leaf("point", Column("Frames at"), show=" ".join),
+    Leaf("", Column("Of"), show=lambda entry: entry.get("port") or entry.get("interface") or "all ports"),
+    Leaf("filter", Column("Filter", wrap=True)),
+    Leaf("snaplen", right("Bytes/frame", wide=True), show=count),
+    Leaf("seconds", right("Seconds", wide=True), show=count),
+    Leaf("sent", right("Sent"), show=count),
+    Leaf("missed", right("Missed"), show=count),
+)
 
 
 def run(context: Context, match: Match) -> int:
@@ -155,16 +165,4 @@ def summary(context: Context, answer: http.Answer) -> str:
 
 
 def show(context: Context, match: Match) -> None:
-    captures = context.client.entries("capture")
-    if context.options.json:
-        context.json(captures)
-    elif not captures:
-        context.line("no capture is running")
-    else:
-        context.lines(render.table(RUNNING, map(row, captures), context.width, context.wide))
-
-
-def row(entry: dict) -> list[str | None]:
-    return [str(entry["id"]), entry.get("client"), " ".join(entry.get("point", [])),
-            entry.get("port") or entry.get("interface") or "all ports", entry.get("filter"),
-            count(entry.get("snaplen")), count(entry.get("seconds")), count(entry.get("sent")), count(entry.get("missed"))]
+    listing(context, RUNNING, context.client.entries("capture"), "no capture is running")

@@ -24,6 +24,11 @@ def grown(entry: dict) -> dict:
     return {name: max(value - base[name], 0) if name in base else value for name, value in entry.get("statistics", {}).items()}
 
 
+def named_counters(entry: dict) -> dict:
+    """The name of the entry and its grown() statistics."""
+    return {"name": entry["name"], **grown(entry)}
+
+
 def when(entry: dict) -> str | None:
     time = entry.get("cleared", {}).get("time")
     return time and told(time)[:19]

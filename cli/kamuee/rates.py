@@ -16,12 +16,8 @@ def two_looks(context: Context, look: Callable[[], Any]) -> tuple[Any, Any, floa
     return before, after, max(t1 - t0, 1e-6)
 
 
-def per_second(before: dict, after: dict, names: Iterable[str], seconds: float) -> dict[str, float | None]:
-    """The rates of some counters. None for one that went back: its owner was restarted."""
-    return {name: rate(before.get(name), after.get(name), seconds) for name in names}
-
-
 def rate(before: int | None, after: int | None, seconds: float) -> float | None:
+    """By the second; None for a counter that went back: its owner was restarted."""
     if before is None or after is None or after < before or seconds <= 0:
         return None
     return round((after - before) / seconds, 3)

@@ -9,14 +9,34 @@ from kamuee.client import key
 from kamuee.context import Context
 from kamuee.errors import DaemonError, NotFound
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, listing
 from kamuee.render import Column, count, iec, percent, right
 
-LISTS = (Column("Name"), right("Rules"), Column("Default"), right("Matched"), right("Not matched"), Column("Bound", wrap=True),
-         right("Memory", wide=True), Column("File", wide=True))
+LIST = (
+    Leaf("name", Column("Name")),
+    Leaf("rules", right("Rules"), show=count),
+    Leaf("default", Column("Default")),
+    Leaf("matched-packets", right("Matched"), show=count),
+    Leaf("unmatched-packets", right("Not matched"), show=count),
+    Leaf("bound", Column("Bound", wrap=True),
+         show=lambda bound: ", ".join(f"{place['interface']} {place['direction']}" for place in bound) or None),
+    Leaf("bytes", right("Memory", wide=True), show=iec),
+    Leaf("file", Column("File", wide=True)),
+)
+REDIRECT = (
+    Leaf("to", Column("Redirect to")),
+    Leaf("redirected-packets", right("Redirected"), show=count),
+    Leaf("no-way-packets", right("No way"), show=count),
+)
+SET = (
+    Leaf("name", Column("Name")),
+    Leaf("members-ipv4", right("IPv4"), show=count),
+    Leaf("members-ipv6", right("IPv6"), show=count),
+    Leaf("bytes", right("Memory"), show=iec),
+    Leaf("file", Column("File", wrap=True)),
+)
 RULES = (right("Rule"), Column("", wrap=True), right("Packets"), right("Bytes"), right("Share"), right("Last hit"))
-REDIRECTS = (Column("Redirect to"), right("Redirected"), right("No way"))
 FINDINGS = (right("Rule"), Column("Finding"), right("By"), Column("", wrap=True))
-SETS = (Column("Name"), right("IPv4"), right("IPv6"), right("Memory"), Column("File", wrap=True))
 
 SAYS = {
     "shadowed": "rule {by} matches all its packets, with another action",
@@ -28,19 +48,7 @@ SAYS = {
 
 def show(context: Context, match: Match) -> None:
     """show acl"""
-    found = context.client.entries("acl")
-    if context.options.json:
-        context.json(found)
-    elif not found:
-        context.line("no access lists")
-    else:
-        context.lines(render.table(LISTS, map(list_row, found), context.width, context.wide))
-
-
-def list_row(entry: dict) -> list[str | None]:
-    bound = ", ".join(f"{place['interface']} {place['direction']}" for place in entry.get("bound", ()))
-    return [entry["name"], count(entry["rules"]), entry["default"], count(entry["matched-packets"]),
-            count(entry["unmatched-packets"]), bound or None, iec(entry["bytes"]), entry.get("file")]
+    listing(context, LIST, context.client.entries("acl"), "no access lists")
 
 
 def one(context: Context, name: str) -> dict:
@@ -80,14 +88,7 @@ def every_rule(context: Context, name: str) -> Iterator[dict]:
 
 def redirects(context: Context, match: Match) -> None:
     """show acl-redirect"""
-    found = context.client.entries("acl-redirect")
-    if context.options.json:
-        context.json(found)
-    elif not found:
-        context.line("no rule redirects packets")
-    else:
-        rows = [[entry["to"], count(entry["redirected-packets"]), count(entry["no-way-packets"])] for entry in found]
-        context.lines(render.table(REDIRECTS, rows, context.width, context.wide))
+    listing(context, REDIRECT, context.client.entries("acl-redirect"), "no rule redirects packets")
 
 
 def cost(context: Context, match: Match) -> None:
@@ -151,16 +152,7 @@ def sets(context: Context, match: Match) -> None:
         found = [entry for entry in found if entry["name"] == name]
         if not found:
             raise DaemonError([f"there is no address set '{name}'; 'show address-set' lists them"])
-    if context.options.json:
-        context.json(found)
-    elif not found:
-        context.line("no address sets")
-    else:
-        context.lines(render.table(SETS, map(set_row, found), context.width, context.wide))
-
-
-def set_row(entry: dict) -> list[str | None]:
-    return [entry["name"], count(entry["members-ipv4"]), count(entry["members-ipv6"]), iec(entry["bytes"]), entry.get("file")]
+    listing(context, SET, found, "no address sets")
 
 
 def contains(context: Context, match: Match) -> None:

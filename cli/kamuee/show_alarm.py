@@ -2,34 +2,39 @@
 """show alarm [history]: what is wrong now; what was wrong lately."""
 from __future__ import annotations
 
-from kamuee import render
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, given, listing
 from kamuee.moment import duration
-from kamuee.render import Column, right
+from kamuee.render import Column, count, right
 
-NOW = (Column("Since"), Column("Severity"), Column("Alarm"), Column("Subject"), right("Count"), Column("Message", wrap=True))
-PAST = (Column("From"), Column("To"), Column("Severity"), Column("Alarm"), Column("Subject"), right("Peak"))
+
+def moment(text: str) -> str:
+    """To the second, as the daemon says it: UTC."""
+    return text[:19].replace("T", " ")
+
+
+def message(alarm: dict) -> str:
+    text = alarm["message"].removeprefix(f"{alarm['subject']}: ")
+    if "silenced-until" not in alarm:
+        return text
+    return f"{text} (silenced until {moment(alarm['silenced-until'])} by {alarm['silenced-by']})"
+
+
+ALARM = (Leaf("severity", Column("Severity")), Leaf("name", Column("Alarm")),
+         Leaf("subject", Column("Subject"), show=given))
+NOW = (Leaf("since", Column("Since"), show=moment), *ALARM, Leaf("count", right("Count")),
+       Leaf("", Column("Message", wrap=True), show=message))
+PAST = (Leaf("since", Column("From"), show=moment), Leaf("until", Column("To"), show=moment), *ALARM,
+        Leaf("peak", right("Peak"), show=count))
 
 
 def show(context: Context, match: Match) -> None:
-    raised = context.client.entries("alarm")
-    if context.options.json:
-        context.json(raised)
-    elif raised:
-        context.lines(render.table(NOW, map(row, raised), context.width, context.wide))
-    else:
-        context.line("no alarms")
+    listing(context, NOW, context.client.entries("alarm"), "no alarms")
 
 
 def history(context: Context, match: Match) -> None:
-    past = context.client.entries("alarm-history")
-    if context.options.json:
-        context.json(past)
-    elif past:
-        context.lines(render.table(PAST, map(past_row, past), context.width, context.wide))
-    else:
-        context.line("no cleared alarms")
+    listing(context, PAST, context.client.entries("alarm-history"), "no cleared alarms")
 
 
 def silence(context: Context, match: Match) -> None:
@@ -40,21 +45,3 @@ def silence(context: Context, match: Match) -> None:
     context.client.call("silence-alarm", name=name, subject=subject, seconds=seconds)
     what = f"{name} of {subject}" if subject else name
     context.line(f"{what} is silenced for {wanted}" if length else f"{what} is no longer silenced")
-
-
-def moment(text: str | None) -> str | None:
-    """To the second, as the daemon says it: UTC."""
-    return text and text[:19].replace("T", " ")
-
-
-def row(alarm: dict) -> list[str | None]:
-    subject = alarm["subject"]
-    message = alarm["message"].removeprefix(f"{subject}: ")
-    if "silenced-until" in alarm:
-        message += f" (silenced until {moment(alarm['silenced-until'])} by {alarm['silenced-by']})"
-    return [moment(alarm["since"]), alarm["severity"], alarm["name"], subject or "-", str(alarm["count"]), message]
-
-
-def past_row(alarm: dict) -> list[str | None]:
-    return [moment(alarm["since"]), moment(alarm.get("until")), alarm["severity"], alarm["name"], alarm["subject"] or "-",
-            render.count(alarm["peak"])]

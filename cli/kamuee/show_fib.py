@@ -2,58 +2,54 @@
 """show fib [vr VR], show vr [VR]"""
 from __future__ import annotations
 
-from kamuee import render
+from collections.abc import Callable
+
 from kamuee.context import Context
 from kamuee.grammar import Match
-from kamuee.render import Column, count, iec, right
-from kamuee.show_port import text
+from kamuee.leaf import Leaf, details, given, listing
+from kamuee.render import Cell, Column, count, iec, right, yes_no
 
 FEW = 1000  # prefixes below which memory by prefix says nothing
 
-FIB = (Column("VR"), Column("Family"), Column("Engine"), right("Prefixes"), right("Nodes", wide=True), right("Leaves", wide=True),
-       right("Memory"), right("Shared"), right("B/prefix"), right("Control"), right("Updates", wide=True),
-       right("RIB routes", wide=True), right("Faults", wide=True), right("Rebuilds", wide=True), Column("Memory by node", wide=True))
-VR = (Column("VR"), Column("Namespace"), right("Table"), Column("Synced"), right("IPv4"), right("IPv6"),
-      right("Next hops"), right("Neighbors"), right("Resyncs", wide=True), right("Messages", wide=True),
-      right("Batches", wide=True), right("Overruns", wide=True), right("Swept", wide=True),
-      right("Diverged", wide=True), right("Rules ignored", wide=True))
+
+def by_prefix(fib: dict) -> Cell:
+    routes, size = fib.get("routes"), fib.get("bytes")
+    return f"{size / routes:.1f}" if size and routes and routes >= FEW else None
+
+
+def by_node(copies: list[dict]) -> Cell:
+    """Where each memory node has a copy: "0: 2.7 MiB, 1: 2.7 MiB"."""
+    return ", ".join(f"{copy['node']}: {iec(copy['bytes'])}" for copy in copies) or None
+
+
+FIB = (
+    Leaf("vr", Column("VR")),
+    Leaf("family", Column("Family")),
+    Leaf("engine", Column("Engine")),
+    Leaf("routes", right("Prefixes"), show=count),
+    Leaf("nodes", right("Nodes", wide=True), show=count),
+    Leaf("leaves", right("Leaves", wide=True), show=count),
+    Leaf("bytes", right("Memory"), show=iec),
+    Leaf("shared-bytes", right("Shared"), show=iec),
+    Leaf("", right("B/prefix"), show=by_prefix),
+    Leaf("control-bytes", right("Control"), show=iec),
+    Leaf("updates", right("Updates", wide=True), show=count),
+    Leaf("rib-routes", right("RIB routes", wide=True), show=count),
+    Leaf("engine-faults", right("Faults", wide=True), show=count),
+    Leaf("engine-rebuilds", right("Rebuilds", wide=True), show=count),
+    Leaf("memory-node", Column("Memory by node", wide=True), show=by_node),
+)
 
 
 def show(context: Context, match: Match) -> None:
-    fibs = [{"vr": vr["name"], **fib} for vr in context.client.one_or_all("vr", match.args.get("VR"), "virtual router") for fib in vr.get("fib", [])]
-    if context.options.json:
-        context.json(fibs)
-    else:
-        context.lines(render.table(FIB, map(fib_row, fibs), context.width, context.wide))
+    routers = context.client.one_or_all("vr", match.args.get("VR"), "virtual router")
+    listing(context, FIB, [{"vr": vr["name"], **fib} for vr in routers for fib in vr.get("fib", [])])
 
 
-def fib_row(fib: dict) -> list[str | None]:
-    routes, size = fib.get("routes"), fib.get("bytes")
-    return [fib["vr"], fib["family"], fib.get("engine"), count(routes), count(fib.get("nodes")), count(fib.get("leaves")),
-            iec(size), iec(fib.get("shared-bytes")), f"{size / routes:.1f}" if size and routes and routes >= FEW else None,
-            iec(fib.get("control-bytes")), count(fib.get("updates")), count(fib.get("rib-routes")),
-            *(count(fib.get(name)) for name in ("engine-faults", "engine-rebuilds")), by_node(fib)]
-
-
-def by_node(fib: dict) -> str | None:
-    """Where each memory node has a copy: "0: 2.7 MiB, 1: 2.7 MiB"."""
-    return ", ".join(f"{copy['node']}: {iec(copy['bytes'])}" for copy in fib.get("memory-node", [])) or None
-
-
-def vr(context: Context, match: Match) -> None:
-    name = match.args.get("VR")
-    routers = context.client.one_or_all("vr", name, "virtual router")
-    if context.options.json:
-        context.json(routers)
-    elif name:
-        context.line(f"Virtual router {name}")
-        context.lines(render.fields(vr_details(routers[0]), context.room))
-    else:
-        context.lines(render.table(VR, map(vr_row, routers), context.width, context.wide))
-
-
-def prefixes(router: dict) -> dict[str, int]:
-    return {fib["family"]: fib.get("routes", 0) for fib in router.get("fib", [])}
+def prefixes(family: str) -> Callable[[dict], Cell]:
+    """Shows the number of prefixes of the family."""
+    return lambda router: next((count(fib.get("routes", 0)) for fib in router.get("fib", []) if fib["family"] == family),
+                               None)
 
 
 def engines(router: dict) -> str:
@@ -61,7 +57,7 @@ def engines(router: dict) -> str:
     return ", ".join(dict.fromkeys(fib["engine"] for fib in router.get("fib", []) if "engine" in fib))
 
 
-def flow_hash(router: dict) -> str | None:
+def flow_hash(router: dict) -> Cell:
     """What chooses a member of a next-hop group: "l4 with flow label, seed 7"."""
     if "flow-hash" not in router:
         return None
@@ -69,32 +65,36 @@ def flow_hash(router: dict) -> str | None:
     return f"{router['flow-hash']}{label}, seed {router.get('flow-hash-seed')}"
 
 
-def vr_row(router: dict) -> list[str | None]:
-    routes = prefixes(router)
-    return [router["name"], router.get("namespace") or None, text(router, "table"),
-            render.yes_no(router.get("synced")), count(routes.get("ipv4")), count(routes.get("ipv6")),
-            count(router.get("nexthops")), count(router.get("neighbors")), count(router.get("resyncs")),
-            *(count(router.get(name)) for name in ("messages", "batches", "overruns", "swept", "diverged", "rules-ignored"))]
+VR = (
+    Leaf("name", Column("VR")),
+    Leaf("namespace", Column("Namespace"), show=given),
+    Leaf("", label="namespace", show=lambda router: router.get("namespace") or "kamueed's own"),
+    Leaf("table", right("Table"), "kernel table"),
+    Leaf("synced", Column("Synced"), "synced", yes_no),
+    Leaf("", label="FIB engine", show=engines),
+    Leaf("", label="flow hash", show=flow_hash),
+    Leaf("", right("IPv4"), "IPv4 prefixes", prefixes("ipv4")),
+    Leaf("", right("IPv6"), "IPv6 prefixes", prefixes("ipv6")),
+    Leaf("nexthops", right("Next hops"), "next hops", count),
+    Leaf("neighbors", right("Neighbors"), "neighbors", count),
+    Leaf("held", label="packets held", show=count),
+    Leaf("rib-bytes", label="RIB memory", show=iec),
+    Leaf("messages", right("Messages", wide=True), "netlink messages", count, at=2),
+    Leaf("batches", right("Batches", wide=True), "batches", count, at=2),
+    Leaf("overruns", right("Overruns", wide=True), "overruns", count, at=2),
+    Leaf("resyncs", right("Resyncs", wide=True), "resyncs", count, at=1),
+    Leaf("swept", right("Swept", wide=True), "routes swept", count, at=2),
+    Leaf("diverged", right("Diverged", wide=True), "routes diverged", count, at=2),
+    Leaf("rules-ignored", right("Rules ignored", wide=True), "rules ignored", count, at=2),
+    Leaf("not-followed", label="not followed", show=count),
+)
 
 
-def vr_details(router: dict) -> list[tuple[str, str | None]]:
-    routes = prefixes(router)
-    return [("namespace", router.get("namespace") or "kamueed's own"),
-            ("kernel table", text(router, "table")),
-            ("synced", render.yes_no(router.get("synced"))),
-            ("FIB engine", engines(router)),
-            ("flow hash", flow_hash(router)),
-            ("IPv4 prefixes", count(routes.get("ipv4"))),
-            ("IPv6 prefixes", count(routes.get("ipv6"))),
-            ("next hops", count(router.get("nexthops"))),
-            ("neighbors", count(router.get("neighbors"))),
-            ("packets held", count(router.get("held"))),
-            ("RIB memory", iec(router.get("rib-bytes"))),
-            ("netlink messages", count(router.get("messages"))),
-            ("batches", count(router.get("batches"))),
-            ("overruns", count(router.get("overruns"))),
-            ("resyncs", count(router.get("resyncs"))),
-            ("routes swept", count(router.get("swept"))),
-            ("routes diverged", count(router.get("diverged"))),
-            ("rules ignored", count(router.get("rules-ignored"))),
-            ("not followed", count(router.get("not-followed")))]
+def vr(context: Context, match: Match) -> None:
+    name = match.args.get("VR")
+    routers = context.client.one_or_all("vr", name, "virtual router")
+    if name and not context.options.json:
+        context.line(f"Virtual router {name}")
+        context.lines(details(context, VR, routers[0]))
+    else:
+        listing(context, VR, routers)

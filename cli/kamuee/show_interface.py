@@ -2,103 +2,122 @@
 """show interface [INTERFACE] [statistics]"""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from kamuee import cleared, render
+from kamuee import cleared
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, details, listing, table, words
 from kamuee.render import Cell, Column, count, iec, right
-from kamuee.show_port import text
 
-STATE = (Column("Interface"), Column("Status"), Column("VLAN"), Column("VR"), right("MTU", wide=True),
-         Column("MAC", wide=True), right("Ifindex", wide=True), Column("Addresses", wrap=True), Column("Description", wide=True))
-COUNTERS = (Column("Interface"), right("Rx packets"), right("Tx packets"), right("Drops"), right("To kernel"),
-            right("From kernel"), right("Rx bytes", wide=True), right("Tx bytes", wide=True))
 NONE = "no interfaces; to create a port with its interface: 'set port NAME devargs DEVICE'"
 
 
-def show(context: Context, match: Match) -> None:
-    name = match.args.get("INTERFACE")
-    interfaces = context.client.one_or_all("interface", name, "interface")
-    if context.options.json:
-        context.json(interfaces)
-    elif "statistics" in match.args:
-        context.lines(render.table(COUNTERS, map(counters, interfaces), context.width, context.wide, NONE))
-        context.lines(cleared.note(interfaces))
-    elif name:
-        context.line(f"Interface {name} is {interfaces[0].get('status', 'unknown')}")
-        context.lines(render.fields(details(interfaces[0]), context.room))
-    else:
-        context.lines(render.table(STATE, map(state, interfaces), context.width, context.wide, NONE))
+def vlan(interface: dict) -> str | None:
+    """The VLAN, or both of them, the outer one first: 100.10."""
+    tags = [str(interface[name]) for name in ("outer-vlan", "vlan") if interface.get(name)]
+    return ".".join(tags) if interface.get("vlan") else None
 
 
-def state(interface: dict) -> list[str | None]:
-    return [interface["name"], interface.get("status"), f"{interface.get('port')}.{tagged}" if (tagged := vlan(interface)) else None,
-            interface.get("vr"), text(interface, "mtu"), interface.get("mac"), text(interface, "ifindex"),
-            " ".join(map(with_length, in_order(interface))) or None, interface.get("description")]
+def tagged(form: str) -> Callable[[dict], Cell]:
+    """Shows a vport's port and VLAN."""
+    return lambda interface: form.format(interface.get("port", "-"), tags) if (tags := vlan(interface)) else None
 
 
 def in_order(interface: dict) -> list[dict]:
     """Its addresses: IPv4, IPv6, and link-local ones last."""
-    return sorted(interface.get("address", ()), key=lambda address: (":" in address["ip"], address["ip"].startswith("fe80:")))
+    return sorted(interface.get("address", ()),
+                  key=lambda address: (":" in address["ip"], address["ip"].startswith("fe80:")))
 
 
 def with_length(address: dict) -> str:
     return f"{address['ip']}/{address['prefix-length']}"
 
 
-def addresses(interface: dict, family: str) -> list[str]:
-    """Each with its length and what is to be said of it, a line each."""
-    mark = ":" if family == "ipv6" else "."
-    return [with_length(address) + ", secondary" * address["secondary"] + ", tentative" * (address["status"] == "tentative")
-            for address in in_order(interface) if mark in address["ip"]]
-
-
-def vlan(interface: dict) -> str | None:
-    """The VLAN, or both of them, the outer one first: 100.10."""
-    if not interface.get("vlan"):
-        return None
-    outer = interface.get("outer-vlan")
-    return f"{outer}.{interface['vlan']}" if outer else text(interface, "vlan")
-
-
-def counters(interface: dict) -> list[str | None]:
-    seen = cleared.grown(interface)
-    return [interface["name"], *(count(seen.get(f"{name}-packets")) for name in ("rx", "tx", "drop", "punt", "inject")),
-            iec(seen.get("rx-bytes")), iec(seen.get("tx-bytes"))]
-
-
-def details(interface: dict) -> Iterator[tuple[str, Cell | list[str]]]:
-    seen = cleared.grown(interface)
-    tagged = vlan(interface)
-    yield "description", interface.get("description")
-    yield "kind", interface.get("kind")
-    yield "port", f"{interface.get('port', '-')}, VLAN {tagged}" if tagged else interface.get("port")
-    yield "outer tag", interface.get("tpid")
-    yield "virtual router", interface.get("vr")
-    yield "MAC", interface.get("mac")
-    yield "virtual MACs", " ".join(interface.get("accepted-mac", [])) or None
-    yield "MTU", text(interface, "mtu")
-    yield "TAP", None if interface.get("ifindex") is None else f"ifindex {interface['ifindex']}"
-    yield "IPv4", addresses(interface, "ipv4") or "no address"
-    yield "IPv6", addresses(interface, "ipv6") or "no address"
-    yield "reverse path", reverse_path(interface)
-    yield "redirects", "sent" if interface.get("redirect") else None
-    yield "sampled by", ", ".join(name for leaf, name in (("sflow", "sFlow"), ("ipfix", "IPFIX")) if interface.get(leaf)) or None
-    yield "directed broadcast", "forwarded" if interface.get("directed-broadcast") else None
-    for way, name in (("received", "rx"), ("sent", "tx")):
-        if f"{name}-packets" in seen:
-            yield way, f"{count(seen[f'{name}-packets'])} packets, {iec(seen.get(f'{name}-bytes', 0))}"
-    yield "dropped", count(seen.get("drop-packets"))
-    if reverse_path(interface):
-        yield "uRPF drops", count(seen.get("urpf-packets"))
-    yield "to kernel", count(seen.get("punt-packets"))
-    yield "from kernel", count(seen.get("inject-packets"))
-    yield "cleared", cleared.when(interface) or "never"
+def addresses(mark: str) -> Callable[[dict], Cell | list[str]]:
+    """Shows the addresses that contain the mark, a line each, with their status."""
+    return lambda interface: [
+        with_length(address) + ", secondary" * address["secondary"] + ", tentative" * (address["status"] == "tentative")
+        for address in in_order(interface) if mark in address["ip"]] or "no address"
 
 
 def reverse_path(interface: dict) -> str | None:
-    modes = [f"{family} {mode}" for family in ("ipv4", "ipv6") if (mode := interface.get(f"urpf-{family}", "off")) != "off"]
+    modes = [f"{family} {mode}" for family in ("ipv4", "ipv6")
+             if (mode := interface.get(f"urpf-{family}", "off")) != "off"]
     if modes and interface.get("urpf-allow-default"):
         modes.append("default route allowed")
     return ", ".join(modes) or None
+
+
+def sampled_by(interface: dict) -> str | None:
+    return ", ".join(name for leaf, name in (("sflow", "sFlow"), ("ipfix", "IPFIX")) if interface.get(leaf)) or None
+
+
+def if_true(text: str) -> Callable[[bool], Cell]:
+    return lambda flag: text if flag else None
+
+
+def traffic(way: str) -> Callable[[dict], Cell]:
+    """Shows packets and bytes of a direction."""
+    def shown(interface: dict) -> Cell:
+        seen = cleared.grown(interface)
+        if f"{way}-packets" not in seen:
+            return None
+        return f"{count(seen[f'{way}-packets'])} packets, {iec(seen.get(f'{way}-bytes', 0))}"
+    return shown
+
+
+def packets(name: str) -> Callable[[dict], Cell]:
+    """Shows a counter of packets."""
+    return lambda interface: count(cleared.grown(interface).get(f"{name}-packets"))
+
+
+INTERFACE = (  # in the order of the details
+    Leaf("name", Column("Interface")),
+    Leaf("status", Column("Status"), at=1),
+    Leaf("description", Column("Description", wide=True), "description", at=8),
+    Leaf("kind", label="kind"),
+    Leaf("", Column("VLAN"), show=tagged("{}.{}"), at=2),
+    Leaf("", label="port", show=lambda interface: tagged("{}, VLAN {}")(interface) or interface.get("port")),
+    Leaf("tpid", label="outer tag"),
+    Leaf("vr", Column("VR"), "virtual router", at=3),
+    Leaf("mac", Column("MAC", wide=True), "MAC", at=5),
+    Leaf("accepted-mac", label="virtual MACs", show=words),
+    Leaf("mtu", right("MTU", wide=True), "MTU", at=4),
+    Leaf("ifindex", right("Ifindex", wide=True), at=6),
+    Leaf("ifindex", label="TAP", show="ifindex {}".format),
+    Leaf("", Column("Addresses", wrap=True), show=lambda interface: words(map(with_length, in_order(interface))), at=7),
+    Leaf("", label="IPv4", show=addresses(".")),
+    Leaf("", label="IPv6", show=addresses(":")),
+    Leaf("", label="reverse path", show=reverse_path),
+    Leaf("redirect", label="redirects", show=if_true("sent")),
+    Leaf("", label="sampled by", show=sampled_by),
+    Leaf("directed-broadcast", label="directed broadcast", show=if_true("forwarded")),
+    Leaf("", label="received", show=traffic("rx")),
+    Leaf("", label="sent", show=traffic("tx")),
+    Leaf("", label="dropped", show=packets("drop")),
+    Leaf("", label="uRPF drops", show=lambda interface: packets("urpf")(interface) if reverse_path(interface) else None),
+    Leaf("", label="to kernel", show=packets("punt")),
+    Leaf("", label="from kernel", show=packets("inject")),
+    Leaf("", label="cleared", show=lambda interface: cleared.when(interface) or "never"),
+)
+COUNTERS = (  # of cleared.grown()
+    Leaf("name", Column("Interface")),
+    *(Leaf(f"{name}-packets", right(title), show=count) for name, title in (
+        ("rx", "Rx packets"), ("tx", "Tx packets"), ("drop", "Drops"), ("punt", "To kernel"), ("inject", "From kernel"))),
+    Leaf("rx-bytes", right("Rx bytes", wide=True), show=iec),
+    Leaf("tx-bytes", right("Tx bytes", wide=True), show=iec),
+)
+
+
+def show(context: Context, match: Match) -> None:
+    name = match.args.get("INTERFACE")
+    interfaces = context.client.one_or_all("interface", name, "interface")
+    if context.options.json or not match.args.keys() & {"statistics", "INTERFACE"}:
+        listing(context, INTERFACE, interfaces, NONE)
+    elif "statistics" in match.args:
+        context.lines(table(context, COUNTERS, map(cleared.named_counters, interfaces), NONE))
+        context.lines(cleared.note(interfaces))
+    else:
+        context.line(f"Interface {name} is {interfaces[0].get('status', 'unknown')}")
+        context.lines(details(context, INTERFACE, interfaces[0]))

@@ -2,15 +2,22 @@
 """show lag [LAG]: LAGs, and which members are in use."""
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from kamuee import render
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, table
 from kamuee.render import Column
 
-COLUMNS = (Column("LAG"), Column("Status"), Column("Mode"), Column("Member"), Column("State"), Column("LACP"), Column("Partner"), Column("Why"))
 NONE = "no LAG; 'set port lag0 lag member PORT' configures one"
+MEMBER = (  # with the name, status and mode of its LAG
+    Leaf("lag", Column("LAG"), show=lambda lag: lag["name"]),
+    Leaf("lag", Column("Status"), show=lambda lag: lag.get("status")),
+    Leaf("lag", Column("Mode"), show=lambda lag: lag.get("mode")),
+    Leaf("name", Column("Member")),
+    Leaf("status", Column("State")),
+    Leaf("lacp", Column("LACP"), show=lambda lacp: lacp.get("mux")),
+    Leaf("lacp", Column("Partner"), show=lambda lacp: lacp.get("partner", {}).get("system")),
+    Leaf("reason", Column("Why")),
+)
 
 
 def show(context: Context, match: Match) -> None:
@@ -18,11 +25,5 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(lags)
     else:
-        context.lines(render.table(COLUMNS, [row for lag in lags for row in rows(lag)], context.width, context.wide, NONE))
-
-
-def rows(lag: dict) -> Iterator[list[str | None]]:
-    first = [lag["name"], lag.get("status"), lag.get("mode")]
-    for member in lag.get("member", []):
-        lacp = member.get("lacp", {})
-        yield [*first, member["name"], member.get("status"), lacp.get("mux"), lacp.get("partner", {}).get("system"), member.get("reason")]
+        members = [{**member, "lag": lag} for lag in lags for member in lag.get("member", [])]
+        context.lines(table(context, MEMBER, members, NONE))

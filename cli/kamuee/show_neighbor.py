@@ -2,27 +2,23 @@
 """show neighbor [vr VR]"""
 from __future__ import annotations
 
-from kamuee import render
 from kamuee.context import Context
 from kamuee.grammar import Match
-from kamuee.render import Column, count, right
-from kamuee.show_port import text
+from kamuee.leaf import Leaf, listing, of_vr
+from kamuee.render import Column, count, right, yes_no
 
-COLUMNS = (Column("Address", spill=True), Column("Interface"), Column("MAC"), Column("State"), right("Held"),
-           Column("VR"), Column("Gateway", wide=True), Column("In use", wide=True), right("Next hop", wide=True))
+NEIGHBOR = (
+    Leaf("address", Column("Address", spill=True)),
+    Leaf("interface", Column("Interface")),
+    Leaf("mac", Column("MAC")),
+    Leaf("status", Column("State")),
+    Leaf("held", right("Held"), show=count),
+    Leaf("vr", Column("VR")),
+    Leaf("gateway", Column("Gateway", wide=True), show=yes_no),
+    Leaf("in-use", Column("In use", wide=True), show=yes_no),
+    Leaf("nexthop", right("Next hop", wide=True)),
+)
 
 
 def show(context: Context, match: Match) -> None:
-    found = context.client.entries("neighbor")
-    if vr := match.args.get("VR"):
-        found = [entry for entry in found if entry.get("vr") == vr]
-    if context.options.json:
-        context.json(found)
-    else:
-        context.lines(render.table(COLUMNS, map(row, found), context.width, context.wide, "no neighbors"))
-
-
-def row(entry: dict) -> list[str | None]:
-    return [entry["address"], entry.get("interface"), entry.get("mac"), entry.get("status"),
-            count(entry.get("held")), entry.get("vr"), render.yes_no(entry.get("gateway")),
-            render.yes_no(entry.get("in-use")), text(entry, "nexthop")]
+    listing(context, NEIGHBOR, of_vr(context.client.entries("neighbor"), match.args.get("VR")), "no neighbors")

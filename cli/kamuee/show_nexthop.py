@@ -4,28 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kamuee import render
 from kamuee.context import Context
 from kamuee.errors import DaemonError
 from kamuee.grammar import Match
-from kamuee.render import Column, count, percent, right, si
-from kamuee.show_port import text
+from kamuee.leaf import Leaf, details, listing, table
+from kamuee.render import Column, count, percent, right, si, yes_no
 
-NEXTHOPS = (right("ID"), Column("Kind"), Column("Gateway", spill=True), Column("Interface"), Column("VR"), right("Used by"),
-            right("Packets"), Column("MAC", wide=True), right("MTU", wide=True), Column("In use", wide=True))
-MEMBERS = (right("ID"), Column("Gateway", spill=True), Column("Interface"), right("Weight"), right("Buckets"), right("Packets"),
-           Column("Alive"), right("Share", wide=True))
+
+def gateway(entry: dict) -> str | None:
+    members = entry.get("member")
+    return f"{len(members)} members" if members is not None else entry.get("gateway")
+
+
+NEXTHOP = (  # in the order of the details
+    Leaf("id", right("ID")),
+    Leaf("kind", Column("Kind"), "kind", at=1),
+    Leaf("", Column("Gateway", spill=True), show=gateway, at=2),
+    Leaf("gateway", label="gateway"),
+    Leaf("interface", Column("Interface"), "interface", at=3),
+    Leaf("vr", Column("VR"), "virtual router", at=4),
+    Leaf("mac", Column("MAC", wide=True), "MAC", at=7),
+    Leaf("mtu", right("MTU", wide=True), "MTU", at=8),
+    Leaf("references", right("Used by"), "used by", count, at=5),
+    Leaf("in-use", Column("In use", wide=True), "in use", yes_no, at=9),
+    Leaf("packets", right("Packets"), show=si, at=6),
+    Leaf("packets", label="packets from groups", show=count),
+    Leaf("sent-packets", label="packets sent", show=count),
+    Leaf("sent-bytes", label="bytes sent", show=count),
+)
+GROUP = (
+    Leaf("vr", label="virtual router"),
+    Leaf("kernel-id", label="next-hop object"),
+    Leaf("references", label="used by", show=count),
+    Leaf("buckets", label="buckets", show=count),
+)
+MEMBER = (  # with its packets and its share
+    Leaf("nexthop", right("ID")),
+    Leaf("gateway", Column("Gateway", spill=True)),
+    Leaf("interface", Column("Interface")),
+    Leaf("weight", right("Weight")),
+    Leaf("buckets", right("Buckets"), show=count),
+    Leaf("packets", right("Packets"), show=si),
+    Leaf("alive", Column("Alive"), show=yes_no),
+    Leaf("share", right("Share", wide=True)),
+)
 
 
 def show(context: Context, match: Match) -> None:
     wanted = match.args.get("ID")
     found = context.client.one_or_all("nexthop", wanted, "next hop")
-    if context.options.json:
-        context.json(found)
-    elif wanted:
+    if wanted and not context.options.json:
         context.lines(in_full(context, found[0]))
     else:
-        context.lines(render.table(NEXTHOPS, map(row, found), context.width, context.wide))
+        listing(context, NEXTHOP, found)
 
 
 def groups(context: Context, match: Match) -> None:
@@ -48,43 +79,18 @@ def given(context: Context) -> dict[int, int]:
     return {entry["id"]: entry.get("packets", 0) for entry in context.client.entries("nexthop")}
 
 
-def row(entry: dict) -> list[str | None]:
-    members = entry.get("member")
-    gateway = f"{len(members)} members" if members is not None else entry.get("gateway")
-    return [text(entry, "id"), entry["kind"], gateway, entry.get("interface"), entry.get("vr"), count(entry.get("references")),
-            si(entry.get("packets")), entry.get("mac"), text(entry, "mtu"), render.yes_no(entry.get("in-use"))]
-
-
 def in_full(context: Context, entry: dict) -> Iterator[str]:
     if entry["kind"] == "group":
         yield from group(context, entry, given(context))
         return
     yield f"Next hop {entry['id']}"
-    yield from render.fields([
-        ("kind", entry["kind"]),
-        ("gateway", entry.get("gateway")),
-        ("interface", entry.get("interface")),
-        ("virtual router", entry.get("vr")),
-        ("MAC", entry.get("mac")),
-        ("MTU", text(entry, "mtu")),
-        ("used by", count(entry.get("references"))),
-        ("in use", render.yes_no(entry.get("in-use"))),
-        ("packets from groups", count(entry.get("packets"))),
-        ("packets sent", count(entry.get("sent-packets"))),
-        ("bytes sent", count(entry.get("sent-bytes"))),
-    ], context.room)
+    yield from details(context, NEXTHOP, entry)
 
 
 def group(context: Context, entry: dict, packets: dict[int, int]) -> Iterator[str]:
     """The group, and a table of its members. A member's packets are those that all its groups gave it."""
     yield f"Next-hop group {entry['id']}"
-    yield from render.fields([
-        ("virtual router", entry.get("vr")),
-        ("next-hop object", text(entry, "kernel-id")),
-        ("used by", count(entry.get("references"))),
-        ("buckets", count(entry.get("buckets"))),
-    ], context.room)
-    yield from render.table(MEMBERS, [
-        [text(member, "nexthop"), member.get("gateway"), member.get("interface"), text(member, "weight"), count(member.get("buckets")),
-         si(packets.get(member["nexthop"])), render.yes_no(member.get("alive")), percent(member.get("buckets", 0), entry.get("buckets", 0))]
-        for member in entry.get("member", [])], context.width, context.wide)
+    yield from details(context, GROUP, entry)
+    yield from table(context, MEMBER, [
+        {**member, "packets": packets.get(member["nexthop"]),
+         "share": percent(member.get("buckets", 0), entry.get("buckets", 0))} for member in entry.get("member", [])])

@@ -2,40 +2,11 @@
 """show version, show system, show memory"""
 from __future__ import annotations
 
-from kamuee import __version__, render
+from kamuee import __version__
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, details, given, table
 from kamuee.render import Column, duration, iec, right
-from kamuee.show_port import text
-
-REGIONS = (Column("Region"), right("Reserved"), right("Used"), Column("Pages"))
-
-
-def version(context: Context, match: Match) -> None:
-    found = context.client.state("system")
-    if context.options.json:
-        context.json({"version": found.get("version"), "dpdk-version": found.get("dpdk-version"),
-                      "cli-version": __version__})
-    else:
-        context.lines(render.fields([("kamueed", found.get("version")), ("DPDK", dpdk_version(found)),
-                                     ("kamuee", __version__)], context.room, indent=0))
-
-
-def system(context: Context, match: Match) -> None:
-    found = context.client.state("system")
-    if context.options.json:
-        context.json({name: value for name, value in found.items() if name != "region"})
-        return
-    context.lines(render.fields([
-        ("kamueed", found.get("version")),
-        ("DPDK", dpdk_version(found)),
-        ("process", text(found, "pid")),
-        ("up", duration(found.get("uptime"))),
-        ("resident memory", iec(found.get("rss"))),
-        ("DPDK memory", dpdk_memory(found)),
-        ("lookup kernel", found.get("lookup-kernel")),
-        ("fib divergence", fib_divergence(found)),
-    ], context.room, indent=0))
 
 
 def fib_divergence(found: dict) -> str | None:
@@ -47,26 +18,58 @@ def fib_divergence(found: dict) -> str | None:
     return f"{found['fib-divergence']:,} in {found['audits']:,} audits, the last {duration(found['last-audit'])} ago"
 
 
-def dpdk_version(found: dict) -> str | None:
-    """The version alone; DPDK puts its name before it."""
-    return found.get("dpdk-version", "").removeprefix("DPDK ") or None
-
-
 def dpdk_memory(found: dict) -> str | None:
     if "memory" not in found:
         return None
     return f"{found['memory']} MiB in {found.get('pages', 'unknown')} pages"
 
 
+VERSION = (
+    Leaf("version", label="kamueed"),
+    Leaf("dpdk-version", label="DPDK", show=lambda text: given(text.removeprefix("DPDK "))),
+)
+MEMORY = (
+    Leaf("rss", label="resident memory", show=iec),
+    Leaf("", label="DPDK memory", show=dpdk_memory),
+)
+SYSTEM = (
+    *VERSION,
+    Leaf("pid", label="process"),
+    Leaf("uptime", label="up", show=duration),
+    *MEMORY,
+    Leaf("lookup-kernel", label="lookup kernel"),
+    Leaf("", label="fib divergence", show=fib_divergence),
+)
+REGION = (
+    Leaf("name", Column("Region")),
+    Leaf("bytes", right("Reserved"), show=iec),
+    Leaf("used", right("Used"), show=iec),
+    Leaf("pages", Column("Pages")),
+)
+
+
+def version(context: Context, match: Match) -> None:
+    found = context.client.state("system")
+    if context.options.json:
+        context.json({**{leaf.name: found.get(leaf.name) for leaf in VERSION}, "cli-version": __version__})
+    else:
+        own = Leaf("cli-version", label="kamuee")
+        context.lines(details(context, (*VERSION, own), {**found, "cli-version": __version__}, indent=0))
+
+
+def system(context: Context, match: Match) -> None:
+    found = context.client.state("system")
+    if context.options.json:
+        context.json({name: value for name, value in found.items() if name != "region"})
+    else:
+        context.lines(details(context, SYSTEM, found, indent=0))
+
+
 def memory(context: Context, match: Match) -> None:
     found = context.client.state("system")
     regions = sorted(found.get("region", []), key=lambda region: (-region.get("used", 0), -region.get("bytes", 0)))
     if context.options.json:
-        context.json({"rss": found.get("rss"), "memory": found.get("memory"), "pages": found.get("pages"),
-                      "region": regions})
+        context.json({**{name: found.get(name) for name in ("rss", "memory", "pages")}, "region": regions})
         return
-    rows = [[region["name"], iec(region.get("bytes")), iec(region.get("used")), region.get("pages")] for region in regions]
-    context.lines(render.table(REGIONS, rows, context.width))
-    context.line()
-    context.lines(render.fields([("resident memory", iec(found.get("rss"))), ("DPDK memory", dpdk_memory(found))],
-                                context.room, indent=0))
+    context.lines(table(context, REGION, regions))
+    context.lines(["", *details(context, MEMORY, found, indent=0)])
