@@ -20,7 +20,8 @@ def read(text: str, name: str) -> list[List]:
         if head is None:
             head = cells
             if unknown := [cell for cell in cells if cell not in COLUMNS] or [c for c in COLUMNS[:3] if c not in cells]:
-                raise Refused([f"line {rows.line_num}: column '{unknown[0]}': expected the columns {', '.join(COLUMNS)}, at least the first three"])
+                raise Refused([f"line {rows.line_num}: column '{unknown[0]}': expected the columns "
+                               f"{', '.join(COLUMNS)}, at least the first three"])
             continue
         by = dict(zip(head, cells))
         if len(cells) > len(head) or not by["number"].isdecimal():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Access lists of Cisco IOS: extended ones, named or numbered, of IPv4 and IPv6.
 
-Understood: permit and deny, protocols, any, host, wildcards that are prefixes, eq, gt, lt and range, established, TCP flags,
-fragments, ICMP types, dscp, log, remark. Everything else is refused with its line. A list of IPv4 leaves IPv6 alone in IOS
-and the other way round, and one of IPv6 permits neighbor discovery: rules at the end say so.
+Understood: permit and deny, protocols, any, host, wildcards that are prefixes, eq, gt, lt and range, established, TCP
+flags, fragments, ICMP types, dscp, log, remark. Everything else is refused with its line. A list of IPv4 leaves IPv6
+alone in IOS and the other way round, and one of IPv6 permits neighbor discovery: rules at the end say so.
 """
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from collections.abc import Iterable
 
 from kamuee.acl_text import List, Refused, Unknown, name_of
 
-PROTOCOLS = {"ahp": "ah", "ipinip": "ipip", "icmp": "icmp", "igmp": "igmp", "tcp": "tcp", "udp": "udp", "gre": "gre", "esp": "esp",
-             "ospf": "ospf", "eigrp": "eigrp", "pim": "pim", "sctp": "sctp"}
-PORTS = {"www": "http", "domain": "domain", "bootps": "bootps", "bootpc": "bootpc", "ntp": "ntp", "snmp": "snmp", "snmptrap": "snmptrap",
-         "syslog": "syslog", "tftp": "tftp", "ftp": "ftp", "ftp-data": "ftp-data", "ssh": "ssh", "22": "ssh", "telnet": "telnet",
-         "smtp": "smtp", "pop3": "pop3", "bgp": "bgp", "isakmp": "isakmp", "non500-isakmp": "ipsec-nat-t", "tacacs": "tacacs",
-         "sunrpc": "sunrpc", "netbios-ns": "netbios-ns", "netbios-dgm": "netbios-dgm", "netbios-ss": "netbios-ssn", "irc": "irc",
-         "ident": "ident"}
+PROTOCOLS = {"ahp": "ah", "ipinip": "ipip", "icmp": "icmp", "igmp": "igmp", "tcp": "tcp", "udp": "udp", "gre": "gre",
+             "esp": "esp", "ospf": "ospf", "eigrp": "eigrp", "pim": "pim", "sctp": "sctp"}
+PORTS = {"www": "http", "domain": "domain", "bootps": "bootps", "bootpc": "bootpc", "ntp": "ntp", "snmp": "snmp",
+         "snmptrap": "snmptrap", "syslog": "syslog", "tftp": "tftp", "ftp": "ftp", "ftp-data": "ftp-data", "ssh": "ssh",
+         "22": "ssh", "telnet": "telnet", "smtp": "smtp", "pop3": "pop3", "bgp": "bgp", "isakmp": "isakmp",
+         "non500-isakmp": "ipsec-nat-t", "tacacs": "tacacs", "sunrpc": "sunrpc", "netbios-ns": "netbios-ns",
+         "netbios-dgm": "netbios-dgm", "netbios-ss": "netbios-ssn", "irc": "irc", "ident": "ident"}
 ICMP = {"echo": "8", "echo-reply": "0", "unreachable": "3", "net-unreachable": "3/0", "host-unreachable": "3/1",
-        "protocol-unreachable": "3/2", "port-unreachable": "3/3", "packet-too-big": "3/4", "administratively-prohibited": "3/13",
-        "source-quench": "4", "redirect": "5", "router-advertisement": "9", "router-solicitation": "10", "time-exceeded": "11",
-        "ttl-exceeded": "11/0", "parameter-problem": "12", "timestamp-request": "13", "timestamp-reply": "14", "traceroute": "30"}
-ICMP6 = {"unreachable": "1", "no-route": "1/0", "no-admin": "1/1", "port-unreachable": "1/4", "packet-too-big": "2", "time-exceeded": "3",
-         "hop-limit": "3/0", "parameter-problem": "4", "echo-request": "128", "echo-reply": "129", "router-solicitation": "133",
-         "router-advertisement": "134", "nd-ns": "135", "nd-na": "136", "redirect": "137"}
+        "protocol-unreachable": "3/2", "port-unreachable": "3/3", "packet-too-big": "3/4",
+        "administratively-prohibited": "3/13", "source-quench": "4", "redirect": "5", "router-advertisement": "9",
+        "router-solicitation": "10", "time-exceeded": "11", "ttl-exceeded": "11/0", "parameter-problem": "12",
+        "timestamp-request": "13", "timestamp-reply": "14", "traceroute": "30"}
+ICMP6 = {"unreachable": "1", "no-route": "1/0", "no-admin": "1/1", "port-unreachable": "1/4", "packet-too-big": "2",
+         "time-exceeded": "3", "hop-limit": "3/0", "parameter-problem": "4", "echo-request": "128", "echo-reply": "129",
+         "router-solicitation": "133", "router-advertisement": "134", "nd-ns": "135", "nd-na": "136", "redirect": "137"}
 FLAGS = {"ack": "ack", "fin": "fin", "psh": "psh", "rst": "rst", "syn": "syn", "urg": "urg"}
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Chains of nftables, as `nft -j list ruleset` prints them.
 
-Understood: chains with rules of addresses, prefixes and sets of them, TCP, UDP and SCTP ports, ranges and sets of them, layer-4
-protocols, ICMP types by number or name, counter, log, comment, accept, drop and reject; named sets of addresses. What is
-kept by connection (ct), jumps, marks, NAT, limits and everything else is refused with the rule's handle.
+Understood: chains with rules of addresses, prefixes and sets of them, TCP, UDP and SCTP ports, ranges and sets of them,
+layer-4 protocols, ICMP types by number or name, counter, log, comment, accept, drop and reject; named sets of
+addresses. What is kept by connection (ct), jumps, marks, NAT, limits and everything else is refused with the rule's
+handle.
 """
 from __future__ import annotations
 
@@ -14,12 +15,14 @@ from kamuee.acl_text import List, Refused, Unknown, name_of
 
 VERDICTS = {"accept": "permit", "drop": "deny", "reject": "reject"}
 FAMILIES = {"ip": "ipv4", "ip6": "ipv6"}
-L4 = {"ipv6-icmp": "icmp6", "icmpv6": "icmp6", "icmp": "icmp", "tcp": "tcp", "udp": "udp", "sctp": "sctp", "udplite": "udplite",
-      "gre": "gre", "esp": "esp", "ah": "ah", "ospf": "ospf", "igmp": "igmp", "pim": "pim", "vrrp": "vrrp"}
+L4 = {"ipv6-icmp": "icmp6", "icmpv6": "icmp6", "icmp": "icmp", "tcp": "tcp", "udp": "udp", "sctp": "sctp",
+      "udplite": "udplite", "gre": "gre", "esp": "esp", "ah": "ah", "ospf": "ospf", "igmp": "igmp", "pim": "pim",
+      "vrrp": "vrrp"}
 ICMP = {"echo-request", "echo-reply", "redirect", "time-exceeded", "parameter-problem"}
-ICMP_ALIASES = {"destination-unreachable": "unreachable", "nd-neighbor-solicit": "neighbor-solicitation", "packet-too-big": "packet-too-big",
-                "nd-neighbor-advert": "neighbor-advertisement", "nd-router-solicit": "router-solicitation",
-                "nd-router-advert": "router-advertisement", "nd-redirect": "redirect"}
+ICMP_ALIASES = {"destination-unreachable": "unreachable", "nd-neighbor-solicit": "neighbor-solicitation",
+                "packet-too-big": "packet-too-big", "nd-neighbor-advert": "neighbor-advertisement",
+                "nd-router-solicit": "router-solicitation", "nd-router-advert": "router-advertisement",
+                "nd-redirect": "redirect"}
 
 
 def read(text: str) -> list[List]:

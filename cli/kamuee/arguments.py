@@ -47,7 +47,8 @@ def no_address(word: str) -> str:
     address, slash, length = word.partition("/")
     family = family_of(address)
     if family and slash:
-        return f"'{word}': the length of an {family.replace('ip', 'IP')} prefix is a number from 0 to {32 if family == 'ipv4' else 128}"
+        most = 32 if family == "ipv4" else 128
+        return f"'{word}': the length of an {family.replace('ip', 'IP')} prefix is a number from 0 to {most}"
     if ":" in address:
         return f"'{address}' is not an IPv6 address"
     if re.fullmatch(r"[0-9.]+", address):

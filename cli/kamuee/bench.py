@@ -35,7 +35,8 @@ def commands() -> list[str]:
 
 def main(argv: list[str]) -> int:
     if not (BENCH / "run.py").exists():
-        print(f"kamuee bench: {BENCH} not found: the benchmarks are not installed; run this in a source tree after 'make bench'",
+        print(f"kamuee bench: {BENCH} not found: the benchmarks are not installed; run this in a source tree after "
+              f"'make bench'",
               file=sys.stderr)
         return 1
     sys.path.insert(0, str(BENCH))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""clear counters, and what counters grew by since: counters of the daemon only grow, people are shown what came after 'clear'."""
+"""clear counters: counters of the daemon only grow; people see what came after 'clear'."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,8 @@ def clear(context: Context, match: Match) -> None:
 def grown(entry: dict) -> dict:
     """The statistics of an interface or port, as they grew by since they were cleared."""
     base = entry.get("cleared", {})
-    return {name: max(value - base[name], 0) if name in base else value for name, value in entry.get("statistics", {}).items()}
+    return {name: max(value - base[name], 0) if name in base else value
+            for name, value in entry.get("statistics", {}).items()}
 
 
 def named_counters(entry: dict) -> dict:

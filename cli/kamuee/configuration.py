@@ -15,7 +15,8 @@ from kamuee.grammar import Match
 from kamuee.moment import told
 from kamuee.render import Column, duration, right
 
-REVISIONS = (right("back"), Column("committed"), Column("by"), right("lines"), Column("first line  # comment", wrap=True))
+REVISIONS = (right("back"), Column("committed"), Column("by"), right("lines"),
+             Column("first line  # comment", wrap=True))
 SESSIONS = (right("session"), Column("by"), right("open for"), right("idle for"), right("not committed"))
 
 
@@ -51,13 +52,15 @@ def revisions(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(state.get("revision", []))
         return
-    rows = [[str(entry["back"]) if "back" in entry else None, told(entry["time"])[:19], entry["by"], str(entry["changes"]), what(entry)]
+    rows = [[str(entry["back"]) if "back" in entry else None, told(entry["time"])[:19], entry["by"],
+             str(entry["changes"]), what(entry)]
             for entry in state.get("revision", [])]
     context.lines(render.table(REVISIONS, rows, context.room, context.wide))
     if waiting := state.get("unconfirmed"):
         context.line(waits_to_be_confirmed(waiting))
     if state.get("file-changed"):
-        context.lines(render.wrapped(f"{state['file']} was changed since the last commit; kamueed will use it at the next start ('compare file')",
+        context.lines(render.wrapped(f"{state['file']} was changed since the last commit; kamueed will use it at the "
+                                     f"next start ('compare file')",
                                      context.room, 0, 0))
 
 
@@ -76,7 +79,8 @@ def sessions(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
         return
-    rows = [[str(entry["id"]), entry["by"], duration(entry["age"]), duration(entry["idle"]), lines_of(entry)] for entry in found]
+    rows = [[str(entry["id"]), entry["by"], duration(entry["age"]), duration(entry["idle"]), lines_of(entry)]
+            for entry in found]
     context.lines(render.table(SESSIONS, rows, context.room, context.wide, "no open sessions"))
     if waiting := state.get("unconfirmed"):
         context.line(waits_to_be_confirmed(waiting))

@@ -56,7 +56,7 @@ def send(context: Context, lines: Sequence[str]) -> None:
 
 
 def unknown_first(context: Context, error: DaemonError) -> DaemonError:
-    """A port or vport that lacks what a new one needs may be another one's name, mistyped: says first that it is new."""
+    """Says first that a port or vport is new: one that lacks what a new one needs may be a mistyped name."""
     if not re.search(NEW, str(error), re.M):
         return error
     try:
@@ -109,7 +109,8 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
     operation = call if context.editing.session is not None else lambda context, name, **all: context.call(name, **all)
     try:
         answer = operation(context, "configure", check=True if check else None,
-                           confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
+                           confirm_within=60 * minutes if minutes and not check else None,
+                           comment=comment or None, **given)
     except DaemonError as error:
         raise unknown_first(context, error) from None
     changes, notes = answer.get("change", []), answer.get("note", [])
@@ -186,7 +187,9 @@ def lines_of(session: dict) -> str:
 
 def commit(context: Context, match: Match) -> None:
     """commit [check] [confirmed [MINUTES]] [comment TEXT…]"""
-    minutes = int(match.args.get("MINUTES", CONFIRMED_MINUTES)) if "confirmed" in match.args else context.options.confirmed
+    minutes = context.options.confirmed
+    if "confirmed" in match.args:
+        minutes = int(match.args.get("MINUTES", CONFIRMED_MINUTES))
     comment = " ".join(match.rest) if "comment" in match.args else context.options.comment
     check = "check" in match.args or context.options.check
     commit_now(context, check, minutes, comment, confirm=True, done="" if check else "committed")
@@ -244,7 +247,8 @@ def end(context: Context, match: Match) -> None:
     except NotFound:
         return
     except Unreachable as error:  # who cannot ask must not be kept inside
-        context.line(f"{error}\nleft session {editing.session}; 'configure {editing.session}' resumes it, unless kamueed was restarted")
+        context.line(f"{error}\nleft session {editing.session}; 'configure {editing.session}' resumes it, "
+                     "unless kamueed was restarted")
         editing.session, editing.changed = None, False
         return
     if "keep" in match.args:
@@ -270,7 +274,9 @@ def leave(context: Context, keep: bool) -> str:
         context.client.call("session-close", session=session)
     except KamueeError:
         return ""
-    return f"{len(changes)} uncommitted line(s) were discarded: a script that uses 'configure' must also use 'commit'" if changes else ""
+    if not changes:
+        return ""
+    return f"{len(changes)} uncommitted line(s) were discarded: a script that uses 'configure' must also use 'commit'"
 
 
 def candidates(context: Context, text: str) -> tuple[list[tuple[str, str]], str]:

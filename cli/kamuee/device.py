@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kamuee device: the Ethernet cards on PCI of this host, and which driver has each.
 
-A card is the kernel's, by its own driver, or DPDK's, by vfio-pci. `bind` and `unbind` change that through driverctl where it is installed, so
-that it lasts; else through the files of /sys, until the next reboot.
+A card is the kernel's, by its own driver, or DPDK's, by vfio-pci. `bind` and `unbind` change that through driverctl
+where it is installed, so that it lasts; else through the files of /sys, until the next reboot.
 """
 from __future__ import annotations
 
@@ -40,14 +40,16 @@ def card_at(host: Host, address: str) -> Card:
     folder = f"{DEVICES}/{address}"
     group = host.link(f"{folder}/iommu_group") or ""
     mates = [mate for mate in host.names(f"{folder}/iommu_group/devices") if mate != address]
-    names = [name for inner in ("", *host.names(folder)) if not inner or inner.startswith("virtio") for name in host.names(f"{folder}/{inner}/net")]
+    names = [name for inner in ("", *host.names(folder)) if not inner or inner.startswith("virtio")
+             for name in host.names(f"{folder}/{inner}/net")]
     model = ":".join((host.text(f"{folder}/{name}") or "?").removeprefix("0x") for name in ("vendor", "device"))
     return Card(address, model, host.link(f"{folder}/driver") or "", " ".join(names), group,
                 host.number(f"{folder}/numa_node"), mates)
 
 
 def cards(host: Host) -> list[Card]:
-    return [card_at(host, address) for address in host.names(DEVICES) if (host.text(f"{DEVICES}/{address}/class") or "").startswith(ETHERNET)]
+    return [card_at(host, address) for address in host.names(DEVICES)
+            if (host.text(f"{DEVICES}/{address}/class") or "").startswith(ETHERNET)]
 
 
 def find(host: Host, name: str) -> Card:
@@ -67,30 +69,36 @@ def used_for(interface: str) -> str:
     """What the machine uses a kernel interface for, as a sentence; "": nothing."""
     done = subprocess.run(["ip", "-j", "addr", "show", "dev", interface], capture_output=True, text=True)
     entries = json.loads(done.stdout or "[]") if done.returncode == 0 else []
-    addresses = [one["local"] for entry in entries for one in entry.get("addr_info", ()) if one.get("scope") == "global"]
+    addresses = [one["local"] for entry in entries for one in entry.get("addr_info", ())
+                 if one.get("scope") == "global"]
     ssh = os.environ.get("SSH_CONNECTION", "").split()
     if len(ssh) == 4 and ssh[2] in addresses:
         return "your SSH session comes in by it"
     for family in ("-4", "-6"):
-        if subprocess.run(["ip", family, "route", "show", "default", "dev", interface], capture_output=True, text=True).stdout.strip():
+        if subprocess.run(["ip", family, "route", "show", "default", "dev", interface], capture_output=True,
+                          text=True).stdout.strip():
             return "the default route uses it"
     return f"it has the address {addresses[0]}" if addresses else ""
 
 
 def check_bind(host: Host, card: Card, driver: str, force: bool) -> None:
     if card.driver in BIFURCATED:
-        raise KamueeError(f"{card.address}: DPDK uses this card through {card.driver}: leave it bound, and use 'set port NAME devargs {card.address}'")
+        raise KamueeError(f"{card.address}: DPDK uses this card through {card.driver}: leave it bound, and use 'set "
+                          f"port NAME devargs {card.address}'")
     for interface in card.interface.split():
         if not force and (why := used_for(interface)):
             raise KamueeError(f"{card.address} is {interface}, and {why}: remove that first, or use --force")
     if driver != "vfio-pci":
         return
     if not card.iommu_group and host.text(NOIOMMU) != "Y":
-        raise KamueeError(f"{card.address} is in no IOMMU group, which vfio-pci needs: boot with intel_iommu=on (or amd_iommu=on) and iommu=pt\n"
+        raise KamueeError(f"{card.address} is in no IOMMU group, which vfio-pci needs: boot with intel_iommu=on (or "
+                          f"amd_iommu=on) and iommu=pt\n"
                           f"in a virtual machine without an IOMMU: modprobe vfio enable_unsafe_noiommu_mode=1")
-    foreign = [mate for mate in card.group_mates if host.link(f"{DEVICES}/{mate}/driver") not in (None, "vfio-pci", "pcieport")]
+    foreign = [mate for mate in card.group_mates
+               if host.link(f"{DEVICES}/{mate}/driver") not in (None, "vfio-pci", "pcieport")]
     if foreign:
-        raise KamueeError(f"{card.address} shares IOMMU group {card.iommu_group} with {', '.join(foreign)}, which the kernel uses: DPDK could not open "
+        raise KamueeError(f"{card.address} shares IOMMU group {card.iommu_group} with {', '.join(foreign)}, which the "
+                          f"kernel uses: DPDK could not open "
                           f"it\nbind all devices of the group to vfio-pci, or move the card to another slot")
 
 
@@ -142,7 +150,8 @@ def bind(host: Host, name: str, driver: str, force: bool) -> str:
     now = wait_for(host, card.address, lambda card: card.driver == driver)
     if now.driver != driver:
         raise KamueeError(f"{card.address} is bound to {now.driver or 'no driver'}, not to {driver}: see dmesg")
-    return (f"{card.address} bound to {driver}" + ("" if lasting else " until the next reboot (to keep it: apt-get install driverctl)") +
+    return (f"{card.address} bound to {driver}"
+            + ("" if lasting else " until the next reboot (to keep it: apt-get install driverctl)") +
             f"\nnext: kamuee set port p0 devargs {card.address}")
 
 
@@ -154,19 +163,23 @@ def unbind(host: Host, name: str) -> str:
         rebind(host, card, "")
     now = wait_for(host, card.address, lambda now: now.driver not in ("", card.driver) and now.interface)
     if not now.driver:
-        raise KamueeError(f"{card.address} has no driver now: no kernel module supports it, or it is not loaded (lspci -k -s {card.address})")
+        raise KamueeError(f"{card.address} has no driver now: no kernel module supports it, or it is not loaded (lspci "
+                          f"-k -s {card.address})")
     return f"{card.address} bound to {now.driver}" + (f": {now.interface}" if now.interface else "")
 
 
 # --- the command ---
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="kamuee device", description="Lists the Ethernet cards on PCI; gives one to DPDK or back to the kernel.",
-                                     epilog="CARD is a PCI address, such as 0000:3b:00.0, or a kernel interface, such as eth1.")
+    parser = argparse.ArgumentParser(prog="kamuee device",
+                                     description="Lists the Ethernet cards on PCI; gives one to DPDK or back to the "
+                                                 "kernel.",
+                                     epilog="CARD is a PCI address, such as 0000:3b:00.0, or a kernel interface, such "
+                                            "as eth1.")
     parser.add_argument("-j", "--json", action="store_true", help="print JSON")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    verbs.add_parser("show", help="list the cards (the default)").add_argument("-j", "--json", action="store_true", default=argparse.SUPPRESS,
-                                                                                  help="print JSON")
+    show = verbs.add_parser("show", help="list the cards (the default)")
+    show.add_argument("-j", "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     to = verbs.add_parser("bind", help="give a card to DPDK (root)")
     to.add_argument("card", metavar="CARD")
     to.add_argument("--driver", default="vfio-pci", help="default: vfio-pci")
@@ -193,8 +206,10 @@ def main(argv: list[str], root: str = "/") -> int:
     options, host = parse(argv), Host(root)
     if options.verb in ("bind", "unbind"):
         if os.geteuid() and Path(root) == Path("/"):
-            raise KamueeError(f"changing the driver of a card needs root: sudo kamuee device {options.verb} {options.card}")
-        print(bind(host, options.card, options.driver, options.force) if options.verb == "bind" else unbind(host, options.card))
+            raise KamueeError(f"changing the driver of a card needs root: sudo kamuee device {options.verb} "
+                              f"{options.card}")
+        print(bind(host, options.card, options.driver, options.force) if options.verb == "bind"
+              else unbind(host, options.card))
     elif options.json:
         print(json.dumps({"card": [asdict(card) for card in cards(host)]}, indent=2))
     else:

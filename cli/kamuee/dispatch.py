@@ -15,7 +15,7 @@ PROGRAMS = {"lab": "lab.command", "demo": "lab.demo", "doctor": "doctor.command"
 
 
 def program(context: Context, match: Match) -> int:
-    """Runs a program. One that leaves by SystemExit, as argparse does, does not end an interactive session or a script."""
+    """Runs a program. If it leaves by SystemExit, as argparse does, an interactive session or a script goes on."""
     name = match.command.pattern.split()[0]
     main = import_module(f"kamuee.{PROGRAMS[name]}").main
     try:
@@ -39,7 +39,8 @@ def help_(context: Context, match: Match) -> None:
 def begins(pattern: str, words: Sequence[str]) -> bool:
     """Whether the words, which may be abbreviated, are the first of the pattern."""
     names = pattern.split()
-    return len(words) <= len(names) and all(name.strip("[()]").startswith(word) for name, word in zip(names, words, strict=False))
+    return len(words) <= len(names) and all(
+        name.strip("[()]").startswith(word) for name, word in zip(names, words, strict=False))
 
 
 def leave(context: Context, match: Match) -> None:

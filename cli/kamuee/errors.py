@@ -56,13 +56,17 @@ def reason(error: Exception) -> str:
 
 
 def complain(error: KamueeError) -> None:
-    """To a terminal what was expected is not broken within a word; a line with a command to copy, and one for grep, stays one line."""
+    """To a terminal what was expected is not broken within a word; a line with a command to copy, and one for grep,
+    stays one line."""
     import textwrap
     sys.stdout.flush()
     room = None
     if sys.stderr.isatty():
         room = max(os.get_terminal_size(sys.stderr.fileno()).columns - len("error: "), 20)
     for n, line in enumerate(str(error).split("\n")):
-        for part in textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) if room and "expected" in line else [line]:
+        parts = [line]
+        if room and "expected" in line:
+            parts = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False)
+        for part in parts:
             print(("       " if n else "error: ") + part, file=sys.stderr)
             n = 1

@@ -10,8 +10,8 @@ from kamuee.client import plain
 from kamuee.context import Context
 from kamuee.grammar import Match
 
-KINDS = {"link": "link-change", "lag": "lag-member-change", "neighbor": "neighbor-change", "route": "route-change", "configuration": "configuration-change",
-         "alarm": "alarm-change"}
+KINDS = {"link": "link-change", "lag": "lag-member-change", "neighbor": "neighbor-change", "route": "route-change",
+         "configuration": "configuration-change", "alarm": "alarm-change"}
 
 
 def run(context: Context, match: Match) -> int:
@@ -57,7 +57,8 @@ def rest_of(event: dict) -> str:
 
 def way(route: dict) -> str:
     hops = ", ".join(" ".join(filter(None, ("via " + hop["gateway"] if "gateway" in hop else "",
-                                            "dev " + hop["interface"] if "interface" in hop else ""))) for hop in route.get("hop", []))
+                                            "dev " + hop["interface"] if "interface" in hop else "")))
+                     for hop in route.get("hop", []))
     return f"{route['protocol']} {route['kind']} {hops}".rstrip()
 
 
@@ -70,11 +71,14 @@ def route(event: dict) -> str:
 
 SENTENCES = {
     "link-change": lambda e: f"link      {e['port']} is {e['status']}",
-    "lag-member-change": lambda e: f"lag       {e['lag']} {e['port']} is {e['status']}" + (f": {e['reason']}" if "reason" in e else ""),
-    "neighbor-change": lambda e: " ".join(filter(None, ("neighbor ", e["vr"], e["interface"], e["address"], e["status"], e.get("mac")))),
+    "lag-member-change": lambda e: f"lag       {e['lag']} {e['port']} is {e['status']}"
+                                   + (f": {e['reason']}" if "reason" in e else ""),
+    "neighbor-change": lambda e: " ".join(filter(None, (
+        "neighbor ", e["vr"], e["interface"], e["address"], e["status"], e.get("mac")))),
     "route-change": route,
     "configuration-change": lambda e: f"configuration  {e['lines']} lines by {e['by']}: " + "; ".join(e["change"][:3])
                                       + ("; …" if len(e["change"]) > 3 else ""),
-    "alarm-change": lambda e: " ".join(filter(None, ("alarm    ", e["name"], e["subject"], e["status"]))) + f": {e['message']}",
+    "alarm-change": lambda e: " ".join(filter(None, (
+        "alarm    ", e["name"], e["subject"], e["status"]))) + f": {e['message']}",
     "events-missed": lambda e: f"missed    {e['count']} events",
 }

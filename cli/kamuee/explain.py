@@ -7,8 +7,9 @@ from kamuee.context import Context
 from kamuee.errors import UsageError
 from kamuee.grammar import Match
 
-NUMBERS = {"VLAN": "vlan", "OUTERVLAN": "outer-vlan", "SPORT": "source-port", "DPORT": "destination-port", "ICMPTYPE": "icmp-type", "TTL": "ttl",
-           "SIZE": "size", "TOS": "tos", "OFFSET": "fragment-offset", "LABEL": "flow-label"}
+NUMBERS = {"VLAN": "vlan", "OUTERVLAN": "outer-vlan", "SPORT": "source-port", "DPORT": "destination-port",
+           "ICMPTYPE": "icmp-type", "TTL": "ttl", "SIZE": "size", "TOS": "tos", "OFFSET": "fragment-offset",
+           "LABEL": "flow-label"}
 WORDS = {"SOURCE": "source", "DESTINATION": "destination", "IPPROTO": "protocol", "TOMAC": "destination-mac",
          "FROMMAC": "source-mac"}
 FLAGS = {"df": "df", "more": "more-fragments"}

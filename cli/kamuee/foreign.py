@@ -33,8 +33,10 @@ HINTS = {
     "commit synchronize": "try: commit", "commit timer": IN_TIME, "commit-confirm": "try: commit confirmed MINUTES",
     "commit-comment": "try: commit comment TEXT",
     "rollback":
-        "'rollback 1' is the previous configuration; 'discard' drops uncommitted changes ('show configuration revisions')",
-    "rollback *": "'rollback 1' is the previous configuration ('show configuration revisions')", "abort": "try: discard, exit",
+        "'rollback 1' is the previous configuration; 'discard' drops uncommitted changes ('show configuration "
+        "revisions')",
+    "rollback *": "'rollback 1' is the previous configuration ('show configuration revisions')",
+    "abort": "try: discard, exit",
     "configure": "already in configure mode",
     "configure exclusive": "try: configure; each session has its own candidate",
     "configure private": "try: configure; each session has its own candidate",
@@ -55,8 +57,9 @@ HINTS = {
     "write": KEPT, "write *": KEPT, "copy": KEPT, "copy tftp:": "try: load merge FILE",
     "write erase": "try: delete …, line by line", "write terminal": "try: show running-config",
     "erase": "try: delete …, line by line", "archive": "try: show configuration revisions",
-    "format": "manage files from the Linux shell", "dir": "manage files from the Linux shell", "more": "manage files from the Linux shell",
-    "file": "manage files from the Linux shell", "boot": "manage the host from the Linux shell", "config-register": "manage the host from the Linux shell",
+    "format": "manage files from the Linux shell", "dir": "manage files from the Linux shell",
+    "more": "manage files from the Linux shell", "file": "manage files from the Linux shell",
+    "boot": "manage the host from the Linux shell", "config-register": "manage the host from the Linux shell",
     # what stops a router
     "shutdown":
         "to stop kamueed: 'shutdown kamueed' outside configure mode; to stop a port: 'set port PORT enabled false'",
@@ -189,7 +192,8 @@ PATTERNS = [(pattern.split(), said) for pattern, said in HINTS.items()]
 
 
 def known(line: Sequence[str], least: int = 1) -> str:
-    """What is said of the longest beginning of the line that is known, of at least so many words, which may be abbreviated."""
+    """What is said of the longest beginning of the line that is known, of at least so many words, which may be
+    abbreviated."""
     found = [(len(pattern), sum(map(same, pattern, line)), said) for pattern, said in PATTERNS
              if least <= len(pattern) <= len(line) and all(map(fits, pattern, line))]
     return max(found, key=lambda entry: entry[:2])[2] if found else ""
@@ -208,8 +212,9 @@ def hint(words: Sequence[str], wrong: int, expected: Iterable[str]) -> str:
     if found := known(words, wrong + 1):
         return found
     expected = tuple(expected)
-    if {"ADDRESS", "PREFIX", "SOURCE", "DESTINATION"} & set(expected) and (words[wrong][:1].isdigit() or ":" in words[wrong]
-                                                                         or all(name.isupper() for name in expected)):
+    wants_address = {"ADDRESS", "PREFIX", "SOURCE", "DESTINATION"} & set(expected)
+    if wants_address and (words[wrong][:1].isdigit() or ":" in words[wrong]
+                          or all(name.isupper() for name in expected)):
         return no_address(words[wrong])
     import difflib  # takes 5 ms, and only an error needs it
     names = [name for name in expected if not name.isupper()]

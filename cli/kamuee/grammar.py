@@ -99,7 +99,8 @@ class Grammar:
             if place.command:
                 return Match(place.command, args, rest)
         said = foreign.known(words, len(words))
-        raise UsageError("\n".join([f"the command is not complete: {' '.join(words) or '(nothing)'}", *[said] * bool(said),
+        raise UsageError("\n".join([f"the command is not complete: {' '.join(words) or '(nothing)'}",
+                                    *[said] * bool(said),
                                     *self.expected(places)]))
 
     def step(self, places: Iterable[Place], word: str) -> list[Edge]:
@@ -137,7 +138,8 @@ class Grammar:
     def unknown(self, words: Sequence[str], wrong: int, places: Sequence[Place]) -> UsageError:
         where = " ".join(words[:wrong])
         said = foreign.hint(words, wrong, {edge.word for place in places for edge in place.edges})
-        return UsageError("\n".join([f"{where}: " * bool(where) + f"'{words[wrong]}' is not expected here", *[said] * bool(said),
+        return UsageError("\n".join([f"{where}: " * bool(where) + f"'{words[wrong]}' is not expected here",
+                                     *[said] * bool(said),
                                      *self.expected(places)]))
 
 
@@ -196,7 +198,8 @@ def chain(items: list[tuple[str, list[str]]], after: Place, command: Command) ->
         else:
             inside, after = group(inner, place, command) if kind.endswith("…") else (
                 alternatives(inner, 0, place, command)[0], place)
-            place = after if kind == "[…" else Place(inside.edges + place.edges, place.command) if kind == "[" else inside
+            place = (after if kind == "[…" else
+                     Place(inside.edges + place.edges, place.command) if kind == "[" else inside)
     return place
 
 

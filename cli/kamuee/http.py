@@ -129,8 +129,10 @@ def request(path: str, method: str, target: str, body: bytes | None, timeout_s: 
 
 def connect(path: str, timeout_s: float) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    # Blocking, or a queue that is full for a moment (many connect at once) would be an error at once; the kernel keeps the time.
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", int(timeout_s), int(timeout_s % 1 * 1_000_000)))
+    # Blocking, or a queue that is full for a moment (many connect at once) would be an error at once; the kernel keeps
+    # the time.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+                    struct.pack("@ll", int(timeout_s), int(timeout_s % 1 * 1_000_000)))
     try:
         sock.connect(path)
     except OSError as error:

@@ -107,7 +107,8 @@ def talk(session: Session) -> int:
 
 
 def prompt_of(editing: Editing) -> str:
-    """Whether a line goes into a candidate, whether that has changes, and how long a commit still waits to be confirmed."""
+    """Whether a line goes into a candidate, whether that has changes, and how long a commit still waits to be
+    confirmed."""
     host = os.environ.get("KAMUEE_NAME") or socket.gethostname()  # several routers of a lab are on one host
     left = editing.waits.seconds if editing.waits else -1
     waits = "" if editing.waits is None else f"rollback in {left // 60}:{left % 60:02}" if left >= 0 else "rolled back"
@@ -122,7 +123,8 @@ def lines(prompt: PromptSession[str], context: Context) -> Iterable[str]:
         if told := configure.ended_waiting(context):
             print(told)
         try:
-            yield prompt.prompt(lambda: prompt_of(context.editing), refresh_interval=1.0 if context.editing.waits else 0)
+            yield prompt.prompt(lambda: prompt_of(context.editing),
+                                refresh_interval=1.0 if context.editing.waits else 0)
         except KeyboardInterrupt:
             continue
         except EOFError:

@@ -22,7 +22,8 @@ def duration(word: str) -> timedelta | None:
 
 
 def moment(word: str, now: datetime | None = None) -> datetime | None:
-    """The time that `-5m`, `22:05[:10]` (the last time the clock said so) or an ISO 8601 time means; None when it is none."""
+    """The time that `-5m`, `22:05[:10]` (the last time the clock said so) or an ISO 8601 time means; None when it is
+    none."""
     now = now or datetime.now().astimezone()
     if word.startswith("-"):
         back = duration(word[1:])

@@ -83,12 +83,14 @@ def text(found: dict, width: int) -> Iterator[str]:
     if found["latency"]:
         yield ""
         yield from render.table((Column("In"), Column("Out"), right("Median"), right("99 %"), right("99.9 %")),
-                                [[pair["input"], pair["output"], *(span(pair[name]) for name in ("median", "p99", "p999"))]
+                                [[pair["input"], pair["output"],
+                                  *(span(pair[name]) for name in ("median", "p99", "p999"))]
                                  for pair in found["latency"]], width)
     if found["alarm"]:
         yield ""
         yield from render.table((Column("Severity"), Column("Alarm"), Column("Meaning", wrap=True)),
-                                [[alarm["severity"], alarm["name"], alarm["message"]] for alarm in found["alarm"]], width)
+                                [[alarm["severity"], alarm["name"], alarm["message"]] for alarm in found["alarm"]],
+                                width)
     if found["drop"]:
         yield ""
         yield from render.table((Column("Drops now"), right("/s"), Column("Meaning", wrap=True)),

@@ -50,7 +50,8 @@ def lookup(context: Context, match: Match) -> None:
 def clear_neighbor(context: Context, match: Match) -> None:
     """clear neighbor [interface INTERFACE] [address ADDRESS] [vr VR]"""
     args = match.args
-    answer = context.client.call("clear-neighbor", interface=args.get("INTERFACE"), address=args.get("ADDRESS"), vr=args.get("VR"))
+    answer = context.client.call("clear-neighbor", interface=args.get("INTERFACE"), address=args.get("ADDRESS"),
+                                 vr=args.get("VR"))
     n = answer.get("count", 0)
     context.line(f"{n or 'no'} neighbor{'s' * (n != 1)} cleared; they will be resolved again")
 

@@ -36,7 +36,8 @@ def traceroute(context: Context, match: Match) -> int:
 def run(context: Context, program: str, words: list[str]) -> int:
     """Runs it until it ends; its exit code. Ctrl-C is its own."""
     if not words:
-        raise UsageError(f"the command is not complete: {program}\nexpected: ADDRESS [vr VR] and options of {program}(8)")
+        raise UsageError(f"the command is not complete: {program}\nexpected: ADDRESS [vr VR] and options of "
+                         f"{program}(8)")
     options, vr = translated(program, words)
     if program == "ping" and "-c" not in options and not sys.stdin.isatty():
         options = ["-c", COUNT, *options]

@@ -62,7 +62,9 @@ def sentences(step: dict) -> Iterator[str]:
 
 
 def arrived(step: dict) -> Iterator[str]:
-    where = f"interface {step['interface']}, virtual router {step.get('vr', '?')}" if "interface" in step else "no interface"
+    where = "no interface"
+    if "interface" in step:
+        where = f"interface {step['interface']}, virtual router {step.get('vr', '?')}"
     family = step.get("family", "").replace("ip", "IP")
     yield f"{where}; {family}, {KINDS[step['kind']]}" if family and "kind" in step else where
 
@@ -97,7 +99,8 @@ def hop(found: dict) -> Iterator[str]:
     if "interface" in found:
         yield f"on {found['interface']}"
     if "route-mtu" in found and found["route-mtu"] < found.get("mtu", 65536):
-        yield f"MTU {found['route-mtu']} from the route" + (f" ({found['mtu']} on the interface)" if "mtu" in found else "")
+        yield (f"MTU {found['route-mtu']} from the route"
+               + (f" ({found['mtu']} on the interface)" if "mtu" in found else ""))
     elif "mtu" in found:
         yield f"MTU {found['mtu']}"
     if "neighbor" in found:
@@ -109,7 +112,8 @@ def access_list(said: dict) -> Iterator[str]:
     rule = f"rule {said['rule']}" if said["rule"] else "no rule matches: the default"
     also = "".join(f", {word}" for word in said.get("also", []))
     hop = f" to next hop {said['nexthop']} while it is resolved" if "nexthop" in said else ""
-    yield f"access list {said['name']}, {said['direction']} at {said.get('interface', '?')}: {rule}: {said['action']}{also}{hop}"
+    yield (f"access list {said['name']}, {said['direction']} at {said.get('interface', '?')}: {rule}: "
+           f"{said['action']}{also}{hop}")
     if "key" in said:
         yield f"compared: {', '.join(asked_about(said['key']))}"
     if said.get("neighbor-discovery"):
@@ -200,7 +204,8 @@ def verdict(passage: dict) -> str:
         ways = sorted({place(frame) for frame in left})
         return f"sent on {', '.join(ways)}" + (f" in {len(left)} frames" if len(left) > 1 else "")
     if last["result"] == "punted":
-        return f"to the kernel through the TAP of {left[0].get('interface', '?') if left else '?'}, class {last['class']}"
+        tap = left[0].get("interface", "?") if left else "?"
+        return f"to the kernel through the TAP of {tap}, class {last['class']}"
     if last["result"] == "held":
         return "held until the neighbor is resolved"
     if last["result"] == "dropped":

@@ -51,7 +51,8 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], width: int,
         if heads[0].spill and len(row[0]) > sizes[0]:
             yield row[0]
             row[0] = ""
-        broken = [textwrap.wrap(text, size, break_long_words=False, break_on_hyphens=False) or [""] if head.wrap and len(text) > size else [text]
+        broken = [textwrap.wrap(text, size, break_long_words=False, break_on_hyphens=False) or [""]
+                  if head.wrap and len(text) > size else [text]
                   for text, head, size in zip(row, heads, sizes)]
         for n in range(max(map(len, broken), default=0)):
             yield line([part[n] if n < len(part) else "" for part in broken], heads, sizes)
@@ -63,7 +64,7 @@ def line(texts: Sequence[str], heads: Sequence[Column], sizes: Sequence[int]) ->
 
 
 def fields(pairs: Iterable[tuple[str, Cell | list[str]]], width: int = 80, indent: int = 2) -> Iterator[str]:
-    """Name and value of one thing, a line each, of several values a line each; names in one column, long values broken."""
+    """Name and value of one thing, a line for each value; names in one column, long values broken."""
     known = [(name, value) for name, value in pairs if value is not None]
     size = max((len(name) for name, _ in known), default=0)
     for name, value in known:

@@ -31,7 +31,8 @@ class Look(NamedTuple):
 def look(client: Client, clock: Callable[[], float] = time.monotonic) -> Look:
     return Look(clock(), client.state("system"), named(client.entries("port")), client.entries("interface"),
                 named(client.entries("thread")), named(client.entries("drop")), client.state("ledger"),
-                client.entries("vr"), {entry["class"]: entry for entry in client.entries("punt")}, client.entries("alarm"),
+                client.entries("vr"), {entry["class"]: entry for entry in client.entries("punt")},
+                client.entries("alarm"),
                 {(pair["input"], pair["output"]): pair for pair in client.entries("latency")})
 
 
@@ -99,7 +100,8 @@ def punts(before: Look, after: Look, seconds: float) -> list[dict]:
     for name, now in after.punts.items():
         was = before.punts.get(name, {})
         lost = [rate(was.get(key), now.get(key), seconds) for key in ("policed", "queue-full")]
-        found.append({"class": name, "pps": rate(was.get("passed"), now.get("passed"), seconds), "queued": now.get("queued"),
+        found.append({"class": name, "pps": rate(was.get("passed"), now.get("passed"), seconds),
+                      "queued": now.get("queued"),
                       "drop-pps": None if None in lost else sum(lost)})
     return found
 
@@ -114,7 +116,8 @@ def latencies(before: Look, after: Look) -> list[dict]:
         if before is after or total <= 0:
             continue
         found.append({"input": pair[0], "output": pair[1], "packets": total,
-                      **{name: quantile(grown, total * part) for name, part in (("median", 0.5), ("p99", 0.99), ("p999", 0.999))}})
+                      **{name: quantile(grown, total * part)
+                         for name, part in (("median", 0.5), ("p99", 0.99), ("p999", 0.999))}})
     return found
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The monitor's screen: a sample as text for a terminal of any size; from 80x24 up with all sections.
 
-Four sections share the lines there are, and up to three more where there is something to tell and room; what does not fit is counted in
-the section's last line.
+Four sections share the lines there are, and up to three more where there is something to tell and room; what does not
+fit is counted in the section's last line.
 """
 from __future__ import annotations
 
@@ -124,7 +124,8 @@ def threads(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableT
     table = grid(("Thread", "Core", "Load", "pps", "Burst", ""), 1, width)
     rows = [[thread["name"], "any" if (thread["core"] or 0) < 0 else str(thread["core"]),
              "-" if thread["load"] is None else f"{100 * thread['load']:.0f}%", dash(si(thread["pps"])),
-             "-" if thread["burst"] is None else f"{thread['burst']:.1f}", bar(thread["load"], 30)] for thread in sample["thread"]]
+             "-" if thread["burst"] is None else f"{thread['burst']:.1f}", bar(thread["load"], 30)]
+            for thread in sample["thread"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "threads")))
 
 
@@ -159,7 +160,8 @@ def alarms(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableTy
 
 def punt(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
     table = grid(("Control plane", "pps", "Drops/s", "Waiting", ""), 1, width)
-    rows = [[entry["class"], dash(si(entry["pps"])), Text(dash(si(entry["drop-pps"])), style="red" if entry["drop-pps"] else ""),
+    rows = [[entry["class"], dash(si(entry["pps"])),
+             Text(dash(si(entry["drop-pps"])), style="red" if entry["drop-pps"] else ""),
              dash(count(entry["queued"]))] for entry in sample["punt"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "classes")))
 
@@ -171,11 +173,13 @@ def latency(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableT
     return Group(Text(), filled(table, cut(rows, n_lines, "pairs")))
 
 
-CONTENT = {ports: "port", threads: "thread", tables: "table", drops: "drop", alarms: "alarm", punt: "punt", latency: "latency"}
+CONTENT = {ports: "port", threads: "thread", tables: "table", drops: "drop", alarms: "alarm", punt: "punt",
+           latency: "latency"}
 
 
 def head(sample: dict) -> Text:
-    said = Text(f"Kamuee {sample['version']}   up {dash(duration(sample['uptime']))}   memory {dash(iec(sample['rss']))}", style="bold",
+    said = Text(f"Kamuee {sample['version']}   up {dash(duration(sample['uptime']))}   memory "
+                f"{dash(iec(sample['rss']))}", style="bold",
                 overflow="ellipsis", no_wrap=True)
     names = ", ".join(sorted({alarm["name"] for alarm in sample["alarm"]}))
     return said + Text(f"   alarm: {names}", style="bold red") if names else said
@@ -184,7 +188,8 @@ def head(sample: dict) -> Text:
 def ledger(sample: dict) -> Text:
     """In flight, the two sides of the ledger differ by what is between two counters."""
     imbalance = sample["imbalance"]
-    return Text(f"held {count(sample['held'])}   imbalance ") + Text(f"{imbalance:,}", "yellow" if imbalance else "green")
+    color = "yellow" if imbalance else "green"
+    return Text(f"held {count(sample['held'])}   imbalance ") + Text(f"{imbalance:,}", color)
 
 
 def foot(trouble: str) -> Text:

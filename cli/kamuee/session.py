@@ -153,7 +153,8 @@ def merged(given: Options, line: Options) -> Options:
     interval = line.interval if line.interval != Options.interval else given.interval
     return Options(json=given.json or line.json, wide=given.wide or line.wide,
                    check=given.check or line.check, once=given.once or line.once, interval=interval,
-                   confirmed=line.confirmed or given.confirmed, comment=line.comment or given.comment, yes=given.yes or line.yes)
+                   confirmed=line.confirmed or given.confirmed, comment=line.comment or given.comment,
+                   yes=given.yes or line.yes)
 
 
 def function(match: Match) -> Callable[[Context, Match], int | None]:

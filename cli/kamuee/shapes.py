@@ -47,8 +47,8 @@ OWN = {
                "table [{vr, family, routes, bytes, synced, updates-ps}], punt [{class, pps, queued, drop-pps}], "
                "latency [{input, output, packets, median, p99, p999}], alarm [{name, subject, severity, message}], "
                "held, imbalance}",
-    "event": "[{event, at, port, status, vr, interface, address, mac, time, prefix, cause, from, to, by, lines, comment, "
-             "change [], name, subject, severity, message, count}]",
+    "event": "[{event, at, port, status, vr, interface, address, mac, time, prefix, cause, from, to, by, lines, "
+             "comment, change [], name, subject, severity, message, count}]",
 }
 
 

@@ -67,8 +67,10 @@ def rules(context: Context, match: Match) -> None:
     entry = one(context, name)
     total = entry["matched-packets"] + entry["unmatched-packets"]
     rows = [[str(rule["number"]), rule["line"],
-             *numbers(rule["packets"], rule["bytes"], total), render.duration(rule.get("last-hit"))] for rule in every_rule(context, name)]
-    rows.append(["", f"{entry['default']} (default)", *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total),
+             *numbers(rule["packets"], rule["bytes"], total), render.duration(rule.get("last-hit"))]
+            for rule in every_rule(context, name)]
+    rows.append(["", f"{entry['default']} (default)",
+                 *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total),
                  render.duration(entry.get("unmatched-last-hit"))])
     context.lines(render.table(RULES, rows, context.width, context.wide))
 
@@ -100,9 +102,11 @@ def cost(context: Context, match: Match) -> None:
     price = entry["cost"]
     facts = [("rules", count(entry["rules"])), ("classifier", f"{price['classifier']}: {price['reason']}"),
              ("rules, all compared", count(price["few"]) if price.get("few") else None),
-             ("compared on shelves", f"at most {count(price['shelf'])}" if price.get("shelf") else None), ("tuples", count(price["tuples"])),
+             ("compared on shelves", f"at most {count(price['shelf'])}" if price.get("shelf") else None),
+             ("tuples", count(price["tuples"])),
              ("probes, worst packet", count(price["probes-max"])),
-             ("probes, mean", price["probes-mean"]), ("longest block", count(price["block-max"])), ("address-only rules", count(price["address-only"])),
+             ("probes, mean", price["probes-mean"]), ("longest block", count(price["block-max"])),
+             ("address-only rules", count(price["address-only"])),
              ("cycles of ours", price.get("cycles-ours")), ("cycles of rte_acl", price.get("cycles-rte-acl")),
              ("memory", f"{iec(entry['bytes'])}, of which forwarders read {iec(price['reader-bytes'])}"),
              ("built in", f"{price['build-time']} ms")]
@@ -140,7 +144,8 @@ def every_finding(context: Context, name: str) -> dict:
 
 def said(finding: dict) -> str:
     if "count" in finding:
-        return f"{count(finding['count'])} rules, from here to {finding['until']}: no match since their counters started"
+        return (f"{count(finding['count'])} rules, from here to {finding['until']}: "
+                "no match since their counters started")
     return SAYS[finding["kind"]].format(**finding)
 
 

@@ -26,7 +26,8 @@ def show(context: Context, match: Match) -> None:
         context.line(f"Virtual router {entry['vr']}")
         context.lines(render.fields([
             ("audits", count(entry["audits"])),
-            ("last", f"{duration(entry['ended'])} ago, took {entry['took'] / 1000:.2f} s" if "ended" in entry else "none yet"),
+            ("last", f"{duration(entry['ended'])} ago, took {entry['took'] / 1000:.2f} s"
+             if "ended" in entry else "none yet"),
             ("longest pause", f"{entry['longest-pause'] / 1000:.1f} ms" if "ended" in entry else None),
             ("checked", looked_at(entry) if "ended" in entry else None),
             ("differed", count(entry["diverged"]) if "ended" in entry else None),
@@ -64,7 +65,9 @@ def unfollowed(entry: dict) -> Iterator[str]:
 def verdict(answer: dict) -> str:
     others = answer.get("not-followed", 0)
     said = f"{answer['checked']:,} routes checked: kernel, RIB and FIB agree"
-    return f"{said}, but {others:,} of the kernel's rules and routes {'is' if others == 1 else 'are'} not followed:" if others else said
+    if not others:
+        return said
+    return f"{said}, but {others:,} of the kernel's rules and routes {'is' if others == 1 else 'are'} not followed:"
 
 
 def audit(context: Context, match: Match) -> int:
@@ -76,7 +79,8 @@ def audit(context: Context, match: Match) -> int:
     if context.options.json:
         context.json(answer)
     elif diverged:
-        context.line(f"{diverged:,} of {answer['checked']:,} routes differed and were repaired; if this happens again, see "
+        context.line(f"{diverged:,} of {answer['checked']:,} routes differed and were repaired; if this happens again, "
+                     f"see "
                      "journalctl -u kamueed")
         context.lines(findings(answer))
         context.lines(unfollowed(answer))

@@ -7,7 +7,8 @@ from kamuee.context import Context
 from kamuee.grammar import Match
 from kamuee.render import Column, count, right
 
-COLLECTORS = (Column("Collector"), right("Port"), right("Datagrams"), right("Bytes", wide=True), right("Lost"), Column("Why"))
+COLLECTORS = (Column("Collector"), right("Port"), right("Datagrams"), right("Bytes", wide=True), right("Lost"),
+              Column("Why"))
 
 
 def snmp(context: Context, match: Match) -> None:
@@ -27,7 +28,8 @@ def snmp(context: Context, match: Match) -> None:
             ("asked", asked),
             ("answered", f"{count(found.get('variables'))} variables"),
             ("refused", f"{count(found.get('set-refused'))} set, {count(found.get('errors'))} malformed"),
-            ("notifications", f"{count(found.get('notifications'))} sent, {count(found.get('notifications-lost'))} lost"),
+            ("notifications",
+             f"{count(found.get('notifications'))} sent, {count(found.get('notifications-lost'))} lost"),
         ], context.room, indent=0))
 
 
@@ -66,4 +68,5 @@ def sampled(context: Context, name: str, title: str, more) -> None:
 
 
 def collector(entry: dict) -> list[str | None]:
-    return [entry["address"], str(entry["port"]), *(count(entry.get(name)) for name in ("datagrams", "bytes", "datagrams-lost")), entry.get("error")]
+    return [entry["address"], str(entry["port"]),
+            *(count(entry.get(name)) for name in ("datagrams", "bytes", "datagrams-lost")), entry.get("error")]

@@ -48,8 +48,8 @@ def show(context: Context, match: Match) -> None:
 
 def prefixes(family: str) -> Callable[[dict], Cell]:
     """Shows the number of prefixes of the family."""
-    return lambda router: next((count(fib.get("routes", 0)) for fib in router.get("fib", []) if fib["family"] == family),
-                               None)
+    return lambda router: next(
+        (count(fib.get("routes", 0)) for fib in router.get("fib", []) if fib["family"] == family), None)
 
 
 def engines(router: dict) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show ipv4|ipv6 route PREFIX|ADDRESS at TIME [vr VR], show route changes […], show journal: what the FIB's routes were"""
+"""show ipv4|ipv6 route PREFIX|ADDRESS at TIME, show route changes, show journal: earlier routes of the FIB"""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +24,8 @@ def at(context: Context, match: Match) -> int:
     now = datetime.now().astimezone()
     then = moment(args["TIME"], now)
     if then is None or then > now:
-        raise UsageError(f"{args['TIME']} is in the future; expected a time such as -5m, 22:05:10 or 2026-11-21T22:05:10")
+        raise UsageError(f"{args['TIME']} is in the future; "
+                         "expected a time such as -5m, 22:05:10 or 2026-11-21T22:05:10")
     found = context.client.call("route-at", vr=args.get("VR"), address=args.get("ADDRESS"), prefix=args.get("PREFIX"),
                                 ago=milliseconds(now - then))
     if context.options.json:
@@ -32,7 +33,8 @@ def at(context: Context, match: Match) -> int:
         return 0 if "prefix" in found else 1
     wanted = args.get("ADDRESS") or args["PREFIX"]
     if not found["known"]:
-        raise DaemonError([f"the journal does not go back to {told(found['time'])}: it starts at {told(found['since'])}"])
+        raise DaemonError([f"the journal does not go back to {told(found['time'])}: "
+                           f"it starts at {told(found['since'])}"])
     if "prefix" not in found:
         raise DaemonError([f"there was no route for {wanted} at {told(found['time'])}"])
     context.line(f"Route {found['prefix']}")

@@ -96,7 +96,8 @@ INTERFACE = (  # in the order of the details
     Leaf("", label="received", show=traffic("rx")),
     Leaf("", label="sent", show=traffic("tx")),
     Leaf("", label="dropped", show=packets("drop")),
-    Leaf("", label="uRPF drops", show=lambda interface: packets("urpf")(interface) if reverse_path(interface) else None),
+    Leaf("", label="uRPF drops",
+         show=lambda interface: packets("urpf")(interface) if reverse_path(interface) else None),
     Leaf("", label="to kernel", show=packets("punt")),
     Leaf("", label="from kernel", show=packets("inject")),
     Leaf("", label="cleared", show=lambda interface: cleared.when(interface) or "never"),
@@ -104,7 +105,8 @@ INTERFACE = (  # in the order of the details
 COUNTERS = (  # of cleared.grown()
     Leaf("name", Column("Interface")),
     *(Leaf(f"{name}-packets", right(title), show=count) for name, title in (
-        ("rx", "Rx packets"), ("tx", "Tx packets"), ("drop", "Drops"), ("punt", "To kernel"), ("inject", "From kernel"))),
+        ("rx", "Rx packets"), ("tx", "Tx packets"), ("drop", "Drops"), ("punt", "To kernel"),
+        ("inject", "From kernel"))),
     Leaf("rx-bytes", right("Rx bytes", wide=True), show=iec),
     Leaf("tx-bytes", right("Tx bytes", wide=True), show=iec),
 )

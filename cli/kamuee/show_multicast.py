@@ -26,7 +26,8 @@ def show(context: Context, match: Match) -> None:
         context.lines(["", *entry(route, context.room)])
     joins = [join for join in state.get("join", []) if family_of(join["group"]) == family and vr in (None, join["vr"])]
     if joins:
-        context.lines(["", "Joined by the host itself:", *(f"  {join['group']} on {join['interface']}" for join in joins)])
+        context.lines(["", "Joined by the host itself:",
+                       *(f"  {join['group']} on {join['interface']}" for join in joins)])
 
 
 def entry(route: dict, width: int) -> Iterator[str]:
@@ -36,7 +37,8 @@ def entry(route: dict, width: int) -> Iterator[str]:
     vr = "" if route["vr"] == "default" else f", virtual router {route['vr']}"
     yield f"({source}, {route['group']}), flags {flags}{vr}"
     yield f"  in   {route.get('input', '-')}"
-    outputs = ", ".join(out["interface"] + (f" (ttl > {out['ttl']})" if out["ttl"] > 1 else "") for out in route["output"])
+    outputs = ", ".join(out["interface"] + (f" (ttl > {out['ttl']})" if out["ttl"] > 1 else "")
+                        for out in route["output"])
     first, *rest = list(render.wrapped(outputs or "-", width, 7, 7))
     yield f"  out  {first.strip()}"
     yield from rest

@@ -10,7 +10,8 @@ from kamuee.context import Context
 from kamuee.grammar import Match
 from kamuee.render import Column, count, right, si
 
-MINUTES = (Column("Until"), Column("Port"), right("Rx pps"), right("Rx bps"), right("Tx pps"), right("Tx bps"), right("Missed"))
+MINUTES = (Column("Until"), Column("Port"), right("Rx pps"), right("Rx bps"), right("Tx pps"), right("Tx bps"),
+           right("Missed"))
 NONE = "nothing yet: port counters are recorded every 10 seconds"
 EVERY_S = 60
 
@@ -25,7 +26,8 @@ def show(context: Context, match: Match) -> None:
 
 
 def minutes(history: dict) -> Iterator[list[str | None]]:
-    """The newest minute first, each from its last point back; the rest of an hour that is less than a minute is one row as well."""
+    """The newest minute first, each from its last point back; the rest of an hour that is less than a minute is one row
+    as well."""
     points, step = history["point"], max(1, EVERY_S // history["interval"])
     for last in range(len(points) - 1, 0, -step):
         yield row(history["name"], points[max(0, last - step)], points[last])
@@ -37,5 +39,6 @@ def row(port: str, was: dict, now: dict) -> list[str | None]:
     grown = {name: int(now[name]) - int(was[name]) for name in now if name != "time"}
     if seconds <= 0 or min(grown.values()) < 0:          # the counters began anew
         return [f"{until.astimezone():%H:%M:%S}", port, None, None, None, None, None]
-    return [f"{until.astimezone():%H:%M:%S}", port, si(grown["rx-packets"] / seconds), si(8 * grown["rx-bytes"] / seconds),
+    return [f"{until.astimezone():%H:%M:%S}", port, si(grown["rx-packets"] / seconds),
+            si(8 * grown["rx-bytes"] / seconds),
             si(grown["tx-packets"] / seconds), si(8 * grown["tx-bytes"] / seconds), count(grown["rx-missed"])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show ipv4|ipv6 route [PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]…, show ipv4|ipv6 route summary
+"""show ipv4|ipv6 route [PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]… and its summary
 
 The table arrives and leaves row by row: a full one is 900,000 rows, and nothing here holds them.
 """
@@ -106,7 +106,8 @@ def purpose(route: dict) -> str:
 def way(hop: dict, marks: bool = True) -> str:
     """via GATEWAY, INTERFACE, weight N, and the marks of the legend"""
     gateway, interface = hop.get("gateway"), hop.get("interface")
-    parts = [f"via {gateway}" if gateway else "", f"{interface} (not an interface of kamueed)" if hop.get("foreign") else interface or ""]
+    parts = [f"via {gateway}" if gateway else "",
+             f"{interface} (not an interface of kamueed)" if hop.get("foreign") else interface or ""]
     if hop.get("weight", 1) > 1:
         parts.append(f"weight {hop['weight']}")
     waits = gateway and hop.get("resolved") is False and not hop.get("foreign")

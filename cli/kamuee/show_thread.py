@@ -34,11 +34,13 @@ def show(context: Context, match: Match) -> None:
         forwarders = [thread for thread in threads if thread.get("statistics")]
         context.lines(render.table(COUNTERS, map(counters, forwarders), context.width, context.wide))
     elif "stages" in match.args:
-        context.lines(render.table(STAGES, chain.from_iterable(map(stages, threads)), context.width, context.wide, "no packets timed yet"))
+        context.lines(render.table(STAGES, chain.from_iterable(map(stages, threads)), context.width, context.wide,
+                                   "no packets timed yet"))
         if sizes := list(bursts(threads, context.width)):
             context.lines(["", *sizes])
     elif "queues" in match.args:
-        context.lines(render.table(QUEUES, chain.from_iterable(map(queues, threads)), context.width, context.wide, "no queues are polled: there are no ports"))
+        context.lines(render.table(QUEUES, chain.from_iterable(map(queues, threads)), context.width, context.wide,
+                                   "no queues are polled: there are no ports"))
     else:
         context.lines(render.table(STATE, map(state, threads), context.width, context.wide))
 
@@ -103,7 +105,8 @@ def bursts(threads: list[dict], width: int) -> Iterator[str]:
 def queues(thread: dict) -> Iterator[list[str | None]]:
     for queue in thread.get("queue", []):
         yield [thread["name"], queue_name(queue), count(queue.get("packets")), iec(queue.get("bytes")),
-               count(queue.get("depth")), count(queue.get("depth-max")), queue.get("rx-mode"), render.yes_no(queue.get("remote"))]
+               count(queue.get("depth")), count(queue.get("depth-max")), queue.get("rx-mode"),
+               render.yes_no(queue.get("remote"))]
 
 
 def ratio(part: float, whole: float) -> str | None:

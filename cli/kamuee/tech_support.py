@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """show tech-support: everything that somebody needs who was not there, in one archive.
 
-Each `show` that needs no argument, as text and as JSON; the running configuration; what `doctor` finds and the files that it
-read; Linux's view and the routing daemons' from where kamueed is; the log's end. Of processes only ours and the routing daemons'
-are named, and secrets of routing daemons are masked. A part that fails is in the archive with its error: the bundle is made for
-bad days.
+Each `show` that needs no argument, as text and as JSON; the running configuration; what `doctor` finds and the files
+that it read; Linux's view and the routing daemons' from where kamueed is; the log's end. Of processes only ours and the
+routing daemons' are named, and secrets of routing daemons are masked. A part that fails is in the archive with its
+error: the bundle is made for bad days.
 """
 from __future__ import annotations
 
@@ -34,16 +34,20 @@ from kamuee.session import Session
 # A full table is 200 MB; the summary says what is needed.
 LEFT_OUT = ("show ipv4 route", "show ipv6 route", "show route changes", "show tech-support")
 LINUX = {
-    "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule", "rules-ipv6": "ip -6 rule",
-    "routes": "ip route show table all", "routes-ipv6": "ip -6 route show table all", "vrfs": "ip -d link show type vrf",
-    "neighbors": "ip -s neigh", "nexthops": "ip nexthop", "namespaces": "ip netns", "sockets": "ss -tuna", "counters": "nstat -az",
-    "memory": "free -m", "processes": "ps -C {ours} -Lo pid,tid,psr,cls,rtprio,pcpu,stat,comm", "interrupts": "cat /proc/interrupts",
-    "frr": "vtysh -c 'show running-config'", "frr-bgp": "vtysh -c 'show bgp summary'", "frr-zebra": "vtysh -c 'show zebra client summary'",
-    "bird": "birdc show protocols", "log": "journalctl -u kamueed -n 5000 --no-pager",
-    "log-frr": "journalctl -u frr -n 2000 --no-pager", "kernel-log": "dmesg --ctime",
+    "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule",
+    "rules-ipv6": "ip -6 rule", "routes": "ip route show table all", "routes-ipv6": "ip -6 route show table all",
+    "vrfs": "ip -d link show type vrf", "neighbors": "ip -s neigh", "nexthops": "ip nexthop", "namespaces": "ip netns",
+    "sockets": "ss -tuna", "counters": "nstat -az", "memory": "free -m",
+    "processes": "ps -C {ours} -Lo pid,tid,psr,cls,rtprio,pcpu,stat,comm", "interrupts": "cat /proc/interrupts",
+    "frr": "vtysh -c 'show running-config'", "frr-bgp": "vtysh -c 'show bgp summary'",
+    "frr-zebra": "vtysh -c 'show zebra client summary'", "bird": "birdc show protocols",
+    "log": "journalctl -u kamueed -n 5000 --no-pager", "log-frr": "journalctl -u frr -n 2000 --no-pager",
+    "kernel-log": "dmesg --ctime",
 }
-OURS = "kamueed,kamuee,zebra,bgpd,ospfd,ospf6d,isisd,ripd,ripngd,staticd,bfdd,pimd,pim6d,vrrpd,watchfrr,bird,keepalived,snmpd,lldpd"
-SECRET = re.compile(r"(?i)\b(password(?: (?:clear|md5|\d))?|key-string|authentication-key|message-digest-key \d+ md5|secret|"
+OURS = ("kamueed,kamuee,zebra,bgpd,ospfd,ospf6d,isisd,ripd,ripngd,staticd,bfdd,pimd,pim6d,vrrpd,watchfrr,bird,"
+        "keepalived,snmpd,lldpd")
+SECRET = re.compile(r"(?i)\b(password(?: (?:clear|md5|\d))?|key-string|authentication-key|"
+                    r"message-digest-key \d+ md5|secret|"
                     r"snmp-server community)\s+\S+")
 LINES = 5000  # of each part of Linux
 WAIT_S = 20
@@ -82,7 +86,8 @@ class Lines:
 def printed(context: Context, words: list[str], as_json: bool) -> str:
     """What a command prints, or its error."""
     kept = Lines()
-    inner = Session(commands.grammar(), replace(context, sink=kept, options=replace(context.options, json=as_json, wide=True)))
+    inner = Session(commands.grammar(),
+                    replace(context, sink=kept, options=replace(context.options, json=as_json, wide=True)))
     try:
         inner.do(words, inner.context.options)
     except KamueeError as error:
@@ -93,7 +98,8 @@ def printed(context: Context, words: list[str], as_json: bool) -> str:
 def of_linux(command: str, where: Sequence[str] = ()) -> str:
     """What a command prints `where` kamueed is: its first lines, without secrets."""
     try:
-        ran = subprocess.run([*where, *shlex.split(command.format(ours=OURS))], capture_output=True, text=True, errors="replace",
+        ran = subprocess.run([*where, *shlex.split(command.format(ours=OURS))], capture_output=True, text=True,
+                             errors="replace",
                              timeout=WAIT_S, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"error: {error}\n"
@@ -159,8 +165,10 @@ def write(file: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], N
 
 
 def run(context: Context, match: Match) -> None:
-    file = match.args.get("FILE") or os.path.abspath(f"kamuee-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
-    if "FILE" not in match.args and sys.stdin.isatty() and not context.options.yes and not context.agrees(f"Write {file}?"):
+    now = time.strftime("%Y%m%d-%H%M%S")
+    file = match.args.get("FILE") or os.path.abspath(f"kamuee-{platform.node()}-{now}.tar.gz")
+    asks = "FILE" not in match.args and sys.stdin.isatty() and not context.options.yes
+    if asks and not context.agrees(f"Write {file}?"):
         raise UsageError("nothing was written; to use another file: show tech-support FILE")
     try:
         n, size = write(file, parts(context), lambda name: context.line(f"  {name}") if context.options.wide else None)

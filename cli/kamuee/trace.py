@@ -16,7 +16,8 @@ from kamuee.grammar import Match
 def run(context: Context, match: Match) -> int:
     given = {leaf: int(match.args[name], 0) for name, leaf in (("TRACED", "count"), ("SECONDS", "seconds"))
              if name in match.args}
-    answer = context.client.stream("trace", interface=match.args["INTERFACE"], filter=match.args.get("EXPRESSION"), **given)
+    answer = context.client.stream("trace", interface=match.args["INTERFACE"], filter=match.args.get("EXPRESSION"),
+                                   **given)
     answer.wait_forever()
     try:
         if context.options.json:

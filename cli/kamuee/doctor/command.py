@@ -23,15 +23,21 @@ MARKS = {"good": "ok", "absent": "-", "advice": "advice", "wrong": "WRONG"}
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="kamuee doctor", description="Checks whether this host is set up for fast routing, and says what to fix.",
-                                     epilog="Exit code: 0 nothing is wrong (advice may remain); 2 usage error; 4 something does not work.")
+    parser = argparse.ArgumentParser(prog="kamuee doctor",
+                                     description="Checks whether this host is set up for fast routing, and says what "
+                                                 "to fix.",
+                                     epilog="Exit code: 0 nothing is wrong (advice may remain); 2 usage error; 4 "
+                                            "something does not work.")
     parser.add_argument("check", nargs="*", help=f"run only these checks: {' '.join(check.name for check in CHECKS)}")
     parser.add_argument("--fix", action="store_true", help="run the safe fixes (root); none of them survives a reboot")
     parser.add_argument("-a", "--all", action="store_true", help="also show what is good")
     parser.add_argument("-j", "--json", action="store_true", help="print JSON")
-    parser.add_argument("--config", metavar="FILE", help=f"configuration to check against; default: the running one, else {CONFIG}")
-    parser.add_argument("--root", metavar="DIR", default="/", help="check a recorded copy of the kernel's files instead of this host")
-    parser.add_argument("--record", metavar="FILE", help="save the files that were read as a .tar.gz, for use with --root elsewhere")
+    parser.add_argument("--config", metavar="FILE",
+                        help=f"configuration to check against; default: the running one, else {CONFIG}")
+    parser.add_argument("--root", metavar="DIR", default="/",
+                        help="check a recorded copy of the kernel's files instead of this host")
+    parser.add_argument("--record", metavar="FILE",
+                        help="save the files that were read as a .tar.gz, for use with --root elsewhere")
     found = parser.parse_args(argv)
     known = [check.name for check in CHECKS]
     for name in found.check:

@@ -27,15 +27,19 @@ def instructions(facts: Facts) -> Iterator[Finding]:
         return
     flags = set(found[1].split())
     if not {"sse4_2", "popcnt"} <= flags:
-        yield Finding("instructions", "wrong", "cpu", "no SSE4.2 or no POPCNT", "x86-64-v2", "DPDK and kamueed cannot start")
+        yield Finding("instructions", "wrong", "cpu", "no SSE4.2 or no POPCNT", "x86-64-v2",
+                      "DPDK and kamueed cannot start")
         return
     if {"avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi2"} <= flags:
-        yield good("instructions", "cpu", "AVX-512: header checks, lookups and access lists process 8 or 16 packets at a time")
+        yield good("instructions", "cpu",
+                   "AVX-512: header checks, lookups and access lists process 8 or 16 packets at a time")
     elif {"avx2", "bmi2"} <= flags:
         yield good("instructions", "cpu", "AVX2: header checks, lookups and access lists process 8 packets at a time")
     else:
-        yield Finding("instructions", "advice", "cpu", "AVX2 without BMI2" if "avx2" in flags else "SSE4.2", "AVX2 and BMI2, or AVX-512",
-                      "lookups, header checks or access lists process one packet at a time; in a virtual machine the hypervisor decides which "
+        yield Finding("instructions", "advice", "cpu", "AVX2 without BMI2" if "avx2" in flags else "SSE4.2",
+                      "AVX2 and BMI2, or AVX-512",
+                      "lookups, header checks or access lists process one packet at a time; in a virtual machine the "
+                      "hypervisor decides which "
                       "instructions there are")
     if "constant_tsc" not in flags or ("nonstop_tsc" not in flags and not facts.virtual):
         yield Finding("instructions", "advice", "time-stamp counter", "not constant", "constant_tsc nonstop_tsc",
@@ -45,10 +49,12 @@ def instructions(facts: Facts) -> Iterator[Finding]:
 def exist(facts: Facts) -> Iterator[Finding]:
     missing = [core for core in facts.forwarders if core not in facts.cores]
     if missing and facts.cores:
-        yield Finding("cores", "wrong", "configuration", f"no core {list_of(missing)}", f"one of {list_of(facts.cores)}",
+        yield Finding("cores", "wrong", "configuration", f"no core {list_of(missing)}",
+                      f"one of {list_of(facts.cores)}",
                       "the configuration is refused")
     elif facts.forwarders and len(facts.forwarders) == len(facts.cores):
-        yield Finding("cores", "advice", "configuration", "every core is a forwarder", "one core left for other processes",
+        yield Finding("cores", "advice", "configuration", "every core is a forwarder",
+                      "one core left for other processes",
                       "the routing daemon, kernel and managers take time from a forwarder: bursts of loss")
     elif facts.forwarders:
         yield good("cores", "forwarders", f"{list_of(facts.forwarders)} of {list_of(facts.cores)}")
@@ -65,13 +71,16 @@ def isolation(facts: Facts) -> Iterator[Finding]:
     cores = list_of(facts.forwarders)
     shared = [core for core in facts.forwarders if core not in isolated]
     if shared:
-        yield Finding("isolated-cores", "advice", f"core {list_of(shared)}", "other threads may run there", f"isolcpus={cores} at boot",
-                      "none on an idle host (2015 paper, 4.6); under load another thread delays packets by its time slice: 1 to 10 ms")
+        yield Finding("isolated-cores", "advice", f"core {list_of(shared)}", "other threads may run there",
+                      f"isolcpus={cores} at boot",
+                      "none on an idle host (2015 paper, 4.6); under load another thread delays packets by its time "
+                      "slice: 1 to 10 ms")
     else:
         yield good("isolated-cores", f"core {cores}", "isolated")
     ticking = [core for core in facts.forwarders if core not in ticks]
     if ticking:
-        yield Finding("timer-tick", "advice", f"core {list_of(ticking)}", "timer tick on", f"nohz_full={cores} rcu_nocbs={cores} at boot",
+        yield Finding("timer-tick", "advice", f"core {list_of(ticking)}", "timer tick on",
+                      f"nohz_full={cores} rcu_nocbs={cores} at boot",
                       "an interruption of a few microseconds, 100 to 1000 times a second")
     else:
         yield good("timer-tick", f"core {cores}", "no timer tick while a single thread runs")
@@ -92,7 +101,8 @@ def interrupts(facts: Facts) -> Iterator[Finding]:
     if not mine:
         yield absent("interrupts", "forwarders", "no forwarder cores configured")
     elif there and others:
-        yield Finding("interrupts", "advice", f"core {list_of(facts.forwarders)}", f"{len(there)} interrupts may be handled there", f"core {others}",
+        yield Finding("interrupts", "advice", f"core {list_of(facts.forwarders)}",
+                      f"{len(there)} interrupts may be handled there", f"core {others}",
                       "each takes a few microseconds from a forwarder",
                       tuple(f"echo {others} > /proc/irq/{number}/smp_affinity_list" for number in there), safe=True)
     elif not there:
@@ -112,11 +122,13 @@ def governor(facts: Facts) -> Iterator[Finding]:
     if slow:
         yield Finding("governor", "advice", f"core {list_of([core for core, _ in slow])}", slow[0][1], "performance",
                       "the clock speeds up only some milliseconds after packets arrive",
-                      tuple(f"echo performance > {CPU}/cpu{core}/cpufreq/scaling_governor" for core, _ in slow), safe=True)
+                      tuple(f"echo performance > {CPU}/cpu{core}/cpufreq/scaling_governor" for core, _ in slow),
+                      safe=True)
     elif found:
         yield good("governor", f"core {list_of(watched(facts))}", found)
     else:
-        yield absent("governor", "cpu", "the clock frequency cannot be set from here" + (" (virtual machine)" if facts.virtual else ""))
+        yield absent("governor", "cpu",
+                     "the clock frequency cannot be set from here" + (" (virtual machine)" if facts.virtual else ""))
 
 
 def sleep(facts: Facts) -> Iterator[Finding]:
@@ -132,9 +144,11 @@ def sleep(facts: Facts) -> Iterator[Finding]:
                 deep.append((core, state, facts.host.text(f"{base}/name") or state, latency))
     if deep:
         names = ", ".join(sorted({f"{name} ({latency} us to leave)" for _, _, name, latency in deep}))
-        yield Finding("c-states", "advice", f"core {list_of(sorted({core for core, *_ in deep}))}", names, f"none over {SLOW_EXIT_US} us",
+        yield Finding("c-states", "advice", f"core {list_of(sorted({core for core, *_ in deep}))}", names,
+                      f"none over {SLOW_EXIT_US} us",
                       "only with 'forwarding idle balanced' or 'powersave': the first packet waits that long",
-                      tuple(f"echo 1 > {CPU}/cpu{core}/cpuidle/{state}/disable" for core, state, _, _ in deep), safe=True)
+                      tuple(f"echo 1 > {CPU}/cpu{core}/cpuidle/{state}/disable" for core, state, _, _ in deep),
+                      safe=True)
     elif any_state:
         yield good("c-states", "cpu", f"none over {SLOW_EXIT_US} us")
     else:
@@ -152,7 +166,8 @@ def siblings(facts: Facts) -> Iterator[Finding]:
         yield absent("smt", "forwarders", "no forwarder cores configured")
     elif shared:
         pairs = sorted(set(shared))
-        yield Finding("smt", "advice", f"core {list_of(facts.forwarders)}", f"{' and '.join(pairs)}: threads of one physical core",
+        yield Finding("smt", "advice", f"core {list_of(facts.forwarders)}",
+                      f"{' and '.join(pairs)}: threads of one physical core",
                       "one forwarder per physical core, its sibling idle",
                       "a busy sibling takes a share of caches and execution units")
     else:
@@ -176,5 +191,6 @@ def stolen(facts: Facts) -> Iterator[Finding]:
         yield good("steal", "hypervisor", f"{share:.1f} %")
 
 
-CHECKS = (Check("instructions", instructions), Check("cores", exist), Check("isolated-cores", isolation), Check("interrupts", interrupts),
+CHECKS = (Check("instructions", instructions), Check("cores", exist), Check("isolated-cores", isolation),
+          Check("interrupts", interrupts),
           Check("governor", governor), Check("c-states", sleep), Check("smt", siblings), Check("steal", stolen))

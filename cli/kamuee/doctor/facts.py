@@ -79,7 +79,8 @@ class Facts:
         for port in self.devices:
             device = self.setting("port", port, "kernel-interface") or KERNEL_INTERFACE.search(self.devices[port])
             if device:
-                found[port] = (device if isinstance(device, str) else device[1], self.setting("port", port, "namespace") or "")
+                found[port] = (device if isinstance(device, str) else device[1], self.setting("port", port, "namespace")
+                               or "")
         for port in (self.state or {}).get("port", []):
             if port.get("kernel-interface"):
                 found[port["name"]] = (port["kernel-interface"], port.get("namespace", ""))
@@ -116,7 +117,8 @@ class Facts:
 
     def tcp(self, namespace: str) -> tuple[int | None, int]:
         """Segments the kernel received, and those whose checksum was wrong, in a namespace."""
-        text = self.host.says("ip", "netns", "exec", namespace, "cat", "/proc/net/snmp") if namespace else self.host.text("/proc/net/snmp")
+        text = self.host.says("ip", "netns", "exec", namespace, "cat",
+                              "/proc/net/snmp") if namespace else self.host.text("/proc/net/snmp")
         rows = [line.split() for line in (text or "").splitlines() if line.startswith("Tcp:")]
         values = dict(zip(*rows)) if len(rows) == 2 else {}
         return (int(values["InSegs"]), int(values.get("InCsumErrors", 0))) if "InSegs" in values else (None, 0)

@@ -25,8 +25,10 @@ def one_device(facts: Facts) -> Iterator[Finding]:
         ports.setdefault((link.get("ifindex", 0), namespace) if link else (0, f"{namespace} {device}"), []).append(port)
     double = [names for names in ports.values() if len(names) > 1]
     for names in double:
-        yield Finding("port-device", "wrong", " and ".join(names), f"both on {where(*facts.kernel_interfaces[names[0]])}", "one port per kernel interface",
-                      "each port gets every frame: neighbors of one are learned by the other, and packets to them are lost",
+        yield Finding("port-device", "wrong", " and ".join(names),
+                      f"both on {where(*facts.kernel_interfaces[names[0]])}", "one port per kernel interface",
+                      "each port gets every frame: neighbors of one are learned by the other, and packets to them are "
+                      "lost",
                       (f"kamuee delete port {names[-1]}",))
     if not double and ports:
         yield good("port-device", "ports", "each has a kernel interface of its own")
@@ -43,15 +45,20 @@ def addressed(facts: Facts) -> Iterator[Finding]:
             continue
         seen = True
         addresses = [f"{a['local']}/{a['prefixlen']}" for a in link.get("addr_info", ()) if a.get("scope") == "global"]
-        via = [route for route in facts.routes(namespace) if route.get("dst") == "default" and route.get("dev") == device]
+        via = [route for route in facts.routes(namespace) if route.get("dst") == "default"
+               and route.get("dev") == device]
         if via:
-            yield Finding("port-addresses", "wrong", port, f"the default route uses its kernel interface {device}", f"via {port}, or via another interface",
+            yield Finding("port-addresses", "wrong", port, f"the default route uses its kernel interface {device}",
+                          f"via {port}, or via another interface",
                           "the kernel sends there but gets no replies",
-                          tuple(f"ip route del default via {route['gateway']} dev {device}" for route in via if "gateway" in route))
+                          tuple(f"ip route del default via {route['gateway']} dev {device}" for route in via
+                                if "gateway" in route))
         elif addresses:
-            yield Finding("port-addresses", "advice", port, f"its kernel interface {device} has {', '.join(addresses)}", f"on {port}",
+            yield Finding("port-addresses", "advice", port, f"its kernel interface {device} has {', '.join(addresses)}",
+                          f"on {port}",
                           "they cannot be reached there",
-                          tuple(f"ip addr del {address} dev {device}; ip addr add {address} dev {port}" for address in addresses))
+                          tuple(f"ip addr del {address} dev {device}; ip addr add {address} dev {port}"
+                                for address in addresses))
         else:
             yield good("port-addresses", port, f"{device} has none of its own")
     if not seen:
@@ -65,8 +72,10 @@ def macs(facts: Facts) -> Iterator[Finding]:
         if not link or not interface.get("mac"):
             continue
         if link.get("address") != interface["mac"]:
-            yield Finding("mac", "wrong", interface["name"], f"the TAP has {link.get('address')}, kamueed {interface['mac']}", "the same",
-                          "frames to the TAP's address are dropped as ether_not_ours", (f"ip link set {interface['name']} address {interface['mac']}",))
+            yield Finding("mac", "wrong", interface["name"],
+                          f"the TAP has {link.get('address')}, kamueed {interface['mac']}", "the same",
+                          "frames to the TAP's address are dropped as ether_not_ours",
+                          (f"ip link set {interface['name']} address {interface['mac']}",))
         else:
             yield good("mac", interface["name"], f"{interface['mac']}, also on its TAP")
     if not facts.interfaces:
@@ -87,18 +96,23 @@ def foreign_routes(facts: Facts) -> Iterator[Finding]:
                 best[route["dst"]] = route
     away = [route for route in best.values() if route["dev"] not in ours]
     for route in away[:8]:
-        yield Finding("routes", "wrong", route["dst"], f"via {route['gateway']} dev {route['dev']}, which is not an interface of kamueed",
-                      "via an interface of kamueed; put a management interface and its routes in its own namespace or VRF",
+        yield Finding("routes", "wrong", route["dst"],
+                      f"via {route['gateway']} dev {route['dev']}, which is not an interface of kamueed",
+                      "via an interface of kamueed; put a management interface and its routes in its own namespace or "
+                      "VRF",
                       "packets forwarded there are rejected: host unreachable")
     if not away:
         yield good("routes", "kernel", "all gateways are on interfaces of kamueed")
 
 
 def vrfs(facts: Facts) -> Iterator[Finding]:
-    """A virtual router with a table of its own is a VRF device in Linux, or its connected routes stay in the main table."""
+    """A virtual router with a table of its own is a VRF device in Linux, or its connected routes stay in the main
+    table."""
     tables = {link["linkinfo"]["info_data"]["table"] for link in facts.links("").values()
-              if link.get("linkinfo", {}).get("info_kind") == "vrf" and "table" in link["linkinfo"].get("info_data", {})}
-    wanted = [(words[1], int(words[3])) for words in facts.config if words[:1] == ["vr"] and words[2:3] == ["table"] and len(words) == 4]
+              if link.get("linkinfo", {}).get("info_kind") == "vrf"
+              and "table" in link["linkinfo"].get("info_data", {})}
+    wanted = [(words[1], int(words[3])) for words in facts.config if words[:1] == ["vr"] and words[2:3] == ["table"]
+              and len(words) == 4]
     for name, table in wanted:
         if facts.namespace_of_vr(name):
             continue
@@ -117,11 +131,14 @@ def offload(facts: Facts) -> Iterator[Finding]:
     for port in (facts.state or {}).get("port", []):
         seen = port.get("statistics", {})
         if seen.get("offload-cut"):
-            yield Finding("offload", "wrong", port["name"], f"{seen['offload-cut']:,} segments longer than the link", "none",
-                          "the far end leaves segmentation to its NIC (TSO): segments that do not fit a frame are lost, and connections hang or crawl",
+            yield Finding("offload", "wrong", port["name"], f"{seen['offload-cut']:,} segments longer than the link",
+                          "none",
+                          "the far end leaves segmentation to its NIC (TSO): segments that do not fit a frame are "
+                          "lost, and connections hang or crawl",
                           ("# at the far end: ethtool -K DEV tso off gso off",))
         elif seen.get("checksum-completed"):
-            yield good("offload", port["name"], f"the far end leaves checksums to its NIC: {seen['checksum-completed']:,} completed here")
+            yield good("offload", port["name"],
+                       f"the far end leaves checksums to its NIC: {seen['checksum-completed']:,} completed here")
         else:
             yield good("offload", port["name"], "the far end sends complete packets")
     if not facts.state:
@@ -136,12 +153,14 @@ def checksums(facts: Facts) -> Iterator[Finding]:
         if received is None:
             yield absent("checksums", name, "not reported by the kernel")
         elif damaged >= DAMAGED_LEAST and damaged * DAMAGED_SHARE > received:
-            yield Finding("checksums", "wrong", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum",
+            yield Finding("checksums", "wrong", name,
+                          f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum",
                           "almost none, since the namespace was created",
                           "the kernel drops them: sessions do not come up, or crawl")
         else:
             yield good("checksums", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum")
 
 
-CHECKS = (Check("port-device", one_device), Check("port-addresses", addressed), Check("mac", macs), Check("routes", foreign_routes), Check("vrf", vrfs),
+CHECKS = (Check("port-device", one_device), Check("port-addresses", addressed), Check("mac", macs),
+          Check("routes", foreign_routes), Check("vrf", vrfs),
           Check("offload", offload), Check("checksums", checksums))

@@ -49,14 +49,16 @@ def huge_pages(facts: Facts) -> Iterator[Finding]:
             continue
         found = list(sizes(facts, folder))
         free = sum(kib * count for kib, _, count in found) // 1024
-        said = ", ".join(f"{count} of {total} free, {kib // 1024} MiB each" for kib, total, count in found if total) or "none reserved"
+        said = ", ".join(f"{count} of {total} free, {kib // 1024} MiB each" for kib, total, count in found
+                         if total) or "none reserved"
         if free >= need:
             yield good(name, node, said)
             continue
         pages = -(-need // 2)
         path = f"{folder}/hugepages-2048kB/nr_hugepages"
         fix = (f"echo {pages} > {path}",) if facts.host.exists(path) else ()
-        yield Finding(name, "advice", node, said, f"{need} MiB free", "kamueed falls back to ordinary memory: more TLB misses in every table and buffer",
+        yield Finding(name, "advice", node, said, f"{need} MiB free",
+                      "kamueed falls back to ordinary memory: more TLB misses in every table and buffer",
                       fix, safe=bool(fix))
 
 
@@ -71,7 +73,8 @@ def transparent(facts: Facts) -> Iterator[Finding]:
     if now in ("always", "madvise"):
         yield good(name, "kernel", now)
     else:
-        yield Finding(name, "advice", "kernel", now, "madvise", "the FIB is in small pages: TLB misses with a full table",
+        yield Finding(name, "advice", "kernel", now, "madvise",
+                      "the FIB is in small pages: TLB misses with a full table",
                       (f"echo madvise > {path}",), safe=True)
 
 
@@ -84,7 +87,8 @@ def room(facts: Facts) -> Iterator[Finding]:
     available = int(lines["MemAvailable"]) // 1024
     running = (facts.state or {}).get("system", {})
     if running.get("rss"):
-        yield good("memory", "machine", f"{available} MiB available in addition to kamueed's {int(running['rss']) >> 20} MiB")
+        yield good("memory", "machine",
+                   f"{available} MiB available in addition to kamueed's {int(running['rss']) >> 20} MiB")
         return
     need = TABLES_MIB + (wanted_mib(facts) if facts.setting("huge-pages") == "never" else 0)
     if available >= need:

@@ -25,7 +25,8 @@ def tun(facts: Facts) -> Iterator[Finding]:
     if facts.host.exists("/dev/net/tun"):
         yield good("tun", "kernel", "/dev/net/tun")
     else:
-        yield Finding("tun", "wrong", "kernel", "no /dev/net/tun", "the tun module", "TAPs cannot be created: no control plane", ("modprobe tun",), safe=True)
+        yield Finding("tun", "wrong", "kernel", "no /dev/net/tun", "the tun module",
+                      "TAPs cannot be created: no control plane", ("modprobe tun",), safe=True)
 
 
 def rp_filter(facts: Facts) -> Iterator[Finding]:
@@ -57,11 +58,13 @@ def forwarding(facts: Facts) -> Iterator[Finding]:
               and facts.host.number(f"{CONF}/{name}/forwarding") == 1]
     if off:
         yield Finding("kernel-forwarding", "wrong", ", ".join(off), "off", "on, as kamueed sets it",
-                      "the kernel acts as a host on these interfaces: it accepts router advertisements and redirects, and "
+                      "the kernel acts as a host on these interfaces: it accepts router advertisements and redirects, "
+                      "and "
                       "neighbors drop their default route", tuple(f"sysctl -w {name}=1" for name in off), safe=True)
     if others:
         yield Finding("kernel-forwarding", "advice", ", ".join(others), "on", "off, unless intended",
-                      "the kernel forwards between these devices and the TAPs, bypassing kamueed's access lists and counters",
+                      "the kernel forwards between these devices and the TAPs, bypassing kamueed's access lists and "
+                      "counters",
                       tuple(f"sysctl -w net.ipv4.conf.{name}.forwarding=0" for name in others))
     if not off and not others:
         yield good("kernel-forwarding", "TAPs", "as for a router; no other device forwards")
@@ -74,9 +77,12 @@ def neighbors(facts: Facts) -> Iterator[Finding]:
         if limit is None:
             yield absent("neighbor-table", family, "not reported by the kernel")
         elif limit < NEIGHBORS:
-            yield Finding("neighbor-table", "advice", family, f"{limit} entries for all namespaces", f"{NEIGHBORS} or more",
-                          "when the table is full the kernel cannot resolve new neighbors; OSPF multicast groups need entries, too",
-                          (f"sysctl -w net.{family}.neigh.default.gc_thresh3={NEIGHBORS} net.{family}.neigh.default.gc_thresh2={NEIGHBORS // 2}",), safe=True)
+            yield Finding("neighbor-table", "advice", family, f"{limit} entries for all namespaces",
+                          f"{NEIGHBORS} or more",
+                          "when the table is full the kernel cannot resolve new neighbors; OSPF multicast groups need "
+                          "entries, too",
+                          (f"sysctl -w net.{family}.neigh.default.gc_thresh3={NEIGHBORS} "
+                           f"net.{family}.neigh.default.gc_thresh2={NEIGHBORS // 2}",), safe=True)
         else:
             yield good("neighbor-table", family, f"{limit} entries")
 
@@ -89,7 +95,8 @@ def daemons(facts: Facts) -> Iterator[Finding]:
             if name in CONFLICTS:
                 found.setdefault(name, process)
     for name, process in sorted(found.items()):
-        yield Finding("other-daemons", "advice", name, f"running, process {process}", "not on this host, or kept off kamueed's ports and cores",
+        yield Finding("other-daemons", "advice", name, f"running, process {process}",
+                      "not on this host, or kept off kamueed's ports and cores",
                       CONFLICTS[name], (f"systemctl disable --now {name}",))
     if not found:
         yield good("other-daemons", "machine", "none known to conflict")
@@ -97,7 +104,8 @@ def daemons(facts: Facts) -> Iterator[Finding]:
 
 def spread(facts: Facts) -> Iterator[Finding]:
     """Counters of receive queues: does RSS share the flows out?"""
-    ports = [port for port in (facts.state or {}).get("port", []) if len(port.get("statistics", {}).get("queue", [])) > 1]
+    ports = [port for port in (facts.state or {}).get("port", [])
+             if len(port.get("statistics", {}).get("queue", [])) > 1]
     for port in ports:
         packets = [queue.get("rx-packets", 0) for queue in port["statistics"]["queue"]]
         total = sum(packets)
@@ -121,15 +129,18 @@ def not_followed(facts: Facts) -> Iterator[Finding]:
     """Does forwarding go by all that Linux routes by? What routes by links of Linux alone means is told by audit."""
     routers = (facts.state or {}).get("audit", [])
     for router in routers:
-        kinds = [kind for kind in router.get("unfollowed", []) if kind["kind"] != "link"] if router.get("not-followed") else []
+        kinds = [kind for kind in router.get("unfollowed", [])
+                 if kind["kind"] != "link"] if router.get("not-followed") else []
         for kind in kinds:
             more = f" and {kind['routes'] - 1} more" if kind["routes"] > 1 else ""
-            yield Finding("route-not-followed", "wrong", router["vr"], f"{kind['kind']}: {kind['example']}{more}", "none", kind["effect"])
+            yield Finding("route-not-followed", "wrong", router["vr"], f"{kind['kind']}: {kind['example']}{more}",
+                          "none", kind["effect"])
         if not kinds:
             yield good("route-not-followed", router["vr"], "forwarding follows every rule and route of Linux")
     if not routers:
         yield absent("route-not-followed", "kernel", "kamueed is not running")
 
 
-CHECKS = (Check("tun", tun), Check("rp-filter", rp_filter), Check("kernel-forwarding", forwarding), Check("neighbor-table", neighbors),
+CHECKS = (Check("tun", tun), Check("rp-filter", rp_filter), Check("kernel-forwarding", forwarding),
+          Check("neighbor-table", neighbors),
           Check("other-daemons", daemons), Check("rss", spread), Check("route-not-followed", not_followed))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ports on PCI: place, link, what the card may have in flight, driver, firmware.
 
-Registers are those of the PCI Express capability (PCI Express Base Specification, 7.5.3): Device Capabilities at 4, Device Control
-at 8; in Device Control bit 8 is Extended Tag, bits 12-14 are Max_Read_Request_Size.
+Registers are those of the PCI Express capability (PCI Express Base Specification, 7.5.3): Device Capabilities at 4,
+Device Control at 8; in Device Control bit 8 is Extended Tag, bits 12-14 are Max_Read_Request_Size.
 """
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ USERSPACE = ("vfio-pci", "uio_pci_generic", "igb_uio")
 
 
 def express(config: bytes | None) -> tuple[int, int, int] | None:
-    """(offset, Device Capabilities, Device Control) of a device's configuration space; None: it is no PCI Express, or root alone may see it."""
+    """(offset, Device Capabilities, Device Control) of a device's configuration space; None: it is no PCI Express, or
+    root alone may see it."""
     if not config or len(config) < 0x40 or not config[6] & 0x10:
         return None
     at, steps = config[0x34] & ~3, 0
     while at and at + 12 <= len(config) and steps < 48:
         if config[at] == CAPABILITY_EXPRESS:
-            return (at, int.from_bytes(config[at + 4:at + 8], "little"), int.from_bytes(config[at + 8:at + 10], "little"))
+            return (at, int.from_bytes(config[at + 4:at + 8], "little"),
+                    int.from_bytes(config[at + 8:at + 10], "little"))
         at, steps = config[at + 1] & ~3, steps + 1
     return None
 
@@ -77,7 +79,8 @@ def link(facts: Facts) -> Iterator[Finding]:
         else:
             yield Finding("pci-link", "advice", port, f"{address}: {speed}, {width} lanes",
                           f"{best_speed}, {best_width} lanes: try another slot, or the slot's firmware settings",
-                          f"the bus carries {gigabits(speed, width):.0f} Gb/s instead of {gigabits(best_speed, best_width):.0f}")
+                          f"the bus carries {gigabits(speed, width):.0f} Gb/s instead of "
+                          f"{gigabits(best_speed, best_width):.0f}")
 
 
 def gigabits(speed: str | None, lanes: int | None) -> float:
@@ -103,10 +106,15 @@ def place(facts: Facts) -> Iterator[Finding]:
         far = [(queue, core) for name, queue, core in facts.queues
                if name == port and facts.node_of_core(core) not in (node, None)]
         if far:
-            yield Finding("numa", "advice", port, "; ".join(f"queue {queue} on core {core}, node {facts.node_of_core(core)}" for queue, core in far),
-                          f"a core of {facts.host.text(f'/sys/devices/system/node/node{node}/cpulist') or f'node {node}'}",
-                          "each packet crosses the inter-socket link; a core near the sending NIC matters most (2016 paper)",
-                          tuple(f"kamuee delete thread {core} forwarder port {port} rx-queue {queue}" for queue, core in far))
+            cores = facts.host.text(f"/sys/devices/system/node/node{node}/cpulist") or f"node {node}"
+            yield Finding("numa", "advice", port,
+                          "; ".join(f"queue {queue} on core {core}, node {facts.node_of_core(core)}"
+                                    for queue, core in far),
+                          f"a core of {cores}",
+                          "each packet crosses the inter-socket link; a core near the sending NIC matters most (2016 "
+                          "paper)",
+                          tuple(f"kamuee delete thread {core} forwarder port {port} rx-queue {queue}"
+                                for queue, core in far))
         else:
             yield good("numa", port, f"node {node}, same as its cores")
 
@@ -124,10 +132,12 @@ def driver(facts: Facts) -> Iterator[Finding]:
         if now in BIFURCATED or now == "vfio-pci":
             yield good("nic-driver", port, f"{now}{tail}")
         elif now in USERSPACE:
-            yield Finding("nic-driver", "advice", port, f"{address}: {now}", "vfio-pci", "no interrupts to wake an idle forwarder, no IOMMU protection",
+            yield Finding("nic-driver", "advice", port, f"{address}: {now}", "vfio-pci",
+                          "no interrupts to wake an idle forwarder, no IOMMU protection",
                           bind(address))
         else:
-            yield Finding("nic-driver", "wrong", port, f"{address}: {now or 'no driver'}", "vfio-pci", "DPDK cannot use the NIC while a kernel driver holds it",
+            yield Finding("nic-driver", "wrong", port, f"{address}: {now or 'no driver'}", "vfio-pci",
+                          "DPDK cannot use the NIC while a kernel driver holds it",
                           bind(address))
 
 
@@ -142,18 +152,22 @@ def iommu(facts: Facts) -> Iterator[Finding]:
     groups = facts.host.names("/sys/kernel/iommu_groups")
     for group in groups:  # so that a record has them
         facts.host.exists(f"/sys/kernel/iommu_groups/{group}")
-    by_vfio = [port for port, address in facts.cards.items() if facts.host.link(f"{DEVICES}/{address}/driver") == "vfio-pci"]
+    by_vfio = [port for port, address in facts.cards.items()
+               if facts.host.link(f"{DEVICES}/{address}/driver") == "vfio-pci"]
     if groups and "iommu=pt" in facts.command_line:
         yield good("iommu", "machine", f"{len(groups)} groups, pass-through for the kernel's own devices")
     elif groups:
         yield Finding("iommu", "advice", "machine", "addresses of every device are translated", "iommu=pt at boot",
                       "NICs with a kernel driver (mlx5, too) pay a translation per buffer")
     elif by_vfio and facts.host.text("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") != "Y":
-        yield Finding("iommu", "wrong", ", ".join(by_vfio), "vfio-pci without an IOMMU", "intel_iommu=on or amd_iommu=on, and iommu=pt, at boot",
+        yield Finding("iommu", "wrong", ", ".join(by_vfio), "vfio-pci without an IOMMU",
+                      "intel_iommu=on or amd_iommu=on, and iommu=pt, at boot",
                       "the ports cannot be attached",
-                      ("echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode   # in a virtual machine without one",))
+                      ("echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode   # in a virtual machine "
+                       "without one",))
     else:
         yield absent("iommu", "machine", "absent or off")
 
 
-CHECKS = (Check("extended-tag", in_flight), Check("pci-link", link), Check("numa", place), Check("nic-driver", driver), Check("iommu", iommu))
+CHECKS = (Check("extended-tag", in_flight), Check("pci-link", link), Check("numa", place), Check("nic-driver", driver),
+          Check("iommu", iommu))

@@ -115,7 +115,8 @@ def show(options: argparse.Namespace) -> int:
     for name, node in described["nodes"].items():
         daemon = f", {node['daemon']}" if node["daemon"] != "none" else ""
         if "state" in node:
-            daemon += f", {node['state']}" + (f" (by {node['by']})" if node["by"] else "") + f"; console {node['console']}"
+            by = f" (by {node['by']})" if node["by"] else ""
+            daemon += f", {node['state']}{by}; console {node['console']}"
         print(f"\n{name}: {node['kind']}{daemon}; namespace {', '.join(node['namespaces'])}")
         for interface in node["interfaces"].values():
             notes = [f"vlan {interface['vlan']} on {interface['port']}"] if "vlan" in interface else []
@@ -129,8 +130,8 @@ def show(options: argparse.Namespace) -> int:
             print(f"    running    {running}")
     print("\nlinks:")
     for link in described["links"]:
-        print(f"    {link['ends'][0]} - {link['ends'][1]}" + ("" if link["mtu"] == 1500 else
-                                                              f"  mtu {link['mtu']}"))
+        mtu = "" if link["mtu"] == 1500 else f"  mtu {link['mtu']}"
+        print(f"    {link['ends'][0]} - {link['ends'][1]}{mtu}")
     return 0
 
 

@@ -174,7 +174,8 @@ def print_next(console, options: argparse.Namespace) -> None:
         ("and restore it", f"{exec_} isp1 ip link set edge up"),
         ("stop kamueed: traffic stops, because the kernel forwards nothing",
          f"sudo kill $(cat /run/kamuee-lab/{options.name}/edge/kamueed.pid)"),
-        ("the end", "sudo make demo-stop" if options.name == "demo" else f"sudo ./kamuee demo stop --name {options.name}"),
+        ("the end", "sudo make demo-stop" if options.name == "demo"
+         else f"sudo ./kamuee demo stop --name {options.name}"),
     ]
     console.print("\n[bold]The demo is running. Try:[/bold]")
     for what, command in lines:

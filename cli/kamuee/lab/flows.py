@@ -125,12 +125,13 @@ class Traffic:
         self.flows, self.per_s = flows, per_s
         self.receiver = target.popen([sys.executable, __file__, "receive", str(port)], **PIPES)
         must_be_ready(self.receiver)
-        self.sender = source.popen([sys.executable, __file__, "send", str(port), str(flows), str(per_s), str(seconds), *addresses],
+        self.sender = source.popen([sys.executable, __file__, "send", str(port), str(flows), str(per_s), str(seconds),
+                                    *addresses],
                                    stdout=subprocess.PIPE)
         self.sender.stdout.readline()
 
     def result(self) -> dict[int, dict]:
-        """By flow, what the receiver says (see above). AssertionError when a flow's first or last packet is not there."""
+        """By flow, what the receiver says (see above). AssertionError when a flow's first or last packet is missing."""
         sent = json.loads(self.sender.communicate(timeout=120)[0])["sent"]
         told = json.loads(self.receiver.communicate(b"end\n", timeout=120)[0])
         assert told["duplicates"] == 0, f"{told['duplicates']} duplicates"
@@ -138,7 +139,8 @@ class Traffic:
         assert len(flow) == self.flows, f"{len(flow)} of {self.flows} flows arrived"
         for number, entry in flow.items():
             due = (sent - number - 1) // self.flows
-            assert (entry["first"], entry["last"]) == (0, due), f"flow {number}: {entry['first']} to {entry['last']}, not 0 to {due}"
+            first, last = entry["first"], entry["last"]
+            assert (first, last) == (0, due), f"flow {number}: {first} to {last}, not 0 to {due}"
         return flow
 
 

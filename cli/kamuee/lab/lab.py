@@ -82,7 +82,8 @@ class Lab:
         say(f"{len(self.spec.links)} links")
         for link in self.spec.links:
             # The TAP of a vm is the interface of the other end.
-            (near, port), (far, far_port) = sorted(link.ends, key=lambda end: not isinstance(self.nodes[end[0]], VmNode))
+            (near, port), (far, far_port) = sorted(link.ends,
+                                                   key=lambda end: not isinstance(self.nodes[end[0]], VmNode))
             self.nodes[near].cable(port, *self.nodes[far].link_end(far_port), link.mtu)
         say("addresses, kamueed")
         for node in nodes:
@@ -104,7 +105,8 @@ class Lab:
         text_file = on_disk.dir / "lab.yaml"
         condition = on_disk.condition()
         if condition != state.RUNNING and not (starting and condition == state.STARTING and text_file.exists()):
-            raise LabError(f"lab {name} is {condition}: " + (f"wait for it (kamuee lab show {name}), or " if condition == state.STARTING else "")
+            raise LabError(f"lab {name} is {condition}: "
+                           + (f"wait for it (kamuee lab show {name}), or " if condition == state.STARTING else "")
                            + f"stop it (kamuee lab stop {name})")
         spec = schema.load_text(text_file.read_text(encoding="utf-8"), on_disk.file, name)
         return cls(spec, on_disk)

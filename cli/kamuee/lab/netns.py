@@ -25,9 +25,9 @@ Made = TypeVar("Made")
 
 # What surrounds the router under test starts from the same settings, whatever the machine's own are: no duplicate
 # address detection (addresses work at once), no router advertisements, no reverse-path filter, room for
-# a full table. IPv6 addresses are kept over link down: setting a host's link down stands for pulling the cable, which takes
-# no addresses away. The namespaces of a kamuee node get none of it: what kamueed needs there it has to set itself, as
-# where it is started by hand.
+# a full table. IPv6 addresses are kept over link down: setting a host's link down stands for pulling the cable, which
+# takes no addresses away. The namespaces of a kamuee node get none of it: kamueed itself has to set what it needs, as
+# when it is started by hand.
 SYSCTL = {
     "net.ipv4.ip_forward": "0",
     "net.ipv4.conf.all.rp_filter": "0",
@@ -98,7 +98,8 @@ class Namespace:
         return sh(self.argv(words), check, timeout_s)
 
     def popen(self, argv: list[str], log: str | None = None, env: dict[str, str] | None = None,
-              stdin: int = subprocess.DEVNULL, stdout: int | IO | None = None, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen:
+              stdin: int = subprocess.DEVNULL, stdout: int | IO | None = None,
+              pass_fds: tuple[int, ...] = ()) -> subprocess.Popen:
         """Start a process in a session of its own, so that it outlives the lab command."""
         out = open(log, "ab") if log else None
         try:
@@ -145,7 +146,8 @@ class Namespace:
 
     def no_offloads(self, interface: str) -> None:
         """Real checksums and real segment sizes on the wire: the inner packets of tunnels would leave a host without
-        (docs/features/port.md). Routers on veths as Linux makes them are tests of their own: test_quickstart, test_kernel_interface."""
+        (docs/features/port.md). Routers on veths as Linux makes them are tests of their own: test_quickstart,
+        test_kernel_interface."""
         self.run(["ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off"])
 
 

@@ -301,7 +301,8 @@ def _check_ports(node: Node) -> None:
         for member in interface.members:
             other = node.interfaces.get(member)
             if other is None or other.port or other.members or other.addresses:
-                raise node.where.error(f"interface {interface.name}: '{member}' is no port without addresses of this node")
+                raise node.where.error(f"interface {interface.name}: '{member}' is no port without addresses of this "
+                                       f"node")
 
 
 def _interface_of(node: Node, value: Value) -> str:
@@ -385,7 +386,8 @@ def _check_links(nodes: dict[str, Node], links: list[Link]) -> None:
                 raise link.where.error(f"{end[0]}:{end[1]} is already linked, in line {linked[end].where.line}")
             linked[end] = link
         if all(nodes[name].kind == "vm" for name, _ in link.ends):
-            raise link.where.error("a vm can be linked only to a node in a namespace: put a node of kind router between two vms")
+            raise link.where.error("a vm can be linked only to a node in a namespace: put a node of kind router "
+                                   "between two vms")
     for node in nodes.values():
         ports = sum(port.name != "lo" for port in node.ports())
         if node.kind == "vm" and ports > VM_PORTS_MOST:

@@ -53,7 +53,8 @@ def compiled(tags: Tags, cache: Path) -> Path:
     # Written under another name and moved: a second lab starting now must not load half an object.
     part = target.with_suffix(f".{os.getpid()}")
     outer = [f"-DOUTER_VLAN={tags.outer}", f"-DOUTER_TPID={tags.tpid}"] if tags.outer else []
-    sh([compiler, "-O2", "-target", "bpf", f"-DVLAN={tags.vlan}", *outer, f"-I/usr/include/{os.uname().machine}-linux-gnu",
+    sh([compiler, "-O2", "-target", "bpf", f"-DVLAN={tags.vlan}", *outer,
+        f"-I/usr/include/{os.uname().machine}-linux-gnu",
         "-c", str(SOURCE), "-o", str(part)])
     part.rename(target)
     return target

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A router in a virtual machine: kamueed by systemd on PCI cards under vfio, and FRR beside it.
 
-QEMU runs in namespace LAB-NODE, where `kamuee lab stop` finds it. A link of the node is a TAP that is the interface of the node at the link's
-other end: no bridge stands between. In the machine everything is as on a router of metal: cards are bound to vfio-pci, the configuration is
-/etc/kamuee/kamuee.conf, FRR's is /etc/frr/frr.conf, and both are started by systemctl.
+QEMU runs in namespace LAB-NODE, where `kamuee lab stop` finds it. A link of the node is a TAP that is the interface of
+the node at the link's other end: no bridge stands between. In the machine everything is as on a router of metal: cards
+are bound to vfio-pci, the configuration is /etc/kamuee/kamuee.conf, FRR's is /etc/frr/frr.conf, and both are started by
+systemctl.
 """
 import hashlib
 import json
@@ -82,7 +83,8 @@ class VmNode(BaseNode):
 
     def check(self) -> None:
         if os.uname().machine != "x86_64":
-            raise self.node.where.error(f"kind vm needs x86-64, but this machine is {os.uname().machine}: use 'kind: kamuee'")
+            raise self.node.where.error(f"kind vm needs x86-64, but this machine is {os.uname().machine}: use 'kind: "
+                                        f"kamuee'")
         if missing := machine.missing_tools():
             raise self.node.where.error(f"a vm needs QEMU: {missing}")
         if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
@@ -108,7 +110,8 @@ class VmNode(BaseNode):
             self.machine.image = Path(self.node.image).resolve()
             return
         if not machine.image_there(self.image_folder()):
-            self.say(f"{self.name}: building the machine's image (once); this takes a minute or two and needs a Debian mirror")
+            self.say(f"{self.name}: building the machine's image (once); this takes a minute or two and needs a Debian "
+                     f"mirror")
         self.machine.image = machine.make_image(self.image_folder())
 
     def cable(self, interface: str, far: Namespace, far_interface: str, mtu: int) -> None:
@@ -128,9 +131,11 @@ class VmNode(BaseNode):
         self.how, words = self.left.pop(0)
         self.begun = time.monotonic()
         root = f"file={self.machine.image}/root.ext4,format=raw,snapshot=on"
-        proc = self.popen(self.machine.argv(root, **words), log=str(self.run_dir / "errors"), pass_fds=tuple(self.fds.values()))
+        proc = self.popen(self.machine.argv(root, **words), log=str(self.run_dir / "errors"),
+                          pass_fds=tuple(self.fds.values()))
         self.machine.pid_file.write_text(str(proc.pid))
-        self.say(f"{self.name}: booting with {self.how}" + (", which takes half a minute or longer" if self.how == EMULATION[0] else ""))
+        self.say(f"{self.name}: booting with {self.how}"
+                 + (", which takes half a minute or longer" if self.how == EMULATION[0] else ""))
 
     def add_routes(self) -> None:
         """In the machine, once there is one."""
@@ -171,8 +176,11 @@ class VmNode(BaseNode):
 
     def steps(self) -> list[tuple[str, str]]:
         """(what is done, by which shell script) in the machine, as an operator would."""
-        steps = [("cards under vfio", f"hostname {self.name}\nmodprobe vfio_pci\n" + "".join(map(bind, range(len(self.cards))))),
-                 ("kamueed", f"{file('/etc/kamuee/kamuee.conf', self.config_lines())}systemd-sysusers kamuee.conf\nsystemctl daemon-reload\n"
+        steps = [("cards under vfio",
+                  f"hostname {self.name}\nmodprobe vfio_pci\n" + "".join(map(bind, range(len(self.cards))))),
+                 ("kamueed",
+                  f"{file('/etc/kamuee/kamuee.conf', self.config_lines())}systemd-sysusers kamuee.conf\nsystemctl "
+                  f"daemon-reload\n"
                              "systemctl start kamueed || { journalctl -u kamueed -n 20 --no-pager -o cat; exit 1; }\n"),
                  ("addresses", self.address_script())]
         if self.node.daemon == "frr":
@@ -195,7 +203,8 @@ class VmNode(BaseNode):
             if interface.name != "lo":
                 lines += [f"for i in $(seq 300); do [ -e /sys/class/net/{interface.name} ] && break; sleep 0.1; done",
                           f"ip link set dev {interface.name} up"]
-            lines += [f"ip addr replace {address} dev {interface.name}{' nodad' if ':' in address else ''}" for address in interface.addresses]
+            lines += [f"ip addr replace {address} dev {interface.name}{' nodad' if ':' in address else ''}"
+                      for address in interface.addresses]
         lines += [f"sysctl -qw {shlex.quote(f'{key}={value}')}" for key, value in self.node.sysctl.items()]
         lines += [f"ip {'-6 ' if ':' in route else ''}route add {route}" for route in self.node.routes]
         return "\n".join(lines) + "\n"
@@ -205,7 +214,8 @@ class VmNode(BaseNode):
         daemons = self.node.daemons or frr.daemons_of(config)
         return (file("/etc/frr/frr.conf", [config]) + "chown frr:frr /etc/frr/frr.conf && chmod 640 /etc/frr/frr.conf\n"
                 + "".join(f"sed -i 's/^{daemon}=.*/{daemon}=yes/' /etc/frr/daemons\n" for daemon in daemons)
-                + "said=$(vtysh -C -f /etc/frr/frr.conf 2>&1) || { echo \"FRR rejects the configuration: $said\"; exit 1; }\n"
+                + "said=$(vtysh -C -f /etc/frr/frr.conf 2>&1) || { echo \"FRR rejects the configuration: $said\"; exit "
+                  "1; }\n"
                 + "systemctl start frr || { journalctl -u frr -n 20 --no-pager -o cat; exit 1; }\n")
 
     # --- use ---
@@ -218,7 +228,8 @@ class VmNode(BaseNode):
     def described(self) -> dict:
         by = json.loads(self.ready_file.read_text())["by"] if self.ready_file.exists() else None
         return {"state": self.state(), "by": by, "console": str(self.machine.console),
-                "cards": {port: {"kind": self.node.cards, "pci": machine.pci(number)} for number, port in enumerate(self.cards)}}
+                "cards": {port: {"kind": self.node.cards, "pci": machine.pci(number)}
+                          for number, port in enumerate(self.cards)}}
 
     def pids(self) -> dict[str, int]:
         pid = self.machine.pid()
@@ -244,15 +255,18 @@ class VmNode(BaseNode):
         if os.geteuid() != 0:
             raise LabError(f"a command in the machine of {self.name} needs root: use sudo")
         if self.state() == ENDED:
-            raise LabError(f"the machine of {self.name} has stopped: see {self.machine.console}, then stop and start the lab")
-        env = {"KAMUEE_NAME": self.name, **{word: os.environ[word] for word in ("TERM", "NO_COLOR") if word in os.environ}}
+            raise LabError(f"the machine of {self.name} has stopped: see {self.machine.console}, then stop and start "
+                           f"the lab")
+        env = {"KAMUEE_NAME": self.name,
+               **{word: os.environ[word] for word in ("TERM", "NO_COLOR") if word in os.environ}}
         return execute(self.machine, argv or [SHELL], env)
 
 
 def bind(card: int) -> str:
     """A shell command that does what dpdk-devbind.py does, which takes seconds without KVM."""
     device = f"/sys/bus/pci/devices/{machine.pci(card)}"
-    return (f"echo vfio-pci > {device}/driver_override\n[ ! -e {device}/driver ] || echo {machine.pci(card)} > {device}/driver/unbind\n"
+    return (f"echo vfio-pci > {device}/driver_override\n[ ! -e {device}/driver ] || echo {machine.pci(card)} > "
+            f"{device}/driver/unbind\n"
             f"echo {machine.pci(card)} > /sys/bus/pci/drivers_probe\n")
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs in the virtual machine: does what the host asks for by virtio-serial ports. The other end is machine.py.
 
-A request and its answer are a line of JSON each. {"run": text} gives {"rc", "out"}; {"put": path, "data": base64, "mode"} writes a file,
-{"get": path} reads one, {"rest": method, "path", "body"} asks kamueed. What runs longer than its "timeout" is killed with all it started.
-{"exec": [word, ...], "tty", "size", "env"} runs a command as if it were started by whoever asks: it takes lines with "in" (base64; empty: the end)
-and "size", and gives lines with "out" and "err" (base64), and last one with "rc". It is killed when the other end goes away.
-One request at a time for each port. Whoever waits for an answer when the agent starts gets "began": there will be none.
+A request and its answer are a line of JSON each. {"run": text} gives {"rc", "out"}; {"put": path, "data": base64,
+"mode"} writes a file, {"get": path} reads one, {"rest": method, "path", "body"} asks kamueed. What runs longer than its
+"timeout" is killed with all it started. {"exec": [word, ...], "tty", "size", "env"} runs a command as if it were
+started by whoever asks: it takes lines with "in" (base64; empty: the end) and "size", and gives lines with "out" and
+"err" (base64), and last one with "rc". It is killed when the other end goes away. One request at a time for each port.
+Whoever waits for an answer when the agent starts gets "began": there will be none.
 """
 import base64
 import contextlib
@@ -25,7 +26,8 @@ import time
 
 PORTS = "/dev/virtio-ports"
 KAMUEED = "/run/kamuee/kamuee.sock"
-ENVIRONMENT = {"HOME": "/root", "LANG": "C.UTF-8", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+ENVIRONMENT = {"HOME": "/root", "LANG": "C.UTF-8",
+               "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 INPUT_MOST = 1 << 20        # that a command has not read yet
 
 
@@ -37,7 +39,8 @@ class Port:
     def __init__(self, path: str):
         self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
         self.waits = select.epoll()
-        self.waits.register(self.fd, select.EPOLLIN | select.EPOLLET)   # edges: the port is hung up as long as nobody is there
+        # edges: the port is hung up as long as nobody is there
+        self.waits.register(self.fd, select.EPOLLIN | select.EPOLLET)
         self.poll = select.poll()
         self.received = b""
         with contextlib.suppress(BlockingIOError):      # nobody waits
@@ -59,7 +62,8 @@ class Port:
                 data = os.read(self.fd, 1 << 16)
             except BlockingIOError:
                 break
-            if not data:                            # nobody is there; or somebody is, and the kernel has not been told yet
+            # nobody is there; or somebody is, and the kernel has not been told yet
+            if not data:
                 break
             self.received += data
         *lines, self.received = self.received.split(b"\n")
@@ -94,7 +98,8 @@ class Port:
                 if "exec" in request:
                     waiting = []
                     execute(self, request)
-                elif do := next((do for word, do in (("run", run), ("put", put), ("get", get), ("rest", rest)) if word in request), None):
+                elif do := next((do for word, do in (("run", run), ("put", put), ("get", get), ("rest", rest))
+                                 if word in request), None):
                     self.tell({"id": request["id"], **attempt(do, request)})
             except Gone:
                 waiting = []
@@ -110,7 +115,8 @@ def attempt(do, request: dict) -> dict:
 
 
 def run(request: dict) -> dict:
-    proc = subprocess.Popen(["/bin/bash", "-c", request["run"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    proc = subprocess.Popen(["/bin/bash", "-c", request["run"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT,
                             start_new_session=True, cwd="/root", env={**os.environ, **ENVIRONMENT})
     try:
         out, _ = proc.communicate(request.get("stdin", "").encode(), timeout=request["timeout"])
@@ -140,7 +146,8 @@ def rest(request: dict) -> dict:
     connection.sock.settimeout(request["timeout"])
     try:
         connection.sock.connect(KAMUEED)
-        connection.request(request["rest"], request["path"], request["body"].encode(), {"Content-Type": "application/yang-data+json"})
+        connection.request(request["rest"], request["path"], request["body"].encode(),
+                           {"Content-Type": "application/yang-data+json"})
         answer = connection.getresponse()
         return {"rc": answer.status, "out": answer.read().decode()}
     except http.client.HTTPException as error:
@@ -157,9 +164,11 @@ def terminal_size(fd: int, size: list[int]) -> None:
 
 def begin(request: dict) -> tuple[subprocess.Popen, int, dict[int, str]]:
     """The command, where its input goes, and where its output comes from."""
-    options = {"cwd": "/root", "start_new_session": True, "env": {**os.environ, **ENVIRONMENT, **request.get("env", {})}}
+    options = {"cwd": "/root", "start_new_session": True,
+               "env": {**os.environ, **ENVIRONMENT, **request.get("env", {})}}
     if not request.get("tty"):
-        proc = subprocess.Popen(request["exec"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        proc = subprocess.Popen(request["exec"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                **options)
         stdin = os.dup(proc.stdin.fileno())
         proc.stdin.close()
         return proc, stdin, {os.dup(proc.stdout.fileno()): "out", os.dup(proc.stderr.fileno()): "err"}

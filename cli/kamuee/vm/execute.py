@@ -37,12 +37,14 @@ def execute(machine: Machine, argv: list[str], env: dict[str, str]) -> int:
     tell({"id": mark, "exec": argv, "tty": terminal, "size": size(), "env": env})
     lines = Lines(port, mark)
     if lines.next(ANSWER_S) is None:
-        raise VmError(f"{machine.name}: the machine does not answer within {ANSWER_S} s; its console: {machine.console}")
+        raise VmError(f"{machine.name}: the machine does not answer within {ANSWER_S} s; its console: "
+                      f"{machine.console}")
     before = termios.tcgetattr(0) if terminal else None
     try:
         if terminal:
             tty.setraw(0)
-            signal.signal(signal.SIGWINCH, lambda _signal, _frame: threading.Thread(target=tell, args=({"size": size()},)).start())
+            signal.signal(signal.SIGWINCH, lambda _signal, _frame:
+                          threading.Thread(target=tell, args=({"size": size()},)).start())
         threading.Thread(target=pump, args=(tell,), daemon=True).start()
         while (line := lines.next()) is not None:
             if "rc" in line:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A virtual machine in QEMU: its image, its disk with kamueed, QEMU's command line, and the agent that runs commands in it.
+"""A virtual machine in QEMU: its image, its disk with kamueed, QEMU's command line, and the agent that runs commands in
+it.
 
-Card n is alone behind a root port, and so alone in its IOMMU group. What it is connected to is a TAP that whoever starts QEMU has opened.
-Files are as the image has them again at the next start: nothing that a machine writes is kept.
+Card n is alone behind a root port, and so alone in its IOMMU group. What it is connected to is a TAP that whoever
+starts QEMU has opened. Files are as the image has them again at the next start: nothing that a machine writes is kept.
 """
 from __future__ import annotations
 
@@ -76,7 +77,9 @@ def open_tap(name: str, queues: int, flags: int = 0, persist: bool = False) -> l
     fds = []
     for _ in range(queues):
         fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-        fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI | flags | (IFF_MULTI_QUEUE if queues > 1 else 0)))
+        fcntl.ioctl(fd, TUNSETIFF,
+                    struct.pack("16sH22x", name.encode(),
+                                IFF_TAP | IFF_NO_PI | flags | (IFF_MULTI_QUEUE if queues > 1 else 0)))
         fds.append(fd)
         if persist:
             fcntl.ioctl(fd, TUNSETPERSIST, 1)
@@ -99,7 +102,9 @@ def image_there(folder: Path) -> bool:
 
 def cannot_make_image(folder: Path) -> str | None:
     """What is missing to make it, unless it is there."""
-    return None if shutil.which("mmdebstrap") or image_there(folder) else "mmdebstrap: apt-get install mmdebstrap debian-archive-keyring"
+    if shutil.which("mmdebstrap") or image_there(folder):
+        return None
+    return "mmdebstrap: apt-get install mmdebstrap debian-archive-keyring"
 
 
 def make_image(folder: Path) -> Path:
@@ -126,9 +131,11 @@ def install(kamueed: Path, tree: Path) -> None:
         sh(["meson", "install", "-C", kamueed.parent, "--no-rebuild", "--quiet", "--destdir", tree])
         return
     prefix = kamueed.parents[1]
-    parts = ("sbin/kamueed", "bin/kamuee", "share/kamuee", "lib/systemd/system/kamueed.service", "lib/sysusers.d/kamuee.conf")
+    parts = ("sbin/kamueed", "bin/kamuee", "share/kamuee", "lib/systemd/system/kamueed.service",
+             "lib/sysusers.d/kamuee.conf")
     if missing := [str(prefix / part) for part in parts if not (prefix / part).exists()]:
-        raise VmError(f"{kamueed} is neither in a build directory nor installed with the rest of Kamuee, which the machine needs; not found: "
+        raise VmError(f"{kamueed} is neither in a build directory nor installed with the rest of Kamuee, which the "
+                      f"machine needs; not found: "
                       f"{', '.join(missing)}")
     for part in parts:
         here, there = prefix / part, tree / str(prefix / part).lstrip("/")
@@ -137,7 +144,8 @@ def install(kamueed: Path, tree: Path) -> None:
 
 
 class Machine:
-    """QEMU and its folder, in which its sockets are. Whoever starts it runs argv() with the file descriptors of the cards."""
+    """QEMU and its folder, in which its sockets are. Whoever starts it runs argv() with the file descriptors of the
+    cards."""
 
     name: str
     folder: Path
@@ -156,15 +164,17 @@ class Machine:
 
     def argv(self, root: str, accel: str = "tcg,thread=multi", cpu: str = "max") -> list[str]:
         """`root`: the drive with the root file system, in QEMU's words."""
-        argv = ["qemu-system-x86_64", "-name", self.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-                "-accel", accel, "-cpu", cpu, "-machine", "q35,kernel-irqchip=split", "-smp", str(self.cpus), "-m", str(self.memory_mib),
-                "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
-                "-kernel", str(self.image / f"vmlinuz{self.kernel}"), "-initrd", str(self.image / f"initrd.img{self.kernel}"),
+        argv = ["qemu-system-x86_64", "-name", self.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display",
+                "none", "-accel", accel, "-cpu", cpu, "-machine", "q35,kernel-irqchip=split", "-smp", str(self.cpus),
+                "-m", str(self.memory_mib), "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
+                "-kernel", str(self.image / f"vmlinuz{self.kernel}"), "-initrd",
+                str(self.image / f"initrd.img{self.kernel}"),
                 "-append", "root=/dev/vda rw console=ttyS0 intel_iommu=on quiet mitigations=off nokaslr "
                            "tsc=reliable nowatchdog cryptomgr.notests no_timer_check random.trust_cpu=on "
                            "systemd.show_status=false net.ifnames=0 panic=5",
                 "-drive", f"{root},if=none,id=root,cache=unsafe", "-device", "virtio-blk-pci,drive=root,addr=2",
-                "-drive", f"file={self.disk},if=none,id=kamueed,format=raw,readonly=on", "-device", "virtio-blk-pci,drive=kamueed,addr=3",
+                "-drive", f"file={self.disk},if=none,id=kamueed,format=raw,readonly=on", "-device",
+                "virtio-blk-pci,drive=kamueed,addr=3",
                 "-object", "rng-random,id=random,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=random,addr=4",
                 "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
                 "-device", "virtio-serial-pci,addr=5",
@@ -174,7 +184,9 @@ class Machine:
                      "-device", f"virtserialport,chardev=agent{number},name=agent{number}"]
         for number, card in enumerate(self.nics):
             argv += ["-device", f"pcie-root-port,id=slot{number},chassis={number + 1},bus=pcie.0,addr={8 + number:x}",
-                     "-netdev", f"tap,id=net{number}," + (f"fds={':'.join(map(str, card.fds))}" if len(card.fds) > 1 else f"fd={card.fds[0]}"),
+                     "-netdev",
+                     f"tap,id=net{number},"
+                     + (f"fds={':'.join(map(str, card.fds))}" if len(card.fds) > 1 else f"fd={card.fds[0]}"),
                      "-device", self.device(number)]
         return argv
 
@@ -198,7 +210,8 @@ class Machine:
                 sock.close()
                 if not self.runs() or time.monotonic() > end:
                     said = self.folder / "errors"
-                    raise VmError(f"{self.name}: QEMU does not run: {said.read_text(errors='replace').strip() if said.exists() else 'it has exited'}"
+                    raise VmError(f"{self.name}: QEMU does not run: "
+                                  f"{said.read_text(errors='replace').strip() if said.exists() else 'it has exited'}"
                                   ) from None
                 time.sleep(0.1)
 
@@ -222,7 +235,8 @@ class Machine:
         raise VmError(f"{self.name}: {AGENT_PORTS} commands are already running in the machine: end one of them")
 
     def await_agent(self, timeout_s: float = PATIENCE_S, each: Callable[[float], None] = lambda seconds: None) -> None:
-        """Until systemd has come up; a request that nobody has read yet waits in the port. `each` is told now and then how long it has been."""
+        """Until systemd has come up; a request that nobody has read yet waits in the port. `each` is told now and then
+        how long it has been."""
         begun = time.monotonic()
         self.port = self.port or self.connect_agent()
         while True:
@@ -232,7 +246,8 @@ class Machine:
             except VmError:
                 if not self.runs() or time.monotonic() > begun + timeout_s:
                     why = f"no answer from the machine within {timeout_s} s" if self.runs() else "QEMU has exited"
-                    raise VmError(f"{self.name}: {why}; its console ({self.console}) ends with:\n" + self.console_end()) from None
+                    raise VmError(f"{self.name}: {why}; its console ({self.console}) ends with:\n"
+                                  + self.console_end()) from None
             each(time.monotonic() - begun)
         self.run("systemctl is-system-running --wait; true", timeout_s=timeout_s)
 
@@ -273,7 +288,8 @@ class Machine:
         except OSError as error:
             raise VmError(f"{request}: {error}") from None
 
-    def run(self, command: str, check: bool = True, timeout_s: float = 120, stdin: str = "", waits: bool = True) -> Done:
+    def run(self, command: str, check: bool = True, timeout_s: float = 120, stdin: str = "",
+            waits: bool = True) -> Done:
         answer = self.ask({"run": command, "timeout": timeout_s, "stdin": stdin}, timeout_s + (30 if waits else 0))
         if check and answer["rc"]:
             raise VmError(f"{command}: {answer['rc']}\n{answer['out']}")
