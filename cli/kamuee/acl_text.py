@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules of access lists on their way from another router's language to set lines."""
+"""Rules of access lists, between another router's language and set lines."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field

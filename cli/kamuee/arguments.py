@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The arguments that patterns name: what they look like, what they mean, where TAB finds values."""
+"""The arguments that patterns name: their form, their meaning, and where TAB finds values."""
 from __future__ import annotations
 
 import re

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""capture, show capture: frames from kamueed as pcapng, and who takes them.
+"""capture, show capture: frames from kamueed as pcapng, and running captures.
 
-kamueed makes the file; this only passes its bytes on, each block at once, so that tcpdump or
-wireshark behind a pipe show frames as they come. The capture ends with the connection: by Ctrl-C,
-when the reader of the pipe leaves, when this program dies.
+kamueed writes the pcapng; this passes each block on at once, so tcpdump or wireshark behind a pipe show frames as they
+come. The capture ends with the connection: at Ctrl-C, when the reader of the pipe leaves, or when this program dies.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Looking at configurations, and carrying them to files and back: running, candidate, revisions, the file."""
+"""Showing, comparing, loading and saving configurations: running, candidate, revisions, the file."""
 from __future__ import annotations
 
 import json

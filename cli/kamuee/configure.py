@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Changing the configuration: at once, or in a candidate that is committed as a whole.
 
-A line goes to kamueed as it was typed: the daemon holds the schema, says what is wrong, and
-completes (see `candidates`). While editing (`configure`) every change goes into the candidate of
-this session, which the daemon holds too; outside it takes effect at once.
+A line goes to kamueed as typed: the daemon has the schema, reports errors and completes (see `candidates`). In
+configure mode every change goes into this session's candidate, which the daemon also holds; outside it takes effect at
+once.
 """
 from __future__ import annotations
 

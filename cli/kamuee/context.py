@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a command is given: whom to ask, how to print, where the lines go."""
+"""The context of a command: the client, the options, and where its lines go."""
 from __future__ import annotations
 
 import json

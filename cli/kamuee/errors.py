@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can go wrong, and with which exit code the program then ends.
+"""Errors, and the exit code with which the program ends.
 
 Every message says what happened and, where it is not obvious, what to do.
 """

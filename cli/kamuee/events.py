@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""monitor events: what happens, as it happens, until Ctrl-C."""
+"""monitor events: live events, until Ctrl-C."""
 from __future__ import annotations
 
 import json

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words of other routers, and words that belong to Linux: what an error says to whoever types them here.
+"""Words of other routers and of Linux: the hint that an error gives when somebody types them here.
 
-tests/cli/habits.txt is the list of what hands type by themselves, with what becomes of each line here;
-docs/from-other-routers.md is the table for reading.
+tests/cli/habits.txt lists lines that people type by habit, with the answer to each; docs/from-other-routers.md is the
+table for reading.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is in a frame, in a few words: MACs, VLAN, addresses, protocol, ports."""
+"""A frame in a few words: MACs, VLAN, addresses, protocol, ports."""
 from __future__ import annotations
 
 import ipaddress

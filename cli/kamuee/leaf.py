@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How commands show entries of the state: a Leaf names a leaf of the schema once, and has its column and its detail.
+"""One Leaf for each leaf of the state that a command shows: its name, its column, its line in the details.
 
-A Leaf without a name shows the whole entry. JSON needs no names: it is what the daemon sends.
+A Leaf without a name shows the whole entry. JSON needs none: it is what the daemon sends. Used by the show_*.py.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names that exist now, for TAB: ports, interfaces, virtual routers, access lists, network namespaces."""
+"""Present names for TAB: ports, interfaces, virtual routers, access lists, network namespaces."""
 from __future__ import annotations
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times that people type and read: -5m, 10m, 22:05:10, 2026-11-21T22:05:10."""
+"""Times as people type and read them: -5m, 10m, 22:05:10, 2026-11-21T22:05:10."""
 from __future__ import annotations
 
 import re

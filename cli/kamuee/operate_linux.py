@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ping, traceroute: Linux's programs, from inside the router: in the namespace or VRF of a virtual router.
+"""ping, traceroute: Linux's programs in the namespace or VRF of a virtual router.
 
-Their options are their own. Words of other routers that mean the same are taken as well:
+They take their own options, and the words of other routers that mean the same:
 
     ping 192.0.2.1 vr red source 10.0.0.1 count 3
 """

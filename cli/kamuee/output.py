@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the lines of a command go: the terminal, a pager, or filters behind a '|'.
+"""Where the lines of a command go: the terminal, a pager, or filters after a '|'.
 
-A sink takes line by line, so a table of any length passes through. Filters of a line such as
-`show ipv4 route | include bgp | count` are sinks before sinks.
+A sink takes line by line, so a table of any length passes through. A filter, as in `show ipv4 route | include bgp |
+count`, is a sink in front of another.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stages did with a packet, as text: for explain and trace.
+"""What the stages did with a packet, as text, for explain and trace.
 
-A step is a block: the stage's name, then what it found and did, a sentence a line.
+A step is a block: the stage's name, then what it found and did, a sentence on each line.
 """
 from __future__ import annotations
 

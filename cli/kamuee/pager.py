@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Long output in the interactive command line: what fits the screen is printed, more goes to a pager.
+"""Long output in the interactive command line: prints what fits the screen, and gives more to a pager.
 
-The pager is $PAGER, less or more. It is fed line by line: leaving it stops the command.
+The pager is $PAGER, less or more. It gets line by line: leaving it stops the command.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames out of pcap and pcapng files, one after the other; only Ethernet."""
+"""Reads frames of pcap and pcapng files; only Ethernet."""
 from __future__ import annotations
 
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters to rates: two looks, and what changed between them by the second."""
+"""Rates from two samples of counters."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables and numbers for people, within 80 columns.
 
-A table is columns and rows of cells. A cell is text; None prints as '-'. Columns marked `wide`
-appear with -w only; the one marked `wrap` takes what room is left and breaks its text into
-lines between words; a cell of the first one, marked `spill`, that is too long stands on a line of its own.
-Counters print exactly with thousands separated, rates with SI prefixes (packets and bits
-per second), memory with IEC ones, as operators expect them.
+A table is columns and rows of cells. A cell is text; None prints as '-'. A column marked `wide` appears with -w only;
+the one marked `wrap` takes the remaining width and breaks its text between words; a cell of a first column marked
+`spill` that is too long gets a line of its own. Counters print exactly with thousands separated, rates with SI
+prefixes, memory with IEC prefixes, as operators expect them.
 """
 from __future__ import annotations
 

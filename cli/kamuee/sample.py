@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the monitor knows: one look at the router, and the rates between two looks.
+"""The monitor's data: a look at the router, and the rates between two looks.
 
-    before = look(client); …; after = look(client); measured(before, after) -> the JSON of `monitor -j`
+before = look(client); …; after = look(client); measured(before, after) -> the JSON of `monitor -j`
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The monitor's screen: a sample as text for a terminal of any size; from 80x24 up with all sections.
 
-Four sections share the lines there are, and up to three more where there is something to tell and room; what does not
-fit is counted in the section's last line.
+Four sections share the lines, with up to three more if they have something to show and there is room; the last line of
+a section counts what does not fit.
 """
 from __future__ import annotations
 

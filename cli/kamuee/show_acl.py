@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show acl, show acl-redirect, show address-set: what is in force, and what it matched."""
+"""show acl, show acl-redirect, show address-set: lists and sets in force, and what they matched."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show alarm [history]: what is wrong now; what was wrong lately."""
+"""show alarm [history], silence alarm: active and cleared alarms."""
 from __future__ import annotations
 
 from kamuee.context import Context

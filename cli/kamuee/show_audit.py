@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show audit [vr VR] and audit [vr VR]: does the FIB say what the kernel says?"""
+"""show audit [vr VR], audit [vr VR]: do kernel, RIB and FIB agree?"""
 from __future__ import annotations
 
 from collections.abc import Iterator

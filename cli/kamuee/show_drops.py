@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """show drops [all], show ledger
 
-`show drops` prints how fast each reason counts since the last `show drops` of the same person.
-What was shown last lies in the cache folder; a daemon that was restarted since has no last time.
+`show drops` prints the rate of each reason since the same person's last `show drops`. The cache folder keeps what was
+shown last; a restarted daemon has no last time.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show snmp, show sflow, show ipfix: who is told what, and how that goes."""
+"""show snmp, show sflow, show ipfix: the sessions and collectors that get data, and their counters."""
 from __future__ import annotations
 
 from kamuee import render

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show latency: how long packets were inside the router, by pair of ports."""
+"""show latency: latency inside the router, by pair of ports."""
 from __future__ import annotations
 
 from kamuee.context import Context

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show port-history [PORT]: what each port received and sent, minute by minute, during the last hour."""
+"""show port-history [PORT]: traffic of each port by the minute, during the last hour."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """show ipv4|ipv6 route [PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]… and its summary
 
-The table arrives and leaves row by row: a full one is 900,000 rows, and nothing here holds them.
+The table streams row by row: a full one has 900,000 rows, and none are kept.
 """
 from __future__ import annotations
 

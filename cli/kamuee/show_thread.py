@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """show thread [statistics|stages|queues]
 
-Load is what share of its cycles a forwarder spent on packets, since the daemon began to count;
-`monitor` shows the load of the last second. Cycles of stages are those of the bursts that are timed,
-one in 61, and are told for each packet that went through the stage.
+Load is the share of its cycles that a forwarder has spent on packets since the daemon started; `monitor` shows the load
+of the last second. Cycles of a stage are per packet, from the timed bursts: one in 61.
 """
 from __future__ import annotations
 

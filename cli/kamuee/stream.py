@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads one long JSON array row by row while it arrives.
 
-A full table is 900,000 objects, 200 MB as text. The answer is one object that nests one long
-array; `rows` finds where the array named `member` begins and then decodes one element after the
-other out of the blocks, so never more than a block and a row are held.
+A full table is 900,000 objects, 200 MB of text, in one object that nests one long array. `rows` finds the array named
+`member` and decodes one element after the other, holding no more than a block and a row.
 """
 from __future__ import annotations
 

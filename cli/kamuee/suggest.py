@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What may come next in a line: for TAB, for '?' and for the shells.
+"""What can come next in a line, for TAB, '?' and the shells.
 
-The line up to the cursor is words and a beginning of one, which may be empty. Commands come from
-the grammar, names from the daemon's state, the rest of 'set' and 'delete' from the daemon's schema.
+The line up to the cursor is words and the beginning of one, which may be empty. Commands come from the grammar, names
+from the daemon's state, the rest of 'set' and 'delete' from the daemon's schema.
 """
 from __future__ import annotations
 

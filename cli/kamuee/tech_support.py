@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show tech-support: everything that somebody needs who was not there, in one archive.
+"""show tech-support: collects diagnostics into one archive.
 
-Each `show` that needs no argument, as text and as JSON; the running configuration; what `doctor` finds and the files
-that it read; Linux's view and the routing daemons' from where kamueed is; the log's end. Of processes only ours and the
-routing daemons' are named, and secrets of routing daemons are masked. A part that fails is in the archive with its
-error: the bundle is made for bad days.
+It has each `show` that needs no argument, as text and as JSON; the running configuration; the findings of `doctor` and
+the files behind them; the state of Linux and the routing daemons, in kamueed's namespace; and the end of the log. It
+names only our processes and those of routing daemons, and masks their secrets. A part that fails is in the archive with
+its error.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""trace in INTERFACE …: what happens to real packets, each told as soon as it has happened."""
+"""trace in INTERFACE …: what happens to real packets, printed as it happens."""
 from __future__ import annotations
 
 import json

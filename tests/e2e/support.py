@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +37,36 @@ links:
   - [h1:eth0, r:p0]
   - [r:p1, h2:eth0]
 """
+
+
+def two_hosts(kind: str = "kamuee", interfaces: Sequence[str] = (), settings: Sequence[str] = (), h2: Sequence[str] = (),
+              lo: Sequence[str] = (), nodes: str = "", links: Sequence[str] = ()) -> str:
+    """A lab's text: hosts h1 and h2 at ports p0 and p1 of router r, with both families; more interfaces and settings of r,
+    addresses of h2 and of its lo, nodes, links."""
+    at_h2 = {"eth0": ["10.2.0.2/24", "fd00:2::2/64", *h2], **({"lo": list(lo)} if lo else {})}
+    return "\n".join([
+        "nodes:",
+        "  h1:",
+        "    kind: host",
+        "    interfaces: {eth0: [10.1.0.2/24, 'fd00:1::2/64']}",
+        "    routes: [default via 10.1.0.1, 'default via fd00:1::1']",
+        "  h2:",
+        "    kind: host",
+        "    interfaces:",
+        *(f"      {name}: {json.dumps(addresses)}" for name, addresses in at_h2.items()),
+        "    routes: [default via 10.2.0.1, 'default via fd00:2::1']",
+        "  r:",
+        f"    kind: {kind}",
+        *(f"    {line}" for line in settings),
+        "    interfaces:",
+        "      p0: [10.1.0.1/24, 'fd00:1::1/64']",
+        "      p1: [10.2.0.1/24, 'fd00:2::1/64']",
+        *(f"      {line}" for line in interfaces),
+        nodes.strip("\n"),
+        "links:",
+        "  - [h1:eth0, r:p0]",
+        "  - [r:p1, h2:eth0]",
+        *(f"  - [{link}]" for link in links), ""])
 
 
 def eventually(true: Callable[[], object], timeout_s: float = PATIENCE_S,

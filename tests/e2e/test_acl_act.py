@@ -7,36 +7,15 @@ import pytest
 
 from kamuee import events
 
-from support import Router, assert_reaches, eventually, received, receiver, send
+from support import Router, assert_reaches, eventually, received, receiver, send, two_hosts
 
-LAB = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+LAB = two_hosts(interfaces=["p2: [10.3.0.1/24, 'fd00:3::1/64']", "p3: []"], nodes="""
   scrubber:                                   # takes packets for h2, too
     kind: host
     interfaces: {eth0: [10.3.0.9/24, "fd00:3::9/64", 10.2.0.2/32, "fd00:2::2/128"]}
     routes: [default via 10.3.0.1, "default via fd00:3::1"]
-  r:
-    kind: kamuee
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.2.0.1/24, "fd00:2::1/64"]
-      p2: [10.3.0.1/24, "fd00:3::1/64"]
-      p3: []
   ids: {kind: host, interfaces: {eth0: []}}
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-  - [r:p2, scrubber:eth0]
-  - [r:p3, ids:eth0]
-"""
+""", links=["r:p2, scrubber:eth0", "r:p3, ids:eth0"])
 TARGETS = ("10.2.0.2", "fd00:2::2")
 BOTH = pytest.mark.parametrize("target, next_hop", [("10.2.0.2", "10.3.0.9"), ("fd00:2::2", "fd00:3::9")], ids=["ipv4", "ipv6"])
 

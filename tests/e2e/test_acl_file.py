@@ -5,23 +5,9 @@ import time
 
 import pytest
 
-from support import Pinging, assert_reaches, reaches
+from support import Pinging, assert_reaches, reaches, two_hosts
 
-LAB = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-  r: {kind: kamuee, interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}}
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts()
 TARGETS = ("10.2.0.2", "fd00:2::2")
 LONG = 100_000
 

@@ -8,31 +8,15 @@ import pytest
 from kamuee.lab import measure
 
 from deaf import deaf
-from support import Pinging, assert_reaches, eventually
+from support import Pinging, assert_reaches, eventually, two_hosts
 
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [198.51.100.1/32, "2001:db8:100::1/128"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts(lo=["198.51.100.1/32", "2001:db8:100::1/128"])
 V4, V6 = "198.51.100.1", "2001:db8:100::1"
 
 
 @pytest.fixture(scope="module")
 def lab(labs, kamueed):
-    lab = labs(LINE)
+    lab = labs(LAB)
     lab["r"].ip("route add 198.51.100.0/24 via 10.2.0.2")
     lab["r"].ip("-6 route add 2001:db8:100::/48 via fd00:2::2")
     for address in (V4, V6):

@@ -12,35 +12,16 @@ import pytest
 import pcapng
 from kamuee.lab import measure
 
-from support import assert_no_loss, assert_reaches, eventually, ping, received, receiver, send
+from support import assert_no_loss, assert_reaches, eventually, ping, received, receiver, send, two_hosts
 from wire import Wire
 
 KAMUEE = str(Path(__file__).resolve().parents[2] / "kamuee")
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.2.0.1/24, "fd00:2::1/64"]
-      v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts(interfaces=["v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24]}"])
 
 
 @pytest.fixture(scope="module")
 def lab(labs, kamueed):
-    lab = labs(LINE)
+    lab = labs(LAB)
     assert_reaches(lab["h1"], "10.2.0.2")
     assert_reaches(lab["h1"], "fd00:2::2")
     return lab

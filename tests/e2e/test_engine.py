@@ -5,30 +5,13 @@ import pytest
 from kamuee.errors import DaemonError
 from kamuee.lab import measure
 
-from support import Pinging, assert_reaches, eventually
+from support import Pinging, assert_reaches, eventually, two_hosts
 
-LAB = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    memory: 1024
-    set: [set huge-pages never]         # of huge pages DPDK takes more than that while there are free ones; here it is to run out
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.2.0.1/24, "fd00:2::1/64"]
-    routes: [192.0.2.0/24 via 10.2.0.2, "2001:db8:2::/48 via fd00:2::2"]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [192.0.2.1/32, "2001:db8:2::1/128"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts(settings=["memory: 1024",
+                          # DPDK takes more huge pages than that while there are free ones, but here memory must run out.
+                          "set: [set huge-pages never]",
+                          "routes: [192.0.2.0/24 via 10.2.0.2, '2001:db8:2::/48 via fd00:2::2']"],
+                lo=["192.0.2.1/32", "2001:db8:2::1/128"])
 TARGETS = ("192.0.2.1", "2001:db8:2::1")
 
 

@@ -9,35 +9,15 @@ import pytest
 from kamuee.errors import DaemonError
 from kamuee.lab import measure
 
-from support import assert_reaches, eventually
+from support import assert_reaches, eventually, two_hosts
 from conftest import ROOT
 
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.2.0.1/24, "fd00:2::1/64"]
-      v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24], vr: red}
-    vrs: {red: {}}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts(interfaces=["v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24], vr: red}"], settings=["vrs: {red: {}}"])
 
 
 @pytest.fixture(scope="module")
 def lab(labs, kamueed):
-    lab = labs(LINE)
+    lab = labs(LAB)
     for target in ("10.2.0.2", "fd00:2::2"):
         assert_reaches(lab["h1"], target)
     assert_reaches(lab["r"], "10.2.0.2")

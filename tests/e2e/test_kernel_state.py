@@ -16,32 +16,12 @@ import pytest
 from kamuee.lab import measure
 from kamuee.lab.netns import sh
 
-from support import Router, assert_reaches, eventually, hops, reaches
+from support import Router, assert_reaches, eventually, hops, reaches, two_hosts
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/features/kernel-state.md"
 ROW = re.compile(r"^\| ((?:link|address|neighbor|namespace)-[a-z-]+) \| `([^`]+)` \| ([a-z ]+) \|", re.M)
-LAB = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.2.0.1/24, "fd00:2::1/64"]
-      v40: {vlan: 40, port: p1, addresses: [10.40.0.1/24]}
-    vrs: {blue: {}}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts(interfaces=["v40: {vlan: 40, port: p1, addresses: [10.40.0.1/24]}"], settings=["vrs: {blue: {}}"])
 TARGETS = ("10.2.0.2", "fd00:2::2", "10.1.0.1")
 
 

@@ -16,28 +16,10 @@ import pytest
 
 from kamuee.lab import measure
 
-from support import assert_reaches, eventually, ping
+from support import assert_reaches, eventually, ping, two_hosts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "features" / "kernel-state-routes.md"
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
-  h2:
-    kind: host
-    interfaces:
-      eth0: [10.2.0.2/24, 10.2.0.3/24, "fd00:2::2/64"]
-      lo: [198.51.100.1/32, "2001:db8:100::1/128"]
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts(h2=["10.2.0.3/24"], lo=["198.51.100.1/32", "2001:db8:100::1/128"])
 V4, V6 = "198.51.100.1", "2001:db8:100::1"
 OUTCOMES = re.compile(r"(followed|harmless|refused by Linux|not followed \((\w+)\)|noted \((\w+)\))")
 
@@ -94,7 +76,7 @@ def undone(command: str) -> str:
 
 @pytest.fixture(scope="module")
 def lab(labs, kamueed):
-    lab = labs(LINE)
+    lab = labs(LAB)
     router = lab["r"]
     for command in ("link add mgmt type veth peer name mgmt-far", "link set mgmt up", "link set mgmt-far up", "addr add 10.9.9.1/24 dev mgmt"):
         router.ip(command)

@@ -2,31 +2,15 @@
 """Interfaces that go down and up, neighbors that change their MAC address, hosts that move."""
 import pytest
 
-from support import Pinging, assert_no_loss, assert_reaches, eventually, link_up, reaches
+from support import Pinging, assert_no_loss, assert_reaches, eventually, link_up, reaches, two_hosts
 
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: $ROUTER
-    interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [198.51.100.1/32, "2001:db8:100::1/128"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = two_hosts("$ROUTER", lo=["198.51.100.1/32", "2001:db8:100::1/128"])
 TARGETS = ("10.2.0.2", "fd00:2::2", "198.51.100.1", "2001:db8:100::1")
 
 
 @pytest.fixture(scope="module")
 def lab(labs, kind):
-    lab = labs(LINE, kind)
+    lab = labs(LAB, kind)
     add_routes(lab)
     return lab
 

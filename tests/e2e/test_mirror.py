@@ -5,27 +5,10 @@ import subprocess
 
 import pytest
 
-from support import assert_no_loss, eventually, received, receiver, send
+from support import assert_no_loss, eventually, received, receiver, send, two_hosts
 
-LAB = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
-  r:
-    kind: kamuee
-    interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"], p2: [10.3.0.1/24]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-  ids: {kind: host, interfaces: {eth0: [10.3.0.2/24]}}
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-  - [r:p2, ids:eth0]
-"""
+LAB = two_hosts(interfaces=["p2: [10.3.0.1/24]"], nodes="  ids: {kind: host, interfaces: {eth0: [10.3.0.2/24]}}",
+                links=["r:p2, ids:eth0"])
 TARGETS = ("10.2.0.2", "fd00:2::2")
 
 

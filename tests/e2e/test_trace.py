@@ -9,36 +9,16 @@ import pytest
 
 from kamuee.client import Client
 
-from support import Pinging, assert_no_loss, assert_reaches, eventually, ping, received, receiver, send
+from support import Pinging, assert_no_loss, assert_reaches, eventually, ping, received, receiver, send, two_hosts
 
 PROGRAM = Path(__file__).resolve().parents[2] / "kamuee"
-LAB = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
-    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+LAB = two_hosts(interfaces=["p2: []", "v40: {vlan: 40, port: p2, addresses: [10.40.0.1/24]}"], nodes="""
   tagged:
     kind: host
     vlan: 40
     interfaces: {eth0: [10.40.0.2/24]}
     routes: [default via 10.40.0.1]
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
-    routes: [default via 10.2.0.1, "default via fd00:2::1"]
-  r:
-    kind: kamuee
-    interfaces:
-      p0: [10.1.0.1/24, "fd00:1::1/64"]
-      p1: [10.2.0.1/24, "fd00:2::1/64"]
-      p2: []
-      v40: {vlan: 40, port: p2, addresses: [10.40.0.1/24]}
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-  - [tagged:eth0, r:p2]
-"""
+""", links=["tagged:eth0, r:p2"])
 
 
 @pytest.fixture(scope="module")

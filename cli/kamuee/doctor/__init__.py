@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kamuee doctor: is this machine as a fast router needs it, and what to do where it is not?
+"""kamuee doctor: is this host set up as a fast router needs it, and if not, what to do?
 
-The necessary conditions of the papers, and those that operation has added, each looked at in the kernel's own files;
-nothing is changed but by --fix.
+Checks the conditions of the papers and those that operation has added, each in the kernel's own files; only --fix
+changes anything.
 """
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cores: what they can do, who else uses them, how deep they sleep, where they are."""
+"""Cores: instructions, other users, sleep states, clock frequency, siblings."""
 from __future__ import annotations
 
 import re

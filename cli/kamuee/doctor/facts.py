@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What checks look at: the machine, the configuration, and kamueed's own state if it runs."""
+"""The data that checks read: the host, the configuration, and kamueed's own state if it runs."""
 from __future__ import annotations
 
 import functools

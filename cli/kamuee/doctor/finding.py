@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a check says of one thing, and how a check is declared."""
+"""The result of a check, and how a check is declared."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machine as the kernel's files tell it: /sys and /proc, or a recorded copy of them under another root.
+"""The host as /sys and /proc show it, or a recorded copy of them under another root.
 
-Whatever is read is remembered, so that `doctor --record` can write exactly the files that the findings came from.
+Remembers everything that is read, so that `doctor --record` can save exactly the files behind the findings.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether kernel and kamueed agree on devices, addresses, MACs, routes and VRFs; and what far ends leave to a card.
+"""Do kernel and kamueed agree on devices, addresses, MACs, routes and VRFs, and what do far ends leave to a card?
 
-Looked at from outside, in the kernel's own words: kamueed may be wrong, or not there.
+Checked from outside with the kernel's tools, because kamueed may be wrong or not running.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What else in this machine touches the packets: kernel settings, other daemons, and whether RSS spreads."""
+"""What else on this host affects packets: kernel settings, other daemons, and whether RSS spreads them."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports on PCI: place, link, what the card may have in flight, driver, firmware.
+"""Ports on PCI: memory node, link, requests in flight, driver, firmware.
 
 Registers are those of the PCI Express capability (PCI Express Base Specification, 7.5.3): Device Capabilities at 4,
 Device Control at 8; in Device Control bit 8 is Extended Tag, bits 12-14 are Max_Read_Request_Size.

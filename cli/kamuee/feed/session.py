@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One BGP session of a feed: the socket, its two directions, the timers. No routes in here.
+"""One BGP session of a feed: the socket, its two directions, the timers; no routes.
 
-Everything runs in the single thread of `speaker.py`'s loop. The socket is never written with more than it
-takes, and it is read in every turn: a peer that sends its own table back while we send ours must not find
-us deaf, or both sides would stand still.
+Everything runs in the single thread of `speaker.py`'s loop. The session writes no more than the socket takes and reads
+in every turn: if it stopped reading a peer that sends its own table back, both sides would block.
 """
 import socket
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run of the demo is made of: the lab, the addresses that are asked, and the summary that it fills in."""
+"""What a run of the demo consists of: the lab, the addresses to look up, and the summary."""
 import argparse
 import json
 import os

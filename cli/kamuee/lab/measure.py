@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a router knows, asked from each of its layers: BGP, the kernel, kamueed's RIB and FIB.
+"""What each layer of a router knows: BGP, the kernel, kamueed's RIB and FIB.
 
-Used by the demo and by the end-to-end tests. The cheap counts (`count_*`) may be polled while a table
-loads; the exact ones (`kernel_routes`, `fib_routes`, `fib_differences`) read whole tables.
+Used by the demo and the end-to-end tests. The cheap counts (`count_*`) may be polled while a table loads; the exact
+ones (`kernel_routes`, `fib_routes`, `fib_differences`) read whole tables.
 """
 import json
 import time

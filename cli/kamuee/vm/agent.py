@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs in the virtual machine: does what the host asks for by virtio-serial ports. The other end is machine.py.
+"""Runs in the virtual machine and executes the host's requests from virtio-serial ports; machine.py is the other end.
 
 A request and its answer are a line of JSON each. {"run": text} gives {"rc", "out"}; {"put": path, "data": base64,
-"mode"} writes a file, {"get": path} reads one, {"rest": method, "path", "body"} asks kamueed. What runs longer than its
-"timeout" is killed with all it started. {"exec": [word, ...], "tty", "size", "env"} runs a command as if it were
-started by whoever asks: it takes lines with "in" (base64; empty: the end) and "size", and gives lines with "out" and
-"err" (base64), and last one with "rc". It is killed when the other end goes away. One request at a time for each port.
-Whoever waits for an answer when the agent starts gets "began": there will be none.
+"mode"} writes a file, {"get": path} reads one, {"rest": method, "path", "body"} asks kamueed. A command that exceeds
+its "timeout" is killed with everything it started. {"exec": [word, ...], "tty", "size", "env"} runs a command as if the
+caller had started it: it takes lines with "in" (base64; empty: the end) and "size", and gives lines with "out" and
+"err" (base64), and a last one with "rc". It is killed when the other end goes away. Each port has one request at a
+time. A caller that was waiting when the agent started gets "began" instead of its answer.
 """
 import base64
 import contextlib

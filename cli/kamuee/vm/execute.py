@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A command in a machine as if it ran here: terminal, input, output and status are the caller's."""
+"""Runs a command in a machine as if here: terminal, input, output and status are the caller's."""
 from __future__ import annotations
 
 import base64

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A virtual machine in QEMU: its image, its disk with kamueed, QEMU's command line, and the agent that runs commands in
-it.
+"""A virtual machine in QEMU: image, disk with kamueed, QEMU's command line, and the agent that runs commands in it.
 
-Card n is alone behind a root port, and so alone in its IOMMU group. What it is connected to is a TAP that whoever
-starts QEMU has opened. Files are as the image has them again at the next start: nothing that a machine writes is kept.
+Each card is alone behind a root port, and so in an IOMMU group of its own, and connected to a TAP that the caller has
+opened. Each start resets the files to the image's: nothing that a machine writes is kept.
 """
 from __future__ import annotations
 
