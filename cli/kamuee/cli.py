@@ -61,7 +61,7 @@ def run(given: options.CommandLine) -> int:
 
 
 def work(session: Session, given: options.CommandLine) -> int:
-    """The scripts and the command that were given, else what is typed or comes in."""
+    """Runs the scripts and the command given, else lines from the terminal or from standard input."""
     for kind, text in given.scripts:
         code = session.script([text]) if kind == "-c" else file(session, text)
         if code != EXIT_OK:
@@ -90,7 +90,7 @@ def file(session: Session, path: str) -> int:
 
 
 def flush() -> None:
-    """Write what is left, so that a reader who left is noticed here and not by the interpreter."""
+    """Writes the rest here, so that the interpreter does not find that the reader has left."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -98,7 +98,7 @@ def flush() -> None:
 
 
 def reader_left() -> int:
-    """Whoever read our output (head, less) has seen enough: that is no error."""
+    """The reader of our output (head, less) has left, which is no error."""
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_OK

@@ -34,7 +34,7 @@ def line(match: Match) -> str:
 
 
 def quoted(word: str) -> str:
-    """The word, quoted as kamuee.conf(5) says if the shell took the quotes off a value with blanks."""
+    """Quotes the word as kamuee.conf(5) says, if the shell removed the quotes of a value with blanks."""
     if not any(blank in word for blank in " \t"):
         return word
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -75,7 +75,7 @@ def unknown_first(context: Context, error: DaemonError) -> DaemonError:
 
 
 def change(context: Context, /, **edit: Any) -> None:
-    """Into the candidate while editing; else it takes effect, with the options --check, --confirmed and --comment."""
+    """Changes the candidate in configure mode; else commits, with --check, --confirmed and --comment."""
     wanted = context.options
     if context.editing.session is not None and not wanted.check:
         answer = call(context, "edit", **edit)
@@ -86,7 +86,7 @@ def change(context: Context, /, **edit: Any) -> None:
 
 
 def replace_all(context: Context, /, **edit: Any) -> None:
-    """As change(), of everything at once: outside of editing, a terminal is shown what would change, and asked."""
+    """As change(), for everything at once; outside configure mode, shows a terminal what would change and asks."""
     wanted = context.options
     if context.editing.session is not None or wanted.check or wanted.yes or not sys.stdin.isatty():
         change(context, **edit)
@@ -133,7 +133,7 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
 
 
 def ended_waiting(context: Context) -> str:
-    """Once, when our commit was not confirmed in time, or by somebody else: a sentence to tell; '' otherwise."""
+    """A sentence, once, after our commit expired or somebody else confirmed it; else ''."""
     waits = context.editing.waits
     if waits is None:
         return ""
@@ -205,7 +205,7 @@ def check(context: Context, match: Match) -> None:
 
 
 def confirm(context: Context, match: Match) -> None:
-    """confirm: what this talk committed, else what is of the same session or person; anything else is asked."""
+    """confirm: confirms the commit of this program, session or person; asks before it confirms another one."""
     waits, editing = context.editing.waits, context.editing
     try:
         context.client.call("confirm", session=editing.session, revision=waits and waits.revision)
@@ -240,13 +240,13 @@ def rollback(context: Context, match: Match) -> None:
 
 
 def end(context: Context, match: Match) -> None:
-    """exit [keep|discard], quit: out of editing, which must not lose anything without a word."""
+    """exit [keep|discard], quit: leaves configure mode, and discards no changes silently."""
     editing = context.editing
     try:
         changes = call(context, "compare").get("change", [])
     except NotFound:
         return
-    except Unreachable as error:  # who cannot ask must not be kept inside
+    except Unreachable as error:  # without a terminal, exit must succeed
         context.line(f"{error}\nleft session {editing.session}; 'configure {editing.session}' resumes it, "
                      "unless kamueed was restarted")
         editing.session, editing.changed = None, False
@@ -263,7 +263,7 @@ def end(context: Context, match: Match) -> None:
 
 
 def leave(context: Context, keep: bool) -> str:
-    """The program ends while editing: what becomes of the session, as a sentence to tell or ''."""
+    """The program ends in configure mode: what becomes of the session, as a sentence, or ''."""
     session, context.editing.session = context.editing.session, None
     if session is None:
         return ""

@@ -47,7 +47,7 @@ class Waiting(NamedTuple):
 
 @dataclass
 class Editing:
-    """What `configure` began: shared by all lines of a talk or a script."""
+    """The state of configure mode, shared by all lines of an interactive session or a script."""
 
     session: int | None = None  # of the daemon; None: not editing
     changed: bool = False
@@ -82,7 +82,7 @@ class Context:
             self.sink.line(text)
 
     def agrees(self, question: str) -> bool:
-        """Asks the person at the terminal. Where nobody sits there, nothing is asked and nobody agrees."""
+        """Asks the person at the terminal; without a terminal the answer is no."""
         if not sys.stdin.isatty():
             return False
         sys.stdout.flush()
@@ -91,13 +91,13 @@ class Context:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def progress(self, text: str) -> None:
-        """One line of a terminal that the next one takes the place of; "" takes it away."""
+        """Shows a line on the terminal that the next one replaces; "" removes it."""
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\033[K{text}")
             sys.stderr.flush()
 
     def call(self, operation: str, /, **given: Any) -> dict:
-        """An operation that may take long; on a terminal a line tells so after a second, until it is over."""
+        """Calls an operation that may take long; after a second a terminal shows a line, until it is over."""
         if operation not in LONG or not sys.stderr.isatty():
             return self.client.call(operation, **given)
         import threading                                # not for the others: it takes time to load

@@ -66,7 +66,7 @@ def find(host: Host, name: str) -> Card:
 # --- what would be lost ---
 
 def used_for(interface: str) -> str:
-    """What the machine uses a kernel interface for, as a sentence; "": nothing."""
+    """What the host uses a kernel interface for, as a sentence; "": nothing."""
     done = subprocess.run(["ip", "-j", "addr", "show", "dev", interface], capture_output=True, text=True)
     entries = json.loads(done.stdout or "[]") if done.returncode == 0 else []
     addresses = [one["local"] for entry in entries for one in entry.get("addr_info", ())

@@ -56,8 +56,8 @@ def reason(error: Exception) -> str:
 
 
 def complain(error: KamueeError) -> None:
-    """To a terminal what was expected is not broken within a word; a line with a command to copy, and one for grep,
-    stays one line."""
+    """Prints the error. For a terminal, breaks a line of expected words between them; a line with a command to copy
+    stays whole."""
     import textwrap
     sys.stdout.flush()
     room = None

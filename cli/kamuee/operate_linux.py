@@ -79,7 +79,7 @@ def translated(program: str, words: list[str]) -> tuple[list[str], str | None]:
 
 
 def inside(context: Context, vr: str | None) -> list[str]:
-    """What brings a program to where kamueed, or the virtual router, is in Linux; nothing when we are there."""
+    """The prefix that runs a program in the namespace or VRF of kamueed or a virtual router; empty if we are there."""
     if not vr:
         return of_daemon(context)
     entry = context.client.one_or_all("vr", vr, "virtual router")[0]
@@ -91,7 +91,7 @@ def inside(context: Context, vr: str | None) -> list[str]:
 
 
 def of_daemon(context: Context) -> list[str]:
-    """Into the namespace of kamueed, when that is another one than ours, as in a lab."""
+    """The prefix that enters kamueed's namespace, if it is not ours, as in a lab."""
     try:
         theirs = f"/proc/{context.client.state('system')['pid']}/ns/net"
         same = os.stat(theirs).st_ino == os.stat("/proc/self/ns/net").st_ino

@@ -44,7 +44,7 @@ class Writer:
 
 
 class Only:
-    """Lines for which `keep` says yes."""
+    """Lines for which `keep` is true."""
 
     def __init__(self, keep: Callable[[str], bool], after: Sink) -> None:
         self._keep, self._after = keep, after
@@ -58,7 +58,7 @@ class Only:
 
 
 class Begin(Only):
-    """Everything lines from the first match on."""
+    """Lines from the first match on."""
 
     def __init__(self, matches: Callable[[str], bool], after: Sink) -> None:
         super().__init__(self._seen_from_here, after)

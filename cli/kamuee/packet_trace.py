@@ -16,7 +16,7 @@ KINDS = {"plain": "plain", "odd": "odd: needs further checks",
 
 
 def told(passage: dict, width: int) -> Iterator[str]:
-    """The lines of one passage."""
+    """The lines of one packet's trace."""
     arrived = passage["in"]
     where = arrived.get("port") or arrived.get("interface") or "?"
     yield from wrapped(f"{where}: {frame_text(arrived)}", width, 0, INDENT)
@@ -121,7 +121,7 @@ def access_list(said: dict) -> Iterator[str]:
 
 
 def asked_about(key: dict) -> Iterator[str]:
-    """What the rules were held against."""
+    """The fields that the rules were compared with."""
     icmp = key["protocol"] in (1, 58)
     has_ports = not icmp and (key.get("source-port") or key.get("destination-port"))
     source, destination = key["source"], key["destination"]

@@ -68,7 +68,7 @@ class Pager:
 
 
 def command() -> list[str] | None:
-    """The pager of this person; None when there is none."""
+    """The user's pager, or None."""
     if wanted := os.environ.get("PAGER"):
         words = shlex.split(wanted)
         return words if words and shutil.which(words[0]) else None

@@ -186,7 +186,7 @@ def head(sample: dict) -> Text:
 
 
 def ledger(sample: dict) -> Text:
-    """In flight, the two sides of the ledger differ by what is between two counters."""
+    """With packets in flight, the two sides of the ledger differ by those between two counters."""
     imbalance = sample["imbalance"]
     color = "yellow" if imbalance else "green"
     return Text(f"held {count(sample['held'])}   imbalance ") + Text(f"{imbalance:,}", color)

@@ -22,7 +22,7 @@ CHANGES = ("set", "delete")
 
 
 class Session:
-    """A grammar and a context: what a person or a script talks to."""
+    """A grammar and a context: runs the lines of a person or a script."""
 
     def __init__(self, grammar: Grammar, context: Context) -> None:
         self._running, self.context = grammar, context

@@ -129,7 +129,7 @@ def lint(context: Context, match: Match) -> None:
 
 
 def every_finding(context: Context, name: str) -> dict:
-    """Asks until all is looked at, then for all pages."""
+    """Asks until all rules are compared, then for all pages."""
     findings: list[dict] = []
     while True:
         page = context.client.call("acl-lint", name=name, **{"from": len(findings), "limit": 10000})

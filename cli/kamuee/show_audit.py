@@ -49,13 +49,13 @@ def findings(entry: dict) -> Iterator[str]:
 
 
 def not_followed(answer: dict) -> Iterator[str]:
-    """What Linux has been told that changes where packets go, and that kamueed does not follow."""
+    """Settings of Linux that change where packets go and that kamueed does not follow."""
     for state in answer.get("kernel-state", []):
         yield f"not followed: {state['subject']} {state['attribute']}: {state['what']}"
 
 
 def unfollowed(entry: dict) -> Iterator[str]:
-    """What Linux routes by and forwarding does not, and what becomes of packets."""
+    """Rules and routes of Linux that forwarding does not follow, and the effect on packets."""
     for kind in entry.get("unfollowed", []):
         more = f" and {kind['routes'] - 1:,} more" if kind["routes"] > 1 else ""
         yield f"    {kind['kind']}: {kind['example']}{more}"

@@ -48,7 +48,7 @@ def row(entry: dict) -> list[str | None]:
 
 
 def exchange(socket_path: str, pid: int | None, drops: dict[str, int]) -> dict | None:
-    """Keep these counters; give those kept last by the same daemon, and how long ago that was."""
+    """Stores these counters; returns those stored last for the same daemon, and their age."""
     path = os.path.join(cache_folder(), f"drops-{sha256(socket_path.encode()).hexdigest()[:12]}.json")
     now = time.clock_gettime(time.CLOCK_BOOTTIME)
     last = recall(path, pid, now)
@@ -69,7 +69,7 @@ def recall(path: str, pid: int | None, now: float) -> dict | None:
 
 
 def keep(path: str, value: dict) -> None:
-    """A folder that cannot be written costs only the rates."""
+    """If the folder cannot be written, there are no rates."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(f"{path}.{os.getpid()}", "w", encoding="ascii") as file:

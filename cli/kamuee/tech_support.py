@@ -96,7 +96,7 @@ def printed(context: Context, words: list[str], as_json: bool) -> str:
 
 
 def of_linux(command: str, where: Sequence[str] = ()) -> str:
-    """What a command prints `where` kamueed is: its first lines, without secrets."""
+    """The first lines of what a command prints in kamueed's namespace (`where`), without secrets."""
     try:
         ran = subprocess.run([*where, *shlex.split(command.format(ours=OURS))], capture_output=True, text=True,
                              errors="replace",
@@ -110,7 +110,7 @@ def of_linux(command: str, where: Sequence[str] = ()) -> str:
 
 
 def log_file(context: Context) -> str:
-    """The end of the file that kamueed writes its log to, where that is one and not systemd's."""
+    """The end of kamueed's log file, if it has one instead of the journal."""
     try:
         with open(f"/proc/{context.client.state('system')['pid']}/fd/2", encoding="utf-8", errors="replace") as log:
             if not stat.S_ISREG(os.fstat(log.fileno()).st_mode):

@@ -135,7 +135,7 @@ class Facts:
 
     @functools.cached_property
     def queues(self) -> list[tuple[str, int, int]]:
-        """(port, queue, core) of what is polled by whom."""
+        """(port, queue, core) of each polled queue."""
         if self.state:
             return [(queue["port"], queue["queue"], thread["core"]) for thread in self.state.get("thread", [])
                     for queue in thread.get("queue", []) if thread.get("core", -1) >= 0]

@@ -126,7 +126,7 @@ def spread(facts: Facts) -> Iterator[Finding]:
 
 
 def not_followed(facts: Facts) -> Iterator[Finding]:
-    """Does forwarding go by all that Linux routes by? What routes by links of Linux alone means is told by audit."""
+    """Does forwarding follow all that Linux routes by? `audit` explains routes by links that only Linux has."""
     routers = (facts.state or {}).get("audit", [])
     for router in routers:
         kinds = [kind for kind in router.get("unfollowed", [])

@@ -56,7 +56,7 @@ class BaseNode:
         return SYSCTL
 
     def say(self, text: str) -> None:
-        """A line for whoever waits for the start; the lab replaces it."""
+        """Shows a line during the start; the lab replaces it."""
 
     def check(self) -> None:
         """LabError if something that the node needs is not installed; before anything is built."""

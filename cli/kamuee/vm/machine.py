@@ -143,8 +143,7 @@ def install(kamueed: Path, tree: Path) -> None:
 
 
 class Machine:
-    """QEMU and its folder, in which its sockets are. Whoever starts it runs argv() with the file descriptors of the
-    cards."""
+    """QEMU and the folder of its sockets. The caller runs argv() with the cards' file descriptors open."""
 
     name: str
     folder: Path
