@@ -5,7 +5,7 @@
 //     300] [--quick] [--aside] [--json]
 //
 // kamueed's own forwarder thread on the last core, on four ports in memory
-// (paper/source.h), a full table, random addresses of its prefixes. A manager on
+// (lib/port_memory.h), a full table, random addresses of its prefixes. A manager on
 // core 0 changes the routes that are forwarded by: half of the changes give a
 // prefix another next hop, the others withdraw one and announce it again. What is
 // due is applied and committed every TICK_US, as rib_manager does with what
@@ -45,9 +45,9 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "forwarder/forwarder.h"
-#include "paper/router.h"
-#include "paper/source.h"
-#include "paper/traffic.h"
+#include "lib/router.h"
+#include "lib/port_memory.h"
+#include "lib/frame.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/plan.h"

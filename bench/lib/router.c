@@ -12,7 +12,7 @@
 // and NAME/D: a table with a D-th of the routes (rte_lpm takes 150,000, fib_lpm.c).
 // All hold 1.0.0.0/24 by port 1 and 1.0.4.0/24 by port 2, and a route for everything
 // else by two halves: the 80 Gb/s router forwards what it has no route for.
-#include "paper/router.h"
+#include "lib/router.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "paper/source.h"
+#include "lib/port_memory.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/counter.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// traffic.c - see traffic.h
-#include "paper/traffic.h"
+// frame.c - see frame.h
+#include "lib/frame.h"
 
 #include <arpa/inet.h>
 #include <rte_thash.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// traffic.h - the papers' traffic, spread over receive queues as RSS does it
+// frame.h - the papers' traffic, spread over receive queues as RSS does it
 #ifndef BENCH_PAPER_TRAFFIC_H
 #define BENCH_PAPER_TRAFFIC_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "fib/fib_bench.h"
-#include "paper/source.h"
+#include "lib/port_memory.h"
 
 #define TRAFFIC_LINES (1u << 17) // packets that are ready for each port, then from the start again
 

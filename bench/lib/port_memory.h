@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// source.h - ports in memory with queues, an offered load and a clock
+// port_memory.h - ports in memory with queues, an offered load and a clock
 //
 // For the papers' experiments: several forwarders at once, each with receive and
 // transmit queues of its own, which nobody else touches while it runs. A receive

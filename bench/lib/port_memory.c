@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// source.c - see source.h
+// port_memory.c - see port_memory.h
 //
 // A net_ring device lends its port id; its burst functions are replaced.
-#include "paper/source.h"
+#include "lib/port_memory.h"
 
 #include <rte_cycles.h>
 #include <rte_eth_ring.h>
