@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// router.c - see router.h
+// router_fib.c - see router_fib.h
 //
 // Tables: the papers' own are not public, so they are made up, of the same size and
 // shape (base/table_gen.h):
@@ -12,7 +12,7 @@
 // and NAME/D: a table with a D-th of the routes (rte_lpm takes 150,000, fib_lpm.c).
 // All hold 1.0.0.0/24 by port 1 and 1.0.4.0/24 by port 2, and a route for everything
 // else by two halves: the 80 Gb/s router forwards what it has no route for.
-#include "lib/router.h"
+#include "lib/router_fib.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

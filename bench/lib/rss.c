@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// frame.c - see frame.h
-#include "lib/frame.h"
+// rss.c - see rss.h
+#include "lib/rss.h"
 
 #include <arpa/inet.h>
 #include <rte_thash.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// frame.h - the papers' traffic, spread over receive queues as RSS does it
+// rss.h - the papers' traffic, spread over receive queues as RSS does it
 #ifndef BENCH_PAPER_TRAFFIC_H
 #define BENCH_PAPER_TRAFFIC_H
 

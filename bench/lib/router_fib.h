@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// router.h - the tables of a router with four ports, and several FIBs to choose from
+// router_fib.h - the tables of a router with four ports, and several FIBs to choose from
 //
 // For path_bench: written as the managers write them, in one process. Each (table,
 // engine) is a virtual router, made when a case first asks for it, so that engines
