@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_bench.c - access lists and address sets against DPDK's rte_acl, in one process
 //
-//     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15] [--seed
-//     1] [--memory MIB] [--promote-from RULES]
-//               [--shelve-from RULES] [--quick] [--json]
+//     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15]
+//               [--seed 1] [--memory MIB] [--promote-from RULES] [--shelve-from RULES] [--quick]
+//               [--json]
 //
 // SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY 4 or 6; PEER, how many rules
 // rte_acl gets where it cannot hold all of them (its own rules and its own packets, made the same
@@ -13,18 +13,14 @@
 // own ratios. Times are of the thread's own. Before anything is timed, the engines' answers are
 // compared with each other, and some with a search from the first rule to the last. rte_acl's build
 // may take --memory MiB more than there is (4,096): a set that needs more is said to be refused.
-#include <errno.h>
-#include <getopt.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 
 #include "acl/acl_bench.h"
+#include "lib/report.h"
 
 #define CHECKED (1u << 16)
 #define SEARCHED 200000000u // comparisons with rules, of the check from the first rule to the last
@@ -38,9 +34,7 @@ struct wanted {
 
 static struct {
     struct wanted set[SETS_MAX];
-    unsigned n_sets, rounds, packets, traffic;
-    uint64_t seed;
-    size_t memory_mib;
+    unsigned n_sets, rounds, packets, traffic, seed, memory_mib;
     double change_seconds;
     bool json;
 } opt = {.rounds = 15,
@@ -56,25 +50,17 @@ static struct {
 
 static struct packets packets[2][2]; // of the set, of the peer's; IPv4, IPv6
 static struct rules rules, peer_rules;
-static const char *comma = "";
-
-static _Noreturn void fail(const char *what)
-{
-    fprintf(stderr, "acl_bench: %s\n", what);
-    exit(1);
-}
 
 // --- building ---
 
 static void build(struct engine *e, const struct rules *r)
 {
-    double start = now_cpu();
+    double start = bench_cpu_s();
     int rc = e->build(e, r);
 
-    e->build_ms = (now_cpu() - start) * 1e3;
+    e->build_ms = (bench_cpu_s() - start) * 1e3;
     e->built = !rc;
-    if (rc && e != peer)
-        fail("one of our own engines refuses the rules");
+    bench_check(!rc || e == peer, "one of our own engines refuses the rules");
     if (rc)
         fprintf(stderr, "acl_bench: rte_acl refuses %s, IPv%u, %zu rules: %s\n",
                 shape_name[r->shape], r->family, r->n, e->note);
@@ -120,7 +106,7 @@ static void all_prepare(const struct wanted *w)
 
 // --- checking ---
 
-static void check(const struct wanted *w, const struct packets *p)
+static void answers_compare(const struct wanted *w, const struct packets *p)
 {
     bool peer_too = peer->built && w->peer_n == w->n;
     size_t searched = 0;
@@ -135,20 +121,16 @@ static void check(const struct wanted *w, const struct packets *p)
                 continue;
             engines[e].run(&engines[e], p, from, BURST);
             for (unsigned i = 0; i < BURST; i++)
-                if (engines[e].answer(&engines[e], i) !=
-                    (e == ENGINE_SET ? want[i] != 0 : want[i])) {
-                    fprintf(
-                        stderr,
-                        "acl_bench: %s, IPv%u, %zu rules, packet %u: %s says %u, list says %u\n",
-                        shape_name[w->shape], w->family, w->n, from + i, engines[e].name,
-                        engines[e].answer(&engines[e], i), want[i]);
-                    exit(1);
-                }
+                bench_check(engines[e].answer(&engines[e], i) ==
+                                (e == ENGINE_SET ? want[i] != 0 : want[i]),
+                            "%s, IPv%u, %zu rules, packet %u: %s says %u, list says %u",
+                            shape_name[w->shape], w->family, w->n, from + i, engines[e].name,
+                            engines[e].answer(&engines[e], i), want[i]);
         }
         for (unsigned i = 0; i < BURST && searched < SEARCHED / N_TRAFFIC;
              i += 8, searched += rules.n)
-            if (rules_search(&rules, packet_key(p, from + i)) != want[i])
-                fail("the list's answer is not the first rule that matches");
+            bench_check(rules_search(&rules, packet_key(p, from + i)) == want[i],
+                        "the list's answer is not the first rule that matches");
     }
 }
 
@@ -169,9 +151,9 @@ static double cycles_of(const struct engine *e, const struct packets *p, uint32_
 {
     play(e, p, from % p->n,
          opt.packets / 2); // what the others have pushed out of the caches comes back
-    double start = now_cpu();
+    double start = bench_cpu_s();
     play(e, p, (from + opt.packets / 2) % p->n, opt.packets);
-    return (now_cpu() - start) * (double)rte_get_tsc_hz() / opt.packets;
+    return (bench_cpu_s() - start) * (double)rte_get_tsc_hz() / opt.packets;
 }
 
 static void measure(struct packets *p, struct packets *peer_p, enum pattern_of t)
@@ -188,90 +170,80 @@ static void measure(struct packets *p, struct packets *peer_p, enum pattern_of t
                     cycles_of(&engines[e], e == ENGINE_PEER ? peer_p : p, r * opt.packets);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-struct spread {
-    double min, median, max;
-};
-
-static struct spread spread_of(const double *v)
-{
-    double s[ROUNDS_MAX];
-
-    memcpy(s, v, opt.rounds * sizeof *s);
-    qsort(s, opt.rounds, sizeof *s, by_value);
-    return (struct spread){s[0], s[opt.rounds / 2], s[opt.rounds - 1]};
-}
-
 // --- telling ---
 
-static void text(const struct wanted *w, const struct engine *e, enum pattern_of t,
-                 const struct spread *c, const struct spread *ratio, const struct changes *more)
+// The least, the median and the most, in that order.
+static const double share_of[3] = {0, 0.5, 1};
+
+static void changes_report(const struct engine *e, const struct changes *c)
 {
-    printf("%-9s IPv%u %8zu  %-9s %-11s %-9s %8.1f M/s %8.1f cycles (%.1f-%.1f)",
-           shape_name[w->shape], w->family, w->n, traffic_name[t], e->name, e->kernel,
-           (double)rte_get_tsc_hz() / c->median / 1e6, c->median, c->min, c->max);
-    if (ratio->median)
-        printf("  %6.2f x", ratio->median);
-    printf("  %.1f + %.1f MB, %.0f ms", (double)e->bytes / 1e6, (double)e->writer_bytes / 1e6,
-           e->build_ms);
-    if (more->single_per_s)
-        printf(", %.0f changes/s, batched %.0f", more->single_per_s, more->batched_per_s);
-    printf("\n");
+    report_number("bytes", 0, (double)e->bytes);
+    report_number("writer_bytes", 0, (double)e->writer_bytes);
+    report_number("build_ms", 1, e->build_ms);
+    report_number("updates_per_s", 0, c->single_per_s);
+    report_number("updates_batched_per_s", 0, c->batched_per_s);
 }
 
-static void json(const struct wanted *w, const struct engine *e, enum pattern_of t,
-                 const struct spread *c, const struct spread *ratio, const struct changes *more)
+static void row_begin(const struct wanted *w, const struct engine *e, const char *traffic)
 {
-    double hz = (double)rte_get_tsc_hz() / 1e6;
-
-    printf("%s\n  {\"set\": \"%s\", \"family\": %u, \"rules\": %zu, \"traffic\": \"%s\", "
-           "\"engine\": \"%s\", \"kernel\": \"%s\", ",
-           comma, shape_name[w->shape], w->family, e == peer ? w->peer_n : w->n, traffic_name[t],
-           e->name, e->kernel);
-    printf("\"mlps\": %.3f, \"mlps_min\": %.3f, \"mlps_max\": %.3f, \"cycles\": %.2f, ",
-           hz / c->median, hz / c->max, hz / c->min, c->median);
-    if (ratio->median)
-        printf("\"ratio\": %.3f, \"ratio_min\": %.3f, \"ratio_max\": %.3f, \"ratio_rules\": %zu, ",
-               ratio->median, ratio->min, ratio->max, w->peer_n);
+    report_open(NULL, '{');
+    report_text("set", "%s", shape_name[w->shape]);
+    report_number("family", 0, w->family);
+    report_number("rules", 0, (double)(e == peer ? w->peer_n : w->n));
+    if (traffic)
+        report_text("traffic", "%s", traffic);
     else
-        printf("\"ratio\": null, ");
-    printf("\"bytes\": %lu, \"writer_bytes\": %lu, \"build_ms\": %.1f, \"updates_per_s\": %.0f, "
-           "\"updates_batched_per_s\": %.0f}",
-           e->bytes, e->writer_bytes, e->build_ms, more->single_per_s, more->batched_per_s);
-    comma = ",";
+        report_null("traffic");
+    report_text("engine", "%s", e->name);
 }
 
-static void tell(const struct wanted *w, enum pattern_of t, const struct changes *changed)
+static void ratio_report(const struct wanted *w, const struct engine *e, enum pattern_of t)
 {
-    for (struct engine *e = engines; e < engines + N_ENGINES; e++) {
-        struct spread c, ratio = {0, 0, 0};
-        double r[ROUNDS_MAX];
-        bool changes = e == &engines[w->shape == SHAPE_BLOCKLIST ? ENGINE_SET : ENGINE_LIST];
-        if (!e->built)
-            continue;
-        for (unsigned i = 0; i < opt.rounds; i++)
-            r[i] = peer->cycles[t][i] / e->cycles[t][i];
-        c = spread_of(e->cycles[t]);
-        if (peer->built)
-            ratio = spread_of(r);
-        (opt.json ? json : text)(w, e, t, &c, &ratio, changes ? changed : &(struct changes){0});
+    static const char *const key[3] = {"ratio_min", "ratio", "ratio_max"};
+    double ratio[ROUNDS_MAX];
+
+    if (!peer->built) {
+        report_null("ratio");
+        return;
     }
+    for (unsigned i = 0; i < opt.rounds; i++)
+        ratio[i] = peer->cycles[t][i] / e->cycles[t][i];
+    for (unsigned k = 0; k < 3; k++)
+        report_number(key[k], 3, stat_quantile(ratio, opt.rounds, share_of[k]));
+    report_number("ratio_rules", 0, (double)w->peer_n);
 }
 
-static void refused_tell(const struct wanted *w)
+static void engine_report(const struct wanted *w, const struct engine *e, enum pattern_of t,
+                          const struct changes *changed)
 {
-    if (!peer->built && opt.json && w->peer_n)
-        printf("%s\n  {\"set\": \"%s\", \"family\": %u, \"rules\": %zu, \"traffic\": null, "
-               "\"engine\": \"rte_acl\", \"refused\": \"%s\", "
-               "\"build_ms\": %.1f}",
-               comma, shape_name[w->shape], w->family, w->peer_n, peer->note, peer->build_ms),
-            comma = ",";
+    static const char *const key[3] = {"mlps_max", "mlps", "mlps_min"};
+
+    row_begin(w, e, traffic_name[t]);
+    report_text("kernel", "%s", e->kernel);
+    for (unsigned k = 0; k < 3; k++)
+        report_number(key[k], 3, (double)rte_get_tsc_hz() / 1e6 /
+                                     stat_quantile(e->cycles[t], opt.rounds, share_of[k]));
+    report_number("cycles", 2, stat_median(e->cycles[t], opt.rounds));
+    ratio_report(w, e, t);
+    changes_report(e, changed);
+    report_close();
+}
+
+static void refused_report(const struct wanted *w)
+{
+    row_begin(w, peer, NULL);
+    report_text("refused", "%s", peer->note);
+    report_number("build_ms", 1, peer->build_ms);
+    report_close();
+}
+
+static void rows_report(const struct wanted *w, enum pattern_of t, const struct changes *changed)
+{
+    const struct engine *changes = &engines[w->shape == SHAPE_BLOCKLIST ? ENGINE_SET : ENGINE_LIST];
+
+    for (const struct engine *e = engines; e < engines + N_ENGINES; e++)
+        if (e->built)
+            engine_report(w, e, t, e == changes ? changed : &(struct changes){0});
 }
 
 static void set_measure(const struct wanted *w)
@@ -280,7 +252,8 @@ static void set_measure(const struct wanted *w)
     struct changes changed = {0};
 
     all_prepare(w);
-    refused_tell(w);
+    if (!peer->built && w->peer_n)
+        refused_report(w);
     engine_cache_fresh();
     for (unsigned t = 0; t < N_TRAFFIC; t++) {
         if (!(opt.traffic >> t & 1))
@@ -288,7 +261,7 @@ static void set_measure(const struct wanted *w)
         packets_make(p, &rules, t);
         if (peer->built && w->peer_n != w->n)
             packets_make(own, &peer_rules, t);
-        check(w, p);
+        answers_compare(w, p);
         struct packets *peers = w->peer_n == w->n ? p : own;
         if (peer->built)
             peer_choose(peers);
@@ -297,8 +270,7 @@ static void set_measure(const struct wanted *w)
     changes_measure(&changed, &rules, p, opt.change_seconds);
     for (unsigned t = 0; t < N_TRAFFIC; t++)
         if (opt.traffic >> t & 1)
-            tell(w, t, &changed);
-    fflush(stdout);
+            rows_report(w, t, &changed);
 }
 
 // --- options ---
@@ -308,8 +280,7 @@ static unsigned index_of(const char *name, const char *const *names, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if (!strcmp(name, names[i]))
             return i;
-    fprintf(stderr, "acl_bench: unknown name '%s'\n", name);
-    exit(2);
+    bench_fail("unknown name '%s'", name);
 }
 
 static void sets_parse(const char *list)
@@ -321,8 +292,8 @@ static void sets_parse(const char *list)
     for (char *s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
         struct wanted *w = &opt.set[opt.n_sets++];
         int n = sscanf(s, "%15[a-z]:%u:%zu:%zu", shape, &w->family, &w->n, &w->peer_n);
-        if (n < 3 || (w->family != 4 && w->family != 6) || !w->n || opt.n_sets == SETS_MAX)
-            fail("--sets: expected SHAPE:FAMILY:RULES[:PEER],...");
+        bench_check(n >= 3 && (w->family == 4 || w->family == 6) && w->n && opt.n_sets < SETS_MAX,
+                    "--sets: expected SHAPE:FAMILY:RULES[:PEER],...");
         if (n == 3)
             w->peer_n = w->n;
         w->shape = index_of(shape, shape_name, N_SHAPES);
@@ -339,7 +310,7 @@ static void traffic_parse(const char *list)
         opt.traffic |= 1u << index_of(s, traffic_name, N_TRAFFIC);
 }
 
-static void quick(void)
+static void quick(const char *unused)
 {
     sets_parse(QUICK_SETS);
     traffic_parse("hot,scatter,unlisted,hostile");
@@ -348,68 +319,31 @@ static void quick(void)
     opt.change_seconds = 0.25;
 }
 
-static void options_read(int argc, char **argv)
-{
-    static const struct option known[] = {
-        {"sets", 1, NULL, 's'},        {"traffic", 1, NULL, 't'},
-        {"rounds", 1, NULL, 'r'},      {"seed", 1, NULL, 'e'},
-        {"memory", 1, NULL, 'm'},      {"promote-from", 1, NULL, 'p'},
-        {"shelve-from", 1, NULL, 'f'}, {"quick", 0, NULL, 'q'},
-        {"json", 0, NULL, 'j'},        {0}};
-    sets_parse(QUICK_SETS);
-    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (c == 's')
-            sets_parse(optarg);
-        else if (c == 't')
-            traffic_parse(optarg);
-        else if (c == 'r')
-            opt.rounds = (unsigned)atoi(optarg);
-        else if (c == 'e')
-            opt.seed = strtoull(optarg, NULL, 10);
-        else if (c == 'm')
-            opt.memory_mib = strtoull(optarg, NULL, 10);
-        else if (c == 'p')
-            prefix_rules_from = (uint32_t)strtoul(optarg, NULL, 0);
-        else if (c == 'f')
-            buckets_from = (uint32_t)strtoul(optarg, NULL, 0);
-        else if (c == 'j')
-            opt.json = true;
-        else if (c == 'q')
-            quick();
-        else
-            exit(2);
-    }
-    if (optind < argc || opt.rounds < 1 || opt.rounds > ROUNDS_MAX)
-        fail("expected --rounds 1 to 101 and no arguments");
-}
-
-static void pin_to_last(void)
-{
-    cpu_set_t all, one;
-
-    sched_getaffinity(0, sizeof all, &all);
-    CPU_ZERO(&one);
-    for (unsigned i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &all)) {
-            CPU_ZERO(&one);
-            CPU_SET(i, &one);
-        }
-    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-}
+static const struct bench_option options[] = {
+    OPTION_CALL("sets", sets_parse), OPTION_CALL("traffic", traffic_parse),
+    OPTION_NUMBER("rounds", &opt.rounds, 1, ROUNDS_MAX), OPTION_NUMBER("seed", &opt.seed, 0, 0),
+    OPTION_NUMBER("memory", &opt.memory_mib, 0, 0),
+    OPTION_NUMBER("promote-from", &prefix_rules_from, 0, 0),
+    OPTION_NUMBER("shelve-from", &buckets_from, 0, 0), OPTION_DO("quick", quick),
+    OPTION_FLAG("json", &opt.json), {0}};
 
 int main(int argc, char **argv)
 {
-    options_read(argc, argv);
-    pin_to_last();
-    engines_init(argv[0], opt.memory_mib);
+    sets_parse(QUICK_SETS);
+    bench_options(argc, argv, options, NULL);
+    bench_pin(0);
+    engines_init(opt.memory_mib);
     for (unsigned i = 0; i < 4; i++)
         packets_init(&packets[i / 2][i % 2], i % 2 ? 6 : 4);
-    if (opt.json)
-        printf("{\"tsc_ghz\": %.3f, \"rounds\": %u, \"burst\": %u, \"seed\": %lu, \"rows\": [",
-               (double)rte_get_tsc_hz() / 1e9, opt.rounds, BURST, opt.seed);
+    report_begin(opt.json);
+    report_number("tsc_ghz", 3, (double)rte_get_tsc_hz() / 1e9);
+    report_number("rounds", 0, opt.rounds);
+    report_number("burst", 0, BURST);
+    report_number("seed", 0, opt.seed);
+    report_open("rows", '[');
     for (unsigned i = 0; i < opt.n_sets; i++)
         set_measure(&opt.set[i]);
-    if (opt.json)
-        printf("\n]}\n");
+    report_close();
+    report_end();
     return 0;
 }

@@ -9,12 +9,13 @@
 
 #include "acl/acl.h"
 #include "acl/set.h"
+#include "lib/bench.h"
+#include "lib/stat.h"
 
 #define BURST 64u
 #define PACKETS (1u << 20)     // pre-generated, read in order
-#define PACKETS_HOT                                                                                \
-    (1u << 17) // of hot flows: a forwarder has just read its packets, they do not come from memory
-#define ROUNDS_MAX 101u
+// Of hot flows: a forwarder has just read its packets, they do not come from memory.
+#define PACKETS_HOT (1u << 17)
 
 // --- rules.c: rules that look like somebody's; the same seed makes the same on every machine ---
 
@@ -98,10 +99,9 @@ enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_CHOSEN, ENGINE_PEER, N_ENGI
 extern struct engine engines[N_ENGINES];
 extern struct engine *const peer; // rte_acl
 extern uint32_t prefix_rules_from, buckets_from; // as in acl_config
-void engines_init(const char *program, size_t memory_mib); // so much for building one of rte_acl's
+void engines_init(size_t memory_mib); // so much for building one of rte_acl's
 void engine_cache_fresh(void);
 void peer_choose(const struct packets *p); // the fastest variant for these packets
-double now_cpu(void); // of this thread, s
 struct acl_set *engine_set(void);   // of the blocklist that is built, or NULL
 struct acl *engine_list(void);
 

@@ -5,14 +5,9 @@
 // A grace period is over when the reader has begun and finished two bursts since; nobody waits for
 // it: memory is given back when it has passed, as forwarders' is.
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "acl/acl_bench.h"
-#include "fib/memory.h"
 
 #define BATCH 1000u
 #define AT_ONCE 64u // single changes between two looks at the clock
@@ -25,22 +20,11 @@ struct reading {
     const struct packets *p;
 };
 
-static double now_wall(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void *read_on(void *arg)
 {
     const struct reading *r = arg;
-    cpu_set_t one;
 
-    CPU_ZERO(&one);
-    CPU_SET(0, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    bench_pin(1);
     for (uint32_t from = 0; !atomic_load_explicit(&stop, memory_order_relaxed);
          from = (from + BURST) % r->p->n) {
         r->e->run(r->e, r->p, from, BURST);
@@ -83,18 +67,15 @@ static bool change_one(const struct rules *r)
 
 static double single_per_s(const struct rules *r, double seconds, struct grace *g)
 {
-    double start = now_wall(), took = 0;
+    double start = bench_wall_s(), took = 0;
     uint64_t n = 0;
 
     while (took < seconds) {
         for (unsigned i = 0; i < AT_ONCE; i++)
-            if (!change_one(r)) {
-                fprintf(stderr, "acl_bench: a change was refused\n");
-                exit(1);
-            }
+            bench_check(change_one(r), "a change was refused");
         n += 2 * AT_ONCE;
         collect(g);
-        took = now_wall() - start;
+        took = bench_wall_s() - start;
     }
     return (double)n / took;
 }
@@ -102,20 +83,18 @@ static double single_per_s(const struct rules *r, double seconds, struct grace *
 static double batched_per_s(const struct rules *r, double seconds, struct grace *g)
 {
     struct acl_prefix some[BATCH];
-    double start = now_wall(), took = 0;
+    double start = bench_wall_s(), took = 0;
     uint64_t n = 0, skipped;
 
     while (took < seconds) {
         for (unsigned i = 0; i < BATCH; i++)
             some[i] = r->prefix[bench_random() % r->n];
-        if (acl_set_change(engine_set(), some, BATCH, NULL, 0, &skipped) ||
-            acl_set_change(engine_set(), NULL, 0, some, BATCH, &skipped)) {
-            fprintf(stderr, "acl_bench: a batch was refused\n");
-            exit(1);
-        }
+        bench_check(!acl_set_change(engine_set(), some, BATCH, NULL, 0, &skipped) &&
+                        !acl_set_change(engine_set(), NULL, 0, some, BATCH, &skipped),
+                    "a batch was refused");
         n += 2 * BATCH;
         collect(g);
-        took = now_wall() - start;
+        took = bench_wall_s() - start;
     }
     return (double)n / took;
 }

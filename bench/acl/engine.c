@@ -6,21 +6,17 @@
 // and of its vector variants the fastest one. What it takes to build is limited, so that the
 // machine survives a set that it cannot hold.
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <rte_acl.h>
-#include <rte_eal.h>
 #include <rte_malloc.h>
 
 #include "acl/acl_bench.h"
 #include "acl/cache.h"
-#include "base/cpu.h"
-#include "fib/memory.h"
+#include "lib/eal.h"
 #include "table/acl_engine.h"
 
 #define HEAP_BYTES (1536ull << 20) // DPDK clears it all
@@ -41,14 +37,6 @@ uint32_t prefix_rules_from, buckets_from;
 static int heap_socket;
 static size_t build_limit;
 
-double now_cpu(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 struct acl *engine_list(void)
 {
     return list;
@@ -58,6 +46,20 @@ struct acl_set *engine_set(void)
 {
     return set;
 }
+
+// Bursts of the packets from..from + n, those from i on by the call of the family.
+#define RUN(name, setup, four, six)                                                                \
+    static void name(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)   \
+    {                                                                                              \
+        setup;                                                                                     \
+        for (uint32_t i = from; i < from + n; i += BURST)                                          \
+            if (p->family == 4)                                                                    \
+                four;                                                                              \
+            else                                                                                   \
+                six;                                                                               \
+    }
+#define KEY4 ((const struct acl_key4 *)p->key + i)
+#define KEY6 ((const struct acl_key6 *)p->key + i)
 
 // --- ours ---
 
@@ -85,31 +87,36 @@ static bool set_wanted(const struct rules *r)
     return r->prefix;
 }
 
-static void set_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
-{
-    for (uint32_t i = from; i < from + n; i += BURST)
-        found_set = p->family == 4 ? acl_set_find4(set, (const uint32_t *)p->src + i, BURST)
-                                   : acl_set_find6(set, (const uint8_t(*)[16])p->src + i, BURST);
-}
+RUN(set_run, (void)0, found_set = acl_set_find4(set, (const uint32_t *)p->src + i, BURST),
+    found_set = acl_set_find6(set, (const uint8_t(*)[16])p->src + i, BURST))
 
 static uint32_t set_answer(const struct engine *e, unsigned i)
 {
     return found_set >> i & 1;
 }
 
+// A blocklist is a list of this one rule.
+static const struct acl_rule *rules_of(const struct rules *r, size_t *n)
+{
+    static struct acl_rule blocked;
+
+    acl_rule_init(&blocked, 1, r->family == 4 ? ACL_IP4 : ACL_IP6);
+    blocked.src.set = 0;
+    *n = set_only ? 1 : r->n;
+    return set_only ? &blocked : r->rule;
+}
+
 static int list_build(struct engine *e, const struct rules *r)
 {
     struct acl_config cfg = {
         .set = {set}, .prefix_rules_from = prefix_rules_from, .buckets_from = buckets_from};
-    struct acl_rule blocked;
     struct acl_stats st;
-    int rc;
+    size_t n;
 
     set_only = r->shape == SHAPE_BLOCKLIST;
-    acl_rule_init(&blocked, 1, r->family == 4 ? ACL_IP4 : ACL_IP6);
-    blocked.src.set = 0;
     list = acl_new(&cfg);
-    rc = acl_load(list, set_only ? &blocked : r->rule, set_only ? 1 : r->n);
+    const struct acl_rule *rule = rules_of(r, &n);
+    int rc = acl_load(list, rule, n);
     acl_stats(list, &st);
     e->bytes = st.bytes;
     e->writer_bytes = st.writer_bytes;
@@ -122,14 +129,8 @@ static void list_drop(struct engine *e)
     list = NULL;
 }
 
-static void list_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
-{
-    for (uint32_t i = from; i < from + n; i += BURST)
-        if (p->family == 4)
-            acl_classify4(list, (const struct acl_key4 *)p->key + i, slot, BURST);
-        else
-            acl_classify6(list, (const struct acl_key6 *)p->key + i, slot, BURST);
-}
+RUN(list_run, (void)0, acl_classify4(list, KEY4, slot, BURST),
+    acl_classify6(list, KEY6, slot, BURST))
 
 static uint32_t list_answer(const struct engine *e, unsigned i)
 {
@@ -157,16 +158,9 @@ void engine_cache_fresh(void)
     chosen_cache = acl_cache_new(CACHE_BYTES, (const uint8_t *)"measured, public");
 }
 
-static void cache_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
-{
-    struct acl_backend asked = acl_backend_of(list, 1, 1);
-
-    for (uint32_t i = from; i < from + n; i += BURST)
-        if (p->family == 4)
-            acl_cache_classify4(cache, &asked, (const struct acl_key4 *)p->key + i, slot, BURST);
-        else
-            acl_cache_classify6(cache, &asked, (const struct acl_key6 *)p->key + i, slot, BURST);
-}
+RUN(cache_run, const struct acl_backend asked = acl_backend_of(list, 1, 1),
+    acl_cache_classify4(cache, &asked, KEY4, slot, BURST),
+    acl_cache_classify6(cache, &asked, KEY6, slot, BURST))
 
 static int chosen_build(struct engine *e, const struct rules *r)
 {
@@ -174,11 +168,10 @@ static int chosen_build(struct engine *e, const struct rules *r)
                                                   .prefix_rules_from = prefix_rules_from,
                                                   .buckets_from = buckets_from}};
     struct acl_engine_cost cost;
-    struct acl_rule blocked;
+    size_t n;
+    const struct acl_rule *rule = rules_of(r, &n);
 
-    acl_rule_init(&blocked, 1, r->family == 4 ? ACL_IP4 : ACL_IP6);
-    blocked.src.set = 0;
-    chosen = acl_engine_new(&cfg, set_only ? &blocked : r->rule, set_only ? 1 : r->n);
+    chosen = acl_engine_new(&cfg, rule, n);
     if (!chosen)
         return -errno;
     acl_engine_cost(chosen, &cost);
@@ -206,18 +199,14 @@ static void chosen6(const void *a, const struct acl_key6 *key, uint32_t *to, uns
     acl_engine_classify6(a, key, to, n);
 }
 
-static void chosen_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
+static struct acl_backend chosen_ask(void)
 {
-    const struct acl_backend asked = {chosen4, chosen6, chosen, 1, 1};
-
-    for (uint32_t i = from; i < from + n; i += BURST)
-        if (p->family == 4)
-            acl_cache_classify4(chosen_cache, &asked, (const struct acl_key4 *)p->key + i, slot,
-                                BURST);
-        else
-            acl_cache_classify6(chosen_cache, &asked, (const struct acl_key6 *)p->key + i, slot,
-                                BURST);
+    return (struct acl_backend){chosen4, chosen6, chosen, 1, 1};
 }
+
+RUN(chosen_run, const struct acl_backend asked = chosen_ask(),
+    acl_cache_classify4(chosen_cache, &asked, KEY4, slot, BURST),
+    acl_cache_classify6(chosen_cache, &asked, KEY6, slot, BURST))
 
 static uint32_t chosen_answer(const struct engine *e, unsigned i)
 {
@@ -407,9 +396,9 @@ void peer_choose(const struct packets *p)
         if (rte_acl_set_ctx_classify(peer->state, known[i].alg))
             continue;
         for (unsigned trial = 0; trial < 5; trial++) {
-            double start = now_cpu();
+            double start = bench_cpu_s();
             peer_run(peer, p, 0, PACKETS_HOT / 4);
-            double took = now_cpu() - start;
+            double took = bench_cpu_s() - start;
             if (trial && (!best || took < best)) {
                 best = took;
                 at = i;
@@ -435,50 +424,9 @@ struct engine engines[N_ENGINES] = {
 };
 struct engine *const peer = &engines[ENGINE_PEER];
 
-// As kamueed does: where DPDK keeps the engine that is chosen must not be what makes it slow.
-static bool has_huge_pages(void)
+void engines_init(size_t memory_mib)
 {
-    unsigned n = 0;
-    FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
-
-    if (f && fscanf(f, "%u", &n) != 1)
-        n = 0;
-    if (f)
-        fclose(f);
-    return n >= EAL_MIB / 2;
-}
-
-void engines_init(const char *program, size_t memory_mib)
-{
-    char core[16] = "0", mib[16], simd[48];
-    char *args[] = {(char *)program,
-                    has_huge_pages() ? "--in-memory" : "--no-huge",
-                    "-m",
-                    mib,
-                    "--no-pci",
-                    "--no-telemetry",
-                    "--no-shconf",
-                    "-l",
-                    core,
-                    simd,
-                    "--log-level=critical",
-                    NULL};
-    cpu_set_t cpus;
-
-    snprintf(simd, sizeof simd, "--force-max-simd-bitwidth=%u", cpu_simd_bits());
-    snprintf(mib, sizeof mib, "%u", EAL_MIB);
-    sched_getaffinity(0, sizeof cpus, &cpus); // stay where we are
-    for (unsigned i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &cpus))
-            snprintf(core, sizeof core, "%u", i);
     build_limit = memory_mib << 20;
-    bool ok = rte_eal_init(sizeof args / sizeof *args - 1, args) >= 0;
-    sched_setaffinity(0, sizeof cpus, &cpus);
-    void *heap = memory_huge(HEAP_BYTES);
-    if (!ok || rte_malloc_heap_create("acl_bench") ||
-        rte_malloc_heap_memory_add("acl_bench", heap, HEAP_BYTES, NULL, 0, 2u << 20)) {
-        fprintf(stderr, "acl_bench: cannot start DPDK\n");
-        exit(1);
-    }
-    heap_socket = rte_malloc_heap_get_socket("acl_bench");
+    // As kamueed does: where DPDK keeps the engine that is chosen must not be what makes it slow.
+    heap_socket = bench_eal_heap(EAL_MIB, HEAP_BYTES, true);
 }

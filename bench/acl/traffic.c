@@ -5,18 +5,12 @@
 #include <string.h>
 
 #include "acl/acl_bench.h"
-#include "fib/memory.h"
 
 #define HOT 16384u
 #define ZIPF_FLOWS 262144u
 #define HITS_IN_HOT 0.9 // so many of the flows match a rule
 
 const char *const traffic_name[N_TRAFFIC] = {"hot", "zipf", "scatter", "unlisted", "hostile"};
-
-static double unit(void)
-{
-    return (double)(bench_random() >> 11) * 0x1p-53;
-}
 
 void packets_init(struct packets *p, unsigned family)
 {
@@ -137,7 +131,7 @@ static void packet_store(struct packets *p, uint32_t i, const struct acl_key6 *k
 
 static uint32_t zipf_rank(const double *sum, uint32_t n)
 {
-    double at = unit() * sum[n - 1];
+    double at = bench_random_unit() * sum[n - 1];
     uint32_t lo = 0, hi = n - 1;
 
     while (lo < hi) {
@@ -156,7 +150,7 @@ static void flows_make(struct packets *p, const struct rules *r, uint32_t n, boo
     double *sum = malloc(n * sizeof *sum), all = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        flow[i] = unit() < HITS_IN_HOT ? matching(r) : at_random(r);
+        flow[i] = bench_random_unit() < HITS_IN_HOT ? matching(r) : at_random(r);
         sum[i] = all += 1.0 / (i + 1);
     }
     p->n = zipf ? PACKETS : PACKETS_HOT;
@@ -175,7 +169,7 @@ void packets_make(struct packets *p, const struct rules *r, enum pattern_of t)
     p->n = PACKETS;
     for (uint32_t i = 0; i < PACKETS; i++) {
         struct acl_key6 k = t == TRAFFIC_HOSTILE                         ? mixed(r)
-                            : t == TRAFFIC_UNLISTED && unit() < 0.95 ? at_random(r)
+                            : t == TRAFFIC_UNLISTED && bench_random_unit() < 0.95 ? at_random(r)
                                                                          : matching(r);
         packet_store(p, i, &k);
     }

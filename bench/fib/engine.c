@@ -6,13 +6,10 @@
 // table; what DPDK reserves beyond it counts as its memory, since it cannot be had back.
 #include "fib/fib_bench.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_fib.h>
 #include <rte_fib6.h>
 #pragma GCC diagnostic push
@@ -20,9 +17,8 @@
 #include <rte_lpm.h>
 #pragma GCC diagnostic pop
 #include <rte_lpm6.h>
-#include <rte_malloc.h>
 
-#include "base/cpu.h"
+#include "lib/eal.h"
 
 #define HEAP_BYTES (6ull << 30) // of address space
 #define TBL8_4 24000u
@@ -34,36 +30,43 @@ static uint64_t results64[MAX_BURST];
 static int32_t results6[MAX_BURST];
 static int heap_socket;
 
-int engines_init(const char *program)
+void engines_init(void)
 {
-    char core[16] = "0", simd[48];
-    char *args[] = {(char *)program, "--no-huge", "-m", "64", "--no-pci",          "--no-telemetry",
-                    "--no-shconf",   "-l",        core, simd, "--log-level=error", NULL};
-    cpu_set_t set;
-    void *heap;
-
-    snprintf(simd, sizeof(simd), "--force-max-simd-bitwidth=%u", cpu_simd_bits());
-    sched_getaffinity(0, sizeof(set), &set); // stay where taskset put us
-    for (unsigned i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &set)) {
-            snprintf(core, sizeof(core), "%u", i);
-            break;
-        }
-    if (rte_eal_init(sizeof(args) / sizeof(*args) - 1, args) < 0)
-        return -1;
-    sched_setaffinity(0, sizeof(set), &set);
-    heap = memory_huge(HEAP_BYTES);
-    if (rte_malloc_heap_create("fib_bench") != 0 ||
-        rte_malloc_heap_memory_add("fib_bench", heap, HEAP_BYTES, NULL, 0, 2u << 20) != 0)
-        return -1;
-    heap_socket = rte_malloc_heap_get_socket("fib_bench");
-    return 0;
+    heap_socket = bench_eal_heap(64, HEAP_BYTES, false);
 }
 
 static uint32_t ip4_of(const struct poptrie_route *r)
 {
     return (uint32_t)r->key[0] << 24 | r->key[1] << 16 | r->key[2] << 8 | r->key[3];
 }
+
+// --- what all engines have, each with a call of its own ---
+
+// Bursts of the packets from..from + n; `call` looks up those from i on.
+#define RUN(name, call)                                                                            \
+    static void name(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)   \
+    {                                                                                              \
+        for (unsigned i = from; i < from + n; i += burst)                                          \
+            call;                                                                                  \
+    }
+// The same with one address a call, the j-th of the burst.
+#define RUN_SINGLE(name, call)                                                                     \
+    RUN(name, for (unsigned j = 0; j < burst; j++) call)
+#define DROP(name, call)                                                                           \
+    static void name(struct engine *e)                                                             \
+    {                                                                                              \
+        call(e->fib);                                                                              \
+    }
+#define SELECT(name, call)                                                                         \
+    static bool name(const struct engine *e)                                                       \
+    {                                                                                              \
+        return call(e->fib, e->variant) == 0;                                                      \
+    }
+#define CHANGE(name, call)                                                                         \
+    static int name(const struct engine *e, const struct poptrie_route *r)                         \
+    {                                                                                              \
+        return call;                                                                               \
+    }
 
 // --- poptrie ---
 
@@ -82,33 +85,21 @@ static void *poptrie_build(struct engine *e, const struct table *t)
     return p;
 }
 
-static void poptrie_drop(struct engine *e)
-{
-    poptrie_free(e->fib);
-}
+DROP(poptrie_drop, poptrie_free)
 
 static bool poptrie_select(const struct engine *e)
 {
     return poptrie_set_kernel(e->variant, 0) == 0;
 }
 
-static void poptrie_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        if (e->family == 4)
-            poptrie_find4_bulk(e->fib, a->net + i, results, burst);
-        else
-            poptrie_find6_bulk(e->fib, (const uint8_t(*)[16])a->ip6 + i, results, burst);
-}
-
-static void poptrie_run_single(const struct engine *e, const struct traffic *a, unsigned from,
-                               unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        for (unsigned j = 0; j < burst; j++)
-            results[j] = e->family == 4 ? poptrie_find4(e->fib, a->net[i + j])
-                                        : poptrie_find6(e->fib, a->ip6[i + j]);
-}
+// The family is asked at each burst.
+#define BY_FAMILY(four, six) e->family == 4 ? four : six
+RUN(poptrie_run,
+    BY_FAMILY(poptrie_find4_bulk(e->fib, a->net + i, results, burst),
+              poptrie_find6_bulk(e->fib, (const uint8_t(*)[16])a->ip6 + i, results, burst)))
+RUN_SINGLE(poptrie_run_single,
+           results[j] = BY_FAMILY(poptrie_find4(e->fib, a->net[i + j]),
+                                  poptrie_find6(e->fib, a->ip6[i + j])))
 
 // As a batch of route changes is followed by a grace period: the reader has begun and finished a
 // lookup since the epoch was closed.
@@ -136,10 +127,7 @@ static int poptrie_withdraw(const struct engine *e, const struct poptrie_route *
     return poptrie_del(e->fib, r->key, r->len);
 }
 
-static int poptrie_announce(const struct engine *e, const struct poptrie_route *r)
-{
-    return poptrie_add(e->fib, r->key, r->len, r->value);
-}
+CHANGE(poptrie_announce, poptrie_add(e->fib, r->key, r->len, r->value))
 
 // --- rte_fib ---
 
@@ -179,39 +167,12 @@ static void *fib_build(struct engine *e, const struct table *t)
     return f;
 }
 
-static void fib_drop(struct engine *e)
-{
-    rte_fib_free(e->fib);
-}
-
-static bool fib_select(const struct engine *e)
-{
-    return rte_fib_select_lookup(e->fib, e->variant) == 0;
-}
-
-static void fib_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        rte_fib_lookup_bulk(e->fib, a->host + i, results64, burst);
-}
-
-static void fib_run_single(const struct engine *e, const struct traffic *a, unsigned from,
-                           unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        for (unsigned j = 0; j < burst; j++)
-            rte_fib_lookup_bulk(e->fib, a->host + i + j, results64 + j, 1);
-}
-
-static int fib_withdraw(const struct engine *e, const struct poptrie_route *r)
-{
-    return rte_fib_delete(e->fib, ip4_of(r), r->len);
-}
-
-static int fib_announce(const struct engine *e, const struct poptrie_route *r)
-{
-    return rte_fib_add(e->fib, ip4_of(r), r->len, r->value);
-}
+DROP(fib_drop, rte_fib_free)
+SELECT(fib_select, rte_fib_select_lookup)
+RUN(fib_run, rte_fib_lookup_bulk(e->fib, a->host + i, results64, burst))
+RUN_SINGLE(fib_run_single, rte_fib_lookup_bulk(e->fib, a->host + i + j, results64 + j, 1))
+CHANGE(fib_withdraw, rte_fib_delete(e->fib, ip4_of(r), r->len))
+CHANGE(fib_announce, rte_fib_add(e->fib, ip4_of(r), r->len, r->value))
 
 // --- rte_lpm ---
 
@@ -231,16 +192,8 @@ static void *lpm_build(struct engine *e, const struct table *t)
     return l;
 }
 
-static void lpm_drop(struct engine *e)
-{
-    rte_lpm_free(e->fib);
-}
-
-static void lpm_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        rte_lpm_lookup_bulk((struct rte_lpm *)e->fib, a->host + i, results, burst);
-}
+DROP(lpm_drop, rte_lpm_free)
+RUN(lpm_run, rte_lpm_lookup_bulk((struct rte_lpm *)e->fib, a->host + i, results, burst))
 
 // --- rte_fib6, rte_lpm6 ---
 
@@ -299,39 +252,12 @@ static void *fib6_build(struct engine *e, const struct table *t)
     return f;
 }
 
-static void fib6_drop(struct engine *e)
-{
-    rte_fib6_free(e->fib);
-}
-
-static bool fib6_select(const struct engine *e)
-{
-    return rte_fib6_select_lookup(e->fib, e->variant) == 0;
-}
-
-static void fib6_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        rte_fib6_lookup_bulk(e->fib, a->ip6 + i, results64, burst);
-}
-
-static void fib6_run_single(const struct engine *e, const struct traffic *a, unsigned from,
-                            unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        for (unsigned j = 0; j < burst; j++)
-            rte_fib6_lookup_bulk(e->fib, a->ip6 + i + j, results64 + j, 1);
-}
-
-static int fib6_withdraw(const struct engine *e, const struct poptrie_route *r)
-{
-    return rte_fib6_delete(e->fib, r->key, r->len);
-}
-
-static int fib6_announce(const struct engine *e, const struct poptrie_route *r)
-{
-    return rte_fib6_add(e->fib, r->key, r->len, r->value);
-}
+DROP(fib6_drop, rte_fib6_free)
+SELECT(fib6_select, rte_fib6_select_lookup)
+RUN(fib6_run, rte_fib6_lookup_bulk(e->fib, a->ip6 + i, results64, burst))
+RUN_SINGLE(fib6_run_single, rte_fib6_lookup_bulk(e->fib, a->ip6 + i + j, results64 + j, 1))
+CHANGE(fib6_withdraw, rte_fib6_delete(e->fib, r->key, r->len))
+CHANGE(fib6_announce, rte_fib6_add(e->fib, r->key, r->len, r->value))
 
 static void *lpm6_build(struct engine *e, const struct table *t)
 {
@@ -350,26 +276,10 @@ static void *lpm6_build(struct engine *e, const struct table *t)
     return l;
 }
 
-static void lpm6_drop(struct engine *e)
-{
-    rte_lpm6_free(e->fib);
-}
-
-static void lpm6_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
-{
-    for (unsigned i = from; i < from + n; i += burst)
-        rte_lpm6_lookup_bulk_func(e->fib, a->ip6 + i, results6, burst);
-}
-
-static int lpm6_withdraw(const struct engine *e, const struct poptrie_route *r)
-{
-    return rte_lpm6_delete(e->fib, (uint8_t *)r->key, r->len);
-}
-
-static int lpm6_announce(const struct engine *e, const struct poptrie_route *r)
-{
-    return rte_lpm6_add(e->fib, r->key, r->len, r->value);
-}
+DROP(lpm6_drop, rte_lpm6_free)
+RUN(lpm6_run, rte_lpm6_lookup_bulk_func(e->fib, a->ip6 + i, results6, burst))
+CHANGE(lpm6_withdraw, rte_lpm6_delete(e->fib, (uint8_t *)r->key, r->len))
+CHANGE(lpm6_announce, rte_lpm6_add(e->fib, r->key, r->len, r->value))
 
 // --- all of them; a family's peer is its rte_fib(6), with the kernel that is the fastest here ---
 

@@ -20,11 +20,11 @@
 // --quick: IPv4 with 64, 500, 5,000 and 60,000 next hops and IPv6 with 64, in few rounds.
 #include "fib/fib_bench.h"
 
-#include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/report.h"
 
 #define CHECKED (1u << 18)
 
@@ -43,8 +43,11 @@ static struct {
 
 static struct table table;
 static struct traffic traffic[N_PATTERNS]; // of this table, made when first needed
-static unsigned n_rows;
-static FILE *series; // the rounds, printed after the rows
+static struct series { // the rounds, reported after the rows
+    char what[80], variant[32];
+    double mlps[ROUNDS_MAX];
+} *series;
+static unsigned n_series;
 
 static bool is_single(const struct engine *e)
 {
@@ -53,7 +56,7 @@ static bool is_single(const struct engine *e)
 
 static double median(const struct engine *e, enum pattern p)
 {
-    return quantile(e->mlps[p], opt.rounds, 0.5);
+    return stat_median(e->mlps[p], opt.rounds);
 }
 
 // rte_fib or rte_fib6 with its fastest kernel, in bursts or one address a call; NULL if it takes no
@@ -101,7 +104,7 @@ static void build_all(void)
 {
     for (unsigned i = 0; i < n_engines; i++) {
         struct engine *e = &engines[i], *same = i > 0 ? e - 1 : NULL;
-        double start = now_cpu();
+        double start = bench_cpu_s();
 
         e->fib = NULL;
         e->runs = false;
@@ -114,7 +117,7 @@ static void build_all(void)
             e->build_ms = same->build_ms;
         } else {
             e->fib = e->build(e, &table);
-            e->build_ms = (now_cpu() - start) * 1e3;
+            e->build_ms = (bench_cpu_s() - start) * 1e3;
         }
         e->runs = e->fib != NULL && (e->select == NULL || e->select(e));
         if (e->fib == NULL)
@@ -184,9 +187,9 @@ static void measure(enum pattern p)
             if (!prepared(e))
                 continue;
             e->lookup(e, &traffic[p], from, opt.lookups / 4);
-            start = now_cpu();
+            start = bench_cpu_s();
             e->lookup(e, &traffic[p], from, opt.lookups);
-            e->mlps[p][r] = opt.lookups / (now_cpu() - start) * 1e-6;
+            e->mlps[p][r] = opt.lookups / (bench_cpu_s() - start) * 1e-6;
         }
     }
 }
@@ -211,94 +214,76 @@ static void measure_all_changes(void)
 
 // --- printing ---
 
-static void print_series(const struct engine *e, enum pattern p, const char *what)
-{
-    fprintf(series,
-            "%s{\"what\": \"%s\", \"variant\": \"%s %s\", \"unit\": \"Mlookups/s\", "
-            "\"values\": [",
-            n_rows > 0 ? ",\n  " : "", what, e->name, e->kernel);
-    for (unsigned r = 0; r < opt.rounds; r++)
-        fprintf(series, "%s%.2f", r > 0 ? ", " : "", e->mlps[p][r]);
-    fprintf(series, "]}");
-}
-
 // The median of the rounds' own ratios.
 static double paired_ratio(const struct engine *e, const struct engine *to, enum pattern p)
 {
-    double ratio[MAX_ROUNDS];
-
-    if (to == NULL)
-        return 0;
-    for (unsigned r = 0; r < opt.rounds; r++)
-        ratio[r] = e->mlps[p][r] / to->mlps[p][r];
-    return quantile(ratio, opt.rounds, 0.5);
+    return to ? stat_ratio(e->mlps[p], to->mlps[p], opt.rounds) : 0;
 }
 
-static void print_json(const struct engine *e, enum pattern p, unsigned next_hops)
+static void row_report(const struct engine *e, enum pattern p, unsigned next_hops)
 {
-    bool single = is_single(e);
-    double ratio_single = single ? paired_ratio(e, peer_of(e->family, true, p), p) : 0;
     const struct engine *peer = peer_of(e->family, false, p);
+    const struct changes *c = &e->changes;
+    bool single = is_single(e);
 
-    printf("%s{\"engine\": \"%s\", \"kernel\": \"%s\", \"family\": %u, \"table\": \"%s\", "
-           "\"routes\": %zu, \"pattern\": \"%s\", \"next_hops\": %u, \"burst\": %u, ",
-           n_rows++ > 0 ? ",\n  " : "", e->name, e->kernel, e->family, table.name, table.n,
-           pattern_name[p], next_hops, single ? 1 : burst);
-    printf("\"mlps\": %.2f, \"mlps_min\": %.2f, \"mlps_max\": %.2f, \"peer\": \"%s\", \"ratio\": "
-           "%.3f, "
-           "\"ratio_single\": %.3f, \"bytes\": %" PRIu64 ", \"build_ms\": %.1f, ",
-           median(e, p), quantile(e->mlps[p], opt.rounds, 0), quantile(e->mlps[p], opt.rounds, 1),
-           peer != NULL ? peer->kernel : "", paired_ratio(e, peer, p), ratio_single, e->bytes,
-           e->build_ms);
-    printf("\"updates_per_s\": %.0f, \"update_p50_us\": %.3f, \"update_p99_us\": %.3f, "
-           "\"update_worst_us\": %.1f, \"update_worst_cpu_us\": %.1f}",
-           e->changes.per_s, e->changes.p50_us, e->changes.p99_us, e->changes.worst_us,
-           e->changes.worst_cpu_us);
+    report_open(NULL, '{');
+    report_text("engine", "%s", e->name);
+    report_text("kernel", "%s", e->kernel);
+    report_number("family", 0, e->family);
+    report_text("table", "%s", table.name);
+    report_number("routes", 0, (double)table.n);
+    report_text("pattern", "%s", pattern_name[p]);
+    report_number("next_hops", 0, next_hops);
+    report_number("burst", 0, single ? 1 : burst);
+    report_number("mlps", 2, median(e, p));
+    report_number("mlps_min", 2, stat_quantile(e->mlps[p], opt.rounds, 0));
+    report_number("mlps_max", 2, stat_quantile(e->mlps[p], opt.rounds, 1));
+    report_text("peer", "%s", peer ? peer->kernel : "");
+    report_number("ratio", 3, paired_ratio(e, peer, p));
+    report_number("ratio_single", 3,
+                  single ? paired_ratio(e, peer_of(e->family, true, p), p) : 0);
+    report_number("bytes", 0, (double)e->bytes);
+    report_number("build_ms", 1, e->build_ms);
+    report_number("updates_per_s", 0, c->per_s);
+    report_number("update_p50_us", 3, c->p50_us);
+    report_number("update_p99_us", 3, c->p99_us);
+    report_number("update_worst_us", 1, c->worst_us);
+    report_number("update_worst_cpu_us", 1, c->worst_cpu_us);
+    report_close();
 }
 
-static void print_text(const struct engine *e, enum pattern p, unsigned next_hops)
+static void series_keep(const struct engine *e, enum pattern p, unsigned next_hops)
 {
-    printf("%-9s %-14s IPv%u %-10s %5u %8.1f %8.1f..%-8.1f %6.2f %7.2f %8.0f", e->name, e->kernel,
-           e->family, pattern_name[p], next_hops, median(e, p),
-           quantile(e->mlps[p], opt.rounds, 0), quantile(e->mlps[p], opt.rounds, 1),
-           paired_ratio(e, peer_of(e->family, false, p), p), e->bytes / 1e6, e->build_ms);
-    if (is_single(e) && peer_of(e->family, true, p) != NULL)
-        printf("  %.2f", paired_ratio(e, peer_of(e->family, true, p), p));
-    printf("\n");
-}
-
-static void print_rows(enum pattern p, unsigned next_hops)
-{
-    char what[80];
-
-    snprintf(what, sizeof(what), "IPv%u %s, %s, %u next hops", table.family, table.name,
+    series = realloc(series, (n_series + 1) * sizeof *series);
+    bench_check(series, "no memory for the rounds");
+    struct series *s = &series[n_series++];
+    snprintf(s->what, sizeof s->what, "IPv%u %s, %s, %u next hops", table.family, table.name,
              pattern_name[p], next_hops);
-    for (unsigned i = 0; i < n_engines; i++) {
-        if (!engines[i].runs)
-            continue;
-        if (opt.json) {
-            print_series(&engines[i], p, what);
-            print_json(&engines[i], p, next_hops);
-        } else {
-            print_text(&engines[i], p, next_hops);
-        }
-    }
-    fflush(stdout);
+    snprintf(s->variant, sizeof s->variant, "%s %s", e->name, e->kernel);
+    memcpy(s->mlps, e->mlps[p], sizeof s->mlps);
 }
 
-static void print_changes(unsigned next_hops)
+static void rows_report(enum pattern p, unsigned next_hops)
 {
-    for (unsigned i = 0; i < n_engines && !opt.json; i++) {
-        const struct changes *c = &engines[i].changes;
+    for (const struct engine *e = engines; e < engines + n_engines; e++)
+        if (e->runs) {
+            row_report(e, p, next_hops);
+            series_keep(e, p, next_hops);
+        }
+}
 
-        if (engines[i].fib != NULL && c->per_s > 0 &&
-            (i == 0 || engines[i - 1].fib != engines[i].fib))
-            printf(
-                "%-9s changes        IPv%u %.0f/s with a reader; p50 %.2f p99 %.2f worst %.1f us, "
-                "of the writer's own time %.1f us; %u next hops\n",
-                engines[i].name, engines[i].family, c->per_s, c->p50_us, c->p99_us, c->worst_us,
-                c->worst_cpu_us, next_hops);
+static void series_report(void)
+{
+    report_open("results", '[');
+    for (const struct series *s = series; s < series + n_series; s++) {
+        report_open(NULL, '{');
+        report_text("what", "%s", s->what);
+        report_text("variant", "%s", s->variant);
+        report_text("unit", "Mlookups/s");
+        report_series("values", 2, s->mlps, opt.rounds);
+        report_close();
     }
+    report_close();
 }
 
 static void traffic_need(enum pattern p)
@@ -306,9 +291,7 @@ static void traffic_need(enum pattern p)
     struct traffic *a = &traffic[p];
 
     if (a->host == NULL)
-        *a = (struct traffic){.host = memory_huge(N_ADDRESSES * sizeof(*a->host)),
-                              .net = memory_huge(N_ADDRESSES * sizeof(*a->net)),
-                              .ip6 = memory_huge(N_ADDRESSES * sizeof(*a->ip6))};
+        *a = traffic_new();
     if (!a->made)
         traffic_make(&table, p, a);
     a->made = true;
@@ -330,8 +313,7 @@ static void bench_next_hops(unsigned next_hops)
     measure_all_changes(); // last, because they shuffle the tables
     for (int p = 0; p < N_PATTERNS; p++)
         if (opt.patterns >> p & 1)
-            print_rows(p, next_hops);
-    print_changes(next_hops);
+            rows_report(p, next_hops);
     free_all();
 }
 
@@ -339,14 +321,10 @@ static void bench_table(const char *name, unsigned family)
 {
     char list[64], *save = NULL;
 
-    if (table_make(&table, name, family, opt.prefixes) != 0) {
-        fprintf(stderr,
-                "fib_bench: no IPv%u routes from table '%s'%s%s: say --table full, ntt (IPv4), "
-                "hosts or a number, and --prefixes FILE with one prefix a line\n",
-                family, name, opt.prefixes != NULL ? " and file " : "",
-                opt.prefixes != NULL ? opt.prefixes : "");
-        exit(1);
-    }
+    bench_check(!table_make(&table, name, family, opt.prefixes),
+                "no IPv%u routes from table '%s'%s%s: say --table full, ntt (IPv4), hosts or a "
+                "number, and --prefixes FILE with one prefix a line",
+                family, name, opt.prefixes ? " and file " : "", opt.prefixes ? opt.prefixes : "");
     for (int p = 0; p < N_PATTERNS; p++)
         traffic[p].made = false;
     snprintf(list, sizeof(list), "%s", family == 4 ? opt.next_hops : opt.next_hops6);
@@ -364,115 +342,55 @@ static void bench_family(unsigned family)
         bench_table(s, family);
 }
 
-static unsigned patterns_of(char *list)
+static void patterns_read(const char *text)
 {
-    unsigned mask = 0;
-    char *save = NULL;
+    char list[128], *save = NULL;
 
+    snprintf(list, sizeof list, "%s", text);
+    opt.patterns = 0;
     for (char *s = strtok_r(list, ",", &save); s != NULL; s = strtok_r(NULL, ",", &save))
         for (int p = 0; p < N_PATTERNS; p++)
-            mask |= (unsigned)(strcmp(s, pattern_name[p]) == 0) << p;
-    return mask;
+            opt.patterns |= (unsigned)(strcmp(s, pattern_name[p]) == 0) << p;
 }
 
-static void usage(void)
+static void next_hops_read(const char *text)
 {
-    fprintf(stderr, "usage: fib_bench [--prefixes FILE] [--table full|ntt|hosts|N,...] "
-                    "[--family 4|6] [--next-hops 4,64,500,5000,60000] "
-                    "[--patterns uniform,prefix,zipf,sequential] [--rounds 21] [--burst 64] "
-                    "[--engines NAME,...] [--all] [--quick] [--json]\n");
-    exit(2);
+    opt.next_hops = opt.next_hops6 = text;
 }
 
-static void parse(int argc, char **argv)
+static void quick_set(const char *unused)
 {
-    static const struct option longs[] = {{"prefixes", 1, NULL, 'p'},
-                                          {"table", 1, NULL, 't'},
-                                          {"family", 1, NULL, 'f'},
-                                          {"next-hops", 1, NULL, 'n'},
-                                          {"patterns", 1, NULL, 'm'},
-                                          {"rounds", 1, NULL, 'r'},
-                                          {"burst", 1, NULL, 'b'},
-                                          {"engines", 1, NULL, 'e'},
-                                          {"all", 0, NULL, 'a'},
-                                          {"quick", 0, NULL, 'q'},
-                                          {"json", 0, NULL, 'j'},
-                                          {0}};
-    int c;
-
-    opt.prefixes = getenv("KAMUEE_PREFIXES");
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
-        switch (c) {
-        case 'p':
-            opt.prefixes = optarg;
-            break;
-        case 't':
-            opt.tables = optarg;
-            break;
-        case 'f':
-            opt.family = atoi(optarg);
-            break;
-        case 'n':
-            opt.next_hops = opt.next_hops6 = optarg;
-            break;
-        case 'm':
-            opt.patterns = patterns_of(optarg);
-            break;
-        case 'r':
-            opt.rounds = atoi(optarg);
-            break;
-        case 'b':
-            burst = atoi(optarg);
-            break;
-        case 'e':
-            opt.engines = optarg;
-            break;
-        case 'a':
-            opt.all = true;
-            break;
-        case 'j':
-            opt.json = true;
-            break;
-        case 'q':
-            opt.rounds = 9;
-            opt.lookups = 1u << 18;
-            opt.update_seconds = 0.3;
-            opt.next_hops = "64,500,5000,60000";
-            opt.next_hops6 = "64";
-            break;
-        default:
-            usage();
-        }
-    // bursts of a power of two, so that they divide a round
-    if (optind < argc || opt.patterns == 0 || opt.rounds < 1 || opt.rounds > MAX_ROUNDS ||
-        burst < 1 || burst > MAX_BURST || (burst & (burst - 1)) != 0 ||
-        (opt.family != 0 && opt.family != 4 && opt.family != 6))
-        usage();
+    opt.rounds = 9;
+    opt.lookups = 1u << 18;
+    opt.update_seconds = 0.3;
+    opt.next_hops = "64,500,5000,60000";
+    opt.next_hops6 = "64";
 }
+
+static const struct bench_option options[] = {
+    OPTION_TEXT("prefixes", &opt.prefixes), OPTION_TEXT("table", &opt.tables),
+    OPTION_NUMBER("family", &opt.family, 4, 6), OPTION_CALL("next-hops", next_hops_read),
+    OPTION_CALL("patterns", patterns_read), OPTION_NUMBER("rounds", &opt.rounds, 1, ROUNDS_MAX),
+    OPTION_NUMBER("burst", &burst, 1, MAX_BURST), OPTION_TEXT("engines", &opt.engines),
+    OPTION_FLAG("all", &opt.all), OPTION_DO("quick", quick_set), OPTION_FLAG("json", &opt.json),
+    {0}};
 
 int main(int argc, char **argv)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-
-    parse(argc, argv);
-    if (engines_init(argv[0]) != 0) {
-        fprintf(stderr, "fib_bench: cannot start DPDK\n");
-        return 1;
-    }
-    pin(0);
-    series = open_memstream(&text, &bytes);
-    if (opt.json)
-        printf("{\"rows\": [\n  ");
-    else
-        printf("engine    kernel         fam  pattern    nexth  Mlook/s      min..max       ratio  "
-               "    MB build ms  ratio of single to rte_fib's\n");
+    opt.prefixes = getenv("KAMUEE_PREFIXES");
+    bench_options(argc, argv, options, NULL);
+    bench_check(opt.patterns, "--patterns: expected some of uniform, prefix, zipf, sequential");
+    bench_check((burst & (burst - 1)) == 0, "--burst has to divide a round: a power of two");
+    engines_init();
+    bench_pin(0);
+    report_begin(opt.json);
+    report_open("rows", '[');
     for (unsigned family = 4; family <= 6; family += 2)
         if (opt.family == 0 || opt.family == family)
             bench_family(family);
-    fclose(series);
+    report_close();
     if (opt.json)
-        printf("],\n \"results\": [\n  %s]}\n", text);
-    free(text);
+        series_report();
+    report_end();
     return 0;
 }

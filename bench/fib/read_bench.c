@@ -8,19 +8,15 @@
 // the one before has answered (chained). The first is what the model in docs/performance.md calls
 // c: no lookup of a table that does not fit the caches gets below one such read. Sizes take turns
 // within a round. Prints JSON: for each size and way the TSC cycles a read of every round.
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <x86intrin.h>
 
+#include "lib/bench.h"
+#include "lib/report.h"
+#include "lib/stat.h"
 
 #define READS (1u << 16)
 #define LINE 64u
-#define HUGE ((size_t)2 << 20)
-#define ROUNDS_MAX 101
 
 static const unsigned sizes_mib[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 #define SIZES (sizeof sizes_mib / sizeof *sizes_mib)
@@ -29,34 +25,10 @@ static uint32_t at[READS]; // where to read, in lines
 static double independent[SIZES][ROUNDS_MAX], chained[SIZES][ROUNDS_MAX];
 static volatile uint32_t sink;
 
-static uint64_t random_next(void)
-{
-    static uint64_t s = 88172645463325252u;
-
-    s ^= s << 13;
-    s ^= s >> 7;
-    return s ^= s << 17;
-}
-
-static uint8_t *memory_huge(size_t bytes)
-{
-    uint8_t *p =
-        mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (p == MAP_FAILED) {
-        fprintf(stderr, "read_bench: no memory: %zu MiB\n", bytes >> 20);
-        exit(1);
-    }
-    p += -(uintptr_t)p & (HUGE - 1);
-    madvise(p, bytes, MADV_HUGEPAGE);
-    memset(p, 0, bytes);
-    return p;
-}
-
 static void choose(size_t bytes)
 {
     for (unsigned i = 0; i < READS; i++)
-        at[i] = (uint32_t)(random_next() % (bytes / LINE));
+        at[i] = (uint32_t)(bench_random() % (bytes / LINE));
 }
 
 static double read_independent(const uint8_t *p)
@@ -82,29 +54,26 @@ static double read_chained(const uint8_t *p)
     return (double)(__rdtsc() - begun) / (READS / 8);
 }
 
-static void print(const double (*v)[ROUNDS_MAX], const char *way, unsigned rounds, bool last)
+static void report(const double (*v)[ROUNDS_MAX], const char *way, unsigned rounds)
 {
     for (unsigned s = 0; s < SIZES; s++) {
-        printf("  {\"way\": \"%s\", \"mib\": %u, \"cycles\": [", way, sizes_mib[s]);
-        for (unsigned r = 0; r < rounds; r++)
-            printf("%s%.1f", r ? ", " : "", v[s][r]);
-        printf("]}%s\n", last && s + 1 == SIZES ? "" : ",");
+        report_open(NULL, '{');
+        report_text("way", "%s", way);
+        report_number("mib", 0, sizes_mib[s]);
+        report_series("cycles", 1, v[s], rounds);
+        report_close();
     }
 }
 
 int main(int argc, char **argv)
 {
+    size_t most = (size_t)sizes_mib[SIZES - 1] << 20;
     unsigned rounds = 9;
-    uint8_t *p = memory_huge((size_t)sizes_mib[SIZES - 1] << 20);
+    const struct bench_option options[] = {
+        OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX), {0}};
 
-    if (argc == 3 && !strcmp(argv[1], "--rounds"))
-        rounds = (unsigned)atoi(argv[2]);
-    else if (argc != 1)
-        rounds = 0;
-    if (rounds < 1 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "read_bench: usage: read_bench [--rounds 1..%d]\n", ROUNDS_MAX);
-        return 2;
-    }
+    bench_options(argc, argv, options, NULL);
+    uint8_t *p = memset(memory_huge(most), 0, most);
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned s = 0; s < SIZES; s++) {
             choose((size_t)sizes_mib[s] << 20);
@@ -114,9 +83,11 @@ int main(int argc, char **argv)
             choose((size_t)sizes_mib[s] << 20);
             chained[s][r] = read_chained(p);
         }
-    printf("{\"reads\": [\n");
-    print(independent, "independent", rounds, false);
-    print(chained, "chained", rounds, true);
-    printf("]}\n");
+    report_begin(true);
+    report_open("reads", '[');
+    report(independent, "independent", rounds);
+    report(chained, "chained", rounds);
+    report_close();
+    report_end();
     return 0;
 }

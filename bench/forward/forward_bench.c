@@ -2,8 +2,9 @@
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
 //     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT | --acl] [--sets] [--quick]
-//     [--json] valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
-//     --polls 2000
+//                   [--json]
+//     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
+//              --polls 2000
 //
 // --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those
 // with packets for access lists, of which "acl-none" has nothing bound. --sets: each case with
@@ -12,38 +13,31 @@
 // counting instructions.
 //
 // The forwarder of the product, its tables written as its managers write them,
-// between ports in memory (port.h): a full table, 64 next hops on four
+// between ports in memory (lib/port_memory.h): a full table, 64 next hops on four
 // ports, 64-byte frames. Cases take turns within each round, so that a slow
 // hour of the machine slows all of them. "harness" sends packets straight from rx to
 // tx: the cost that is in all the others; a forwarder's own share is the difference,
 // round by round. "minimal" is the yardstick of peer.c.
-#include <getopt.h>
-#include <math.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/checksum.h"
-#include "base/log.h"
 #include "core/eal.h"
 #include "core/rcu.h"
-#include "fib/fib_bench.h"
 #include "forward/lists.h"
 #include "forward/peer.h"
-#include "forward/port.h"
 #include "forwarder/forwarder.h"
 #include "forwarder/state.h"
-#include "poptrie/poptrie.h"
+#include "lib/eal.h"
+#include "lib/port_memory.h"
+#include "lib/report.h"
+#include "lib/router.h"
+#include "lib/router_fib.h"
+#include "lib/stat.h"
 #include "table/acl.h"
-#include "table/acl_log.h"
-#include "table/acl.h"
-#include "table/counter.h"
 #include "table/exchange.h"
-#include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
 #include "table/port.h"
@@ -54,19 +48,18 @@
 #define NEXT_HOPS 64
 #define LINES (1u << 18)
 #define VLAN 7
-#define ROUTERS                                                                                    \
-    16 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share
-       // the first one's; 16 more are the first one's own
+// VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the
+// first one's; 16 more are the first one's own.
+#define ROUTERS 16
 #define POOL_SIZE 8191
 #define SAMPLE_RATE 1000
-#define ROUNDS_MAX 101
 #define TESTS_MAX 160
 
-static uint16_t port_id[PORTS],
-    vport[3 * ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
+static uint16_t port_id[PORTS];            // DPDK's ids
+static uint16_t vport[3 * ROUTERS][PORTS]; // the interfaces of the VLANs
 static struct forwarder *forwarder;
 static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
-static bool lists_only, all_sets;
+static bool lists_only, all_sets, json;
 static unsigned sampler; // watch
 static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
 
@@ -81,7 +74,7 @@ struct test {
     bool sampled;                  // a watch takes one packet in SAMPLE_RATE, with its reader
     const struct lanes *lanes;     // NULL, POPTRIE_KERNEL_AUTO: as chosen at start
     enum poptrie_kernel kernel;
-    uint8_t (*line)[REPLAY_LINE];
+    uint8_t (*line)[FRAME_LINE];
     double cycles[ROUNDS_MAX];
 };
 
@@ -91,170 +84,101 @@ static __rte_noinline unsigned forward_poll(void)
     return forwarder_poll(forwarder);
 }
 
+#define FULL4(more, ...)                                                                           \
+    {.name = "IPv4 full table" more, .family = 4, .poll = forward_poll, ##__VA_ARGS__}
 static struct test tests[TESTS_MAX] = {
     {.name = "harness", .family = 4, .poll = harness_poll},
     {.name = "IPv4 full table, minimal on rte_fib", .family = 4, .poll = peer_poll},
-    {.name = "IPv4 full table", .family = 4, .poll = forward_poll},
-    {.name = "IPv4 full table, checksums computed",
-     .family = 4,
-     .poll = forward_poll,
-     .computed = true},
-    {.name = "IPv4 full table, VLAN to VLAN",
-     .family = 4,
-     .poll = forward_poll,
-     .tagged = 1,
-     .vlan = VLAN},
-    {.name = "IPv4 full table, 16 virtual routers by VLAN",
-     .family = 4,
-     .poll = forward_poll,
-     .tagged = ROUTERS,
-     .vlan = VLAN},
-    {.name = "IPv4 full table, 16 virtual routers with one table",
-     .family = 4,
-     .poll = forward_poll,
-     .tagged = ROUTERS,
-     .vlan = VLAN + ROUTERS},
-    {.name = "IPv4 full table, 16 VLANs of one virtual router",
-     .family = 4,
-     .poll = forward_poll,
-     .tagged = ROUTERS,
-     .vlan = VLAN + 2 * ROUTERS},
+    FULL4(""),
+    FULL4(", checksums computed", .computed = true),
+    FULL4(", VLAN to VLAN", .tagged = 1, .vlan = VLAN),
+    FULL4(", 16 virtual routers by VLAN", .tagged = ROUTERS, .vlan = VLAN),
+    FULL4(", 16 virtual routers with one table", .tagged = ROUTERS, .vlan = VLAN + ROUTERS),
+    FULL4(", 16 VLANs of one virtual router", .tagged = ROUTERS, .vlan = VLAN + 2 * ROUTERS),
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
-    {.name = "IPv4 full table, 1 in 1000 sampled",
-     .family = 4,
-     .poll = forward_poll,
-     .sampled = true},
+    FULL4(", 1 in 1000 sampled", .sampled = true),
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
     {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
-    {.name = "IPv4 full table, acl-none", .family = 4, .poll = forward_poll, .lists = LISTS_NONE},
-    {.name = "IPv4 full table, acl-empty", .family = 4, .poll = forward_poll, .lists = LISTS_EMPTY},
-    {.name = "IPv4 full table, acl-empty-out",
-     .family = 4,
-     .poll = forward_poll,
-     .lists = LISTS_EMPTY,
-     .out = true},
-    {.name = "IPv4 full table, acl-blocklist",
-     .family = 4,
-     .poll = forward_poll,
-     .lists = LISTS_BLOCKLIST},
-    {.name = "IPv4 full table, acl-full", .family = 4, .poll = forward_poll, .lists = LISTS_FULL},
+    FULL4(", acl-none", .lists = LISTS_NONE),
+    FULL4(", acl-empty", .lists = LISTS_EMPTY),
+    FULL4(", acl-empty-out", .lists = LISTS_EMPTY, .out = true),
+    FULL4(", acl-blocklist", .lists = LISTS_BLOCKLIST),
+    FULL4(", acl-full", .lists = LISTS_FULL),
 };
 
 static unsigned n_tests;
 
-static void check(bool ok, const char *what)
-{
-    if (ok)
-        return;
-    fprintf(stderr, "forward_bench: %s\n", what);
-    exit(1);
-}
-
 // --- the router ---
-
-static void be(enum thread_role role)
-{
-    thread_adopt(role, role == ROLE_RIB_MANAGER ? THREAD_SLOT_RIB_MANAGER : THREAD_SLOT_CONTROL);
-}
 
 static uint16_t iface_make(unsigned p, uint16_t vlan)
 {
     char name[16];
 
-    be(ROLE_CONTROL);
     snprintf(name, sizeof name, "p%u.%u", p, vlan);
-    struct iface *i = iface_new(name);
-    memcpy(i->mac, (uint8_t[6]){2, 0, 0, 1, 0, (uint8_t)p}, 6);
-    i->port = port_id[p];
-    i->vlan = vlan;
-    i->mtu = 1500;
-    i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
-    i->flags |= IFACE_UP;
-    if (vlan)
-        port_get(port_id[p])->vlan_iface[vlan] = i->id;
-    else
-        port_get(port_id[p])->untagged = i->id;
+    struct iface *i =
+        router_iface_new(name, port_id[p], 0, vlan, (uint8_t[6]){2, 0, 0, 1, 0, (uint8_t)p});
+    bench_check(i, "no memory for an interface");
     return i->id;
 }
 
-// Routes of one family to next hops 1..64, which lie on the ports in turn.
-static void routes_load(const struct table *t, uint16_t vr, const uint32_t *nh)
+// Next hops 1..64 by value, on the ports' interfaces in turn.
+static void next_hops_make(uint32_t hop[NEXT_HOPS + 1], const uint16_t iface[PORTS], unsigned v)
 {
-    struct fib_route *r = calloc(t->n, sizeof *r);
-    struct fib *fib = t->family == 4 ? vr_get(vr)->fib4 : vr_get(vr)->fib6;
+    for (unsigned k = 0; k < NEXT_HOPS; k++)
+        hop[k + 1] = router_adjacency_new(iface[k % PORTS],
+                                          (uint8_t[6]){2, 0, 0, 2, (uint8_t)v, (uint8_t)k});
+}
 
-    for (size_t i = 0; i < t->n; i++) {
-        r[i].prefix.family = t->family == 4 ? IP4 : IP6;
-        r[i].prefix.len = t->route[i].len;
-        memcpy(r[i].prefix.b, t->route[i].key, t->family == 4 ? 4 : 16);
-        r[i].nexthop = nh[t->route[i].value - 1];
-    }
-    be(ROLE_RIB_MANAGER);
-    check(!fib_load(fib, r, t->n), "the FIB does not take the table");
-    fib_commit(fib);
-    free(r);
+static void sampler_make(void)
+{
+    const struct watch all = {.to = WATCH_TO_SLOTS,
+                              .port = PORT_NONE,
+                              .snap = 128,
+                              .every = SAMPLE_RATE,
+                              .seed = 1,
+                              .sample = IFACE_SAMPLE_SFLOW};
+    int w = watch_new(&all, 1024);
+
+    bench_check(w >= 0, "no memory for samples");
+    sampler = (unsigned)w;
 }
 
 static void router_make(const struct table *t4, const struct table *t6)
 {
-    uint32_t plain[NEXT_HOPS], tagged[NEXT_HOPS];
+    uint32_t hop[NEXT_HOPS + 1];
+    uint16_t own[PORTS];
+    static struct plan plan = {.n_rx = 2};
     char name[16];
 
-    be(ROLE_CONTROL);
-    check(!counter_init() && !port_table_init() && !iface_table_init() && !nexthop_table_init() &&
-              !vr_table_init() && !plan_init() && !acl_table_init() && !acl_log_init() &&
-              !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE),
-          "no memory for the tables");
-    check(vr_new("default"), "no memory for the virtual router");
+    bench_check(!router_tables_init(2047), "no memory for the tables");
     for (unsigned v = 0; v < 2 * ROUTERS; v++) {
         snprintf(name, sizeof name, "vr%u", v);
-        check(vr_new(name), "no memory for the virtual routers");
+        bench_check(vr_new(name), "no memory for the virtual routers");
     }
-    uint16_t own[PORTS];
     for (unsigned p = 0; p < PORTS; p++) {
         own[p] = iface_make(p, 0);
+        iface_get(own[p])->policy.sample = IFACE_SAMPLE_SFLOW;
         for (unsigned v = 0; v < 3 * ROUTERS; v++) {
             vport[v][p] = iface_make(p, (uint16_t)(VLAN + v));
             iface_get(vport[v][p])->vr = v < 2 * ROUTERS ? (uint16_t)(1 + v) : 1;
         }
+        plan.rx[p] = (struct plan_rx){port_id[p], 0};
     }
-    for (unsigned p = 0; p < PORTS; p++)
-        iface_get(own[p])->policy.sample = IFACE_SAMPLE_SFLOW;
-    int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS,
-                                      .port = PORT_NONE,
-                                      .snap = 128,
-                                      .every = SAMPLE_RATE,
-                                      .seed = 1,
-                                      .sample = IFACE_SAMPLE_SFLOW},
-                      1024);
-    check(w >= 0, "no memory for samples");
-    sampler = (unsigned)w;
-    be(ROLE_RIB_MANAGER);
-    for (unsigned k = 0; k < NEXT_HOPS; k++) {
-        const uint8_t mac[6] = {2, 0, 0, 2, 0, (uint8_t)k};
-        plain[k] = nexthop_new(NEXTHOP_HOLD, own[k % PORTS]);
-        nexthop_set_adjacency(plain[k], own[k % PORTS], mac);
-    }
-    routes_load(t4, 0, plain);
-    routes_load(t6, 0, plain);
+    sampler_make();
+    next_hops_make(hop, own, 0);
+    router_fib_fill(vr_get(0)->fib4, t4, hop, false);
+    router_fib_fill(vr_get(0)->fib6, t6, hop, false);
     for (unsigned v = 0; v < ROUTERS; v++) {
-        for (unsigned k = 0; k < NEXT_HOPS; k++) {
-            tagged[k] = nexthop_new(NEXTHOP_HOLD, vport[v][k % PORTS]);
-            nexthop_set_adjacency(tagged[k], vport[v][k % PORTS],
-                                  (const uint8_t[6]){2, 0, 0, 2, (uint8_t)v, (uint8_t)k});
-        }
-        routes_load(t4, (uint16_t)(1 + v), tagged);
+        next_hops_make(hop, vport[v], v);
+        router_fib_fill(vr_get((uint16_t)(1 + v))->fib4, t4, hop, false);
     }
+    router_role(ROLE_RIB_MANAGER);
     for (unsigned v = ROUTERS; v < 2 * ROUTERS; v++)
         vr_publish(vr_get((uint16_t)(1 + v)), IP4, vr_get(1)->fib4);
-    static struct plan plan;
-    plan.n_rx = 2;
-    for (unsigned p = 0; p < PORTS; p++)
-        plan.rx[p] = (struct plan_rx){port_id[p], 0};
     rcu_publish(&forwarder_slot[0].plan, &plan);
-    thread_adopt(ROLE_FORWARDER, THREAD_SLOT_FORWARDER);
+    router_role(ROLE_FORWARDER);
     forwarder = forwarder_new(0);
-    check(forwarder, "no memory for the forwarder");
+    bench_check(forwarder, "no memory for the forwarder");
 }
 
 // --- the packets ---
@@ -272,22 +196,17 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
 {
     while (!is_forwarded(a, i))
         i = i ? i - 1 : LINES - 1;
-    // Line i is received by one of two ports, whichever polls: both have the MAC of port 0 (see
-    // main).
-    memcpy(p, (uint8_t[12]){2, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, 12);
-    p += 12;
+    p = frame_ether(p); // whichever of two ports receives it: both have the MAC of port 0 (main)
     if (t->tagged) {
         memcpy(p, (uint8_t[4]){0x81, 0, 0, (uint8_t)(t->vlan + i % t->tagged)}, 4);
         p += 4;
     }
     if (is4) {
-        memcpy(p, (uint8_t[22]){8, 0, 0x45, 0, 0, 42, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1},
-               18);
-        memcpy(p + 18, &a->net[t->one_flow ? 0 : i], 4);
+        uint8_t src[4] = {192, 0, 2, 1};
+        memcpy(p, (uint8_t[2]){8, 0}, 2);
         if (t->lists)
-            lists_packet(p + 14, p + 22);
-        uint16_t sum = checksum(p + 2, 20);
-        memcpy(p + 12, &sum, 2);
+            lists_packet(src, p + 22);
+        frame_ip4(p + 2, 42, src, &a->net[t->one_flow ? 0 : i]);
     } else {
         memcpy(p,
                (uint8_t[26]){0x86, 0xdd, 0x60, 0, 0, 0, 0, 6, 59, 64, 0x20, 1, 0xd, 0xb8, [25] = 1},
@@ -298,20 +217,9 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
 
 static void lines_make(struct test *t, const struct traffic *a)
 {
-    t->line = memory_huge((size_t)LINES * REPLAY_LINE);
+    t->line = memory_huge((size_t)LINES * FRAME_LINE);
     for (unsigned i = 0; i < LINES; i++)
         line_write(t->line[i], t, t->family == 4 || (t->family != 6 && i % 2 == 0), a, i);
-}
-
-static struct traffic traffic_new(const struct table *t4, const struct table *t6)
-{
-    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul),
-                        .net = memory_huge(N_ADDRESSES * 4ul),
-                        .ip6 = memory_huge(N_ADDRESSES * 16ul)};
-
-    traffic_make(t4, PREFIX, &a);
-    traffic_make(t6, PREFIX, &a);
-    return a;
 }
 
 // --- the measurement ---
@@ -329,25 +237,22 @@ static unsigned harness_poll(void)
     return sent;
 }
 
-// CPU time of this thread in TSC cycles: what others do on the core in the meantime does not count.
+// TSC cycles of this thread's CPU time.
 static double cycles_used(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return ((double)t.tv_sec + (double)t.tv_nsec / 1e9) * (double)rte_get_tsc_hz();
+    return bench_cpu_s() * (double)rte_get_tsc_hz();
 }
 
 static void lists_bind(const struct test *t)
 {
-    be(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     for (unsigned p = 0; p < PORTS; p++) {
         iface_bind_acl(iface_get(port_get(port_id[p])->untagged), t->out ? 0 : lists_id(t->lists),
                        t->out ? lists_id(t->lists) : 0);
         for (unsigned v = 0; v < ROUTERS; v++)
             iface_bind_acl(iface_get(vport[v][p]), 0, t->out ? lists_id(t->lists) : 0);
     }
-    thread_adopt(ROLE_FORWARDER, THREAD_SLOT_FORWARDER);
+    router_role(ROLE_FORWARDER);
 }
 
 // What the exporter does first: takes the samples, and gives the slots back.
@@ -366,15 +271,15 @@ static double cycles_per_packet(const struct test *t)
     lists_bind(t);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
-    replay = (struct replay){.line = (const uint8_t(*)[REPLAY_LINE])t->line,
-                             .n_lines = LINES,
-                             .bytes = 60,
-                             .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
+    port_lines = (struct port_lines){.line = (const uint8_t(*)[FRAME_LINE])t->line,
+                                     .n_lines = LINES,
+                                     .bytes = 60,
+                                     .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)
         watch_bit_set(&port_get(port_id[p])->watch_rx, sampler, t->sampled);
     for (unsigned i = 0; i < 100; i++) // warm
         (void)t->poll();
-    uint64_t sent = replay_sent;
+    uint64_t sent = port_lines_sent;
     start = now = cycles_used();
     for (unsigned done = 0; polls ? done < polls : now - start < end;
          done += 50, now = cycles_used()) {
@@ -387,59 +292,60 @@ static double cycles_per_packet(const struct test *t)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,
                polls);
     rcu_quiescent();
-    check(replay_sent - sent == packets, "not every packet was forwarded");
+    bench_check(port_lines_sent - sent == packets, "not every packet was forwarded");
     return (now - start) / (double)packets;
 }
 
-static int by_value(const void *a, const void *b)
+// Round by round less what the harness took in it.
+static void net_of(const struct test *t, double net[ROUNDS_MAX])
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    for (unsigned r = 0; r < rounds; r++)
+        net[r] = t->cycles[r] - tests[0].cycles[r];
 }
 
-static void report_text(void)
+static void people_report(void)
 {
     double ghz = (double)rte_get_tsc_hz() / 1e9;
 
     printf("%-80s %8s %8s %8s %8s %8s\n", "TSC cycles a packet", "median", "min", "max", "net",
            "Mpps");
-    for (struct test *t = tests; t < tests + n_tests; t++) {
-        double v[ROUNDS_MAX], net[ROUNDS_MAX];
+    for (const struct test *t = tests; t < tests + n_tests; t++) {
+        double net[ROUNDS_MAX], median = stat_median(t->cycles, rounds);
         if (t->skip)
             continue;
-        for (unsigned r = 0; r < rounds; r++)
-            net[r] = t->cycles[r] - tests[0].cycles[r];
-        memcpy(v, t->cycles, sizeof v);
-        qsort(v, rounds, sizeof *v, by_value);
-        qsort(net, rounds, sizeof *net, by_value);
-        printf("%-80s %8.1f %8.1f %8.1f %8.1f %8.1f\n", t->name, v[rounds / 2], v[0], v[rounds - 1],
-               net[rounds / 2], ghz * 1e3 / v[rounds / 2]);
+        net_of(t, net);
+        printf("%-80s %8.1f %8.1f %8.1f %8.1f %8.1f\n", t->name, median,
+               stat_quantile(t->cycles, rounds, 0), stat_quantile(t->cycles, rounds, 1),
+               stat_median(net, rounds), ghz * 1e3 / median);
     }
 }
 
-static void report_json(void)
+static void programs_report(void)
 {
-    printf("{\"results\": [\n");
-    const char *comma = "";
-    for (struct test *t = tests + 1; t < tests + n_tests; t++) {
+    double harness = stat_median(tests[0].cycles, rounds);
+
+    report_begin(true);
+    report_open("results", '[');
+    for (const struct test *t = tests + 1; t < tests + n_tests; t++) {
+        bool peer = t->poll == peer_poll;
+        double net[ROUNDS_MAX];
         if (t->skip)
             continue;
-        bool peer = t->poll == peer_poll;
-        printf("%s  {\"what\": \"forward 64 B, %s\", \"variant\": \"%s\", \"unit\": "
-               "\"cycles/packet\", \"values\": [",
-               comma, peer ? "IPv4 full table" : t->name,
-               peer ? "minimal forwarder on rte_fib" : "kamueed");
-        comma = ",\n";
-        for (unsigned r = 0; r < rounds; r++)
-            printf("%s%.2f", r ? ", " : "", t->cycles[r] - tests[0].cycles[r]);
-        printf("]}");
+        net_of(t, net);
+        report_open(NULL, '{');
+        report_text("what", "forward 64 B, %s", peer ? "IPv4 full table" : t->name);
+        report_text("variant", "%s", peer ? "minimal forwarder on rte_fib" : "kamueed");
+        report_text("unit", "cycles/packet");
+        report_series("values", 2, net, rounds);
+        report_close();
     }
-    double v[ROUNDS_MAX];
-    memcpy(v, tests[0].cycles, sizeof v);
-    qsort(v, rounds, sizeof *v, by_value);
-    printf("],\n \"harness_cycles\": %.2f,\n \"notes\": [\"forward: cycles are of the TSC (%.2f "
-           "GHz), less the harness's %.1f\"]}\n",
-           v[rounds / 2], (double)rte_get_tsc_hz() / 1e9, v[rounds / 2]);
+    report_close();
+    report_number("harness_cycles", 2, harness);
+    report_open("notes", '[');
+    report_text(NULL, "forward: cycles are of the TSC (%.2f GHz), less the harness's %.1f",
+                (double)rte_get_tsc_hz() / 1e9, harness);
+    report_close();
+    report_end();
 }
 
 static bool wanted(const struct test *t)
@@ -451,37 +357,16 @@ static bool wanted(const struct test *t)
     return *only == '=' ? !strcmp(name, only + 1) : strstr(name, only) != NULL;
 }
 
-static bool options_read(int argc, char **argv)
+static void quick_set(const char *unused)
 {
-    static const struct option known[] = {
-        {"prefixes", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"only", 1, NULL, 'o'},
-        {"polls", 1, NULL, 'n'},    {"quick", 0, NULL, 'q'},  {"json", 0, NULL, 'j'},
-        {"acl", 0, NULL, 'a'},      {"sets", 0, NULL, 's'},   {0}};
-    bool json = false;
-
-    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (c == 'p')
-            prefixes = optarg;
-        else if (c == 'r')
-            rounds = (unsigned)atoi(optarg);
-        else if (c == 'o')
-            only = optarg;
-        else if (c == 'n')
-            polls = (unsigned)atoi(optarg);
-        else if (c == 'a')
-            lists_only = true;
-        else if (c == 's')
-            all_sets = true;
-        else if (c == 'q')
-            rounds = 7;
-        else if (c == 'j')
-            json = true;
-        else
-            exit(2);
-    }
-    check(rounds >= 1 && rounds <= ROUNDS_MAX, "--rounds is 1 to 101");
-    return json;
+    rounds = 7;
 }
+
+static const struct bench_option options[] = {
+    OPTION_TEXT("prefixes", &prefixes), OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX),
+    OPTION_TEXT("only", &only), OPTION_NUMBER("polls", &polls, 0, 0),
+    OPTION_FLAG("acl", &lists_only), OPTION_FLAG("sets", &all_sets),
+    OPTION_DO("quick", quick_set), OPTION_FLAG("json", &json), {0}};
 
 // The wanted cases once more with these lanes and this kernel, where they run.
 static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
@@ -492,9 +377,10 @@ static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
         struct test *t = &tests[n_tests];
         if (tests[i].poll != forward_poll || tests[i].skip)
             continue;
-        check(n_tests < TESTS_MAX && asprintf(&t->name, "%s, lanes %s, kernel %s", tests[i].name,
-                                              lanes, poptrie_kernel_name()) > 0,
-              "too many cases");
+        bench_check(n_tests < TESTS_MAX, "too many cases");
+        bench_check(asprintf(&t->name, "%s, lanes %s, kernel %s", tests[i].name, lanes,
+                             poptrie_kernel_name()) > 0,
+                    "no memory for a case");
         char *name = t->name;
         *t = tests[i];
         t->name = name;
@@ -522,45 +408,39 @@ static void tests_choose(void)
 
 int main(int argc, char **argv)
 {
-    bool json = options_read(argc, argv);
     struct table t4 = {0}, t6 = {0};
-    char name[32], err[256];
-    struct eal_config cfg = {.name = name, .memory_mib = 512};
+    struct traffic a;
 
-    log_set_level(LOG_LEVEL_WARNING);
-    snprintf(name, sizeof name, "forward-bench-%d", getpid());
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    rcu_init();
-    rcu_thread_register();
-    check(!eal_init(&cfg, err, sizeof err), err);
+    bench_options(argc, argv, options, NULL);
+    bench_eal_router(512, false, NULL);
     struct rte_mempool *pool =
         packet_pool_new("replay", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
-    check(pool, "no memory for packets");
+    bench_check(pool, "no memory for packets");
     for (unsigned p = 0; p < PORTS; p++)
-        port_id[p] = replay_port_new(p, pool);
-    check(!table_make(&t4, "full", 4, prefixes) && !table_make(&t6, "full", 6, prefixes),
-          "no routes in that file");
+        port_id[p] = port_lines_new(p, pool);
+    bench_check(!table_make(&t4, "full", 4, prefixes) && !table_make(&t6, "full", 6, prefixes),
+                "no routes in that file");
     table_next_hops(&t4, NEXT_HOPS);
     table_next_hops(&t6, NEXT_HOPS);
     router_make(&t4, &t6);
-    check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
-    // Both receiving ports and their sub-interfaces answer to one MAC, so that either may get any
-    // line.
+    bench_check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
+    // Both receiving ports and their sub-interfaces answer to one MAC: either may get any line.
     memcpy(iface_get(port_get(port_id[1])->untagged)->mac,
            iface_get(port_get(port_id[0])->untagged)->mac, 6);
     for (unsigned v = 0; v < 3 * ROUTERS; v++)
         memcpy(iface_get(vport[v][1])->mac, iface_get(vport[v][0])->mac, 6);
-    struct traffic a = traffic_new(&t4, &t6);
+    a = traffic_new();
+    traffic_make(&t4, PREFIX, &a);
+    traffic_make(&t6, PREFIX, &a);
     lists_make();
     tests_choose();
-    for (unsigned i = 0; i < n_tests; i++) {
+    for (unsigned i = 0; i < n_tests; i++)
         if (!tests[i].skip)
             lines_make(&tests[i], &a);
-    }
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned i = 0; i < n_tests; i++)
             if (!tests[i].skip)
                 tests[i].cycles[r] = cycles_per_packet(&tests[i]);
-    json ? report_json() : report_text();
+    json ? programs_report() : people_report();
     return 0;
 }

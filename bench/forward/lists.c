@@ -2,13 +2,12 @@
 // lists.c - see lists.h
 #include "forward/lists.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "acl/acl_bench.h"
 #include "core/thread.h"
-#include "fib/memory.h"
+#include "lib/bench.h"
 #include "table/acl.h"
 #include "table/acl_engine.h"
 
@@ -19,20 +18,12 @@
 static struct rules blocked, wanted;
 static uint16_t id[N_LISTS];
 
-static void check(const void *p, const char *what)
-{
-    if (p)
-        return;
-    fprintf(stderr, "forward_bench: %s\n", what);
-    exit(1);
-}
-
-static uint16_t publish(const char *name, struct acl_engine *e, uint32_t slots)
+static uint16_t list_publish(const char *name, struct acl_engine *e, uint32_t slots)
 {
     struct acl_content *c = acl_content_new(e, slots);
     uint16_t list = acl_list_new(name);
 
-    check(c, "no memory for a list");
+    bench_check(c, "no memory for a list");
     c->cached = e;
     acl_publish(list, c);
     return list;
@@ -51,10 +42,10 @@ static uint16_t list_of(const char *name, struct acl_set *set, const struct acl_
         all[i + 1].number = i + 2;
     }
     struct acl_engine *e = acl_engine_new(&cfg, all, n + 1);
-    check(e, "a list is refused");
+    bench_check(e, "a list is refused");
     acl_engine_cost(e, &cost);
     free(all);
-    return publish(name, e, cost.slots);
+    return list_publish(name, e, cost.slots);
 }
 
 void lists_make(void)
@@ -64,8 +55,8 @@ void lists_make(void)
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     rules_make(&blocked, SHAPE_BLOCKLIST, 4, MEMBERS, SEED);
     rules_make(&wanted, SHAPE_ACL, 4, RULES, SEED);
-    check(set && !acl_set_load(set, blocked.prefix, blocked.n) ? set : NULL, "the set is refused");
-    id[LISTS_EMPTY] = publish("empty", NULL, 0);
+    bench_check(set && !acl_set_load(set, blocked.prefix, blocked.n), "the set is refused");
+    id[LISTS_EMPTY] = list_publish("empty", NULL, 0);
     id[LISTS_BLOCKLIST] = list_of("blocklist", set, NULL, 0);
     id[LISTS_FULL] = list_of("full", set, wanted.rule, (uint32_t)wanted.n);
 }

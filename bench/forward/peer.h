@@ -3,7 +3,7 @@
 #ifndef BENCH_FORWARD_PEER_H
 #define BENCH_FORWARD_PEER_H
 
-#include "fib/fib_bench.h"
+#include "lib/table.h"
 
 // Routes of `t`, whose values are next hops 1..n, on 4 ports. 0 or -1.
 int peer_make(const struct table *t, const uint16_t *ports, unsigned n_next_hops);

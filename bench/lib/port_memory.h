@@ -1,28 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_memory.h - ports in memory with queues, an offered load and a clock
+// port_memory.h - ports in memory: what a forwarder costs without what a port costs
 //
-// For the papers' experiments: several forwarders at once, each with receive and
-// transmit queues of its own, which nobody else touches while it runs. A receive
-// queue makes packets of ready header lines, as fast as it is asked or as they
-// "arrive": then at most SOURCE_DEPTH wait, as in the descriptors of a NIC, what
-// comes when they are full is lost, and each packet carries its time of arrival.
-// Or it hands out what another core has put into a ring. A transmit queue counts,
-// and frees.
-#ifndef BENCH_PAPER_SOURCE_H
-#define BENCH_PAPER_SOURCE_H
+// Receiving takes fresh buffers and copies a 64-byte line of ready headers into each, as a NIC's
+// DMA would; sending frees. A net_ring device lends its port id, its burst functions are replaced.
+//
+// Two kinds. port_lines: all ports read on in one table, one thread (forward_bench). source and
+// sink: receive and transmit queues for several forwarders at once, which nobody else touches while
+// they run. A source gives packets as fast as it is asked, or as they "arrive": then at most
+// SOURCE_DEPTH wait, as in the descriptors of a NIC, what comes when they are full is lost, and
+// each packet carries its time of arrival. Or it hands out what another core has put into a ring.
+#ifndef BENCH_LIB_PORT_MEMORY_H
+#define BENCH_LIB_PORT_MEMORY_H
 
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SOURCE_LINE                                                                                \
-    64u // bytes of a frame that are written: Ethernet, IPv4, UDP, and where the time of arrival
-        // goes
-#define SOURCE_STAMP 48u // its offset in the frame
+#include "lib/frame.h"
+
+#define SOURCE_LINE FRAME_LINE
+#define SOURCE_STAMP 48u // where the time of arrival goes
 #define SOURCE_PORTS 4u
 #define SOURCE_QUEUES 32u // of each port: one for each forwarder
 #define SOURCE_DEPTH 1024u
+
+struct port_lines {
+    const uint8_t (*line)[SOURCE_LINE]; // n_lines of them, a power of two
+    uint32_t n_lines;
+    uint16_t bytes;   // of each frame, 60 = a 64-byte frame without its checksum
+    uint64_t ol_flags; // of each buffer
+};
+extern struct port_lines port_lines; // set before polling, changed at will
+extern uint64_t port_lines_sent;     // packets taken by all ports
 
 struct source {
     const uint8_t (*line)[SOURCE_LINE]; // NULL: this queue gets nothing
@@ -49,8 +59,9 @@ struct sink {
 extern struct source source[SOURCE_PORTS][SOURCE_QUEUES];
 extern struct sink sink[SOURCE_PORTS][SOURCE_QUEUES];
 
-// Makes port `index`; its DPDK id, or -1.
-int source_port_new(unsigned index, struct rte_mempool *pool);
+// Port `index` of one kind or the other: its DPDK id; ends the program where there is none.
+uint16_t port_lines_new(unsigned index, struct rte_mempool *pool);
+uint16_t source_port_new(unsigned index, struct rte_mempool *pool);
 // The load begins now: `mpps` million packets a second, 0 = as fast as it is asked.
 void source_start(struct source *s, double mpps);
 

@@ -21,17 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/rcu.h"
-#include "core/thread.h"
 #include "lib/port_memory.h"
+#include "lib/router.h"
 #include "table/acl.h"
-#include "table/acl_log.h"
-#include "table/counter.h"
-#include "table/exchange.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
-#include "table/plan.h"
-#include "table/port.h"
 #include "table/vr.h"
 
 #define NEXT_HOPS 64u
@@ -112,26 +106,10 @@ int router_fib_mib(const char *table, const char *engine)
 
 static void route_add(struct table *t, const char *net, unsigned len, unsigned value)
 {
-    struct poptrie_route *r = &t->route[t->n++];
+    uint8_t key[4];
 
-    *r = (struct poptrie_route){.len = len, .value = value};
-    inet_pton(AF_INET, net, r->key);
-}
-
-// Routes of 25 to 32 bits inside /24s of the table.
-static void add_longer(struct table *t, size_t n)
-{
-    for (size_t full = t->n; n > 0;) {
-        const struct poptrie_route *r = &t->route[bench_random() % full];
-        if (r->len != 24)
-            continue;
-        uint64_t x = bench_random();
-        struct poptrie_route longer = *r;
-        longer.len = 25 + x % 8;
-        longer.key[3] = (uint8_t)((x >> 8) & ~((1u << (32 - longer.len)) - 1));
-        t->route[t->n++] = longer;
-        n--;
-    }
+    inet_pton(AF_INET, net, key);
+    table_add(t, key, len, value);
 }
 
 static void out_by(struct table *t, unsigned n_hops)
@@ -161,7 +139,7 @@ static int table_bgp(struct table *t, const char *name)
     snprintf(count, sizeof count, "%zu", table_routes(name) - longer);
     if (table_make(t, from_file(name) ? "full" : count, 4, prefixes)) // room for 1 << 22 routes
         return -EINVAL;
-    add_longer(t, longer);
+    table_add_longer(t, longer);
     out_by(t, ntt || is_table(name, "linx") ? 2 : NEXT_HOPS);
     route_add(t, "0.0.0.0", 1, 1);
     route_add(t, "128.0.0.0", 1, 2);
@@ -191,11 +169,6 @@ static const struct table *table_get(const char *name)
 
 // --- writing them ---
 
-static void be(enum thread_role role)
-{
-    thread_adopt(role, role == ROLE_RIB_MANAGER ? THREAD_SLOT_RIB_MANAGER : THREAD_SLOT_CONTROL);
-}
-
 static int by_prefix(const void *a, const void *b)
 {
     const struct fib_route *x = a, *y = b;
@@ -204,41 +177,41 @@ static int by_prefix(const void *a, const void *b)
     return c ? c : (int)x->prefix.len - (int)y->prefix.len;
 }
 
-// The routes as the FIB takes them: each prefix once.
-static size_t routes_of(const struct table *t, struct fib_route *r)
+static size_t twice_remove(struct fib_route *r, size_t n)
 {
-    size_t n = 0;
+    size_t kept = 0;
 
-    for (size_t i = 0; i < t->n; i++) {
-        r[i] = (struct fib_route){.prefix.family = IP4, .prefix.len = (uint8_t)t->route[i].len,
-                                  .nexthop = nexthop[t->route[i].value]};
-        memcpy(r[i].prefix.b, t->route[i].key, 4);
-    }
-    qsort(r, t->n, sizeof *r, by_prefix);
-    for (size_t i = 0; i < t->n; i++)
-        if (!n || by_prefix(&r[n - 1], &r[i]))
-            r[n++] = r[i];
-    return n;
+    qsort(r, n, sizeof *r, by_prefix);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || by_prefix(&r[kept - 1], &r[i]))
+            r[kept++] = r[i];
+    return kept;
 }
 
-static int fib_fill(struct fib *fib, const struct table *t)
+void router_fib_fill(struct fib *fib, const struct table *t, const uint32_t *hop, bool twice)
 {
     struct fib_route *r = calloc(t->n, sizeof *r);
-    size_t n = r ? routes_of(t, r) : 0;
 
-    be(ROLE_RIB_MANAGER);
-    int result = n ? fib_load(fib, r, n) : -ENOMEM;
+    bench_check(r, "no memory for %zu routes", t->n);
+    for (size_t i = 0; i < t->n; i++) {
+        r[i].prefix.family = t->family == 4 ? IP4 : IP6;
+        r[i].prefix.len = (uint8_t)t->route[i].len;
+        memcpy(r[i].prefix.b, t->route[i].key, t->family == 4 ? 4 : 16);
+        r[i].nexthop = hop[t->route[i].value];
+    }
+    size_t n = twice ? twice_remove(r, t->n) : t->n;
+    router_role(ROLE_RIB_MANAGER);
+    bench_check(!fib_load(fib, r, n), "the FIB does not take the table");
     fib_commit(fib);
-    be(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     free(r);
-    return result;
 }
 
 static int fib_make(struct router_fib *f)
 {
     struct fib_stats s;
 
-    be(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     struct vr *vr = vr_new(f->table);
     struct fib *fib = vr ? fib_new(IP4, engine_of(f->engine)) : NULL;
     if (!fib)
@@ -246,12 +219,12 @@ static int fib_make(struct router_fib *f)
     fib_free(vr->fib4);
     vr_publish(vr, IP4, fib);
     uint64_t begun = rte_rdtsc();
-    int r = fib_fill(fib, f->routes);
+    router_fib_fill(fib, f->routes, nexthop, true);
     f->load_ms = (double)(rte_rdtsc() - begun) * 1e3 / (double)rte_get_tsc_hz();
     fib_stats(fib, &s);
     f->bytes = s.bytes_used;
     f->vr = vr->id;
-    return r;
+    return 0;
 }
 
 const struct router_fib *router_fib_get(const char *table, const char *engine)
@@ -279,56 +252,36 @@ void router_use(const struct router_fib *f)
 
 // --- ports and next hops ---
 
-static uint16_t iface_make(unsigned p, uint16_t port_id)
+// A list without rules permits everything.
+static void empty_list_make(void)
 {
-    char name[16];
-
-    snprintf(name, sizeof name, "p%u", p);
-    struct iface *i = iface_new(name);
-    memcpy(i->mac, (uint8_t[6]){2, 0, 0, 1, 0, 0}, 6);
-    i->port = port_id;
-    i->mtu = 1500;
-    i->kind = IFACE_PORT;
-    i->flags |= IFACE_UP;
-    port_get(port_id)->untagged = i->id;
-    return i->id;
-}
-
-// A list without rules, which permits everything: 0, or -errno.
-static int empty_list_make(void)
-{
-    be(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     struct acl_content *c = acl_content_new(NULL, 0);
     empty_list = c ? acl_list_new("empty") : 0;
-    if (empty_list)
-        (void)acl_publish(empty_list, c);
-    return empty_list ? 0 : -ENOMEM;
+    bench_check(empty_list, "no memory for an access list");
+    (void)acl_publish(empty_list, c);
 }
 
 void router_lists(bool bound)
 {
-    be(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         iface_bind_acl(iface_get(iface_id[p]), bound ? empty_list : 0, 0);
 }
 
-int router_init(const int *port_id)
+void router_init(const uint16_t *port_id)
 {
-    be(ROLE_CONTROL);
-    if (counter_init() || port_table_init() || iface_table_init() || nexthop_table_init() ||
-        vr_table_init() || plan_init() || acl_table_init() || acl_log_init() ||
-        exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE) || !vr_new("default"))
-        return -ENOMEM;
-    for (unsigned p = 0; p < SOURCE_PORTS; p++)
-        iface_id[p] = iface_make(p, (uint16_t)port_id[p]);
-    be(ROLE_RIB_MANAGER);
-    for (unsigned k = 0; k < NEXT_HOPS; k++) {
-        const uint8_t mac[6] = {2, 0, 0, 2, 0, (uint8_t)k};
-        nexthop[k] = nexthop_new(NEXTHOP_HOLD, iface_id[k % SOURCE_PORTS]);
-        nexthop_set_adjacency(nexthop[k], iface_id[k % SOURCE_PORTS], mac);
+    char name[16];
+
+    bench_check(!router_tables_init(2047), "no memory for the tables");
+    for (unsigned p = 0; p < SOURCE_PORTS; p++) {
+        snprintf(name, sizeof name, "p%u", p);
+        iface_id[p] = router_iface_new(name, port_id[p], 0, 0, (uint8_t[6]){2, 0, 0, 1, 0, 0})->id;
     }
+    for (unsigned k = 0; k < NEXT_HOPS; k++)
+        nexthop[k] = router_adjacency_new(iface_id[k % SOURCE_PORTS],
+                                          (uint8_t[6]){2, 0, 0, 2, 0, (uint8_t)k});
     nexthop[BLACKHOLE] = nexthop_new(NEXTHOP_BLACKHOLE, 0);
-    int r = empty_list_make();
-    be(ROLE_CONTROL);
-    return r;
+    empty_list_make();
+    router_role(ROLE_CONTROL);
 }

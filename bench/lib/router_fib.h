@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // router_fib.h - the tables of a router with four ports, and several FIBs to choose from
 //
-// For path_bench: written as the managers write them, in one process. Each (table,
-// engine) is a virtual router, made when a case first asks for it, so that engines
-// take turns in one run over the same packets.
-#ifndef BENCH_PAPER_ROUTER_H
-#define BENCH_PAPER_ROUTER_H
+// For path_bench and publish_bench. Each (table, engine) is a virtual router, made when a case
+// first asks for it, so that engines take turns in one run over the same packets.
+#ifndef BENCH_LIB_ROUTER_FIB_H
+#define BENCH_LIB_ROUTER_FIB_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fib/fib_bench.h"
+#include "lib/table.h"
 #include "table/fib.h"
 
 #define ROUTER_FIBS 32u
+
+// Loads a table; hop[] is by the values of its routes. `twice`: it may have a prefix twice.
+void router_fib_fill(struct fib *fib, const struct table *t, const uint32_t *hop, bool twice);
 
 struct router_fib {
     char table[16], engine[16];
@@ -31,9 +33,9 @@ void router_prefixes(const char *path);
 // MiB of DPDK's memory that a FIB of this table and engine (fib_engine_name) needs; -1: there is no
 // such table or engine.
 int router_fib_mib(const char *table, const char *engine);
-// The tables, ports port_id[0..4) with an interface each (all with MAC 02:00:00:01:00:00); 0 or
-// -errno.
-int router_init(const int *port_id);
+// The tables, ports port_id[0..4) with an interface each (all with MAC 02:00:00:01:00:00). Ends the
+// program where there is no memory.
+void router_init(const uint16_t *port_id);
 // Found or made; NULL: it does not fit.
 const struct router_fib *router_fib_get(const char *table, const char *engine);
 // From now on all ports belong to this FIB's virtual router.

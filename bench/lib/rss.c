@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checksum.h"
+#include "lib/frame.h"
 
 #define SOURCE_ADDRESS 0xc0000201u // 192.0.2.1
 #define UDP_PORT 9u
@@ -97,22 +97,14 @@ static unsigned queue_of(const struct traffic_of *t, struct flow f, unsigned n_q
 
 static void line_write(uint8_t *p, struct flow f, unsigned bytes)
 {
-    uint16_t ip_len = htons((uint16_t)(bytes - 4 - 14)),
-             udp_len = htons((uint16_t)(bytes - 4 - 34));
-    uint16_t from = htons(f.from_port), to = htons(UDP_PORT);
+    const uint16_t udp[3] = {htons(f.from_port), htons(UDP_PORT),
+                             htons((uint16_t)(bytes - 4 - 34))};
     uint32_t src = htonl(SOURCE_ADDRESS), dst = htonl(f.dst);
 
     memset(p, 0, SOURCE_LINE);
-    memcpy(p, (uint8_t[14]){2, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 8, 0}, 14);
-    memcpy(p + 14, (uint8_t[12]){0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0}, 12);
-    memcpy(p + 16, &ip_len, 2);
-    memcpy(p + 26, &src, 4);
-    memcpy(p + 30, &dst, 4);
-    uint16_t sum = checksum(p + 14, 20);
-    memcpy(p + 24, &sum, 2);
-    memcpy(p + 34, &from, 2);
-    memcpy(p + 36, &to, 2);
-    memcpy(p + 38, &udp_len, 2);
+    memcpy(frame_ether(p), (uint8_t[2]){8, 0}, 2);
+    frame_ip4(p + 14, bytes - 4 - 14, &src, &dst);
+    memcpy(p + 34, udp, sizeof udp);
 }
 
 void traffic_lines(const struct traffic_of *t, const struct table *routes, unsigned port,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rss.h - the papers' traffic, spread over receive queues as RSS does it
-#ifndef BENCH_PAPER_TRAFFIC_H
-#define BENCH_PAPER_TRAFFIC_H
+#ifndef BENCH_LIB_RSS_H
+#define BENCH_LIB_RSS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fib/fib_bench.h"
+#include "lib/table.h"
 #include "lib/port_memory.h"
 
 #define TRAFFIC_LINES (1u << 17) // packets that are ready for each port, then from the start again

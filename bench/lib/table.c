@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// table.c - the tables and the traffic of fib_bench
-#include "fib/fib_bench.h"
+// table.c - see table.h
+#include "lib/table.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hash.h"
 #include "base/table_gen.h"
@@ -18,34 +17,11 @@
 
 const char *const pattern_name[N_PATTERNS] = {"uniform", "prefix", "zipf", "sequential"};
 
-uint64_t bench_random(void)
-{
-    static uint64_t state = 88172645463325252u;
-
-    state += 0x9e3779b97f4a7c15u;
-    return hash_mix64(state);
-}
-
-void *memory_huge(size_t bytes)
-{
-    size_t align = 2u << 20;
-    char *p = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (p == MAP_FAILED) {
-        perror("fib_bench: no address space for tables and traffic");
-        exit(1);
-    }
-    p = (char *)(((uintptr_t)p + align - 1) & ~(align - 1));
-    madvise(p, bytes, MADV_HUGEPAGE);
-    return p;
-}
-
-static void route_add(struct table *t, const uint8_t *key, unsigned len)
+void table_add(struct table *t, const uint8_t *key, unsigned len, uint32_t value)
 {
     struct poptrie_route *r = &t->route[t->n++];
 
-    *r = (struct poptrie_route){.len = len, .value = 1};
+    *r = (struct poptrie_route){.len = len, .value = value};
     memcpy(r->key, key, t->family == 4 ? 4 : 16);
 }
 
@@ -76,7 +52,7 @@ static const struct table *file_read(const char *path, unsigned family)
             continue;
         *slash = '\0';
         if (inet_pton(t->family == 4 ? AF_INET : AF_INET6, line, key) == 1)
-            route_add(t, key, atoi(slash + 1));
+            table_add(t, key, atoi(slash + 1), 1);
     }
     if (gz)
         pclose(f);
@@ -112,7 +88,7 @@ static void table_generate(struct table *t, size_t n)
         family_made = t->family;
     }
     for (size_t i = 0; i < n && i < n_made; i++)
-        route_add(t, made[i].b, made[i].len);
+        table_add(t, made[i].b, made[i].len, 1);
 }
 
 static void set_bits(uint8_t *key, unsigned from, unsigned to, uint64_t bits)
@@ -122,7 +98,7 @@ static void set_bits(uint8_t *key, unsigned from, unsigned to, uint64_t bits)
 }
 
 // Routes of 25 .. 32 bits, most of them hosts, inside /24s of the table.
-static void table_add_long(struct table *t, size_t n)
+void table_add_longer(struct table *t, size_t n)
 {
     size_t full = t->n;
 
@@ -136,7 +112,7 @@ static void table_add_long(struct table *t, size_t n)
             continue;
         memcpy(key, r->key, 16);
         set_bits(key, 24, len, x >> 8);
-        route_add(t, key, len);
+        table_add(t, key, len, 1);
         n--;
     }
 }
@@ -155,10 +131,10 @@ static void table_add_hosts(struct table *t, size_t n)
             if (t->family == 6)
                 memcpy(key, "\x20\x01\x0d\xb8", 4);
             set_bits(key, t->family == 4 ? 8 : 48, net, bench_random());
-            route_add(t, key, net);
+            table_add(t, key, net, 1);
         }
         set_bits(key, net, t->family == 4 ? 32 : 128, bench_random());
-        route_add(t, key, t->family == 4 ? 32 : 128);
+        table_add(t, key, t->family == 4 ? 32 : 128, 1);
     }
 }
 
@@ -178,7 +154,7 @@ int table_make(struct table *t, const char *name, unsigned family, const char *p
         else if (table_read(t, path) != 0)
             return -1;
         if (strcmp(name, "ntt") == 0)
-            table_add_long(t, NTT_LONG);
+            table_add_longer(t, NTT_LONG);
     } else if (*end == '\0' && n > 0 && n <= 1u << 22) {
         table_generate(t, n);
     } else {
@@ -220,7 +196,7 @@ static struct zipf zipf_make(unsigned n)
 static unsigned zipf_rank(const struct zipf *z, unsigned n)
 {
     uint64_t r = bench_random() >> 11;
-    double at = r * 0x1p-53 * z->sum[n - 1];
+    double at = (double)r * 0x1p-53 * z->sum[n - 1];
     unsigned lo = z->guide[r >> 37], hi = z->guide[(r >> 37) + 1];
 
     while (lo < hi) {
@@ -268,6 +244,13 @@ static void address_sequential(unsigned family, unsigned i, uint8_t *out)
         memcpy(out, &v4, 4);
     else
         memcpy(out, &hi, 8);
+}
+
+struct traffic traffic_new(void)
+{
+    return (struct traffic){.host = memory_huge(N_ADDRESSES * 4ul),
+                            .net = memory_huge(N_ADDRESSES * 4ul),
+                            .ip6 = memory_huge(N_ADDRESSES * 16ul)};
 }
 
 void traffic_make(const struct table *t, enum pattern p, struct traffic *a)

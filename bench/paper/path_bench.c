@@ -2,25 +2,26 @@
 // path_bench.c - the router's path under the conditions of a paper's experiment
 //
 //     path_bench [OPTIONS] CASE...
-//     path_bench --rounds 5 --simd 256 engine=lpm,table=linx,pattern=random
-//     engine=poptrie,table=linx,pattern=random
+//     path_bench --rounds 5 --simd 256 engine=lpm,table=linx engine=poptrie,table=linx
 //
 // A case is what differs, as key=value,...:
-//     mode     forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup
-//     (addresses only) engine   poptrie dir24_8 lpm table    linx ntt full (or a part: linx/4)
-//     default4 bhole4, or a number of routes  (router.c) pattern  straight cross random loopback
-//     prefix flows ports; flows=N        (traffic.h) acl      none, or empty: a list without rules
-//     for what all ports receive rss      all ip none: what spreads packets over a port's queues
-//     bytes    of a frame, checksum included; whole=1: its payload is written and read as well
-//     burst    packets a port gives at a time, at most
-//     ports, queues, threads    receiving ports, queues of each, forwarders: queues go to them in
-//     turn pipeline 1: one thread receives, the other forwards and sends, a ring between them mpps
-//     packets offered to each receiving port; 0: as many as are taken
+//     mode      forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup
+//               (addresses only)
+//     engine    poptrie dir24_8 lpm
+//     table     linx ntt full (or a part: linx/4) default4 bhole4, or a number of routes
+//               (lib/router_fib.c)
+//     pattern   straight cross random loopback prefix flows ports; flows=N (lib/rss.h)
+//     acl       none, or empty: a list without rules for what all ports receive
+//     rss       all ip none: what spreads packets over a port's queues
+//     bytes     of a frame, checksum included; whole=1: its payload is written and read as well
+//     burst     packets a port gives at a time, at most
+//     ports, queues, threads
+//               receiving ports, queues of each, forwarders: queues go to them in turn
+//     pipeline  1: one thread receives, the other forwards and sends, a ring between them
+//     mpps      packets offered to each receiving port; 0: as many as are taken
 //
-// All cases take turns within each round. Cycles are of the TSC and of the thread's own
-// CPU time: what others do on the core in the meantime does not count. One JSON object goes to
-// stdout.
-#include <getopt.h>
+// All cases take turns within each round. Cycles are of the TSC and of the thread's own CPU time:
+// what others do on the core in the meantime does not count. One JSON object goes to stdout.
 #include <math.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -30,24 +31,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/log.h"
 #include "core/eal.h"
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "forwarder/forwarder.h"
-#include "lib/router_fib.h"
+#include "lib/eal.h"
 #include "lib/port_memory.h"
+#include "lib/report.h"
+#include "lib/router_fib.h"
 #include "lib/rss.h"
+#include "lib/stat.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/plan.h"
 #include "table/vr.h"
 
 #define CASES_MAX 256u
-#define ROUNDS_MAX 101u
 #define POOL_SIZE 16383u
 #define BURST 64u
 #define WARM_MS 2u
@@ -95,7 +95,8 @@ static struct rte_ring *pipe_ring;
 static unsigned n_cases, rounds = 3, trial_ms = 20, count; // count: packets of a trial, 0 = by time
 static const char *prefixes, *simd = "512"; // bits of a vector at most, 64 = none
 static bool small_pages;
-static int core[CPU_SETSIZE], port_id[SOURCE_PORTS];
+static int core[CPU_SETSIZE];
+static uint16_t port_id[SOURCE_PORTS];
 static unsigned n_cores;
 static const unsigned rx_order[SOURCE_PORTS] = {
     0, 3, 1, 2}; // as in the papers: in by 0 and 3, out by 1 and 2
@@ -104,14 +105,6 @@ static uint32_t *addresses; // the lines' destinations, for mode=lookup
 static uint64_t n_addresses;
 static _Atomic unsigned ready, receiving;
 static _Atomic uint64_t warm_until, measure_until;
-
-static void check(bool ok, const char *what, const char *which)
-{
-    if (ok)
-        return;
-    fprintf(stderr, "path_bench: %s%s%s\n", what, which ? ": " : "", which ? which : "");
-    exit(1);
-}
 
 // --- what a thread does at each turn: the packets it took ---
 
@@ -143,7 +136,7 @@ static unsigned poll_tx(struct worker *w)
         pkt[i]->data_len = (uint16_t)(w->c->traffic.bytes - 4);
         pkt[i]->pkt_len = pkt[i]->data_len;
     }
-    return rte_eth_tx_burst((uint16_t)port_id[1], (uint16_t)w->index, pkt, (uint16_t)w->c->burst);
+    return rte_eth_tx_burst(port_id[1], (uint16_t)w->index, pkt, (uint16_t)w->c->burst);
 }
 
 static unsigned poll_lookup(struct worker *w)
@@ -205,14 +198,6 @@ __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, 
 
 // --- a trial ---
 
-static double seconds_of(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void drain(struct worker *w)
 {
     if (!w->c->pipeline)
@@ -241,10 +226,10 @@ static void work(void *arg)
     for (uint64_t until = atomic_load(&warm_until), n = 0;
          rte_rdtsc() < until && (!count || n < count / 4); w->received += n)
         n = take(w);
-    double began = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    double began = bench_wall_s(), used = bench_cpu_s();
     w->packets = path_measured(w, atomic_load(&measure_until), count);
-    w->cycles = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - used) * (double)rte_get_tsc_hz();
-    w->seconds = seconds_of(CLOCK_MONOTONIC) - began;
+    w->cycles = (bench_cpu_s() - used) * (double)rte_get_tsc_hz();
+    w->seconds = bench_wall_s() - began;
     w->received += w->packets;
     drain(w);
     rcu_quiescent();
@@ -302,10 +287,10 @@ static void plans_make(const struct path_case *c)
     for (unsigned k = 0; k < c->ports * c->queues; k++) {
         struct plan *plan = &workers[c->pipeline ? 0 : k % c->threads].plan;
         plan->rx[plan->n_rx++] =
-            (struct plan_rx){(uint16_t)port_id[rx_order[k % c->ports]], (uint16_t)(k / c->ports)};
+            (struct plan_rx){port_id[rx_order[k % c->ports]], (uint16_t)(k / c->ports)};
     }
     if (c->pipeline) {
-        workers[1].plan.rx[0] = (struct plan_rx){(uint16_t)port_id[0], SOURCE_QUEUES - 1};
+        workers[1].plan.rx[0] = (struct plan_rx){port_id[0], SOURCE_QUEUES - 1};
         workers[1].plan.n_rx = 1;
         source[0][SOURCE_QUEUES - 1].ring = pipe_ring;
         source[0][SOURCE_QUEUES - 1].burst = (uint16_t)c->burst;
@@ -323,9 +308,9 @@ static void threads_run(const struct path_case *c)
     atomic_store(&receiving, c->pipeline ? 1 : 0);
     for (unsigned i = 0; i < c->threads; i++) {
         snprintf(name, sizeof name, "forwarder-%u", i);
-        check(!thread_start(&workers[i].thread, ROLE_FORWARDER, THREAD_SLOT_FORWARDER + i, name,
-                            core[n_cores - 1 - i], work, &workers[i]),
-              "no thread on that core", NULL);
+        bench_check(!thread_start(&workers[i].thread, ROLE_FORWARDER, THREAD_SLOT_FORWARDER + i,
+                                  name, core[n_cores - 1 - i], work, &workers[i]),
+                    "no thread on that core");
     }
     while (atomic_load(&ready) < c->threads)
         sched_yield();
@@ -406,8 +391,8 @@ static void trial_run(const struct path_case *c, struct trial *t)
     delays_sum(t);
     if (c->mode == RX || c->mode == LOOKUP)
         t->sent = t->received;
-    check(t->received == t->sent + t->dropped,
-          "not every packet was forwarded or counted as dropped", c->text);
+    bench_check(t->received == t->sent + t->dropped,
+                "not every packet was forwarded or counted as dropped: %s", c->text);
 }
 
 // --- cases and options ---
@@ -418,7 +403,7 @@ static unsigned name_find(const char *const *names, unsigned n, const char *valu
 
     while (i < n && strcmp(names[i], value))
         i++;
-    check(i < n, "unknown word in case", text);
+    bench_check(i < n, "unknown word in case: %s", text);
     return i;
 }
 
@@ -455,7 +440,7 @@ static void case_set(struct path_case *c, const char *key, const char *value)
     else if (!strcmp(key, "mpps"))
         c->mpps = strtod(value, NULL);
     else
-        check(false, "unknown key in case", c->text);
+        bench_fail("unknown key in case: %s", c->text);
 }
 
 static void case_read(struct path_case *c, const char *text)
@@ -474,20 +459,20 @@ static void case_read(struct path_case *c, const char *text)
     snprintf(copy, sizeof copy, "%s", text);
     for (char *word; (word = strsep(&rest, ",")) != NULL;) {
         char *value = strchr(word, '=');
-        check(value, "a case is key=value,...", text);
+        bench_check(value, "a case is key=value,...: %s", text);
         *value++ = 0;
         case_set(c, word, value);
     }
-    check(c->threads >= 1 && c->threads <= n_cores && c->threads < FORWARDER_MAX,
-          "threads: each needs a core of its own, and there are not so many", text);
-    check(c->ports >= 1 && c->ports <= SOURCE_PORTS && c->queues >= 1 &&
-              c->queues < SOURCE_QUEUES && c->burst >= 1 && c->burst <= BURST &&
-              c->traffic.bytes >= 64 && c->traffic.bytes <= 1518 && c->traffic.flows >= 1 &&
-              c->traffic.flows <= TRAFFIC_LINES && (!c->pipeline || c->threads == 2),
-          "1-4 ports, 1-31 queues, bursts of 1-64, frames of 64-1518 bytes, 1-131072 flows, a "
-          "pipeline of 2 threads",
-          text);
-    check(router_fib_mib(c->table, c->engine) >= 0, "no such table or engine", text);
+    bench_check(c->threads >= 1 && c->threads <= n_cores && c->threads < FORWARDER_MAX,
+                "threads: each needs a core of its own, and there are not so many: %s", text);
+    bench_check(c->ports >= 1 && c->ports <= SOURCE_PORTS && c->queues >= 1 &&
+                    c->queues < SOURCE_QUEUES && c->burst >= 1 && c->burst <= BURST &&
+                    c->traffic.bytes >= 64 && c->traffic.bytes <= 1518 && c->traffic.flows >= 1 &&
+                    c->traffic.flows <= TRAFFIC_LINES && (!c->pipeline || c->threads == 2),
+                "1-4 ports, 1-31 queues, bursts of 1-64, frames of 64-1518 bytes, 1-131072 flows, "
+                "a pipeline of 2 threads: %s",
+                text);
+    bench_check(router_fib_mib(c->table, c->engine) >= 0, "no such table or engine: %s", text);
 }
 
 static void cores_read(void)
@@ -500,39 +485,17 @@ static void cores_read(void)
             core[n_cores++] = i;
 }
 
-static void options_read(int argc, char **argv)
-{
-    static const struct option known[] = {{"rounds", 1, NULL, 'r'},
-                                          {"ms", 1, NULL, 'm'},
-                                          {"prefixes", 1, NULL, 'p'},
-                                          {"packets", 1, NULL, 'n'},
-                                          {"simd", 1, NULL, 'v'},
-                                          {"small-pages", 0, NULL, 'S'},
-                                          {0}};
+static const struct bench_option options[] = {
+    OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX), OPTION_NUMBER("ms", &trial_ms, 1, 0),
+    OPTION_TEXT("prefixes", &prefixes), OPTION_NUMBER("packets", &count, 0, 0),
+    OPTION_TEXT("simd", &simd), OPTION_FLAG("small-pages", &small_pages), {0}};
 
-    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (c == 'r')
-            rounds = (unsigned)atoi(optarg);
-        else if (c == 'm')
-            trial_ms = (unsigned)atoi(optarg);
-        else if (c == 'p')
-            prefixes = optarg;
-        else if (c == 'n')
-            count = (unsigned)atoi(optarg);
-        else if (c == 'v')
-            simd = optarg;
-        else if (c == 'S')
-            small_pages = true;
-        else
-            exit(2);
-    }
-    check(rounds >= 1 && rounds <= ROUNDS_MAX && trial_ms >= 1,
-          "--rounds is 1 to 101, --ms 1 or more", NULL);
-    check(optind < argc && (unsigned)(argc - optind) <= CASES_MAX,
-          "name 1 to 256 cases: key=value,...", NULL);
+static void cases_read(int n, char **text)
+{
+    bench_check(n >= 1 && n <= (int)CASES_MAX, "name 1 to 256 cases: key=value,...");
     router_prefixes(prefixes);
-    for (; optind < argc; optind++)
-        case_read(&cases[n_cases++], argv[optind]);
+    while (n-- > 0)
+        case_read(&cases[n_cases++], *text++);
 }
 
 // DPDK's memory: packets, and each table of DPDK's once, with half as much again for its pieces.
@@ -553,32 +516,25 @@ static unsigned memory_mib(void)
 
 static void router_start(void)
 {
-    char name[32], err[256], width[48];
-    struct eal_config cfg = {.name = name, .memory_mib = memory_mib(), .no_huge = small_pages,
-                             .extra = (const char *[]){width, NULL}};
+    char width[48];
 
     if (small_pages)
         prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    log_set_level(LOG_LEVEL_WARNING);
-    snprintf(name, sizeof name, "path-bench-%d", getpid());
     snprintf(width, sizeof width, "--force-max-simd-bitwidth=%s", simd);
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    rcu_init();
-    rcu_thread_register();
-    check(!eal_init(&cfg, err, sizeof err), err, NULL);
+    bench_eal_router(memory_mib(), small_pages, (const char *[]){width, NULL});
     pool =
         packet_pool_new("packets", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
     pipe_ring = rte_ring_create("pipe", PIPE_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-    check(pool && pipe_ring, "no memory for packets", NULL);
+    bench_check(pool && pipe_ring, "no memory for packets");
     for (unsigned p = 0; p < SOURCE_PORTS; p++) {
-        check((port_id[p] = source_port_new(p, pool)) >= 0, "DPDK makes no net_ring port", NULL);
+        port_id[p] = source_port_new(p, pool);
         lines[p] = memory_huge((size_t)TRAFFIC_LINES * SOURCE_LINE);
     }
     addresses = memory_huge((TRAFFIC_LINES + BURST) * sizeof *addresses);
-    check(!router_init(port_id), "no memory for the tables", NULL);
+    router_init(port_id);
     for (unsigned i = 0; i < n_cases; i++)
-        check((cases[i].fib = router_fib_get(cases[i].table, cases[i].engine)),
-              "the table does not fit into", cases[i].text);
+        bench_check((cases[i].fib = router_fib_get(cases[i].table, cases[i].engine)),
+                    "the table does not fit into: %s", cases[i].text);
     rcu_offline();
 }
 
@@ -586,66 +542,70 @@ static void router_start(void)
 
 static void fibs_print(void)
 {
-    for (unsigned i = 0; i < router_n_fibs; i++) {
-        const struct router_fib *f = &router_fib[i];
-        printf("%s\n  {\"table\": \"%s\", \"engine\": \"%s\", \"routes\": %zu, \"load_ms\": %.1f, "
-               "\"bytes\": %llu}",
-               i ? "," : "", f->table, f->engine, f->routes->n, f->load_ms,
-               (unsigned long long)f->bytes);
+    report_open("fibs", '[');
+    for (const struct router_fib *f = router_fib; f < router_fib + router_n_fibs; f++) {
+        report_open(NULL, '{');
+        report_text("table", "%s", f->table);
+        report_text("engine", "%s", f->engine);
+        report_number("routes", 0, (double)f->routes->n);
+        report_number("load_ms", 1, f->load_ms);
+        report_number("bytes", 0, (double)f->bytes);
+        report_close();
     }
-}
-
-// TSC cycles a packet in each stage; none where the forwarder did not work.
-static void stages_print(const struct trial *t)
-{
-    const char *comma = "";
-
-    printf(", \"stages\": {");
-    for (unsigned k = 0; k < STAGE_N; k++) {
-        if (!t->stage[k].packets)
-            continue;
-        printf("%s\"%s\": %.2f", comma, stage_name[k],
-               (double)t->stage[k].cycles / (double)t->stage[k].packets);
-        comma = ", ";
-    }
-    printf("}}");
+    report_close();
 }
 
 static void trial_print(const struct trial *t)
 {
-    printf("{\"packets\": %llu, \"cycles\": %.0f, \"seconds\": %.6f, \"received\": %llu, \"sent\": "
-           "%llu, \"dropped\": %llu, "
-           "\"offered\": %llu, \"lost\": %llu, \"delay_us\": [%.3f, %.3f, %.3f]",
-           (unsigned long long)t->packets, t->cycles, t->seconds, (unsigned long long)t->received,
-           (unsigned long long)t->sent, (unsigned long long)t->dropped,
-           (unsigned long long)t->offered, (unsigned long long)t->lost, t->delay_us[0],
-           t->delay_us[1], t->delay_us[2]);
-    stages_print(t);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {{"packets", t->packets}, {"received", t->received}, {"sent", t->sent},
+                   {"dropped", t->dropped}, {"offered", t->offered},   {"lost", t->lost}};
+
+    report_open(NULL, '{');
+    for (unsigned i = 0; i < RTE_DIM(numbers); i++)
+        report_number(numbers[i].key, 0, (double)numbers[i].value);
+    report_number("cycles", 0, t->cycles);
+    report_number("seconds", 6, t->seconds);
+    report_series("delay_us", 3, t->delay_us, 3);
+    report_open("stages", '{'); // TSC cycles a packet; none where the forwarder did not work
+    for (unsigned k = 0; k < STAGE_N; k++)
+        if (t->stage[k].packets)
+            report_number(stage_name[k], 2,
+                          (double)t->stage[k].cycles / (double)t->stage[k].packets);
+    report_close();
+    report_close();
 }
 
 static void answer_print(void)
 {
-    printf("{\"tsc_ghz\": %.6f, \"cores\": %u, \"huge\": %s, \"kernel\": \"%s\", \"fibs\": [",
-           (double)rte_get_tsc_hz() / 1e9, n_cores, eal_has_hugepages() ? "true" : "false",
-           fib_kernel_name());
+    report_begin(true);
+    report_number("tsc_ghz", 6, (double)rte_get_tsc_hz() / 1e9);
+    report_number("cores", 0, n_cores);
+    report_bool("huge", eal_has_hugepages());
+    report_text("kernel", "%s", fib_kernel_name());
     fibs_print();
-    printf("],\n \"cases\": [");
-    for (unsigned i = 0; i < n_cases; i++) {
-        printf("%s\n  {\"case\": \"%s\", \"threads\": %u, \"trials\": [", i ? "," : "",
-               cases[i].text, cases[i].threads);
-        for (unsigned r = 0; r < rounds; r++) {
-            printf("%s", r ? ", " : "");
-            trial_print(&cases[i].trial[r]);
-        }
-        printf("]}");
+    report_open("cases", '[');
+    for (const struct path_case *c = cases; c < cases + n_cases; c++) {
+        report_open(NULL, '{');
+        report_text("case", "%s", c->text);
+        report_number("threads", 0, c->threads);
+        report_open("trials", '[');
+        for (unsigned r = 0; r < rounds; r++)
+            trial_print(&c->trial[r]);
+        report_close();
+        report_close();
     }
-    printf("]}\n");
+    report_close();
+    report_end();
 }
 
 int main(int argc, char **argv)
 {
     cores_read();
-    options_read(argc, argv);
+    int first = bench_options(argc, argv, options, "CASE...");
+    cases_read(argc - first, argv + first);
     router_start();
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned i = 0; i < n_cases; i++)

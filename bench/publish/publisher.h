@@ -8,14 +8,15 @@
 //
 //     name      a reader pays                            the writer pays
 //     qsbr      a load and a comparison a burst          until every reader has been quiescent
-//     memb      two stores a section                     the same, and two or more membarrier()
-//     calls signal    two stores a section                     the same, and a signal to each
-//     reader mb        two stores and three barriers a section  until every reader has left its
-//     section bp        as memb, one pointer further             as memb global    a mutex of all
-//     readers                   the mutex thread    a mutex of its own                       the
-//     mutex of each reader, one after the other rwlock    two atomic additions on one line until
-//     all readers are out at once none      nothing                                  nothing: it
-//     protects nothing, and shows what the others cost
+//     memb      two stores a section                     the same, and membarrier() twice or more
+//     signal    two stores a section                     the same, and a signal to each reader
+//     mb        two stores, three barriers a section     until every reader has left its section
+//     bp        as memb, one pointer further             as memb
+//     global    a mutex of all readers                   the mutex
+//     thread    a mutex of its own                       the mutex of each reader, one by one
+//     rwlock    two atomic additions on one line         until all readers are out at once
+//     none      nothing                                  nothing: it protects nothing, and shows
+//                                                        what the others cost
 //
 // Everything is always_inline and the structs are constants, so a loop made for
 // one of them (READER) has no indirect call in it.
@@ -60,27 +61,17 @@ INLINE void nothing_of(unsigned reader)
 
 // --- liburcu ---
 
+#define FORWARD(name, of, params) /* a function of this name that calls `of` */                    \
+    INLINE void name params                                                                        \
+    {                                                                                              \
+        of();                                                                                      \
+    }
 #define URCU(flavour)                                                                              \
-    INLINE void flavour##_begin(unsigned reader)                                                   \
-    {                                                                                              \
-        urcu_##flavour##_register_thread();                                                        \
-    }                                                                                              \
-    INLINE void flavour##_end(unsigned reader)                                                     \
-    {                                                                                              \
-        urcu_##flavour##_unregister_thread();                                                      \
-    }                                                                                              \
-    INLINE void flavour##_read_lock(unsigned reader)                                               \
-    {                                                                                              \
-        urcu_##flavour##_read_lock();                                                              \
-    }                                                                                              \
-    INLINE void flavour##_read_unlock(unsigned reader)                                             \
-    {                                                                                              \
-        urcu_##flavour##_read_unlock();                                                            \
-    }                                                                                              \
-    INLINE void flavour##_quiescent(void)                                                          \
-    {                                                                                              \
-        urcu_##flavour##_quiescent_state();                                                        \
-    }                                                                                              \
+    FORWARD(flavour##_begin, urcu_##flavour##_register_thread, (unsigned reader))                  \
+    FORWARD(flavour##_end, urcu_##flavour##_unregister_thread, (unsigned reader))                  \
+    FORWARD(flavour##_read_lock, urcu_##flavour##_read_lock, (unsigned reader))                    \
+    FORWARD(flavour##_read_unlock, urcu_##flavour##_read_unlock, (unsigned reader))                \
+    FORWARD(flavour##_quiescent, urcu_##flavour##_quiescent_state, (void))                         \
     INLINE void flavour##_publish(void **root, void *next, unsigned n_readers)                     \
     {                                                                                              \
         store(root, next);                                                                         \

@@ -14,25 +14,23 @@
 // and times each publication under that load. Publishers, sections and numbers
 // of readers take turns in each round. Per packet: wall time over all readers
 // (Mpps: waiting for locks counts) and CPU time (ns).
-#include <getopt.h>
-#include <math.h>
-#include <sched.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
-#include "fib/fib_bench.h"
+#include "base/clock.h"
+#include "lib/frame.h"
+#include "lib/report.h"
+#include "lib/stat.h"
+#include "lib/table.h"
 #include "publish/publisher.h"
 
 #define BURST 64u
 #define LINES (1u << 18) // packets: 16 MiB of headers
-#define LINE 64u
 #define NEXT_HOPS 64u
-#define ROUNDS_MAX 101u
 #define PUBLISH_EVERY_US 200
 #define PUBLICATIONS_MAX (1u << 20)
 #define SECTIONS 2u
@@ -57,28 +55,28 @@ struct way {
 
 struct trial {
     double mpps[ROUNDS_MAX], ns[ROUNDS_MAX], published_mpps[ROUNDS_MAX];
-    float *us; // of each publication, all rounds
+    double *us; // of each publication, all rounds
     unsigned n_us;
 };
 
 static const char *const section_name[SECTIONS] = {"packet", "burst"};
-static uint8_t (*line)[LINE];
+static uint8_t (*line)[FRAME_LINE];
 static uint8_t ether[NEXT_HOPS + 1][16];
 static void *root;
 static struct version version[2];
 static struct reader reader[READERS_MAX];
 static _Atomic bool stop;
 static _Atomic unsigned n_ready;
-static unsigned n_cores, readers_max, rounds = 11, window_ms = 40;
+static unsigned readers_max, rounds = 11, window_ms = 40;
 static const char *prefixes, *only;
 static bool json;
 
 // --- the reader ---
 
-static void receive(uint8_t (*buffer)[LINE], unsigned at)
+static void receive(uint8_t (*buffer)[FRAME_LINE], unsigned at)
 {
     for (unsigned i = 0; i < BURST; i++) {
-        memcpy(buffer[i], line[at + i], LINE);
+        memcpy(buffer[i], line[at + i], FRAME_LINE);
         __builtin_prefetch(line[(at + i + 2 * BURST) % LINES]);
     }
 }
@@ -89,9 +87,8 @@ static void rewrite(uint8_t *p, uint32_t next_hop)
 
     memcpy(p, ether[next_hop], 12);
     memcpy(&sum, p + 24, 2);
-    sum =
-        (uint16_t)(sum + 1 +
-                   (sum >= 0xfffe)); // RFC 1624: the TTL's half of its word is the first, one lower
+    // RFC 1624: the TTL is the first byte of its word, and one lower.
+    sum = (uint16_t)(sum + 1 + (sum >= 0xfffe));
     p[22]--;
     memcpy(p + 24, &sum, 2);
 }
@@ -112,7 +109,7 @@ INLINE void look_up(struct publisher p, bool each, unsigned index, const uint32_
 
 INLINE void read_with(struct publisher p, bool each, struct reader *r)
 {
-    uint8_t buffer[BURST][LINE] __attribute__((aligned(64)));
+    uint8_t buffer[BURST][FRAME_LINE] __attribute__((aligned(64)));
     uint32_t dst[BURST], next_hop[BURST];
     uint64_t packets = 0;
 
@@ -152,20 +149,11 @@ static struct trial (*trials)[N_WAYS][SECTIONS]; // [readers - 1]
 
 // --- a trial ---
 
-static void pin_to(unsigned core)
-{
-    cpu_set_t one;
-
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
-
 static void *reader_main(void *arg)
 {
     struct reader *r = arg;
 
-    pin_to((1 + r->index) % n_cores);
+    bench_pin(1 + r->index);
     r->way->read(r);
     return NULL;
 }
@@ -176,10 +164,8 @@ static void readers_start(const struct way *w, unsigned section, unsigned n)
     n_ready = 0;
     for (unsigned i = 0; i < n; i++) {
         reader[i] = (struct reader){.index = i, .way = w, .section = section};
-        if (pthread_create(&reader[i].id, NULL, reader_main, &reader[i])) {
-            fprintf(stderr, "publisher_bench: no thread for reader %u\n", i);
-            exit(1);
-        }
+        bench_check(!pthread_create(&reader[i].id, NULL, reader_main, &reader[i]),
+                    "no thread for reader %u", i);
     }
     while (n_ready < n)
         usleep(100);
@@ -192,26 +178,20 @@ static void readers_stop(unsigned n)
         pthread_join(reader[i].id, NULL);
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 struct reading {
     uint64_t packets, cpu_ns, ns;
 };
 
 static struct reading readers_read(unsigned n)
 {
-    struct reading r = {.ns = now_ns(CLOCK_MONOTONIC)};
+    struct reading r = {.ns = clock_now_ns()};
 
     for (unsigned i = 0; i < n; i++) {
+        struct timespec used;
         clockid_t clock;
         pthread_getcpuclockid(reader[i].id, &clock);
-        r.cpu_ns += now_ns(clock);
+        clock_gettime(clock, &used);
+        r.cpu_ns += (uint64_t)used.tv_sec * NS_PER_SECOND + (uint64_t)used.tv_nsec;
         r.packets += reader[i].packets;
     }
     return r;
@@ -224,15 +204,15 @@ static double mpps(const struct reading *a, const struct reading *b)
 
 static void publish_for(const struct way *w, unsigned n, struct trial *t)
 {
-    uint64_t end = now_ns(CLOCK_MONOTONIC) + window_ms * 1000000ull;
+    uint64_t end = clock_now_ns() + window_ms * 1000000ull;
     struct timespec pause = {.tv_nsec = PUBLISH_EVERY_US * 1000};
 
-    for (unsigned i = 1; now_ns(CLOCK_MONOTONIC) < end; i++) {
+    for (unsigned i = 1; clock_now_ns() < end; i++) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        uint64_t begun = now_ns(CLOCK_MONOTONIC);
+        uint64_t begun = clock_now_ns();
         w->publish(&root, &version[i % 2], n);
         if (t->n_us < PUBLICATIONS_MAX)
-            t->us[t->n_us++] = (float)(now_ns(CLOCK_MONOTONIC) - begun) / 1e3f;
+            t->us[t->n_us++] = (double)(clock_now_ns() - begun) / 1e3;
     }
 }
 
@@ -257,31 +237,19 @@ static void measure(const struct way *w, unsigned section, unsigned n, unsigned 
 
 static void packets_make(void)
 {
+    static const uint8_t src[4] = {192, 0, 2, 1};
     struct table t = {0};
-    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul),
-                        .net = memory_huge(N_ADDRESSES * 4ul)};
-    struct poptrie_config cfg = {.key_bits = 32};
-    struct poptrie *trie = poptrie_new(&cfg);
+    struct traffic a = traffic_new();
+    struct poptrie *trie = poptrie_new(&(struct poptrie_config){.key_bits = 32});
 
-    if (table_make(&t, "full", 4, prefixes)) {
-        fprintf(stderr, "publisher_bench: no IPv4 routes in %s\n", prefixes);
-        exit(1);
-    }
+    bench_check(!table_make(&t, "full", 4, prefixes), "no IPv4 routes in %s", prefixes);
     table_next_hops(&t, NEXT_HOPS);
-    if (!trie || poptrie_load(trie, t.route, t.n)) {
-        fprintf(stderr, "publisher_bench: no memory for %zu routes\n", t.n);
-        exit(1);
-    }
+    bench_check(trie && !poptrie_load(trie, t.route, t.n), "no memory for %zu routes", t.n);
     traffic_make(&t, PREFIX, &a);
-    line = memory_huge((size_t)LINES * LINE);
+    line = memory_huge((size_t)LINES * FRAME_LINE);
     for (unsigned i = 0; i < LINES; i++) {
-        uint8_t *p = line[i];
-        memcpy(p, (uint8_t[30]){2, 0, 0,  1, 0, 0,    2, 0,  0,  3, 0, 0,   8, 0, 0x45,
-                                0, 0, 42, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1},
-               30);
-        memcpy(p + 30, &a.net[i], 4);
-        uint16_t sum = checksum(p + 14, 20);
-        memcpy(p + 24, &sum, 2);
+        memcpy(frame_ether(line[i]), (uint8_t[2]){8, 0}, 2);
+        frame_ip4(line[i] + 14, 42, src, &a.net[i]);
     }
     for (unsigned i = 0; i <= NEXT_HOPS; i++)
         memcpy(ether[i], (uint8_t[12]){2, 0, 0, 2, 0, (uint8_t)i, 2, 0, 0, 1, 0, (uint8_t)(i % 4)},
@@ -295,112 +263,29 @@ static void trials_make(void)
     trials = calloc(readers_max, sizeof *trials);
     for (unsigned n = 0; trials && n < readers_max; n++)
         for (unsigned w = 0; w < N_WAYS; w++)
-            for (unsigned s = 0; s < SECTIONS; s++) {
-                trials[n][w][s].us =
-                    memory_huge(PUBLICATIONS_MAX * sizeof(float)); // taken when touched
-            }
+            for (unsigned s = 0; s < SECTIONS; s++) // taken when touched
+                trials[n][w][s].us = memory_huge(PUBLICATIONS_MAX * sizeof(double));
 }
 
-static int by_value(const void *a, const void *b)
+static void report(const struct way *w, unsigned section, unsigned n, unsigned unused)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+    const struct trial *t = &trials[n - 1][w - ways][section];
 
-static int by_us(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *v)
-{
-    double sorted[ROUNDS_MAX];
-
-    memcpy(sorted, v, sizeof sorted);
-    qsort(sorted, rounds, sizeof *sorted, by_value);
-    return sorted[rounds / 2];
-}
-
-static double percentile(const struct trial *t, double share) // t->us is sorted
-{
-    return t->n_us ? (double)t->us[(unsigned)((t->n_us - 1) * share)] : NAN;
-}
-
-static const char *
-number(double v, char *text,
-       size_t n) // JSON knows no NaN: a reader that never ran, a writer that never published
-{
-    snprintf(text, n, isfinite(v) ? "%.3f" : "null", v);
-    return text;
-}
-
-static void print_values(const char *name, const double *v)
-{
-    char text[32];
-
-    printf(", \"%s\": [", name);
-    for (unsigned r = 0; r < rounds; r++)
-        printf("%s%s", r ? ", " : "", number(v[r], text, sizeof text));
-    printf("]");
-}
-
-static void report(const struct way *w, unsigned section, unsigned n, bool is_first)
-{
-    struct trial *t = &trials[n - 1][w - ways][section];
-
-    qsort(t->us, t->n_us, sizeof *t->us, by_us);
-    if (!json) {
-        printf("%-8s %-7s %7u %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %8u\n", w->publisher->name,
-               section_name[section], n, median(t->mpps), median(t->published_mpps), median(t->ns),
-               percentile(t, 0.5), percentile(t, 0.99), percentile(t, 1), t->n_us);
-        return;
-    }
-    printf("%s  {\"publisher\": \"%s\", \"paper\": \"%s\", \"section\": \"%s\", \"readers\": %u",
-           is_first ? "" : ",\n", w->publisher->name,
-           w->publisher->paper ? w->publisher->paper : "", section_name[section], n);
-    print_values("mpps", t->mpps);
-    print_values("published_mpps", t->published_mpps);
-    print_values("cpu_ns", t->ns);
-    char p50[32], p99[32], max[32];
-    printf(", \"publication_us\": {\"p50\": %s, \"p99\": %s, \"max\": %s, \"n\": %u}}",
-           number(percentile(t, 0.5), p50, sizeof p50),
-           number(percentile(t, 0.99), p99, sizeof p99), number(percentile(t, 1), max, sizeof max),
-           t->n_us);
-}
-
-static void options_read(int argc, char **argv)
-{
-    static const struct option known[] = {{"prefixes", 1, NULL, 'p'},
-                                          {"readers", 1, NULL, 'n'},
-                                          {"rounds", 1, NULL, 'r'},
-                                          {"only", 1, NULL, 'o'},
-                                          {"quick", 0, NULL, 'q'},
-                                          {"json", 0, NULL, 'j'},
-                                          {0}};
-
-    readers_max = n_cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (c == 'p')
-            prefixes = optarg;
-        else if (c == 'n')
-            readers_max = (unsigned)atoi(optarg);
-        else if (c == 'r')
-            rounds = (unsigned)atoi(optarg);
-        else if (c == 'o')
-            only = optarg;
-        else if (c == 'q')
-            rounds = 5, window_ms = 20;
-        else if (c == 'j')
-            json = true;
-        else
-            exit(2);
-    }
-    if (readers_max < 1 || readers_max > READERS_MAX || rounds < 1 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "publisher_bench: expected --readers 1 to %u, --rounds 1 to %u\n",
-                READERS_MAX, ROUNDS_MAX);
-        exit(2);
-    }
+    report_open(NULL, '{');
+    report_text("publisher", "%s", w->publisher->name);
+    report_text("paper", "%s", w->publisher->paper ? w->publisher->paper : "");
+    report_text("section", "%s", section_name[section]);
+    report_number("readers", 0, n);
+    report_series("mpps", 3, t->mpps, rounds);
+    report_series("published_mpps", 3, t->published_mpps, rounds);
+    report_series("cpu_ns", 3, t->ns, rounds);
+    report_open("publication_us", '{');
+    report_number("p50", 3, stat_median(t->us, t->n_us));
+    report_number("p99", 3, stat_quantile(t->us, t->n_us, 0.99));
+    report_number("max", 3, stat_quantile(t->us, t->n_us, 1));
+    report_number("n", 0, t->n_us);
+    report_close();
+    report_close();
 }
 
 static void each_trial(unsigned round, void (*what)(const struct way *w, unsigned section,
@@ -413,31 +298,34 @@ static void each_trial(unsigned round, void (*what)(const struct way *w, unsigne
                     what(&ways[w], s, n, round);
 }
 
-static void report_next(const struct way *w, unsigned section, unsigned n, unsigned unused)
+static void quick_set(const char *unused)
 {
-    static bool any;
-
-    report(w, section, n, !any);
-    any = true;
+    rounds = 5;
+    window_ms = 20;
 }
+
+static const struct bench_option options[] = {
+    OPTION_TEXT("prefixes", &prefixes), OPTION_NUMBER("readers", &readers_max, 1, READERS_MAX),
+    OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX), OPTION_TEXT("only", &only),
+    OPTION_DO("quick", quick_set), OPTION_FLAG("json", &json), {0}};
 
 int main(int argc, char **argv)
 {
-    options_read(argc, argv);
+    readers_max = bench_cores();
+    bench_options(argc, argv, options, NULL);
     packets_make();
     trials_make();
-    pin_to(0);
+    bench_pin(0);
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     for (unsigned r = 0; r < rounds; r++)
         each_trial(r, measure);
-    if (json)
-        printf("{\"cores\": %u, \"rounds\": %u, \"publish_every_us\": %u, \"rows\": [\n", n_cores,
-               rounds, PUBLISH_EVERY_US);
-    else
-        printf("%-8s %-7s %7s %9s %9s %9s %9s %9s %9s %8s\n", "", "section", "readers", "Mpps",
-               "published", "CPU ns", "p50 us", "p99 us", "max us", "n");
-    each_trial(0, report_next);
-    if (json)
-        printf("\n]}\n");
+    report_begin(json);
+    report_number("cores", 0, bench_cores());
+    report_number("rounds", 0, rounds);
+    report_number("publish_every_us", 0, PUBLISH_EVERY_US);
+    report_open("rows", '[');
+    each_trial(0, report);
+    report_close();
+    report_end();
     return 0;
 }

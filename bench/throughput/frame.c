@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rss.c - see rss.h
+// frame.c - see frame.h
 //
 // Checksums are sums of what never changes, made once a trial, plus what does:
 // a frame costs the same whatever its size. One's complement sums may be taken

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rss.h - test frames: what the tester sends, and how it knows them again
+// frame.h - test frames: what the tester sends, and how it knows them again
 //
 // A UDP datagram to the discard port (RFC 863) whose payload
 // begins with a mark of 18 bytes, which just fits a 64-byte IPv4 frame:

@@ -5,7 +5,6 @@
 #include "acl_fixture.h"
 
 #include <arpa/inet.h>
-#include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@
 
 #include "core/eal.h"
 #include "core/rcu.h"
+#include "lib/router.h"
 #include "table/icmp.h"
 #include "table/multicast.h"
 
@@ -38,10 +38,7 @@ static unsigned filler[RIG_PORTS][RIG_QUEUES]; // buffers that block a transmit 
 
 void rig_role(enum thread_role role)
 {
-    unsigned slot = role == ROLE_RIB_MANAGER ? THREAD_SLOT_RIB_MANAGER
-                    : role == ROLE_TAP_MANAGER ? THREAD_SLOT_TAP_MANAGER
-                    : role == ROLE_ACL_MANAGER ? THREAD_SLOT_ACL_MANAGER : THREAD_SLOT_CONTROL;
-    thread_adopt(role, slot);
+    router_role(role);
 }
 
 static void be_forwarder(unsigned i)
@@ -63,7 +60,6 @@ static struct rte_ring *ring_new(const char *kind, unsigned port, unsigned queue
 
 static void port_new(unsigned p)
 {
-    struct rte_eth_conf conf = {0};
     char name[32];
 
     for (unsigned q = 0; q < RIG_QUEUES; q++) {
@@ -71,15 +67,9 @@ static void port_new(unsigned p)
         tx_ring[p][q] = ring_new("tx", p, q);
     }
     snprintf(name, sizeof name, "rig%u", p);
-    int id = rte_eth_from_rings(name, rx_ring[p], RIG_QUEUES, tx_ring[p], RIG_QUEUES, 0);
+    int id = router_port_new(name, rx_ring[p], tx_ring[p], RIG_QUEUES, RING_SIZE, pool);
     assert_true(id >= 0);
     port_id[p] = (uint16_t)id;
-    assert_int_equal(rte_eth_dev_configure(port_id[p], RIG_QUEUES, RIG_QUEUES, &conf), 0);
-    for (uint16_t q = 0; q < RIG_QUEUES; q++) {
-        assert_int_equal(rte_eth_rx_queue_setup(port_id[p], q, RING_SIZE, 0, NULL, pool), 0);
-        assert_int_equal(rte_eth_tx_queue_setup(port_id[p], q, RING_SIZE, 0, NULL), 0);
-    }
-    assert_int_equal(rte_eth_dev_start(port_id[p]), 0);
 }
 
 int rig_group_setup(void **state)
@@ -114,18 +104,7 @@ int rig_group_teardown(void **state)
 
 int rig_setup(void **state)
 {
-    rig_role(ROLE_CONTROL);
-    assert_int_equal(counter_init(), 0);
-    assert_int_equal(port_table_init(), 0);
-    assert_int_equal(iface_table_init(), 0);
-    assert_int_equal(multicast_init(), 0);
-    assert_int_equal(nexthop_table_init(), 0);
-    assert_int_equal(vr_table_init(), 0);
-    assert_int_equal(plan_init(), 0);
-    assert_int_equal(acl_table_init(), 0);
-    assert_int_equal(acl_log_init(), 0);
-    assert_int_equal(exchange_init(4095, RTE_MBUF_DEFAULT_BUF_SIZE), 0);
-    assert_int_equal(rig_vr("default"), VR_DEFAULT);
+    assert_int_equal(router_tables_init(4095), 0);
     memset(filler, 0, sizeof filler);
     for (unsigned i = 0; i < RIG_FORWARDERS; i++) {
         be_forwarder(i);
@@ -175,16 +154,7 @@ int rig_teardown(void **state)
     }
     rig_role(ROLE_CONTROL);
     rcu_barrier();
-    exchange_fini();
-    vr_table_fini();
-    multicast_fini();
-    acl_log_fini();
-    acl_table_fini();
-    plan_fini();
-    nexthop_table_fini();
-    iface_table_fini();
-    port_table_fini();
-    counter_fini();
+    router_tables_fini();
     return 0;
 }
 
@@ -229,27 +199,19 @@ uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t v
 {
     char name[32];
 
-    rig_role(ROLE_CONTROL);
     snprintf(name, sizeof name, outer ? "p%u.%u.%u" : "p%u.%u", port, outer ? outer : vlan, vlan);
-    struct iface *i = iface_new(name);
+    struct iface *i = router_iface_new(
+        name, port_id[port], outer, vlan,
+        (uint8_t[6]){0x02, 0xaa, 0, (uint8_t)port, (uint8_t)(vlan >> 8), (uint8_t)vlan});
     assert_non_null(i);
-    memcpy(i->mac, (uint8_t[6]){0x02, 0xaa, 0, (uint8_t)port, (uint8_t)(vlan >> 8), (uint8_t)vlan},
-           6);
-    i->port = port_id[port];
-    i->vlan = vlan;
-    i->outer_vlan = outer;
     i->tpid_be = rte_cpu_to_be_16(tpid);
     i->vr = vr;
-    i->mtu = 1500;
     memcpy(&i->addr4, (uint8_t[4]){10, 255, (uint8_t)port, (uint8_t)vlan}, 4);
     memcpy(i->addr6,
            (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 0xff, [13] = (uint8_t)port, [15] = (uint8_t)vlan},
            16);
-    i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
-    i->flags |= IFACE_UP;
     struct port *p = port_get(port_id[port]);
     p->used = p->started = true;
-    assert_int_equal(port_lead(p, outer, vlan, i->id), 0);
     return i->id;
 }
 
@@ -263,9 +225,9 @@ uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface)
 
 uint32_t rig_adjacency(uint16_t iface, unsigned neighbor)
 {
-    uint32_t id = rig_nexthop(NEXTHOP_HOLD, iface);
+    uint32_t id = router_adjacency_new(iface, neighbor_mac(neighbor));
 
-    nexthop_set_adjacency(id, iface, neighbor_mac(neighbor));
+    assert_int_not_equal(id, 0);
     return id;
 }
 
