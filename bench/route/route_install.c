@@ -19,18 +19,17 @@
 // acknowledgement; the kernel works while we send, so "end_ns" (CLOCK_MONOTONIC)
 // is when the kernel has the last route. Prints one JSON object.
 #include <errno.h>
-#include <getopt.h>
-#include <inttypes.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/ip.h"
+#include "lib/bench.h"
+#include "lib/report.h"
 #include "route/route.h"
 
 #define HOPS_MAX 64
@@ -58,22 +57,9 @@ static uint64_t n_errors;
 static int first_error;
 static volatile sig_atomic_t stopping;
 
-static void die(const char *what, const char *name)
+static _Noreturn void die(const char *what)
 {
-    fprintf(stderr, "route_install: %s%s%s: %s\n", what, name ? " " : "", name ? name : "",
-            strerror(errno));
-    exit(1);
-}
-
-static void bad_usage(const char *what, const char *value)
-{
-    fprintf(stderr,
-            "route_install: %s '%s'\n"
-            "usage: route_install --mode add|replace|delete|flap|count|listen [--prefixes FILE]\n"
-            "                     [--via ADDRESS%%DEVICE]... [--shift N] [--rate PER_SECOND]\n"
-            "                     [--seconds S] [--batch N]\n",
-            what, value);
-    exit(2);
+    bench_fail("%s: %s", what, strerror(errno));
 }
 
 // --- the table ---
@@ -86,7 +72,7 @@ static void table_add(const struct prefix *p)
         t->cap = t->cap ? 2 * t->cap : 1 << 16;
         t->prefix = realloc(t->prefix, t->cap * sizeof(*t->prefix));
         if (!t->prefix)
-            die("memory for the prefixes", NULL);
+            die("memory for the prefixes");
     }
     t->prefix[t->n++] = *p;
 }
@@ -98,13 +84,12 @@ static void read_prefixes(const char *name)
     struct prefix p;
 
     if (!f)
-        die("cannot open", name);
+        bench_fail("cannot open %s: %s", name, strerror(errno));
     while (fgets(line, sizeof(line), f)) {
         line[strcspn(line, "\r\n")] = 0;
         if (!line[0] || line[0] == '#')
             continue;
-        if (prefix_parse(line, &p, true))
-            bad_usage("not a prefix:", line);
+        bench_check(!prefix_parse(line, &p, true), "not a prefix: '%s'", line);
         table_add(&p);
     }
     fclose(f);
@@ -113,16 +98,12 @@ static void read_prefixes(const char *name)
 static void add_hop(const char *text)
 {
     struct route_hop hop;
-    struct table *t;
 
-    if (route_parse_hop(text, &hop))
-        bad_usage("expected ADDRESS%DEVICE, not", text);
+    bench_check(!route_parse_hop(text, &hop), "--via %s: expected ADDRESS%%DEVICE", text);
     hop.ifindex = if_nametoindex(hop.device);
-    if (!hop.ifindex)
-        die("no interface", hop.device);
-    t = hop.gateway.family == IP4 ? &v4 : &v6;
-    if (t->n_hops == HOPS_MAX)
-        bad_usage("too many next hops at", text);
+    bench_check(hop.ifindex, "no interface %s", hop.device);
+    struct table *t = hop.gateway.family == IP4 ? &v4 : &v6;
+    bench_check(t->n_hops < HOPS_MAX, "too many next hops at %s", text);
     t->hop[t->n_hops++] = hop;
 }
 
@@ -154,7 +135,7 @@ static void wait_acknowledged(void)
         int left = (int)n;
 
         if (n < 0)
-            die("netlink receive", NULL);
+            die("netlink receive");
         for (struct nlmsghdr *h = (void *)in; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left))
             note_answer(h, sequence, &acknowledged);
     }
@@ -168,7 +149,7 @@ static void flush(void)
         return;
     last_message->nlmsg_flags |= NLM_F_ACK;
     if (mnl_socket_sendto(nl, out, out_bytes) < 0)
-        die("netlink send", NULL);
+        die("netlink send");
     wait_acknowledged();
     out_bytes = 0;
     out_messages = 0;
@@ -215,14 +196,10 @@ static double install(const struct table *t, uint16_t type, uint16_t flags)
 static uint64_t flap(void)
 {
     uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), n = 0;
-    size_t total = v4.n + v6.n, i = 0;
-    uint64_t random = 88172645463325252ull;
+    size_t total = v4.n + v6.n, i;
 
     while (clock_now_ns() < end) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        i = random % total;
+        i = bench_random() % total;
         const struct table *t = i < v4.n ? &v4 : &v6;
         size_t at = i < v4.n ? i : i - v4.n;
 
@@ -264,17 +241,17 @@ static void count(uint64_t n[2])
         r = mnl_nlmsg_put_extra_header(h, sizeof(*r));
         r->rtm_family = (unsigned char)family[i];
         if (mnl_socket_sendto(nl, h, h->nlmsg_len) < 0)
-            die("netlink send", NULL);
+            die("netlink send");
         while (more > 0) {
             ssize_t bytes = mnl_socket_recvfrom(nl, in, sizeof(in));
 
             if (bytes < 0)
-                die("netlink receive", NULL);
+                die("netlink receive");
             more =
                 mnl_cb_run(in, (size_t)bytes, sequence, mnl_socket_get_portid(nl), count_route, n);
         }
         if (more < 0)
-            die("netlink dump", NULL);
+            die("netlink dump");
     }
 }
 
@@ -294,7 +271,7 @@ static void listen_only(void)
     sigaction(SIGTERM, &act, NULL);
     for (unsigned i = 0; i < 2; i++)
         if (mnl_socket_setsockopt(nl, NETLINK_ADD_MEMBERSHIP, (void *)&groups[i], sizeof(int)))
-            die("joining a netlink group", NULL);
+            die("joining a netlink group");
     while (!stopping) {
         ssize_t n = mnl_socket_recvfrom(nl, in, sizeof(in));
 
@@ -303,30 +280,37 @@ static void listen_only(void)
         else if (errno == ENOBUFS)
             overruns++;
         else if (errno != EINTR)
-            die("netlink receive", NULL);
+            die("netlink receive");
     }
-    printf("{\"mode\": \"listen\", \"messages\": %" PRIu64 ", \"overruns\": %" PRIu64 "}\n",
-           messages, overruns);
+    report_number("messages", 0, (double)messages);
+    report_number("overruns", 0, (double)overruns);
 }
 
 static void print_result(size_t n4, size_t n6, double s4, double s6)
 {
     double s = s4 + s6;
 
-    printf("{\"mode\": \"%s\", \"routes4\": %zu, \"routes6\": %zu, \"seconds4\": %.6f, "
-           "\"seconds6\": %.6f, "
-           "\"seconds\": %.6f, \"per_second\": %.0f, \"errors\": %" PRIu64
-           ", \"first_error\": \"%s\", "
-           "\"end_ns\": %" PRIu64 "}\n",
-           mode, n4, n6, s4, s6, s, s > 0 ? (double)(n4 + n6) / s : 0.0, n_errors,
-           first_error ? strerror(first_error) : "", clock_now_ns());
+    report_number("routes4", 0, (double)n4);
+    report_number("routes6", 0, (double)n6);
+    report_number("seconds4", 6, s4);
+    report_number("seconds6", 6, s6);
+    report_number("seconds", 6, s);
+    report_number("per_second", 0, s > 0 ? (double)(n4 + n6) / s : 0.0);
+    report_number("errors", 0, (double)n_errors);
+    report_text("first_error", "%s", first_error ? strerror(first_error) : "");
+    report_number("end_ns", 0, (double)clock_now_ns());
 }
 
 // Next hops are needed for every family that has prefixes.
 static void must_have_hops(void)
 {
-    if ((v4.n && !v4.n_hops) || (v6.n && !v6.n_hops))
-        bad_usage("no next hop for", v4.n && !v4.n_hops ? "IPv4: --via" : "IPv6: --via");
+    bench_check(!v4.n || v4.n_hops, "no next hop for IPv4: --via");
+    bench_check(!v6.n || v6.n_hops, "no next hop for IPv6: --via");
+}
+
+static bool is_mode(const char *name)
+{
+    return !strcmp(mode, name);
 }
 
 static void run_mode(void)
@@ -334,19 +318,19 @@ static void run_mode(void)
     double s4, s6;
     uint16_t type = RTM_NEWROUTE, flags = NLM_F_CREATE | NLM_F_EXCL;
 
-    if (!strcmp(mode, "flap")) {
+    if (is_mode("flap")) {
         must_have_hops();
         uint64_t begun = clock_now_ns(), n = flap();
 
         print_result(n, 0, (double)(clock_now_ns() - begun) / NS_PER_SECOND, 0);
         return;
     }
-    if (!strcmp(mode, "delete")) {
+    if (is_mode("delete")) {
         type = RTM_DELROUTE;
         flags = 0;
     } else {
         must_have_hops();
-        if (!strcmp(mode, "replace"))
+        if (is_mode("replace"))
             flags = NLM_F_CREATE | NLM_F_REPLACE;
     }
     s4 = install(&v4, type, flags);
@@ -354,68 +338,41 @@ static void run_mode(void)
     print_result(v4.n, v6.n, s4, s6);
 }
 
-static bool known_mode(void)
-{
-    static const char *const known[] = {"add", "replace", "delete", "flap", "count", "listen"};
-
-    for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (!strcmp(mode, known[i]))
-            return true;
-    return false;
-}
-
 static const char *prefixes;
-
-static void read_options(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"mode", 1, 0, 'm'}, {"prefixes", 1, 0, 'p'}, {"via", 1, 0, 'v'}, {"shift", 1, 0, 's'},
-        {"rate", 1, 0, 'r'}, {"seconds", 1, 0, 't'},  {"batch", 1, 0, 'b'}, {0, 0, 0, 0}};
-    int c;
-
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 'm': mode = optarg; break;
-        case 'p': prefixes = optarg; break;
-        case 'v': add_hop(optarg); break;
-        case 's': shift = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'r': rate = strtod(optarg, NULL); break;
-        case 't': seconds = strtod(optarg, NULL); break;
-        case 'b': batch = (unsigned)strtoul(optarg, NULL, 10); break;
-        default: bad_usage("unknown option", argv[optind - 1]);
-        }
-    }
-    if (!known_mode())
-        bad_usage("unknown mode", mode);
-    if (batch < 1 || batch > BATCH_MAX)
-        bad_usage("expected 1 to 512 messages as", "--batch");
-}
+static const struct bench_option options[] = {
+    OPTION_TEXT("mode", &mode), OPTION_TEXT("prefixes", &prefixes), OPTION_CALL("via", add_hop),
+    OPTION_NUMBER("shift", &shift, 0, 0), OPTION_REAL("rate", &rate),
+    OPTION_REAL("seconds", &seconds), OPTION_NUMBER("batch", &batch, 1, BATCH_MAX), {0}};
 
 int main(int argc, char **argv)
 {
     int bytes = RECEIVE_BUFFER;
     uint64_t n[2] = {0, 0};
 
-    read_options(argc, argv);
+    bench_options(argc, argv, options, NULL);
+    bench_check(is_mode("add") || is_mode("replace") || is_mode("delete") || is_mode("flap") ||
+                    is_mode("count") || is_mode("listen"),
+                "--mode %s: expected add, replace, delete, flap, count or listen", mode);
     nl = mnl_socket_open(NETLINK_ROUTE);
     if (!nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0)
-        die("netlink socket", NULL);
+        die("netlink socket");
     if (setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
-        die("receive buffer (needs root)", NULL);
-    if (!strcmp(mode, "count")) {
+        die("receive buffer (needs root)");
+    report_begin(true);
+    report_text("mode", "%s", mode);
+    if (is_mode("count")) {
         count(n);
-        printf("{\"mode\": \"count\", \"routes4\": %" PRIu64 ", \"routes6\": %" PRIu64 "}\n", n[0],
-               n[1]);
-    } else if (!strcmp(mode, "listen")) {
+        report_number("routes4", 0, (double)n[0]);
+        report_number("routes6", 0, (double)n[1]);
+    } else if (is_mode("listen")) {
         listen_only();
     } else {
-        if (!prefixes)
-            bad_usage("needs a file of prefixes:", "--prefixes FILE");
+        bench_check(prefixes, "needs a file of prefixes: --prefixes FILE");
         read_prefixes(prefixes);
-        if (!v4.n && !v6.n)
-            bad_usage("no prefixes in", prefixes);
+        bench_check(v4.n || v6.n, "no prefixes in %s", prefixes);
         run_mode();
     }
+    report_end();
     mnl_socket_close(nl);
     return n_errors != 0;
 }

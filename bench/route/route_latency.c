@@ -16,19 +16,18 @@
 // One thread; it sleeps between packets, so that a router on the same core is
 // not starved by the one who measures it. Prints one JSON object with all values.
 #include <errno.h>
-#include <getopt.h>
-#include <inttypes.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <linux/if_ether.h>
 
 #include "base/clock.h"
+#include "lib/bench.h"
+#include "lib/report.h"
 #include "traffic/load.h"
 #include "traffic/netns.h"
 #include "route/route.h"
@@ -62,18 +61,14 @@ static struct load_count counted;
 static uint64_t first_seq; // packets before it belong to the warm-up
 static uint64_t n_strays; // packets on the old link later than a gap after the new link's first
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
-    fprintf(stderr, "route_latency: %s: %s\n", what, strerror(errno));
-    exit(1);
+    bench_fail("%s: %s", what, strerror(errno));
 }
 
 static uint64_t real_ns(void) // the clock of SO_TIMESTAMPNS
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+    return clock_wall_ns();
 }
 
 // --- the route ---
@@ -255,18 +250,17 @@ static unsigned measure(void)
 
 static void print_values(const char *name, unsigned n, bool from_ack)
 {
-    const char *comma = "";
+    double *us = calloc(n + 1, sizeof *us);
+    unsigned followed = 0;
 
-    printf("\"%s\": [", name);
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; us && i < n; i++) {
         uint64_t since = from_ack ? changes[i].acknowledged_ns : changes[i].sent_ns;
 
-        if (changes[i].followed_ns) {
-            printf("%s%.2f", comma, ((double)changes[i].followed_ns - (double)since) / NS_PER_US);
-            comma = ", ";
-        }
+        if (changes[i].followed_ns)
+            us[followed++] = ((double)changes[i].followed_ns - (double)since) / NS_PER_US;
     }
-    printf("]");
+    report_series(name, 2, us, followed);
+    free(us);
 }
 
 static void print_result(unsigned n)
@@ -275,70 +269,67 @@ static void print_result(unsigned n)
 
     for (unsigned i = 0; i < n; i++)
         missed += !changes[i].followed_ns;
-    printf("{\"changes\": %u, \"missed\": %u, \"strays\": %" PRIu64 ", \"sent\": %" PRIu64
-           ", \"lost\": %" PRId64 ", ",
-           n, missed, n_strays, counted.sent, (int64_t)(counted.sent - counted.received));
+    report_begin(true);
+    report_number("changes", 0, n);
+    report_number("missed", 0, missed);
+    report_number("strays", 0, (double)n_strays);
+    report_number("sent", 0, (double)counted.sent);
+    report_number("lost", 0, (double)counted.sent - (double)counted.received);
     print_values("from_send_us", n, false);
-    printf(", ");
     print_values("from_ack_us", n, true);
-    printf("}\n");
+    report_end();
 }
 
 // --- setting up ---
-
-static void usage(void)
-{
-    fprintf(
-        stderr,
-        "usage: route_latency --router NS --send NS%%DEV --to ROUTER-MAC --source A --prefix P\n"
-        "                     --via GATEWAY%%ROUTER-DEVICE --receive NS%%DEV    (twice, in the "
-        "same order)\n"
-        "                     [--changes N] [--interval-us N] [--gap-ms N] [--cpu N]\n");
-    exit(2);
-}
 
 static void add_via(const char *text)
 {
     struct link *l = &link_of[n_via++ % LINKS];
 
-    if (route_parse_hop(text, &l->hop) || l->hop.gateway.family != IP4)
-        usage();
+    bench_check(!route_parse_hop(text, &l->hop) && l->hop.gateway.family == IP4,
+                "--via %s: expected GATEWAY%%ROUTER-DEVICE", text);
 }
 
-static void read_options(int argc, char **argv)
+static void add_receiver(const char *text)
 {
-    static const struct option options[] = {
-        {"router", 1, 0, 'R'},      {"send", 1, 0, 's'},    {"to", 1, 0, 't'},
-        {"source", 1, 0, 'a'},      {"prefix", 1, 0, 'p'},  {"via", 1, 0, 'v'},
-        {"receive", 1, 0, 'r'},     {"changes", 1, 0, 'n'}, {"gap-ms", 1, 0, 'g'},
-        {"interval-us", 1, 0, 'i'}, {"cpu", 1, 0, 'c'},     {0, 0, 0, 0}};
-    int c;
+    netns_parse(text, &link_of[n_receive++ % LINKS].place);
+}
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 'R': router = optarg; break;
-        case 's': netns_parse(optarg, &from); break;
-        case 't': load_parse_mac(optarg, load.dst_mac); break;
-        case 'a': load.src = load_parse_ip4(optarg); break;
-        case 'p':
-            if (prefix_parse(optarg, &prefix, false) || prefix.family != IP4)
-                usage();
-            break;
-        case 'v': add_via(optarg); break;
-        case 'r': netns_parse(optarg, &link_of[n_receive++ % LINKS].place); break;
-        case 'n': n_changes = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'g': gap_ms = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'i': interval_us = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'c': cpu = (int)strtol(optarg, NULL, 10); break;
-        default: usage();
-        }
-    }
-    if (!router || !from.device[0] || !load.src || !prefix.family || n_via != LINKS ||
-        n_receive != LINKS || !n_changes || interval_us < 10 || gap_ms < 2)
-        usage();
+static void read_sender(const char *text)
+{
+    netns_parse(text, &from);
+}
+
+static void read_router_mac(const char *text)
+{
+    load_parse_mac(text, load.dst_mac);
+}
+
+static void read_source(const char *text)
+{
+    load.src = load_parse_ip4(text);
+}
+
+static void read_cpu(const char *text)
+{
+    cpu = atoi(text);
+}
+
+static void read_prefix(const char *text)
+{
+    bench_check(!prefix_parse(text, &prefix, false) && prefix.family == IP4,
+                "--prefix %s: expected an IPv4 prefix", text);
     memcpy(&load.dst, prefix.b, 4);
     ((uint8_t *)&load.dst)[3] |= 1;
 }
+
+static const struct bench_option options[] = {
+    OPTION_TEXT("router", &router), OPTION_CALL("send", read_sender),
+    OPTION_CALL("to", read_router_mac), OPTION_CALL("source", read_source),
+    OPTION_CALL("prefix", read_prefix), OPTION_CALL("via", add_via),
+    OPTION_CALL("receive", add_receiver), OPTION_NUMBER("changes", &n_changes, 1, 0),
+    OPTION_NUMBER("gap-ms", &gap_ms, 2, 0), OPTION_NUMBER("interval-us", &interval_us, 10, 0),
+    OPTION_CALL("cpu", read_cpu), {0}};
 
 static void open_sockets(void)
 {
@@ -366,7 +357,11 @@ int main(int argc, char **argv)
 {
     unsigned n;
 
-    read_options(argc, argv);
+    bench_options(argc, argv, options, NULL);
+    bench_check(router && from.device[0] && load.src && prefix.family && n_via == LINKS &&
+                    n_receive == LINKS,
+                "needs --router NS --send NS%%DEV --to ROUTER-MAC --source A --prefix P, and --via "
+                "GATEWAY%%ROUTER-DEVICE --receive NS%%DEV twice, in the same order");
     changes = calloc(n_changes, sizeof(*changes));
     if (!changes)
         die("memory");

@@ -6,14 +6,13 @@
 // written without touching anything else.
 #include "traffic/load.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <arpa/inet.h>
 
-#include "base/checksum.h"
 #include "base/text.h"
+#include "lib/bench.h"
+#include "lib/frame.h"
+#include "lib/report.h"
 
 #define ETHER_BYTES 14
 #define IP_BYTES 20
@@ -38,21 +37,11 @@ void load_write(const struct load_packet *l, uint8_t *frame, uint64_t seq)
     struct payload p = {MAGIC, seq};
     uint32_t dst_host = ntohl(l->dst) + (uint32_t)(seq % l->n_destinations);
     ip4_t dst = htonl(dst_host);
-    uint16_t sum;
 
     memcpy(frame, l->dst_mac, 6);
     memcpy(frame + 6, l->src_mac, 6);
     put16(frame + 12, 0x0800);
-    memset(ip, 0, IP_BYTES);
-    ip[0] = 0x45;
-    put16(ip + 2, (unsigned)(l->bytes - ETHER_BYTES));
-    put16(ip + 6, 0x4000); // do not fragment
-    ip[8] = 64;
-    ip[9] = 17;
-    memcpy(ip + 12, &l->src, 4);
-    memcpy(ip + 16, &dst, 4);
-    sum = checksum(ip, IP_BYTES);
-    memcpy(ip + 10, &sum, 2);
+    frame_ip4(ip, (unsigned)(l->bytes - ETHER_BYTES), &l->src, &dst);
     put16(udp, 49152 + (unsigned)(dst_host & 0xff));
     put16(udp + 2, PORT);
     put16(udp + 4, (unsigned)(l->bytes - ETHER_BYTES - IP_BYTES));
@@ -82,31 +71,28 @@ void load_receive(struct load_count *c, uint64_t seq)
 
 void load_print(const struct load_count *c, double send_seconds, double target)
 {
-    int64_t lost = (int64_t)(c->sent - c->received);
-
-    printf(
-        "{\"target_pps\": %.0f, \"offered_pps\": %.0f, \"received_pps\": %.0f, \"sent\": %" PRIu64
-        ", \"received\": %" PRIu64 ", \"lost\": %" PRId64 ", \"reordered\": %" PRIu64
-        ", \"seconds\": %.6f}\n",
-        target, (double)c->sent / send_seconds, (double)c->received / send_seconds, c->sent,
-        c->received, lost, c->reordered, send_seconds);
+    report_begin(true);
+    report_number("target_pps", 0, target);
+    report_number("offered_pps", 0, (double)c->sent / send_seconds);
+    report_number("received_pps", 0, (double)c->received / send_seconds);
+    report_number("sent", 0, (double)c->sent);
+    report_number("received", 0, (double)c->received);
+    report_number("lost", 0, (double)c->sent - (double)c->received);
+    report_number("reordered", 0, (double)c->reordered);
+    report_number("seconds", 6, send_seconds);
+    report_end();
 }
 
 void load_parse_mac(const char *text, uint8_t mac[6])
 {
-    if (text_parse_mac(text, mac)) {
-        fprintf(stderr, "'%s' is not a MAC address, expected 02:00:00:00:00:01\n", text);
-        exit(2);
-    }
+    bench_check(!text_parse_mac(text, mac),
+                "'%s' is not a MAC address, expected 02:00:00:00:00:01", text);
 }
 
 ip4_t load_parse_ip4(const char *text)
 {
     struct ip_addr a;
 
-    if (ip_parse(text, &a) || a.family != IP4) {
-        fprintf(stderr, "'%s' is not an IPv4 address\n", text);
-        exit(2);
-    }
+    bench_check(!ip_parse(text, &a) && a.family == IP4, "'%s' is not an IPv4 address", text);
     return a.ip4;
 }

@@ -15,22 +15,21 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-static void die(const char *what, const char *name)
+#include "lib/bench.h"
+
+static _Noreturn void die(const char *what, const char *name)
 {
-    fprintf(stderr, "%s '%s': %s\n", what, name, strerror(errno));
-    exit(1);
+    bench_fail("%s '%s': %s", what, name, strerror(errno));
 }
 
 void netns_parse(const char *text, struct netns_place *p)
 {
     const char *device = strchr(text, '%');
 
-    if (!device || device == text || !device[1] ||
-        (size_t)(device - text) >= sizeof(p->namespace) ||
-        strlen(device + 1) >= sizeof(p->device)) {
-        fprintf(stderr, "'%s': expected NAMESPACE%%DEVICE\n", text);
-        exit(2);
-    }
+    bench_check(device && device != text && device[1] &&
+                    (size_t)(device - text) < sizeof(p->namespace) &&
+                    strlen(device + 1) < sizeof(p->device),
+                "'%s': expected NAMESPACE%%DEVICE", text);
     memset(p, 0, sizeof(*p));
     memcpy(p->namespace, text, (size_t)(device - text));
     strcpy(p->device, device + 1);

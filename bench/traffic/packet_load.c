@@ -11,18 +11,18 @@
 //
 // --bytes counts the frame check sequence as the field does: 64 means 60 here.
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "lib/bench.h"
+#include "lib/report.h"
 #include "traffic/load.h"
 #include "traffic/netns.h"
 
@@ -42,15 +42,15 @@ static struct load_packet load = {.n_destinations = 256, .bytes = LOAD_FRAME_MIN
 static struct netns_place from, to;
 static double rate, seconds = 1;
 static int cpu = -1;
+static unsigned frame_bytes = 64;
 
 static uint8_t frames[BURST][LOAD_FRAME_MAX];
 static struct iovec vector[BURST];
 static struct mmsghdr message[BURST];
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
-    fprintf(stderr, "packet_load: %s: %s\n", what, strerror(errno));
-    exit(1);
+    bench_fail("%s: %s", what, strerror(errno));
 }
 
 // --- receiving ---
@@ -166,52 +166,54 @@ static void run(int out, struct ring *in)
     load_print(&c, (double)sending / NS_PER_SECOND, rate);
 }
 
-static void read_options(int argc, char **argv)
+static void read_sender(const char *text)
 {
-    static const struct option options[] = {{"send", 1, 0, 's'},
-                                            {"receive", 1, 0, 'r'},
-                                            {"to", 1, 0, 't'},
-                                            {"source", 1, 0, 'a'},
-                                            {"destination", 1, 0, 'b'},
-                                            {"destinations", 1, 0, 'n'},
-                                            {"bytes", 1, 0, 'l'},
-                                            {"rate", 1, 0, 'p'},
-                                            {"seconds", 1, 0, 'd'},
-                                            {"cpu", 1, 0, 'c'},
-                                            {0, 0, 0, 0}};
-    int c;
-
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (c) {
-        case 's': netns_parse(optarg, &from); break;
-        case 'r': netns_parse(optarg, &to); break;
-        case 't': load_parse_mac(optarg, load.dst_mac); break;
-        case 'a': load.src = load_parse_ip4(optarg); break;
-        case 'b': load.dst = load_parse_ip4(optarg); break;
-        case 'n': load.n_destinations = (uint32_t)strtoul(optarg, NULL, 10); break;
-        case 'l': load.bytes = strtoul(optarg, NULL, 10) - 4; break;
-        case 'p': rate = strtod(optarg, NULL); break;
-        case 'd': seconds = strtod(optarg, NULL); break;
-        case 'c': cpu = (int)strtol(optarg, NULL, 10); break;
-        default: exit(2);
-        }
-    }
-    if (!from.device[0] || !to.device[0] || !load.src || !load.dst || !load.n_destinations ||
-        load.bytes < LOAD_FRAME_MIN || load.bytes > LOAD_FRAME_MAX) {
-        fprintf(stderr, "usage: packet_load --send NS%%DEV --receive NS%%DEV --to ROUTER-MAC "
-                        "--source A --destination B\n"
-                        "                   [--destinations N] [--bytes 64..1518] [--rate PPS] "
-                        "[--seconds S] [--cpu N]\n");
-        exit(2);
-    }
+    netns_parse(text, &from);
 }
+
+static void read_receiver(const char *text)
+{
+    netns_parse(text, &to);
+}
+
+static void read_router_mac(const char *text)
+{
+    load_parse_mac(text, load.dst_mac);
+}
+
+static void read_source(const char *text)
+{
+    load.src = load_parse_ip4(text);
+}
+
+static void read_destination(const char *text)
+{
+    load.dst = load_parse_ip4(text);
+}
+
+static void read_cpu(const char *text)
+{
+    cpu = atoi(text);
+}
+
+static const struct bench_option options[] = {
+    OPTION_CALL("send", read_sender), OPTION_CALL("receive", read_receiver),
+    OPTION_CALL("to", read_router_mac), OPTION_CALL("source", read_source),
+    OPTION_CALL("destination", read_destination),
+    OPTION_NUMBER("destinations", &load.n_destinations, 1, 0),
+    OPTION_NUMBER("bytes", &frame_bytes, 64, 1518), OPTION_REAL("rate", &rate),
+    OPTION_REAL("seconds", &seconds), OPTION_CALL("cpu", read_cpu), {0}};
 
 int main(int argc, char **argv)
 {
     struct ring ring;
     int out, in;
 
-    read_options(argc, argv);
+    bench_options(argc, argv, options, NULL);
+    bench_check(
+        from.device[0] && to.device[0] && load.src && load.dst,
+        "needs --send NS%%DEV --receive NS%%DEV --to ROUTER-MAC --source A --destination B");
+    load.bytes = frame_bytes - 4;
     out = netns_packet_socket(&from, 0, NULL); // protocol 0: this socket receives nothing
     netns_mac(out, &from, load.src_mac);
     send_open(out);
