@@ -37,12 +37,8 @@ static struct {
     unsigned n_sets, rounds, packets, traffic, seed, memory_mib;
     double change_seconds;
     bool json;
-} opt = {.rounds = 15,
-         .packets = 1u << 18,
-         .traffic = (1u << N_TRAFFIC) - 1,
-         .seed = 1,
-         .memory_mib = 4096,
-         .change_seconds = 1};
+} opt = {.rounds = 15, .packets = 1u << 18, .traffic = (1u << N_TRAFFIC) - 1, .seed = 1,
+         .memory_mib = 4096, .change_seconds = 1};
 
 #define QUICK_SETS                                                                                 \
     "one:4:1,acl:4:1000,acl:4:10000,acl:4:100000,acl:4:1000000:100000,blocklist:4:1000000:100000," \

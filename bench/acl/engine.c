@@ -235,8 +235,7 @@ static struct shape_of fields_of(const struct rules *r)
 static void field_add(struct rte_acl_config *c, unsigned *input, uint8_t type, uint8_t size,
                       size_t offset)
 {
-    c->defs[c->num_fields] = (struct rte_acl_field_def){.type = type,
-                                                        .size = size,
+    c->defs[c->num_fields] = (struct rte_acl_field_def){.type = type, .size = size,
                                                         .field_index = (uint8_t)c->num_fields,
                                                         .input_index = (uint8_t)*input,
                                                         .offset = (uint32_t)offset};
@@ -341,8 +340,7 @@ static int peer_build(struct engine *e, const struct rules *r)
 {
     struct shape_of f = fields_of(r);
     struct rte_acl_config c = {.num_categories = 1, .max_size = build_limit};
-    struct rte_acl_param prm = {.name = "acl_bench",
-                                .socket_id = heap_socket,
+    struct rte_acl_param prm = {.name = "acl_bench", .socket_id = heap_socket,
                                 .rule_size = RTE_ACL_RULE_SZ(r->family == 4 ? 5 : FIELDS),
                                 .max_rule_num = (uint32_t)r->n};
     int rc = 0;
@@ -385,10 +383,8 @@ void peer_choose(const struct packets *p)
         const char *name;
         enum rte_acl_classify_alg alg;
     } known[] = {{"avx512x32", RTE_ACL_CLASSIFY_AVX512X32},
-                 {"avx512x16", RTE_ACL_CLASSIFY_AVX512X16},
-                 {"avx2", RTE_ACL_CLASSIFY_AVX2},
-                 {"sse", RTE_ACL_CLASSIFY_SSE},
-                 {"scalar", RTE_ACL_CLASSIFY_SCALAR}};
+                 {"avx512x16", RTE_ACL_CLASSIFY_AVX512X16}, {"avx2", RTE_ACL_CLASSIFY_AVX2},
+                 {"sse", RTE_ACL_CLASSIFY_SSE}, {"scalar", RTE_ACL_CLASSIFY_SCALAR}};
     double best = 0;
     unsigned at = 0;
 

@@ -86,10 +86,8 @@ static struct acl_key6 matching(const struct rules *r)
 
 static struct acl_key6 at_random(const struct rules *r)
 {
-    struct acl_key6 k = {.l4 = {.part = ACL_WHOLE,
-                                .proto = bench_random() & 1 ? 6 : 17,
-                                .sport = (uint16_t)bench_random(),
-                                .dport = 443}};
+    struct acl_key6 k = {.l4 = {.part = ACL_WHOLE, .proto = bench_random() & 1 ? 6 : 17,
+                                .sport = (uint16_t)bench_random(), .dport = 443}};
 
     anywhere(k.src, r->family);
     anywhere(k.dst, r->family);

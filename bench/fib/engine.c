@@ -151,8 +151,7 @@ static int fib_entry(const struct table *t)
 
 static void *fib_build(struct engine *e, const struct table *t)
 {
-    struct rte_fib_conf c = {.type = RTE_FIB_DIR24_8,
-                             .max_routes = 2 * t->n + 1024,
+    struct rte_fib_conf c = {.type = RTE_FIB_DIR24_8, .max_routes = 2 * t->n + 1024,
                              .dir24_8 = {.nh_sz = fib_entry(t), .num_tbl8 = TBL8_4}};
     struct rte_fib *f = rte_fib_create(name_next(), heap_socket, &c);
 
@@ -226,8 +225,7 @@ static size_t tbl8_needed(const struct table *t)
 
 static struct rte_fib6 *fib6_try(struct engine *e, const struct table *t, unsigned tbl8)
 {
-    struct rte_fib6_conf c = {.type = RTE_FIB6_TRIE,
-                              .max_routes = 2 * t->n + 1024,
+    struct rte_fib6_conf c = {.type = RTE_FIB6_TRIE, .max_routes = 2 * t->n + 1024,
                               .trie = {.nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = tbl8}};
     struct rte_fib6 *f = rte_fib6_create(name_next(), heap_socket, &c);
 

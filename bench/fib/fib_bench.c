@@ -33,12 +33,8 @@ static struct {
     unsigned family, rounds, lookups, patterns;
     double update_seconds;
     bool json, all;
-} opt = {.tables = "full",
-         .next_hops = "4,64,500,5000,60000",
-         .next_hops6 = "4,64,500,5000,60000",
-         .rounds = 21,
-         .lookups = 1u << 19,
-         .patterns = (1u << N_PATTERNS) - 1,
+} opt = {.tables = "full", .next_hops = "4,64,500,5000,60000", .next_hops6 = "4,64,500,5000,60000",
+         .rounds = 21, .lookups = 1u << 19, .patterns = (1u << N_PATTERNS) - 1,
          .update_seconds = 2};
 
 static struct table table;

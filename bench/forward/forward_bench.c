@@ -131,12 +131,8 @@ static void next_hops_make(uint32_t hop[NEXT_HOPS + 1], const uint16_t iface[POR
 
 static void sampler_make(void)
 {
-    const struct watch all = {.to = WATCH_TO_SLOTS,
-                              .port = PORT_NONE,
-                              .snap = 128,
-                              .every = SAMPLE_RATE,
-                              .seed = 1,
-                              .sample = IFACE_SAMPLE_SFLOW};
+    const struct watch all = {.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 128,
+                              .every = SAMPLE_RATE, .seed = 1, .sample = IFACE_SAMPLE_SFLOW};
     int w = watch_new(&all, 1024);
 
     bench_check(w >= 0, "no memory for samples");
@@ -272,8 +268,7 @@ static double cycles_per_packet(const struct test *t)
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
     port_lines = (struct port_lines){.line = (const uint8_t(*)[FRAME_LINE])t->line,
-                                     .n_lines = LINES,
-                                     .bytes = 60,
+                                     .n_lines = LINES, .bytes = 60,
                                      .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)
         watch_bit_set(&port_get(port_id[p])->watch_rx, sampler, t->sampled);

@@ -447,13 +447,8 @@ static void case_read(struct path_case *c, const char *text)
 {
     char copy[512], *rest = copy;
 
-    *c = (struct path_case){.text = text,
-                            .table = "full",
-                            .engine = "poptrie",
-                            .burst = BURST,
-                            .ports = 2,
-                            .queues = 1,
-                            .threads = 1};
+    *c = (struct path_case){.text = text, .table = "full", .engine = "poptrie", .burst = BURST,
+                            .ports = 2, .queues = 1, .threads = 1};
     c->traffic = (struct traffic_of){
         .pattern = TRAFFIC_PREFIX, .rss = TRAFFIC_RSS_ALL, .flows = 1, .bytes = 64};
     snprintf(copy, sizeof copy, "%s", text);

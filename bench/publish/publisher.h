@@ -163,12 +163,8 @@ INLINE void none_publish(void **root, void *next, unsigned n_readers)
 LOCK publisher_global = {.name = "global", .paper = "global mutex", LOCK_FUNCTIONS(global)};
 LOCK publisher_thread = {.name = "thread", .paper = "per-thread mutex", LOCK_FUNCTIONS(thread)};
 LOCK publisher_rwlock = {.name = "rwlock", LOCK_FUNCTIONS(rwlock)};
-LOCK publisher_none = {.name = "none",
-                       .begin = nothing_of,
-                       .end = nothing_of,
-                       .read_lock = nothing_of,
-                       .read_unlock = nothing_of,
-                       .quiescent = nothing,
+LOCK publisher_none = {.name = "none", .begin = nothing_of, .end = nothing_of,
+                       .read_lock = nothing_of, .read_unlock = nothing_of, .quiescent = nothing,
                        .publish = none_publish};
 
 // X(word of the constant): all that protect. `none` is for who says so.

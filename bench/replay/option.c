@@ -134,15 +134,8 @@ int option_parse(struct option *o, const char *devargs)
     struct rte_kvargs *given = rte_kvargs_parse(devargs, keys);
     int r = given ? 0 : -EINVAL;
 
-    *o = (struct option){.entries = 1u << 19,
-                         .seed = 1,
-                         .size = 64,
-                         .families = 4,
-                         .hops = 64,
-                         .ports = 1,
-                         .checksum_good = 1,
-                         .fast_free = 1,
-                         .mac = o->mac};
+    *o = (struct option){.entries = 1u << 19, .seed = 1, .size = 64, .families = 4, .hops = 64,
+                         .ports = 1, .checksum_good = 1, .fast_free = 1, .mac = o->mac};
     if (!given)
         SAY("'%s': unknown option, or no list of option=value\n", devargs);
     else

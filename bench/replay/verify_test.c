@@ -105,12 +105,9 @@ static void expect(struct forwarded *f, enum fault kind)
 
 static void what_a_router_forwards_rightly_has_no_fault(void **state)
 {
-    static const char *const kinds[] = {"family=4,dst=prefix",
-                                        "family=6,dst=prefix",
-                                        "family=46,dst=prefix",
-                                        "family=4,dst=flow",
-                                        "family=4,dst=prefix,size=200",
-                                        "family=4,dst=uniform",
+    static const char *const kinds[] = {"family=4,dst=prefix", "family=6,dst=prefix",
+                                        "family=46,dst=prefix", "family=4,dst=flow",
+                                        "family=4,dst=prefix,size=200", "family=4,dst=uniform",
                                         "family=46,dst=prefix,vlan=100-115",
                                         "family=6,dst=prefix,vlan=4094"};
     struct forwarded f;
@@ -211,10 +208,7 @@ static void longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_ho
     const struct {
         uint8_t address[4];
         uint16_t hop;
-    } all[] = {{{10, 2, 0, 1}, 0},
-               {{10, 1, 9, 1}, 1},
-               {{10, 1, 2, 3}, 2},
-               {{11, 0, 0, 1}, 7},
+    } all[] = {{{10, 2, 0, 1}, 0}, {{10, 1, 9, 1}, 1}, {{10, 1, 2, 3}, 2}, {{11, 0, 0, 1}, 7},
                {{12, 0, 0, 1}, HOP_NONE}};
 
     assert_non_null(t);

@@ -115,9 +115,7 @@ static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
         uint8_t frame[256];
         char control[128];
         struct iovec v = {frame, sizeof(frame)};
-        struct msghdr m = {.msg_iov = &v,
-                           .msg_iovlen = 1,
-                           .msg_control = control,
+        struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
                            .msg_controllen = sizeof(control)};
         ssize_t bytes = recvmsg(l->fd, &m, MSG_DONTWAIT);
         uint64_t seq, at;

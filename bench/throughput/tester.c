@@ -229,15 +229,12 @@ static bool take_trial_word(struct trial_spec *spec, const char *name, const cha
         double *real;
         unsigned *whole;
         bool *yes;
-    } word[] = {{"rate", &spec->rate, NULL, NULL},
-                {"seconds", &spec->seconds, NULL, NULL},
+    } word[] = {{"rate", &spec->rate, NULL, NULL}, {"seconds", &spec->seconds, NULL, NULL},
                 {"then_rate", &spec->then_rate, NULL, NULL},
                 {"then_seconds", &spec->then_seconds, NULL, NULL},
-                {"burst", NULL, &spec->burst, NULL},
-                {"slice_ms", NULL, &spec->slice_ms, NULL},
+                {"burst", NULL, &spec->burst, NULL}, {"slice_ms", NULL, &spec->slice_ms, NULL},
                 {"wait_ms", NULL, &spec->wait_ms, NULL},
-                {"percent6", NULL, &spec->plan.percent6, NULL},
-                {"live", NULL, NULL, &spec->live},
+                {"percent6", NULL, &spec->plan.percent6, NULL}, {"live", NULL, NULL, &spec->live},
                 {"histogram", NULL, NULL, &spec->histogram}};
 
     if (!strcmp(name, "sizes"))

@@ -102,10 +102,7 @@ static void every_lost_doubled_and_late_packet_is_counted_once(void **state)
     static uint8_t came[SENT];
     static uint64_t first[SENT / PER_SLICE], refused[SENT / PER_SLICE], lost[SENT / PER_SLICE];
     static uint32_t order[2 * SENT];
-    struct slices s = {.first = first,
-                       .refused = refused,
-                       .lost = lost,
-                       .n = SENT / PER_SLICE,
+    struct slices s = {.first = first, .refused = refused, .lost = lost, .n = SENT / PER_SLICE,
                        .cap = SENT / PER_SLICE};
     uint64_t received = 0, duplicated = 0, reordered = 0, missing = 0, highest = 0;
     uint32_t n = 0;
@@ -373,12 +370,8 @@ static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint
 static void run_counted(struct trial_spec *spec)
 {
     memset(&plant.n_drop, 0, 5 * sizeof(uint64_t));
-    *spec = (struct trial_spec){.seconds = 60,
-                                .count = PACKETS,
-                                .burst = 32,
-                                .slice_ms = 1,
-                                .wait_ms = 20,
-                                .from = {true, false},
+    *spec = (struct trial_spec){.seconds = 60, .count = PACKETS, .burst = 32, .slice_ms = 1,
+                                .wait_ms = 20, .from = {true, false},
                                 .plan = {.bytes = {60, 590, 1514}, .n_sizes = 3, .percent6 = 25}};
     trial_run(&trial, spec);
 }
@@ -439,15 +432,9 @@ static void packets_under_way_while_the_tester_is_away_have_no_latency(void **st
 
 static void the_clock_offers_what_was_asked_or_says_what_it_skipped(void **state)
 {
-    struct trial_spec spec = {.rate = 100000,
-                              .seconds = 0.2,
-                              .then_rate = 50000,
-                              .then_seconds = 0.1,
-                              .burst = 4,
-                              .slice_ms = 10,
-                              .wait_ms = 20,
-                              .from = {true, false},
-                              .plan = {.bytes = {60}, .n_sizes = 1}};
+    struct trial_spec spec = {.rate = 100000, .seconds = 0.2, .then_rate = 50000,
+                              .then_seconds = 0.1, .burst = 4, .slice_ms = 10, .wait_ms = 20,
+                              .from = {true, false}, .plan = {.bytes = {60}, .n_sizes = 1}};
     const struct direction *d = &trial.direction[0];
 
     memset(&plant, 0, sizeof(plant));

@@ -57,8 +57,7 @@ static _Noreturn void die(const char *what)
 
 static void ring_open(struct ring *r, int fd)
 {
-    struct tpacket_req q = {.tp_block_size = RING_BLOCK,
-                            .tp_block_nr = RING_BLOCKS,
+    struct tpacket_req q = {.tp_block_size = RING_BLOCK, .tp_block_nr = RING_BLOCKS,
                             .tp_frame_size = RING_FRAME,
                             .tp_frame_nr = RING_BLOCK / RING_FRAME * RING_BLOCKS};
     int version = TPACKET_V2;
