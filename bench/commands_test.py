@@ -15,8 +15,8 @@ from kamuee import bench        # noqa: E402
 from measure import plot        # noqa: E402
 
 ROWS = [{"engine": engine, "kernel": "avx512", "family": family, "pattern": pattern, "next_hops": 64, "routes": 1000,
-         "mlps": mlps, "peer": "avx512", "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4, "updates_per_s": updates,
-         "update_p99_us": 1.66, "update_worst_us": 80.0, "update_worst_cpu_us": 45.2}
+         "mlps": mlps, "peer": "avx512", "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4,
+         "updates_per_s": updates, "update_p99_us": 1.66, "update_worst_us": 80.0, "update_worst_cpu_us": 45.2}
         for family in (4, 6) for engine, mlps, updates in (("poptrie", 371.3, 1_000_000), ("rte_fib", 100.0, 0))
         for pattern in ("uniform", "zipf", "sequential")]
 
@@ -53,12 +53,14 @@ def test_without_a_build_it_says_what_to_build(capsys, monkeypatch, tmp_path):
 
 
 def test_rows_of_the_table_show_what_was_measured():
-    assert fib.cells(ROWS[0]) == ["poptrie", "avx512", "4", "uniform", "64", "371.3", "3.71", None, "2.8", "70", "1,000,000", "1.7", "80.0", "45.2"]
+    assert fib.cells(ROWS[0]) == ["poptrie", "avx512", "4", "uniform", "64", "371.3", "3.71", None, "2.8", "70",
+                                  "1,000,000", "1.7", "80.0", "45.2"]
     assert fib.cells(ROWS[3])[-1] is None, "no updates were measured"
 
 
 def test_reads_have_a_row_for_each_size_with_median_and_least():
-    measured = [{"way": way, "mib": mib, "cycles": [3.0 * mib, mib, 2.0 * mib]} for way in ("independent", "chained") for mib in (1, 256)]
+    measured = [{"way": way, "mib": mib, "cycles": [3.0 * mib, mib, 2.0 * mib]} for way in ("independent", "chained")
+                for mib in (1, 256)]
     assert fib.read_rows(measured) == [["1", "2.0 (1.0)", "2.0 (1.0)"], ["256", "512.0 (256.0)", "512.0 (256.0)"]]
 
 
@@ -69,14 +71,15 @@ def test_the_list_names_every_command_and_experiment(capsys):
 
 
 def acl_row(**other):
-    return {"set": "blocklist", "family": 4, "rules": 1_000_000, "traffic": "unlisted", "engine": "list", "kernel": "", "mlps": 200.0, "mlps_min": 180.0,
-            "mlps_max": 210.5, "cycles": 13.0, "ratio": 16.0, "ratio_rules": 1_000_000, "bytes": 9_000_000, "writer_bytes": 3_000_000,
-            "build_ms": 220.4, "updates_per_s": 300_000, "updates_batched_per_s": 0, **other}
+    return {"set": "blocklist", "family": 4, "rules": 1_000_000, "traffic": "unlisted", "engine": "list", "kernel": "",
+            "mlps": 200.0, "mlps_min": 180.0,
+            "mlps_max": 210.5, "cycles": 13.0, "ratio": 16.0, "ratio_rules": 1_000_000, "bytes": 9_000_000,
+            "writer_bytes": 3_000_000, "build_ms": 220.4, "updates_per_s": 300_000, "updates_batched_per_s": 0, **other}
 
 
 def test_a_row_of_the_lists_marks_a_ratio_to_fewer_rules():
-    assert acl.cells(acl_row()) == ["blocklist", "1,000,000", "4", "unlisted", "list", "200.0", "180.0", "210.5", "13.0", "16.00", "12.0", "220",
-                                    "300,000", None]
+    assert acl.cells(acl_row()) == ["blocklist", "1,000,000", "4", "unlisted", "list", "200.0", "180.0", "210.5",
+                                    "13.0", "16.00", "12.0", "220", "300,000", None]
     assert acl.cells(acl_row(ratio_rules=100_000))[9] == "16.00*"
     assert acl.cells(acl_row(ratio=None))[9] is None
 
@@ -96,7 +99,8 @@ def test_parts_are_asked_for_by_name(monkeypatch):
 
 
 def test_a_set_that_rte_acl_cannot_hold_is_a_row_that_says_so():
-    row = {"set": "ipc", "family": 4, "rules": 100_000, "traffic": None, "engine": "rte_acl", "refused": "Cannot allocate memory", "build_ms": 9000.0}
+    row = {"set": "ipc", "family": 4, "rules": 100_000, "traffic": None, "engine": "rte_acl",
+           "refused": "Cannot allocate memory", "build_ms": 9000.0}
     shown = acl.cells(row)
     assert len(shown) == len(acl.TABLE) and shown[-2:] == ["refused:", "Cannot allocate memory"]
 
@@ -106,10 +110,12 @@ def goals_of(*rows, **more):
 
 
 def test_goals_are_judged_by_the_rows_and_by_nothing_else():
-    found = goals_of(acl_row(), acl_row(engine="set", updates_batched_per_s=900_000), acl_row(engine="rte_acl", bytes=150_000_000, writer_bytes=0))
+    found = goals_of(acl_row(), acl_row(engine="set", updates_batched_per_s=900_000),
+                     acl_row(engine="rte_acl", bytes=150_000_000, writer_bytes=0))
     assert found["blocklist of 1 M, 95 % unlisted: against rte_acl"]["verdict"] == "goal"
     assert found["blocklist of 1 M: added cycles"]["verdict"] == "missed"
-    assert found["blocklist of 1 M: memory of rte_acl to ours"] | {"value": 12.5, "verdict": "must"} == found["blocklist of 1 M: memory of rte_acl to ours"]
+    assert found["blocklist of 1 M: memory of rte_acl to ours"] | {"value": 12.5, "verdict": "must"} == found[
+        "blocklist of 1 M: memory of rte_acl to ours"]
     assert found["set members changed, one by one"]["verdict"] == "must"
     assert found["set members changed, in batches of 1,000"]["verdict"] == "missed"
     assert found["1 M five-tuple rules, cache-defeating"]["verdict"] == "not measured"
@@ -123,7 +129,8 @@ def test_what_a_list_costs_on_the_whole_path_is_the_median_of_the_rounds_own_los
 
 
 def test_the_worst_row_of_any_size_counts_only_where_both_have_the_same_rules():
-    rows = [acl_row(engine="chosen", ratio=1.2), acl_row(engine="chosen", ratio=0.97), acl_row(engine="chosen", ratio=0.5, ratio_rules=10)]
+    rows = [acl_row(engine="chosen", ratio=1.2), acl_row(engine="chosen", ratio=0.97),
+            acl_row(engine="chosen", ratio=0.5, ratio_rules=10)]
     worst = goals_of(*rows)["any size: chosen engine against rte_acl, the worst row"]
     assert (worst["value"], worst["verdict"]) == (0.97, "must")
 
@@ -155,7 +162,8 @@ def test_a_benchmark_that_is_told_to_end_stops_what_it_started(number):
 
 def test_a_benchmark_under_nohup_goes_on():
     program = ("import os, signal, sys, types; from kamuee import bench\n"
-               "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-               "sys.modules['commands.fib'] = types.SimpleNamespace(main=lambda argv: os.kill(os.getpid(), signal.SIGHUP) or 7)\n"
+               "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nsys.modules['commands.fib'] = "
+               "types.SimpleNamespace(main=lambda argv: os.kill(os.getpid(), signal.SIGHUP) or 7)\n"
                "sys.exit(bench.main(['fib']))\n")
-    assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(HERE.parent / "cli")}, timeout=10).returncode == 7
+    assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(HERE.parent / "cli")},
+                          timeout=10).returncode == 7

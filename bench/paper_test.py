@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' experiments: factorial arithmetic by hand, the papers' numbers as printed, and path_bench losing no packet."""
+"""The papers' experiments: factorial arithmetic by hand, the papers' numbers as printed, and path_bench losing no
+packet."""
 import json
 import os
 import re
@@ -35,7 +36,8 @@ def test_effects_of_jains_workstation_by_hand():
 
 def test_replications_give_error_and_confidence():
     """Three of each: means 15, 48, 24, 77; SSE 102 of SST 7032; 8 degrees of freedom (Jain, examples 18.1 to 18.3)."""
-    found = analyze(("A", "B"), {(-1, -1): [15, 18, 12], (1, -1): [45, 48, 51], (-1, 1): [25, 28, 19], (1, 1): [75, 75, 81]})
+    found = analyze(("A", "B"), {(-1, -1): [15, 18, 12], (1, -1): [45, 48, 51], (-1, 1): [25, 28, 19],
+                                 (1, 1): [75, 75, 81]})
     assert (found.mean, *(e.value for e in found.effects)) == (41, 21.5, 9.5, 5)
     assert [e.percent for e in found.effects] == pytest.approx([100 * 5547 / 7032, 100 * 1083 / 7032, 100 * 300 / 7032])
     assert found.error_percent == pytest.approx(100 * 102 / 7032)
@@ -62,7 +64,8 @@ def test_a_missing_combination_is_refused():
         analyze(("A", "B"), {(-1, -1): [1], (1, -1): [2], (-1, 1): [3]})
 
 
-@pytest.mark.parametrize("probability, freedom, value", [(0.95, 8, 1.860), (0.975, 10, 2.228), (0.95, 16, 1.746), (0.95, 4, 2.132)])
+@pytest.mark.parametrize("probability, freedom, value", [(0.95, 8, 1.860), (0.975, 10, 2.228), (0.95, 16, 1.746),
+                                                         (0.95, 4, 2.132)])
 def test_quantiles_of_the_t_distribution_as_in_tables(probability, freedom, value):
     assert t_quantile(probability, freedom) == pytest.approx(value, abs=0.002)
 
@@ -72,7 +75,8 @@ def test_quantiles_of_the_t_distribution_as_in_tables(probability, freedom, valu
 def test_rates_on_the_wire_are_counted_as_the_papers_do():
     """Table 3 of Kamuee 2018 prints both."""
     printed = {64: 3.53, 128: 5.63, 256: 8.71, 512: 21.49, 1024: 38.02, 1518: 61.19}
-    assert {size: path.gbps(kamuee_2018.TABLE_3[size][0], size) for size in printed} == pytest.approx(printed, rel=0.003)
+    assert {size: path.gbps(kamuee_2018.TABLE_3[size][0], size) for size in printed} == pytest.approx(printed,
+                                                                                                      rel=0.003)
     limit = pc_router_80g.PRINTED_LIMIT_MPPS
     assert {size: path.mpps_of(pc_router_80g.LIMIT_GBPS, size) for size in limit} == pytest.approx(limit, abs=0.01)
 
@@ -93,14 +97,14 @@ def test_two_threads_count_as_two_cores_that_have_no_other_work():
 
 # --- each paper, without measuring ---
 
-CALLGRIND = "events: Ir Dr Dw D1mr D1mw DLmr DLmw\nfn=(1) rx\n1 300 50 20 1 1 0 0\ncfn=(2) look\ncalls=1 1\n1 100 5 5 0 0 0 0\n" \
-            "fn=(2)\n1 100 5 5 0 0 0 0\ntotals: 400 55 25 1 1 0 0\n"
+CALLGRIND = "events: Ir Dr Dw D1mr D1mw DLmr DLmw\nfn=(1) rx\n1 300 50 20 1 1 0 0\ncfn=(2) look\ncalls=1 1\n" \
+            "1 100 5 5 0 0 0 0\nfn=(2)\n1 100 5 5 0 0 0 0\ntotals: 400 55 25 1 1 0 0\n"
 
 
 def answer_to(cases):
     """2 GHz, 100 cycles a packet."""
-    trial = {"packets": 100, "cycles": 10_000.0, "seconds": 1e-3, "offered": 100, "lost": 1, "delay_us": [1.0, 2.0, 3.0],
-             "stages": {"rx": 20.0, "tx": 30.0}}
+    trial = {"packets": 100, "cycles": 10_000.0, "seconds": 1e-3, "offered": 100, "lost": 1,
+             "delay_us": [1.0, 2.0, 3.0], "stages": {"rx": 20.0, "tx": 30.0}}
     threads = [int(match[1]) if (match := re.search(r"threads=(\d+)", name)) else 1 for name in cases]
     tables = {(found(name, "table", "full"), found(name, "engine", "poptrie")) for name in cases}
     return {"tsc_ghz": 2.0, "kernel": "avx512", "huge": False,
@@ -163,8 +167,10 @@ def test_each_row_cites_its_figure_and_has_a_number_or_a_reason(module, quick, n
 
 
 PRINTED = {pc_router_80g: {59.17, 80.0, 79.198},
-           kamuee_2018: {12.20, 180.18, 80.52, 292.17, 111.42, 349.60, 5.26, 4.76, 3.94, 5.05, 4.55, 4.97, 69.4, 1.86e-06, 1.27e-07},
-           packetshader: {200, 1229, 277, 30, 60, 80, 40, 20, 50}, diversified: {75.65, 7.65, 0.09, 16.30, 0.17, 0.04, 464.24}}
+           kamuee_2018: {12.20, 180.18, 80.52, 292.17, 111.42, 349.60, 5.26, 4.76, 3.94, 5.05, 4.55, 4.97, 69.4,
+                         1.86e-06, 1.27e-07},
+           packetshader: {200, 1229, 277, 30, 60, 80, 40, 20, 50},
+           diversified: {75.65, 7.65, 0.09, 16.30, 0.17, 0.04, 464.24}}
 
 
 @pytest.mark.parametrize("module", PAPERS, ids=lambda module: module.NAME)
@@ -236,13 +242,15 @@ def program():
     """Of the build that the tests belong to: meson runs them in its build directory."""
     named = os.environ.get("KAMUEED")
     builds = [*([Path(named).parent] if named else []), Path.cwd(), HERE.parent / "build"]
-    return next((build / "bench/path_bench" for build in builds if os.access(build / "bench/path_bench", os.X_OK)), None)
+    return next((build / "bench/path_bench" for build in builds if os.access(build / "bench/path_bench", os.X_OK)),
+                None)
 
 
 def path_bench(*words):
     if program() is None:
         pytest.skip("path_bench is not built")
-    done = subprocess.run([program(), "--rounds", "1", "--ms", "5", *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([program(), "--rounds", "1", "--ms", "5", *words], capture_output=True, text=True,
+                          timeout=120)
     assert done.returncode == 0, done.stderr
     return {entry["case"]: entry["trials"][0] for entry in json.loads(done.stdout)["cases"]}
 
@@ -250,8 +258,8 @@ def path_bench(*words):
 def test_every_packet_comes_out():
     common = "table=1000,pattern="
     cases = [common + pattern for pattern in ("straight", "cross", "random", "prefix", "flows", "ports")]
-    cases += [f"{common}random,{more}" for more in ("ports=4,queues=3", "burst=1", "bytes=1518,whole=1", "engine=dir24_8",
-                                                    "engine=lpm", "mode=io", "mode=rx", "mode=tx")]
+    cases += [f"{common}random,{more}" for more in ("ports=4,queues=3", "burst=1", "bytes=1518,whole=1",
+                                                    "engine=dir24_8", "engine=lpm", "mode=io", "mode=rx", "mode=tx")]
     if len(os.sched_getaffinity(0)) >= 2:
         cases += [f"{common}random,threads=2,queues=2,rss={rss}" for rss in ("none", "ip", "all")]
         cases += [f"{common}random,threads=2,pipeline=1"]
@@ -279,7 +287,8 @@ def test_an_offered_load_is_sent_lost_or_still_waiting():
     assert 0 < least <= mean <= most
 
 
-@pytest.mark.parametrize("word, complaint", [("bytes=9000", "frames of 64-1518 bytes"), ("engine=cam", "no such table or engine"),
+@pytest.mark.parametrize("word, complaint", [("bytes=9000", "frames of 64-1518 bytes"),
+                                             ("engine=cam", "no such table or engine"),
                                              ("color=red", "unknown key"), ("threads=999", "a core of its own")])
 def test_a_wrong_case_is_named(word, complaint):
     if program() is None:

@@ -15,22 +15,25 @@ from paper import kamuee0_rcu             # noqa: E402
 
 
 def row(publisher, paper, section="packet", readers=1, mpps=10.0, p50=1.0):
-    return {"publisher": publisher, "paper": paper, "section": section, "readers": readers, "mpps": [mpps], "published_mpps": [mpps],
-            "publication_us": {"p50": p50, "p99": 2 * p50, "max": 3 * p50, "n": 9}}
+    return {"publisher": publisher, "paper": paper, "section": section, "readers": readers, "mpps": [mpps],
+            "published_mpps": [mpps], "publication_us": {"p50": p50, "p99": 2 * p50, "max": 3 * p50, "n": 9}}
 
 
 def test_table_3_gives_the_145_gbps_of_the_text():
-    assert kamuee0_rcu.CORES * kamuee0_rcu.gbps(kamuee0_rcu.their_mpps("L3BGPFULL", 128), 128) == pytest.approx(145, abs=1)
+    assert kamuee0_rcu.CORES * kamuee0_rcu.gbps(kamuee0_rcu.their_mpps("L3BGPFULL", 128),
+                                                128) == pytest.approx(145, abs=1)
 
 
 def test_the_papers_own_order_of_the_five_is_recognized():
     rows = [row(name.lower(), name, mpps=20.0 if name == "QSBR" else 10.0, p50=place)
             for place, name in enumerate(kamuee0_rcu.SYNCHRONIZE, 1)]
-    assert all(r.ours == [r.paper] for r in kamuee0_rcu.places([*reversed(rows), row("rwlock", "", mpps=99.0, p50=0.1)]))
+    assert all(r.ours == [r.paper]
+               for r in kamuee0_rcu.places([*reversed(rows), row("rwlock", "", mpps=99.0, p50=0.1)]))
 
 
 def test_a_writer_without_a_core_of_its_own_has_no_time_to_publish():
-    assert [r.unit for r in kamuee0_rcu.rows_of_publisher(row("mb", "MB"), readers=1)] == ["Mpps a core", "µs p50", "µs p99", "µs max"]
+    assert [r.unit for r in kamuee0_rcu.rows_of_publisher(row("mb", "MB"), readers=1)] == ["Mpps a core", "µs p50",
+                                                                                           "µs p99", "µs max"]
     crowded, = kamuee0_rcu.rows_of_publisher(row("mb", "MB", readers=2), readers=1)
     assert crowded.ours == [5.0] and "shares a core" in crowded.note
 
@@ -56,7 +59,8 @@ class Answer:
 
 
 def publication_row(load, changes, mpps, cycles, lost=0, p99=300.0):
-    return {"load": load, "changes_per_s": changes, "reached": [changes], "mpps": [mpps], "cycles": [cycles], "grace_p50_us": [200.0],
+    return {"load": load, "changes_per_s": changes, "reached": [changes], "mpps": [mpps], "cycles": [cycles],
+            "grace_p50_us": [200.0],
             "grace_p99_us": [p99], "grace_max_us": [400.0], "offered": [1000], "lost": [lost], "dropped": [0]}
 
 

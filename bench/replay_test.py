@@ -84,7 +84,8 @@ class Fake:
 
 def test_programs_take_turns_and_the_floor_is_measured_around_each_round():
     order: list[str] = []
-    floor, ours, theirs = Fake("floor", [100, 102, 104], order), Fake("ours", [40, 50], order), Fake("theirs", [20, 20], order)
+    floor, ours, theirs = Fake("floor", [100, 102, 104], order), Fake("ours", [40, 50],
+                                                                      order), Fake("theirs", [20, 20], order)
     rates, floors, _ = replay.in_turns(floor, [ours, theirs], [ours, theirs], CASES["ipv4-full"], 1.0, 2)
     assert order == ["floor", "ours", "theirs", "floor", "ours", "theirs", "floor"]
     assert floors == [100, 102, 104] and rates[0].floor_mpps == 102
@@ -119,7 +120,8 @@ def test_counters_are_summed_over_queues_and_orders_stay_unless_given(tmp_path):
     assert one.counters()["tx"] == 12
     one.order(held=True, rate=5_000_000_000)
     one.order(verify=True)
-    assert [int.from_bytes(one.map[at:at + n], "little") for at, n in ((page.HELD, 4), (page.VERIFY, 4), (page.RATE, 8))] == [1, 1, 5_000_000_000]
+    assert [int.from_bytes(one.map[at:at + n], "little")
+            for at, n in ((page.HELD, 4), (page.VERIFY, 4), (page.RATE, 8))] == [1, 1, 5_000_000_000]
 
 
 def test_a_file_that_is_no_page_is_refused(tmp_path):
@@ -130,7 +132,8 @@ def test_a_file_that_is_no_page_is_refused(tmp_path):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_devargs_name_only_options_that_the_driver_knows_and_fit_into_the_configuration(case):
-    given = replay.traffic(case, replay.kamueed(), Path("/dev/shm/kr12345678/t0")) + ",index=3,page=/dev/shm/kr12345678/12/p3"
+    given = replay.traffic(case, replay.kamueed(),
+                           Path("/dev/shm/kr12345678/t0")) + ",index=3,page=/dev/shm/kr12345678/12/p3"
     options = dict(word.split("=") for word in given.split(","))
     known = re.search(r"keys\[\] = \{(.*?)\}", (HERE / "replay/option.c").read_text(), re.S)[1]
     assert set(options) <= set(re.findall(r'"(\w+)"', known))
@@ -194,18 +197,23 @@ def test_next_hops_are_neighbors_of_their_port_and_all_different(family):
 # --- building ---
 
 def test_package_sources_of_the_distribution_become_deb_src_and_others_stay_out(tmp_path):
-    (tmp_path / "debian.sources").write_text("Types: deb\nURIs: http://deb.debian.org/debian\nSuites: bookworm\nComponents: main\n"
-                                             "\nTypes: deb\nURIs: https://deb.example.com/node\nSuites: nodistro\n")
-    (tmp_path / "old.list").write_text("# deb http://deb.debian.org/debian sid main\ndeb [arch=amd64] http://security.debian.org/debian-security "
-                                       "bookworm-security main contrib\ndeb https://apt.example.com/x y z\n")
+    (tmp_path / "debian.sources").write_text("Types: deb\nURIs: http://deb.debian.org/debian\nSuites: "
+                                             "bookworm\nComponents: main\n\nTypes: deb\nURIs: "
+                                             "https://deb.example.com/node\nSuites: nodistro\n")
+    (tmp_path / "old.list").write_text("# deb http://deb.debian.org/debian sid main\ndeb [arch=amd64] "
+                                       "http://security.debian.org/debian-security bookworm-security main contrib\ndeb "
+                                       "https://apt.example.com/x y z\n")
     text = build.source_lists(sorted(tmp_path.iterdir()) + [tmp_path / "missing.list"])
     assert text.count("Types: deb-src") == 2 and "example" not in text and "sid" not in text
-    assert "URIs: http://security.debian.org/debian-security\nSuites: bookworm-security\nComponents: main contrib" in text
+    assert ("URIs: http://security.debian.org/debian-security\nSuites: bookworm-security\n"
+            "Components: main contrib") in text
 
 
 def test_limits_of_another_version_of_l3fwd_are_not_guessed():
-    better = build.raise_limits("#define IPV4_L3FWD_LPM_MAX_RULES         1024\n#define IPV4_L3FWD_LPM_NUMBER_TBL8S (1 << 8)\n"
-                                "#define IPV6_L3FWD_LPM_MAX_RULES         1024\n#define IPV6_L3FWD_LPM_NUMBER_TBL8S (1 << 16)\n", "l3fwd_lpm.c")
+    better = build.raise_limits("#define IPV4_L3FWD_LPM_MAX_RULES         1024\n#define IPV4_L3FWD_LPM_NUMBER_TBL8S (1 "
+                                "<< 8)\n"
+                                "#define IPV6_L3FWD_LPM_MAX_RULES         1024\n#define IPV6_L3FWD_LPM_NUMBER_TBL8S (1 "
+                                "<< 16)\n", "l3fwd_lpm.c")
     assert "IPV4_L3FWD_LPM_MAX_RULES         (1 << 21)" in better and "IPV6_L3FWD_LPM_NUMBER_TBL8S (1 << 17)" in better
     with pytest.raises(Unavailable, match="found it 0 times"):
         build.raise_limits("#define MAX_RULES 1024\n", "l3fwd_lpm.c")
@@ -221,8 +229,8 @@ def test_a_source_tree_that_is_none_is_named(monkeypatch, tmp_path):
 
 def site(case=CASES["ipv4-full"], **more) -> program.Site:
     given = dict(case=case, build=Path("/b"), kamueed=Path("/b/kamueed"), work=Path("/w/7"), plugin=Path("/b/p.so"),
-                 devargs=[f"net_replay{port}" for port in range(case.ports)], pages=[], cores=[1], main_core=0, prefixes=Path("/t"),
-                 routes={4: 1}, huge=lambda _mib: False, say=print)
+                 devargs=[f"net_replay{port}" for port in range(case.ports)], pages=[], cores=[1], main_core=0,
+                 prefixes=Path("/t"), routes={4: 1}, huge=lambda _mib: False, say=print)
     return program.Site(**(given | more))
 
 
@@ -251,7 +259,8 @@ def test_kamueed_gets_its_queues_pinned_and_its_vlans_in_their_routers():
     given = site(CASES["vr16"], cores=[3])
     vrs = {f"r{k}": replay_namespace(f"n{k}") for k in range(16)}
     lines = router.configuration(given, vrs, ("set memory 900",))
-    assert lines[0] == "set memory 900" and "set huge-pages never" in lines and "set forwarding idle performance" in lines
+    assert lines[
+        0] == "set memory 900" and "set huge-pages never" in lines and "set forwarding idle performance" in lines
     assert {"set thread 3 forwarder port p2 rx-queue 0", "set vr r15 namespace n15", "set vport p3.115 vlan 115",
             "set interface p3.115 vr r15"} <= set(lines)
 
@@ -271,10 +280,13 @@ def test_tables_of_many_routers_are_as_large_as_the_memory_allows(monkeypatch):
 
 def test_a_row_has_what_scripts_read():
     found = forward.row(rate(ratio=1.25, bad=0, verified=1000, routes={4: 901_899}))
-    assert {"case", "program", "ring", "mpps", "mpps_min", "mpps_max", "cycles", "cycles_net", "bad", "floor_mpps", "ratio"} <= set(found)
-    assert (found["mpps"], found["mpps_min"], found["mpps_max"], found["cycles_net"], found["ring"]) == (40.0, 39.0, 44.0, 30.0, 0)
+    assert {"case", "program", "ring", "mpps", "mpps_min", "mpps_max", "cycles", "cycles_net", "bad", "floor_mpps",
+            "ratio"} <= set(found)
+    assert (found["mpps"], found["mpps_min"], found["mpps_max"], found["cycles_net"],
+            found["ring"]) == (40.0, 39.0, 44.0, 30.0, 0)
     assert json.loads(json.dumps(found))["ratio"] == 1.25
-    assert forward.cells(found) == ["ipv4-full", "kamueed", "40.0", "39.0", "44.0", "50.0", "30.0", "100.0", "1.25", "0"]
+    assert forward.cells(found) == ["ipv4-full", "kamueed", "40.0", "39.0", "44.0", "50.0", "30.0", "100.0", "1.25",
+                                    "0"]
 
 
 def test_what_was_not_verified_has_no_number_of_bad_frames():
@@ -303,7 +315,8 @@ def test_a_peer_is_a_known_name_or_a_command_line():
     assert forward.peer_program("testpmd", CASES["vlan"]).name == "testpmd macswap"
 
 
-@pytest.mark.parametrize("argv", [["vlan", "mix"], ["--case", "vlan", "mix"], ["vlan", "--quick", "mix"], ["--rounds", "2", "vlan", "--case", "mix"]],
+@pytest.mark.parametrize("argv", [["vlan", "mix"], ["--case", "vlan", "mix"], ["vlan", "--quick", "mix"],
+                                  ["--rounds", "2", "vlan", "--case", "mix"]],
                          ids=" ".join)
 def test_cases_are_named_with_and_without_an_option(argv):
     given = forward.parser().parse_intermixed_args(argv)
@@ -383,7 +396,8 @@ def why_not() -> str:
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_frames_through_kamueed_are_right_and_a_planted_error_is_found():
     case = replace(CASES["mix"], table="full", ports=2, hops=6)
-    with Bench(BUILD, BUILD / "kamueed", routes=2000, huge=False, force=True) as bench, bench.start(replay.kamueed(), case) as run:
+    with Bench(BUILD, BUILD / "kamueed", routes=2000, huge=False,
+               force=True) as bench, bench.start(replay.kamueed(), case) as run:
         verdict = run.verify(0.3)
         assert verdict.frames > 1000 and verdict.faults == {}
         load = run.offer(10_000, 0.5)

@@ -39,7 +39,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds per comparison (default: 3; 1 with --quick)")
     parser.add_argument("--quick", action="store_true", help="small table, short trials: a smoke test")
     parser.add_argument("--prefixes", metavar="FILE", help="routing table, one prefix per line (may be gzipped)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the result (default: bench/results/TIME.json)")
+    parser.add_argument("--json", type=Path, metavar="FILE",
+                        help="file for the result (default: bench/results/TIME.json)")
     parser.add_argument("--force", action="store_true", help="measure even if the machine is busy")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="print an earlier result as Markdown")
     return parser.parse_args()

@@ -35,7 +35,8 @@ class Model:
         offered = min(rate, self.makes)
         lost = max(0, int((offered - self.capacity) * seconds)) + (3 if number in self.stray | self.disturbed else 0)
         attempted = max(1, int(offered * seconds))
-        return Outcome(offered, attempted, lost, lost / attempted, "somebody had the core" if number in self.disturbed else "")
+        return Outcome(offered, attempted, lost, lost / attempted, "somebody had the core" if number in self.disturbed
+                       else "")
 
 
 def found_by(model: Model, guess: float, **goal):
@@ -139,7 +140,8 @@ def test_what_is_no_mix_is_refused(mix):
 
 
 def test_destinations_lead_to_the_port_they_are_meant_for_also_where_a_longer_prefix_leads_elsewhere():
-    groups = frames.split(["10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9", "2001:db8::/32", "2001:db8:1::/48", "192.0.2.1/32"], 2)
+    groups = frames.split(["10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9", "2001:db8::/32", "2001:db8:1::/48",
+                           "192.0.2.1/32"], 2)
     assert [str(net) for net in groups[0]] == ["10.0.0.0/8", "10.128.0.0/9", "2001:db8::/32"]
     for seed in range(50):
         for which in (0, 1):
@@ -152,15 +154,17 @@ def test_destinations_lead_to_the_port_they_are_meant_for_also_where_a_longer_pr
 
 def trial(**more) -> dict:
     """2 s at 1 Mpps; a ring of 1024 takes 1.024 ms to run over."""
-    return {"seconds": 2.0, "attempted": 2_000_000, "sent": 2_000_000, "refused": 0, "skipped": 0, "lost": 0, "lossy_share": 0.0,
-            "away_us": 20.0, **more}
+    return {"seconds": 2.0, "attempted": 2_000_000, "sent": 2_000_000, "refused": 0, "skipped": 0, "lost": 0,
+            "lossy_share": 0.0, "away_us": 20.0, **more}
 
 
 @pytest.mark.parametrize("result, waited, said", [
-    (trial(), {"device": 500.0, "tester": 5.0}, ""),                                            # nothing lost, all offered
+    # nothing lost, all offered
+    (trial(), {"device": 500.0, "tester": 5.0}, ""),
     (trial(lost=100, lossy_share=0.005), {"device": 3.0}, "device was off its core for 3.0 ms"),
     (trial(lost=100, lossy_share=0.005), {"device": 1.0}, ""),                                  # its ring holds that
-    (trial(lost=90000, lossy_share=0.9), {"device": 30.0}, ""),                                 # lost all the time: too much load
+    # lost all the time: too much load
+    (trial(lost=90000, lossy_share=0.9), {"device": 30.0}, ""),
     (trial(lost=90000, lossy_share=0.9), {"device": 300.0}, "device was off"),
     (trial(lost=90000, lossy_share=0.9), {"tester": 300.0}, ""),
     (trial(lost=100, lossy_share=0.005, away_us=9000.0), {"tester": 9.0}, "tester was off its core for 9.0 ms"),
@@ -210,19 +214,22 @@ def test_the_curve_of_latencies_keeps_its_ends():
 
 # --- the report ---
 
-COMMON = {"peer": "kamueed", "link": "memif", "mean_bytes": 64.0, "percent6": 0, "directions": 1, "routes": 510, "disturbed": ""}
+COMMON = {"peer": "kamueed", "link": "memif", "mean_bytes": 64.0, "percent6": 0, "directions": 1, "routes": 510,
+          "disturbed": ""}
 DELAY = {"min": 1.0, "mean": 2.0, "p50": 2.0, "p90": 3.0, "p99": 4.0, "p99.9": 5.0, "p99.99": 6.0, "max": 7.0}
 ROWS = [
-    {"test": "throughput", "size": "64", "mpps": 4.2, "gbps": 2.8, "flood_mpps": 4.4, "loss_ratio": 0.0, "trials": 9, "confirmed": 2,
-     "limit": "device", **COMMON},
-    {"test": "latency", "size": "64", "load": 50, "mpps": 2.1, "latency_us": DELAY, "jitter_us": DELAY, "unseen": 10, "seen": 990,
-     "steps": [[1, 0.5], [7, 1.0]], **COMMON},
+    {"test": "throughput", "size": "64", "mpps": 4.2, "gbps": 2.8, "flood_mpps": 4.4, "loss_ratio": 0.0, "trials": 9,
+     "confirmed": 2, "limit": "device", **COMMON},
+    {"test": "latency", "size": "64", "load": 50, "mpps": 2.1, "latency_us": DELAY, "jitter_us": DELAY, "unseen": 10,
+     "seen": 990, "steps": [[1, 0.5], [7, 1.0]], **COMMON},
     {"test": "loss", "size": "64", "load": 100, "mpps": 6.0, "forwarded_mpps": 4.4, "ratio": 0.27, "lost": 1, **COMMON},
     {"test": "loss", "size": "64", "load": 50, "mpps": 3.0, "forwarded_mpps": 3.0, "ratio": 0.0, "lost": 0, **COMMON},
-    {"test": "back-to-back", "size": "64", "frames": 1234, "unlimited": False, "burst_ms": 0.2, "buffer_ms": 0.1, "mpps": 6.0, **COMMON},
+    {"test": "back-to-back", "size": "64", "frames": 1234, "unlimited": False, "burst_ms": 0.2, "buffer_ms": 0.1,
+     "mpps": 6.0, **COMMON},
     {"test": "recovery", "size": "64", "recovery_ms": 2.0, "overloaded": True, "overload_mpps": 4.6, **COMMON},
     {"test": "reset", "size": "64", "reset_ms": None, "mpps": 2.1, **COMMON},
-    {"test": "soak", "size": "64", "load": 95, "mpps": 4.0, "lost": 3, "attempted": 1000, "minutes": 10, "ledger_difference": 0, "lost_while_kept": 3,
+    {"test": "soak", "size": "64", "load": 95, "mpps": 4.0, "lost": 3, "attempted": 1000, "minutes": 10,
+     "ledger_difference": 0, "lost_while_kept": 3,
      "latency_us": DELAY, "lost_at": [[17.0, 2, 1, 4.5]], "device_counts": {"drop tx_full": 2}, **COMMON},
 ]
 
@@ -236,8 +243,10 @@ def test_what_a_soak_lost_while_the_device_was_kept_from_its_core_is_told_apart(
 
 
 def result() -> dict:
-    return {"started": "now", "machine": machine.facts(), "busy_percent": 30.0, "forced": True, "quick": True, "cores": "tester on core 0",
-            "plan": {"seconds": 0.2}, "device": {"peer": "kamueed"}, "rows": ROWS, "explained": ["4 Mpps: 1 < 2 lost"], "losses": {}, "ledger": 0}
+    return {"started": "now", "machine": machine.facts(), "busy_percent": 30.0, "forced": True, "quick": True,
+            "cores": "tester on core 0",
+            "plan": {"seconds": 0.2}, "device": {"peer": "kamueed"}, "rows": ROWS, "explained": ["4 Mpps: 1 < 2 lost"],
+            "losses": {}, "ledger": 0}
 
 
 def test_the_report_is_one_page_with_its_plots_inside_and_every_row_in_the_csv(tmp_path):
@@ -245,7 +254,8 @@ def test_the_report_is_one_page_with_its_plots_inside_and_every_row_in_the_csv(t
     report.write(tmp_path, result())
     page = (tmp_path / "report.html").read_text()
     assert page.count('src="data:image/svg+xml;base64,') == 5 and "http" not in page.replace("http-equiv", "")
-    assert "1 &lt; 2 lost" in page and "busy machine" in page and "<td>17.0</td><td>2</td><td>1</td><td>4.5</td>" in page
+    assert "1 &lt; 2 lost" in page and "busy machine" in page
+    assert "<td>17.0</td><td>2</td><td>1</td><td>4.5</td>" in page
     rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
     assert [row["test"] for row in rows] == [row["test"] for row in ROWS]
     assert rows[1]["latency_us.p99.9"] == "5.0"
@@ -263,7 +273,8 @@ def test_every_row_says_what_was_found():
 
 @pytest.mark.parametrize("argv, said", [
     (["--tests", "speed"], "no test 'speed'"), (["--sizes", "12"], "expected 64 to"), (["--mix", "4:1"], "--mix"),
-    (["--peer", "cable", "--queues", "2"], "not with cable"), (["--peer", "testpmd", "--queues", "2"], "not with testpmd"),
+    (["--peer", "cable", "--queues", "2"], "not with cable"), (["--peer", "testpmd", "--queues", "2"],
+                                                               "not with testpmd"),
     (["--queues", "4", "--ring", "14"], "more than the 65536 entries")])
 def test_what_cannot_be_measured_is_refused(capsys, argv, said):
     assert bench.main(["throughput", "--force", *argv]) == 1
@@ -275,7 +286,8 @@ def test_the_plan_follows_the_duration():
     assert command.plan_of(given).seconds == command.QUICK_SECONDS
     given = command.parser().parse_args(["--duration", "60", "--bidirectional", "--loss-ratio", "1e-6"])
     plan = command.plan_of(given)
-    assert (plan.seconds, plan.overload_seconds, plan.burst_seconds, plan.both, plan.loss_ratio) == (60, 60, 2, True, 1e-6)
+    assert (plan.seconds, plan.overload_seconds, plan.burst_seconds, plan.both,
+            plan.loss_ratio) == (60, 60, 2, True, 1e-6)
 
 
 # --- the tester itself ---
@@ -305,7 +317,8 @@ def cable(tmp_path):
 
 
 def test_over_a_cable_every_packet_comes_back_once_in_order_and_unchanged(cable):
-    for words in ({"sizes": "64"}, {"sizes": "64,594,1518", "percent6": 40, "from": "both"}, {"sizes": "1518", "percent6": 100}):
+    for words in ({"sizes": "64"}, {"sizes": "64,594,1518", "percent6": 40, "from": "both"},
+                  {"sizes": "1518", "percent6": 100}):
         r = cable.trial(rate=0, seconds=60, count=20000, **words)
         for d in r["directions"]:
             assert (d["sent"], d["received"]) == (20000, 20000)
@@ -321,8 +334,10 @@ def test_a_paced_trial_sends_no_more_than_was_due_and_says_what_it_left_out(cabl
 
 
 def test_what_the_tester_does_not_understand_it_refuses_and_goes_on(cable):
-    for line, said in (("trial rate=1", "seconds"), ("trial seconds=1 color=red", "color"), ("trial seconds=1 sizes=12", "sizes"),
-                       ("port 2 to=x", "port 0 or port 1"), ("port 0 source=nowhere", "nowhere"), ("dance", "expected port or trial")):
+    for line, said in (("trial rate=1", "seconds"), ("trial seconds=1 color=red", "color"),
+                       ("trial seconds=1 sizes=12", "sizes"),
+                       ("port 2 to=x", "port 0 or port 1"), ("port 0 source=nowhere", "nowhere"),
+                       ("dance", "expected port or trial")):
         cable._say(line)
         with pytest.raises(tester.TesterError, match=said):
             cable._answer()

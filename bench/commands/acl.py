@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench acl`: access lists and address sets of up to a million entries, compared with DPDK's rte_acl in one process, in alternating rounds.
+"""`kamuee bench acl`: access lists and address sets of up to a million entries, compared with DPDK's rte_acl in one
+process, in alternating rounds.
 
-The program acl_bench measures classification, changes, memory; forward_bench the whole path with lists bound. This module asks for
-both, prints the rows, and what they say about the goals.
+The program acl_bench measures classification, changes, memory; forward_bench the whole path with lists bound. This
+module asks for both, prints the rows, and what they say about the goals.
 """
 from __future__ import annotations
 
@@ -20,26 +21,32 @@ from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
 
-IDEA = "access lists and address sets with up to a million entries, compared with rte_acl: lookups, updates, memory, forwarding (no root)"
+IDEA = ("access lists and address sets with up to a million entries, compared with rte_acl: lookups, updates, "
+        "memory, forwarding (no root)")
 ROOT = Path(__file__).resolve().parents[2]
 MILLION = 1_000_000
-# What --only names. Each part takes at most five minutes on two cores with other work, much of them in rte_acl's compiler.
+# What --only names. Each part takes at most five minutes on two cores with other work, much of them in rte_acl's
+# compiler.
 PARTS = {
     "sizes": "one:4:1,acl:4:16,acl:4:100,acl:4:1000,acl:4:2000,acl:4:4000,acl:4:10000",
     "shapes": "fw:4:100,fw:4:1000,fw:4:2000,fw:4:4000,ipc:4:100,ipc:4:1000,ipc:4:2000,ipc:4:4000,ipc:4:10000",
     "large": "acl:4:100000,acl:4:1000000:100000",
     "large-shapes": "fw:4:10000,fw:4:100000:10000,ipc:4:100000:10000",
     "blocklist": "blocklist:4:1000,blocklist:4:100000,blocklist:4:1000000",
-    "ipv6": "acl:6:16,acl:6:1000,acl:6:4000,acl:6:10000,acl:6:100000:10000,blocklist:6:1000,blocklist:6:100000,blocklist:6:1000000:100000",
+    "ipv6": "acl:6:16,acl:6:1000,acl:6:4000,acl:6:10000,acl:6:100000:10000,"
+            "blocklist:6:1000,blocklist:6:100000,blocklist:6:1000000:100000",
 }
 FORWARD = "forward"
 PLAIN, EMPTY, FULL = "IPv4 full table, acl-none", "IPv4 full table, acl-empty", "IPv4 full table, acl-full"
-TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column("Engine"), right("Mlookups/s"), right("Min"), right("Max"),
+TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column("Engine"), right("Mlookups/s"),
+         right("Min"), right("Max"),
          right("Cycles"), right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"), right("Batched/s"))
 PATHS = (Column("Whole path, cycles per packet"), right("Median"), right("Min"), right("Max"))
 GOALS = (Column("Goal"), right("Must"), right("Goal"), right("Measured"), Column("Verdict"))
-LEGEND = ("Ratio: speed relative to rte_acl's fastest variant, median over the rounds; * = rte_acl has fewer rules because it cannot hold as many.",
-          "Cycles: TSC cycles per packet in bursts of 64. MB: memory of readers and writer. Updates: measured with a concurrent reader.")
+LEGEND = ("Ratio: speed relative to rte_acl's fastest variant, median over the rounds; * = rte_acl has fewer rules "
+          "because it cannot hold as many.",
+          "Cycles: TSC cycles per packet in bursts of 64. MB: memory of readers and writer. Updates: measured with a "
+          "concurrent reader.")
 
 
 class BenchError(Exception):
@@ -48,18 +55,22 @@ class BenchError(Exception):
 
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench acl", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true", help="fewer sets and rounds, ends within 50 s; rte_acl with at most 100,000 rules")
+    given.add_argument("--quick", action="store_true", help="fewer sets and rounds, ends within 50 s; rte_acl with at "
+                       "most 100,000 rules")
     given.add_argument("--only", metavar="PART,...", type=parts,
-                       help=f"run only these parts: {', '.join(PARTS)}, {FORWARD} (the whole forwarding path). All of them take 15 to 25 minutes:  "
-                       "sizes and forward up to 1 each, large and blocklist 2, shapes 3, large-shapes and ipv6 4")
+                       help=f"run only these parts: {', '.join(PARTS)}, {FORWARD} (the whole forwarding path). All of "
+                       "them take 15 to 25 minutes:  sizes and forward up to 1 each, large and blocklist 2, shapes 3, "
+                       "large-shapes and ipv6 4")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
                        help="SHAPE: one, acl, fw, ipc, blocklist or hosts; FAMILY: 4 or 6; RULES: number of rules; "
                        "PEER: how many of them for rte_acl (0: skip rte_acl)")
-    given.add_argument("--traffic", metavar="NAME,...", help="traffic patterns: hot, zipf, scatter, unlisted, hostile (default: all)")
+    given.add_argument("--traffic", metavar="NAME,...", help="traffic patterns: hot, zipf, scatter, unlisted, hostile "
+                       "(default: all)")
     given.add_argument("--rounds", type=int, metavar="N", help="rounds (default: 15; 7 with --quick)")
     given.add_argument("--seed", type=int, metavar="N", help="seed for generating the rules (default: 1)")
-    given.add_argument("--memory", type=int, metavar="MIB", help="memory limit for rte_acl to build one list (default: 4096)")
+    given.add_argument("--memory", type=int, metavar="MIB", help="memory limit for rte_acl to build one list (default: "
+                       "4096)")
     given.add_argument("--no-forward", action="store_true", help="skip the whole forwarding path")
     return given
 
@@ -129,7 +140,8 @@ def forward(quick: bool) -> dict[str, list[float]]:
     """Cycles a packet of the whole path, ports included, round by round, by case."""
     found = asked("forward_bench", "--acl", *(["--quick"] if quick else []))
     ports = found["harness_cycles"]
-    return {one["what"].removeprefix("forward 64 B, "): [round(ports + net, 2) for net in one["values"]] for one in found["results"]}
+    return {one["what"].removeprefix("forward 64 B, "): [round(ports + net, 2) for net in one["values"]]
+            for one in found["results"]}
 
 
 def cells(row: dict) -> list[str | None]:
@@ -137,8 +149,9 @@ def cells(row: dict) -> list[str | None]:
     if "refused" in row:
         return [*name, "", row["engine"], *[None] * 6, f"{row['build_ms']:.0f}", "refused:", row["refused"]]
     ratio = f"{row['ratio']:.2f}{'*' if row['ratio_rules'] != row['rules'] else ''}" if row["ratio"] else None
-    return [*name, row["traffic"], row["engine"], *(f"{row[mlps]:.1f}" for mlps in ("mlps", "mlps_min", "mlps_max")), f"{row['cycles']:.1f}",
-            ratio, f"{megabytes(row):.1f}", f"{row['build_ms']:.0f}", *(count(row[rate]) if row[rate] else None for rate in
+    return [*name, row["traffic"], row["engine"], *(f"{row[mlps]:.1f}" for mlps in ("mlps", "mlps_min", "mlps_max")),
+            f"{row['cycles']:.1f}", ratio, f"{megabytes(row):.1f}", f"{row['build_ms']:.0f}",
+            *(count(row[rate]) if row[rate] else None for rate in
                                                                        ("updates_per_s", "updates_batched_per_s"))]
 
 
@@ -183,8 +196,10 @@ def megabytes_of(**wanted) -> Callable[[dict], float | None]:
 
 
 def slowest(found: dict) -> float | None:
-    """The least ratio of what is used: whichever of ours and rte_acl was found to be faster for a list (at most 1 where it is rte_acl)."""
-    ratios = [row["ratio"] for row in found["rows"] if row["engine"] == "chosen" and row["ratio"] and row["ratio_rules"] == row["rules"]]
+    """The least ratio of what is used: whichever of ours and rte_acl was found to be faster for a list (at most 1 where
+    it is rte_acl)."""
+    ratios = [row["ratio"] for row in found["rows"] if row["engine"] == "chosen" and row["ratio"]
+              and row["ratio_rules"] == row["rules"]]
     return min(ratios, default=None)
 
 
@@ -219,13 +234,14 @@ class Goal:
 
     def as_json(self, found: dict) -> dict:
         value = self.value(found)
-        return {"name": self.name, "unit": self.unit, "must": self.must, "goal": self.goal, "at_most": self.at_most, "value": value,
-                "verdict": self.verdict(value)}
+        return {"name": self.name, "unit": self.unit, "must": self.must, "goal": self.goal, "at_most": self.at_most,
+                "value": value, "verdict": self.verdict(value)}
 
     def cells(self, found: dict) -> list[str | None]:
         value, sign = self.value(found), "≤" if self.at_most else "≥"
         shown = [f"{sign} {bound:,.10g} {self.unit}" if bound is not None else None for bound in (self.must, self.goal)]
-        return [self.name, *shown, None if value is None else f"{value:,.{2 if abs(value) < 10 else 1}f} {self.unit}", self.verdict(value)]
+        return [self.name, *shown, None if value is None else f"{value:,.{2 if abs(value) < 10 else 1}f} {self.unit}",
+                self.verdict(value)]
 
 
 FIVE = {"set": "acl", "family": 4}
@@ -240,15 +256,21 @@ ALL_GOALS = (
          of("cycles", **FIVE, rules=MILLION, traffic="hot", engine="list, cache"), at_most=True),
     Goal("100 K five-tuple rules, cache-defeating: against rte_acl", "x", 1.5, 3,
          of("ratio", **FIVE, rules=100_000, traffic="scatter", engine="list")),
-    Goal("1 M five-tuple rules, cache-defeating", "M/s", 3.5, 10, of("mlps", **FIVE, rules=MILLION, traffic="scatter", engine="list")),
+    Goal("1 M five-tuple rules, cache-defeating", "M/s", 3.5, 10, of("mlps", **FIVE, rules=MILLION, traffic="scatter",
+                                                                     engine="list")),
     Goal("any size: chosen engine against rte_acl, the worst row", "x", 0.95, 1, slowest),
-    Goal("compile a set of 1 M", "ms", 3000, 1500, of("build_ms", set="blocklist", family=4, rules=MILLION, engine="set"), at_most=True),
-    Goal("memory of a set of 1 M", "MB", 40, 20, megabytes_of(set="blocklist", family=4, rules=MILLION, engine="set"), at_most=True),
-    Goal("compile 1 M five-tuple rules", "ms", 10_000, 5000, of("build_ms", **FIVE, rules=MILLION, engine="list"), at_most=True),
-    Goal("memory of 1 M five-tuple rules", "MB", 256, 128, megabytes_of(**FIVE, rules=MILLION, engine="list"), at_most=True),
+    Goal("compile a set of 1 M", "ms", 3000, 1500, of("build_ms", set="blocklist", family=4, rules=MILLION,
+                                                      engine="set"), at_most=True),
+    Goal("memory of a set of 1 M", "MB", 40, 20, megabytes_of(set="blocklist", family=4, rules=MILLION, engine="set"),
+         at_most=True),
+    Goal("compile 1 M five-tuple rules", "ms", 10_000, 5000, of("build_ms", **FIVE, rules=MILLION, engine="list"),
+         at_most=True),
+    Goal("memory of 1 M five-tuple rules", "MB", 256, 128, megabytes_of(**FIVE, rules=MILLION, engine="list"),
+         at_most=True),
     Goal("set members changed, one by one", "/s", 200_000, 400_000,
          of("updates_per_s", set="blocklist", family=4, rules=MILLION, engine="set")),
     Goal("set members changed, in batches of 1,000", "/s", 1_000_000, 2_000_000,
          of("updates_batched_per_s", set="blocklist", family=4, rules=MILLION, engine="set")),
-    Goal("full table, 1 M blocklist, 10 K five-tuple rules, whole path: throughput lost", "%", 25, 5, lost(FULL), at_most=True),
+    Goal("full table, 1 M blocklist, 10 K five-tuple rules, whole path: throughput lost", "%", 25, 5, lost(FULL),
+         at_most=True),
 )

@@ -23,13 +23,15 @@ from measure import plot
 IDEA = "longest-prefix match: Poptrie compared with DPDK's engines on one table: lookups, updates, memory (no root)"
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = "fib-bench.svg"
-SCALES = (4_000_000, 2_000_000, 1_000_000, 300_000, 100_000, 10_000, 1_000)  # the largest first: the others are part of it
+# the largest first: the others are part of it
+SCALES = (4_000_000, 2_000_000, 1_000_000, 300_000, 100_000, 10_000, 1_000)
 READS = (right("MiB"), right("Independent"), right("Chained"))
 TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), right("Next hops"), right("Mlookups/s"),
-         right("Ratio"), right("Single"), right("MB"), right("Build ms"), right("Updates/s"), right("p99 µs"), right("Worst µs"),
-         right("of it CPU"))
+         right("Ratio"), right("Single"), right("MB"), right("Build ms"), right("Updates/s"), right("p99 µs"),
+         right("Worst µs"), right("of it CPU"))
 LEGEND = ("Single: one address per call, relative to rte_fib.",
-          "Updates: withdraw and announce, with a concurrent reader. Worst: wall-clock time; of it CPU: CPU time of the writer.")
+          "Updates: withdraw and announce, with a concurrent reader. Worst: wall-clock time; of it CPU: CPU time of "
+          "the writer.")
 
 
 class BenchError(Exception):
@@ -42,10 +44,12 @@ def parser() -> argparse.ArgumentParser:
                        help="few rounds, IPv4 with 64, 500, 5,000 and 60,000 next hops, IPv6 with 64; ends within 50 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--prefixes", metavar="FILE", help="routing table, one prefix per line (may be gzipped)")
-    given.add_argument("--plot", metavar="FILE", help=f"file for the plot (PNG or SVG; default: {PLOT}, none with --json)")
+    given.add_argument("--plot", metavar="FILE", help=f"file for the plot (PNG or SVG; default: {PLOT}, none with "
+                       "--json)")
     given.add_argument("--reads", action="store_true",
                        help="measure random memory reads by working-set size: the lower bound for a lookup")
-    given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (three minutes)")
+    given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (three "
+                       "minutes)")
     return given
 
 
@@ -94,7 +98,8 @@ def reads(program: Path, as_json: bool) -> int:
         print(done.stdout.decode(), end="")
     else:
         print(*render.table(READS, read_rows(json.loads(done.stdout)["reads"]), terminal_width()), sep="\n")
-        print("TSC cycles per random read: median of the rounds (minimum). Independent: many in flight; chained: one after the other.")
+        print("TSC cycles per random read: median of the rounds (minimum). Independent: many in flight; chained: one "
+              "after the other.")
     return 0
 
 
@@ -118,7 +123,8 @@ def measured(program: Path, given: argparse.Namespace, *more: str) -> list[dict]
 
 
 def scaled(program: Path, given: argparse.Namespace, family: int) -> list[dict]:
-    """Synthetic tables, one process. rte_fib6 is not among them: it wants gigabytes, and refuses tables it should take."""
+    """Synthetic tables, one process. rte_fib6 is not among them: it wants gigabytes, and refuses tables it should
+    take."""
     print(f"kamuee bench fib: IPv{family}, {count(min(SCALES))} to {count(max(SCALES))} routes", file=sys.stderr)
     engines = {4: "poptrie,rte_fib", 6: "poptrie"}
     return measured(program, given, "--table", ",".join(map(str, SCALES)), "--next-hops", "64", "--family", str(family),
@@ -137,7 +143,8 @@ def peers(rows: Iterable[dict]) -> str:
     kernels = sorted({row["peer"] for row in rows if row["peer"]})
     if not kernels:
         return "Ratio: none, because rte_fib was not measured."
-    return f"Ratio: speed relative to rte_fib (rte_fib6) with its fastest kernel on this CPU ({', '.join(kernels)}), median over the rounds."
+    return ("Ratio: speed relative to rte_fib (rte_fib6) with its fastest kernel on this CPU "
+            f"({', '.join(kernels)}), median over the rounds.")
 
 
 def changes(row: dict) -> list[str | None]:

@@ -2,7 +2,8 @@
 """`kamuee bench forward`: packets per second of one core on the whole forwarding path, without a NIC.
 
 kamueed, and any other DPDK program beside it, forwards between replay ports (bench/replay), which are their own traffic
-generator; measure/replay.py starts, measures in turns and verifies. docs/features/bench-forward.md explains the columns.
+generator; measure/replay.py starts, measures in turns and verifies. docs/features/bench-forward.md explains the
+columns.
 """
 from __future__ import annotations
 
@@ -24,11 +25,13 @@ from measure import machine, plot
 from measure.context import ROOT, Unavailable
 from measure.replay import CASES, Bench, Case, Disturbed, Program, Rate, command, kamueed, l3fwd, testpmd
 
-IDEA = "packets per second of one core with a full table and other cases, verified, compared with testpmd, l3fwd or any DPDK program (root)"
+IDEA = ("packets per second of one core with a full table and other cases, verified, compared with testpmd, l3fwd or "
+        "any DPDK program (root)")
 TABLE = (Column("Case"), Column("Program"),
          *map(right, ("Mpps", "Min", "Max", "Cycles", "Net", "Floor", "Ratio", "Bad")))
 QUICK = ("ipv4-full", "ipv4-default4", "ipv6-full", "ipv4-flow")
-QUICK_S, EXPECTED_S = 45.0, 8.0      # --quick begins no case that would not be over by then; so much for one of a new kind
+# --quick begins no case that would not be over by then; so much for one of a new kind
+QUICK_S, EXPECTED_S = 45.0, 8.0
 TRIES = 2                            # of a case that was disturbed
 PAUSE_S = 3.0
 
@@ -37,14 +40,17 @@ def parser() -> argparse.ArgumentParser:
     cases = "\n".join(f"  {name:14} {case.idea}" for name, case in CASES.items())
     given = argparse.ArgumentParser(prog="kamuee bench forward", description=__doc__.splitlines()[0],
                                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
-    given.add_argument("cases", nargs="*", type=case_name, metavar="CASE", help="run only these cases (default: all; with --quick the first four)")
+    given.add_argument("cases", nargs="*", type=case_name, metavar="CASE",
+                       help="run only these cases (default: all; with --quick the first four)")
     given.add_argument("--case", nargs="+", type=case_name, default=[], metavar="NAME", help="same as CASE")
     given.add_argument("--ring", action="store_true",
                        help="also run each case with packets that cycle through 1,024 descriptors, as in a NIC")
     given.add_argument("--peer", action="append", default=[], metavar="PROGRAM", type=peer,
-                       help="compare with this program in alternating rounds: testpmd, testpmd-MODE, l3fwd (lpm; fib for IPv6), l3fwd-lpm, l3fwd-fib, or "
-                            "a command line with {eal} for DPDK's options ({eal-main}: its main lcore forwards)")
-    given.add_argument("--verify", action="store_true", help="check every frame during the whole measurement (default: for 0.2 s)")
+                       help="compare with this program in alternating rounds: testpmd, testpmd-MODE, l3fwd (lpm; fib "
+                       "for IPv6), l3fwd-lpm, l3fwd-fib, or a command line with {eal} for DPDK's options ({eal-main}: "
+                            "its main lcore forwards)")
+    given.add_argument("--verify", action="store_true", help="check every frame during the whole measurement (default: "
+                       "for 0.2 s)")
     given.add_argument("--rounds", type=positive, metavar="N", help="rounds (default: 5; 2 with --quick)")
     given.add_argument("--seconds", type=float, metavar="S", help="seconds per round (default: 1; 0.5 with --quick)")
     given.add_argument("--ports", type=positive, default=4, metavar="N", help="number of ports (default: 4)")
@@ -52,7 +58,8 @@ def parser() -> argparse.ArgumentParser:
                        help="forwarding cores, each with a queue of every port (default: 1)")
     given.add_argument("--quick", action="store_true", help="short run, ends within 50 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
-    given.add_argument("--prefixes", metavar="FILE", help="the full routing table, one prefix per line (may be gzipped)")
+    given.add_argument("--prefixes", metavar="FILE", help="the full routing table, one prefix per line (may be "
+                       "gzipped)")
     given.add_argument("--set", action="append", default=[], metavar="LINE", dest="lines",
                        help="additional configuration line for kamueed, without 'set', e.g. 'fib-engine lpm'")
     given.add_argument("--no-huge", action="store_true", help="use ordinary pages, no huge pages")
@@ -76,8 +83,8 @@ def positive(text: str) -> int:
 def peer(text: str) -> str:
     known = ["l3fwd", "l3fwd-lpm", "l3fwd-fib", "testpmd", *(f"testpmd-{mode}" for mode in ("io", "mac", "macswap"))]
     if text not in known and "{eal" not in text:
-        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(known)}, or a command line with {{eal}} for DPDK's "
-                                         "options")
+        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(known)}, or a command line with {{eal}} for "
+                                         "DPDK's options")
     return text
 
 
@@ -110,7 +117,8 @@ def run(given: argparse.Namespace) -> int:
         if not os.access(needed, os.X_OK):
             raise Unavailable(f"no {needed}: build it (make build), or set KAMUEED to the daemon of another build")
     say = Voice()
-    bench = Bench(daemon.resolve().parent, daemon, prefixes=given.prefixes, huge=not given.no_huge, force=given.force, say=say)
+    bench = Bench(daemon.resolve().parent, daemon, prefixes=given.prefixes, huge=not given.no_huge, force=given.force,
+                  say=say)
     failed: list[str] = []
     with bench:
         rates = [rate for case in wanted(given) for rate in measured(bench, case, given, say, failed)]
@@ -118,7 +126,8 @@ def run(given: argparse.Namespace) -> int:
     publish(given, rows)
     for rate in rates:
         if rate.bad:
-            failed.append(f"{rate.case.name}: {rate.program}: {rate.bad:,} wrong of {rate.verified:,} frames: {faults(rate)}")
+            failed.append(f"{rate.case.name}: {rate.program}: {rate.bad:,} wrong of {rate.verified:,} frames: "
+                          f"{faults(rate)}")
     print(*(f"kamuee bench forward: {text}" for text in failed), sep="\n", end="\n" if failed else "", file=sys.stderr)
     return 1 if failed else 0
 
@@ -199,16 +208,18 @@ def row(rate: Rate) -> dict:
         return None if value is None else round(value, 2)
     return {"case": rate.case.name, "program": rate.program, "ring": int(rate.case.ring), "mpps": rounded(rate.mpps),
             "mpps_min": rounded(min(rate.samples, default=0.0)), "mpps_max": rounded(max(rate.samples, default=0.0)),
-            "cycles": rounded(rate.cycles), "cycles_net": rounded(rate.cycles_net), "bad": rate.bad, "verified": rate.verified,
-            "faults": rate.faults, "floor_mpps": rounded(rate.floor_mpps), "ratio": rounded(rate.ratio), "routes": rate.routes,
-            "waited": round(rate.waited, 3)}
+            "cycles": rounded(rate.cycles), "cycles_net": rounded(rate.cycles_net), "bad": rate.bad,
+            "verified": rate.verified,
+            "faults": rate.faults, "floor_mpps": rounded(rate.floor_mpps), "ratio": rounded(rate.ratio),
+            "routes": rate.routes, "waited": round(rate.waited, 3)}
 
 
 def cells(one: dict) -> list[str | None]:
     def number(name: str, digits: int = 1) -> str | None:
         return None if one[name] is None else f"{one[name]:.{digits}f}"
     return [f"{one['case']} ring" if one["ring"] else one["case"], one["program"],
-            *map(number, ("mpps", "mpps_min", "mpps_max", "cycles", "cycles_net", "floor_mpps")), number("ratio", 2), count(one["bad"])]
+            *map(number, ("mpps", "mpps_min", "mpps_max", "cycles", "cycles_net", "floor_mpps")), number("ratio", 2),
+            count(one["bad"])]
 
 
 def publish(given: argparse.Namespace, rows: list[dict]) -> None:
@@ -216,8 +227,9 @@ def publish(given: argparse.Namespace, rows: list[dict]) -> None:
         print(json.dumps({"rows": rows, "machine": machine.facts(), "forced": given.force}, indent=1))
     elif rows:
         print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
-        print("Cycles: TSC cycles per packet, summed over the forwarding cores. Net: without the driver's share (Floor: testpmd io).\n"
-              "Ratio: kamueed relative to the program. Bad: frames that were wrong or lost, of those checked.")
+        print("Cycles: TSC cycles per packet, summed over the forwarding cores. Net: without the driver's share "
+              "(Floor: testpmd io).\nRatio: kamueed relative to the program. Bad: frames that were wrong or lost, of "
+              "those checked.")
     if given.plot and rows:
         plot.save(given.plot, charts(rows))
         print(f"plot: {given.plot}", file=sys.stderr)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench paper`: the experiments of the papers that Kamuee is based on, scaled to this machine, beside their numbers.
+"""`kamuee bench paper`: the experiments of the papers that Kamuee is based on, scaled to this machine, beside their
+numbers.
 
     kamuee bench paper                          the papers
     kamuee bench paper 2015-80g                 one of them: a table and a picture
@@ -41,7 +42,8 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("names", nargs="*", metavar="NAME", help="papers to run, or 'all' (default: list them)")
     given.add_argument("--quick", action="store_true", help="fewer cases and short trials: each paper ends within 60 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
-    given.add_argument("--plot", metavar="DIR", help="directory for the plots paper-NAME.svg (default: this directory; none with --json)")
+    given.add_argument("--plot", metavar="DIR", help="directory for the plots paper-NAME.svg (default: this directory; "
+                       "none with --json)")
     given.add_argument("--prefixes", metavar="FILE", help="full routing table, one prefix per line (may be gzipped)")
     given.add_argument("--force", action="store_true", help="measure even if the machine is busy")
     return given

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What requests to the management interface, and walks of the whole table, cost forwarding.
 
-kamueed on replay ports forwards all it can, alone and asked in turns: by 1,000 requests a second, then by these and, at once, the
-full table by RESTCONF, by SNMP (a real snmpd) and the metrics of Prometheus; and beside a program that asks nothing and is busy, which
-shows what the machine itself takes when another core works (cores that are two threads of one), and beside one that fills memory,
-which shows what any program takes that moves much of it. A window begins when every walk is answered. Clients and everything of kamueed but the forwarder
-share the cores that do not forward. What is left is each window against those alone before and after it; windows are short and many,
-because a virtual machine moves by more than what is to be judged. The mean is told with its 95 % interval, and judged when that is narrow enough.
+kamueed on replay ports forwards all it can, alone and asked in turns: by 1,000 requests a second, then by these and, at
+once, the full table by RESTCONF, by SNMP (a real snmpd) and the metrics of Prometheus; and beside a program that asks
+nothing and is busy, which shows what the machine itself takes when another core works (cores that are two threads of
+one), and beside one that fills memory, which shows what any program takes that moves much of it. A window begins when
+every walk is answered. Clients and everything of kamueed but the forwarder share the cores that do not forward. What is
+left is each window against those alone before and after it; windows are short and many, because a virtual machine moves
+by more than what is to be judged. The mean is told with its 95 % interval, and judged when that is narrow enough.
 """
 import math
 import os
@@ -19,13 +20,14 @@ from measure.context import Unavailable
 from measure.replay import CASES, Bench, kamueed
 
 NAME = "api"
-IDEA = "How much 1,000 API requests per second slow down forwarding, alone and with concurrent SNMP, RESTCONF and Prometheus walks."
+IDEA = ("How much 1,000 API requests per second slow down forwarding, alone and with concurrent SNMP, RESTCONF and "
+        "Prometheus walks.")
 NEEDS = ("kamueed",)
 WINDOWS, QUICK_WINDOWS = 40, 6   # of each kind, in a round
 WINDOW_S = 0.2
 COST_PERCENT = 1.0        # that is allowed, and the widest 95 % interval (to each side) of a mean that is judged
-KINDS = {f"{RATE:,} requests/s": "requests", "and walks by RESTCONF, SNMP, Prometheus": "walks", "a busy program, no requests": "busy",
-         "one that fills memory, no requests": "memory"}
+KINDS = {f"{RATE:,} requests/s": "requests", "and walks by RESTCONF, SNMP, Prometheus": "walks",
+         "a busy program, no requests": "busy", "one that fills memory, no requests": "memory"}
 CONTROLS = ("busy", "memory")
 SETTLE_S = 3.0            # until snmpd and kamueed know each other
 
@@ -38,7 +40,8 @@ def run(ctx) -> None:
         with bench.start(kamueed(), CASES["ipv4-full"]) as router:
             daemon = router.live.daemon
             cores = os.sched_getaffinity(0) - set(router.live.site.cores)
-            loads = {name: Load(router.live.ns, daemon.socket, daemon.run_dir, kind, cores) for name, kind in KINDS.items()}
+            loads = {name: Load(router.live.ns, daemon.socket, daemon.run_dir, kind, cores)
+                     for name, kind in KINDS.items()}
             try:
                 for load in loads.values():
                     begin(router, load)
@@ -78,7 +81,8 @@ def measure(ctx, router, loads: dict[str, Load]) -> None:
         verdict = "a control" if loads[name].kind in CONTROLS else \
             f"within {half:.1f}: too wide to judge {COST_PERCENT:g} %" if half > COST_PERCENT else \
             f"aim {100 - COST_PERCENT:g} %: {'met' if mean >= 100 - COST_PERCENT else 'missed'}"
-        ctx.note(f"{name}: mean {mean:.1f} % left, 95 % interval {mean - half:.1f} to {mean + half:.1f}, {len(values)} windows; {verdict}.")
+        ctx.note(f"{name}: mean {mean:.1f} % left, 95 % interval {mean - half:.1f} to {mean + half:.1f}, {len(values)} "
+                 f"windows; {verdict}.")
 
 
 def interval95(values: list[float]) -> float:

@@ -22,8 +22,8 @@ def run(ctx) -> None:
     with star("kamueed", ctx) as s:
         for _ in ctx.each_round():
             with ctx.step("show version"):
-                ctx.add("start to end of `kamuee show version`", "kamuee", "ms", *(1000 * once(s) for _ in range(STARTS)),
-                        goal="<= 150")
+                ctx.add("start to end of `kamuee show version`", "kamuee", "ms",
+                        *(1000 * once(s) for _ in range(STARTS)), goal="<= 150")
                 ctx.add("start to end of an empty program", "python3 -c ''", "ms",
                         *(1000 * timed(["/usr/bin/python3", "-c", ""]) for _ in range(STARTS)))
         rib, fib = s.kamueed.routes()
@@ -69,7 +69,8 @@ def show_routes(ctx, s: Star) -> tuple[int, float, int]:
     out = ctx.work / "routes.json"
     begun = time.monotonic()
     with open(out, "wb") as f:
-        proc = subprocess.Popen([str(KAMUEE), "--socket", str(s.kamueed.socket), "show", "ipv4", "route", "-j"], stdout=f)
+        proc = subprocess.Popen([str(KAMUEE), "--socket", str(s.kamueed.socket), "show", "ipv4", "route", "-j"],
+                                stdout=f)
         _, status, usage = os.wait4(proc.pid, 0)
     proc.returncode = os.waitstatus_to_exitcode(status)
     if proc.returncode:

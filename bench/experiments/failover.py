@@ -3,7 +3,8 @@
 
 Flows of both families go from a host through kamueed and one of four links to another host, whose end of one link is
 taken down. Every packet is accounted for: what the dead way still got is what its flows lost. The group is a
-multipath route's or a next-hop object's; with the first, Linux says nothing and keeps the routes, with the second it shrinks the group.
+multipath route's or a next-hop object's; with the first, Linux says nothing and keeps the routes, with the second it
+shrinks the group.
 """
 import ipaddress
 import os
@@ -16,7 +17,8 @@ from kamuee.lab.lab import Lab
 from measure import group_routes
 
 NAME = "failover"
-IDEA = "How long flows over one of four links lose packets when the link loses carrier, with 10 and with 1,000,000 prefixes behind it."
+IDEA = ("How long flows over one of four links lose packets when the link loses carrier, with 10 and with 1,000,000 "
+        "prefixes behind it.")
 NEEDS = ("kamueed",)
 WAYS, FLOWS, PER_S, SECONDS = 4, 128, 8000, 4
 MANY, MANY6 = 1_000_000, 100_000
@@ -99,8 +101,10 @@ class Fourway:
         took = self.router.run([sys.executable, group_routes.__file__, str(n4), str(n6), *ways], timeout_s=300).strip()
         begun = time.monotonic()
         last, kind = last_of(n4, n6), "multipath" if group == "multipath" else "object"
-        self.wait(lambda: self.fib() >= (n4, n6) and self.has_group(last, kind), f"the FIB has {n4:,} and {n6:,} prefixes")
-        self.ctx.say(f"{group}: {n4:,} + {n6:,} prefixes: {took} s for the kernel, {time.monotonic() - begun:.1f} s more for the FIB")
+        self.wait(lambda: self.fib() >= (n4, n6) and self.has_group(last, kind),
+                  f"the FIB has {n4:,} and {n6:,} prefixes")
+        self.ctx.say(f"{group}: {n4:,} + {n6:,} prefixes: {took} s for the kernel, {time.monotonic() - begun:.1f} s "
+                     "more for the FIB")
         for family in (4, 6):
             for i in range(1, WAYS + 1):
                 self.wait(lambda: self.reaches(self.via(family, i)), f"way {i} answers")
@@ -128,14 +132,16 @@ class Fourway:
             time.sleep(0.1)
 
     def pull(self, interface: str) -> flows.Pulled:
-        return flows.pull(flows.Traffic(self.lab["src"], self.lab["far"], list(TARGETS), FLOWS, PER_S, SECONDS), self.lab["far"], interface)
+        return flows.pull(flows.Traffic(self.lab["src"], self.lab["far"], list(TARGETS), FLOWS, PER_S, SECONDS),
+                          self.lab["far"], interface)
 
     def put_back(self, interface: str) -> None:
         """What a routing daemon does when the link is there again."""
         self.lab["far"].ip(f"link set dev {interface} up")
         i = interface[1:]
         for family in (4, 6):
-            self.wait(lambda: "rror" not in self.router.run(f"ip nexthop replace id {family}{i} via {self.via(family, int(i))} dev {interface}",
-                                                            check=False) and self.router.run(f"ip nexthop get id {family}{i}", check=False),
+            self.wait(lambda: "rror" not in self.router.run(f"ip nexthop replace id {family}{i} via "
+                                                            f"{self.via(family, int(i))} dev {interface}", check=False)
+                      and self.router.run(f"ip nexthop get id {family}{i}", check=False),
                       f"{interface} takes next hops")
             self.router.ip(f"nexthop replace id {family} group {'/'.join(f'{family}{k}' for k in range(1, WAYS + 1))}")

@@ -11,7 +11,8 @@ NEEDS = ("forward_bench",)
 
 
 def run(ctx) -> None:
-    argv = ["taskset", "-c", str(machine.last_core()), ctx.program("forward_bench"), "--json", "--prefixes", ctx.prefixes()]
+    argv = ["taskset", "-c", str(machine.last_core()), ctx.program("forward_bench"), "--json", "--prefixes",
+            ctx.prefixes()]
     with ctx.step("forward_bench"):
         found = ctx.run_json(argv + (["--quick"] if ctx.quick else []), timeout_s=1800)
     for entry in found["results"]:

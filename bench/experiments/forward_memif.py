@@ -51,8 +51,9 @@ def measure(ctx, under_test: device.Device) -> dict:
 
 
 def counts(tester: Tester, rate: float, seconds: float) -> dict:
-    """What the search wants to know. A packet that was due and found no room in the router's ring is lost; a flood only fills the ring."""
+    """What the search wants to know. A packet that was due and found no room in the router's ring is lost; a flood only
+    fills the ring."""
     d = tester.trial(rate=f"{rate:.0f}", seconds=seconds)["directions"][0]
     refused = d["refused"] if rate else 0
-    return {"offered_pps": d["offered_pps"] * (d["sent"] + refused) / max(1, d["sent"]), "received_pps": d["received_pps"],
-            "sent": d["sent"] + refused, "lost": d["lost"] + refused}
+    return {"offered_pps": d["offered_pps"] * (d["sent"] + refused) / max(1, d["sent"]),
+            "received_pps": d["received_pps"], "sent": d["sent"] + refused, "lost": d["lost"] + refused}

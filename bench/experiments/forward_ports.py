@@ -36,8 +36,8 @@ def packets(ctx, s: Star, router: str) -> None:
     def trial(rate: float, seconds: float) -> dict:
         return ctx.run_json([
             ctx.program("packet_load"), "--send", f"{s.hosts['src'].name}%e0", "--receive", f"{s.hosts['a'].name}%e0",
-            "--to", s.router_mac("p0"), "--source", "10.90.0.2", "--destination", "198.51.100.0", "--destinations", "256",
-            "--rate", f"{rate:.0f}", "--seconds", str(seconds), "--cpu", str(s.load_core)])
+            "--to", s.router_mac("p0"), "--source", "10.90.0.2", "--destination", "198.51.100.0", "--destinations",
+            "256", "--rate", f"{rate:.0f}", "--seconds", str(seconds), "--cpu", str(s.load_core)])
 
     s.router.ip("route replace 198.51.100.0/24 via 10.90.1.2")
     trial(10000, 0.3)                                    # warms up; waits for the route to be followed
@@ -51,7 +51,8 @@ def packets(ctx, s: Star, router: str) -> None:
 def tcp(ctx, s: Star) -> float:
     server = s.popen(s.hosts["a"], ["iperf3", "-s", "-1", "-J"])
     for _ in range(50):
-        out = s.hosts["src"].run(["iperf3", "-c", "10.90.1.2", "-J", "-t", "2" if ctx.quick else "5"], check=False, timeout_s=60)
+        out = s.hosts["src"].run(["iperf3", "-c", "10.90.1.2", "-J", "-t", "2" if ctx.quick else "5"], check=False,
+                                 timeout_s=60)
         result = json.loads(out or "{}")
         if "end" in result and "sum_received" in result["end"]:
             server.wait(10)
@@ -67,4 +68,5 @@ def ledger(ctx, s: Star, router: str) -> None:
     polls = [t["statistics"] for t in s.kamueed.client.entries("thread") if t.get("role") == "forwarder"]
     bursts = sum(p.get("bursts", 0) for p in polls)
     if bursts:
-        ctx.add("packets a burst, on average", router, "count", statistics.fmean([sum(p["rx-packets"] for p in polls) / bursts]))
+        ctx.add("packets a burst, on average", router, "count",
+                statistics.fmean([sum(p["rx-packets"] for p in polls) / bursts]))

@@ -12,7 +12,8 @@ import time
 from measure.topology import Star, star
 
 NAME = "full-table"
-IDEA = "Time to load a full table, in the kernel alone and with kamueed until RIB and FIB are complete, and its CPU and memory cost."
+IDEA = ("Time to load a full table, in the kernel alone and with kamueed until RIB and FIB are complete, and its CPU "
+        "and memory cost.")
 NEEDS = ("kamueed", "route_install")
 MODES = (("add", ()), ("replace", ("--shift", "1")), ("delete", ()))
 
@@ -25,13 +26,14 @@ def run(ctx) -> None:
         for mode, _ in MODES:
             added = 100.0 * (followed[mode] / alone[mode] - 1)
             ctx.add(f"{mode}: added to the kernel's time", "kamueed", "%", added, goal="<= 10" if mode == "add" else "")
-            ctx.add(f"{mode}: added to the kernel's time with a reader", "kamueed", "%", 100.0 * (followed[mode] / read[mode] - 1))
+            ctx.add(f"{mode}: added to the kernel's time with a reader", "kamueed", "%",
+                    100.0 * (followed[mode] / read[mode] - 1))
 
 
 def note_size(ctx, s: Star, result: dict) -> None:
     if not ctx.outcome.notes:
-        ctx.note(f"{result['routes4']:,} IPv4 and {result['routes6']:,} IPv6 routes, {len(s.via(4))} next hops of each family "
-                 "on two interfaces, batches of 256 messages")
+        ctx.note(f"{result['routes4']:,} IPv4 and {result['routes6']:,} IPv6 routes, {len(s.via(4))} next hops of each "
+                 "family on two interfaces, batches of 256 messages")
 
 
 def kernel(ctx, variant: str, listener: bool) -> dict[str, float]:
@@ -94,7 +96,8 @@ def wait_replaced(ctx, s: Star) -> None:
         end = time.monotonic() + 60
         while s.kamueed.gateway_of(address) != wanted:
             if time.monotonic() > end:
-                raise RuntimeError(f"60 s after the kernel, the FIB sends {mine[-1]} to {s.kamueed.gateway_of(address)}, not {wanted}")
+                raise RuntimeError(f"60 s after the kernel, the FIB sends {mine[-1]} to "
+                                   f"{s.kamueed.gateway_of(address)}, not {wanted}")
             time.sleep(0.005)
 
 
@@ -106,7 +109,8 @@ def sizes(ctx, s: Star, rss_before: float) -> None:
     k = s.kamueed
     fibs = k.fib()
     for family in ("ipv4", "ipv6"):
-        ctx.add(f"FIB of {family}", "kamueed", "MB", fibs[family]["bytes"] / 1e6, goal="<= 6" if family == "ipv4" else "")
+        ctx.add(f"FIB of {family}", "kamueed", "MB", fibs[family]["bytes"] / 1e6, goal="<= 6" if family == "ipv4"
+                else "")
     ctx.add("RSS with the full table", "kamueed", "MB", k.rss_mb(), goal="<= 700")
     ctx.add("highest RSS so far", "kamueed", "MB", k.status_kib("VmHWM") * 1024 / 1e6)
     ctx.add("RSS before", "kamueed", "MB", rss_before)
@@ -137,8 +141,8 @@ def restart(ctx, s: Star) -> None:
         stop_s = k.stop()
         left = s.install("count")
         if (left["routes4"], left["routes6"]) != (kept["routes4"], kept["routes6"]):
-            ctx.note(f"restart: the kernel lost routes with the TAPs ({left['routes4']:,} of {kept['routes4']:,} IPv4 left); "
-                     "they are put back before the start is timed")
+            ctx.note(f"restart: the kernel lost routes with the TAPs ({left['routes4']:,} of {kept['routes4']:,} IPv4 "
+                     "left); they are put back before the start is timed")
             put_back(ctx, s, k)
             return
         begun = time.monotonic()

@@ -2,8 +2,8 @@
 """What kamueed costs when nothing happens, in each idle mode, and what the first packet then waits for.
 
 Twice: with ports that can wake a forwarder (packet sockets), and with one more that cannot (net_ring), so
-that the forwarder that polls it sleeps by the clock. A look begins three seconds after the mode was set: the schedule has
-come to its end by then (src/data/forwarder/idle.c). The first ping after two seconds of silence tells how long
+that the forwarder that polls it sleeps by the clock. A look begins three seconds after the mode was set: the schedule
+has come to its end by then (src/data/forwarder/idle.c). The first ping after two seconds of silence tells how long
 a packet waits: it crosses the router twice, and both hosts have to wake up too; in mode `performance`, where the
 forwarder never sleeps, the rest of the way is all there is.
 """

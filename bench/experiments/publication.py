@@ -23,8 +23,8 @@ def run(ctx) -> None:
     for row in flood + part:
         grace(ctx, row)
     ctx.add("packets unaccounted for", "all of the run", "packets", found["unaccounted"], goal="<= 0")
-    ctx.note(f"{found['routes']:,} IPv4 routes, random addresses of their prefixes, 64 B; half of the changes move a prefix to "
-             "another next hop, the others withdraw one and announce it again; committed every 100 µs")
+    ctx.note(f"{found['routes']:,} IPv4 routes, random addresses of their prefixes, 64 B; half of the changes move a "
+             "prefix to another next hop, the others withdraw one and announce it again; committed every 100 µs")
     ctx.note("a grace period: from the commit until the memory it unlinked may be used again")
 
 
@@ -39,10 +39,10 @@ def throughput(ctx, row: dict, alone: dict) -> None:
     if row is alone:
         return
     ctx.add("route changes reached", name, "changes/s", *row["reached"], goal=f">= {0.98 * row['changes_per_s']:.0f}")
-    ctx.add("throughput that is left", f"{name}, by the clock", "%", *(100 * a / b for a, b in zip(row["mpps"], alone["mpps"])),
-            goal=">= 97")
-    ctx.add("throughput that is left", f"{name}, by CPU time", "%", *(100 * b / a for a, b in zip(row["cycles"], alone["cycles"])),
-            goal=">= 97")
+    ctx.add("throughput that is left", f"{name}, by the clock", "%",
+            *(100 * a / b for a, b in zip(row["mpps"], alone["mpps"])), goal=">= 97")
+    ctx.add("throughput that is left", f"{name}, by CPU time", "%",
+            *(100 * b / a for a, b in zip(row["cycles"], alone["cycles"])), goal=">= 97")
     ctx.add("packets dropped, flooded", name, "packets", *row["dropped"], goal="<= 0")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole daemon forwarding while the kernel's routes change: kamueed on replay ports, 10,000 changes a second by netlink.
+"""The whole daemon forwarding while the kernel's routes change: kamueed on replay ports, 10,000 changes a second by
+netlink.
 
 The installer, the kernel and the managers share the cores that do not forward. A prefix is withdrawn and announced
 again, with a default route below it: its packets go another way meanwhile, none is without one.
@@ -47,9 +48,10 @@ def flapping(ctx, router, seconds: float):
     """The kernel's routes change from here on, for so long; the measurement inside ends before."""
     site = router.live.site
     vias = [word for hop in range(site.case.hops)
-            for word in ("--via", f"{table.hop_address(hop, site.case.ports, 4)}%{link(site.case, hop % site.case.ports, 0)}")]
-    argv = ["taskset", "-c", str(site.main_core), str(ctx.program("route_install")), "--mode", "flap", "--rate", str(RATE),
-            "--seconds", str(seconds), "--prefixes", str(site.prefixes), *vias]
+            for word in ("--via",
+                         f"{table.hop_address(hop, site.case.ports, 4)}%{link(site.case, hop % site.case.ports, 0)}")]
+    argv = ["taskset", "-c", str(site.main_core), str(ctx.program("route_install")), "--mode", "flap", "--rate",
+            str(RATE), "--seconds", str(seconds), "--prefixes", str(site.prefixes), *vias]
     flap = subprocess.Popen(router.live.ns.argv(argv), stdout=subprocess.PIPE, text=True)
     try:
         yield
@@ -57,4 +59,5 @@ def flapping(ctx, router, seconds: float):
     finally:
         flap.kill()
         flap.wait()
-    ctx.add("route changes that the kernel took", f"{RATE:,} changes/s", "changes/s", found["per_second"], goal=f">= {0.98 * RATE:.0f}")
+    ctx.add("route changes that the kernel took", f"{RATE:,} changes/s", "changes/s", found["per_second"],
+            goal=f">= {0.98 * RATE:.0f}")

@@ -36,14 +36,15 @@ def fill(ctx, s: Star) -> None:
 def change(ctx, s: Star, router: str, table: str) -> None:
     hosts = s.hosts
     result = ctx.run_json([
-        ctx.program("route_latency"), "--router", s.router.name, "--send", f"{hosts['src'].name}%e0", "--to", s.router_mac("p0"),
+        ctx.program("route_latency"), "--router", s.router.name, "--send", f"{hosts['src'].name}%e0", "--to",
+        s.router_mac("p0"),
         "--source", "10.90.0.2", "--prefix", PREFIX, "--via", "10.90.1.2%p1", "--via", "10.90.2.2%p2",
         "--receive", f"{hosts['a'].name}%e0", "--receive", f"{hosts['b'].name}%e0",
         "--changes", "60" if ctx.quick else "300", "--cpu", str(s.load_core)])
     variant = f"{router}, {table}"
     ctx.add("route change sent → first packet follows", variant, "ms", *(us / 1000 for us in result["from_send_us"]))
-    ctx.add("kernel's acknowledgement → first packet follows", variant, "ms", *(us / 1000 for us in result["from_ack_us"]),
-            goal="<= 2" if router == "kamueed" else "")
+    ctx.add("kernel's acknowledgement → first packet follows", variant, "ms",
+            *(us / 1000 for us in result["from_ack_us"]), goal="<= 2" if router == "kamueed" else "")
     ctx.add("changes not followed within 5 s", variant, "count", result["missed"], goal="<= 0")
     ctx.add("packets lost meanwhile", variant, "% of sent", 100 * result["lost"] / max(1, result["sent"]))
     ctx.add("packets on the old way half a gap later", variant, "count", result["strays"], goal="<= 0")

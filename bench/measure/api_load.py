@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What asks kamueed while it forwards, in a process group of its own that can be stopped between windows.
 
-    load = Load(ns, socket, run_dir, "walks", cores)  # on these cores: requests, walks (the whole table by SNMP and RESTCONF, Prometheus, too),
-                                                      # busy, memory (ask nothing: the first computes, the second fills memory)
+    load = Load(ns, socket, run_dir, "walks", cores)  # on these cores: requests, walks (the whole table by SNMP and
+                                                      RESTCONF, Prometheus, too), # busy, memory (ask nothing: the first
+                                                      computes, the second fills memory)
     load.start(); load.go(); load.silent(); … ; load.halt(); load.counts(); load.end()
 
 Beside requests at a rate, on one connection that stays open: one reader streams the table again and again, one collects
@@ -37,7 +38,8 @@ class Load:
     """Seen from who measures."""
 
     def __init__(self, ns, socket_path: Path, run_dir: Path, kind: str, cores: set[int]):
-        self.cores = cores                     # else the kernel puts some of it beside the forwarder, which never sleeps
+        # else the kernel puts some of it beside the forwarder, which never sleeps
+        self.cores = cores
         self.ns, self.socket, self.dir, self.kind = ns, socket_path, run_dir, kind
         self.file = run_dir / f"counts-{kind}"
         self.per_second: dict[str, float] = {}
@@ -46,8 +48,8 @@ class Load:
 
     def start(self) -> None:
         on = ",".join(map(str, sorted(self.cores)))
-        argv = self.ns.argv(["taskset", "-c", on, "setpriv", "--pdeathsig", "KILL", sys.executable, __file__, str(self.socket), str(self.file),
-                             str(self.dir), self.kind])
+        argv = self.ns.argv(["taskset", "-c", on, "setpriv", "--pdeathsig", "KILL", sys.executable, __file__,
+                             str(self.socket), str(self.file), str(self.dir), self.kind])
         self.process = subprocess.Popen(argv, start_new_session=True)
 
     def signal(self, number: int) -> None:
@@ -137,7 +139,8 @@ def scrape(path: str, counts: Counts) -> None:
 
 def walk(counts: Counts) -> None:
     while True:
-        with subprocess.Popen(["env", "MIBS=", "snmpbulkwalk", "-v2c", "-c", "public", "-On", "-Cr50", "-t", "20", "127.0.0.1:1161", ROUTES],
+        with subprocess.Popen(["env", "MIBS=", "snmpbulkwalk", "-v2c", "-c", "public", "-On", "-Cr50", "-t", "20",
+                               "127.0.0.1:1161", ROUTES],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
             for _ in program.stdout:
                 counts.add("snmp-rows")
@@ -155,9 +158,10 @@ def main() -> None:
     if kind == "walks":
         config = Path(run_dir) / "snmpd.conf"
         config.write_text(SNMPD.format(master=f"{run_dir}/agentx"))
-        subprocess.Popen(["env", "MIBS=", f"SNMP_PERSISTENT_DIR={run_dir}/snmp", "snmpd", "-f", "-Ln", "-C", "-c", str(config), "-I", "-smux"])
-        threads += [threading.Thread(target=read_tables, args=(path, counts)), threading.Thread(target=scrape, args=(path, counts)),
-                    threading.Thread(target=walk, args=(counts,))]
+        subprocess.Popen(["env", "MIBS=", f"SNMP_PERSISTENT_DIR={run_dir}/snmp", "snmpd", "-f", "-Ln", "-C", "-c",
+                          str(config), "-I", "-smux"])
+        threads += [threading.Thread(target=read_tables, args=(path, counts)),
+                    threading.Thread(target=scrape, args=(path, counts)), threading.Thread(target=walk, args=(counts,))]
     for thread in threads:
         thread.start()
 

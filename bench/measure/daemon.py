@@ -38,8 +38,8 @@ class Kamueed:
         self.run_dir.mkdir(exist_ok=True)
         config = self.run_dir / "kamuee.conf"
         config.write_text("\n".join(self.lines) + "\n")
-        self.proc = self.ns.popen([*DIE_WITH_US, *self.before, str(self.binary), "--config", str(config), "--from-file", "--run-dir", str(self.run_dir),
-                                   "--file-dir", "/", "--device-dir", "/"],
+        self.proc = self.ns.popen([*DIE_WITH_US, *self.before, str(self.binary), "--config", str(config), "--from-file",
+                                   "--run-dir", str(self.run_dir), "--file-dir", "/", "--device-dir", "/"],
                                   log=str(self.log))
         end = time.monotonic() + READY_S
         while not self.is_synced():
@@ -94,12 +94,14 @@ class Kamueed:
             if now[0] == rib and abs(now[1] - fib) <= NEIGHBORS:
                 return
             if time.monotonic() > end:
-                raise RuntimeError(f"RIB and FIB hold {now[0]} and {now[1]} routes, not {rib} and {fib}, {timeout_s:.0f} s later")
+                raise RuntimeError(f"RIB and FIB hold {now[0]} and {now[1]} routes, not {rib} and {fib}, "
+                                   f"{timeout_s:.0f} s later")
             time.sleep(0.005)
 
     def gateway_of(self, address: str) -> str:
         """Where the FIB sends an address."""
-        hops = [hop for result in self.client.call("lookup", address=[address]).get("result", []) for hop in result.get("hop", [])]
+        hops = [hop for result in self.client.call("lookup", address=[address]).get("result", [])
+                for hop in result.get("hop", [])]
         return hops[0].get("gateway", "") if hops else ""
 
     def losses(self) -> dict[str, int]:
@@ -111,7 +113,8 @@ class Kamueed:
         return {where: n for where, n in found.items() if n}
 
     def forwarder_cores(self) -> set[int]:
-        return {t["core"] for t in self.client.entries("thread") if t.get("role") == "forwarder" and t.get("core", -1) >= 0}
+        return {t["core"] for t in self.client.entries("thread") if t.get("role") == "forwarder"
+                and t.get("core", -1) >= 0}
 
     # --- cost ---
 

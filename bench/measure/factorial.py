@@ -71,7 +71,8 @@ def analyze(factors: Sequence[str], results: Mapping[Levels, Sequence[float]]) -
 
 
 def t_quantile(probability: float, freedom: int) -> float:
-    """Of Student's t distribution, by the expansion of Abramowitz and Stegun 26.7.5: three digits from 4 degrees of freedom on."""
+    """Of Student's t distribution, by the expansion of Abramowitz and Stegun 26.7.5: three digits from 4 degrees of
+    freedom on."""
     x = NormalDist().inv_cdf(probability)
     terms = ((x ** 3 + x) / 4,
              (5 * x ** 5 + 16 * x ** 3 + 3 * x) / 96,

@@ -41,7 +41,8 @@ def messages(n: int, six: bool, way: bytes):
     size, length, shift = (16, 48, 80) if six else (4, 24, 8)
     own = ipaddress.ip_address("2001:db8:100::" if six else "198.51.100.0").packed
     base = int(ipaddress.ip_address("2400::" if six else "16.0.0.0"))
-    body = struct.pack("=BBBBBBBBI", socket.AF_INET6 if six else socket.AF_INET, length, 0, 0, TABLE_MAIN, PROTOCOL_BGP, 0, UNICAST, 0)
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET6 if six else socket.AF_INET, length, 0, 0, TABLE_MAIN, PROTOCOL_BGP,
+                       0, UNICAST, 0)
     head = body + struct.pack("=HH", 4 + size, RTA_DST)
     yield head + own + way
     for i in range(n - 1):
@@ -53,9 +54,11 @@ def install(sock: socket.socket, n: int, six: bool, way: bytes) -> None:
 
     def flush() -> None:
         last = len(batch) - 1
-        sock.send(b"".join(struct.pack("=IHHII", 16 + len(m), RTM_NEWROUTE, REQUEST | REPLACE_CREATE | (ACK if i == last else 0), i, 0) + m
+        sock.send(b"".join(struct.pack("=IHHII", 16 + len(m), RTM_NEWROUTE, REQUEST | REPLACE_CREATE
+                                       | (ACK if i == last else 0), i, 0) + m
                            for i, m in enumerate(batch)))
-        while True:                                  # errors of the others come before the acknowledgement of the last one
+        # errors of the others come before the acknowledgement of the last one
+        while True:
             _, kind, _, sequence, _, error = struct.unpack_from("=IHHIIi", sock.recv(65536))
             if kind == NLMSG_ERROR and error:
                 raise OSError(-error, f"the kernel refuses a route for {'IPv6' if six else 'IPv4'}")

@@ -43,7 +43,8 @@ def draw_bars(axes, chart: Bars) -> None:
     width = 0.8 / max(1, len(chart.series))
     for number, (name, values) in enumerate(chart.series.items()):
         at = [group + (number - (len(chart.series) - 1) / 2) * width for group, v in enumerate(values) if v is not None]
-        bars = axes.bar(at, [v for v in values if v is not None], width * 0.92, label=name, color=COLORS[number % len(COLORS)])
+        bars = axes.bar(at, [v for v in values if v is not None], width * 0.92, label=name,
+                        color=COLORS[number % len(COLORS)])
         axes.bar_label(bars, fmt="%.3g", fontsize=6, padding=1)
     axes.set_xticks(range(len(chart.groups)), chart.groups, fontsize=8)
     axes.set_ylabel(chart.unit)

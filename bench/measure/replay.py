@@ -49,7 +49,8 @@ FLOOR_DRIFT = 0.10                            # largest difference of the floor'
 BUSY_SHARE = 0.5                              # of an interval that a forwarding thread must at least want its core
 WAITED = 0.05                                 # share of an interval that a pinned thread may wait for its core
 DEVARGS_MAX = 255                             # characters
-ROUTE_BYTES = 800                             # of a route in the kernel, the RIB and the FIB together: measured, rounded up
+# of a route in the kernel, the RIB and the FIB together: measured, rounded up
+ROUTE_BYTES = 800
 MEMORY_SHARE = 0.7
 START_TRIES, NO_MEMORY = 3, "Cannot init memory"
 SCHEDSTAT = Path("/proc/self/schedstat")      # not in every kernel
@@ -67,14 +68,17 @@ class Case:
     idea: str
     families: tuple[int, ...] = (4,)   # of the packets; (4, 6): each one of them at random
     table: str = "full"                # full: the prefixes of the Bench; default4: four routes, 0/2 64/2 128/2 192/2
-    pattern: str = "prefix"            # prefix: uniform over prefixes, random host; uniform: over addresses; flow: one 5-tuple
+    # prefix: uniform over prefixes, random host; uniform: over addresses; flow: one 5-tuple
+    pattern: str = "prefix"
     size: int = 64                     # bytes of a frame with FCS
     vlan: bool = False                 # in and out by tagged sub-interfaces (VLAN 100)
-    vrs: int = 1                       # virtual routers, each with its own table and VLAN; each packet for one at random
+    # virtual routers, each with its own table and VLAN; each packet for one at random
+    vrs: int = 1
     hops: int = 64                     # next hops of the table, hop i behind port i mod ports
     ports: int = 4
     cores: int = 1                     # cores that forward, each with one queue of every port
-    ring: bool = False                 # packets cycle through 1,024 descriptors as in a NIC; False: the same few, hot in L1
+    # packets cycle through 1,024 descriptors as in a NIC; False: the same few, hot in L1
+    ring: bool = False
     seed: int = 1
 
 
@@ -102,7 +106,8 @@ class Rate:
     verified: int = 0                                    # frames looked at
     waited: float = 0.0                                  # largest share of an interval that the core worked for others
     routes: dict[int, int] = field(default_factory=dict)   # of the table, by family
-    ratio: float | None = None                           # the first program's rate to this one's: median of the rounds' ratios.
+    # the first program's rate to this one's: median of the rounds' ratios.
+    ratio: float | None = None
                                                          # Of the first program itself: to the second's
 
     @property
@@ -160,10 +165,10 @@ def l3fwd(lookup: str = "lpm") -> Program:
 
 
 def command(text: str) -> Program:
-    """Any DPDK program. In its command line {eal} stands for DPDK's options (cores, memory, ports) and must be there, or
-    {eal-main} where the main lcore forwards, too; {ports} for the number of ports, {cores} for those that forward, {routes}
-    for a file of 'PREFIX HOP' lines, {rules4} and {rules6} for l3fwd's rule files, {hops} for the number of next hops. The
-    driver is preloaded."""
+    """Any DPDK program. In its command line {eal} stands for DPDK's options (cores, memory, ports) and must be there,
+    or {eal-main} where the main lcore forwards, too; {ports} for the number of ports, {cores} for those that forward,
+    {routes} for a file of 'PREFIX HOP' lines, {rules4} and {rules6} for l3fwd's rule files, {hops} for the number of
+    next hops. The driver is preloaded."""
     return Command(text)
 
 
@@ -198,7 +203,8 @@ class Run:
     # --- what it takes ---
 
     def measure(self, seconds: float, steady: bool = True) -> list[float]:
-        """Flood it; Mpps of each interval of 100 ms, once the rate is steady unless many short windows are to be compared."""
+        """Flood it; Mpps of each interval of 100 ms, once the rate is steady unless many short windows are to be
+        compared."""
         wanted = max(1, round(seconds / INTERVAL_S))
         with Thawed(self.live):
             self.live.pages.order(rate=0, held=False)
@@ -216,8 +222,8 @@ class Run:
         """What is measured has to be what runs on the measured core."""
         if self.busy < BUSY_SHARE and SCHEDSTAT.exists():
             core = self.live.site.cores[0]
-            raise Unavailable(f"{self.live.name}: no thread of it is pinned to core {core}, where it is measured, and polls; a "
-                              "program that forwards on its main lcore takes {eal-main} instead of {eal}")
+            raise Unavailable(f"{self.live.name}: no thread of it is pinned to core {core}, where it is measured, and "
+                              "polls; a program that forwards on its main lcore takes {eal-main} instead of {eal}")
 
     def interval(self) -> float:
         pages, of = self.live.pages, (self.live.proc.pid, self.live.site.cores)
@@ -230,7 +236,8 @@ class Run:
         return sent / passed / 1e6
 
     def offer(self, packets_per_s: float, seconds: float) -> Load:
-        """Offer a load, evenly over ports and queues and evenly in time; full queues (1,024) lose packets as a NIC's do."""
+        """Offer a load, evenly over ports and queues and evenly in time; full queues (1,024) lose packets as a NIC's
+        do."""
         pages = self.live.pages
         queues = self.case.ports * self.case.cores
         with Thawed(self.live):
@@ -245,7 +252,8 @@ class Run:
         return Load(gone["rx"] + gone["missed"], gone["missed"], gone["tx"], passed)
 
     def verify(self, seconds: float) -> Verdict:
-        """Flood it with every frame looked at: TTL, checksums, MACs, next hop against the driver's own trie, VLAN, payload."""
+        """Flood it with every frame looked at: TTL, checksums, MACs, next hop against the driver's own trie, VLAN,
+        payload."""
         pages = self.live.pages
         with Thawed(self.live):
             before = pages.drain()
@@ -287,7 +295,8 @@ def available_bytes() -> int:
 
 
 def most_routes(case: Case, limit: int | None) -> int | None:
-    """Routes of a family that the kernel's and kamueed's memory has room for, where there are many tables; None: any number."""
+    """Routes of a family that the kernel's and kamueed's memory has room for, where there are many tables; None: any
+    number."""
     if case.vrs == 1:
         return limit
     available = available_bytes()
@@ -296,7 +305,8 @@ def most_routes(case: Case, limit: int | None) -> int | None:
 
 
 def core_times(pid: int, cores: Sequence[int]) -> dict[str, tuple[int, int]]:
-    """Of the threads pinned to these cores, ns: how long each ran, and how long it was ready and somebody else had the core."""
+    """Of the threads pinned to these cores, ns: how long each ran, and how long it was ready and somebody else had the
+    core."""
     found = {}
     for task in Path(f"/proc/{pid}/task").glob("*"):
         try:
@@ -308,7 +318,8 @@ def core_times(pid: int, cores: Sequence[int]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def shares(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]], seconds: float) -> tuple[float, float]:
+def shares(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]],
+           seconds: float) -> tuple[float, float]:
     """The largest shares of the time that a thread wanted the core, and that it waited for it."""
     waits = [after[thread][1] - was[1] for thread, was in before.items() if thread in after]
     wants = [sum(after[thread]) - sum(was) for thread, was in before.items() if thread in after]
@@ -354,10 +365,11 @@ class Bench:
 
     def __init__(self, build: Path, kamueed: Path, work: Path | None = None, prefixes: Path | str | None = None,
                  routes: int | None = None, huge: bool = True, force: bool = False, say: Callable[[str], None] = print):
-        """build: build directory (programs of bench/). work: a directory on tmpfs, made when there is none. prefixes: the full
-        table's file, default: the one the feed finds or makes; routes: at most so many of each family. huge: take huge pages
-        for the time of the Bench. force: never Disturbed."""
-        self.build, self.kamueed, self.force, self.say, self.limit = build.resolve(), kamueed.resolve(), force, say, routes
+        """build: build directory (programs of bench/). work: a directory on tmpfs, made when there is none. prefixes:
+        the full table's file, default: the one the feed finds or makes; routes: at most so many of each family. huge:
+        take huge pages for the time of the Bench. force: never Disturbed."""
+        self.build, self.kamueed = build.resolve(), kamueed.resolve()
+        self.force, self.say, self.limit = force, say, routes
         self.work_given, self.prefixes_given, self.huge_wanted = work, prefixes, huge
         self.tables: dict[tuple, tuple[Path, dict[int, int]]] = {}
         self.serial = 0
@@ -382,7 +394,8 @@ class Bench:
         if len(os.sched_getaffinity(0)) < 2:
             raise Unavailable("needs two cores: one forwards, the other does everything else")
         if not shutil.which("dpdk-testpmd"):
-            raise Unavailable("dpdk-testpmd is not installed (it measures the driver's share): apt-get install dpdk-dev")
+            raise Unavailable("dpdk-testpmd is not installed (it measures the driver's share): apt-get install "
+                              "dpdk-dev")
         busy = machine.busy_percent(1.0)
         if busy > machine.BUSY_PERCENT:
             text = f"the machine is busy ({busy:.0f} % CPU), mostly by {'; '.join(machine.busiest())}"
@@ -396,8 +409,8 @@ class Bench:
         if self.full is None:
             self.full = self.work / "full.txt"
             given = ["--prefixes", str(self.prefixes_given)] if self.prefixes_given else []
-            done = subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(self.full), *given], capture_output=True,
-                                  text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
+            done = subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(self.full), *given],
+                                  capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
             if done.returncode:
                 raise Unavailable(f"no full table: {done.stderr.strip()}")
         return self.full
@@ -411,7 +424,8 @@ class Bench:
             full = self.full_table() if case.table == "full" else None
             count = table.write_prefixes(full, path, case.table, case.families, limit)
             if limit != self.limit and limit in count.values():
-                self.say(f"{case.name}: only {limit:,} routes in each of {case.vrs} virtual routers: not enough memory for more")
+                self.say(f"{case.name}: only {limit:,} routes in each of {case.vrs} virtual routers: not enough memory "
+                         "for more")
             self.tables[key] = path, count
         return self.tables[key]
 
@@ -421,7 +435,8 @@ class Bench:
         """Returns when it is ready to forward; for kamueed, when its FIB holds the whole table."""
         cores = sorted(os.sched_getaffinity(0))
         if case.cores >= len(cores):
-            raise Unavailable(f"{case.name}: needs {case.cores} forwarding cores and one for the rest, but the machine has {len(cores)}")
+            raise Unavailable(f"{case.name}: needs {case.cores} forwarding cores and one for the rest, but the machine "
+                              f"has {len(cores)}")
         begun = time.monotonic()
         for attempt in range(1, START_TRIES + 1):
             try:
@@ -453,14 +468,16 @@ class Bench:
 
     def compare(self, programs: Sequence[Program], case: Case, seconds: float = 2.0, rounds: int = 3,
                 verify_s: float = 0.0) -> list[Rate]:
-        """Programs in turns, `rounds` times, the floor before and after each round; a Rate for each, in their order. Ratios are
-        those of the first program to each other, round by round. Afterwards every frame is looked at for verify_s seconds."""
+        """Programs in turns, `rounds` times, the floor before and after each round; a Rate for each, in their order.
+        Ratios are those of the first program to each other, round by round. Afterwards every frame is looked at for
+        verify_s seconds."""
         runs: list[Run] = []
         try:
             for program in [testpmd("io"), *programs]:
                 runs.append(self.start(program, case))
             if not self.force:
-                machine.settle(patience_s=SETTLE_S)     # the kernel frees the tables of the case before in the background
+                # the kernel frees the tables of the case before in the background
+                machine.settle(patience_s=SETTLE_S)
             rates, floors, waited = in_turns(runs[0], runs[1:], programs, case, seconds, rounds)
             self.check_quiet(case, floors, max(waited, max(rate.waited for rate in rates)))
             for run, program, rate in zip(runs[1:], programs, rates):

@@ -97,8 +97,8 @@ def machine_lines(machine: dict) -> list[str]:
     pages = " ".join(f"{name.removeprefix('hugepages-')}: {n}" for name, n in machine["huge-pages"].items())
     return [f"{machine['cpu']} ({machine['family/model/stepping']}), {machine['cores']} cores, "
             f"{'virtual, ' if machine['hypervisor'] else ''}TSC {machine['tsc-mhz']:.0f} MHz, {caches}, "
-            f"{' '.join(machine['vector'])}",
-            f"{machine['memory-mib']} MiB, huge pages {pages or 'none'}, transparent {machine['transparent-huge-pages']}",
+            f"{' '.join(machine['vector'])}", f"{machine['memory-mib']} MiB, huge pages {pages or 'none'}, transparent "
+            f"{machine['transparent-huge-pages']}",
             f"Linux {machine['kernel']}, {machine['distribution']}, commit {machine['commit']}"
             + (f" with {machine['changed-files']} changed files" if machine["changed-files"] else "")]
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The highest rate without loss: RFC 2544's throughput, by bisection.
 
-`throughput` serves the experiments. A trial sends for some seconds at a rate and counts. The search starts from what comes through when as much
-is sent as the generator can make, and ends when the interval is narrower than 2 %; the rate it found is then
-confirmed by a trial of three times the length. On cores that are shared with everything else a single packet lost in a
-million may be the scheduler's doing, so the rate with at most 0.1 % loss is searched as well.
+`throughput` serves the experiments. A trial sends for some seconds at a rate and counts. The search starts from what
+comes through when as much is sent as the generator can make, and ends when the interval is narrower than 2 %; the rate
+it found is then confirmed by a trial of three times the length. On cores that are shared with everything else a single
+packet lost in a million may be the scheduler's doing, so the rate with at most 0.1 % loss is searched as well.
 
-`ndr` serves `kamuee bench throughput`: the non-drop rate for a stated loss ratio (RFC 2544, 26.1), where no single trial
-decides. A rate that loses a little is out only when it has failed three times; the rate found is confirmed by more trials at
-full length, and a trial during which somebody else had the cores is repeated (as the drafts on multiple loss ratio search, MLRsearch,
-ask for). Every trial is explained in a sentence.
+`ndr` serves `kamuee bench throughput`: the non-drop rate for a stated loss ratio (RFC 2544, 26.1), where no single
+trial decides. A rate that loses a little is out only when it has failed three times; the rate found is confirmed by
+more trials at full length, and a trial during which somebody else had the cores is repeated (as the drafts on multiple
+loss ratio search, MLRsearch, ask for). Every trial is explained in a sentence.
 """
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -98,13 +98,15 @@ WIDEST_STEP = 0.5
 class Search:
     """`run(rate, seconds)` makes a trial; `say(sentence)` gets the explanation of each."""
 
-    def __init__(self, run: Callable[[float, float], Outcome], goal: Goal, say: Callable[[str], None] = lambda text: None):
+    def __init__(self, run: Callable[[float, float], Outcome], goal: Goal,
+                 say: Callable[[str], None] = lambda text: None):
         self.run, self.goal, self.say = run, goal, say
         self.found = Found(precision=goal.precision)
         self.offered: dict[float, float] = {}       # by rate that passed
 
     def ndr(self, top: float, guess: float) -> Found:
-        """`top`: packets/s beyond which nothing is tried (what the tester can make); `guess`: where the answer may be."""
+        """`top`: packets/s beyond which nothing is tried (what the tester can make); `guess`: where the answer may
+        be."""
         found, low, high, step, failed_above = self.found, 0.0, top, FIRST_STEP, False
         rate = min(guess, top)
         while high > FLOOR * top:
@@ -132,7 +134,8 @@ class Search:
     def _confirms(self, rate: float) -> bool:
         self.found.confirmed = 0
         for number in range(self.goal.confirmations):
-            if self._passes(rate, f"confirmation {number + 1} of {self.goal.confirmations}: ") < self.goal.keeps_up * rate:
+            if self._passes(rate,
+                            f"confirmation {number + 1} of {self.goal.confirmations}: ") < self.goal.keeps_up * rate:
                 self.found.confirmed = 0
                 return False
             self.found.confirmed += 1
@@ -156,7 +159,8 @@ class Search:
             self._explain(trial, rate, why, "passes")
             return rate
         self.found.limit = "tester"
-        self._explain(trial, rate, why, f"passes, but the tester offered only {trial.offered_pps / 1e6:.4g} Mpps: it is the limit")
+        self._explain(trial, rate, why, f"passes, but the tester offered only {trial.offered_pps / 1e6:.4g} Mpps: it "
+                      "is the limit")
         return trial.offered_pps
 
     def _undisturbed(self, rate: float, why: str) -> Outcome:
@@ -175,7 +179,7 @@ class Search:
         return trial
 
     def _explain(self, trial: Outcome, rate: float, why: str, verdict: str) -> None:
-        sentence = (f"{why}{rate / 1e6:.4g} Mpps for {self.goal.seconds:g} s: {trial.lost:,} of {trial.attempted:,} lost"
-                    f"{f' ({trial.ratio:.2g})' if trial.lost else ''}: {verdict}")
+        sentence = (f"{why}{rate / 1e6:.4g} Mpps for {self.goal.seconds:g} s: {trial.lost:,} of {trial.attempted:,} "
+                    f"lost{f' ({trial.ratio:.2g})' if trial.lost else ''}: {verdict}")
         self.found.lines.append(sentence)
         self.say(sentence)

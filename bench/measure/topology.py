@@ -132,14 +132,15 @@ class Star:
     def ping(self, host: Namespace, address: str, count: int = 3) -> None:
         """Until it answers: neighbors are known afterwards."""
         for _ in range(10):
-            if " 0% packet loss" in host.run(["ping", "-q", "-c", str(count), "-i", "0.01", "-W", "1", address], check=False):
+            if " 0% packet loss" in host.run(["ping", "-q", "-c", str(count), "-i", "0.01", "-W", "1", address],
+                                             check=False):
                 return
         raise RuntimeError(f"{self.kind}: no answer to ping from {host.name} to {address}")
 
     def rtts_ms(self, address: str, seconds: float, interval_s: float = 0.005) -> list[float]:
         """Round-trip times from host src, one for each answer, in ms."""
-        out = self.hosts["src"].run(["ping", "-n", "-i", str(interval_s), "-c", str(int(seconds / interval_s)), "-W", "1",
-                                     address], check=False, timeout_s=seconds * 3 + 10)
+        out = self.hosts["src"].run(["ping", "-n", "-i", str(interval_s), "-c", str(int(seconds / interval_s)), "-W",
+                                     "1", address], check=False, timeout_s=seconds * 3 + 10)
         return [float(t) for t in re.findall(r"time=([\d.]+)", out)]
 
     def install(self, mode: str, *more: str, prefixes: Path | None = None) -> dict:

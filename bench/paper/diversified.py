@@ -15,15 +15,18 @@ from paper import Result, Row
 from paper.path import case, cores, count, labels, measure, median, not_here
 
 NAME = "diversified"
-IDEA = "Diversified Router: 2^k factorial of size, burst and cores, payload sweep, pipeline, instructions per packet (table 1)."
+IDEA = ("Diversified Router: 2^k factorial of size, burst and cores, payload sweep, pipeline, instructions per "
+        "packet (table 1).")
 # Table 1: throughput in Mb/s by (packet size, queue managers, threads of the parse block), each -1 or +1
 TABLE_1 = {(-1, -1, -1): 3190.8, (1, -1, -1): 4604.6, (-1, 1, -1): 3894.3, (1, 1, -1): 4402.6,
            (-1, -1, 1): 3168.0, (1, -1, 1): 4473.1, (-1, 1, 1): 3917.1, (1, 1, 1): 4403.8}
 TABLE_1_FACTORS = ("packet size", "queue manager", "threads")
-TABLE_1_PERCENT = {("packet size",): 75.65, ("queue manager",): 7.65, ("threads",): 0.09, ("packet size", "queue manager"): 16.30,
+TABLE_1_PERCENT = {("packet size",): 75.65, ("queue manager",): 7.65, ("threads",): 0.09,
+                   ("packet size", "queue manager"): 16.30,
                    ("packet size", "threads"): 0.09, ("queue manager", "threads"): 0.17,
                    ("packet size", "queue manager", "threads"): 0.04}
-TABLE_1_EFFECT = {("packet size",): 464.24, ("queue manager",): 147.65, ("threads",): -16.28, ("packet size", "queue manager"): -215.49,
+TABLE_1_EFFECT = {("packet size",): 464.24, ("queue manager",): 147.65, ("threads",): -16.28,
+                  ("packet size", "queue manager"): -215.49,
                   ("packet size", "threads"): -16.28, ("queue manager", "threads"): 22.28,
                   ("packet size", "queue manager", "threads"): 10.87}
 SIZE = (78, 1518)       # bytes: their least packet, in a UDP tunnel, and a large one
@@ -39,13 +42,13 @@ def run(ctx) -> Result:
     processors(ctx, result)
     workload(ctx, result)
     result.notes += [
-        "Their factors: packet size, queue manager, threads of one block of a network processor. Ours: packet size, burst, cores "
-        "that forward. There is no queue manager yet; when there is, it joins as a factor.",
-        "The payload of each packet is written into the buffer at rx and read at tx by the same core, as a copying port (memif) does; "
-        "without that (`headers`) a packet costs the same whatever its size, because no forwarder looks at the payload. The same through "
-        "memif ports between processes: bench/run.py --only forward-memif.",
-        "A pipeline here: one core receives, the next forwards and sends, a ring of 1,024 packets between them. Both cores must run "
-        "at the same time: on a busy machine, where they wait for each other, its number means nothing."]
+        "Their factors: packet size, queue manager, threads of one block of a network processor. Ours: packet size, "
+        "burst, cores that forward. There is no queue manager yet; when there is, it joins as a factor.",
+        "The payload of each packet is written into the buffer at rx and read at tx by the same core, as a copying "
+        "port (memif) does; without that (`headers`) a packet costs the same whatever its size, because no forwarder "
+        "looks at the payload. The same through memif ports between processes: bench/run.py --only forward-memif.",
+        "A pipeline here: one core receives, the next forwards and sends, a ring of 1,024 packets between them. Both "
+        "cores must run at the same time: on a busy machine, where they wait for each other, its number means nothing."]
     return result
 
 
@@ -60,17 +63,20 @@ def factorial(ctx, result: Result) -> None:
     levels = list(product((-1, 1), repeat=len(factors)))
     named = {run: name_of(dict(zip(factors, run))) for run in levels}
     found = measure(ctx, named.values(), rounds=5 if ctx.quick else 11)
-    ours = analyze(factors, {run: [1e3 * rate for rate in found.gbps(name, SIZE[run[0] > 0])] for run, name in named.items()})
-    result.rows += [Row("table 1", "mean throughput", "Mb/s", theirs.mean, [ours.mean], "theirs: a network processor with 5 Gb/s of links"),
+    ours = analyze(factors, {run: [1e3 * rate for rate in found.gbps(name, SIZE[run[0] > 0])]
+                             for run, name in named.items()})
+    result.rows += [Row("table 1", "mean throughput", "Mb/s", theirs.mean, [ours.mean],
+                        "theirs: a network processor with 5 Gb/s of links"),
                     *effects(ours)]
-    result.rows.append(not_here("table 1", "queue manager", "% of variation", TABLE_1_PERCENT[("queue manager",)], "there is none yet"))
+    result.rows.append(not_here("table 1", "queue manager", "% of variation", TABLE_1_PERCENT[("queue manager",)],
+                                "there is none yet"))
     result.charts.append(variation_chart(ours))
 
 
 def name_of(levels: dict[str, int]) -> str:
     threads = cores() if levels.get("cores", -1) > 0 else 1
-    return case(table=FULL, bytes=SIZE[levels["packet size"] > 0], burst=BURST[levels["burst"] > 0], whole=1, threads=threads,
-                ports=1, queues=threads)
+    return case(table=FULL, bytes=SIZE[levels["packet size"] > 0], burst=BURST[levels["burst"] > 0], whole=1,
+                threads=threads, ports=1, queues=threads)
 
 
 def effects(ours: Analysis) -> list[Row]:
@@ -82,14 +88,17 @@ def effects(ours: Analysis) -> list[Row]:
         rows += [Row("table 1", effect.name, "% of variation", TABLE_1_PERCENT.get(alike), [effect.percent]),
                  Row("table 1", f"effect of {effect.name}", "Mb/s", TABLE_1_EFFECT.get(alike), [effect.value],
                      sure if effect.significant is not False else f"{sure}: not significant")]
-    return rows + [Row("table 1", "error", "% of variation", None, [ours.error_percent], "theirs: a simulator, without one")]
+    return rows + [Row("table 1", "error", "% of variation", None, [ours.error_percent],
+                       "theirs: a simulator, without one")]
 
 
 def variation_chart(ours: Analysis) -> plot.Bars:
     groups = [effect.name for effect in ours.effects] + ["error"]
-    alike = [TABLE_1_PERCENT.get(tuple({"cores": "threads"}.get(factor, factor) for factor in effect.factors)) for effect in ours.effects]
-    return plot.Bars("What the throughput depends on (as table 1; their threads beside our cores)", "% of variation", labels(groups),
-                     {"kamuee": [effect.percent for effect in ours.effects] + [ours.error_percent], "paper": [*alike, None]})
+    alike = [TABLE_1_PERCENT.get(tuple({"cores": "threads"}.get(factor, factor) for factor in effect.factors))
+             for effect in ours.effects]
+    return plot.Bars("What the throughput depends on (as table 1; their threads beside our cores)", "% of variation",
+                     labels(groups), {"kamuee": [effect.percent for effect in ours.effects] + [ours.error_percent],
+                      "paper": [*alike, None]})
 
 
 # --- §5.4, planned there ---
@@ -100,7 +109,8 @@ def frame_of(payload: int) -> int:
 
 
 def payloads(ctx, result: Result) -> None:
-    named = {(payload, whole): case(table=FULL, bytes=frame_of(payload), whole=whole) for payload in PAYLOADS for whole in (0, 1)}
+    named = {(payload, whole): case(table=FULL, bytes=frame_of(payload), whole=whole) for payload in PAYLOADS
+             for whole in (0, 1)}
     found = measure(ctx, named.values())
     for (payload, whole), name in named.items():
         kind = "payload" if whole else "headers"
@@ -109,7 +119,8 @@ def payloads(ctx, result: Result) -> None:
             result.rows.append(Row("§5.4", f"payload of {payload} B, {kind}", "Gb/s a core", None,
                                    found.gbps(name, frame_of(payload)), "they expect a line up to their links' 5 Gb/s"))
     result.charts.append(plot.Lines("Payload sweep, one core", "payload, bytes", "Gb/s",
-                                    {kind: [(payload, median(found.gbps(named[payload, whole], frame_of(payload)))) for payload in PAYLOADS]
+                                    {kind: [(payload, median(found.gbps(named[payload, whole], frame_of(payload))))
+                                            for payload in PAYLOADS]
                                      for kind, whole in (("payload", 1), ("headers", 0))}))
 
 
@@ -120,10 +131,10 @@ def processors(ctx, result: Result) -> None:
         result.rows.append(not_here("§5.4", "pipelined against parallel", "Mpps", None, "one core"))
     found = measure(ctx, [*parallel.values(), *((pipeline,) if cores() >= 2 else ())])
     for n, name in parallel.items():
-        result.rows.append(Row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)", "Mpps", None,
-                               found.mpps(name), "they expect linear scaling"))
-        result.rows.append(Row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)", "cycles/packet", None,
-                               found.cycles(name)))
+        result.rows.append(Row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)", "Mpps",
+                               None, found.mpps(name), "they expect linear scaling"))
+        result.rows.append(Row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)",
+                               "cycles/packet", None, found.cycles(name)))
     series = {"parallel": [(n, median(found.mpps(name))) for n, name in parallel.items()]}
     if cores() >= 2:
         result.rows.append(Row("§5.4", "2 processors, pipelined", "Mpps", None, found.mpps(pipeline)))
@@ -141,10 +152,12 @@ def workload(ctx, result: Result) -> None:
     tables = ("default4",) if ctx.quick else ("default4", FULL)
     points: dict[str, list[tuple[float, float]]] = {}
     for table, (whole, size) in product(tables, ((whole, size) for whole in (0, 1) for size in sizes)):
-        if whole == (size == 64):   # headers alone cost the same whatever the size, and 64 bytes are no more than headers
+        # headers alone cost the same whatever the size, and 64 bytes are no more than headers
+        if whole == (size == 64):
             continue
         try:
-            counted = count(ctx, case(table=table, pattern="random" if table == "default4" else "prefix", bytes=size, whole=whole))
+            counted = count(ctx, case(table=table, pattern="random" if table == "default4" else "prefix", bytes=size,
+                                      whole=whole))
         except Unavailable as why:
             result.notes.append(f"Instructions per packet: {why}")
             return
@@ -153,7 +166,9 @@ def workload(ctx, result: Result) -> None:
         for what, value in (("instructions", counted.events["Ir"]), ("memory accesses", counted.accesses),
                             ("reads", counted.events["Dr"]), ("writes", counted.events["Dw"]),
                             ("misses of the first data cache", counted.events["D1mr"] + counted.events["D1mw"])):
-            result.rows.append(Row("§3", f"{what}, {kind}, {size} B", "a packet", None, [value], "callgrind (AVX2), port included"))
+            result.rows.append(Row("§3", f"{what}, {kind}, {size} B", "a packet", None, [value],
+                                   "callgrind (AVX2), port included"))
     result.rows.append(not_here("§3", "accesses to packet memory apart from the rest (PacketBench)", "a packet", None,
                                 "callgrind counts accesses without their addresses"))
-    result.charts.append(plot.Lines("Instructions of a packet (PacketBench)", "frame, bytes", "instructions/packet", points))
+    result.charts.append(plot.Lines("Instructions of a packet (PacketBench)", "frame, bytes", "instructions/packet",
+                                    points))

@@ -16,7 +16,8 @@ from paper import Result, Row
 from paper.path import Measured, Theirs, case, cores, labels, measure, median, mpps_of, not_here, rows
 
 NAME = "kamuee-2018"
-IDEA = "Kamuee 2018: cores per port, route settings, one flow, loss at low load, compiler levels (figures 3-6, tables 3-4)."
+IDEA = ("Kamuee 2018: cores per port, route settings, one flow, loss at low load, compiler levels (figures 3-6, "
+        "tables 3-4).")
 GHZ = 2.5
 ROUTES = "600000"       # "approx. 600,000 full routes"
 # Figure 3a, 64-byte frames, default4, Gb/s of four ports by cores a port: what the text of §4.2 gives.
@@ -53,10 +54,12 @@ def run(ctx) -> Result:
         except Unavailable as why:
             result.rows.append(not_here("figure 6", "gcc -O0 to -O3", "cycles/packet", None, str(why)))
     result.notes += [
-        "One port in memory with as many forwarders as there are cores stands for each of their four 100 GbE ports; the rates of "
-        "theirs are divided by all their forwarder cores. PCI settings (figure 8) and KVM (figure 7) need NICs: not here.",
-        "Random destinations are unicast ones; with LoopbackTap and LoopbackBlackhole 127/8 is among them, 1 in 223. Kamuee drops it "
-        "in ip4_in whatever the routes say (RFC 1812 5.3.7), so no TAP is flooded; a real blackhole route is measured beside it."]
+        "One port in memory with as many forwarders as there are cores stands for each of their four 100 GbE ports; "
+        "the rates of theirs are divided by all their forwarder cores. PCI settings (figure 8) and KVM (figure 7) need "
+        "NICs: not here.",
+        "Random destinations are unicast ones; with LoopbackTap and LoopbackBlackhole 127/8 is among them, 1 in 223. "
+        "Kamuee drops it in ip4_in whatever the routes say (RFC 1812 5.3.7), so no TAP is flooded; a real blackhole "
+        "route is measured beside it."]
     return result
 
 
@@ -69,39 +72,46 @@ def cores_per_port(ctx, result: Result) -> None:
     found = measure(ctx, names.values())
     for (n, size), name in names.items():
         printed = {64: FIGURE_3A, 1518: FIGURE_3A_1518}.get(size, {}).get(n)
-        result.rows += rows("figure 3a", f"{n}C/P, default4, {size} B", found, name, size, of(n) if printed else None, printed,
-                            note="theirs: four ports" if printed else "")
+        result.rows += rows("figure 3a", f"{n}C/P, default4, {size} B", found, name, size, of(n) if printed else None,
+                            printed, note="theirs: four ports" if printed else "")
     if cores() < 12:
         for size, printed in ((64, FIGURE_3A[12]), (1518, FIGURE_3A_1518[12])):
             each = mpps_of(printed, size) / 48
             result.rows.append(Row("figure 3a", f"12C/P, default4, {size} B; ours: {cores()}C/P", "Mpps a core", each,
-                                   [mpps / cores() for mpps in found.mpps(names[cores(), size])], f"{of(12).what}: {printed} Gb/s"))
+                                   [mpps / cores() for mpps in found.mpps(names[cores(), size])],
+                                   f"{of(12).what}: {printed} Gb/s"))
     ours = {f"{size} B": [(n, median(found.mpps(names[n, size]))) for n in range(1, cores() + 1)] for size in sizes}
     theirs = {"paper, 64 B, a port": [(n, mpps_of(rate, 64) / 4) for n, rate in FIGURE_3A.items()]}
-    result.charts.append(plot.Lines("Cores per port, default4 (as figure 3a)", "cores a port", "Mpps a port", {**ours, **theirs},
-                                    dashed=tuple(theirs)))
+    result.charts.append(plot.Lines("Cores per port, default4 (as figure 3a)", "cores a port", "Mpps a port",
+                                    {**ours, **theirs}, dashed=tuple(theirs)))
 
 
 # --- figures 4 and 5 ---
 
 def route_settings(ctx, result: Result) -> None:
     full = {"table": ROUTES, "pattern": "random"}
-    names = {"LoopbackTap, empty ACL": (case(table="default4", pattern="loopback", acl="empty"), of(12), FIGURE_3A[12], None, ""),
-             "LoopbackBlackhole, empty ACL": (case(table="default4", pattern="loopback", acl="empty"), of(12), LOOPBACK_BLACKHOLE_GBPS,
+    names = {"LoopbackTap, empty ACL": (case(table="default4", pattern="loopback", acl="empty"), of(12), FIGURE_3A[12],
+                                        None, ""),
+             "LoopbackBlackhole, empty ACL": (case(table="default4", pattern="loopback", acl="empty"), of(12),
+                                              LOOPBACK_BLACKHOLE_GBPS,
                                               None, "the same packets here: 127/8 is dropped before the lookup"),
-             "blackhole of 9/8": (case(table="bhole4", pattern="random"), None, None, None, "1 packet in 222, found by lookup"),
+             "blackhole of 9/8": (case(table="bhole4", pattern="random"), None, None, None,
+                                  "1 packet in 222, found by lookup"),
              "no 127/8 in the traffic": (case(table="default4", pattern="random"), None, None, None, ""),
-             "NoACL-LoopbackTap": (case(table="default4", pattern="loopback"), of(12), None, NO_ACL_LOOPBACK_TAP_MPPS, ""),
-             "FullRoute-LoopbackBlackhole, empty ACL": (case(**{**full, "pattern": "loopback"}, acl="empty"), of(12), None,
-                                                        FULL_ROUTE_MPPS, ""),
+             "NoACL-LoopbackTap": (case(table="default4", pattern="loopback"), of(12), None, NO_ACL_LOOPBACK_TAP_MPPS,
+                                   ""),
+             "FullRoute-LoopbackBlackhole, empty ACL": (case(**{**full, "pattern": "loopback"}, acl="empty"), of(12),
+                                                        None, FULL_ROUTE_MPPS, ""),
              "FullRoute-LoopbackBlackhole, no ACL": (case(**{**full, "pattern": "loopback"}), None, None, None, ""),
              "FullRoute, addresses of its prefixes": (case(**{**full, "pattern": "prefix"}), None, None, None, ""),
              "a full table of today": (case(table="full", pattern="prefix"), None, None, None, "")}
     large = case(**{**full, "pattern": "loopback"}, bytes=512, acl="empty")
     found = measure(ctx, [name for name, *_ in names.values()] + [large])
     for label, (name, theirs, rate, mpps, note) in names.items():
-        result.rows += rows("figure 4" if mpps is None else "figure 5", f"{label}, 64 B", found, name, 64, theirs, rate, mpps, note)
-    result.rows += rows("figure 4", "FullRoute-LoopbackBlackhole, empty ACL, 512 B", found, large, 512, of(12), FULL_ROUTE_512_GBPS)
+        result.rows += rows("figure 4" if mpps is None else "figure 5", f"{label}, 64 B", found, name, 64, theirs, rate,
+                            mpps, note)
+    result.rows += rows("figure 4", "FullRoute-LoopbackBlackhole, empty ACL, 512 B", found, large, 512, of(12),
+                        FULL_ROUTE_512_GBPS)
     result.charts.append(plot.Bars("Route settings, 64 B (as figures 4 and 5)", "Mpps a core", labels(names),
                                    {"kamuee": [median(found.mpps(name)) for name, *_ in names.values()],
                                     "paper, of 48 cores": [(mpps or (mpps_of(rate, 64) if rate else None)) and
@@ -113,21 +123,25 @@ def route_settings(ctx, result: Result) -> None:
 
 def one_flow(ctx, result: Result) -> None:
     flood = {size: case(table="default4", pattern="flows", flows=1, ports=1, bytes=size) for size in TABLE_3}
-    offered = {size: case(table="default4", pattern="flows", flows=1, ports=1, bytes=size, mpps=f"{mpps_of(100, size):.3f}")
+    offered = {size: case(table="default4", pattern="flows", flows=1, ports=1, bytes=size,
+                          mpps=f"{mpps_of(100, size):.3f}")
                for size in TABLE_3}
-    half = {size: case(table="default4", pattern="flows", flows=1, ports=1, bytes=size, mpps=f"{TABLE_3[size][0] / 2:.3f}")
+    half = {size: case(table="default4", pattern="flows", flows=1, ports=1, bytes=size,
+                       mpps=f"{TABLE_3[size][0] / 2:.3f}")
             for size in TABLE_3}
     found = measure(ctx, [*flood.values(), *offered.values(), *half.values()])
     for size, (mpps, *latency) in TABLE_3.items():
-        result.rows += rows("table 3", f"one flow, {size} B", found, flood[size], size, Theirs(1, GHZ, "one core"), None, mpps)
+        result.rows += rows("table 3", f"one flow, {size} B", found, flood[size], size, Theirs(1, GHZ, "one core"),
+                            None, mpps)
         for what, number, there in zip(("least", "mean", "most"), range(3), latency):
             result.rows.append(Row("table 3", f"one flow, {size} B, 100 Gb/s offered: {what} latency", "us", there,
                                    delays(found, offered[size], number), "theirs: through two NICs and the tester"))
         result.rows.append(Row("table 3", f"one flow, {size} B, half of their rate offered: mean latency", "us", None,
                                delays(found, half[size], 1)))
-    result.notes.append("Latency is from a packet's arrival in a queue of 1,024 descriptors to tx: with more offered than one core "
-                        "forwards the queue is always full, so it is 1,024 packets' time, as in the paper's small frames. Latency and "
-                        "loss contain every moment that the operating system takes the core away.")
+    result.notes.append("Latency is from a packet's arrival in a queue of 1,024 descriptors to tx: with more offered "
+                        "than one core forwards the queue is always full, so it is 1,024 packets' time, as in the "
+                        "paper's small frames. Latency and loss contain every moment that the operating system takes "
+                        "the core away.")
     result.charts.append(plot.Bars("One flow on one core (as table 3)", "Mpps", [f"{size} B" for size in TABLE_3],
                                    {"kamuee": [median(found.mpps(flood[size])) for size in TABLE_3],
                                     "paper": [mpps for mpps, *_ in TABLE_3.values()]}))
@@ -153,7 +167,8 @@ def loss(ctx, result: Result) -> None:
 
 def compiler_levels(ctx, result: Result) -> None:
     """LoopbackTap with each level, in turns; all built now from the same files."""
-    names = {64: case(table="default4", pattern="loopback"), 1518: case(table="default4", pattern="loopback", bytes=1518)}
+    names = {64: case(table="default4", pattern="loopback"),
+             1518: case(table="default4", pattern="loopback", bytes=1518)}
     programs = {level: built(ctx, level) for level in LEVELS}
     found: dict[str, list[dict]] = {level: [] for level in programs}
     with ctx.step(f"{len(programs)} programs in turns"):
@@ -180,7 +195,8 @@ def built(ctx, level: str) -> Path:
                         f"exec {real} \"$@\" {optimize}\n")
     compiler.chmod(0o755)
     with ctx.step(f"building with {level}"):
-        for argv in (["meson", "setup", str(build), str(ROOT), "-Dbuildtype=release", f"-Db_lto={'true' if lto else 'false'}"],
+        for argv in (["meson", "setup", str(build), str(ROOT), "-Dbuildtype=release",
+                      f"-Db_lto={'true' if lto else 'false'}"],
                      ["ninja", "-C", str(build), "bench/path_bench"]):
             done = subprocess.run(argv, env={**os.environ, "CC": str(compiler)}, capture_output=True, text=True)
             if done.returncode:

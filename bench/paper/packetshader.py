@@ -12,7 +12,8 @@ from paper import Result, Row
 from paper.path import case, cores, count, labels, measure, median, not_here
 
 NAME = "packetshader"
-IDEA = "A single-box 100 Gb/s router: rx only, tx only, forwarding; the budget of a packet against 200 and 1,229 cycles (figures 3-5)."
+IDEA = ("A single-box 100 Gb/s router: rx only, tx only, forwarding; the budget of a packet against 200 and 1,229 "
+        "cycles (figures 3-5).")
 ROUTEBRICKS_CYCLES = 1229       # §II.A
 PACKETSHADER_CYCLES = 200       # §II.A: "under 200"
 LINE_MPPS = 149.0               # §II.A: 64-byte frames at 100 Gb/s
@@ -31,11 +32,12 @@ def run(ctx) -> Result:
     budget(ctx, result)
     instructions(ctx, result)
     result.notes += [
-        "Ports in memory: receiving takes a buffer and writes a header line into it (with `payload`, the whole frame), sending "
-        "reads (with `payload`, all of it) and gives the buffer back. There are no descriptors, PCIe links or I/O hubs, which were "
-        "the paper's limits; CPUs were not: \"in all of our experiments, CPUs are not the bottleneck\".",
-        "The payload stays in the caches (the same few hundred buffers go round), so memory bandwidth, the paper's second limit, "
-        "is not reached: 400 Gb/s of it are needed for 100 Gb/s forwarded.",
+        "Ports in memory: receiving takes a buffer and writes a header line into it (with `payload`, the whole frame), "
+        "sending reads (with `payload`, all of it) and gives the buffer back. There are no descriptors, PCIe links or "
+        "I/O hubs, which were the paper's limits; CPUs were not: \"in all of our experiments, CPUs are not the "
+        "bottleneck\".",
+        "The payload stays in the caches (the same few hundred buffers go round), so memory bandwidth, the paper's "
+        "second limit, is not reached: 400 Gb/s of it are needed for 100 Gb/s forwarded.",
         "277 GHz for RouteBricks is the paper's number; 149 Mpps of 1,229 cycles are 183 GHz."]
     return result
 
@@ -44,8 +46,10 @@ def run(ctx) -> Result:
 
 def separately(ctx, result: Result) -> None:
     sizes = (64, 512, 1518) if ctx.quick else SIZES
-    keys = {"rx": {"mode": "rx", "table": "default4"}, "tx": {"mode": "tx", "table": "default4"}, "forward": {"table": "full"}}
-    named = {(mode, size, whole): case(**keys[mode], bytes=size, whole=whole) for mode in keys for size in sizes for whole in (0, 1)}
+    keys = {"rx": {"mode": "rx", "table": "default4"}, "tx": {"mode": "tx", "table": "default4"},
+            "forward": {"table": "full"}}
+    named = {(mode, size, whole): case(**keys[mode], bytes=size, whole=whole) for mode in keys for size in sizes
+             for whole in (0, 1)}
     cross = case(table="full", pattern="cross")
     found = measure(ctx, [*named.values(), cross])
     for figure, printed in FIGURES.items():
@@ -59,16 +63,17 @@ def separately(ctx, result: Result) -> None:
     result.rows.append(Row("figure 4", "forwarding, 64 B, crossing ports", "cycles/packet", None, found.cycles(cross)))
     result.rows.append(not_here("figure 4", "forwarding, node-crossing", "Gb/s", FIGURES["figure 4"]["forward"],
                                 "needs two NUMA nodes; theirs: little degradation"))
-    result.charts.append(plot.Lines("Packet I/O of one core, payload written and read (as figures 3-5)", "frame, bytes", "Gb/s",
-                                    {WORDS[mode]: [(size, median(found.gbps(named[mode, size, 1], size))) for size in sizes]
+    result.charts.append(plot.Lines("Packet I/O of one core, payload written and read (as figures 3-5)", "frame, bytes",
+                                    "Gb/s", {WORDS[mode]: [(size, median(found.gbps(named[mode, size, 1], size)))
+                                                   for size in sizes]
                                      for mode in keys}))
 
 
 # --- the budget ---
 
 def budget(ctx, result: Result) -> None:
-    named = {"ports": case(mode="io", table="full"), "lookup": case(mode="lookup", table="full"), "all": case(table="full"),
-             "one": case(table="full", pattern="flows", flows=1)}
+    named = {"ports": case(mode="io", table="full"), "lookup": case(mode="lookup", table="full"),
+             "all": case(table="full"), "one": case(table="full", pattern="flows", flows=1)}
     bursts = {n: case(table="full", burst=n) for n in BURSTS}
     found = measure(ctx, [*named.values(), *bursts.values()])
     total, ports, lookup = (found.cycles(named[key]) for key in ("all", "ports", "lookup"))
@@ -78,13 +83,16 @@ def budget(ctx, result: Result) -> None:
         result.rows.append(Row("§II.A", f"budget: {what}", "cycles/packet", None, cycles))
     stages = found.stages(named["all"])
     for stage, cycles in stages.items():
-        result.rows.append(Row("§II.A", f"stage {stage}", "cycles/packet", None, cycles, "as `show thread stages`: of bursts that are timed"))
-    result.rows.append(Row("§II.A", "forwarding a packet, full table (PacketShader)", "cycles/packet", PACKETSHADER_CYCLES, total,
-                           "theirs: \"under 200\""))
-    result.rows.append(Row("§II.A", "forwarding a packet, full table (RouteBricks)", "cycles/packet", ROUTEBRICKS_CYCLES, total))
+        result.rows.append(Row("§II.A", f"stage {stage}", "cycles/packet", None, cycles,
+                               "as `show thread stages`: of bursts that are timed"))
+    result.rows.append(Row("§II.A", "forwarding a packet, full table (PacketShader)", "cycles/packet",
+                           PACKETSHADER_CYCLES, total, "theirs: \"under 200\""))
+    result.rows.append(Row("§II.A", "forwarding a packet, full table (RouteBricks)", "cycles/packet",
+                           ROUTEBRICKS_CYCLES, total))
     result.rows.append(Row("§II.A", "forwarding a packet, one flow", "cycles/packet", None, found.cycles(named["one"])))
     for label, printed in (("RouteBricks", ROUTEBRICKS_GHZ), ("PacketShader", PACKETSHADER_GHZ)):
-        result.rows.append(Row("§II.A", f"CPU for 100 Gb/s of 64 B ({label})", "GHz", printed, [LINE_MPPS * c / 1e3 for c in total]))
+        result.rows.append(Row("§II.A", f"CPU for 100 Gb/s of 64 B ({label})", "GHz", printed,
+                               [LINE_MPPS * c / 1e3 for c in total]))
     for n, name in bursts.items():
         result.rows.append(Row("§II.A", f"bursts of {n}, full table", "cycles/packet", None, found.cycles(name)))
     if cores() >= 2:
@@ -95,7 +103,8 @@ def budget(ctx, result: Result) -> None:
                   {"cycles": [*map(median, stages.values()), median(total), PACKETSHADER_CYCLES, ROUTEBRICKS_CYCLES]}),
         plot.Lines("Batching", "packets a burst", "cycles/packet",
                    {"kamuee": [(n, median(found.cycles(name))) for n, name in bursts.items()],
-                    "paper: PacketShader": [(n, PACKETSHADER_CYCLES) for n in BURSTS]}, log_x=True, dashed=("paper: PacketShader",))]
+                    "paper: PacketShader": [(n, PACKETSHADER_CYCLES) for n in BURSTS]}, log_x=True,
+                   dashed=("paper: PacketShader",))]
 
 
 def shared(ctx, result: Result) -> None:
@@ -103,7 +112,8 @@ def shared(ctx, result: Result) -> None:
     names = {n: case(table="full", threads=n, ports=1, queues=n) for n in (1, cores())}
     found = measure(ctx, names.values())
     for n, name in names.items():
-        result.rows.append(Row("§II.A", f"{n} core{'s' if n > 1 else ''} at once, full table", "cycles/packet", None, found.cycles(name)))
+        result.rows.append(Row("§II.A", f"{n} core{'s' if n > 1 else ''} at once, full table", "cycles/packet", None,
+                               found.cycles(name)))
 
 
 def instructions(ctx, result: Result) -> None:
@@ -112,7 +122,9 @@ def instructions(ctx, result: Result) -> None:
     except Unavailable as why:
         result.notes.append(f"Instructions by function: {why}")
         return
-    result.rows.append(Row("§II.A", "instructions of a packet", "instructions/packet", None, [counted.events["Ir"]], "callgrind (AVX2)"))
+    result.rows.append(Row("§II.A", "instructions of a packet", "instructions/packet", None, [counted.events["Ir"]],
+                           "callgrind (AVX2)"))
     for function, number in counted.functions.items():
         if number >= 1:
-            result.rows.append(Row("§II.A", f"instructions in {function}", "instructions/packet", None, [number], "callgrind (AVX2)"))
+            result.rows.append(Row("§II.A", f"instructions in {function}", "instructions/packet", None, [number],
+                                   "callgrind (AVX2)"))

@@ -48,7 +48,8 @@ def mpps_of(rate_gbps: float, size: int) -> float:
 
 def full_table(ctx, cases: Iterable[str]) -> list[str]:
     """The options that the table `full` needs, which a case without a table has."""
-    return ["--prefixes", str(ctx.prefixes())] if any("table=" not in name or "table=full" in name.split(",") for name in cases) else []
+    return ["--prefixes", str(ctx.prefixes())] if any("table=" not in name or "table=full" in name.split(",")
+                                                      for name in cases) else []
 
 
 class Measured:
@@ -74,7 +75,8 @@ class Measured:
         return [self.threads[name] * self.ghz * 1e3 / cycles for cycles in self.cycles(name)]
 
     def stages(self, name: str) -> dict[str, list[float]]:
-        """TSC cycles a packet in each stage, as the forwarder itself times some of its bursts (`show thread stages`)."""
+        """TSC cycles a packet in each stage, as the forwarder itself times some of its bursts (`show thread
+        stages`)."""
         found: dict[str, list[float]] = {}
         for trial in self.trials[name]:
             for stage, cycles in trial["stages"].items():
@@ -89,19 +91,22 @@ def measure(ctx, cases: Iterable[str], *options: str, rounds: int | None = None,
     """All cases in turns in each round, in one process."""
     cases = list(dict.fromkeys(cases))
     rounds, ms = rounds or (3 if ctx.quick else 9), ms or (10 if ctx.quick else 50)
-    argv = [ctx.program("path_bench"), "--rounds", str(rounds), "--ms", str(ms), *full_table(ctx, cases), *options, *cases]
+    argv = [ctx.program("path_bench"), "--rounds", str(rounds), "--ms", str(ms), *full_table(ctx, cases), *options,
+            *cases]
     with ctx.step(f"{len(cases)} cases, {rounds} rounds"):
         return Measured([ctx.run_json(argv, timeout_s=1800)])
 
 
-def alternate(ctx, cases: Sequence[str], variants: Sequence[Sequence[str]], rounds: int | None = None) -> list[Measured]:
+def alternate(ctx, cases: Sequence[str], variants: Sequence[Sequence[str]],
+              rounds: int | None = None) -> list[Measured]:
     """The same cases in a process for each variant of options, which take turns."""
     rounds = rounds or (2 if ctx.quick else 7)
     found: list[list[dict]] = [[] for _ in variants]
     with ctx.step(f"{len(cases)} cases, {len(variants)} variants, {rounds} rounds"):
         for _ in range(rounds):
             for answers, options in zip(found, variants):
-                argv = [ctx.program("path_bench"), "--rounds", "1", "--ms", "20" if ctx.quick else "100", *options, *cases]
+                argv = [ctx.program("path_bench"), "--rounds", "1", "--ms", "20" if ctx.quick else "100", *options,
+                        *cases]
                 answers.append(ctx.run_json(argv, timeout_s=600))
     return [Measured(answers) for answers in found]
 
@@ -117,7 +122,8 @@ class Theirs:
 def rows(figure: str, what: str, found: Measured, name: str, size: int, theirs: Theirs | None = None,
          printed_gbps: float | None = None, printed_mpps: float | None = None, note: str = "") -> list[Row]:
     """One case as the paper prints it (Gb/s or Mpps of everything), a core, and a packet in cycles."""
-    total = printed_mpps if printed_mpps is not None else mpps_of(printed_gbps, size) if printed_gbps is not None else None
+    total = printed_mpps if printed_mpps is not None else mpps_of(printed_gbps,
+                                                                  size) if printed_gbps is not None else None
     each = total / theirs.cores if total is not None and theirs else None
     threads = found.threads[name]
     whole = (Row(figure, what, "Mpps", printed_mpps, found.mpps(name), note) if printed_mpps is not None
@@ -152,8 +158,9 @@ def count(ctx, name: str, packets: int = 20_000) -> Counted:
     """A case under callgrind, only what is between rx and tx of the packets measured, harness included.
     On small pages: valgrind does not give DPDK the addresses it wants for huge ones."""
     out = ctx.work / f"callgrind-{abs(hash(name))}"
-    argv = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=path_measured", "--cache-sim=yes",
-            ctx.program("path_bench"), "--small-pages", "--rounds", "1", "--packets", str(packets), *full_table(ctx, [name]), name]
+    argv = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=path_measured",
+            "--cache-sim=yes", ctx.program("path_bench"), "--small-pages", "--rounds", "1", "--packets", str(packets),
+            *full_table(ctx, [name]), name]
     with ctx.step(f"counting instructions: {name}"):
         try:
             answer = ctx.run_json(argv, timeout_s=900)
@@ -163,7 +170,8 @@ def count(ctx, name: str, packets: int = 20_000) -> Counted:
 
 
 def parse_callgrind(path: Path, packets: int) -> Counted:
-    """The format of callgrind: `fn=(id) name`, then lines `position cost…`; after `calls=` one line of what the callee cost."""
+    """The format of callgrind: `fn=(id) name`, then lines `position cost…`; after `calls=` one line of what the callee
+    cost."""
     names: dict[str, str] = {}
     functions: dict[str, float] = {}
     events: list[str] = []

@@ -40,7 +40,8 @@ LIMITS = (
 
 def run(argv: Sequence[str], what: str, remedy: str, **more) -> str:
     try:
-        done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, stdin=subprocess.DEVNULL, **more)
+        done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              **more)
     except FileNotFoundError:
         raise Unavailable(f"{what}: no {argv[0]}; {remedy}") from None
     if done.returncode:
@@ -77,11 +78,13 @@ def download(into: Path, version: str) -> Path:
         (private / name).mkdir(parents=True, exist_ok=True)
     lists = private / "source.sources"
     lists.write_text(source_lists([Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]))
-    settings = (f"Dir::Etc::sourcelist={lists}", "Dir::Etc::sourceparts=/dev/null", f"Dir::State::lists={private}/lists",
+    settings = (f"Dir::Etc::sourcelist={lists}", "Dir::Etc::sourceparts=/dev/null",
+                f"Dir::State::lists={private}/lists",
                 f"Dir::Cache={private}/cache", "APT::Sandbox::User=root", "Debug::NoLocking=1")
     options = ["-q", *(word for setting in settings for word in ("-o", setting))]
     what = f"cannot fetch the source of dpdk {version}"
-    remedy = f"is a package mirror reachable? Or name an unpacked source tree of DPDK {version.partition('-')[0]} in DPDK_SOURCE"
+    remedy = (f"is a package mirror reachable? Or name an unpacked source tree of DPDK {version.partition('-')[0]} "
+              "in DPDK_SOURCE")
     run(["apt-get", *options, "update"], what, remedy)
     run(["apt-get", *options, "source", "--download-only", "--tar-only", f"dpdk={version}"], what, remedy, cwd=into)
     archives = sorted(into.glob("dpdk_*.orig.tar.*"))
@@ -105,7 +108,8 @@ def source(build: Path, say: Callable[[str], None] = print) -> Path:
     """An unpacked tree of DPDK's source, of the installed version."""
     if named := os.environ.get("DPDK_SOURCE"):
         if not (Path(named) / "lib/ethdev/ethdev_driver.h").exists():
-            raise Unavailable(f"DPDK_SOURCE={named}: no lib/ethdev/ethdev_driver.h there; it must name DPDK's unpacked source")
+            raise Unavailable(f"DPDK_SOURCE={named}: no lib/ethdev/ethdev_driver.h there; it must name DPDK's unpacked "
+                              "source")
         return Path(named)
     version = installed_version()
     place = build / "bench/dpdk"
@@ -118,7 +122,8 @@ def source(build: Path, say: Callable[[str], None] = print) -> Path:
 
 
 def pkg_config(*words: str) -> list[str]:
-    flags = run(["pkg-config", *words, "libdpdk"], "DPDK's compiler flags", "apt-get install pkg-config libdpdk-dev").split()
+    flags = run(["pkg-config", *words, "libdpdk"], "DPDK's compiler flags",
+                "apt-get install pkg-config libdpdk-dev").split()
     return [flag for flag in flags if not flag.startswith("-march=")]
 
 
@@ -139,7 +144,8 @@ def plugin(build: Path, say: Callable[[str], None] = print) -> Path:
     headers = [word for name in HEADERS for word in ("-idirafter", str(tree / name))]
     libraries = [f"-lrte_{name}" for name in ("ethdev", "bus_vdev", "mempool", "mbuf", "kvargs", "eal")]
     run(["gcc", *FLAGS, "-fPIC", "-shared", *pkg_config("--cflags"), *headers, "-o", part, *sources,
-         *pkg_config("--libs-only-L"), *libraries], "the replay driver does not compile", "apt-get install build-essential libdpdk-dev")
+         *pkg_config("--libs-only-L"), *libraries], "the replay driver does not compile",
+        "apt-get install build-essential libdpdk-dev")
     part.rename(made)
     return made
 
@@ -150,8 +156,8 @@ def raise_limits(text: str, name: str) -> str:
         if file == name:
             text, n = re.subn(pattern, better, text)
             if n != 1:
-                raise Unavailable(f"l3fwd: expected '{pattern}' once in {name}, found it {n} times: LIMITS in {__file__} "
-                                  "has to follow this version of DPDK")
+                raise Unavailable(f"l3fwd: expected '{pattern}' once in {name}, found it {n} times: LIMITS in "
+                                  f"{__file__} has to follow this version of DPDK")
     return text
 
 
@@ -167,8 +173,8 @@ def l3fwd(build: Path, say: Callable[[str], None] = print) -> Path:
     for path in [*(tree / "examples/l3fwd").iterdir(), tree / "lib/lpm/rte_lpm.c"]:
         (place / path.name).write_text(raise_limits(path.read_text(), path.name))
     part = made.with_suffix(f".{os.getpid()}")
-    run(["gcc", *FLAGS, "-w", *pkg_config("--cflags"), f"-I{tree}/examples/common", "-o", part, *sorted(place.glob("l3fwd*.c")),
-         place / "main.c", place / "rte_lpm.c", *pkg_config("--libs")],
+    run(["gcc", *FLAGS, "-w", *pkg_config("--cflags"), f"-I{tree}/examples/common", "-o", part,
+         *sorted(place.glob("l3fwd*.c")), place / "main.c", place / "rte_lpm.c", *pkg_config("--libs")],
         "l3fwd does not compile", "apt-get install build-essential libdpdk-dev")
     part.rename(made)
     return made

@@ -97,8 +97,8 @@ def watch(paths: Sequence[str]) -> None:
         now, at = pages.counters(), time.monotonic()
         rate = {name: (now[name] - before[name]) / (at - since) / 1e6 for name in ("rx", "tx", "missed")}
         bad = {name: now[name] for name in FAULTS if now[name]}
-        print(f"rx {rate['rx']:.2f} tx {rate['tx']:.2f} missed {rate['missed']:.2f} Mpps, verified {now['verified']:,}, "
-              f"wrong {bad or 0}", flush=True)
+        print(f"rx {rate['rx']:.2f} tx {rate['tx']:.2f} missed {rate['missed']:.2f} Mpps, verified "
+              f"{now['verified']:,}, wrong {bad or 0}", flush=True)
         before, since = now, at
 
 

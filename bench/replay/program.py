@@ -46,8 +46,8 @@ class Site:
         pages = ["--in-memory"] if self.huge(memory_mib) else ["--no-huge", "--no-shconf"]
         lcores = [*self.cores] if main_forwards else [self.main_core, *self.cores]
         return ["-l", ",".join(map(str, lcores)), "--main-lcore", str(lcores[0]), *pages,
-                "-m", str(memory_mib), "--file-prefix", f"kr-{os.getpid()}-{self.work.name}", "--no-pci", "--no-telemetry",
-                *(word for one in self.devargs for word in ("--vdev", one))]
+                "-m", str(memory_mib), "--file-prefix", f"kr-{os.getpid()}-{self.work.name}", "--no-pci",
+                "--no-telemetry", *(word for one in self.devargs for word in ("--vdev", one))]
 
 
 class Live:
@@ -113,8 +113,8 @@ class Program:
     def start(self, site: Site) -> Live:
         log = site.work / "log"
         with open(log, "wb") as out:
-            proc = subprocess.Popen([*DIE_WITH_US, *site.preload(), *self.argv(site)], stdin=subprocess.DEVNULL, stdout=out,
-                                    stderr=subprocess.STDOUT, start_new_session=True)
+            proc = subprocess.Popen([*DIE_WITH_US, *site.preload(), *self.argv(site)], stdin=subprocess.DEVNULL,
+                                    stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         live = Live(self.name, site, proc, log)
         try:
             live.wait_polling()
@@ -146,7 +146,8 @@ class L3fwd(Program):
         config = ",".join(f"({port},{queue},{site.cores[queue]})" for port in range(ports) for queue in range(queues))
         rules = table.write_rules(site.prefixes, site.case.hops, ports)
         destinations = [f"--eth-dest={port},{table.hop_mac(port)}" for port in range(ports)]
-        return [str(build.l3fwd(site.build, site.say)), *site.eal(MEMORY_MIB[self.name]), "--", "-p", hex((1 << ports) - 1), "-P",
+        return [str(build.l3fwd(site.build, site.say)), *site.eal(MEMORY_MIB[self.name]), "--", "-p",
+                hex((1 << ports) - 1), "-P",
                 f"--lookup={self.lookup}", f"--config={config}", f"--rule_ipv4={rules[0]}", f"--rule_ipv6={rules[1]}",
                 *destinations]
 
@@ -160,7 +161,8 @@ class Command(Program):
     def argv(self, site: Site) -> list[str]:
         rules = table.write_rules(site.prefixes, site.case.hops, len(site.devargs))
         values = {"ports": str(len(site.devargs)), "cores": ",".join(map(str, site.cores)),
-                  "routes": str(table.write_hops(site.prefixes, site.case.hops)), "rules4": str(rules[0]), "rules6": str(rules[1]), "hops": str(site.case.hops)}
+                  "routes": str(table.write_hops(site.prefixes, site.case.hops)), "rules4": str(rules[0]),
+                  "rules6": str(rules[1]), "hops": str(site.case.hops)}
         argv = []
         for word in shlex.split(self.text):
             if word in ("{eal}", "{eal-main}"):

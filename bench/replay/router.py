@@ -51,15 +51,17 @@ class Router(Live):
         case, site = self.site.case, self.site
         vias = []
         for family in case.families:
-            hops = [(table.hop_address(hop, case.ports, family), link(case, hop % case.ports, k)) for hop in range(case.hops)]
+            hops = [(table.hop_address(hop, case.ports, family), link(case, hop % case.ports, k))
+                    for hop in range(case.hops)]
             vias += [word for address, device in hops for word in ("--via", f"{address}%{device}")]
             ns.ip_batch([f"link set {link(case, port, k)} up" for port in range(case.ports)])
-            ns.ip_batch([f"addr add {table.port_address(port, family)} dev {link(case, port, k)}{' nodad' if family == 6 else ''}"
+            ns.ip_batch([f"addr add {table.port_address(port, family)} dev "
+                         f"{link(case, port, k)}{' nodad' if family == 6 else ''}"
                          for port in range(case.ports)], v6=family == 6)
             ns.ip_batch([f"neigh replace {address} lladdr {table.hop_mac(hop)} nud permanent dev {device}"
                          for hop, (address, device) in enumerate(hops)], v6=family == 6)
-        argv = ["taskset", "-c", str(site.main_core), str(site.build / "bench/route_install"), "--mode", "add", "--shift", str(k),
-                "--prefixes", str(site.prefixes), *vias]
+        argv = ["taskset", "-c", str(site.main_core), str(site.build / "bench/route_install"), "--mode", "add",
+                "--shift", str(k), "--prefixes", str(site.prefixes), *vias]
         done = subprocess.run(ns.argv(argv), capture_output=True, text=True)
         answer = json.loads(done.stdout) if done.stdout.strip() else {}
         if done.returncode or answer.get("errors"):

@@ -31,14 +31,16 @@ def family_of(prefix: str) -> int:
     return 6 if ":" in prefix else 4
 
 
-def write_prefixes(full: Path | None, path: Path, name: str, families: Sequence[int], limit: int | None = None) -> dict[int, int]:
+def write_prefixes(full: Path | None, path: Path, name: str, families: Sequence[int],
+                   limit: int | None = None) -> dict[int, int]:
     """The prefixes of a table into a file of their own; how many of each family. `full` is the full table's file."""
     lines = DEFAULT4 if name == "default4" else (line.strip() for line in full.open())
     count = dict.fromkeys(families, 0)
     with path.open("w") as out:
         for line in lines:
             family = family_of(line)
-            if not line or line.startswith("#") or family not in count or (limit is not None and count[family] >= limit):
+            if not line or line.startswith("#") or family not in count or (limit is not None
+                                                                           and count[family] >= limit):
                 continue
             out.write(line + "\n")
             count[family] += 1
@@ -60,8 +62,8 @@ def write_hops(prefixes: Path, hops: int) -> Path:
 
 
 def write_rules(prefixes: Path, hops: int, ports: int) -> tuple[Path, Path]:
-    """l3fwd's rule files, IPv4 and IPv6, made once beside the file of prefixes: 'R' prefix port, by length, which is the order
-    in which LPM takes them fastest."""
+    """l3fwd's rule files, IPv4 and IPv6, made once beside the file of prefixes: 'R' prefix port, by length, which is
+    the order in which LPM takes them fastest."""
     paths = tuple(prefixes.with_name(f"{prefixes.name}-{hops}-{ports}-rules{family}") for family in (4, 6))
     if all(path.exists() for path in paths):
         return paths

@@ -5,9 +5,9 @@
      2001:2:0:100::2 ─ port 0 ┤ device ├ port 1 ─ 2001:2:0:200::2
                    .1 and ::1 └────────┘ .1 and ::1
 
-Addresses are those reserved for benchmarks (RFC 2544, C.2.2; RFC 5180, 8). Behind port 0 of the tester lie 198.18.1.0/24 to
-198.18.255.0/24 and 2001:2:0:101::/64 to 1ff, behind port 1 198.19.… and 201 to 2ff: 255 networks of each
-family and side (RFC 2544, 12, asks for 256), or the table that --routes names. Neighbors are permanent: what is
+Addresses are those reserved for benchmarks (RFC 2544, C.2.2; RFC 5180, 8). Behind port 0 of the tester lie
+198.18.1.0/24 to 198.18.255.0/24 and 2001:2:0:101::/64 to 1ff, behind port 1 198.19.… and 201 to 2ff: 255 networks of
+each family and side (RFC 2544, 12, asks for 256), or the table that --routes names. Neighbors are permanent: what is
 measured is forwarding, not resolution.
 """
 from __future__ import annotations
@@ -72,7 +72,8 @@ def ours(side: int) -> list[str]:
 
 
 def networks(side: int) -> list[str]:
-    return [f"198.{18 + side}.{i}.0/24" for i in range(1, 256)] + [f"2001:2:0:{0x100 * (side + 1) + i:x}::/64" for i in range(1, 256)]
+    return [f"198.{18 + side}.{i}.0/24" for i in range(1, 256)] + [f"2001:2:0:{0x100 * (side + 1) + i:x}::/64"
+                                                                   for i in range(1, 256)]
 
 
 class Device:
@@ -99,7 +100,8 @@ class Device:
 
     def destinations(self, side: int) -> list[str]:
         """Addresses to which the tester's port `side` sends: what lies behind the other one."""
-        return [net.rpartition("/")[0].replace("::", "::9") if ":" in net else net.replace(".0/24", ".9") for net in networks(1 - side)]
+        return [net.rpartition("/")[0].replace("::", "::9") if ":" in net else net.replace(".0/24", ".9")
+                for net in networks(1 - side)]
 
     def losses(self) -> dict[str, int]:
         """What the device itself counts as lost, by reason."""
@@ -138,21 +140,25 @@ class Linked(Device):
     def socket(self, side: int) -> Path:
         return self.setting.work / (f"{self.name}-{side}.sock" if self.setting.link == "vhost" else f"{self.name}.sock")
 
+    def memif(self, side: int, role: str, mac: str) -> str:
+        return (f"net_memif{side},role={role},id={side},socket={self.socket(side)},socket-abstract=no,"
+                f"rsize={self.setting.ring},mac={mac}")
+
     def listening(self, side: int) -> str:
         if self.setting.link == "vhost":
             return f"net_vhost{side},iface={self.socket(side)},queues={self.setting.queues}"
-        return (f"net_memif{side},role=server,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring},"
-                f"mac={THEIR_MAC[side]}")
+        return self.memif(side, "server", THEIR_MAC[side])
 
     def connecting(self, side: int) -> str:
         if self.setting.link == "vhost":
-            return f"net_virtio_user{side},path={self.socket(side)},queues={self.setting.queues},queue_size={1 << self.setting.ring},mac={OUR_MAC[side]}"
-        return (f"net_memif{side},role=client,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring},"
-                f"mac={OUR_MAC[side]}")
+            return (f"net_virtio_user{side},path={self.socket(side)},queues={self.setting.queues},"
+                    f"queue_size={1 << self.setting.ring},mac={OUR_MAC[side]}")
+        return self.memif(side, "client", OUR_MAC[side])
 
     def wait_sockets(self) -> None:
         self.devargs = [self.connecting(side) for side in SIDES]
-        wait_for(lambda: all(self.socket(side).exists() for side in SIDES), f"{self.name} makes no {self.setting.link} socket", self.proc)
+        wait_for(lambda: all(self.socket(side).exists() for side in SIDES),
+                 f"{self.name} makes no {self.setting.link} socket", self.proc)
 
 
 class KamueedDevice(Linked):
@@ -171,7 +177,8 @@ class KamueedDevice(Linked):
         for side in SIDES:
             lines += [f"set port m{side} devargs {self.listening(side)}",
                       f"set port m{side} rx-queues {self.setting.queues}", f"set port m{side} mtu {self.setting.mtu}"]
-            lines += [f"set thread {core} forwarder port m{side} rx-queue {queue}" for queue in range(self.setting.queues)]
+            lines += [f"set thread {core} forwarder port m{side} rx-queue {queue}"
+                      for queue in range(self.setting.queues)]
         self.daemon = Kamueed(self.ns, self.setting.kamueed, self.setting.work / "dut", lines)
         self.daemon.start()
         self.proc = self.daemon.proc
@@ -208,7 +215,8 @@ class KamueedDevice(Linked):
         return [f"{address}%m{side}" for side in (SIDES if self.setting.both else (1,)) for address in ours(side)]
 
     def _install_table(self) -> None:
-        """The table, and a default route: what is withdrawn for a moment still has a way (with one direction, the same one)."""
+        """The table, and a default route: what is withdrawn for a moment still has a way (with one direction, the same
+        one)."""
         for v6 in (False, True):
             self.ns.ip_batch([f"route replace default via {ours(1)[v6]}"], v6)
         done = json.loads(self.ns.run([str(a) for a in self.route_install("replace")], timeout_s=300))
@@ -225,7 +233,8 @@ class KamueedDevice(Linked):
 
     def route_install(self, mode: str, *more: str) -> list:
         vias = [word for hop in self.hops() for word in ("--via", hop)]
-        return [self.setting.build / "bench/route_install", "--mode", mode, "--prefixes", self.setting.prefix_file, *vias, *more]
+        return [self.setting.build / "bench/route_install", "--mode", mode, "--prefixes", self.setting.prefix_file,
+                *vias, *more]
 
     def destinations(self, side: int) -> list[str]:
         if not self.groups or (self.setting.both and self.setting.churn):
@@ -239,7 +248,8 @@ class KamueedDevice(Linked):
         wait_for(lambda: self.daemon.routes()[0] >= expected, f"kamueed has fewer than {expected} routes", self.proc)
 
     def restart(self) -> None:
-        """Killed and started anew (RFC 2544, 26.6). Its TAPs went with it, and all routes with them: they are installed again."""
+        """Killed and started anew (RFC 2544, 26.6). Its TAPs went with it, and all routes with them: they are installed
+        again."""
         self.proc.kill()
         self.proc.wait()
         for side in SIDES:
@@ -265,7 +275,8 @@ class KamueedDevice(Linked):
     def facts(self) -> dict:
         system = self.daemon.client.state("system")
         return {**super().facts(), "version": system.get("version"), "lookup-kernel": system.get("lookup-kernel"),
-                "pages": system.get("pages"), "idle": self.setting.idle, "forwarder-cores": sorted(self.daemon.forwarder_cores())}
+                "pages": system.get("pages"), "idle": self.setting.idle,
+                "forwarder-cores": sorted(self.daemon.forwarder_cores())}
 
 
 class TestpmdDevice(Linked):
@@ -274,16 +285,19 @@ class TestpmdDevice(Linked):
     def start(self) -> None:
         core, other = self.setting.cores[1], self.setting.cores[0]
         log = self.setting.work / "testpmd.log"
-        argv = ["dpdk-testpmd", "--no-huge", "-m", "512", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error",
-                "--file-prefix", f"ht-io-{os.getpid()}", "--lcores", f"0@{other},1@{core}"]
+        argv = ["dpdk-testpmd", "--no-huge", "-m", "512", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level",
+                "lib.*:error", "--file-prefix", f"ht-io-{os.getpid()}", "--lcores", f"0@{other},1@{core}"]
         argv += [word for side in SIDES for word in ("--vdev", self.listening(side))]
-        argv += ["--", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt", "--stats-period=3600", "--total-num-mbufs=32768"]
+        argv += ["--", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt", "--stats-period=3600",
+                 "--total-num-mbufs=32768"]
         try:
-            self.proc = subprocess.Popen([*DIE_WITH_US, *argv], stdin=subprocess.DEVNULL, stdout=log.open("wb"), stderr=subprocess.STDOUT)
+            self.proc = subprocess.Popen([*DIE_WITH_US, *argv], stdin=subprocess.DEVNULL, stdout=log.open("wb"),
+                                         stderr=subprocess.STDOUT)
         except FileNotFoundError:
             raise DeviceError("dpdk-testpmd is not installed: apt-get install dpdk-dev") from None
         # It listens before its ports are ready, and refuses a peer that comes meanwhile.
-        wait_for(lambda: "io packet forwarding" in log.read_text(errors="replace"), "testpmd does not start forwarding", self.proc)
+        wait_for(lambda: "io packet forwarding" in log.read_text(errors="replace"), "testpmd does not start forwarding",
+                 self.proc)
         self.wait_sockets()
 
 
@@ -312,7 +326,8 @@ class LinuxDevice(Device):
             for address in ours(side):
                 self.ns.ip(f"neigh replace {address} lladdr {OUR_MAC[side]} dev p{side} nud permanent")
             for v6 in (False, True):
-                self.ns.ip_batch([f"route add {net} via {ours(side)[v6]}" for net in networks(side) if (":" in net) == v6], v6)
+                self.ns.ip_batch([f"route add {net} via {ours(side)[v6]}" for net in networks(side)
+                                  if (":" in net) == v6], v6)
             self.macs[side] = self.ns.ip_json(f"link show dev p{side}")[0]["address"]
             # Packets handed to the device's core (RPS), as a NIC would: otherwise the sender's core forwards them.
             sh(["ip", "netns", "exec", self.ns.name, "sh", "-c",
@@ -353,7 +368,8 @@ def siblings(core: int) -> set[int]:
 
 
 def cores() -> tuple[int, int]:
-    """(tester's, device's): the device has the last one, farthest from interrupts, the tester the last that is another core."""
+    """(tester's, device's): the device has the last one, farthest from interrupts, the tester the last that is another
+    core."""
     last = machine.last_core()
     allowed = sorted(os.sched_getaffinity(0) - {last})
     others = [core for core in allowed if core not in siblings(last)] or allowed or [last]
@@ -361,7 +377,8 @@ def cores() -> tuple[int, int]:
 
 
 def keep_off(setting: Setting) -> None:
-    """From now on this process and what it starts stay off the device's core. The device has been started: it inherits its cores."""
+    """From now on this process and what it starts stay off the device's core. The device has been started: it inherits
+    its cores."""
     others = setting.allowed - {setting.cores[1]}
     if others:
         os.sched_setaffinity(0, others)

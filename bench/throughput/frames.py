@@ -46,14 +46,16 @@ def of_word(word: str) -> Frames:
     if word == "imix":
         return Frames(word, IMIX)
     if re.fullmatch(r"(\d*[a-i])+", word):
-        return Frames(word, tuple(GENOME[letter] for n, letter in re.findall(r"(\d*)([a-i])", word) for _ in range(int(n or 1))))
+        return Frames(word, tuple(GENOME[letter] for n, letter in re.findall(r"(\d*)([a-i])", word)
+                                  for _ in range(int(n or 1))))
     if Path(word).is_file():
         lines = [line.split("#")[0].strip() for line in Path(word).read_text().splitlines()]
         sizes = tuple(size for line in lines if line for size in of_word(line).sizes)
         if sizes:
             return Frames(Path(word).name, sizes)
     raise BadFrames(f"'{word}': expected a size in bytes, imix, an IMIX genome (RFC 6985; letters "
-                    f"{', '.join(f'{letter}={size}' for letter, size in GENOME.items())}) or a file with one of them per line")
+                    f"{', '.join(f'{letter}={size}' for letter, size in GENOME.items())}) or a file with one of them "
+                    "per line")
 
 
 def of_list(text: str) -> list[Frames]:
@@ -76,7 +78,8 @@ def percent6(text: str) -> int:
 # --- destinations ---
 
 def split(prefixes: Iterable[str], hops: int) -> list[list[ipaddress._BaseNetwork]]:
-    """Prefixes by the next hop they lead to, as route_install deals them out: prefix i of a family to hop i modulo `hops`."""
+    """Prefixes by the next hop they lead to, as route_install deals them out: prefix i of a family to hop i modulo
+    `hops`."""
     groups: list[list] = [[] for _ in range(hops)]
     seen = {4: 0, 6: 0}
     for text in prefixes:
@@ -87,16 +90,20 @@ def split(prefixes: Iterable[str], hops: int) -> list[list[ipaddress._BaseNetwor
 
 
 def addresses(groups: Sequence[Sequence], which: int, seed: int = 1) -> list[str]:
-    """One address in each of a sample of the prefixes of group `which`, for which no longer prefix of another group exists."""
+    """One address in each of a sample of the prefixes of group `which`, for which no longer prefix of another group
+    exists."""
     choose = random.Random(seed)
-    group_of = {(net.version, net.prefixlen, int(net.network_address)): number for number, nets in enumerate(groups) for net in nets}
+    group_of = {(net.version, net.prefixlen, int(net.network_address)): number for number, nets in enumerate(groups)
+                for net in nets}
     found = []
     for version, bits in ((4, 32), (6, 128)):
         lengths = sorted({length for family, length, _ in group_of if family == version}, reverse=True)
         nets = [net for net in groups[which] if net.version == version]
         for net in choose.sample(nets, min(len(nets), ADDRESSES)):
-            value = int(net.network_address) + choose.randrange(1, max(2, min(1 << 32, net.num_addresses) - 1)) % net.num_addresses
-            covering = (group_of.get((version, length, value >> (bits - length) << (bits - length))) for length in lengths)
+            value = int(net.network_address) + choose.randrange(1, max(2, min(1 << 32, net.num_addresses)
+                                                                       - 1)) % net.num_addresses
+            covering = (group_of.get((version, length, value >> (bits - length) << (bits - length)))
+                        for length in lengths)
             if next((group for group in covering if group is not None), None) == which:
                 found.append(str((ipaddress.IPv4Address if version == 4 else ipaddress.IPv6Address)(value)))
     return found

@@ -13,7 +13,8 @@ from measure.daemon import DIE_WITH_US
 EAL = ["--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error"]
 EAL_PCI = ["--no-telemetry", "--log-level", "lib.*:error"]
 MEMORY_MB, MEMORY_JUMBO_MB = 256, 768
-NICE = -10              # where managers share the tester's core they get about a fifth of it, and do not interrupt it at every packet
+# where managers share the tester's core they get about a fifth of it, and do not interrupt it at every packet
+NICE = -10
 
 _serial = 0
 
@@ -23,7 +24,8 @@ class TesterError(Exception):
 
 
 def prefer(pid: int, nice: int) -> None:
-    """Where the kernel shares cores out by session (autogroup), niceness counts among the processes of one only: the session gets it too."""
+    """Where the kernel shares cores out by session (autogroup), niceness counts among the processes of one only: the
+    session gets it too."""
     try:
         os.setpriority(os.PRIO_PROCESS, pid, nice)
         Path(f"/proc/{pid}/autogroup").write_text(str(nice))
@@ -34,7 +36,8 @@ def prefer(pid: int, nice: int) -> None:
 class Tester:
     def __init__(self, program: Path, devargs: Sequence[str], core: int, log: Path, frame_max: int = 1518,
                  enter: Sequence[str] = (), nice: int = 0, queues: int = 1):
-        """`devargs`: of the two ports, a PCI address or a virtual device; `enter`: words before the command (a namespace)."""
+        """`devargs`: of the two ports, a PCI address or a virtual device; `enter`: words before the command (a
+        namespace)."""
         global _serial
         _serial += 1
         self.log = log
@@ -43,7 +46,8 @@ class Tester:
         memory = ["-m", str(MEMORY_MB if frame_max <= 2048 else MEMORY_JUMBO_MB)]
         self.proc = subprocess.Popen(
             [*enter, *DIE_WITH_US, str(program), *(EAL_PCI if pci else EAL + memory), "--file-prefix",
-             f"kb-tester-{os.getpid()}-{_serial}", "-l", str(core), *ports, "--", "--frame-max", str(max(1518, frame_max)), "--queues", str(queues)],
+             f"kb-tester-{os.getpid()}-{_serial}", "-l", str(core), *ports, "--", "--frame-max",
+             str(max(1518, frame_max)), "--queues", str(queues)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log.open("wb"), text=True,
             start_new_session=True)
         prefer(self.proc.pid, nice)

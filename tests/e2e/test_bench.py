@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every `kamuee bench` command ends well, and in numbers, on a CPU without the vector instructions of ours.
 
-KAMUEE_SIMD takes them away one set after the other, from the programs, from kamueed and from DPDK. What the numbers are is nobody's claim
-here: other tests run beside. A benchmark that does not exist on this CPU must say so instead of dividing by it.
+KAMUEE_SIMD takes them away one set after the other, from the programs, from kamueed and from DPDK. What the numbers are
+is nobody's claim here: other tests run beside. A benchmark that does not exist on this CPU must say so instead of
+dividing by it.
 """
 import json
 import math
@@ -39,7 +40,8 @@ def figures(value, at: str = ""):
 
 
 def bench(kamueed: str, simd: str, *words: str) -> dict:
-    done = subprocess.run([sys.executable, "-m", "kamuee", "bench", *words, "--json"], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S,
+    done = subprocess.run([sys.executable, "-m", "kamuee", "bench", *words, "--json"], cwd=ROOT, capture_output=True,
+                          text=True, timeout=LIMIT_S,
                           env={**os.environ, "PYTHONPATH": str(ROOT / "cli"), "KAMUEED": kamueed, "KAMUEE_SIMD": simd})
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert "Traceback" not in done.stderr
@@ -68,7 +70,8 @@ def test_lookups_are_compared_with_the_fastest_peer_of_this_cpu(kamueed, prefixe
 ], ids=lambda value: value if isinstance(value, str) else value[0])
 def test_benchmarks_run_without_the_widest_vectors(kamueed, prefixes, simd, words):
     if words[0] == "forward" and not (Path(kamueed).parent / "bench" / "dpdk").is_dir():
-        pytest.skip("bench forward needs DPDK's source once, which cannot be fetched in this namespace: kamuee bench forward --quick")
+        pytest.skip("bench forward needs DPDK's source once, which cannot be fetched in this namespace: kamuee bench "
+                    "forward --quick")
     more = ("--prefixes", str(prefixes)) if words[0] in ("forward", "paper") else ()
     result = bench(kamueed, simd, *words, *more)
     assert len([figure for _, figure in figures(result) if figure > 0]) > 10
