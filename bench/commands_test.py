@@ -86,7 +86,7 @@ def test_a_row_of_the_lists_marks_a_ratio_to_fewer_rules():
 
 def test_parts_are_asked_for_by_name(monkeypatch):
     asked = []
-    monkeypatch.setattr(acl, "asked", lambda program, *argv: asked.append((program, *argv)) or {"rows": []})
+    monkeypatch.setattr(acl, "answer_of", lambda program, *argv: asked.append((program, *argv)) or {"rows": []})
     acl.measured(acl.parser().parse_args(["--only", "large,forward"]))
     assert asked == [("acl_bench", "--sets", acl.PARTS["large"])]
     acl.measured(acl.parser().parse_args([]))

@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 
 from commands import paper as command                                       # noqa: E402
 from measure import plot                                                    # noqa: E402
-from measure.context import Unavailable                                     # noqa: E402
+from measure.program import Unavailable                                     # noqa: E402
 from measure.factorial import analyze, t_quantile                           # noqa: E402
 from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g   # noqa: E402
 
@@ -224,7 +224,7 @@ def test_a_paper_whose_program_fails_is_named_and_the_others_go_on(tmp_path, mon
 
     monkeypatch.setattr(packetshader, "run", fails)
     monkeypatch.setattr(diversified, "run", lambda ctx: FakeResult())
-    monkeypatch.setattr(command, "busy", lambda force: "")
+    monkeypatch.setattr(command.machine, "must_be_quiet", lambda force: (0.0, ""))
     given = command.parser().parse_args(["--quick", "--json"])
     assert command.run(given, {"packetshader": packetshader, "diversified": diversified}) == 1
     said = capsys.readouterr()

@@ -21,7 +21,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 
 from commands import forward                                        # noqa: E402
 from measure import replay                                          # noqa: E402
-from measure.context import Unavailable                             # noqa: E402
+from measure.program import Unavailable                             # noqa: E402
 from measure.replay import CASES, Bench, Disturbed, Rate, Verdict   # noqa: E402
 from replay import build, page, program, router, table              # noqa: E402
 

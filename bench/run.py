@@ -26,7 +26,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 
 from measure import machine, report                              # noqa: E402
-from measure.context import Context, Unavailable                 # noqa: E402
+from measure.context import Context                              # noqa: E402
+from measure.program import Unavailable                          # noqa: E402
 from measure.topology import own_namespaces                      # noqa: E402
 import experiments                                               # noqa: E402
 
@@ -52,16 +53,6 @@ def chosen(only: list[str] | None) -> list:
     if unknown:
         raise SystemExit(f"no experiment '{unknown[0]}', expected one of {' '.join(by_name)}")
     return [by_name[name] for name in only] if only else list(experiments.ALL)
-
-
-def must_be_quiet(force: bool) -> None:
-    busy = machine.busy_percent(2.0)
-    if busy <= machine.BUSY_PERCENT:
-        return
-    text = f"the machine is busy ({busy:.0f} % CPU), mostly by {'; '.join(machine.busiest())}"
-    if not force:
-        raise SystemExit(f"{text}\nwait, or use --force to measure anyway")
-    print(f"warning: {text}", file=sys.stderr)
 
 
 def run_one(experiment, ctx: Context) -> report.Outcome:
@@ -91,7 +82,10 @@ def measure(given: argparse.Namespace) -> int:
         raise SystemExit("needs root for network namespaces: sudo make bench")
     started = datetime.now(timezone.utc)
     path = given.json or HERE / "results" / f"{started:%Y%m%d-%H%M%S}.json"
-    must_be_quiet(given.force)
+    try:
+        machine.must_be_quiet(given.force, 2.0)
+    except Unavailable as why:
+        raise SystemExit(str(why)) from None
     own_namespaces()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))
     with tempfile.TemporaryDirectory(prefix="kb-") as work:

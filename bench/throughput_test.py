@@ -294,7 +294,7 @@ def test_the_plan_follows_the_duration():
 
 def program() -> Path:
     """Meson runs tests in the build directory; by hand it is build/ of the checkout, or KAMUEED's."""
-    builds = [Path.cwd(), Path(os.environ.get("KAMUEED") or command.ROOT / "build/kamueed").parent]
+    builds = [Path.cwd(), command.daemon().parent]
     for built in (build / "bench/tester" for build in builds):
         if os.access(built, os.X_OK):
             return built

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
+from measure.program import answer_of, run_command
 
 IDEA = ("access lists and address sets with up to a million entries, compared with rte_acl: lookups, updates, "
         "memory, forwarding (no root)")
-ROOT = Path(__file__).resolve().parents[2]
 MILLION = 1_000_000
 # What --only names. Each part takes at most five minutes on two cores with other work, much of them in rte_acl's
 # compiler.
@@ -47,10 +43,6 @@ LEGEND = ("Ratio: speed relative to rte_acl's fastest variant, median over the r
           "because it cannot hold as many.",
           "Cycles: TSC cycles per packet in bursts of 64. MB: memory of readers and writer. Updates: measured with a "
           "concurrent reader.")
-
-
-class BenchError(Exception):
-    """What is missing, and what to do."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,17 +77,7 @@ def parts(text: str) -> list[str]:
 
 def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
-    try:
-        return run(given)
-    except BenchError as error:
-        print(f"kamuee bench acl: {error}", file=sys.stderr)
-        return 1
-
-
-def build() -> Path:
-    """The build directory: of $KAMUEED, or build/ of this checkout."""
-    named = os.environ.get("KAMUEED")
-    return Path(named).resolve().parent if named else ROOT / "build"
+    return run_command("acl", lambda: run(given))
 
 
 def run(given: argparse.Namespace) -> int:
@@ -114,16 +96,6 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def asked(program: str, *argv: str) -> dict:
-    path = build() / "bench" / program
-    if not os.access(path, os.X_OK):
-        raise BenchError(f"no {path}: build it (make build), or set KAMUEED to the daemon of another build")
-    done = subprocess.run([str(path), "--json", *argv], stdout=subprocess.PIPE)
-    if done.returncode:
-        raise BenchError(f"{program} exited with code {done.returncode}; see its messages above")
-    return json.loads(done.stdout)
-
-
 def measured(given: argparse.Namespace) -> dict:
     argv = ["--quick"] if given.quick else []
     if not given.sets and (given.only or not given.quick):
@@ -133,12 +105,12 @@ def measured(given: argparse.Namespace) -> dict:
     for name in ("sets", "traffic", "rounds", "seed", "memory"):
         if getattr(given, name) is not None:
             argv += [f"--{name}", str(getattr(given, name))]
-    return asked("acl_bench", *argv)
+    return answer_of("acl_bench", *argv)
 
 
 def forward(quick: bool) -> dict[str, list[float]]:
     """Cycles a packet of the whole path, ports included, round by round, by case."""
-    found = asked("forward_bench", "--acl", *(["--quick"] if quick else []))
+    found = answer_of("forward_bench", "--acl", *(["--quick"] if quick else []))
     ports = found["harness_cycles"]
     return {one["what"].removeprefix("forward 64 B, "): [round(ports + net, 2) for net in one["values"]]
             for one in found["results"]}

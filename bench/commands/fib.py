@@ -8,20 +8,17 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
 from measure import plot
+from measure.program import answer_of, run_command
 
 IDEA = "longest-prefix match: Poptrie compared with DPDK's engines on one table: lookups, updates, memory (no root)"
-ROOT = Path(__file__).resolve().parents[2]
 PLOT = "fib-bench.svg"
 # the largest first: the others are part of it
 SCALES = (4_000_000, 2_000_000, 1_000_000, 300_000, 100_000, 10_000, 1_000)
@@ -32,10 +29,6 @@ TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), ri
 LEGEND = ("Single: one address per call, relative to rte_fib.",
           "Updates: withdraw and announce, with a concurrent reader. Worst: wall-clock time; of it CPU: CPU time of "
           "the writer.")
-
-
-class BenchError(Exception):
-    """What is missing, and what to do."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -55,29 +48,16 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
-    try:
-        return run(given)
-    except (BenchError, plot.NoPlot) as error:
-        print(f"kamuee bench fib: {error}", file=sys.stderr)
-        return 1
-
-
-def build() -> Path:
-    """The build directory: of $KAMUEED, or build/ of this checkout."""
-    named = os.environ.get("KAMUEED")
-    return Path(named).resolve().parent if named else ROOT / "build"
+    return run_command("fib", lambda: run(given), plot.NoPlot)
 
 
 def run(given: argparse.Namespace) -> int:
-    program = build() / ("bench/read_bench" if given.reads else "bench/fib_bench")
-    if not os.access(program, os.X_OK):
-        raise BenchError(f"no {program}: build it (make build), or set KAMUEED to the daemon of another build")
     if given.reads:
-        return reads(program, given.json)
+        return reads(given.json)
     if given.scaling:
-        rows = [row for family in (4, 6) for row in scaled(program, given, family)]
+        rows = [row for family in (4, 6) for row in scaled(given, family)]
     else:
-        rows = measured(program, given)
+        rows = measured(given)
     if given.json:
         print(json.dumps({"rows": rows}, indent=1))
     else:
@@ -90,14 +70,12 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def reads(program: Path, as_json: bool) -> int:
-    done = subprocess.run([str(program)], stdout=subprocess.PIPE)
-    if done.returncode:
-        raise BenchError(f"{program.name} exited with code {done.returncode}; see its messages above")
+def reads(as_json: bool) -> int:
+    found = answer_of("read_bench")
     if as_json:
-        print(done.stdout.decode(), end="")
+        print(json.dumps(found))
     else:
-        print(*render.table(READS, read_rows(json.loads(done.stdout)["reads"]), terminal_width()), sep="\n")
+        print(*render.table(READS, read_rows(found["reads"]), terminal_width()), sep="\n")
         print("TSC cycles per random read: median of the rounds (minimum). Independent: many in flight; chained: one "
               "after the other.")
     return 0
@@ -112,22 +90,18 @@ def read_rows(measured_reads: Iterable[dict]) -> list[list[str]]:
     return list(found.values())
 
 
-def measured(program: Path, given: argparse.Namespace, *more: str) -> list[dict]:
-    argv = [str(program), "--json"] + (["--quick"] if given.quick or given.scaling else [])
+def measured(given: argparse.Namespace, *more: str) -> list[dict]:
+    argv = ["--quick"] if given.quick or given.scaling else []
     argv += ["--prefixes", given.prefixes] if given.prefixes and not given.scaling else []
-    argv += more
-    done = subprocess.run(argv, stdout=subprocess.PIPE)
-    if done.returncode:
-        raise BenchError(f"{program.name} exited with code {done.returncode}; see its messages above")
-    return json.loads(done.stdout)["rows"]
+    return answer_of("fib_bench", *argv, *more)["rows"]
 
 
-def scaled(program: Path, given: argparse.Namespace, family: int) -> list[dict]:
+def scaled(given: argparse.Namespace, family: int) -> list[dict]:
     """Synthetic tables, one process. rte_fib6 is not among them: it wants gigabytes, and refuses tables it should
     take."""
     print(f"kamuee bench fib: IPv{family}, {count(min(SCALES))} to {count(max(SCALES))} routes", file=sys.stderr)
     engines = {4: "poptrie,rte_fib", 6: "poptrie"}
-    return measured(program, given, "--table", ",".join(map(str, SCALES)), "--next-hops", "64", "--family", str(family),
+    return measured(given, "--table", ",".join(map(str, SCALES)), "--next-hops", "64", "--family", str(family),
                     "--engines", engines[family], "--patterns", "uniform,prefix")
 
 

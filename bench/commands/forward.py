@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, count, right
 from measure import machine, plot
-from measure.context import ROOT, Unavailable
+from measure.program import Unavailable, bench_program, daemon, must_be_built, run_command
 from measure.replay import CASES, Bench, Case, Disturbed, Program, Rate, command, kamueed, l3fwd, testpmd
 
 IDEA = ("packets per second of one core with a full table and other cases, verified, compared with testpmd, l3fwd or "
@@ -103,21 +101,13 @@ def peer_program(text: str, case: Case) -> Program | None:
 def main(argv: list[str]) -> int:
     given = parser().parse_intermixed_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("kamuee bench forward: stopped by SIGTERM"))
-    try:
-        return run(given)
-    except (Unavailable, Disturbed, LabError, RuntimeError, plot.NoPlot) as error:
-        more = "\nwait, or use --force to measure anyway" if isinstance(error, Disturbed) else ""
-        print(f"kamuee bench forward: {error}{more}", file=sys.stderr)
-        return 1
+    return run_command("forward", lambda: run(given), Disturbed, LabError, RuntimeError, plot.NoPlot)
 
 
 def run(given: argparse.Namespace) -> int:
-    daemon = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed"))
-    for needed in (daemon, daemon.parent / "bench/route_install"):
-        if not os.access(needed, os.X_OK):
-            raise Unavailable(f"no {needed}: build it (make build), or set KAMUEED to the daemon of another build")
+    must_be_built(daemon(), bench_program("route_install"))
     say = Voice()
-    bench = Bench(daemon.resolve().parent, daemon, prefixes=given.prefixes, huge=not given.no_huge, force=given.force,
+    bench = Bench(daemon().parent, daemon(), prefixes=given.prefixes, huge=not given.no_huge, force=given.force,
                   say=say)
     failed: list[str] = []
     with bench:

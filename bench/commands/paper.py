@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
 import pkgutil
 import statistics
 import sys
@@ -24,7 +23,8 @@ from pathlib import Path
 import paper
 from kamuee.context import terminal_width
 from measure import machine, plot
-from measure.context import ROOT, Context, Unavailable
+from measure.context import Context
+from measure.program import Unavailable, daemon, run_command
 from measure.report import Outcome, number
 
 IDEA = "the experiments of five papers repeated on this machine, next to the papers' numbers"
@@ -60,33 +60,15 @@ def main(argv: list[str]) -> int:
     if unknown := [name for name in names if name not in known]:
         print(f"kamuee bench paper: no paper '{unknown[0]}', expected one of {' '.join(known)}, all", file=sys.stderr)
         return 2
-    try:
-        return run(given, {name: known[name] for name in names})
-    except Unavailable as why:
-        print(f"kamuee bench paper: {why}", file=sys.stderr)
-        return 1
-
-
-def busy(force: bool) -> str:
-    """What to say about other work on the machine; refuses when there is too much of it."""
-    percent = machine.busy_percent(1.0)
-    if percent <= machine.BUSY_PERCENT:
-        return ""
-    text = f"the machine is busy: {percent:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
-    if not force:
-        raise Unavailable(f"{text}\nwait, or use --force to measure anyway")
-    return text
+    return run_command("paper", lambda: run(given, {name: known[name] for name in names}))
 
 
 def run(given: argparse.Namespace, wanted: dict) -> int:
-    disturbed = busy(given.force)
-    if disturbed:
-        print(f"warning: {disturbed}", file=sys.stderr)
-    daemon = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve()
+    _, disturbed = machine.must_be_quiet(given.force)
     answer = {"machine": machine.facts(), "disturbed": disturbed, "quick": given.quick, "papers": {}}
     failed = False
     with tempfile.TemporaryDirectory(prefix="kb-") as work:
-        ctx = Context(daemon.parent, daemon, 1 if given.quick else 3, given.quick, given.prefixes, Path(work))
+        ctx = Context(daemon().parent, daemon(), 1 if given.quick else 3, given.quick, given.prefixes, Path(work))
         for name, module in wanted.items():
             ctx.outcome = Outcome(name, module.IDEA)
             try:

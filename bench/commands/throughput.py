@@ -29,21 +29,17 @@ from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, right
 from measure import machine, plot
+from measure.program import Unavailable, bench_program, daemon, must_be_built, run_command
 from measure.topology import own_namespaces
 from throughput import device, frames, report, soak
 from throughput.tester import NICE, Tester, TesterError
 from throughput.tests import TESTS, Bench, Plan
 
 IDEA = "RFC 2544 tests of a running router: throughput, latency, loss, bursts, recovery (root)"
-ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.2
 QUICK_SIZES = "64,imix"
 MEMIF_ENTRIES_MAX = 65536                      # DPDK's driver numbers the buffers of all rings with 16 bits
 TABLE = (Column("Test"), Column("Size"), Column("Load"), right("Mpps"), right("Gb/s"), Column("Result"))
-
-
-class Refused(Exception):
-    """Why nothing is measured, and what to do."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -101,12 +97,8 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
     console = Console(stderr=True, highlight=False)
-    try:
-        return run(given, console)
-    except (Refused, frames.BadFrames, device.DeviceError, TesterError, LabError, DaemonError, Unreachable, plot.NoPlot,
-            OSError, RuntimeError) as error:
-        console.print(f"kamuee bench throughput: {error}", markup=False, soft_wrap=True)
-        return 1
+    return run_command("throughput", lambda: run(given, console), frames.BadFrames, device.DeviceError, TesterError,
+                       LabError, DaemonError, Unreachable, plot.NoPlot, OSError, RuntimeError)
 
 
 # --- what was asked ---
@@ -115,7 +107,7 @@ def chosen_tests(text: str) -> list[str]:
     names = [name for name in text.split(",") if name]
     unknown = [name for name in names if name not in TESTS]
     if unknown or not names:
-        raise Refused(f"no test '{', '.join(unknown)}', expected {', '.join(TESTS)}")
+        raise Unavailable(f"no test '{', '.join(unknown)}', expected {', '.join(TESTS)}")
     return names
 
 
@@ -129,45 +121,31 @@ def plan_of(given: argparse.Namespace) -> Plan:
 
 def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]) -> device.Setting:
     if given.queues > 1 and given.peer not in ("kamueed", "external"):
-        raise Refused(f"--queues works only with kamueed and external devices, not with {given.peer}: the tester has "
+        raise Unavailable(f"--queues works only with kamueed and external devices, not with {given.peer}: the tester "
+                          "has "
                       "one receive queue")
     if given.peer == "kamueed" and given.link == "memif" and (given.queues + 1) << given.ring > MEMIF_ENTRIES_MAX:
-        raise Refused(f"--queues {given.queues} --ring {given.ring}: the rings of all queues ({given.queues} to the "
+        raise Unavailable(f"--queues {given.queues} --ring {given.ring}: the rings of all queues ({given.queues} to "
+                          "the "
                       f"device, one back) have more than the {MEMIF_ENTRIES_MAX} entries that DPDK's memif supports, so "
                       "packets would overwrite each other; use fewer queues or a smaller ring")
-    named = os.environ.get("KAMUEED")
-    kamueed = Path(named).resolve() if named else ROOT / "build/kamueed"
-    build = kamueed.parent
-    for program in [build / "bench/tester"] + ([kamueed] if given.peer == "kamueed" else []):
-        if not os.access(program, os.X_OK):
-            raise Refused(f"no {program}: build it (make build), or set KAMUEED to the daemon of another build")
+    must_be_built(bench_program("tester"), *([daemon()] if given.peer == "kamueed" else []))
     if given.peer == "external" and not given.ports:
-        raise Refused("--peer external needs the tester's two ports: --ports DEVARGS DEVARGS")
+        raise Unavailable("--peer external needs the tester's two ports: --ports DEVARGS DEVARGS")
     if given.routes and given.peer != "kamueed":
-        raise Refused("--routes works only with kamueed; configure the routes of another device yourself")
+        raise Unavailable("--routes works only with kamueed; configure the routes of another device yourself")
     if given.routes and given.routes != "full" and not given.routes.isdecimal():
-        raise Refused(f"--routes {given.routes}: expected a number or full")
+        raise Unavailable(f"--routes {given.routes}: expected a number or full")
     largest = max(size for some in sizes for size in some.sizes)
     if largest > 1518 and given.link == "memif" and given.peer != "external":
-        raise Refused(f"frames of {largest} bytes: DPDK's memif carries at most 1518; use --link vhost")
-    return device.Setting(build=build, kamueed=kamueed, work=work, cores=device.cores(), link=given.link,
+        raise Unavailable(f"frames of {largest} bytes: DPDK's memif carries at most 1518; use --link vhost")
+    return device.Setting(build=daemon().parent, kamueed=daemon(), work=work, cores=device.cores(), link=given.link,
                           ring=given.ring, queues=given.queues,
                           mtu=max(1500, largest - 18), idle=given.idle, both=given.bidirectional,
                           routes=given.routes or ("10000" if given.soak and given.churn and given.peer == "kamueed"
                                                   else ""),
                           prefixes=given.prefixes, churn=bool(given.soak and given.churn),
                           ports=tuple(given.ports or ("", "")), macs=tuple(given.macs))
-
-
-def must_be_quiet(force: bool, console: Console) -> float:
-    """Percent of the cores that somebody else uses."""
-    busy = machine.busy_percent(1.0)
-    if busy > machine.BUSY_PERCENT:
-        text = f"the machine is busy ({busy:.0f} % CPU), mostly by {'; '.join(machine.busiest())}"
-        if not force:
-            raise Refused(f"{text}; wait, or use --force to measure anyway")
-        console.print(f"[yellow]warning:[/] {escape(text)}", soft_wrap=True)
-    return busy
 
 
 # --- running ---
@@ -177,8 +155,8 @@ def run(given: argparse.Namespace, console: Console) -> int:
                                                                              else ",".join(map(str, frames.RFC2544))))
     plan = plan_of(given)
     if os.geteuid():
-        raise Refused("needs root for network namespaces and DPDK: sudo kamuee bench throughput")
-    busy = must_be_quiet(given.force, console)
+        raise Unavailable("needs root for network namespaces and DPDK: sudo kamuee bench throughput")
+    busy, _ = machine.must_be_quiet(given.force)
     own_namespaces()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))
     with tempfile.TemporaryDirectory(prefix="ht-") as work, ExitStack() as stack:
@@ -253,7 +231,8 @@ def warm_up(bench: Bench, some: frames.Frames) -> None:
         if time.monotonic() > end:
             lost = {**bench.device.losses(), "foreign frames at the tester": r["foreign"],
                     "refused by the port": r["refused"]}
-            raise Refused(f"of {r['attempted']} packets at 10,000 packets/s {r['received']} come back: no path through "
+            raise Unavailable(f"of {r['attempted']} packets at 10,000 packets/s {r['received']} come back: no path "
+                              "through "
                           f"{bench.device.name}? {', '.join(f'{where}: {n}' for where, n in lost.items() if n)}")
 
 

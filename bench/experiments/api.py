@@ -16,7 +16,7 @@ import statistics
 import time
 
 from measure.api_load import COUNTED, RATE, Load
-from measure.context import Unavailable
+from measure.program import Unavailable
 from measure.replay import CASES, Bench, kamueed
 
 NAME = "api"

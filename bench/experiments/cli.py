@@ -8,7 +8,7 @@ import os
 import subprocess
 import time
 
-from measure.context import ROOT
+from measure.program import ROOT
 from measure.topology import Star, star
 
 NAME = "cli"

@@ -15,6 +15,7 @@ from kamuee.lab import flows, measure, schema
 from kamuee.lab.lab import Lab
 
 from measure import group_routes
+from measure.program import wait_until
 
 NAME = "failover"
 IDEA = ("How long flows over one of four links lose packets when the link loses carrier, with 10 and with 1,000,000 "
@@ -101,13 +102,13 @@ class Fourway:
         took = self.router.run([sys.executable, group_routes.__file__, str(n4), str(n6), *ways], timeout_s=300).strip()
         begun = time.monotonic()
         last, kind = last_of(n4, n6), "multipath" if group == "multipath" else "object"
-        self.wait(lambda: self.fib() >= (n4, n6) and self.has_group(last, kind),
-                  f"the FIB has {n4:,} and {n6:,} prefixes")
+        wait_until(lambda: self.fib() >= (n4, n6) and self.has_group(last, kind),
+                  f"the FIB has not {n4:,} and {n6:,} prefixes", 120, pause_s=0.1)
         self.ctx.say(f"{group}: {n4:,} + {n6:,} prefixes: {took} s for the kernel, {time.monotonic() - begun:.1f} s "
                      "more for the FIB")
         for family in (4, 6):
             for i in range(1, WAYS + 1):
-                self.wait(lambda: self.reaches(self.via(family, i)), f"way {i} answers")
+                wait_until(lambda: self.reaches(self.via(family, i)), f"way {i} does not answer", 120, pause_s=0.1)
 
     def fib(self) -> tuple[int, int]:
         fibs = {fib["family"]: fib["routes"] for vr in measure.client(self.router).entries("vr") for fib in vr["fib"]}
@@ -123,14 +124,6 @@ class Fourway:
     def reaches(self, target: str) -> bool:
         return " 1 received" in self.lab["src"].run(f"ping -n -c 1 -W 1 {target}", check=False)
 
-    @staticmethod
-    def wait(true, what: str, timeout_s: float = 120) -> None:
-        end = time.monotonic() + timeout_s
-        while not true():
-            if time.monotonic() > end:
-                raise RuntimeError(f"not within {timeout_s} s: {what}")
-            time.sleep(0.1)
-
     def pull(self, interface: str) -> flows.Pulled:
         return flows.pull(flows.Traffic(self.lab["src"], self.lab["far"], list(TARGETS), FLOWS, PER_S, SECONDS),
                           self.lab["far"], interface)
@@ -140,8 +133,8 @@ class Fourway:
         self.lab["far"].ip(f"link set dev {interface} up")
         i = interface[1:]
         for family in (4, 6):
-            self.wait(lambda: "rror" not in self.router.run(f"ip nexthop replace id {family}{i} via "
+            wait_until(lambda: "rror" not in self.router.run(f"ip nexthop replace id {family}{i} via "
                                                             f"{self.via(family, int(i))} dev {interface}", check=False)
                       and self.router.run(f"ip nexthop get id {family}{i}", check=False),
-                      f"{interface} takes next hops")
+                      f"{interface} takes no next hops", 120, pause_s=0.1)
             self.router.ip(f"nexthop replace id {family} group {'/'.join(f'{family}{k}' for k in range(1, WAYS + 1))}")

@@ -8,7 +8,7 @@ moving packets without looking at them, shows what the two memifs and the tester
 import subprocess
 
 from measure import search
-from measure.context import Unavailable
+from measure.program import Unavailable
 from throughput import device
 from throughput.tester import Tester
 

@@ -9,6 +9,7 @@ time counts from the kernel's acknowledgement of the last route, on the same clo
 import signal
 import time
 
+from measure.program import wait_until
 from measure.topology import Star, star
 
 NAME = "full-table"
@@ -93,12 +94,9 @@ def wait_replaced(ctx, s: Star) -> None:
         via = [v.partition("%")[0] for v in s.via(family)]
         wanted = via[(len(mine) - 1 + 1) % len(via)]
         address = mine[-1].partition("/")[0]
-        end = time.monotonic() + 60
-        while s.kamueed.gateway_of(address) != wanted:
-            if time.monotonic() > end:
-                raise RuntimeError(f"60 s after the kernel, the FIB sends {mine[-1]} to "
-                                   f"{s.kamueed.gateway_of(address)}, not {wanted}")
-            time.sleep(0.005)
+        wait_until(lambda: s.kamueed.gateway_of(address) == wanted,
+                   lambda: f"the FIB sends {mine[-1]} to {s.kamueed.gateway_of(address)}, not {wanted}", 60,
+                   pause_s=0.005)
 
 
 def spent(before: dict, after: dict, thread: str) -> float:

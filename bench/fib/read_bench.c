@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // read_bench.c - what a read of memory costs on this machine, by how much memory is read
 //
-//     read_bench [--rounds 9]
+//     read_bench [--rounds 9] [--json]
 //
 // Random reads of one word a cache line in 1 to 256 MiB of huge-page memory, in two ways: a burst's
 // worth under way together, as vector lookups read their tables (independent); and each only when
@@ -69,8 +69,9 @@ int main(int argc, char **argv)
 {
     size_t most = (size_t)sizes_mib[SIZES - 1] << 20;
     unsigned rounds = 9;
+    bool json = false;
     const struct bench_option options[] = {
-        OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX), {0}};
+        OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX), OPTION_FLAG("json", &json), {0}};
 
     bench_options(argc, argv, options, NULL);
     uint8_t *p = memset(memory_huge(most), 0, most);
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
             choose((size_t)sizes_mib[s] << 20);
             chained[s][r] = read_chained(p);
         }
-    report_begin(true);
+    report_begin(json);
     report_open("reads", '[');
     report(independent, "independent", rounds);
     report(chained, "chained", rounds);

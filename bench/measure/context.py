@@ -3,21 +3,14 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
+from measure.program import Unavailable, write_table
 from measure.report import Outcome
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Unavailable(Exception):
-    """An experiment cannot run here; its text says why and what to do."""
-
 
 class Context:
     def __init__(self, build: Path, kamueed: Path, rounds: int, quick: bool, prefixes: str | None, work: Path):
@@ -87,10 +80,6 @@ class Context:
         """The full table as text, one prefix a line: the file named, or the one the feed finds or makes."""
         if self._prefixes is None:
             with self.step("preparing the full table"):
-                self._prefixes = self.work / "prefixes.txt"
-                source = ["--prefixes", self._prefixes_wanted] if self._prefixes_wanted else []
-                limit = ["--routes", "100000"] if self.quick else []
-                subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(self._prefixes), *source, *limit],
-                               env={**os.environ, "PYTHONPATH": str(ROOT / "cli")}, check=True,
-                               stdout=subprocess.DEVNULL)
+                self._prefixes = write_table(self.work / "prefixes.txt", self._prefixes_wanted,
+                                             100_000 if self.quick else None)
         return self._prefixes

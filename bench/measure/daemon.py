@@ -4,7 +4,6 @@
 Time and memory are read from /proc, not from the daemon: what is measured does not measure itself.
 """
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -14,10 +13,11 @@ from kamuee.client import Client
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.netns import Namespace
 
+from measure.program import DIE_WITH_US, end, last_lines, wait_until
+
 READY_S = 30
 STOP_S = 10
 NEIGHBORS = 64     # resolved hosts are entries of the FIB, too
-DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL")     # even when the runner is killed
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -41,13 +41,7 @@ class Kamueed:
         self.proc = self.ns.popen([*DIE_WITH_US, *self.before, str(self.binary), "--config", str(config), "--from-file",
                                    "--run-dir", str(self.run_dir), "--file-dir", "/", "--device-dir", "/"],
                                   log=str(self.log))
-        end = time.monotonic() + READY_S
-        while not self.is_synced():
-            if self.proc.poll() is not None:
-                raise RuntimeError(f"kamueed ended with status {self.proc.returncode}:\n{self.log_end()}")
-            if time.monotonic() > end:
-                raise RuntimeError(f"kamueed is not ready after {READY_S} s:\n{self.log_end()}")
-            time.sleep(0.01)
+        wait_until(self.is_synced, "kamueed is not ready", READY_S, proc=self.proc, pause_s=0.01, log_end=self.log_end)
 
     def is_synced(self) -> bool:
         try:
@@ -58,18 +52,12 @@ class Kamueed:
     def stop(self) -> float:
         """Seconds that a clean stop took."""
         begun = time.monotonic()
-        if self.proc and self.proc.poll() is None:
-            self.proc.send_signal(signal.SIGTERM)
-            try:
-                self.proc.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self.proc.kill()
-                self.proc.wait()
-                raise RuntimeError(f"kamueed does not stop within {STOP_S} s of SIGTERM:\n{self.log_end()}") from None
+        if not end(self.proc, patience_s=STOP_S):
+            raise RuntimeError(f"kamueed does not stop within {STOP_S} s of SIGTERM:\n{self.log_end()}")
         return time.monotonic() - begun
 
     def log_end(self) -> str:
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:]) if self.log.exists() else ""
+        return last_lines(self.log)
 
     # --- state ---
 
@@ -88,15 +76,14 @@ class Kamueed:
 
     def wait_routes(self, rib: int, fib: int, timeout_s: float = 60) -> None:
         """Until the RIB holds `rib` routes and the FIB `fib`, give or take the neighbors that came or went."""
-        end = time.monotonic() + timeout_s
-        while True:
+        now = (0, 0)
+
+        def complete() -> bool:
+            nonlocal now
             now = self.routes()
-            if now[0] == rib and abs(now[1] - fib) <= NEIGHBORS:
-                return
-            if time.monotonic() > end:
-                raise RuntimeError(f"RIB and FIB hold {now[0]} and {now[1]} routes, not {rib} and {fib}, "
-                                   f"{timeout_s:.0f} s later")
-            time.sleep(0.005)
+            return now[0] == rib and abs(now[1] - fib) <= NEIGHBORS
+        wait_until(complete, lambda: f"RIB and FIB hold {now[0]} and {now[1]} routes, not {rib} and {fib}", timeout_s,
+                   pause_s=0.005)
 
     def gateway_of(self, address: str) -> str:
         """Where the FIB sends an address."""

@@ -7,8 +7,11 @@ A number without its machine means nothing, so every result carries these facts.
 import os
 import platform
 import subprocess
+import sys
 import time
 from pathlib import Path
+
+from measure.program import Unavailable
 
 BUSY_PERCENT = 10.0
 SETTLE_S = 20.0
@@ -54,6 +57,18 @@ def busiest(n: int = 3) -> list[str]:
     out = subprocess.run(["ps", "-eo", "pcpu,pid,comm", "--sort=-pcpu", "--no-headers"], capture_output=True,
                          text=True).stdout
     return [" ".join(line.split()) for line in out.splitlines()[:n]]
+
+
+def must_be_quiet(force: bool, over_s: float = 1.0) -> tuple[float, str]:
+    """Percent of the cores that others use, and what to say about it when that is too much, which needs `force`."""
+    percent = busy_percent(over_s)
+    if percent <= BUSY_PERCENT:
+        return percent, ""
+    text = f"the machine is busy ({percent:.0f} % CPU), mostly by {'; '.join(busiest())}"
+    if not force:
+        raise Unavailable(f"{text}\nwait, or use --force to measure anyway")
+    print(f"warning: {text}", file=sys.stderr)
+    return percent, text
 
 
 def caches() -> dict[str, str]:

@@ -24,8 +24,6 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -33,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from measure import machine
-from measure.context import ROOT, Unavailable
+from measure.program import Unavailable, write_table
 from measure.topology import own_namespaces
 from replay import build as builder
 from replay import table
@@ -396,23 +394,13 @@ class Bench:
         if not shutil.which("dpdk-testpmd"):
             raise Unavailable("dpdk-testpmd is not installed (it measures the driver's share): apt-get install "
                               "dpdk-dev")
-        busy = machine.busy_percent(1.0)
-        if busy > machine.BUSY_PERCENT:
-            text = f"the machine is busy ({busy:.0f} % CPU), mostly by {'; '.join(machine.busiest())}"
-            if not self.force:
-                raise Disturbed(text)
-            self.say(f"warning: {text}")
+        machine.must_be_quiet(self.force)
 
     # --- tables ---
 
     def full_table(self) -> Path:
         if self.full is None:
-            self.full = self.work / "full.txt"
-            given = ["--prefixes", str(self.prefixes_given)] if self.prefixes_given else []
-            done = subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(self.full), *given],
-                                  capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
-            if done.returncode:
-                raise Unavailable(f"no full table: {done.stderr.strip()}")
+            self.full = write_table(self.work / "full.txt", self.prefixes_given)
         return self.full
 
     def prefixes(self, case: Case) -> tuple[Path, dict[int, int]]:

@@ -21,7 +21,8 @@ from pathlib import Path
 from kamuee.lab.netns import Namespace, add_veth, sh
 
 from measure import machine
-from measure.daemon import DIE_WITH_US, Kamueed
+from measure.daemon import Kamueed
+from measure.program import DIE_WITH_US, end
 
 LINKS = ("p0", "p1", "p2")
 HOSTS = ("src", "a", "b")
@@ -169,9 +170,7 @@ class Star:
 
     def stop(self) -> None:
         for proc in self.procs:
-            if proc.poll() is None:
-                proc.terminate()
-                proc.wait(10)
+            end(proc)
         if self.kamueed:
             self.kamueed.stop()
         for ns in (self.router, self.wire, *self.hosts.values()):

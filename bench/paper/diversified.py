@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import product
 
 from measure import plot
-from measure.context import Unavailable
+from measure.program import Unavailable
 from measure.factorial import Analysis, analyze
 from paper import Result, Row
 from paper.path import case, cores, count, labels, measure, median, not_here

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from measure import plot
-from measure.context import ROOT, Unavailable
+from measure.program import ROOT, Unavailable
 from paper import Result, Row
 from paper.path import Measured, Theirs, case, cores, labels, measure, median, mpps_of, not_here, rows
 

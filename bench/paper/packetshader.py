@@ -7,7 +7,7 @@ per-packet allocation, prefetching and no false sharing, against RouteBricks' 1,
 from __future__ import annotations
 
 from measure import plot
-from measure.context import Unavailable
+from measure.program import Unavailable
 from paper import Result, Row
 from paper.path import case, cores, count, labels, measure, median, not_here
 

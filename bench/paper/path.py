@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure.context import Unavailable
+from measure.program import Unavailable
 from paper import Row
 
 WIRE_BYTES = 20     # preamble and gap, which Ethernet's bit rates contain

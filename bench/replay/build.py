@@ -14,7 +14,7 @@ import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from measure.context import Unavailable
+from measure.program import Unavailable
 
 HERE = Path(__file__).resolve().parent
 NEEDED = ("lib/ethdev/", "lib/eal/include/", "drivers/bus/vdev/", "lib/lpm/", "examples/l3fwd/", "examples/common/")

@@ -6,13 +6,11 @@ import os
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure.context import Unavailable
-from measure.daemon import DIE_WITH_US
+from measure.program import DIE_WITH_US, Unavailable, end, last_lines, wait_until
 from replay import build, table
 from replay.page import Page, Pages
 
@@ -59,24 +57,17 @@ class Live:
 
     def wait_polling(self) -> None:
         """Until every port has its page and is polled."""
-        end = time.monotonic() + READY_S
-        while True:
+        def polled() -> bool:
             try:
                 pages = [Page(path) for path in self.site.pages]
-                if all(page.counters()["rx_calls"] for page in pages):
-                    self.pages = Pages(pages)
-                    return
             except (OSError, ValueError):
-                pass
-            if self.proc.poll() is not None:
-                raise Unavailable(f"{self.name} ended with status {self.proc.returncode}:\n{self.log_end()}")
-            if time.monotonic() > end:
-                raise Unavailable(f"{self.name} polls no port after {READY_S} s:\n{self.log_end()}")
-            time.sleep(0.02)
+                return False
+            self.pages = Pages(pages)
+            return all(page.counters()["rx_calls"] for page in pages)
+        wait_until(polled, f"{self.name} polls no port", READY_S, Unavailable, self.proc, log_end=self.log_end)
 
     def log_end(self) -> str:
-        text = self.log.read_bytes()[-4000:].decode(errors="replace") if self.log.exists() else ""
-        return "\n".join(text.splitlines()[-12:])
+        return last_lines(self.log, 12)
 
     def alive(self) -> None:
         if self.proc.poll() is not None:
@@ -93,12 +84,7 @@ class Live:
     def stop(self) -> None:
         if self.proc.poll() is None:
             os.kill(self.proc.pid, signal.SIGCONT)
-            self.proc.send_signal(signal.SIGINT)
-            try:
-                self.proc.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self.proc.kill()
-                self.proc.wait()
+            end(self.proc, signal.SIGINT, STOP_S)
 
 
 class Program:

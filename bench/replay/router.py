@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.lab.netns import Namespace
-from measure.context import Unavailable
 from measure.daemon import Kamueed
+from measure.program import Unavailable, must_be_built, wait_until
 from replay import table
 from replay.program import Live, Program, Site
 
@@ -70,19 +69,17 @@ class Router(Live):
     def wait_complete(self, vr: str) -> None:
         """Until the FIB of the virtual router holds every route."""
         wanted = self.site.routes
-        end = time.monotonic() + COMPLETE_S
-        while True:
-            self.alive()
+        have: dict[int, int] = {}
+
+        def complete() -> bool:
+            nonlocal have
             state = self.daemon.client.state(f"vr={vr}")
             fibs = (state[0] if isinstance(state, list) else state).get("fib", [])
             have = {6 if fib["family"] == "ipv6" else 4: fib.get("routes", 0) for fib in fibs}
             # Connected and local prefixes and the neighbors are in the FIB, too.
-            if all(have.get(family, 0) >= n + self.site.case.ports for family, n in wanted.items()):
-                return
-            if time.monotonic() > end:
-                raise Unavailable(f"kamueed: the FIB of {vr} holds {have} routes, not {wanted}, {COMPLETE_S} s later:\n"
-                                  f"{self.log_end()}")
-            time.sleep(0.05)
+            return all(have.get(family, 0) >= n + self.site.case.ports for family, n in wanted.items())
+        wait_until(complete, lambda: f"kamueed: the FIB of {vr} holds {have} routes, not {wanted}", COMPLETE_S,
+                   Unavailable, self.proc, 0.05, self.log_end)
 
     def stop(self) -> None:
         try:
@@ -129,8 +126,7 @@ class RouterProgram(Program):
         self.lines, self.name = lines, name
 
     def start(self, site: Site) -> Live:
-        if not site.kamueed.exists():
-            raise Unavailable(f"no daemon at {site.kamueed}: make build, or name it in KAMUEED")
+        must_be_built(site.kamueed)
         router = Router(self.name, site, self.lines)
         try:
             router.run()

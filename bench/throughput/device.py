@@ -16,15 +16,14 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kamuee.lab.netns import Namespace, add_veth, sh
 from measure import machine
-from measure.context import ROOT
-from measure.daemon import DIE_WITH_US, Kamueed
+from measure.daemon import Kamueed
+from measure.program import DIE_WITH_US, end, wait_until, write_table
 from throughput import frames
 
 SIDES = (0, 1)
@@ -114,24 +113,8 @@ class Device:
         return self.proc.pid if self.proc else None
 
 
-def end(proc: subprocess.Popen | None) -> None:
-    if proc and proc.poll() is None:
-        proc.terminate()
-        try:
-            proc.wait(10)
-        except subprocess.TimeoutExpired:
-            proc.kill()
-            proc.wait()
-
-
 def wait_for(condition, what: str, proc: subprocess.Popen | None = None) -> None:
-    limit = time.monotonic() + START_S
-    while not condition():
-        if proc and proc.poll() is not None:
-            raise DeviceError(f"{what}: it ended with status {proc.returncode}")
-        if time.monotonic() > limit:
-            raise DeviceError(f"{what} within {START_S} s")
-        time.sleep(0.02)
+    wait_until(condition, what, START_S, DeviceError, proc)
 
 
 class Linked(Device):
@@ -223,11 +206,8 @@ class KamueedDevice(Linked):
         self.n_routes = 2 + sum(len(networks(side)) for side in SIDES) + done["routes4"] + done["routes6"]
 
     def _make_table(self) -> None:
-        file = self.setting.work / "prefixes.txt"
-        limit = [] if self.setting.routes == "full" else ["--routes", self.setting.routes]
-        source = ["--prefixes", self.setting.prefixes] if self.setting.prefixes else []
-        subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(file), *source, *limit], check=True,
-                       stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
+        routes = None if self.setting.routes == "full" else self.setting.routes
+        file = write_table(self.setting.work / "prefixes.txt", self.setting.prefixes, routes)
         self.setting.prefix_file = file
         self.groups = frames.split(file.read_text().splitlines(), len(SIDES) if self.setting.both else 1)
 

@@ -23,8 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kamuee.errors import DaemonError, Unreachable
-from measure.context import ROOT
-from measure.daemon import DIE_WITH_US
+from measure.program import DIE_WITH_US, ROOT
 from throughput.frames import Frames
 from throughput.tester import NICE, prefer
 from throughput.tests import Bench, in_us, need_throughput, nothing

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from measure.daemon import DIE_WITH_US
+from measure.program import DIE_WITH_US
 
 EAL = ["--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error"]
 EAL_PCI = ["--no-telemetry", "--log-level", "lib.*:error"]
