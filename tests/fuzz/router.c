@@ -31,7 +31,7 @@ void fuzz_router(void)
     uint32_t twice = rig_adjacency(rig_iface_pair(1, 30, 0x8100, 20, VR_DEFAULT), 15);
     rig_route(VR_DEFAULT, "2001:db8:d::/48", twice);
     rig_route(VR_DEFAULT, "198.51.100.0/25", twice);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "10.14.0.0/16",
               nexthop_alias_new(&(struct nexthop_alias){
                   .target = member[0], .n = 2, .other = {(uint16_t)member[1], (uint16_t)group}}));
@@ -43,7 +43,7 @@ void fuzz_router(void)
               nexthop_alias_new(&(struct nexthop_alias){
                   .target = group, .is_default = true, .n = 1, .other = {(uint16_t)member[1]}}));
     rig_route(VR_DEFAULT, "::/0", group);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .snap = 128}, 64);
     assert_true(w >= 0);
     watch = (unsigned)w;
@@ -101,13 +101,13 @@ void fuzz_switch(uint32_t state)
                                          : state & 1 << 28 ? "avx512"
                                                            : "avx512-loads");
 
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(member[0], state & 2 ? NEXTHOP_HOLD : NEXTHOP_FAILED);
     if (state & 12)
         nexthop_set_adjacency(member[0], 2, neighbor_mac(11));
     (void)nexthop_group_set(group, member, (uint32_t[]){1, 2, 3, 1},
                             state >> 4 & 3 ? 4 : state >> 6 & 3);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     plan_ip4_options = (uint8_t)((state >> 8 & 3) % 3);
     iface_set_flags(iface_get(6), IFACE_UP, state >> 10 & 1 ? IFACE_UP : 0);
     iface_get(3)->mtu = state >> 11 & 1 ? 1280 : 1500;

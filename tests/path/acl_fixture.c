@@ -37,7 +37,7 @@ uint16_t redirect_to(const char *address)
     struct ip_addr to;
 
     assert_int_equal(ip_parse(address, &to), 0);
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     uint16_t id = acl_redirect_get(&to);
     assert_int_not_equal(id, 0);
     return id;
@@ -79,7 +79,7 @@ static void content_free(struct acl_content *c)
 
 uint16_t list_publish(const struct list *l, const char *name)
 {
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     uint16_t id = acl_list_new(name);
     assert_int_not_equal(id, 0);
     assert_null(acl_publish(id, content_of(l)));
@@ -93,7 +93,7 @@ static uint32_t slot_of(const struct acl_content *c, uint32_t number)
 
 void list_replace(uint16_t id, const struct list *l)
 {
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     struct acl_content *c = content_of(l), *old = acl_publish(id, c);
 
     for (unsigned i = 0; i < l->n; i++) {
@@ -107,7 +107,7 @@ void list_replace(uint16_t id, const struct list *l)
 
 void list_bind(uint16_t iface, uint16_t in, uint16_t out)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     iface_bind_acl(iface_get(iface), in, out);
 }
 
@@ -127,11 +127,11 @@ struct acl_hits list_hits(uint16_t id, uint32_t number)
 
 void lists_free(void)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     for (uint16_t i = 1; i < IFACE_MAX; i++)
         if (iface_get(i)->acl_in || iface_get(i)->acl_out)
             iface_bind_acl(iface_get(i), 0, 0);
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     for (uint16_t id = 1; id < ACL_LIST_MAX; id++)
         if (acl_table[id].content)
             content_free(acl_publish(id, NULL));

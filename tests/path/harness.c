@@ -23,7 +23,6 @@
 
 #include "core/eal.h"
 #include "core/rcu.h"
-#include "lib/router.h"
 #include "table/icmp.h"
 #include "table/multicast.h"
 
@@ -35,11 +34,6 @@ static struct rte_ring *rx_ring[RIG_PORTS][RIG_QUEUES], *tx_ring[RIG_PORTS][RIG_
 static uint16_t port_id[RIG_PORTS];
 static struct forwarder *forwarder[RIG_FORWARDERS];
 static unsigned filler[RIG_PORTS][RIG_QUEUES]; // buffers that block a transmit ring
-
-void rig_role(enum thread_role role)
-{
-    router_role(role);
-}
 
 static void be_forwarder(unsigned i)
 {
@@ -152,7 +146,7 @@ int rig_teardown(void **state)
         rig_plan_set(i, NULL);
         forwarder_free(forwarder[i]);
     }
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     rcu_barrier();
     router_tables_fini();
     return 0;
@@ -177,14 +171,14 @@ void rig_check_conservation(void)
 
 void rig_icmp_rate(uint32_t per_s, uint32_t burst)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     icmp_limit_set(
         &(struct icmp_limit){per_s, burst, .total_per_s = 1000000000, .total_burst = 1000000000});
 }
 
 uint16_t rig_vr(const char *name)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     struct vr *v = vr_new(name);
     assert_non_null(v);
     return v->id;
@@ -217,7 +211,7 @@ uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t v
 
 uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface)
 {
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     uint32_t id = nexthop_new(kind, iface);
     assert_int_not_equal(id, 0);
     return id;
@@ -237,7 +231,7 @@ uint32_t rig_group(const uint32_t *member, unsigned n)
 
     for (unsigned i = 0; i < n; i++)
         weight[i] = 1;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     uint32_t id = nexthop_group_new(member, weight, n);
     assert_int_not_equal(id, 0);
     return id;
@@ -246,7 +240,7 @@ uint32_t rig_group(const uint32_t *member, unsigned n)
 static struct fib *fib_of(uint16_t vr, const char *text, struct prefix *p)
 {
     assert_int_equal(prefix_parse(text, p, false), 0);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     return p->family == IP4 ? vr_get(vr)->fib4 : vr_get(vr)->fib6;
 }
 
@@ -264,7 +258,7 @@ void rig_link_local(uint16_t iface, const char *address)
     struct multicast_entry e = {.key = {.family = IP6, .iface = iface}, .flags = MULTICAST_JOIN};
 
     assert_int_equal(inet_pton(AF_INET6, address, e.key.group), 1);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     assert_int_equal(multicast_set(iface_get(iface)->vr, &e), 0);
 }
 
@@ -463,7 +457,7 @@ bool rig_punted(enum punt_class c, struct frame *f, uint16_t *iface)
 
     if (rte_ring_dequeue(exchange_punt[c], (void **)&m))
         return false;
-    rig_role(ROLE_TAP_MANAGER);
+    router_role(ROLE_TAP_MANAGER);
     counter_mine()->punt++;
     if (iface)
         *iface = packet_meta(m)->iface;
@@ -479,14 +473,14 @@ struct rte_mbuf *rig_held(void)
 
     if (rte_ring_dequeue(exchange_hold, (void **)&m))
         return NULL;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     counter_mine()->held++;
     return m;
 }
 
 void rig_release(struct rte_mbuf *m)
 {
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     counter_mine()->held--;
     counter_mine()->drop[DROP_HOLD_GONE]++;
     rte_pktmbuf_free(m);
@@ -494,7 +488,7 @@ void rig_release(struct rte_mbuf *m)
 
 int rig_inject(unsigned i, struct rte_mbuf *m)
 {
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     counter_mine()->held--;
     return rte_ring_enqueue(exchange_inject[i], m);
 }
@@ -506,7 +500,7 @@ void rig_inject_frame(unsigned i, uint16_t iface, const struct frame *f)
     assert_non_null(m);
     memcpy(rte_pktmbuf_append(m, (uint16_t)f->n), f->b, f->n);
     *packet_meta(m) = (struct packet_meta){.iface = iface, .kind = INJECT_FRAME};
-    rig_role(ROLE_TAP_MANAGER);
+    router_role(ROLE_TAP_MANAGER);
     counter_mine()->inject++;
     assert_int_equal(rte_ring_enqueue(exchange_inject[i], m), 0);
 }

@@ -35,6 +35,7 @@
 
 #include "base/ip.h"
 #include "forwarder/forwarder.h"
+#include "lib/router.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/counter.h"
@@ -105,7 +106,6 @@ void rig_unroute(uint16_t vr, const char *prefix);
 uint16_t rig_vr(const char *name);
 void rig_icmp_rate(uint32_t per_s,
                    uint32_t burst);   // of each interface; the router's total is no limit
-void rig_role(enum thread_role role); // become the writer of a table for a moment
 // A plan for forwarder `f`: rx[] of n (port, queue) pairs; all ports sent by own queue `f`, unless
 // tx_owner says otherwise.
 struct plan *rig_plan_new(unsigned f, const struct plan_rx *rx, unsigned n);

@@ -37,7 +37,7 @@ void route(uint16_t vr, const char *source, const char *group, unsigned flags, c
 
     for (; *out; out += 2)
         e.out[e.n_out++] = (struct multicast_out){.iface = out[0], .ttl = (uint8_t)out[1]};
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     assert_int_equal(multicast_set(vr, &e), 0);
 }
 
@@ -53,13 +53,13 @@ void join(uint16_t iface, const char *group)
     struct multicast_entry e = {.key = key(NULL, group), .flags = MULTICAST_JOIN};
 
     e.key.iface = iface;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     assert_int_equal(multicast_set(VR_DEFAULT, &e), 0);
 }
 
 void daemon_on(uint16_t iface)
 {
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     multicast_daemon_set(iface, IP4, true);
     multicast_daemon_set(iface, IP6, true);
 }

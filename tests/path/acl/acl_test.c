@@ -208,7 +208,7 @@ static void rejected_tcp_is_reset(void **state)
 static void what_a_meter_does_not_let_pass_is_policed(void **state)
 {
     two_interfaces();
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     uint16_t meter = acl_meter_new(1, 5 * 1028); // five packets, then one in eight seconds
     struct list l = {0};
     side(&list_rule(&l, 10, ACL_IP4, ACL_PERMIT)->src, "10.1.0.0/16");
@@ -225,7 +225,7 @@ static void what_a_meter_does_not_let_pass_is_policed(void **state)
     assert_int_equal(rig_discard(1), 6);
     assert_only_drop(DROP_ACL_POLICED, 25);
     assert_hits(id, 10, 30);
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     acl_meter_free(meter);
 }
 
@@ -235,23 +235,23 @@ static void a_mirror_gets_what_the_rule_matches(void **state)
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     for (uint16_t p = 0; p < RIG_PORTS; p++)
         port_get(p)->mtu = 1500;
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     struct watch w = {.to = WATCH_TO_PORT, .to_port = iface_get(third)->port, .port = PORT_NONE};
     int watch = watch_new(&w, 0);
     assert_true(watch >= 0);
     struct list l = denies(ACL_DENY);
     l.action[0].extra = l.action[1].extra = ACL_MIRROR;
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     l.action[0].mirror = acl_mirror_get("ids");
     l.action[1].mirror = acl_mirror_get("other");
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     assert_int_equal(acl_mirror_lead("ids", (unsigned)watch), 0);
     l.action[1].verb = ACL_PERMIT;
     list_bind(in, list_publish(&l, "edge"), 0);
     send_both();
     assert_int_equal(rig_discard(1), 3);
     assert_int_equal(rig_discard(2), 1); // what is denied; the other session does not exist
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     assert_int_equal(acl_mirror_lead("other", (unsigned)watch), 0);
     assert_int_equal(acl_mirror_lead("ids", WATCH_MAX), 0);
     send_both();
@@ -259,17 +259,17 @@ static void a_mirror_gets_what_the_rule_matches(void **state)
     assert_int_equal(rig_discard(2), 1); // what is permitted
     list_bind(in, 0, 0);
     rcu_synchronize();
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     acl_mirror_lead("other", WATCH_MAX);
     watch_free((unsigned)watch);
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     acl_mirror_put(l.action[0].mirror);
     acl_mirror_put(l.action[1].mirror);
 }
 
 static void redirect_put(uint16_t id)
 {
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     acl_redirect_put(id);
 }
 
@@ -311,7 +311,7 @@ static void a_redirected_packet_goes_to_the_address_of_its_rule_while_it_can(voi
     assert_int_equal(rig_discard(2), 3);
     assert_redirected(2, 3, 2);
     assert_true(rig_punted(PUNT_OTHER, &(struct frame){0}, NULL));
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(way, NEXTHOP_HOLD);
     send_both();
     assert_int_equal(rig_discard(1), 4); // as the FIB says
@@ -462,7 +462,7 @@ static void what_is_logged_is_told_with_rule_and_addresses(void **state)
         rig_poll();
     }
     assert_int_equal(rig_discard(1), 200);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     unsigned n = acl_log_take(e, 4);
     assert_in_range(n, 1, 2); // one of 65535
     assert_int_equal(e[0].rule, 10);

@@ -347,7 +347,7 @@ static void what_was_held_or_must_be_cut_is_asked_about_before_it_leaves(void **
     assert_hits(id, 0, 1);
     passes4((struct ip_spec){.src = "10.1.0.1", .dst = "40.0.0.1"});
     passes4((struct ip_spec){.src = "10.2.0.1", .dst = "40.0.0.1"});
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(waits, out, neighbor_mac(7));
     for (struct rte_mbuf *m; (m = rig_held());)
         rig_inject(0, m);

@@ -90,7 +90,7 @@ static void no_error_is_sent_about_one(void **state)
     rig_poll();
     assert_only_drop(DROP_IP4_TTL, 1);
     iface_get(out)->mtu = 1000;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
     f = to_subnet(64, 1200);
     rig_send(0, &f);

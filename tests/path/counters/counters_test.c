@@ -20,7 +20,7 @@ static void routes(void)
 
 static void count(bool on)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     assert_int_equal(nexthop_count_set(on), 0);
     assert_int_equal(nexthop_count_is_on(), on);
 }
@@ -62,21 +62,21 @@ static void every_next_hop_is_counted_while_it_is_on(void **state)
     assert_int_equal(nexthop_count_sum(alone).packets, 100);
     nexthop_count_clear(alone);
     assert_int_equal(nexthop_count_sum(alone).packets, 0);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     nexthop_count_fini();
 }
 
 // A route of the prefix to what `id` stands for, counted in `slot`.
 static void counted(const char *prefix, uint32_t id, uint16_t slot)
 {
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, prefix,
               nexthop_alias_new(&(struct nexthop_alias){.target = id, .counter = slot}));
 }
 
 static uint16_t slot_new(void)
 {
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     return prefix_count_new();
 }
 
@@ -143,7 +143,7 @@ static void what_a_counted_prefix_drops_or_holds_is_counted_once(void **state)
     assert_counted(dead, 9, 9 * 38);
     send_to("198.18.0.1", 2, 10);
     assert_counted(held, 2, 2 * 38);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(hop, nexthop_get(alone)->iface, neighbor_mac(3));
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(rig_inject(0, rig_held()), 0);

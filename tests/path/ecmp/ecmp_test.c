@@ -20,7 +20,7 @@ static void three_ways(void)
 
 static void hash_by(enum flow_hash_mode mode, bool label, uint32_t seed)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     vr_set_flow_hash(vr_get(VR_DEFAULT),
                      (struct flow_hash){.seed = seed, .mode = (uint8_t)mode, .label = label});
 }

@@ -84,7 +84,7 @@ static void packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own(void
     uint64_t word = iface_mac_word(virtual_mac);
     two_interfaces();
     rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     assert_true(iface_set_macs(iface_get(in), &word, 1));
     assert_false(iface_set_macs(iface_get(in), &word, 1)); // no news
     struct frame transit = packet(),
@@ -111,7 +111,7 @@ static void packets_to_the_mac_of_a_macvlan_are_taken_as_the_interfaces_own(void
     rig_send(0, &transit);
     rig_poll();
     assert_only_drop(DROP_ETHER_NOT_OURS, 1);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     iface_set_macs(iface_get(in), NULL, 0);
     memcpy(transit.b, virtual_mac, 6);
     rig_send(0, &transit);
@@ -352,7 +352,7 @@ static void a_jumbo_frame_in_several_segments_is_forwarded_whole(void **state)
 {
     two_interfaces();
     iface_get(out)->mtu = 9000;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
     struct frame g,
         f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8900});

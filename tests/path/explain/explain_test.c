@@ -24,7 +24,7 @@ static const struct packet_trace *explain(unsigned port, const struct frame *f)
         trace = malloc(sizeof *trace + ROOM);
     assert_non_null(trace);
     packet_trace_init(trace, ROOM, ROOM);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     assert_int_equal(forwarder_explain((uint16_t)port, f->b, f->n, trace), 0);
     return trace;
 }
@@ -36,7 +36,7 @@ static int make(void **state)
 
 static int clean(void **state)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     forwarder_explain_fini();
     return rig_teardown(state);
 }
@@ -349,7 +349,7 @@ static void nonsense_is_refused(void **state)
     static struct frame f;
 
     rig_iface(0, 0, VR_DEFAULT);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     packet_trace_init(trace, ROOM, ROOM);
     assert_int_equal(forwarder_explain(0, f.b, 0, trace), -EINVAL);
     assert_int_equal(forwarder_explain(0, f.b, EXPLAIN_FRAME_MAX + 1, trace), -EINVAL);

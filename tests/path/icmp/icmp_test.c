@@ -157,7 +157,7 @@ static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
     s4.payload = s6.payload = 1460;
     two_interfaces();
     iface_get(out)->mtu = 1400;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_refresh_iface(out);
     assert_true(error_about(&s4, &f, &e));
     assert_error4(&f, &e, 3, 4, 1400);
@@ -168,7 +168,7 @@ static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
 // The route's next hop, or a group of two of it.
 static void with_route_mtu(uint32_t to, uint16_t mtu4, uint16_t mtu6)
 {
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "198.51.100.0/24",
               nexthop_alias_new(&(struct nexthop_alias){.target = to, .mtu = mtu4}));
     rig_route(VR_DEFAULT, "2001:db8:1::/48",
@@ -211,7 +211,7 @@ static void of_route_and_link_the_smaller_mtu_counts(void **state)
     s4.payload = s6.payload = 1460;
     two_interfaces();
     iface_get(out)->mtu = 1400;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     with_route_mtu(rig_adjacency(out, 1), 9000, 1450);
     assert_true(error_about(&s4, &f, &e));
     assert_error4(&f, &e, 3, 4, 1400);
@@ -256,7 +256,7 @@ static void a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well(void **sta
     rig_send(0, &f6);
     rig_poll();
     struct rte_mbuf *m4 = rig_held(), *m6 = rig_held();
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(nh, out, neighbor_mac(8));
     rig_inject(0, m4);
     rig_poll();
@@ -495,7 +495,7 @@ static void errors_of_all_interfaces_together_are_limited_by_the_routers_bucket(
     two_interfaces();
     uint16_t other = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(other, 4));
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     icmp_limit_set(
         &(struct icmp_limit){.per_s = 1, .burst = 5, .total_per_s = 1, .total_burst = 7});
     for (unsigned i = 0; i < 20; i++) {

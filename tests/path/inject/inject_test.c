@@ -123,7 +123,7 @@ static void held_packets_of_both_families_leave_when_the_neighbor_answers(void *
     struct frame g;
     for (unsigned i = 0; i < 6; i++)
         m[i] = held_packet(i % 2 ? &held6 : &held4);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(nh, out, neighbor_mac(8));
     for (unsigned i = 0; i < 6; i++)
         rig_inject(0, m[i]);
@@ -159,7 +159,7 @@ static void a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told(v
     rig_route(VR_DEFAULT, "2001:db8::/48", rig_adjacency(in, 3));
     rig_icmp_rate(100, 50);
     struct rte_mbuf *a = held_packet(&held4), *b = held_packet(&held6);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(nh, NEXTHOP_FAILED);
     rig_inject(0, a);
     rig_inject(0, b);
@@ -179,7 +179,7 @@ static void a_held_packet_for_an_address_that_became_ours_is_delivered(void **st
     struct frame g;
     uint16_t iface;
     struct rte_mbuf *m = held_packet(&held4);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(nh, NEXTHOP_LOCAL);
     rig_inject(0, m);
     rig_poll();
@@ -197,7 +197,7 @@ static void a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented(
     s.payload = 1200;
     struct rte_mbuf *m = held_packet(&s);
     iface_get(out)->mtu = 700;
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_adjacency(nh, out, neighbor_mac(8));
     rig_inject(0, m);
     rig_poll();

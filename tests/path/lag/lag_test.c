@@ -17,7 +17,7 @@ static uint16_t lag_iface(uint16_t vlan)
 {
     char name[16];
 
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     snprintf(name, sizeof name, "lag0.%u", vlan);
     struct iface *i = iface_new(name);
     assert_non_null(i);
@@ -37,7 +37,7 @@ static void members_set(unsigned set) // bit p: port p is in use
     uint8_t member[MEMBERS];
     unsigned n = 0;
 
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     for (uint8_t p = 1; p <= MEMBERS; p++) {
         port_get(p)->used = port_get(p)->started = true;
         port_get(p)->lag = LAG;
@@ -71,7 +71,7 @@ static void plans_set(bool one_owner)
 
 static void lag_up(unsigned set)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     memset(lag_get(LAG), 0, sizeof *lag_get(LAG));
     memset(lag_get(LAG)->bucket, LAG_NO_MEMBER, LAG_BUCKETS);
     lag_get(LAG)->lacp = true;
@@ -276,7 +276,7 @@ static void vlans_of_the_lag_are_vlans_of_its_members_whenever_they_come_and_go(
     rig_poll();
     unsigned by = left_by();
     assert_in_range(by, 1, MEMBERS);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     port_lead(port_get(LAG), 0, 7, 0);
     f = to_lag(7);
     rig_send(3, &f);
@@ -324,7 +324,7 @@ static void a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface(
     assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_ROUTING], &m), 0);
     assert_int_equal(packet_meta(m)->member, 1 + 2);
     assert_int_equal(packet_meta(m)->iface, lag0);
-    rig_role(ROLE_TAP_MANAGER);
+    router_role(ROLE_TAP_MANAGER);
     counter_mine()->punt++;
     rte_pktmbuf_free(m);
     assert_int_equal(rig_drops_all(), 0);
@@ -417,7 +417,7 @@ static void a_port_that_is_no_member_punts_slow_protocols_to_its_tap(void **stat
     assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_ROUTING], &m), 0);
     assert_int_equal(packet_meta(m)->member, 0);
     assert_int_equal(packet_meta(m)->iface, in);
-    rig_role(ROLE_TAP_MANAGER);
+    router_role(ROLE_TAP_MANAGER);
     counter_mine()->punt++;
     rte_pktmbuf_free(m);
 }

@@ -33,7 +33,7 @@ static void look(void)
 
 static void sample(uint32_t bursts)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     assert_int_equal(latency_start(bursts), 0);
 }
 

@@ -22,7 +22,7 @@ static void random_multicast(uint16_t vr, uint8_t family, uint8_t last, uint16_t
     e.key.group[family == IP4 ? 3 : 15] = last;
     for (; *out; out++)
         e.out[e.n_out++] = (struct multicast_out){.iface = *out, .ttl = 1};
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     assert_int_equal(multicast_set(vr, &e), 0);
 }
 
@@ -106,7 +106,7 @@ void random_lists(void)
     random_rule(&l, 10, "10.1.0.0/16", ACL_DENY, 0);
     random_rule(&l, 20, "10.2.0.0/16", ACL_REJECT, ACL_LOG);
     random_rule(&l, 30, "10.3.0.0/16", ACL_PERMIT, ACL_POLICE);
-    rig_role(ROLE_ACL_MANAGER);
+    router_role(ROLE_ACL_MANAGER);
     list_action(&l)->meter =
         acl_meter_new(1, 1); // nothing passes: an answer that time does not change
     random_rule(&l, 40, "10.4.0.0/16", ACL_PERMIT, ACL_REDIRECT);

@@ -16,7 +16,7 @@ static void begin(unsigned points)
     rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
     for (unsigned p = 0; p < 3; p++)
         port_get(iface_get(in)->port + (uint16_t)p)->mtu = 1500;
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     struct watch w = {
         .to = WATCH_TO_PORT, .to_port = iface_get(mirror_to)->port, .port = PORT_NONE};
     int index = watch_new(&w, 0);
@@ -28,7 +28,7 @@ static void begin(unsigned points)
 
 static void end(void)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     watch_bit_set(&port_get(iface_get(in)->port)->watch_rx, watch, false);
     watch_bit_set(&port_get(iface_get(out)->port)->watch_tx, watch, false);
     rcu_synchronize();

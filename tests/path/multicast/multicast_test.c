@@ -75,7 +75,7 @@ static void the_route_of_the_source_goes_before_that_of_the_group(void **state)
     f = send_one(0, &other);
     assert_copy(1, one, &f);
     nothing_left();
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     struct multicast_key k = key("192.0.2.1", "239.129.2.3");
     multicast_del(VR_DEFAULT, &k);
     f = send_one(0, &stream4);

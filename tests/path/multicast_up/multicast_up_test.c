@@ -176,7 +176,7 @@ static void explaining_counts_nothing_and_takes_no_turn(void **state)
     ROUTE(NULL, "239.129.2.3", MULTICAST_KERNEL, one, 1, two, 1);
     struct frame f = frame_ip(&stream4), g;
     packet_trace_init(&trace.p, 8192, 8192);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     assert_int_equal(forwarder_explain(0, f.b, f.n, &trace.p), 0);
     assert_int_equal(trace.p.n_frames, 2);
     multicast_sample_cycles = 0;
@@ -187,7 +187,7 @@ static void explaining_counts_nothing_and_takes_no_turn(void **state)
     rig_poll();
     assert_true(rig_punted(PUNT_MULTICAST, &g, NULL)); // the turn was not taken
     multicast_sample_cycles = was;
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     forwarder_explain_fini();
     nothing_left();
 }

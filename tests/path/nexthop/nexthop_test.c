@@ -113,7 +113,7 @@ static void the_mac_of_a_neighbor_changes_without_touching_a_route(void **state)
     two_interfaces();
     uint32_t nh = rig_adjacency(out, 1);
     both_default_routes(nh);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     for (unsigned k = 2; k < 6; k++) {
         struct frame g;
         nexthop_set_adjacency(nh, out, neighbor_mac(k));
@@ -121,7 +121,7 @@ static void the_mac_of_a_neighbor_changes_without_touching_a_route(void **state)
         assert_true(rig_receive(1, &g));
         assert_memory_equal(g.b, neighbor_mac(k), 6);
         assert_true(rig_receive(1, &g));
-        rig_role(ROLE_RIB_MANAGER);
+        router_role(ROLE_RIB_MANAGER);
     }
 }
 
@@ -129,7 +129,7 @@ static void a_used_adjacency_is_marked_and_an_unused_one_is_not(void **state)
 {
     two_interfaces();
     uint32_t used = rig_adjacency(out, 1), idle = rig_adjacency(out, 2);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_used_epoch = 7;
     rig_route(VR_DEFAULT, "0.0.0.0/0", used);
     rig_route(VR_DEFAULT, "203.0.113.0/24", idle);
@@ -194,7 +194,7 @@ static void a_member_that_fails_moves_only_its_own_flows(void **state)
     const struct ip_spec spec = {.src = "192.0.2.1", .dst = "198.51.100.1"};
     spread(&spec, 400, before);
     uint32_t rest[2] = {member[0], member[2]}, weight[3] = {1, 1, 1};
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     assert_int_equal(nexthop_group_set(group, rest, weight, 2), 0);
     spread(&spec, 400, after);
     for (unsigned i = 0; i < 400; i++) {
@@ -202,7 +202,7 @@ static void a_member_that_fails_moves_only_its_own_flows(void **state)
         if (before[i] != 2)
             assert_int_equal(after[i], before[i]);
     }
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     assert_int_equal(nexthop_group_set(group, member, weight, 3), 0);
     spread(&spec, 400, again);
     unsigned moved = 0;

@@ -201,15 +201,15 @@ static void a_full_queue_of_one_class_does_not_stop_another(void **state)
 static void the_length_of_a_queue_can_be_changed(void **state)
 {
     we_are_192_0_2_254();
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 3});
     send_many(&ping, 10);
     assert_only_drop(DROP_PUNT_RING_FULL, 7);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 5});
     send_many(&ping, 10);
     assert_only_drop(DROP_PUNT_RING_FULL, 15);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 2}); // shorter than what waits
     send_many(&ping, 1);
     assert_only_drop(DROP_PUNT_RING_FULL, 16);

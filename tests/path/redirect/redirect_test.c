@@ -204,7 +204,7 @@ static void of_a_group_the_member_of_the_flow_is_told(void **state)
 
     one_link();
     uint32_t member[] = {router4}, id = rig_group(member, 1);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "20.0.0.0/8", id);
     rig_route(VR_DEFAULT, "0.0.0.0/0",
               nexthop_alias_new(&(struct nexthop_alias){.target = id, .is_default = true}));

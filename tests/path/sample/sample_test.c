@@ -13,7 +13,7 @@ static unsigned watch;
 
 static void begin(uint32_t every, uint64_t seed)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     int index = watch_new(&(struct watch){.to = WATCH_TO_SLOTS,
                                           .port = PORT_NONE,
                                           .snap = SNAP,
@@ -28,7 +28,7 @@ static void begin(uint32_t every, uint64_t seed)
 
 static void end(void)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     watch_bit_set(&port_get(0)->watch_rx, watch, false);
     rcu_synchronize();
     watch_free(watch);
@@ -156,7 +156,7 @@ static void a_sample_tells_where_its_packet_goes(void **state)
 
     interfaces();
     uint32_t via = rig_adjacency(out, 2);
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     nexthop_set_address(via, &gateway);
     rig_route(VR_DEFAULT, "203.0.113.0/24", via);
     rig_route(VR_DEFAULT, "10.0.0.1/32", rig_nexthop(NEXTHOP_LOCAL, in));

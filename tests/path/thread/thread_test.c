@@ -37,7 +37,7 @@ static void start(void)
     out = rig_iface(1, 0, VR_DEFAULT);
     adjacency = rig_adjacency(out, 1);
     rig_route(VR_DEFAULT, "198.51.100.0/24", adjacency);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     forwarder_slot[0].stop = 0;
     assert_int_equal(thread_start(&running, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "forwarder/0",
                                   -1, forwarder_main, NULL),
@@ -358,7 +358,7 @@ static void a_neighbor_that_keeps_changing_its_mac_never_gets_a_mixed_one(void *
     start();
     for (unsigned k = 0; k < 40; k++) {
         send_chunk();
-        rig_role(ROLE_RIB_MANAGER);
+        router_role(ROLE_RIB_MANAGER);
         for (unsigned i = 0; i < 5; i++)
             nexthop_set_adjacency(adjacency, out, neighbor_mac(i % 2 ? 1 : 0x5aa5));
         receive_all(CHUNK, one_of_two_macs);

@@ -18,7 +18,7 @@ static void begin(unsigned count, uint64_t (*wanted)(void *m))
     struct watch w = {
         .to = WATCH_TO_TRACE, .filter = wanted ? (void *)&watch : NULL, .filter_code = wanted};
 
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     int r = watch_new(&w, 0);
     assert_true(r >= 0);
     watch = (unsigned)r;
@@ -29,7 +29,7 @@ static void begin(unsigned count, uint64_t (*wanted)(void *m))
 
 static void end(void)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     watch_bit_set(&port_get(0)->watch_rx, watch, false);
     trace_end();
     watch_free(watch);
@@ -115,7 +115,7 @@ static void what_no_queue_takes_is_told(void **state)
     rig_send(0, &f);
     rig_poll();
     assert_int_equal(packet_trace_last(trace_at(0), TRACED_PACKET)->drop, DROP_TX_FULL);
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     punt_policy_set(PUNT_OTHER, &(struct punt_limit){.per_s = 1, .burst = 1, .queue = 0});
     f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.9.2.3", .to_iface = in});
     rig_send(0, &f);

@@ -87,7 +87,7 @@ static uint32_t alias(uint32_t target, bool is_default, const uint16_t *other, u
 
     for (unsigned i = 0; i < n; i++)
         a.other[i] = other[i];
-    rig_role(ROLE_RIB_MANAGER);
+    router_role(ROLE_RIB_MANAGER);
     uint32_t id = nexthop_alias_new(&a);
     assert_int_not_equal(id, 0);
     return id;

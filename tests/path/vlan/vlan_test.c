@@ -279,7 +279,7 @@ static void a_pair_of_vlans_that_goes_leads_nowhere_and_its_row_serves_another(v
 {
     two_interfaces();
     for (unsigned k = 0; k < 3 * OUTER_VLAN_MAX; k++) { // rows come back after a grace period
-        rig_role(ROLE_CONTROL);
+        router_role(ROLE_CONTROL);
         uint16_t outer = (uint16_t)(1 + k % 4094);
         assert_int_equal(port_lead(port_get(0), outer, 9, in), 0);
         assert_int_equal(port_iface(port_get(0), outer, 9), in);

@@ -17,7 +17,7 @@ static unsigned watch;
 // A watch of everything at `points` (bits of enum watch_point).
 static void begin(const struct watch *w, unsigned n_slots, unsigned points)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     int index = watch_new(w, n_slots);
     assert_true(index >= 0);
     watch = (unsigned)index;
@@ -31,7 +31,7 @@ static void begin(const struct watch *w, unsigned n_slots, unsigned points)
 
 static void end(void)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     for (unsigned p = 0; p < RIG_PORTS; p++) {
         watch_bit_set(&port_get((uint16_t)p)->watch_rx, watch, false);
         watch_bit_set(&port_get((uint16_t)p)->watch_tx, watch, false);
@@ -255,7 +255,7 @@ static void what_does_not_fit_is_counted_and_nobody_waits(void **state)
 
 static void there_are_so_many_watches_and_no_more(void **state)
 {
-    rig_role(ROLE_CONTROL);
+    router_role(ROLE_CONTROL);
     for (unsigned i = 0; i < WATCH_MAX; i++)
         assert_int_equal(
             watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), i);
