@@ -16,6 +16,7 @@
 // One thread; it sleeps between packets, so that a router on the same core is
 // not starved by the one who measures it. Prints one JSON object with all values.
 #include <errno.h>
+#include <arpa/inet.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,10 +27,8 @@
 #include <linux/if_ether.h>
 
 #include "base/clock.h"
-#include "lib/bench.h"
 #include "lib/report.h"
 #include "traffic/load.h"
-#include "traffic/netns.h"
 #include "route/route.h"
 
 #define LINKS 2
@@ -46,18 +45,16 @@ struct change {
     uint64_t sent_ns, acknowledged_ns, followed_ns; // CLOCK_REALTIME
 };
 
-static struct load_packet load = {.n_destinations = 1, .bytes = LOAD_FRAME_MIN};
-static struct netns_place from;
 static struct link link_of[LINKS];
 static unsigned n_receive, n_via;
 static const char *router;
 static struct prefix prefix;
 static unsigned n_changes = 200, interval_us = 50, gap_ms = 20;
-static int cpu = -1, out;
+static int out;
 
 static struct mnl_socket *nl;
 static struct change *changes;
-static struct load_count counted;
+static uint64_t n_sent, n_received;
 static uint64_t first_seq; // packets before it belong to the warm-up
 static uint64_t n_strays; // packets on the old link later than a gap after the new link's first
 
@@ -118,14 +115,14 @@ static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
         struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
                            .msg_controllen = sizeof(control)};
         ssize_t bytes = recvmsg(l->fd, &m, MSG_DONTWAIT);
-        uint64_t seq, at;
+        uint32_t number;
+        uint64_t at;
 
         if (bytes < 0)
             return first;
-        if (!load_read(frame, (size_t)bytes, &seq))
+        if (!load_read(frame, (size_t)bytes, &number))
             continue;
-        if (seq >= first_seq)
-            load_receive(&counted, seq);
+        n_received += number >= first_seq;
         at = arrival(&m);
         if (at < since_ns)
             continue;
@@ -137,11 +134,11 @@ static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
 
 static void send_packet(void)
 {
-    uint8_t frame[LOAD_FRAME_MAX];
+    uint8_t frame[FRAME_HEAD] = {0};
+    uint16_t bytes = stream_write(&load, &load_plan, frame, n_sent, 0);
 
-    load_write(&load, frame, counted.sent);
-    if (send(out, frame, load.bytes, 0) == (ssize_t)load.bytes)
-        counted.sent++;
+    if (send(out, frame, bytes, 0) == bytes)
+        n_sent++;
     else if (errno != ENOBUFS && errno != EAGAIN)
         die("sending");
 }
@@ -231,7 +228,7 @@ static unsigned measure(void)
     next_send_ns = real_ns();
     first_seq = UINT64_MAX;
     run_for(WARM_UP_NS, 1);
-    first_seq = counted.sent;
+    first_seq = n_sent;
     for (n = 0; n < n_changes && missed < 3; n++) {
         unsigned target = (n + 1) % LINKS;
 
@@ -242,7 +239,7 @@ static unsigned measure(void)
     }
     next_send_ns = real_ns() + NS_PER_SECOND; // rest: only receive
     run_for(100 * NS_PER_MS, 0);
-    counted.sent -= first_seq;
+    n_sent -= first_seq;
     return n;
 }
 
@@ -271,8 +268,8 @@ static void print_result(unsigned n)
     report_number("changes", 0, n);
     report_number("missed", 0, missed);
     report_number("strays", 0, (double)n_strays);
-    report_number("sent", 0, (double)counted.sent);
-    report_number("lost", 0, (double)counted.sent - (double)counted.received);
+    report_number("sent", 0, (double)n_sent);
+    report_number("lost", 0, (double)n_sent - (double)n_received);
     print_values("from_send_us", n, false);
     print_values("from_ack_us", n, true);
     report_end();
@@ -293,48 +290,25 @@ static void add_receiver(const char *text)
     netns_parse(text, &link_of[n_receive++ % LINKS].place);
 }
 
-static void read_sender(const char *text)
-{
-    netns_parse(text, &from);
-}
-
-static void read_router_mac(const char *text)
-{
-    load_parse_mac(text, load.dst_mac);
-}
-
-static void read_source(const char *text)
-{
-    load.src = load_parse_ip4(text);
-}
-
-static void read_cpu(const char *text)
-{
-    cpu = atoi(text);
-}
-
 static void read_prefix(const char *text)
 {
     bench_check(!prefix_parse(text, &prefix, false) && prefix.family == IP4,
                 "--prefix %s: expected an IPv4 prefix", text);
-    memcpy(&load.dst, prefix.b, 4);
-    ((uint8_t *)&load.dst)[3] |= 1;
+    ip4_t host = prefix.ip4;
+    load_set_destinations(host | htonl(1), 1);
 }
 
 static const struct bench_option options[] = {
-    OPTION_TEXT("router", &router), OPTION_CALL("send", read_sender),
-    OPTION_CALL("to", read_router_mac), OPTION_CALL("source", read_source),
-    OPTION_CALL("prefix", read_prefix), OPTION_CALL("via", add_via),
-    OPTION_CALL("receive", add_receiver), OPTION_NUMBER("changes", &n_changes, 1, 0),
-    OPTION_NUMBER("gap-ms", &gap_ms, 2, 0), OPTION_NUMBER("interval-us", &interval_us, 10, 0),
-    OPTION_CALL("cpu", read_cpu), {0}};
+    LOAD_OPTIONS, OPTION_TEXT("router", &router), OPTION_CALL("prefix", read_prefix),
+    OPTION_CALL("via", add_via), OPTION_CALL("receive", add_receiver),
+    OPTION_NUMBER("changes", &n_changes, 1, 0), OPTION_NUMBER("gap-ms", &gap_ms, 2, 0),
+    OPTION_NUMBER("interval-us", &interval_us, 10, 0), {0}};
 
 static void open_sockets(void)
 {
     int on = 1;
 
-    out = netns_packet_socket(&from, 0, NULL);
-    netns_mac(out, &from, load.src_mac);
+    out = load_open();
     for (unsigned i = 0; i < LINKS; i++) {
         link_of[i].fd = netns_packet_socket(&link_of[i].place, ETH_P_IP, NULL);
         if (setsockopt(link_of[i].fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
@@ -356,7 +330,7 @@ int main(int argc, char **argv)
     unsigned n;
 
     bench_options(argc, argv, options, NULL);
-    bench_check(router && from.device[0] && load.src && prefix.family && n_via == LINKS &&
+    bench_check(router && load_is_complete() && prefix.family && n_via == LINKS &&
                     n_receive == LINKS,
                 "needs --router NS --send NS%%DEV --to ROUTER-MAC --source A --prefix P, and --via "
                 "GATEWAY%%ROUTER-DEVICE --receive NS%%DEV twice, in the same order");
@@ -365,7 +339,7 @@ int main(int argc, char **argv)
         die("memory");
     prctl(PR_SET_TIMERSLACK, 1UL);
     open_sockets();
-    netns_pin(cpu);
+    load_pin();
     n = measure();
     print_result(n);
     return 0;

@@ -4,7 +4,7 @@
 // One thread on one core does both, so that the router has the others: it sends
 // a burst by sendmmsg when the clock says that one is due, and meanwhile empties
 // the receiving ring, which costs no system call. Sending passes the queueing
-// discipline by. Prints one JSON object (load.h).
+// discipline by. Prints one JSON object.
 //
 //     packet_load --send NS%DEV --receive NS%DEV --to ROUTER-MAC --source A --destination B
 //                 [--destinations N] [--bytes 64] [--rate PPS] [--seconds S] [--cpu N]
@@ -12,8 +12,6 @@
 // --bytes counts the frame check sequence as the field does: 64 means 60 here.
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -21,10 +19,9 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "lib/bench.h"
 #include "lib/report.h"
+#include "throughput/arrival.h"
 #include "traffic/load.h"
-#include "traffic/netns.h"
 
 #define BURST 32
 #define RING_FRAME 2048
@@ -38,13 +35,12 @@ struct ring {
     unsigned at, n;
 };
 
-static struct load_packet load = {.n_destinations = 256, .bytes = LOAD_FRAME_MIN};
-static struct netns_place from, to;
+static struct netns_place to;
 static double rate, seconds = 1;
-static int cpu = -1;
-static unsigned frame_bytes = 64;
+static unsigned frame_bytes = FRAME_SIZE_MIN, n_destinations = 256;
+static struct ip_addr destination;
 
-static uint8_t frames[BURST][LOAD_FRAME_MAX];
+static uint8_t frames[BURST][1518];
 static struct iovec vector[BURST];
 static struct mmsghdr message[BURST];
 
@@ -74,19 +70,19 @@ static void ring_open(struct ring *r, int fd)
 }
 
 // Counts what lies in the ring; number of frames.
-static unsigned ring_drain(struct ring *r, struct load_count *c)
+static unsigned ring_drain(struct ring *r, struct arrival *a)
 {
     unsigned n = 0;
 
     for (;;) {
         struct tpacket2_hdr *h = (void *)(r->map + (size_t)r->at * RING_FRAME);
-        uint64_t seq;
+        uint32_t number;
 
         // acquire: partner is the kernel's barrier before it hands the frame over
         if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
             return n;
-        if (load_read((uint8_t *)h + h->tp_mac, h->tp_snaplen, &seq))
-            load_receive(c, seq);
+        if (load_read((uint8_t *)h + h->tp_mac, h->tp_snaplen, &number))
+            arrival_note(a, arrival_number(a, number));
         __atomic_store_n(&h->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
         r->at = r->at + 1 == r->n ? 0 : r->at + 1;
         n++;
@@ -102,7 +98,7 @@ static void send_open(int fd)
     if (setsockopt(fd, SOL_PACKET_LEVEL, PACKET_QDISC_BYPASS, &on, sizeof(on)))
         die("PACKET_QDISC_BYPASS");
     for (unsigned i = 0; i < BURST; i++) {
-        vector[i] = (struct iovec){frames[i], load.bytes};
+        vector[i] = (struct iovec){frames[i], load_plan.bytes[0]};
         message[i].msg_hdr = (struct msghdr){.msg_iov = &vector[i], .msg_iovlen = 1};
     }
 }
@@ -112,7 +108,7 @@ static unsigned send_burst(int fd, uint64_t seq, unsigned n)
     int sent;
 
     for (unsigned i = 0; i < n; i++)
-        load_write(&load, frames[i], seq + i);
+        stream_write(&load, &load_plan, frames[i], seq + i, 0);
     sent = sendmmsg(fd, message, n, MSG_DONTWAIT);
     // A full device queue or socket buffer is backpressure, not loss: the packet counts when it has
     // gone.
@@ -139,35 +135,47 @@ static void rest(uint64_t ns)
     nanosleep(&t, NULL);
 }
 
+static void result_report(const struct arrival *a, uint64_t sent, double sending_s)
+{
+    report_begin(true);
+    report_number("target_pps", 0, rate);
+    report_number("offered_pps", 0, (double)sent / sending_s);
+    report_number("received_pps", 0, (double)a->received / sending_s);
+    report_number("sent", 0, (double)sent);
+    report_number("received", 0, (double)a->received);
+    report_number("lost", 0, (double)sent - (double)a->received);
+    report_number("reordered", 0, (double)a->reordered);
+    report_number("seconds", 6, sending_s);
+    report_end();
+}
+
 static void run(int out, struct ring *in)
 {
-    struct load_count c = {0};
-    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), now = begun,
-             last, sending;
+    static struct arrival a;
+    static uint64_t first, refused, lost_in_all;
+    struct slices all = {&first, &refused, &lost_in_all, .n = 1, .cap = 1};
+    uint64_t sent = 0, begun = clock_now_ns(), now = begun, last,
+             end = begun + (uint64_t)(seconds * NS_PER_SECOND);
 
+    arrival_begin(&a, &all);
     while (now < end) {
-        unsigned n = due(now - begun, c.sent);
+        unsigned n = due(now - begun, sent);
 
         if (n)
-            c.sent += send_burst(out, c.sent, n);
-        else if (!ring_drain(in, &c) && rate < 40000)
+            sent += send_burst(out, sent, n);
+        else if (!ring_drain(in, &a) && rate < 40000)
             rest(10 * NS_PER_US); // slow load: leave the core to others
-        ring_drain(in, &c);
+        ring_drain(in, &a);
         now = clock_now_ns();
     }
-    sending = now - begun;
-    for (last = now; now - last < REST_NS && c.received < c.sent; now = clock_now_ns()) {
-        if (ring_drain(in, &c))
+    double sending_s = (double)(now - begun) / NS_PER_SECOND;
+    for (last = now; now - last < REST_NS && a.received < sent; now = clock_now_ns()) {
+        if (ring_drain(in, &a))
             last = now;
         else
             rest(NS_PER_MS);
     }
-    load_print(&c, (double)sending / NS_PER_SECOND, rate);
-}
-
-static void read_sender(const char *text)
-{
-    netns_parse(text, &from);
+    result_report(&a, sent, sending_s);
 }
 
 static void read_receiver(const char *text)
@@ -175,33 +183,18 @@ static void read_receiver(const char *text)
     netns_parse(text, &to);
 }
 
-static void read_router_mac(const char *text)
-{
-    load_parse_mac(text, load.dst_mac);
-}
-
-static void read_source(const char *text)
-{
-    load.src = load_parse_ip4(text);
-}
-
 static void read_destination(const char *text)
 {
-    load.dst = load_parse_ip4(text);
-}
-
-static void read_cpu(const char *text)
-{
-    cpu = atoi(text);
+    bench_check(!ip_parse(text, &destination) && destination.family == IP4,
+                "'%s' is not an IPv4 address", text);
 }
 
 static const struct bench_option options[] = {
-    OPTION_CALL("send", read_sender), OPTION_CALL("receive", read_receiver),
-    OPTION_CALL("to", read_router_mac), OPTION_CALL("source", read_source),
+    LOAD_OPTIONS, OPTION_CALL("receive", read_receiver),
     OPTION_CALL("destination", read_destination),
-    OPTION_NUMBER("destinations", &load.n_destinations, 1, 0),
-    OPTION_NUMBER("bytes", &frame_bytes, 64, 1518), OPTION_REAL("rate", &rate),
-    OPTION_REAL("seconds", &seconds), OPTION_CALL("cpu", read_cpu), {0}};
+    OPTION_NUMBER("destinations", &n_destinations, 1, 0),
+    OPTION_NUMBER("bytes", &frame_bytes, FRAME_SIZE_MIN, 1518), OPTION_REAL("rate", &rate),
+    OPTION_REAL("seconds", &seconds), {0}};
 
 int main(int argc, char **argv)
 {
@@ -210,15 +203,15 @@ int main(int argc, char **argv)
 
     bench_options(argc, argv, options, NULL);
     bench_check(
-        from.device[0] && to.device[0] && load.src && load.dst,
+        load_is_complete() && to.device[0] && destination.family,
         "needs --send NS%%DEV --receive NS%%DEV --to ROUTER-MAC --source A --destination B");
-    load.bytes = frame_bytes - 4;
-    out = netns_packet_socket(&from, 0, NULL); // protocol 0: this socket receives nothing
-    netns_mac(out, &from, load.src_mac);
+    load_plan.bytes[0] = (uint16_t)(frame_bytes - FRAME_FCS);
+    load_set_destinations(destination.ip4, n_destinations);
+    out = load_open();
     send_open(out);
     in = netns_packet_socket(&to, ETH_P_IP, NULL);
     ring_open(&ring, in);
-    netns_pin(cpu);
+    load_pin();
     run(out, &ring);
     return 0;
 }
