@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "acl/acl_bench.h"
+#include "lib/table.h"
 
 #define HOT 16384u
 #define ZIPF_FLOWS 262144u
@@ -127,35 +128,18 @@ static void packet_store(struct packets *p, uint32_t i, const struct acl_key6 *k
 
 // --- all packets ---
 
-static uint32_t zipf_rank(const double *sum, uint32_t n)
-{
-    double at = bench_random_unit() * sum[n - 1];
-    uint32_t lo = 0, hi = n - 1;
-
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-        if (sum[mid] < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static void flows_make(struct packets *p, const struct rules *r, uint32_t n, bool zipf)
 {
     struct acl_key6 *flow = malloc(n * sizeof *flow);
-    double *sum = malloc(n * sizeof *sum), all = 0;
+    struct zipf z = zipf_make(n);
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         flow[i] = bench_random_unit() < HITS_IN_HOT ? matching(r) : at_random(r);
-        sum[i] = all += 1.0 / (i + 1);
-    }
     p->n = zipf ? PACKETS : PACKETS_HOT;
     for (uint32_t i = 0; i < p->n; i++)
-        packet_store(p, i, &flow[zipf ? zipf_rank(sum, n) : bench_random() % n]);
+        packet_store(p, i, &flow[zipf ? zipf_rank(&z) : bench_random() % n]);
     free(flow);
-    free(sum);
+    zipf_free(&z);
 }
 
 void packets_make(struct packets *p, const struct rules *r, enum pattern_of t)

@@ -172,15 +172,10 @@ void table_next_hops(struct table *t, unsigned n)
 
 // --- traffic ---
 
-// Zipf with exponent 1 over n ranks: cumulative weights, searched from a guide table.
-struct zipf {
-    double *sum;
-    unsigned *guide;
-};
-
-static struct zipf zipf_make(unsigned n)
+// Cumulative weights, searched from a guide table.
+struct zipf zipf_make(unsigned n)
 {
-    struct zipf z = {malloc(n * sizeof(double)), malloc(((1 << 16) + 1) * sizeof(unsigned))};
+    struct zipf z = {n, malloc(((1 << 16) + 1) * sizeof(unsigned)), malloc(n * sizeof(double))};
     double sum = 0;
 
     for (unsigned i = 0; i < n; i++)
@@ -193,10 +188,10 @@ static struct zipf zipf_make(unsigned n)
     return z;
 }
 
-static unsigned zipf_rank(const struct zipf *z, unsigned n)
+unsigned zipf_rank(const struct zipf *z)
 {
     uint64_t r = bench_random() >> 11;
-    double at = (double)r * 0x1p-53 * z->sum[n - 1];
+    double at = (double)r * 0x1p-53 * z->sum[z->n - 1];
     unsigned lo = z->guide[r >> 37], hi = z->guide[(r >> 37) + 1];
 
     while (lo < hi) {
@@ -208,6 +203,12 @@ static unsigned zipf_rank(const struct zipf *z, unsigned n)
             hi = mid;
     }
     return lo;
+}
+
+void zipf_free(struct zipf *z)
+{
+    free(z->sum);
+    free(z->guide);
 }
 
 static unsigned *shuffled(unsigned n)
@@ -265,7 +266,7 @@ void traffic_make(const struct table *t, enum pattern p, struct traffic *a)
         if (p == SEQUENTIAL)
             address_sequential(t->family, i, b);
         else if (p != UNIFORM)
-            address_in(&t->route[p == ZIPF ? rank[zipf_rank(&z, n)] : bench_random() % n],
+            address_in(&t->route[p == ZIPF ? rank[zipf_rank(&z)] : bench_random() % n],
                        t->family == 4 ? 4 : 16, b);
         if (t->family == 6) {
             memcpy(a->ip6[i], b, 16);
@@ -274,7 +275,6 @@ void traffic_make(const struct table *t, enum pattern p, struct traffic *a)
             a->host[i] = ntohl(a->net[i]);
         }
     }
-    free(z.sum);
-    free(z.guide);
+    zipf_free(&z);
     free(rank);
 }

@@ -38,4 +38,13 @@ void table_next_hops(struct table *t, unsigned n); // values 1..n
 void traffic_make(const struct table *t, enum pattern p, struct traffic *a);
 struct traffic traffic_new(void); // room for all addresses, taken when touched
 
+// Ranks 0..n-1, drawn by popularity 1 / (rank + 1).
+struct zipf {
+    unsigned n, *guide;
+    double *sum;
+};
+struct zipf zipf_make(unsigned n);
+unsigned zipf_rank(const struct zipf *z);
+void zipf_free(struct zipf *z);
+
 #endif

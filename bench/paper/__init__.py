@@ -26,3 +26,7 @@ class Result:
     rows: list[Row] = field(default_factory=list)
     charts: list[plot.Bars | plot.Lines] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def row(self, *given, **more) -> None:
+        """One more row, of these fields."""
+        self.rows.append(Row(*given, **more))

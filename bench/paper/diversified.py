@@ -57,8 +57,8 @@ def run(ctx) -> Result:
 def factorial(ctx, result: Result) -> None:
     theirs = analyze(TABLE_1_FACTORS, {run: [y] for run, y in TABLE_1.items()})
     for effect in theirs.effects:
-        result.rows.append(Row("table 1", f"their results, our arithmetic: {effect.name}", "% of variation",
-                               TABLE_1_PERCENT[effect.factors], [effect.percent]))
+        result.row("table 1", f"their results, our arithmetic: {effect.name}", "% of variation",
+                   TABLE_1_PERCENT[effect.factors], [effect.percent])
     factors = ("packet size", "burst", "cores") if cores() >= 2 else ("packet size", "burst")
     levels = list(product((-1, 1), repeat=len(factors)))
     named = {run: name_of(dict(zip(factors, run))) for run in levels}
@@ -114,10 +114,10 @@ def payloads(ctx, result: Result) -> None:
     found = measure(ctx, named.values())
     for (payload, whole), name in named.items():
         kind = "payload" if whole else "headers"
-        result.rows.append(Row("§5.4", f"payload of {payload} B, {kind}", "cycles/packet", None, found.cycles(name)))
+        result.row("§5.4", f"payload of {payload} B, {kind}", "cycles/packet", None, found.cycles(name))
         if whole:
-            result.rows.append(Row("§5.4", f"payload of {payload} B, {kind}", "Gb/s a core", None,
-                                   found.gbps(name, frame_of(payload)), "they expect a line up to their links' 5 Gb/s"))
+            result.row("§5.4", f"payload of {payload} B, {kind}", "Gb/s a core", None,
+                       found.gbps(name, frame_of(payload)), "they expect a line up to their links' 5 Gb/s")
     result.charts.append(plot.Lines("Payload sweep, one core", "payload, bytes", "Gb/s",
                                     {kind: [(payload, median(found.gbps(named[payload, whole], frame_of(payload))))
                                             for payload in PAYLOADS]
@@ -131,15 +131,15 @@ def processors(ctx, result: Result) -> None:
         result.rows.append(not_here("§5.4", "pipelined against parallel", "Mpps", None, "one core"))
     found = measure(ctx, [*parallel.values(), *((pipeline,) if cores() >= 2 else ())])
     for n, name in parallel.items():
-        result.rows.append(Row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)", "Mpps",
-                               None, found.mpps(name), "they expect linear scaling"))
-        result.rows.append(Row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)",
-                               "cycles/packet", None, found.cycles(name)))
+        result.row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)", "Mpps", None,
+                   found.mpps(name), "they expect linear scaling")
+        result.row("§5.4", f"{n} processor{'s' if n > 1 else ''}, parallel (run to completion)", "cycles/packet", None,
+                   found.cycles(name))
     series = {"parallel": [(n, median(found.mpps(name))) for n, name in parallel.items()]}
     if cores() >= 2:
-        result.rows.append(Row("§5.4", "2 processors, pipelined", "Mpps", None, found.mpps(pipeline)))
-        result.rows.append(Row("§5.4", "2 processors, pipelined", "cycles/packet", None, found.cycles(pipeline),
-                               "of both cores, waiting included"))
+        result.row("§5.4", "2 processors, pipelined", "Mpps", None, found.mpps(pipeline))
+        result.row("§5.4", "2 processors, pipelined", "cycles/packet", None, found.cycles(pipeline),
+                   "of both cores, waiting included")
         series["pipelined"] = [(2, median(found.mpps(pipeline)))]
     result.charts.append(plot.Lines("Processors: parallel and pipelined", "cores", "Mpps", series))
 
@@ -166,8 +166,7 @@ def workload(ctx, result: Result) -> None:
         for what, value in (("instructions", counted.events["Ir"]), ("memory accesses", counted.accesses),
                             ("reads", counted.events["Dr"]), ("writes", counted.events["Dw"]),
                             ("misses of the first data cache", counted.events["D1mr"] + counted.events["D1mw"])):
-            result.rows.append(Row("§3", f"{what}, {kind}, {size} B", "a packet", None, [value],
-                                   "callgrind (AVX2), port included"))
+            result.row("§3", f"{what}, {kind}, {size} B", "a packet", None, [value], "callgrind (AVX2), port included")
     result.rows.append(not_here("§3", "accesses to packet memory apart from the rest (PacketBench)", "a packet", None,
                                 "callgrind counts accesses without their addresses"))
     result.charts.append(plot.Lines("Instructions of a packet (PacketBench)", "frame, bytes", "instructions/packet",

@@ -67,12 +67,12 @@ def tables(ctx, result: Result) -> None:
             result.rows += [Row("table 3", f"{name}, 64 B", "Mpps a core", theirs, found.mpps(text)),
                             Row("table 3", f"{name}, 64 B", "cycles/packet", GHZ * 1e3 / theirs, found.cycles(text))]
         else:
-            result.rows.append(Row("table 3", f"{name}, {size} B", "Gb/s a core", gbps(theirs, size),
-                                   found.gbps(text, size), "theirs: limited by the wire"))
+            result.row("table 3", f"{name}, {size} B", "Gb/s a core", gbps(theirs, size), found.gbps(text, size),
+                       "theirs: limited by the wire")
     for larger, smaller in (("L3DEFAULTS", "L3NONE"), ("L3BGPFULL", "L3DEFAULTS")):
         ours = [100 * a / b for a, b in zip(found.mpps(cases[larger, 64]), found.mpps(cases[smaller, 64]))]
-        result.rows.append(Row("figure 9", f"{larger} against {smaller}, 64 B", "% of its Mpps",
-                               100 * their_mpps(larger, 64) / their_mpps(smaller, 64), ours))
+        result.row("figure 9", f"{larger} against {smaller}, 64 B", "% of its Mpps",
+                   100 * their_mpps(larger, 64) / their_mpps(smaller, 64), ours)
     result.charts.append(plot.Bars("Figure 9: the size of the table, 64 B", "cycles a packet", list(TABLES), {
         "paper": [GHZ * 1e3 / their_mpps(name, 64) for name in TABLES],
         "ours": [median(found.cycles(cases[name, 64])) for name in TABLES]}))
@@ -116,12 +116,11 @@ def loss(ctx, result: Result, peak: float) -> None:
     found = measure(ctx, loads.values())
     lost = {percent: lost_percent(found, text) for percent, text in loads.items()}
     lowest = [min([percent for percent in lost if lost[percent][n] > 0], default=100) for n in range(len(lost[step]))]
-    result.rows.append(Row("figure 7c", "lowest load with loss, Q1, 64 B", "% of the peak", 1.0,
-                           [float(percent) for percent in lowest],
-                           f"theirs: even below 400 Mb/s of 40 Gb/s; ours in steps of {step} %"))
-    result.rows.append(Row("figure 7b", "lost though the cores suffice, 64 B", "packets/s", 1e5 / 10,
-                           [trial["lost"] / trial["seconds"] for trial in found.trials[loads[HALF]]],
-                           "theirs: 10^5 in about 10 s, from Q3 on; ours: at half of the peak"))
+    result.row("figure 7c", "lowest load with loss, Q1, 64 B", "% of the peak", 1.0, [
+        float(percent) for percent in lowest], f"theirs: even below 400 Mb/s of 40 Gb/s; ours in steps of {step} %")
+    result.row("figure 7b", "lost though the cores suffice, 64 B", "packets/s", 1e5 / 10,
+               [trial["lost"] / trial["seconds"] for trial in found.trials[loads[HALF]]],
+               "theirs: 10^5 in about 10 s, from Q3 on; ours: at half of the peak")
     result.charts.append(plot.Lines("Figure 7c: loss against load, one core, 64 B", "% of the peak offered", "% lost", {
         "median": [(percent, median(values)) for percent, values in lost.items()],
         "worst round": [(percent, max(values)) for percent, values in lost.items()]}))
@@ -143,9 +142,8 @@ def delay(ctx, result: Result, peak: float) -> None:
         figure = "figure 5" if name in paths else "figure 6"
         for word in DELAYS:
             known = figure == "figure 6" and word in ("longest delay", "largest jitter")
-            result.rows.append(Row(figure, f"{name}, half of the peak, 64 B: {word}", "µs", 1000.0 if known else None,
-                                   [trial[word] for trial in trials], "theirs: almost always more than this"
-                                   if known else ""))
+            result.row(figure, f"{name}, half of the peak, 64 B: {word}", "µs", 1000.0 if known else None,
+                       [trial[word] for trial in trials], "theirs: almost always more than this" if known else "")
     result.charts.append(plot.Lines("Figure 6: inside the router at half of the peak, 64 B", "queues a port", "µs", {
         word: [(n, median([trial[word] for trial in of[f"Q{n}"]])) for n in QUEUES] for word in DELAYS[:3]},
                                     log_y=True))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from measure import plot
 from measure.program import ROOT, Unavailable
-from paper import Result, Row
+from paper import Result
 from paper.path import Measured, Theirs, case, cores, labels, measure, median, mpps_of, not_here, rows
 
 NAME = "kamuee-2018"
@@ -77,9 +77,8 @@ def cores_per_port(ctx, result: Result) -> None:
     if cores() < 12:
         for size, printed in ((64, FIGURE_3A[12]), (1518, FIGURE_3A_1518[12])):
             each = mpps_of(printed, size) / 48
-            result.rows.append(Row("figure 3a", f"12C/P, default4, {size} B; ours: {cores()}C/P", "Mpps a core", each,
-                                   [mpps / cores() for mpps in found.mpps(names[cores(), size])],
-                                   f"{of(12).what}: {printed} Gb/s"))
+            result.row("figure 3a", f"12C/P, default4, {size} B; ours: {cores()}C/P", "Mpps a core", each,
+                       [mpps / cores() for mpps in found.mpps(names[cores(), size])], f"{of(12).what}: {printed} Gb/s")
     ours = {f"{size} B": [(n, median(found.mpps(names[n, size]))) for n in range(1, cores() + 1)] for size in sizes}
     theirs = {"paper, 64 B, a port": [(n, mpps_of(rate, 64) / 4) for n, rate in FIGURE_3A.items()]}
     result.charts.append(plot.Lines("Cores per port, default4 (as figure 3a)", "cores a port", "Mpps a port",
@@ -134,10 +133,10 @@ def one_flow(ctx, result: Result) -> None:
         result.rows += rows("table 3", f"one flow, {size} B", found, flood[size], size, Theirs(1, GHZ, "one core"),
                             None, mpps)
         for what, number, there in zip(("least", "mean", "most"), range(3), latency):
-            result.rows.append(Row("table 3", f"one flow, {size} B, 100 Gb/s offered: {what} latency", "us", there,
-                                   delays(found, offered[size], number), "theirs: through two NICs and the tester"))
-        result.rows.append(Row("table 3", f"one flow, {size} B, half of their rate offered: mean latency", "us", None,
-                               delays(found, half[size], 1)))
+            result.row("table 3", f"one flow, {size} B, 100 Gb/s offered: {what} latency", "us", there,
+                       delays(found, offered[size], number), "theirs: through two NICs and the tester")
+        result.row("table 3", f"one flow, {size} B, half of their rate offered: mean latency", "us", None,
+                   delays(found, half[size], 1))
     result.notes.append("Latency is from a packet's arrival in a queue of 1,024 descriptors to tx: with more offered "
                         "than one core forwards the queue is always full, so it is 1,024 packets' time, as in the "
                         "paper's small frames. Latency and loss contain every moment that the operating system takes "
@@ -159,8 +158,8 @@ def loss(ctx, result: Result) -> None:
     found = measure(ctx, [name], rounds=3, ms=1000 if ctx.quick else 20_000)
     rates = [trial["lost"] / max(1, trial["offered"]) for trial in found.trials[name]]
     for node, printed in TABLE_4.items():
-        result.rows.append(Row("table 4", f"10 Gb/s of 64 B, {node}: loss", "of the packets", printed, rates,
-                               f"one core, {TABLE_4_MPPS / TABLE_4_CORES:.2f} Mpps, its share of theirs"))
+        result.row("table 4", f"10 Gb/s of 64 B, {node}: loss", "of the packets", printed, rates,
+                   f"one core, {TABLE_4_MPPS / TABLE_4_CORES:.2f} Mpps, its share of theirs")
 
 
 # --- figure 6 ---

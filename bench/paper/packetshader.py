@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from measure import plot
 from measure.program import Unavailable
-from paper import Result, Row
+from paper import Result
 from paper.path import case, cores, count, labels, measure, median, not_here
 
 NAME = "packetshader"
@@ -54,13 +54,13 @@ def separately(ctx, result: Result) -> None:
     found = measure(ctx, [*named.values(), cross])
     for figure, printed in FIGURES.items():
         for mode, rate in printed.items():
-            result.rows.append(Row(figure, f"{WORDS[mode]}, 64 B; ours: a core", "Gb/s", rate,
-                                   found.gbps(named[mode, 64, 0], 64), "theirs: all cores, limited by the I/O hubs"))
+            result.row(figure, f"{WORDS[mode]}, 64 B; ours: a core", "Gb/s", rate, found.gbps(named[mode, 64, 0], 64),
+                       "theirs: all cores, limited by the I/O hubs")
     for (mode, size, whole), name in named.items():
         what = f"{WORDS[mode]}, {size} B{', payload' if whole else ''}"
-        result.rows.append(Row("figure 3", what, "cycles/packet", None, found.cycles(name)))
-        result.rows.append(Row("figure 3", what, "Gb/s a core", None, found.gbps(name, size)))
-    result.rows.append(Row("figure 4", "forwarding, 64 B, crossing ports", "cycles/packet", None, found.cycles(cross)))
+        result.row("figure 3", what, "cycles/packet", None, found.cycles(name))
+        result.row("figure 3", what, "Gb/s a core", None, found.gbps(name, size))
+    result.row("figure 4", "forwarding, 64 B, crossing ports", "cycles/packet", None, found.cycles(cross))
     result.rows.append(not_here("figure 4", "forwarding, node-crossing", "Gb/s", FIGURES["figure 4"]["forward"],
                                 "needs two NUMA nodes; theirs: little degradation"))
     result.charts.append(plot.Lines("Packet I/O of one core, payload written and read (as figures 3-5)", "frame, bytes",
@@ -80,21 +80,19 @@ def budget(ctx, result: Result) -> None:
     rest = [a - p - k for a, p, k in zip(total, ports, lookup)]
     parts = {"ports and buffers (rx to tx unseen)": ports, "lookup, full table (alone)": lookup, "the rest": rest}
     for what, cycles in parts.items():
-        result.rows.append(Row("§II.A", f"budget: {what}", "cycles/packet", None, cycles))
+        result.row("§II.A", f"budget: {what}", "cycles/packet", None, cycles)
     stages = found.stages(named["all"])
     for stage, cycles in stages.items():
-        result.rows.append(Row("§II.A", f"stage {stage}", "cycles/packet", None, cycles,
-                               "as `show thread stages`: of bursts that are timed"))
-    result.rows.append(Row("§II.A", "forwarding a packet, full table (PacketShader)", "cycles/packet",
-                           PACKETSHADER_CYCLES, total, "theirs: \"under 200\""))
-    result.rows.append(Row("§II.A", "forwarding a packet, full table (RouteBricks)", "cycles/packet",
-                           ROUTEBRICKS_CYCLES, total))
-    result.rows.append(Row("§II.A", "forwarding a packet, one flow", "cycles/packet", None, found.cycles(named["one"])))
+        result.row("§II.A", f"stage {stage}", "cycles/packet", None, cycles,
+                   "as `show thread stages`: of bursts that are timed")
+    result.row("§II.A", "forwarding a packet, full table (PacketShader)", "cycles/packet", PACKETSHADER_CYCLES, total,
+               "theirs: \"under 200\"")
+    result.row("§II.A", "forwarding a packet, full table (RouteBricks)", "cycles/packet", ROUTEBRICKS_CYCLES, total)
+    result.row("§II.A", "forwarding a packet, one flow", "cycles/packet", None, found.cycles(named["one"]))
     for label, printed in (("RouteBricks", ROUTEBRICKS_GHZ), ("PacketShader", PACKETSHADER_GHZ)):
-        result.rows.append(Row("§II.A", f"CPU for 100 Gb/s of 64 B ({label})", "GHz", printed,
-                               [LINE_MPPS * c / 1e3 for c in total]))
+        result.row("§II.A", f"CPU for 100 Gb/s of 64 B ({label})", "GHz", printed, [LINE_MPPS * c / 1e3 for c in total])
     for n, name in bursts.items():
-        result.rows.append(Row("§II.A", f"bursts of {n}, full table", "cycles/packet", None, found.cycles(name)))
+        result.row("§II.A", f"bursts of {n}, full table", "cycles/packet", None, found.cycles(name))
     if cores() >= 2:
         shared(ctx, result)
     result.charts += [
@@ -112,8 +110,8 @@ def shared(ctx, result: Result) -> None:
     names = {n: case(table="full", threads=n, ports=1, queues=n) for n in (1, cores())}
     found = measure(ctx, names.values())
     for n, name in names.items():
-        result.rows.append(Row("§II.A", f"{n} core{'s' if n > 1 else ''} at once, full table", "cycles/packet", None,
-                               found.cycles(name)))
+        result.row("§II.A", f"{n} core{'s' if n > 1 else ''} at once, full table", "cycles/packet", None,
+                   found.cycles(name))
 
 
 def instructions(ctx, result: Result) -> None:
@@ -122,9 +120,9 @@ def instructions(ctx, result: Result) -> None:
     except Unavailable as why:
         result.notes.append(f"Instructions by function: {why}")
         return
-    result.rows.append(Row("§II.A", "instructions of a packet", "instructions/packet", None, [counted.events["Ir"]],
-                           "callgrind (AVX2)"))
+    result.row("§II.A", "instructions of a packet", "instructions/packet", None, [counted.events["Ir"]],
+               "callgrind (AVX2)")
     for function, number in counted.functions.items():
         if number >= 1:
-            result.rows.append(Row("§II.A", f"instructions in {function}", "instructions/packet", None, [number],
-                                   "callgrind (AVX2)"))
+            result.row("§II.A", f"instructions in {function}", "instructions/packet", None, [number],
+                       "callgrind (AVX2)")

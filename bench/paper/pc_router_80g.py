@@ -158,8 +158,8 @@ def lookups(ctx, result: Result) -> None:
                                 theirs and FOUR, theirs)
         if engine in other:
             result.rows += rows("§5.7", f"{label}, random, 1/{part} of linx, 128 B", found[simd], other[engine], 128)
-        result.rows.append(Row("figure 5", f"{label}, lookup alone, random, 1/{part} of ntt", "cycles/packet", None,
-                               found[simd].cycles(alone[engine])))
+        result.row("figure 5", f"{label}, lookup alone, random, 1/{part} of ntt", "cycles/packet", None,
+                   found[simd].cycles(alone[engine]))
     for engine in kinds:
         fib = found[True].fibs[ntt, engine]
         of = f"{engine}, {fib['routes']:,} routes"
