@@ -49,7 +49,7 @@ static struct rules rules, peer_rules;
 
 // --- building ---
 
-static void build(struct engine *e, const struct rules *r)
+static void engine_build(struct engine *e, const struct rules *r)
 {
     double start = bench_cpu_s();
     int rc = e->build(e, r);
@@ -62,7 +62,7 @@ static void build(struct engine *e, const struct rules *r)
                 shape_name[r->shape], r->family, r->n, e->note);
 }
 
-static void drop(struct engine *e)
+static void engine_drop(struct engine *e)
 {
     e->free(e);
     e->built = false;
@@ -79,13 +79,13 @@ static void peer_prepare(const struct wanted *w)
 {
     if (peer->built && same_rules(&peer_rules, w, w->peer_n))
         return;
-    drop(peer);
+    engine_drop(peer);
     rules_free(&peer_rules);
     peer->note[0] = '\0';
     if (!w->peer_n)
         return;
     rules_make(&peer_rules, w->shape, w->family, w->peer_n, opt.seed);
-    build(peer, &peer_rules);
+    engine_build(peer, &peer_rules);
 }
 
 static void all_prepare(const struct wanted *w)
@@ -93,9 +93,9 @@ static void all_prepare(const struct wanted *w)
     rules_free(&rules);
     rules_make(&rules, w->shape, w->family, w->n, opt.seed);
     for (unsigned e = 0; e < ENGINE_PEER; e++) {
-        drop(&engines[e]);
+        engine_drop(&engines[e]);
         if (engines[e].wanted(&rules))
-            build(&engines[e], &rules);
+            engine_build(&engines[e], &rules);
     }
     peer_prepare(w);
 }
@@ -133,7 +133,7 @@ static void answers_compare(const struct wanted *w, const struct packets *p)
 // --- measuring ---
 
 // n packets from `from` on, where the trace is shorter from the start again.
-static void play(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
+static void packets_play(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
 {
     while (n) {
         uint32_t some = p->n - from < n ? p->n - from : n;
@@ -145,19 +145,19 @@ static void play(const struct engine *e, const struct packets *p, uint32_t from,
 
 static double cycles_of(const struct engine *e, const struct packets *p, uint32_t from)
 {
-    play(e, p, from % p->n,
+    packets_play(e, p, from % p->n,
          opt.packets / 2); // what the others have pushed out of the caches comes back
     double start = bench_cpu_s();
-    play(e, p, (from + opt.packets / 2) % p->n, opt.packets);
+    packets_play(e, p, (from + opt.packets / 2) % p->n, opt.packets);
     return (bench_cpu_s() - start) * (double)rte_get_tsc_hz() / opt.packets;
 }
 
-static void measure(struct packets *p, struct packets *peer_p, enum pattern_of t)
+static void traffic_measure(struct packets *p, struct packets *peer_p, enum pattern_of t)
 {
     engine_cache_fresh();
     for (unsigned e = 0; e < N_ENGINES; e++)
         if (engines[e].built)
-            play(&engines[e], e == ENGINE_PEER ? peer_p : p, 0,
+            packets_play(&engines[e], e == ENGINE_PEER ? peer_p : p, 0,
                  e == ENGINE_CACHE || e == ENGINE_CHOSEN ? PACKETS : opt.packets / 2);
     for (unsigned r = 0; r < opt.rounds; r++)
         for (unsigned e = 0; e < N_ENGINES; e++)
@@ -261,7 +261,7 @@ static void set_measure(const struct wanted *w)
         struct packets *peers = w->peer_n == w->n ? p : own;
         if (peer->built)
             peer_choose(peers);
-        measure(p, peers, t);
+        traffic_measure(p, peers, t);
     }
     changes_measure(&changed, &rules, p, opt.change_seconds);
     for (unsigned t = 0; t < N_TRAFFIC; t++)
@@ -306,7 +306,7 @@ static void traffic_parse(const char *list)
         opt.traffic |= 1u << index_of(s, traffic_name, N_TRAFFIC);
 }
 
-static void quick(const char *unused)
+static void quick_set(const char *unused)
 {
     sets_parse(QUICK_SETS);
     traffic_parse("hot,scatter,unlisted,hostile");
@@ -320,7 +320,7 @@ static const struct bench_option options[] = {
     OPTION_NUMBER("rounds", &opt.rounds, 1, ROUNDS_MAX), OPTION_NUMBER("seed", &opt.seed, 0, 0),
     OPTION_NUMBER("memory", &opt.memory_mib, 0, 0),
     OPTION_NUMBER("promote-from", &prefix_rules_from, 0, 0),
-    OPTION_NUMBER("shelve-from", &buckets_from, 0, 0), OPTION_DO("quick", quick),
+    OPTION_NUMBER("shelve-from", &buckets_from, 0, 0), OPTION_DO("quick", quick_set),
     OPTION_FLAG("json", &opt.json), {0}};
 
 int main(int argc, char **argv)

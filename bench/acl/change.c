@@ -28,7 +28,7 @@ static void *read_on(void *arg)
     for (uint32_t from = 0; !atomic_load_explicit(&stop, memory_order_relaxed);
          from = (from + BURST) % r->p->n) {
         r->e->run(r->e, r->p, from, BURST);
-        atomic_fetch_add_explicit(&bursts, 1, memory_order_release); // partner: collect
+        atomic_fetch_add_explicit(&bursts, 1, memory_order_release); // partner: memory_collect
     }
     return NULL;
 }
@@ -38,7 +38,7 @@ struct grace {
     bool waiting;
 };
 
-static void collect(struct grace *g)
+static void memory_collect(struct grace *g)
 {
     struct acl_set *set = engine_set();
 
@@ -74,7 +74,7 @@ static double single_per_s(const struct rules *r, double seconds, struct grace *
         for (unsigned i = 0; i < AT_ONCE; i++)
             bench_check(change_one(r), "a change was refused");
         n += 2 * AT_ONCE;
-        collect(g);
+        memory_collect(g);
         took = bench_wall_s() - start;
     }
     return (double)n / took;
@@ -93,7 +93,7 @@ static double batched_per_s(const struct rules *r, double seconds, struct grace 
                         !acl_set_change(engine_set(), NULL, 0, some, BATCH, &skipped),
                     "a batch was refused");
         n += 2 * BATCH;
-        collect(g);
+        memory_collect(g);
         took = bench_wall_s() - start;
     }
     return (double)n / took;

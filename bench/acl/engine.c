@@ -405,7 +405,7 @@ void peer_choose(const struct packets *p)
     rte_acl_set_ctx_classify(peer->state, known[at].alg);
 }
 
-static bool always(const struct rules *r)
+static bool any_rules(const struct rules *r)
 {
     return true;
 }
@@ -413,10 +413,12 @@ static bool always(const struct rules *r)
 // In the order of building: a list may name the set.
 struct engine engines[N_ENGINES] = {
     [ENGINE_SET] = {"set", set_build, set_drop, set_run, set_answer, set_wanted, ""},
-    [ENGINE_LIST] = {"list", list_build, list_drop, list_run, list_answer, always, ""},
-    [ENGINE_CACHE] = {"list, cache", cache_build, cache_drop, cache_run, list_answer, always, ""},
-    [ENGINE_CHOSEN] = {"chosen", chosen_build, chosen_drop, chosen_run, chosen_answer, always, ""},
-    [ENGINE_PEER] = {"rte_acl", peer_build, peer_drop, peer_run, peer_answer, always, ""},
+    [ENGINE_LIST] = {"list", list_build, list_drop, list_run, list_answer, any_rules, ""},
+    [ENGINE_CACHE] = {"list, cache", cache_build, cache_drop, cache_run, list_answer, any_rules,
+                      ""},
+    [ENGINE_CHOSEN] = {"chosen", chosen_build, chosen_drop, chosen_run, chosen_answer, any_rules,
+                       ""},
+    [ENGINE_PEER] = {"rte_acl", peer_build, peer_drop, peer_run, peer_answer, any_rules, ""},
 };
 struct engine *const peer = &engines[ENGINE_PEER];
 

@@ -16,20 +16,20 @@ const char *const shape_name[N_SHAPES] = {"one", "acl", "fw", "ipc", "blocklist"
 
 static uint64_t state;
 
-static uint64_t next(void)
+static uint64_t random_next(void)
 {
     state += 0x9e3779b97f4a7c15u;
     return hash_mix64(state);
 }
 
-static double unit(void)
+static double random_unit(void)
 {
-    return (double)(next() >> 11) * 0x1p-53;
+    return (double)(random_next() >> 11) * 0x1p-53;
 }
 
-static unsigned below(unsigned n)
+static unsigned random_below(unsigned n)
 {
-    return (unsigned)((next() >> 32) * n >> 32);
+    return (unsigned)((random_next() >> 32) * n >> 32);
 }
 
 // --- addresses: 128 bits, IPv4 in the first 32 ---
@@ -55,8 +55,9 @@ static void space_init(struct space *s, unsigned family, size_t n, bool blocklis
     s->net16 = malloc(s->n16 * sizeof *s->net16);
     s->net24 = malloc(s->cap24 * sizeof *s->net24);
     for (size_t i = 0; i < s->n16; i++)
-        s->net16[i] = family == 4 ? (uint64_t)(1 + below(223)) << 56 | (next() & 255) << 48
-                                  : top6[below(5)] << 48 | (next() & 0xffff) << 32;
+        s->net16[i] = family == 4
+                          ? (uint64_t)(1 + random_below(223)) << 56 | (random_next() & 255) << 48
+                          : top6[random_below(5)] << 48 | (random_next() & 0xffff) << 32;
 }
 
 static void space_fini(struct space *s)
@@ -69,25 +70,25 @@ static struct addr space_pick(struct space *s)
 {
     uint64_t net;
 
-    if (s->n24 < s->cap24 && (!s->n24 || unit() < 0.15)) {
-        net = s->net16[below((unsigned)s->n16)] |
-              (s->family == 4 ? (next() & 255) << 40 : next() & UINT32_MAX);
+    if (s->n24 < s->cap24 && (!s->n24 || random_unit() < 0.15)) {
+        net = s->net16[random_below((unsigned)s->n16)] |
+              (s->family == 4 ? (random_next() & 255) << 40 : random_next() & UINT32_MAX);
         s->net24[s->n24++] = net;
     } else {
-        double u = unit(), v = unit();
+        double u = random_unit(), v = random_unit();
         net = s->net24[(size_t)((double)s->n24 *
                                 (u < v ? u : v))]; // some are more crowded than others
     }
     if (s->family == 4)
-        return (struct addr){net | (next() & 255) << 32, 0};
-    return (struct addr){net, unit() < 0.3 ? next() : next() & 1023};
+        return (struct addr){net | (random_next() & 255) << 32, 0};
+    return (struct addr){net, random_unit() < 0.3 ? random_next() : random_next() & 1023};
 }
 
-static struct addr anywhere(unsigned family)
+static struct addr address_anywhere(unsigned family)
 {
     if (family == 4)
-        return (struct addr){((1ull << 24) + below(223u << 24)) << 32, 0};
-    return (struct addr){2ull << 60 | next() >> 4, next()};
+        return (struct addr){((1ull << 24) + random_below(223u << 24)) << 32, 0};
+    return (struct addr){2ull << 60 | random_next() >> 4, random_next()};
 }
 
 static void side_set(struct acl_side *side, struct addr a, unsigned len)
@@ -132,14 +133,14 @@ static const struct share *share_pick(const struct share *s)
 
     for (unsigned i = 0; i < 16; i++)
         all += s[i].weight;
-    for (at = below(all); at >= s->weight; s++)
+    for (at = random_below(all); at >= s->weight; s++)
         at -= s->weight;
     return s;
 }
 
 static uint16_t service_pick(void) // the first ones are the common ones
 {
-    double u = unit();
+    double u = random_unit();
 
     return service[(unsigned)(u * u * (sizeof service / sizeof *service))];
 }
@@ -150,14 +151,14 @@ static unsigned length_of(unsigned len4, unsigned family)
         [8] = 29,  [16] = 32, [20] = 40, [22] = 44, [23] = 46, [24] = 48, [25] = 48,
         [26] = 52, [27] = 56, [28] = 60, [29] = 64, [30] = 64, [32] = 128};
 
-    if (len4 > 9 && unit() < 0.1) // a tail of odd lengths
-        len4 -= 1 + below(3);
+    if (len4 > 9 && random_unit() < 0.1) // a tail of odd lengths
+        len4 -= 1 + random_below(3);
     return family == 4 ? len4 : len6[len4] || !len4 ? len6[len4] : len4 * 2;
 }
 
 static void ports_pick(struct acl_rule *r, enum shape shape)
 {
-    double p = unit(), q = unit();
+    double p = random_unit(), q = random_unit();
 
     if (p < 0.12) {
         r->proto_any = p >= 0.06;
@@ -165,19 +166,19 @@ static void ports_pick(struct acl_rule *r, enum shape shape)
         return;
     }
     r->proto_any = false;
-    r->proto = unit() < (shape == SHAPE_IPC ? 0.6 : 0.8) ? 6 : 17;
+    r->proto = random_unit() < (shape == SHAPE_IPC ? 0.6 : 0.8) ? 6 : 17;
     if (q < 0.70)
         r->dport[0] = r->dport[1] = service_pick();
     else if (q < 0.80)
-        r->dport[0] = r->dport[1] = (uint16_t)(1024 + below(64512));
+        r->dport[0] = r->dport[1] = (uint16_t)(1024 + random_below(64512));
     else if (q < 0.87)
         r->dport[0] = 1024;
     else if (q < 0.92) {
         static const uint16_t more[] = {1, 3, 9, 99, 999, 4095};
-        r->dport[0] = (uint16_t)(1024 + below(58976));
-        r->dport[1] = (uint16_t)(r->dport[0] + more[below(6)]);
+        r->dport[0] = (uint16_t)(1024 + random_below(58976));
+        r->dport[1] = (uint16_t)(r->dport[0] + more[random_below(6)]);
     }
-    q = unit();
+    q = random_unit();
     if (q >= 0.94)
         r->sport[0] = r->sport[1] = service_pick();
     else if (q >= (shape == SHAPE_ACL ? 0.90 : 0.75))
@@ -210,8 +211,8 @@ static bool is_new(uint64_t *seen, size_t mask, const struct acl_rule *r)
 
 static unsigned host_length(unsigned family)
 {
-    if (unit() < WIDE)
-        return (family == 4 ? 8 : 20) + below(8);
+    if (random_unit() < WIDE)
+        return (family == 4 ? 8 : 20) + random_below(8);
     return family == 4 ? length_of(share_pick(blocked4)->src, 4) : share_pick(blocked6)->src;
 }
 
@@ -220,12 +221,13 @@ static void rule_make(struct acl_rule *r, enum shape shape, unsigned family, str
 {
     acl_rule_init(r, 0, family == 4 ? ACL_IP4 : ACL_IP6);
     if (shape == SHAPE_BLOCKLIST) {
-        side_set(&r->src, unit() < 0.7 ? space_pick(src) : anywhere(family),
+        side_set(&r->src, random_unit() < 0.7 ? space_pick(src) : address_anywhere(family),
                  share_pick(family == 4 ? blocked4 : blocked6)->src);
         return;
     }
     if (shape == SHAPE_HOSTS) {
-        side_set(&r->src, unit() < 0.7 ? space_pick(src) : anywhere(family), host_length(family));
+        side_set(&r->src, random_unit() < 0.7 ? space_pick(src) : address_anywhere(family),
+                 host_length(family));
         return;
     }
     const struct share *s = share_pick(shares[shape == SHAPE_ONE ? SHAPE_ACL : shape]);
@@ -269,7 +271,7 @@ void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, ui
         if (!is_new(seen, slots - 1, &m->rule))
             continue;
         m->order = -(double)(m->rule.src.len + m->rule.dst.len) +
-                   unit() * (family == 4 ? 16 : 64); // the specific ones first, about
+                   random_unit() * (family == 4 ? 16 : 64); // the specific ones first, about
         r->n++;
     }
     qsort(made, r->n, sizeof *made, by_order);

@@ -29,7 +29,7 @@ void packets_init(struct packets *p, unsigned family)
 
 // --- one packet, in IPv6's form; IPv4 addresses are the first four bytes ---
 
-static void anywhere(uint8_t *addr, unsigned family)
+static void address_anywhere(uint8_t *addr, unsigned family)
 {
     uint64_t r[2] = {bench_random(), bench_random()};
 
@@ -40,13 +40,13 @@ static void anywhere(uint8_t *addr, unsigned family)
         addr[0] = (uint8_t)(1 + addr[0] % 223);
 }
 
-static void inside(uint8_t *addr, const struct acl_side *s, unsigned family)
+static void address_inside(uint8_t *addr, const struct acl_side *s, unsigned family)
 {
     uint64_t r[2] = {bench_random(), bench_random()};
     const uint8_t *any = (const uint8_t *)r;
 
     if (!s->len) {
-        anywhere(addr, family);
+        address_anywhere(addr, family);
         return;
     }
     for (unsigned i = 0; i < (family == 4 ? 4u : 16u); i++) {
@@ -57,7 +57,7 @@ static void inside(uint8_t *addr, const struct acl_side *s, unsigned family)
     }
 }
 
-static uint16_t between(const uint16_t range[2])
+static uint16_t port_between(const uint16_t range[2])
 {
     return (uint16_t)(range[0] + bench_random() % (range[1] - range[0] + 1u));
 }
@@ -65,8 +65,8 @@ static uint16_t between(const uint16_t range[2])
 static void ports_of(struct acl_key6 *k, const struct acl_rule *r)
 {
     k->l4.proto = r->proto_any ? (bench_random() & 1 ? 6 : 17) : r->proto;
-    k->l4.sport = k->l4.proto == 1 ? 0 : between(r->sport);
-    k->l4.dport = k->l4.proto == 1 ? 0 : between(r->dport);
+    k->l4.sport = k->l4.proto == 1 ? 0 : port_between(r->sport);
+    k->l4.dport = k->l4.proto == 1 ? 0 : port_between(r->dport);
 }
 
 static const struct acl_rule *some_rule(const struct rules *r)
@@ -74,13 +74,13 @@ static const struct acl_rule *some_rule(const struct rules *r)
     return &r->rule[bench_random() % r->n];
 }
 
-static struct acl_key6 matching(const struct rules *r)
+static struct acl_key6 key_matching(const struct rules *r)
 {
     const struct acl_rule *rule = some_rule(r);
     struct acl_key6 k = {.l4.part = ACL_WHOLE};
 
-    inside(k.src, &rule->src, r->family);
-    inside(k.dst, &rule->dst, r->family);
+    address_inside(k.src, &rule->src, r->family);
+    address_inside(k.dst, &rule->dst, r->family);
     ports_of(&k, rule);
     return k;
 }
@@ -90,17 +90,17 @@ static struct acl_key6 at_random(const struct rules *r)
     struct acl_key6 k = {.l4 = {.part = ACL_WHOLE, .proto = bench_random() & 1 ? 6 : 17,
                                 .sport = (uint16_t)bench_random(), .dport = 443}};
 
-    anywhere(k.src, r->family);
-    anywhere(k.dst, r->family);
+    address_anywhere(k.src, r->family);
+    address_anywhere(k.dst, r->family);
     return k;
 }
 
-static struct acl_key6 mixed(const struct rules *r)
+static struct acl_key6 key_mixed(const struct rules *r)
 {
     struct acl_key6 k = {.l4.part = ACL_WHOLE};
 
-    inside(k.src, &some_rule(r)->src, r->family);
-    inside(k.dst, &some_rule(r)->dst, r->family);
+    address_inside(k.src, &some_rule(r)->src, r->family);
+    address_inside(k.dst, &some_rule(r)->dst, r->family);
     ports_of(&k, some_rule(r));
     return k;
 }
@@ -134,7 +134,7 @@ static void flows_make(struct packets *p, const struct rules *r, uint32_t n, boo
     struct zipf z = zipf_make(n);
 
     for (uint32_t i = 0; i < n; i++)
-        flow[i] = bench_random_unit() < HITS_IN_HOT ? matching(r) : at_random(r);
+        flow[i] = bench_random_unit() < HITS_IN_HOT ? key_matching(r) : at_random(r);
     p->n = zipf ? PACKETS : PACKETS_HOT;
     for (uint32_t i = 0; i < p->n; i++)
         packet_store(p, i, &flow[zipf ? zipf_rank(&z) : bench_random() % n]);
@@ -150,9 +150,9 @@ void packets_make(struct packets *p, const struct rules *r, enum pattern_of t)
     }
     p->n = PACKETS;
     for (uint32_t i = 0; i < PACKETS; i++) {
-        struct acl_key6 k = t == TRAFFIC_HOSTILE                         ? mixed(r)
+        struct acl_key6 k = t == TRAFFIC_HOSTILE                         ? key_mixed(r)
                             : t == TRAFFIC_UNLISTED && bench_random_unit() < 0.95 ? at_random(r)
-                                                                         : matching(r);
+                                                                         : key_matching(r);
         packet_store(p, i, &k);
     }
 }

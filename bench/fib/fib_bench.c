@@ -50,7 +50,7 @@ static bool is_single(const struct engine *e)
     return strcmp(e->kernel, "single") == 0;
 }
 
-static double median(const struct engine *e, enum pattern p)
+static double mlps_median(const struct engine *e, enum pattern p)
 {
     return stat_median(e->mlps[p], opt.rounds);
 }
@@ -63,14 +63,14 @@ static const struct engine *peer_of(unsigned family, bool single, enum pattern p
 
     for (const struct engine *e = engines; e < engines + n_engines; e++)
         if (e->runs && e->family == family && strncmp(e->name, "rte_fib", 7) == 0 &&
-            is_single(e) == single && (best == NULL || median(e, p) > median(best, p)))
+            is_single(e) == single && (best == NULL || mlps_median(e, p) > mlps_median(best, p)))
             best = e;
     return best;
 }
 
 // --- building ---
 
-static bool wanted(const struct engine *e)
+static bool engine_wanted(const struct engine *e)
 {
     static bool told;
     char list[128], *save = NULL;
@@ -104,7 +104,7 @@ static void build_all(void)
 
         e->fib = NULL;
         e->runs = false;
-        if (!wanted(e) ||
+        if (!engine_wanted(e) ||
             (e->select == NULL ? false : strcmp(e->name, "poptrie") == 0 && !e->select(e)))
             continue;
         if (same != NULL && same->fib != NULL && same->build == e->build) {
@@ -134,7 +134,7 @@ static void free_all(void)
 // --- looking up ---
 
 // Engines share tables, so each says which kernel it is before it looks up.
-static bool prepared(const struct engine *e)
+static bool engine_prepare(const struct engine *e)
 {
     return e->runs && (e->select == NULL || e->select(e));
 }
@@ -148,7 +148,7 @@ static void check_all(enum pattern p)
         const struct engine *e = &engines[i];
         unsigned bad = 0, at = 0;
 
-        if (!prepared(e))
+        if (!engine_prepare(e))
             continue;
         for (unsigned from = 0; from < CHECKED; from += burst) {
             e->lookup(e, &traffic[p], from, burst);
@@ -171,7 +171,7 @@ static void check_all(enum pattern p)
     }
 }
 
-static void measure(enum pattern p)
+static void pattern_measure(enum pattern p)
 {
     for (unsigned r = 0; r < opt.rounds; r++) {
         unsigned from = r * opt.lookups % N_ADDRESSES;
@@ -180,7 +180,7 @@ static void measure(enum pattern p)
             struct engine *e = &engines[i];
             double start;
 
-            if (!prepared(e))
+            if (!engine_prepare(e))
                 continue;
             e->lookup(e, &traffic[p], from, opt.lookups / 4);
             start = bench_cpu_s();
@@ -231,7 +231,7 @@ static void row_report(const struct engine *e, enum pattern p, unsigned next_hop
     report_text("pattern", "%s", pattern_name[p]);
     report_number("next_hops", 0, next_hops);
     report_number("burst", 0, single ? 1 : burst);
-    report_number("mlps", 2, median(e, p));
+    report_number("mlps", 2, mlps_median(e, p));
     report_number("mlps_min", 2, stat_quantile(e->mlps[p], opt.rounds, 0));
     report_number("mlps_max", 2, stat_quantile(e->mlps[p], opt.rounds, 1));
     report_text("peer", "%s", peer ? peer->kernel : "");
@@ -303,7 +303,7 @@ static void bench_next_hops(unsigned next_hops)
         if (opt.patterns >> p & 1) {
             traffic_need(p);
             check_all(p);
-            measure(p);
+            pattern_measure(p);
         }
     traffic_need(PREFIX);
     measure_all_changes(); // last, because they shuffle the tables

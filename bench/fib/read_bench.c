@@ -25,7 +25,7 @@ static uint32_t at[READS]; // where to read, in lines
 static double independent[SIZES][ROUNDS_MAX], chained[SIZES][ROUNDS_MAX];
 static volatile uint32_t sink;
 
-static void choose(size_t bytes)
+static void places_choose(size_t bytes)
 {
     for (unsigned i = 0; i < READS; i++)
         at[i] = (uint32_t)(bench_random() % (bytes / LINE));
@@ -54,7 +54,7 @@ static double read_chained(const uint8_t *p)
     return (double)(__rdtsc() - begun) / (READS / 8);
 }
 
-static void report(const double (*v)[ROUNDS_MAX], const char *way, unsigned rounds)
+static void reads_report(const double (*v)[ROUNDS_MAX], const char *way, unsigned rounds)
 {
     for (unsigned s = 0; s < SIZES; s++) {
         report_open(NULL, '{');
@@ -77,17 +77,17 @@ int main(int argc, char **argv)
     uint8_t *p = memset(memory_huge(most), 0, most);
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned s = 0; s < SIZES; s++) {
-            choose((size_t)sizes_mib[s] << 20);
+            places_choose((size_t)sizes_mib[s] << 20);
             (void)read_independent(p); // warm, as far as it fits
-            choose((size_t)sizes_mib[s] << 20);
+            places_choose((size_t)sizes_mib[s] << 20);
             independent[s][r] = read_independent(p);
-            choose((size_t)sizes_mib[s] << 20);
+            places_choose((size_t)sizes_mib[s] << 20);
             chained[s][r] = read_chained(p);
         }
     report_begin(json);
     report_open("reads", '[');
-    report(independent, "independent", rounds);
-    report(chained, "chained", rounds);
+    reads_report(independent, "independent", rounds);
+    reads_report(chained, "chained", rounds);
     report_close();
     report_end();
     return 0;

@@ -343,7 +343,7 @@ static void programs_report(void)
     report_end();
 }
 
-static bool wanted(const struct test *t)
+static bool test_wanted(const struct test *t)
 {
     const char *name = t->name;
 
@@ -391,7 +391,7 @@ static void tests_choose(void)
     while (tests[n_tests].name)
         n_tests++;
     for (unsigned i = 1; i < n_tests; i++)
-        tests[i].skip = !wanted(&tests[i]);
+        tests[i].skip = !test_wanted(&tests[i]);
     if (!all_sets)
         return;
     unsigned n = n_tests;

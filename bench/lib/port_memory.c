@@ -22,7 +22,7 @@ static const uint8_t payload[2048];
 // --- queues, an offered load, a clock ---
 
 // What has arrived since we looked last joins those that wait, or is lost.
-static void arrive(struct source *s)
+static void packets_arrive(struct source *s)
 {
     double now = (double)rte_rdtsc();
 
@@ -62,7 +62,7 @@ static uint16_t source_rx(void *queue, struct rte_mbuf **pkt, uint16_t n)
     if (s->ring)
         return (uint16_t)rte_ring_sc_dequeue_burst(s->ring, (void **)pkt, n, NULL);
     if (s->apart > 0) {
-        arrive(s);
+        packets_arrive(s);
         n = (uint16_t)RTE_MIN(n, s->waiting);
     }
     if (!s->line || !n || rte_pktmbuf_alloc_bulk(s->pool, pkt, n))

@@ -37,7 +37,7 @@ static uint32_t address_in(const struct poptrie_route *r, uint32_t random)
     return (ntohl(net) & ~host) | (random & host);
 }
 
-static uint32_t routed(const struct table *routes)
+static uint32_t address_routed(const struct table *routes)
 {
     uint32_t dst;
 
@@ -48,7 +48,7 @@ static uint32_t routed(const struct table *routes)
     return dst;
 }
 
-static uint32_t anywhere(bool loopback)
+static uint32_t address_anywhere(bool loopback)
 {
     uint32_t dst;
 
@@ -74,10 +74,10 @@ static struct flow flow_of(const struct traffic_of *t, const struct table *route
         break;
     case TRAFFIC_PREFIX:
     case TRAFFIC_FLOWS:
-        f.dst = routed(routes);
+        f.dst = address_routed(routes);
         break;
     default:
-        f.dst = anywhere(t->pattern == TRAFFIC_LOOPBACK);
+        f.dst = address_anywhere(t->pattern == TRAFFIC_LOOPBACK);
     }
     return f;
 }

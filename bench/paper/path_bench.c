@@ -166,7 +166,7 @@ static unsigned poll_receive(struct worker *w)
     return taken;
 }
 
-static inline unsigned take(struct worker *w)
+static inline unsigned worker_poll(struct worker *w)
 {
     switch (w->c->mode) {
     case TX:
@@ -191,14 +191,14 @@ __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, 
 
     do
         for (unsigned i = 0; i < TURN; i++)
-            taken += take(w);
+            taken += worker_poll(w);
     while (packets ? taken < packets : rte_rdtsc() < until);
     return taken;
 }
 
 // --- a trial ---
 
-static void drain(struct worker *w)
+static void pipe_drain(struct worker *w)
 {
     if (!w->c->pipeline)
         return;
@@ -208,7 +208,7 @@ static void drain(struct worker *w)
         return;
     }
     while (atomic_load(&receiving) || !rte_ring_empty(pipe_ring))
-        w->received += take(w);
+        w->received += worker_poll(w);
 }
 
 static void work(void *arg)
@@ -225,13 +225,13 @@ static void work(void *arg)
         return;
     for (uint64_t until = atomic_load(&warm_until), n = 0;
          rte_rdtsc() < until && (!count || n < count / 4); w->received += n)
-        n = take(w);
+        n = worker_poll(w);
     double began = bench_wall_s(), used = bench_cpu_s();
     w->packets = path_measured(w, atomic_load(&measure_until), count);
     w->cycles = (bench_cpu_s() - used) * (double)rte_get_tsc_hz();
     w->seconds = bench_wall_s() - began;
     w->received += w->packets;
-    drain(w);
+    pipe_drain(w);
     rcu_quiescent();
     forwarder_free(w->forwarder);
 }
@@ -357,7 +357,7 @@ static void stages_add(struct trial *t, int times)
     }
 }
 
-static uint64_t drops(void)
+static uint64_t drops_read(void)
 {
     struct ledger l;
 
@@ -367,7 +367,7 @@ static uint64_t drops(void)
 
 static void trial_run(const struct path_case *c, struct trial *t)
 {
-    uint64_t dropped = drops();
+    uint64_t dropped = drops_read();
 
     stages_add(t, -1);
     router_use(c->fib);
@@ -386,7 +386,7 @@ static void trial_run(const struct path_case *c, struct trial *t)
         t->cycles += workers[i].cycles;
         t->seconds = fmax(t->seconds, workers[i].seconds);
     }
-    t->dropped = drops() - dropped;
+    t->dropped = drops_read() - dropped;
     stages_add(t, 1);
     delays_sum(t);
     if (c->mode == RX || c->mode == LOOKUP)

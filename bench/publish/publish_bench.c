@@ -138,7 +138,7 @@ static void grace_over_now(struct rcu_retired *r)
     free(p);
 }
 
-static void commit(struct fib *to) // NULL: a grace period alone
+static void changes_commit(struct fib *to) // NULL: a grace period alone
 {
     struct probe *p = malloc(sizeof *p);
 
@@ -156,7 +156,7 @@ static bool is_default(const struct prefix *p)
 
 // A change or two of a random prefix; how many. A prefix that is withdrawn is announced again at
 // once, so that the table stays what it is; its packets have a shorter prefix to follow meanwhile.
-static unsigned change(struct fib *to, unsigned left)
+static unsigned route_change(struct fib *to, unsigned left)
 {
     uint64_t x = hash_mix64(bench_random());
     const struct poptrie_route *r = &router->routes->route[x % router->routes->n];
@@ -177,7 +177,7 @@ static unsigned change(struct fib *to, unsigned left)
 #define CHANGE_NS 400u // a change on one of the machines of docs/measurements.md, about
 
 // As long as `n` changes take, in registers alone.
-static unsigned spin(unsigned n)
+static unsigned cpu_spin(unsigned n)
 {
     for (uint64_t end = rte_rdtsc() + n * rte_get_tsc_hz() / 1000000 * CHANGE_NS / 1000;
          rte_rdtsc() < end;)
@@ -198,11 +198,11 @@ static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns
         // its socket.
         due = RTE_MIN(due, done + per_s / 1000 + 2);
         while (done < due)
-            done += to             ? change(to, (unsigned)(due - done))
-                    : how == SPINS ? spin((unsigned)(due - done))
+            done += to             ? route_change(to, (unsigned)(due - done))
+                    : how == SPINS ? cpu_spin((unsigned)(due - done))
                                    : (unsigned)(due - done);
         if (done > before && how != SPINS)
-            commit(to);
+            changes_commit(to);
     }
     return done;
 }
@@ -251,7 +251,7 @@ static void forwarder_start(double mpps)
           "no forwarder on the last core");
 }
 
-static uint64_t sent(void)
+static uint64_t packets_sent(void)
 {
     uint64_t n = 0;
 
@@ -260,7 +260,7 @@ static uint64_t sent(void)
     return n;
 }
 
-static uint64_t lost(uint64_t *offered)
+static uint64_t packets_lost(uint64_t *offered)
 {
     uint64_t n = 0;
 
@@ -272,7 +272,7 @@ static uint64_t lost(uint64_t *offered)
     return n;
 }
 
-static uint64_t dropped(void)
+static uint64_t packets_dropped(void)
 {
     uint64_t n = 0;
 
@@ -288,25 +288,26 @@ static void forwarder_stop(void)
 
     __atomic_store_n(&forwarder_slot[0].stop, 1, __ATOMIC_RELEASE);
     thread_join(forwarder);
-    unaccounted += c->rx - sent() - dropped();
-    bench_check(c->tx == sent(), "the forwarder's counters and the ports' differ");
+    unaccounted += c->rx - packets_sent() - packets_dropped();
+    bench_check(c->tx == packets_sent(), "the forwarder's counters and the ports' differ");
 }
 
 // --- a window ---
 
-static void measure(rounds_t *to, unsigned round, unsigned per_s, enum writer how)
+static void window_measure(rounds_t *to, unsigned round, unsigned per_s, enum writer how)
 {
     uint64_t offered_before, offered_after;
 
     usleep(10000); // warm
     rcu_barrier();
     n_graces = 0;
-    uint64_t lost_before = lost(&offered_before), dropped_before = dropped(), sent_before = sent();
+    uint64_t lost_before = packets_lost(&offered_before), dropped_before = packets_dropped(),
+             sent_before = packets_sent();
     uint64_t cpu_ns = thread_cpu_time_ns(forwarder), begun = clock_now_ns();
     uint64_t changes = change_routes(per_s, how, begun, begun + window_ms * 1000000ull);
-    uint64_t ns = clock_now_ns() - begun, n = sent() - sent_before;
+    uint64_t ns = clock_now_ns() - begun, n = packets_sent() - sent_before;
     cpu_ns = thread_cpu_time_ns(forwarder) - cpu_ns;
-    uint64_t lost_now = lost(&offered_after) - lost_before;
+    uint64_t lost_now = packets_lost(&offered_after) - lost_before;
     rcu_barrier(); // all grace periods are over and timed
     unsigned graces = RTE_MIN(n_graces, GRACES_MAX);
     const double found[VALUES] = {
@@ -318,7 +319,7 @@ static void measure(rounds_t *to, unsigned round, unsigned per_s, enum writer ho
         [GRACE_MAX] = stat_quantile(grace_us, graces, 1),
         [OFFERED] = (double)(offered_after - offered_before),
         [LOST] = (double)lost_now,
-        [DROPPED] = (double)(dropped() - dropped_before)};
+        [DROPPED] = (double)(packets_dropped() - dropped_before)};
     for (unsigned v = 0; v < VALUES; v++)
         to[v][round] = found[v];
 }
@@ -347,7 +348,7 @@ static void round_run(unsigned round)
         forwarder_start(load == FLOOD ? 0 : all * load_percent / 100);
         for (unsigned k = 0; k < n_rates; k++) {
             unsigned i = (k + round) % n_rates;
-            measure(result[load][i], round, rate[i], writer[i]);
+            window_measure(result[load][i], round, rate[i], writer[i]);
         }
         forwarder_stop();
     }
@@ -415,7 +416,7 @@ static void dpdk_start(void)
 
 // --- after ---
 
-static void report(void)
+static void result_report(void)
 {
     char key[32];
 
@@ -479,6 +480,6 @@ int main(int argc, char **argv)
     for (unsigned r = 0; r < rounds; r++)
         round_run(r);
     bench_check(!fib_check(fib, why, sizeof why), "%s", why);
-    report();
+    result_report();
     return 0;
 }

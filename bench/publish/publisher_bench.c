@@ -73,7 +73,7 @@ static bool json;
 
 // --- the reader ---
 
-static void receive(uint8_t (*buffer)[FRAME_LINE], unsigned at)
+static void headers_receive(uint8_t (*buffer)[FRAME_LINE], unsigned at)
 {
     for (unsigned i = 0; i < BURST; i++) {
         memcpy(buffer[i], line[at + i], FRAME_LINE);
@@ -81,7 +81,7 @@ static void receive(uint8_t (*buffer)[FRAME_LINE], unsigned at)
     }
 }
 
-static void rewrite(uint8_t *p, uint32_t next_hop)
+static void header_rewrite(uint8_t *p, uint32_t next_hop)
 {
     uint16_t sum;
 
@@ -117,12 +117,12 @@ INLINE void read_with(struct publisher p, bool each, struct reader *r)
     n_ready++;
     for (unsigned at = r->index * (LINES / READERS_MAX);
          !atomic_load_explicit(&stop, memory_order_relaxed); at = (at + BURST) % LINES) {
-        receive(buffer, at);
+        headers_receive(buffer, at);
         for (unsigned i = 0; i < BURST; i++)
             memcpy(&dst[i], buffer[i] + 30, 4);
         look_up(p, each, r->index, dst, next_hop);
         for (unsigned i = 0; i < BURST; i++)
-            rewrite(buffer[i], next_hop[i]);
+            header_rewrite(buffer[i], next_hop[i]);
         __asm__ volatile("" ::"r"(buffer) : "memory"); // sent
         atomic_store_explicit(&r->packets, packets += BURST, memory_order_relaxed);
         p.quiescent();
@@ -197,7 +197,7 @@ static struct reading readers_read(unsigned n)
     return r;
 }
 
-static double mpps(const struct reading *a, const struct reading *b)
+static double mpps_between(const struct reading *a, const struct reading *b)
 {
     return (double)(b->packets - a->packets) * 1e3 / (double)(b->ns - a->ns);
 }
@@ -228,8 +228,8 @@ static void measure(const struct way *w, unsigned section, unsigned n, unsigned 
     publish_for(w, n, t);
     struct reading c = readers_read(n);
     readers_stop(n);
-    t->mpps[round] = mpps(&a, &b);
-    t->published_mpps[round] = mpps(&b, &c);
+    t->mpps[round] = mpps_between(&a, &b);
+    t->published_mpps[round] = mpps_between(&b, &c);
     t->ns[round] = (double)(b.cpu_ns - a.cpu_ns) / (double)(b.packets - a.packets);
 }
 

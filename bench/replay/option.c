@@ -29,7 +29,7 @@ static const struct number number[] = {
     SMALL(checksum_good, 0, 1),     SMALL(fast_free, 0, 1),     SMALL(held, 0, 1),
 };
 
-static int bad(const char *key, const char *value, const char *expected)
+static int value_refuse(const char *key, const char *value, const char *expected)
 {
     SAY("%s=%s: expected %s\n", key, value, expected);
     return -EINVAL;
@@ -42,7 +42,7 @@ static int parse_number(const struct number *n, const char *value, struct option
 
     snprintf(expected, sizeof expected, "a number from %lu to %lu", n->low, n->high);
     if (end == value || *end || *value == '-' || v < n->low || v > n->high)
-        return bad(n->key, value, expected);
+        return value_refuse(n->key, value, expected);
     if (n->is_64)
         *(uint64_t *)((char *)o + n->offset) = v;
     else
@@ -51,7 +51,7 @@ static int parse_number(const struct number *n, const char *value, struct option
 }
 
 // One of several words; its place in the list, or -1.
-static int word(const char *value, const char *const *words)
+static int word_find(const char *value, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
         if (!strcmp(value, words[i]))
@@ -68,9 +68,9 @@ static int parse_vlan(const char *value, struct option *o)
     if (n == 1 && !strchr(value, '-'))
         high = low;
     else if (n != 2)
-        return bad("vlan", value, "VLAN or LOW-HIGH");
+        return value_refuse("vlan", value, "VLAN or LOW-HIGH");
     if (low < 1 || high < low || high > 4094 || high - low > 255)
-        return bad("vlan", value, "VLANs from 1 to 4094, at most 256 of them");
+        return value_refuse("vlan", value, "VLANs from 1 to 4094, at most 256 of them");
     o->vlan_low = low;
     o->vlan_high = high;
     return 0;
@@ -78,7 +78,9 @@ static int parse_vlan(const char *value, struct option *o)
 
 static int parse_text(const char *key, const char *value, char *room, size_t size)
 {
-    return (size_t)snprintf(room, size, "%s", value) < size ? 0 : bad(key, value, "a shorter path");
+    return (size_t)snprintf(room, size, "%s", value) < size
+               ? 0
+               : value_refuse(key, value, "a shorter path");
 }
 
 static int parse_one(const char *key, const char *value, void *context)
@@ -89,7 +91,7 @@ static int parse_one(const char *key, const char *value, void *context)
     int i;
 
     if (!value)
-        return bad(key, "", "a value");
+        return value_refuse(key, "", "a value");
     for (unsigned n = 0; n < RTE_DIM(number); n++)
         if (!strcmp(key, number[n].key))
             return parse_number(&number[n], value, o);
@@ -100,19 +102,20 @@ static int parse_one(const char *key, const char *value, void *context)
     if (!strcmp(key, "page"))
         return parse_text(key, value, o->page, sizeof o->page);
     if (!strcmp(key, "mac"))
-        return rte_ether_unformat_addr(value, &o->mac) ? bad(key, value, "a MAC address") : 0;
+        return rte_ether_unformat_addr(value, &o->mac) ? value_refuse(key, value, "a MAC address")
+                                                       : 0;
     if (!strcmp(key, "family")) {
-        i = word(value, families);
+        i = word_find(value, families);
         o->families = i < 0 ? 0 : (unsigned)atoi(families[i]);
-        return i < 0 ? bad(key, value, "4, 6 or 46") : 0;
+        return i < 0 ? value_refuse(key, value, "4, 6 or 46") : 0;
     }
-    i = word(value, patterns);
+    i = word_find(value, patterns);
     o->pattern = (unsigned)i;
-    return i < 0 ? bad(key, value, "uniform, prefix or flow") : 0;
+    return i < 0 ? value_refuse(key, value, "uniform, prefix or flow") : 0;
 }
 
 // What fits alone may not fit together.
-static int check(const struct option *o)
+static int options_check(const struct option *o)
 {
     if (o->index >= o->ports)
         SAY("index=%u: expected less than ports=%u\n", o->index, o->ports);
@@ -142,7 +145,7 @@ int option_parse(struct option *o, const char *devargs)
         r = rte_kvargs_process(given, NULL, parse_one, o);
     rte_kvargs_free(given);
     if (!r)
-        r = check(o);
+        r = options_check(o);
     o->entries = rte_align64pow2(o->entries);
     return r ? -EINVAL : 0;
 }

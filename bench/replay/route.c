@@ -22,7 +22,7 @@ static struct shared {
     unsigned hops, users;
 } *shared[8]; // ports are configured by one thread
 
-static void *grow(void *old, uint32_t *room, size_t item_bytes)
+static void *room_grow(void *old, uint32_t *room, size_t item_bytes)
 {
     *room = *room ? 2 * *room : 1 << 16;
     void *p = realloc(old, *room * item_bytes);
@@ -33,7 +33,7 @@ static void *grow(void *old, uint32_t *room, size_t item_bytes)
     return p;
 }
 
-static bool bit(const uint8_t *address, unsigned i)
+static bool address_bit(const uint8_t *address, unsigned i)
 {
     return address[i / 8] >> (7 - i % 8) & 1;
 }
@@ -41,19 +41,19 @@ static bool bit(const uint8_t *address, unsigned i)
 static uint32_t node_new(struct route_family *f)
 {
     if (f->n_nodes == f->n_nodes_room)
-        f->node = grow(f->node, &f->n_nodes_room, sizeof *f->node);
+        f->node = room_grow(f->node, &f->n_nodes_room, sizeof *f->node);
     f->node[f->n_nodes] = (struct route_node){.hop = HOP_NONE};
     return f->n_nodes++;
 }
 
-static void add(struct route_family *f, const struct route_prefix *p, uint16_t hop)
+static void prefix_add(struct route_family *f, const struct route_prefix *p, uint16_t hop)
 {
     uint32_t at = 0;
 
     if (!f->n_nodes)
         node_new(f);
     for (unsigned i = 0; i < p->len; i++) {
-        unsigned b = bit(p->address, i);
+        unsigned b = address_bit(p->address, i);
         if (!f->node[at].child[b]) {
             uint32_t made = node_new(f); // may move the nodes
             f->node[at].child[b] = made;
@@ -63,7 +63,7 @@ static void add(struct route_family *f, const struct route_prefix *p, uint16_t h
     if (f->node[at].hop == HOP_NONE)
         f->node[at].hop = hop;
     if (f->n == f->n_room)
-        f->prefix = grow(f->prefix, &f->n_room, sizeof *f->prefix);
+        f->prefix = room_grow(f->prefix, &f->n_room, sizeof *f->prefix);
     f->prefix[f->n++] = *p;
 }
 
@@ -77,7 +77,7 @@ uint16_t route_find(const struct route_family *f, const uint8_t *address, unsign
             hop = f->node[at].hop;
         if (i == bits)
             break;
-        at = f->node[at].child[bit(address, i)];
+        at = f->node[at].child[address_bit(address, i)];
         if (!at)
             break;
     }
@@ -105,7 +105,7 @@ static bool add_line(struct route_table *t, char *line, unsigned hops)
     if (hop >= hops)
         return false;
     p.len = (uint8_t)len;
-    add(f, &p, (uint16_t)hop);
+    prefix_add(f, &p, (uint16_t)hop);
     return true;
 }
 
@@ -130,7 +130,7 @@ static int read_file(struct route_table *t, const char *path, unsigned hops)
     return r;
 }
 
-static void release(struct shared *s)
+static void table_release(struct shared *s)
 {
     free(s->table.ip4.prefix);
     free(s->table.ip4.node);
@@ -159,7 +159,7 @@ struct route_table *route_table_get(const char *path, unsigned hops)
         return NULL;
     }
     if (read_file(&s->table, path, hops)) {
-        release(s);
+        table_release(s);
         return NULL;
     }
     snprintf(s->path, sizeof s->path, "%s", path);
@@ -173,7 +173,7 @@ void route_table_put(struct route_table *t)
 {
     for (unsigned i = 0; t && i < sizeof shared / sizeof *shared; i++)
         if (shared[i] && &shared[i]->table == t && --shared[i]->users == 0) {
-            release(shared[i]);
+            table_release(shared[i]);
             shared[i] = NULL;
         }
 }

@@ -82,7 +82,8 @@ static void random_host(const struct route_prefix *p, uint8_t *address)
 }
 
 // -ENOENT if nothing was found that has a route.
-static int draw(const struct option *o, const struct route_table *t, bool is_ip6, uint8_t *address)
+static int destination_draw(const struct option *o, const struct route_table *t, bool is_ip6,
+                            uint8_t *address)
 {
     const struct route_family *f = !t ? NULL : is_ip6 ? &t->ip6 : &t->ip4;
     bool of_prefixes =
@@ -174,12 +175,12 @@ static int fill(struct traffic *t, const struct option *o, const struct route_ta
 
     for (unsigned v = 0; !e && v < 2; v++) // those of the one flow
         if (o->pattern == PATTERN_FLOW && o->families != (v ? 4 : 6))
-            e = draw(o, routes, v, to[v]);
+            e = destination_draw(o, routes, v, to[v]);
     for (uint64_t i = 0; !e && i <= t->mask; i++) {
         bool is_ip6 = o->families == 46 ? random64() >> 63 : o->families == 6;
         if (o->pattern != PATTERN_FLOW) {
             r = random64();
-            e = draw(o, routes, is_ip6, to[is_ip6]);
+            e = destination_draw(o, routes, is_ip6, to[is_ip6]);
         }
         put_frame(o, t->line + i * t->stride, t->stride, t->length[is_ip6], is_ip6, to[is_ip6], r);
         if (t->family)

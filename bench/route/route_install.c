@@ -143,7 +143,7 @@ static void wait_acknowledged(void)
 
 static struct nlmsghdr *last_message;
 
-static void flush(void)
+static void batch_send(void)
 {
     if (!out_messages)
         return;
@@ -163,7 +163,7 @@ static void put_route(const struct table *t, size_t i, unsigned hop_shift, uint1
     last_message = route_message(out + out_bytes, &t->prefix[i], hop, type, flags, ++sequence);
     out_bytes += NLMSG_ALIGN(last_message->nlmsg_len);
     if (++out_messages == batch)
-        flush();
+        batch_send();
 }
 
 // --- the modes ---
@@ -176,24 +176,24 @@ static void wait_until(uint64_t at_ns)
 }
 
 // Seconds for the whole table of one family.
-static double install(const struct table *t, uint16_t type, uint16_t flags)
+static double table_install(const struct table *t, uint16_t type, uint16_t flags)
 {
     uint64_t begun = clock_now_ns();
 
     for (size_t i = 0; i < t->n; i++) {
         put_route(t, i, shift, type, flags);
         if (rate > 0 && i % 64 == 63) {
-            flush();
+            batch_send();
             wait_until(begun + (uint64_t)((double)i / rate * NS_PER_SECOND));
         }
     }
-    flush();
+    batch_send();
     return (double)(clock_now_ns() - begun) / NS_PER_SECOND;
 }
 
 // Withdraws a random prefix, and announces it again with the next change; ends with nothing
 // withdrawn.
-static uint64_t flap(void)
+static uint64_t routes_flap(void)
 {
     uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), n = 0;
     size_t total = v4.n + v6.n, i;
@@ -207,11 +207,11 @@ static uint64_t flap(void)
         put_route(t, at, shift, RTM_NEWROUTE, NLM_F_CREATE);
         n += 2;
         if (rate > 0 && (n % 16 == 0 || rate < 16000)) {
-            flush();
+            batch_send();
             wait_until(begun + (uint64_t)((double)n / rate * NS_PER_SECOND));
         }
     }
-    flush();
+    batch_send();
     return n;
 }
 
@@ -225,7 +225,7 @@ static int count_route(const struct nlmsghdr *h, void *ctx)
     return MNL_CB_OK;
 }
 
-static void count(uint64_t n[2])
+static void routes_count(uint64_t n[2])
 {
     static char in[1 << 16];
     static const int family[2] = {AF_INET, AF_INET6};
@@ -320,7 +320,7 @@ static void run_mode(void)
 
     if (is_mode("flap")) {
         must_have_hops();
-        uint64_t begun = clock_now_ns(), n = flap();
+        uint64_t begun = clock_now_ns(), n = routes_flap();
 
         print_result(n, 0, (double)(clock_now_ns() - begun) / NS_PER_SECOND, 0);
         return;
@@ -333,8 +333,8 @@ static void run_mode(void)
         if (is_mode("replace"))
             flags = NLM_F_CREATE | NLM_F_REPLACE;
     }
-    s4 = install(&v4, type, flags);
-    s6 = install(&v6, type, flags);
+    s4 = table_install(&v4, type, flags);
+    s6 = table_install(&v6, type, flags);
     print_result(v4.n, v6.n, s4, s6);
 }
 
@@ -361,7 +361,7 @@ int main(int argc, char **argv)
     report_begin(true);
     report_text("mode", "%s", mode);
     if (is_mode("count")) {
-        count(n);
+        routes_count(n);
         report_number("routes4", 0, (double)n[0]);
         report_number("routes6", 0, (double)n[1]);
     } else if (is_mode("listen")) {

@@ -89,7 +89,7 @@ static void move_route(const struct link *l, struct change *c)
 
 // --- packets ---
 
-static uint64_t arrival(struct msghdr *m)
+static uint64_t arrival_ns(struct msghdr *m)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
@@ -104,7 +104,7 @@ static uint64_t arrival(struct msghdr *m)
 
 // Reads what has come on one link; the arrival of its first load packet at or after `since_ns`, or
 // 0.
-static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
+static uint64_t packets_receive(const struct link *l, uint64_t since_ns, uint64_t *n)
 {
     uint64_t first = 0;
 
@@ -123,7 +123,7 @@ static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
         if (!load_read(frame, (size_t)bytes, &number))
             continue;
         n_received += number >= first_seq;
-        at = arrival(&m);
+        at = arrival_ns(&m);
         if (at < since_ns)
             continue;
         if (!first)
@@ -170,7 +170,7 @@ static void send_if_due(void)
         next_send_ns = now + interval_us * NS_PER_US;
 }
 
-static void step(void)
+static void send_and_wait(void)
 {
     send_if_due();
     wait_for(next_send_ns);
@@ -196,30 +196,30 @@ static uint64_t run_for(uint64_t ns, unsigned silent)
     uint64_t end = real_ns() + ns, n = 0, other = 0;
 
     while (real_ns() < end) {
-        step();
-        receive(&link_of[silent], 0, &n);
-        receive(&link_of[!silent], 0, &other);
+        send_and_wait();
+        packets_receive(&link_of[silent], 0, &n);
+        packets_receive(&link_of[!silent], 0, &other);
     }
     return n;
 }
 
-static bool follow(unsigned target, struct change *c)
+static bool change_follow(unsigned target, struct change *c)
 {
     uint64_t n = 0, other = 0;
 
     fall_out_of_step();
     move_route(&link_of[target], c);
     while (!c->followed_ns) {
-        step();
-        c->followed_ns = receive(&link_of[target], c->sent_ns, &n);
-        receive(&link_of[!target], 0, &other);
+        send_and_wait();
+        c->followed_ns = packets_receive(&link_of[target], c->sent_ns, &n);
+        packets_receive(&link_of[!target], 0, &other);
         if (!c->followed_ns && real_ns() > c->sent_ns + GIVE_UP_NS)
             return false;
     }
     return true;
 }
 
-static unsigned measure(void)
+static unsigned changes_measure(void)
 {
     struct change first = {0};
     unsigned n, missed = 0;
@@ -233,7 +233,7 @@ static unsigned measure(void)
         unsigned target = (n + 1) % LINKS;
 
         // Packets in flight to the old link are no strays: half the gap passes before they count.
-        missed += !follow(target, &changes[n]);
+        missed += !change_follow(target, &changes[n]);
         run_for(gap_ms * NS_PER_MS / 2, !target);
         n_strays += run_for((gap_ms * NS_PER_MS / 2) + (n * 7919 % 1000) * NS_PER_US, !target);
     }
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_TIMERSLACK, 1UL);
     open_sockets();
     load_pin();
-    n = measure();
+    n = changes_measure();
     print_result(n);
     return 0;
 }

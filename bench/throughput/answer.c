@@ -65,7 +65,8 @@ static bool answer_solicitation(uint8_t *frame, const uint8_t mac[6], const stru
     return true;
 }
 
-bool answer(uint8_t *frame, size_t bytes, const uint8_t mac[6], const struct ip_addr own[2])
+bool neighbor_answer(uint8_t *frame, size_t bytes, const uint8_t mac[6],
+                     const struct ip_addr own[2])
 {
     if (bytes >= ETHER + ARP_BYTES && frame[12] == 0x08 && frame[13] == 0x06)
         return answer_arp(frame, mac, &own[0]);

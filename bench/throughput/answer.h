@@ -15,6 +15,7 @@
 
 // Is it a question for `own[0]` (IPv4) or `own[1]` (IPv6; their families may be IP_NONE)? Then it
 // is now the answer with `mac`.
-bool answer(uint8_t *frame, size_t bytes, const uint8_t mac[6], const struct ip_addr own[2]);
+bool neighbor_answer(uint8_t *frame, size_t bytes, const uint8_t mac[6],
+                     const struct ip_addr own[2]);
 
 #endif

@@ -23,7 +23,7 @@
 #define PORT_DISCARD 9
 #define TTL 64
 
-static uint32_t fold(uint64_t sum)
+static uint32_t sum_fold(uint64_t sum)
 {
     sum = (sum & 0xffffffff) + (sum >> 32);
     return (uint32_t)((sum & 0xffffffff) + (sum >> 32));
@@ -135,7 +135,7 @@ static void begin4(struct stream *s)
     ip[9] = IPPROTO_UDP;
     memcpy(ip + 12, &s->src[0].ip4, 4);
     s->head4.ip_sum = checksum_add(0, ip, IP4_BYTES);
-    s->head4.udp_sum = fold(begin_udp(ip + IP4_BYTES, s->trial) + s->src[0].ip4);
+    s->head4.udp_sum = sum_fold(begin_udp(ip + IP4_BYTES, s->trial) + s->src[0].ip4);
 }
 
 static void begin6(struct stream *s)
@@ -146,7 +146,7 @@ static void begin6(struct stream *s)
     ip[6] = IPPROTO_UDP;
     ip[7] = TTL;
     memcpy(ip + 8, s->src[1].b, 16);
-    s->head6.udp_sum = fold(begin_udp(ip + IP6_BYTES, s->trial) + sum_address6(ip + 8));
+    s->head6.udp_sum = sum_fold(begin_udp(ip + IP6_BYTES, s->trial) + sum_address6(ip + 8));
 }
 
 void stream_begin(struct stream *s, uint16_t trial)
@@ -187,7 +187,7 @@ static void write_udp(uint8_t *udp, uint64_t sum, unsigned bytes, uint64_t numbe
     memcpy(udp + UDP_BYTES + offsetof(struct mark, tsc), &tsc, 8);
     sum += low + (tsc & 0xffffffff) + (tsc >> 32) +
            2ull * length; // the length is in the pseudo header too
-    check = checksum_finish(fold(sum));
+    check = checksum_finish(sum_fold(sum));
     memcpy(udp + 4, &length, 2);
     check = check ? check : 0xffff; // 0 would say that there is none (RFC 768)
     memcpy(udp + 6, &check, 2);
@@ -201,7 +201,7 @@ static uint16_t write4(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_
     uint16_t total = htons((uint16_t)(bytes - ETHER)), check;
 
     memcpy(frame, s->head4.byte, FRAME_HEAD);
-    check = checksum_finish(fold((uint64_t)s->head4.ip_sum + total + dst));
+    check = checksum_finish(sum_fold((uint64_t)s->head4.ip_sum + total + dst));
     memcpy(ip + 2, &total, 2);
     memcpy(ip + 10, &check, 2);
     memcpy(ip + 16, &dst, 4);
@@ -248,7 +248,7 @@ static bool udp_is_right(uint64_t addresses, const uint8_t *udp, size_t bytes)
     memcpy(&length, udp + 4, 2);
     if (ntohs(length) != bytes)
         return false;
-    return checksum_finish(fold(addresses + length + checksum_add(0, protocol, 2) +
+    return checksum_finish(sum_fold(addresses + length + checksum_add(0, protocol, 2) +
                                 sum_words(udp, bytes))) == 0;
 }
 

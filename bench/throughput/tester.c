@@ -49,7 +49,7 @@ static void die(const char *what)
     rte_exit(1, "tester: %s\n", what);
 }
 
-static bool refuse(const char *format, ...)
+static bool line_refuse(const char *format, ...)
 {
     va_list args;
 
@@ -63,7 +63,7 @@ static bool refuse(const char *format, ...)
 
 // --- ports ---
 
-static void zero(struct rte_mempool *pool, void *arg, void *buffer, unsigned i)
+static void buffer_zero(struct rte_mempool *pool, void *arg, void *buffer, unsigned i)
 {
     struct rte_mbuf *m = buffer;
 
@@ -79,7 +79,7 @@ static struct rte_mempool *make_pool(const char *name)
 
     if (!pool)
         die("no memory for packets: give DPDK more (-m MEGABYTES)");
-    rte_mempool_obj_iter(pool, zero, NULL);
+    rte_mempool_obj_iter(pool, buffer_zero, NULL);
     return pool;
 }
 
@@ -177,7 +177,7 @@ static bool take_source(struct stream *s, const char *text)
     struct ip_addr a;
 
     if (ip_parse(text, &a))
-        return refuse("source=%s is not an address", text);
+        return line_refuse("source=%s is not an address", text);
     s->src[a.family == IP6] = a;
     return true;
 }
@@ -185,14 +185,15 @@ static bool take_source(struct stream *s, const char *text)
 static bool take_port_word(struct stream *s, const char *name, const char *value)
 {
     if (!strcmp(name, "to"))
-        return !text_parse_mac(value, s->dst_mac) || refuse("to=%s is not a MAC address", value);
+        return !text_parse_mac(value, s->dst_mac) ||
+               line_refuse("to=%s is not a MAC address", value);
     if (!strcmp(name, "source"))
         return take_source(s, value);
     if (!strcmp(name, "destinations"))
         return !stream_read_destinations(s, value) ||
-               refuse("destinations=%s cannot be read, or has a line that is not an address",
+               line_refuse("destinations=%s cannot be read, or has a line that is not an address",
                       value);
-    return refuse("unknown port parameter %s", name);
+    return line_refuse("unknown port parameter %s", name);
 }
 
 static bool take_sizes(struct frame_plan *plan, const char *text)
@@ -204,12 +205,13 @@ static bool take_sizes(struct frame_plan *plan, const char *text)
 
         if (end == text || (*end && *end != ',') || size < FRAME_SIZE_MIN || size > frame_max ||
             plan->n_sizes == FRAME_SIZES_MAX)
-            return refuse("sizes: expected up to %u sizes of %u to %u bytes, separated by commas",
-                          FRAME_SIZES_MAX, FRAME_SIZE_MIN, frame_max);
+            return line_refuse(
+                "sizes: expected up to %u sizes of %u to %u bytes, separated by commas",
+                FRAME_SIZES_MAX, FRAME_SIZE_MIN, frame_max);
         plan->bytes[plan->n_sizes++] = (uint16_t)(size - FRAME_FCS);
         text = *end ? end + 1 : end;
     }
-    return plan->n_sizes || refuse("sizes: none given");
+    return plan->n_sizes || line_refuse("sizes: none given");
 }
 
 static bool take_from(struct trial_spec *spec, const char *text)
@@ -218,7 +220,7 @@ static bool take_from(struct trial_spec *spec, const char *text)
 
     spec->from[0] = both || !strcmp(text, "0");
     spec->from[1] = both || !strcmp(text, "1");
-    return spec->from[0] || spec->from[1] || refuse("from=%s: expected 0, 1 or both", text);
+    return spec->from[0] || spec->from[1] || line_refuse("from=%s: expected 0, 1 or both", text);
 }
 
 static bool take_trial_word(struct trial_spec *spec, const char *name, const char *value)
@@ -256,23 +258,24 @@ static bool take_trial_word(struct trial_spec *spec, const char *name, const cha
             *word[i].yes = number != 0;
         return true;
     }
-    return refuse("unknown trial parameter %s", name);
+    return line_refuse("unknown trial parameter %s", name);
 }
 
 static bool can_run(const struct trial_spec *spec)
 {
     if (spec->seconds <= 0 || spec->rate < 0 || spec->then_rate < 0)
-        return refuse("a trial needs seconds, and rates of 0 or more");
+        return line_refuse("a trial needs seconds, and rates of 0 or more");
     if (spec->burst < 1 || spec->burst > TRIAL_BURST_MAX || spec->slice_ms < 1 ||
         spec->plan.percent6 > 100)
-        return refuse("expected burst 1 to %u, slice_ms 1 or more, percent6 0 to 100",
+        return line_refuse("expected burst 1 to %u, slice_ms 1 or more, percent6 0 to 100",
                       TRIAL_BURST_MAX);
     for (unsigned i = 0; i < DIRECTIONS; i++) {
         const struct stream *s = &trial.direction[i].stream;
 
         if (spec->from[i] && ((spec->plan.percent6 < 100 && (!s->n_dst4 || !s->src[0].family)) ||
                               (spec->plan.percent6 > 0 && (!s->n_dst6 || !s->src[1].family))))
-            return refuse("port %u needs a source and destinations for each family to send", i);
+            return line_refuse("port %u needs a source and destinations for each family to send",
+                               i);
     }
     return true;
 }
@@ -284,7 +287,7 @@ static void port_line(char *rest)
     bool good = word && (!strcmp(word, "0") || n);
 
     if (!good) {
-        refuse("expected port 0 or port 1");
+        line_refuse("expected port 0 or port 1");
         return;
     }
     while (good && (word = strtok_r(NULL, " ", &save))) {
@@ -293,7 +296,7 @@ static void port_line(char *rest)
         if (value)
             *value++ = 0;
         good = value ? take_port_word(&trial.direction[n].stream, word, value)
-                     : refuse("%s: expected name=value", word);
+                     : line_refuse("%s: expected name=value", word);
     }
     if (good)
         printf("{\"port\": %u, \"destinations4\": %u, \"destinations6\": %u}\n", n,
@@ -313,8 +316,8 @@ static void trial_line(char *rest)
 
         if (value)
             *value++ = 0;
-        good =
-            value ? take_trial_word(&spec, word, value) : refuse("%s: expected name=value", word);
+        good = value ? take_trial_word(&spec, word, value)
+                     : line_refuse("%s: expected name=value", word);
     }
     if (good && can_run(&spec))
         trial_run(&trial, &spec);
@@ -361,7 +364,7 @@ int main(int argc, char **argv)
         else if (!strncmp(line, "trial ", 6))
             trial_line(line + 6);
         else
-            refuse("expected port or trial");
+            line_refuse("expected port or trial");
         fflush(stdout);
     }
     // No port is closed: memif (DPDK 22.11) frees what DPDK's interrupt thread may be using for the

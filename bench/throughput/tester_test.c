@@ -281,9 +281,9 @@ static void a_request_for_our_address_becomes_its_reply(void **state)
 
     memcpy(other, frame, sizeof(other));
     other[41] = 3;
-    assert_false(answer(other, sizeof(other), our_mac, ours));
-    assert_false(answer(frame, 41, our_mac, ours));
-    assert_true(answer(frame, sizeof(frame), our_mac, ours));
+    assert_false(neighbor_answer(other, sizeof(other), our_mac, ours));
+    assert_false(neighbor_answer(frame, 41, our_mac, ours));
+    assert_true(neighbor_answer(frame, sizeof(frame), our_mac, ours));
     assert_memory_equal(frame, their_mac, 6);
     assert_memory_equal(frame + 6, our_mac, 6);
     assert_int_equal(frame[21], 2);
@@ -291,7 +291,7 @@ static void a_request_for_our_address_becomes_its_reply(void **state)
     assert_memory_equal(frame + 28, ours[0].b, 4);
     assert_memory_equal(frame + 32, their_mac, 6);
     assert_memory_equal(frame + 38, ((uint8_t[]){198, 18, 0, 1}), 4);
-    assert_false(answer(frame, sizeof(frame), our_mac, ours)); // a reply is no question
+    assert_false(neighbor_answer(frame, sizeof(frame), our_mac, ours)); // a reply is no question
 }
 
 static void a_solicitation_for_our_address_becomes_its_advertisement(void **state)
@@ -305,7 +305,7 @@ static void a_solicitation_for_our_address_becomes_its_advertisement(void **stat
     icmp[0] = 135;
     memcpy(icmp + 8, ours[1].b, 16);
     memcpy(icmp + 24, (uint8_t[8]){1, 1, 2, 0, 0, 0, 0, 1}, 8);
-    assert_true(answer(frame, sizeof(frame), our_mac, ours));
+    assert_true(neighbor_answer(frame, sizeof(frame), our_mac, ours));
     assert_memory_equal(frame, their_mac, 6);
     assert_memory_equal(ip + 8, ours[1].b, 16);
     assert_int_equal(ip[24 + 15], 1);
@@ -314,7 +314,7 @@ static void a_solicitation_for_our_address_becomes_its_advertisement(void **stat
     assert_memory_equal(icmp + 24, ((uint8_t[8]){2, 1, 2, 0, 0, 0, 0, 9}), 8);
     assert_int_equal(
         checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, 32, 58), icmp, 32)), 0);
-    assert_false(answer(frame, sizeof(frame), our_mac, ours));
+    assert_false(neighbor_answer(frame, sizeof(frame), our_mac, ours));
 }
 
 // --- trials ---

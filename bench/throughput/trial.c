@@ -60,7 +60,7 @@ static void next_queue(struct stream *s)
 }
 
 // Takes what is due of the clock, at most a burst.
-static unsigned due(struct direction *d, uint64_t elapsed, const struct trial_spec *spec)
+static unsigned packets_due(struct direction *d, uint64_t elapsed, const struct trial_spec *spec)
 {
     uint64_t now = elapsed << CLOCK_BITS, n;
 
@@ -140,7 +140,8 @@ static void note_latency(struct direction *d, uint64_t number, uint64_t latency)
 }
 
 // Is it a test frame of this trial?
-static bool take(const struct trial *t, struct direction *d, const struct rte_mbuf *m, uint64_t now)
+static bool frame_take(const struct trial *t, struct direction *d, const struct rte_mbuf *m,
+                       uint64_t now)
 {
     struct mark mark;
     enum frame_is is =
@@ -172,8 +173,8 @@ static void answer_burst(struct trial *t, unsigned p, struct rte_mbuf **m, uint1
     const struct stream *own = &t->direction[p].stream;
 
     for (uint16_t i = 0; i < n; i++) {
-        if (!answer(rte_pktmbuf_mtod(m[i], uint8_t *), rte_pktmbuf_data_len(m[i]), own->src_mac,
-                    own->src))
+        if (!neighbor_answer(rte_pktmbuf_mtod(m[i], uint8_t *), rte_pktmbuf_data_len(m[i]),
+                             own->src_mac, own->src))
             continue;
         rte_mbuf_refcnt_update(m[i], 1);
         if (!rte_eth_tx_burst(t->port[p], 0, &m[i], 1))
@@ -210,7 +211,7 @@ static void receive_burst(struct trial *t, unsigned from)
     for (uint16_t i = 0; i < n; i++) {
         if (i + 4 < n)
             rte_prefetch0(rte_pktmbuf_mtod(m[i + 4], void *));
-        if (!take(t, d, m[i], now))
+        if (!frame_take(t, d, m[i], now))
             answer_burst(t, !from, &m[i], 1);
     }
     rte_pktmbuf_free_bulk(m, n);
@@ -225,7 +226,7 @@ static bool all_came(const struct trial *t)
 }
 
 // Until everything came, or nothing has come for a while.
-static void drain(struct trial *t, unsigned wait_ms)
+static void trial_drain(struct trial *t, unsigned wait_ms)
 {
     uint64_t wait = rte_get_tsc_hz() / 1000 * wait_ms, last = rte_rdtsc(), before = 0, now;
 
@@ -372,7 +373,7 @@ static void throw_away_what_waits(struct trial *t)
 }
 
 // A memif whose peer went away connects anew only when it is started.
-static void reconnect(struct trial *t, uint64_t now)
+static void links_reconnect(struct trial *t, uint64_t now)
 {
     if (now < t->link_at)
         return;
@@ -388,7 +389,7 @@ static void reconnect(struct trial *t, uint64_t now)
 }
 
 // Sends for `duration` cycles from `elapsed` on; returns the time then.
-static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t elapsed,
+static uint64_t send_phase(struct trial *t, const struct trial_spec *spec, uint64_t elapsed,
                       uint64_t duration)
 {
     uint64_t end = elapsed + duration, slice = rte_get_tsc_hz() / 1000 * spec->slice_ms;
@@ -398,7 +399,7 @@ static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t e
         more = !spec->count;
         for (unsigned from = 0; from < DIRECTIONS; from++) {
             struct direction *d = &t->direction[from];
-            unsigned n = spec->from[from] ? due(d, elapsed, spec) : 0;
+            unsigned n = spec->from[from] ? packets_due(d, elapsed, spec) : 0;
 
             n = within_count(d, n, spec->count);
             note_slice(&d->slices, d->sent, elapsed, slice);
@@ -409,7 +410,7 @@ static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t e
         }
         elapsed = rte_rdtsc() - t->begun;
         note_away(t, t->begun + elapsed);
-        reconnect(t, t->begun + elapsed);
+        links_reconnect(t, t->begun + elapsed);
         if (spec->live)
             print_live(t, t->begun + elapsed);
     }
@@ -428,13 +429,13 @@ void trial_run(struct trial *t, const struct trial_spec *spec)
     t->begun = rte_rdtsc();
     t->polled_at = t->back_at = t->begun;
     t->seconds_at = t->link_at = t->begun + rte_get_tsc_hz();
-    t->sending = phase(t, spec, 0, (uint64_t)(spec->seconds * hz));
+    t->sending = send_phase(t, spec, 0, (uint64_t)(spec->seconds * hz));
     if (spec->then_seconds > 0) {
         for (unsigned from = 0; from < DIRECTIONS; from++)
             set_rate(&t->direction[from], spec->then_rate, t->sending);
-        t->sending = phase(t, spec, t->sending, (uint64_t)(spec->then_seconds * hz));
+        t->sending = send_phase(t, spec, t->sending, (uint64_t)(spec->then_seconds * hz));
     }
-    drain(t, spec->wait_ms);
+    trial_drain(t, spec->wait_ms);
     for (unsigned from = 0; from < DIRECTIONS; from++)
         arrival_end(&t->direction[from].arrival, t->direction[from].sent);
     print_result(t, spec);

@@ -118,7 +118,7 @@ static unsigned send_burst(int fd, uint64_t seq, unsigned n)
 }
 
 // Packets that ought to have gone by now, at most a burst.
-static unsigned due(uint64_t elapsed_ns, uint64_t sent)
+static unsigned packets_due(uint64_t elapsed_ns, uint64_t sent)
 {
     uint64_t wanted;
 
@@ -128,7 +128,7 @@ static unsigned due(uint64_t elapsed_ns, uint64_t sent)
     return wanted <= sent ? 0 : wanted - sent > BURST ? BURST : (unsigned)(wanted - sent);
 }
 
-static void rest(uint64_t ns)
+static void sleep_ns(uint64_t ns)
 {
     struct timespec t = {0, (long)ns};
 
@@ -149,7 +149,7 @@ static void result_report(const struct arrival *a, uint64_t sent, double sending
     report_end();
 }
 
-static void run(int out, struct ring *in)
+static void load_run(int out, struct ring *in)
 {
     static struct arrival a;
     static uint64_t first, refused, lost_in_all;
@@ -159,12 +159,12 @@ static void run(int out, struct ring *in)
 
     arrival_begin(&a, &all);
     while (now < end) {
-        unsigned n = due(now - begun, sent);
+        unsigned n = packets_due(now - begun, sent);
 
         if (n)
             sent += send_burst(out, sent, n);
         else if (!ring_drain(in, &a) && rate < 40000)
-            rest(10 * NS_PER_US); // slow load: leave the core to others
+            sleep_ns(10 * NS_PER_US); // slow load: leave the core to others
         ring_drain(in, &a);
         now = clock_now_ns();
     }
@@ -173,7 +173,7 @@ static void run(int out, struct ring *in)
         if (ring_drain(in, &a))
             last = now;
         else
-            rest(NS_PER_MS);
+            sleep_ns(NS_PER_MS);
     }
     result_report(&a, sent, sending_s);
 }
@@ -212,6 +212,6 @@ int main(int argc, char **argv)
     in = netns_packet_socket(&to, ETH_P_IP, NULL);
     ring_open(&ring, in);
     load_pin();
-    run(out, &ring);
+    load_run(out, &ring);
     return 0;
 }
