@@ -6,8 +6,8 @@
 // hangs, systemd restarts kamueed.
 //
 // Control may work for longer than the watchdog's limit, e.g. on a commit of thousands of
-// interfaces. Then the work's progress (base/progress.h) feeds the watchdog by the same rules; during
-// the start and the stop it extends systemd's timeout.
+// interfaces. Then the work's progress (base/progress.h) feeds the watchdog by the same rules;
+// during the start and the stop it extends systemd's timeout.
 #include "main/service.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 // trace.h - what the stages did with real packets, a bounded number of them
 //
 // One trace at a time. It is a watch at rx (table/watch.h, WATCH_TO_TRACE), which chooses the
-// packets, and an array of packet traces (table/packet_trace.h), one for each packet up to `count`. A
-// forwarder that receives a packet the watch wants takes the next one, sends the packet through
+// packets, and an array of packet traces (table/packet_trace.h), one for each packet up to `count`.
+// A forwarder that receives a packet the watch wants takes the next one, sends the packet through
 // the stages alone, and marks it as written. When all are taken nothing is traced any
 // more, whether or not anybody has looked.
 //

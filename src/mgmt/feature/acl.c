@@ -153,7 +153,8 @@ static void write_set_states(void *ctx, const struct acl_answer *a)
 
     jwrite_begin(j, s->name, '[');
     vec_foreach (&a->set, row) {
-        const struct acl_desired_set *w = acl_desired_set_find(model_acls(config_model()), row->name);
+        const struct acl_desired_set *w =
+            acl_desired_set_find(model_acls(config_model()), row->name);
 
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "name", row->name);

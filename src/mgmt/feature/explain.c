@@ -23,7 +23,8 @@
 
 static packet_trace_explain *dry_run; // the forwarder's; NULL: there is none here
 
-void explain_set_dry_run(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct packet_trace *p))
+void explain_set_dry_run(int (*fn)(uint16_t port, const void *frame, uint32_t n,
+                                   struct packet_trace *p))
 {
     dry_run = fn;
 }

@@ -339,7 +339,8 @@ static void ask_next_route(struct telling *t)
         route_answered(t, -errno);
 }
 
-void packet_trace_json(const struct packet_trace *p, struct jwrite *j, void (*done)(void *ctx), void *ctx)
+void packet_trace_json(const struct packet_trace *p, struct jwrite *j, void (*done)(void *ctx),
+                       void *ctx)
 {
     struct telling *t = calloc(1, sizeof *t);
 

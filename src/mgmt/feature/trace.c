@@ -5,9 +5,9 @@
 //     time over, or client gone
 //
 // One at a time. A tick takes the passages that forwarders have written since and tells them one
-// after the other (packet_trace_json.h), which asks rib_manager; while the client has too much to read
-// it waits. What is traced is bounded by `count` from the start, so nothing grows and nothing is
-// missed.
+// after the other (packet_trace_json.h), which asks rib_manager; while the client has too much to
+// read it waits. What is traced is bounded by `count` from the start, so nothing grows and nothing
+// is missed.
 #include <libyang/libyang.h>
 #include <rte_cycles.h>
 #include <stdio.h>
