@@ -1,207 +1,298 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm.c - alarms: those that are raised, those that were, and how to silence one
-#include <stdlib.h>
+// alarm.c - what is wrong now: thresholds with hysteresis, and what was wrong lately
+//
+// Few alarms are raised at a time, so they are a list. One that is over moves to the history, a
+// ring; one that is raised again within the history counts on.
+#include "feature/alarm.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "alarm/alarm.h"
-#include "alarm/alarm_watch.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/feature_config.h"
-#include "config/leaf.h"
-#include "http/refuse.h"
-#include "mgmt/feature.h"
-#include "restconf/metrics.h"
-#include "restconf/operation.h"
-#include "restconf/state.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "event/event.h"
 
-// --- configuration -------------------------------------------------------------------------------
-
-struct model_alarm {
-    struct alarm_limit limit[ALARM_N];
-    unsigned line[ALARM_N];
+const struct alarm_kind alarm_kind[ALARM_N] = {
+    [ALARM_LEDGER] = {"ledger",
+                      "critical",
+                      "packets",
+                      "packets appeared or disappeared without being counted: a bug in kamueed; "
+                      "please report it",
+                      {true, 1, 0}},
+    [ALARM_FIB_DIVERGENCE] =
+        {"fib-divergence",
+         "major",
+         "prefixes in an hour",
+         "audits found and repaired differences between kernel and FIB: see show audit",
+         {true, 1, 0}},
+    [ALARM_TABLE] = {"table",
+                     "major",
+                     "percent",
+                     "a table is nearly full; entries that do not fit are rejected and logged",
+                     {true, 80, 70}},
+    [ALARM_BUFFERS] =
+        {"buffers",
+         "major",
+         "percent",
+         "almost all packet buffers are in use; increase memory, or use fewer descriptors",
+         {true, 95, 90}},
+    [ALARM_PUNT_DROPS] = {"punt-drops",
+                          "major",
+                          "packets in a minute",
+                          "packets for the control plane are being dropped: see show punt",
+                          {true, 1000, 0}},
+    [ALARM_LINK_FLAPPING] = {"link-flapping",
+                             "major",
+                             "changes in a minute",
+                             "the port's link is flapping",
+                             {true, 5, 0}},
+    [ALARM_LAG_DEGRADED] = {"lag-degraded",
+                            "major",
+                            "members out of use",
+                            "the LAG has fewer members in use than configured: show lag shows why; "
+                            "check the link, and LACP at the other end",
+                            {true, 1, 0}},
+    [ALARM_OFFLOAD_CUT] = {"offload-cut",
+                           "major",
+                           "segments in a minute",
+                           "segments longer than the link MTU are being dropped: on the sender run "
+                           "ethtool -K DEV tso off gso off",
+                           {true, 1, 0}},
+    [ALARM_TEMPERATURE] = {"temperature",
+                           "critical",
+                           "degrees Celsius",
+                           "the port's device or optical module is too hot",
+                           {true, 90, 80}},
+    [ALARM_STALL] = {"stall", "critical", "seconds", "the thread is stuck", {true, 5, 1}},
+    [ALARM_NETLINK_OVERRUN] = {"netlink-overrun",
+                               "minor",
+                               "overruns in ten minutes",
+                               "the kernel lost netlink messages and tables were dumped again; "
+                               "increase netlink receive-buffer",
+                               {true, 1, 0}},
+    [ALARM_ROUTING_DAEMON] = {"routing-daemon",
+                              "major",
+                              "seconds",
+                              "the routing daemon has fewer routes than expected, or no longer "
+                              "reads the kernel's route messages; packets "
+                              "follow the kernel's routes",
+                              {true, 30, 0}},
+    [ALARM_KERNEL_STATE] = {"kernel-state",
+                            "major",
+                            "attribute",
+                            "Linux state that affects where packets go is not followed; audit and "
+                            "the log show what it is and the remedy",
+                            {true, 1, 0}},
+    [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed",
+                                  "major",
+                                  "rules and routes",
+                                  "forwarding does not follow them, but Linux does: see show audit",
+                                  {true, 1, 0}},
 };
 
-static void read_alarm(struct model *m, const struct lyd_node *entry)
-{
-    struct model_alarm *a = m->part[FEATURE_alarm];
-    const struct lyd_node *first = lyd_child(entry);
-    const char *name[ALARM_N];
+static struct {
+    struct alarm_limit limit[ALARM_N];
+    uint64_t raised_total[ALARM_N];
+    VEC(struct alarm) active;
+    VEC(struct alarm_silence) silence;
+    struct alarm past[ALARM_HISTORY]; // ring; newest at (n_past - 1) % ALARM_HISTORY
+    uint64_t n_past;
+    uint64_t round, wall_ns;
+} state;
 
+void alarm_init(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    alarm_fini();
     for (unsigned n = 0; n < ALARM_N; n++)
-        name[n] = alarm_kind[n].name;
-    int n = leaf_word(first, "name", name, ALARM_N);
-    bug_on(n < 0);
-    struct alarm_limit *l = &a->limit[n];
-    l->enabled = leaf_true(first, "enabled");
-    l->raise = (uint32_t)leaf_number(first, "raise", l->raise);
-    l->clear = (uint32_t)leaf_number(first, "clear", l->clear < l->raise ? l->clear : l->raise - 1);
-    a->line[n] = leaf_line(entry, "clear");
+        state.limit[n] = alarm_kind[n].limit;
 }
 
-static void read_alarms(struct model *m, const struct lyd_node *tree, const struct model *known,
-                        struct errors *e)
+void alarm_fini(void)
 {
-    struct model_alarm *a = m->part[FEATURE_alarm];
-
-    for (unsigned n = 0; n < ALARM_N; n++)
-        a->limit[n] = alarm_kind[n].limit;
-    model_read_list(m, tree, NULL, "alarm", read_alarm);
+    vec_free(&state.active);
+    vec_free(&state.silence);
+    memset(&state, 0, sizeof state);
 }
 
-static void check_limits(const struct model *m, struct errors *e)
+void alarm_set_limits(const struct alarm_limit limit[ALARM_N])
 {
-    const struct model_alarm *a = m->part[FEATURE_alarm];
-
-    for (unsigned n = 0; n < ALARM_N; n++)
-        if (a->limit[n].clear >= a->limit[n].raise)
-            errors_add(e, a->line[n],
-                       "alarm %s: 'clear' is %u, expected less than 'raise', which is %u",
-                       alarm_kind[n].name, a->limit[n].clear, a->limit[n].raise);
+    thread_must_be(ROLE_CONTROL);
+    memcpy(state.limit, limit, sizeof state.limit);
 }
 
-static int set_limits(const struct step *s, const void *from, const void *to, char *err, size_t n)
+void alarm_message(const struct alarm *a, struct text *t)
 {
-    alarm_set_limits(((const struct model_alarm *)to)->limit);
+    const struct alarm_kind *k = &alarm_kind[a->name];
+
+    text_printf(t, "%s%s%" PRIu64 " %s: %s", a->subject, a->subject[0] ? ": " : "", a->value,
+                k->unit, k->sentence);
+}
+
+const struct alarm_silence *alarm_silenced(const struct alarm *a)
+{
+    vec_foreach (&state.silence, s)
+        if (s->name == a->name && (!s->subject[0] || !strcmp(s->subject, a->subject)) &&
+            s->until_wall_ns > state.wall_ns)
+            return s;
+    return NULL;
+}
+
+int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, const char *by)
+{
+    struct alarm_silence *mine = NULL;
+    size_t n = 0;
+
+    thread_must_be(ROLE_CONTROL);
+    for (size_t i = 0; i < state.silence.n;
+         i++) { // those that are over go, and the one that this takes the place of
+        struct alarm_silence *s = &state.silence.item[i];
+        if (s->until_wall_ns > state.wall_ns && (s->name != name || strcmp(s->subject, subject)))
+            state.silence.item[n++] = *s;
+    }
+    state.silence.n = n;
+    if (!seconds)
+        return 0;
+    if (n == ALARM_SILENCES)
+        return -ENOSPC;
+    mine = vec_push(&state.silence);
+    *mine = (struct alarm_silence){.name = name,
+                                   .until_wall_ns = state.wall_ns + seconds * NS_PER_SECOND};
+    snprintf(mine->subject, sizeof mine->subject, "%s", subject);
+    snprintf(mine->by, sizeof mine->by, "%s", by);
     return 0;
 }
 
-static void plan_alarms(struct change *c)
+static void tell(const struct alarm *a, bool raised)
 {
-    static const struct step_kind limits = {"", set_limits};
-    const struct model_alarm *from = c->from->part[FEATURE_alarm], *to = c->to->part[FEATURE_alarm];
-    bool same = true;
-
-    for (unsigned n = 0; n < ALARM_N; n++) {
-        const struct alarm_limit *a = &from->limit[n], *b = &to->limit[n];
-        same &= a->enabled == b->enabled && a->raise == b->raise && a->clear == b->clear;
-    }
-    if (!same)
-        step_add(c, &limits, "", from, to, 0);
-}
-
-static const struct feature_config alarm_config = {
-    .part_size = sizeof(struct model_alarm),
-    .read = read_alarms,
-    .check = check_limits,
-    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_alarms}, {0}},
-};
-
-// --- state ---------------------------------------------------------------------------------------
-
-static void write_alarm_state(void *ctx, const struct alarm *a)
-{
-    struct show *s = ctx;
-    struct jwrite *j = &s->out;
-    const struct alarm_silence *silence = alarm_silenced(a);
+    const struct alarm_kind *k = &alarm_kind[a->name];
+    const char *status = raised ? "raised" : "cleared";
     struct text t = {0};
 
-    if ((s->key[0] && strcmp(s->key[0], alarm_kind[a->name].name)) ||
-        (s->key[1] && strcmp(s->key[1], a->subject)))
-        return;
-    jwrite_begin(j, NULL, '{');
-    jwrite_string(j, "name", alarm_kind[a->name].name);
-    jwrite_string(j, "subject", a->subject);
-    jwrite_string(j, "severity", alarm_kind[a->name].severity);
-    jwrite_time(j, "since", a->raised_wall_ns);
-    if (a->cleared_wall_ns)
-        jwrite_time(j, "until", a->cleared_wall_ns);
-    jwrite_u64(j, "value", a->value);
-    jwrite_u64(j, "peak", a->peak);
-    jwrite_int(j, "count", a->count);
-    if (silence && !a->cleared_wall_ns) {
-        jwrite_time(j, "silenced-until", silence->until_wall_ns);
-        jwrite_string(j, "silenced-by", silence->by);
-    }
     alarm_message(a, &t);
-    jwrite_string(j, "message", text_str(&t));
+    if (raised)
+        log_warning("alarm: raised: name=%s subject=\"%s\" severity=%s message=\"%s\"", k->name,
+                    a->subject, k->severity, text_str(&t));
+    else
+        log_notice("alarm: cleared: name=%s subject=\"%s\" peak=%" PRIu64, k->name, a->subject,
+                   a->peak);
+    event_publish("alarm-change",
+                  json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", k->name, "subject", a->subject,
+                            "status", status, "severity", k->severity, "message", text_str(&t)));
     text_free(&t);
-    jwrite_end(j, '}');
 }
 
-static int show_alarm(struct show *s)
+static void tell_unless_silenced(struct alarm *a)
 {
-    jwrite_begin(&s->out, s->name, '[');
-    alarm_each(write_alarm_state, s);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
+    a->told = !alarm_silenced(a);
+    if (a->told)
+        tell(a, true);
 }
 
-static int show_alarm_history(struct show *s)
+static uint32_t raised_before(enum alarm_name name, const char *subject)
 {
-    jwrite_begin(&s->out, s->name, '[');
-    alarm_each_past(write_alarm_state, s);
-    jwrite_end(&s->out, ']');
-    return SHOW_NOW;
+    for (uint64_t i = state.n_past; i && i + ALARM_HISTORY > state.n_past; i--) {
+        const struct alarm *a = &state.past[(i - 1) % ALARM_HISTORY];
+        if (a->name == name && !strcmp(a->subject, subject))
+            return a->count;
+    }
+    return 0;
 }
 
-static enum alarm_name alarm_of_name(const char *name) // the schema knows the same
+static void raise(enum alarm_name name, const char *subject, uint64_t value)
+{
+    struct alarm *a = vec_push(&state.active);
+
+    *a = (struct alarm){.name = name,
+                        .value = value,
+                        .peak = value,
+                        .raised_wall_ns = state.wall_ns,
+                        .round = state.round,
+                        .count = raised_before(name, subject) + 1};
+    snprintf(a->subject, sizeof a->subject, "%s", subject);
+    state.raised_total[name]++;
+    tell_unless_silenced(a);
+}
+
+// Takes active[i] out, in order.
+static void over(size_t i)
+{
+    struct alarm *a = &state.past[state.n_past++ % ALARM_HISTORY];
+
+    *a = state.active.item[i];
+    a->cleared_wall_ns = state.wall_ns;
+    memmove(&state.active.item[i], &state.active.item[i + 1],
+            (state.active.n - i - 1) * sizeof *state.active.item);
+    state.active.n--;
+    if (a->told)
+        tell(a, false);
+}
+
+void alarm_round_begin(uint64_t wall_ns)
+{
+    thread_must_be(ROLE_CONTROL);
+    state.round++;
+    state.wall_ns = wall_ns;
+}
+
+void alarm_observe(enum alarm_name name, const char *subject, uint64_t value)
+{
+    const struct alarm_limit *l = &state.limit[name];
+
+    for (size_t i = 0; i < state.active.n; i++) {
+        struct alarm *a = &state.active.item[i];
+
+        if (a->name != name || strcmp(a->subject, subject))
+            continue;
+        a->value = value;
+        a->peak = value > a->peak ? value : a->peak;
+        a->round = state.round;
+        if (value <= l->clear || !l->enabled)
+            over(i);
+        return;
+    }
+    if (l->enabled && value >= l->raise)
+        raise(name, subject, value);
+}
+
+void alarm_round_end(void)
+{
+    for (size_t i = state.active.n; i; i--)
+        if (state.active.item[i - 1].round != state.round)
+            over(i - 1);
+    vec_foreach (&state.active, a)
+        if (!a->told)
+            tell_unless_silenced(a);
+}
+
+void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx)
+{
+    vec_foreach (&state.active, a)
+        fn(ctx, a);
+}
+
+void alarm_each_past(void (*fn)(void *ctx, const struct alarm *a), void *ctx)
+{
+    for (uint64_t i = state.n_past; i && i + ALARM_HISTORY > state.n_past; i--)
+        fn(ctx, &state.past[(i - 1) % ALARM_HISTORY]);
+}
+
+unsigned alarm_active(enum alarm_name name)
 {
     unsigned n = 0;
 
-    while (n < ALARM_N && strcmp(alarm_kind[n].name, name))
-        n++;
-    bug_on(n == ALARM_N);
-    return (enum alarm_name)n;
+    vec_foreach (&state.active, a)
+        n += a->name == name && !alarm_silenced(a);
+    return n;
 }
 
-static void run_silence_alarm(struct http *h, const struct lyd_node *op)
+uint64_t alarm_raised_total(enum alarm_name name)
 {
-    const char *name = operation_input(op, "name"), *subject = operation_input(op, "subject");
-    uint32_t seconds = (uint32_t)strtoul(operation_input(op, "seconds"), NULL, 10);
-
-    if (alarm_silence(alarm_of_name(name), subject, seconds, http_peer(h))) {
-        http_refuse(h, 409, "resource-denied",
-                    "too many silenced alarms: at most %d; end one with 'silence alarm NAME "
-                    "SUBJECT for 0s'",
-                    ALARM_SILENCES);
-        return;
-    }
-    log_notice("alarm: silenced: name=%s subject=%s seconds=%u by=%s", name, LOG_VALUE(subject),
-               seconds, LOG_VALUE(http_peer(h)));
-    http_reply(h, 204, NULL, NULL);
+    return state.raised_total[name];
 }
-
-static void write_alarm_value(void *metrics, const struct alarm *a)
-{
-    metric_u64(metrics, a->value, "name", alarm_kind[a->name].name, "subject", a->subject, NULL);
-}
-
-static void write_alarm_metrics(struct metrics *m, const void *kept)
-{
-    metric_family(m, METRIC_GAUGE, "alarms", "", "Active alarms.");
-    for (unsigned n = 0; n < ALARM_N; n++)
-        metric_u64(m, alarm_active(n), "name", alarm_kind[n].name, "severity",
-                   alarm_kind[n].severity, NULL);
-    metric_family(m, METRIC_GAUGE, "alarm_value", "",
-                  "Value that raised the alarm; only for active alarms.");
-    alarm_each(write_alarm_value, m);
-    metric_family(m, METRIC_COUNTER, "alarms_raised", "", "Number of times the alarm was raised.");
-    for (unsigned n = 0; n < ALARM_N; n++)
-        metric_u64(m, alarm_raised_total(n), "name", alarm_kind[n].name, NULL);
-}
-
-static void start_alarms(struct event_base *loop)
-{
-    alarm_init();
-    alarm_watch_start(loop);
-}
-
-static void stop_alarms(void)
-{
-    alarm_watch_stop();
-    alarm_fini();
-}
-
-static const struct feature_state alarm_states[] = {
-    {"alarm", .write = show_alarm}, {"alarm-history", .write = show_alarm_history}, {0}};
-static const struct feature_operation alarm_operations[] = {
-    {"silence-alarm", .run = run_silence_alarm}, {0}};
-static const struct feature_metrics alarm_metrics = {.write = write_alarm_metrics};
-
-const struct feature alarm_feature = {"alarm", .config = &alarm_config,
-                                      .state = alarm_states,
-                                      .operations = alarm_operations,
-                                      .metrics = &alarm_metrics,
-                                      .start = start_alarms,
-                                      .stop = stop_alarms};

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alarm/alarm.h"
-#include "alarm/alarm_watch.h"
-#include "alarm/alarm_window.h"
+#include "feature/alarm.h"
+#include "feature/alarm_watch.h"
+#include "feature/alarm_window.h"
 #include "base/clock.h"
 #include "server/fake/fake_managers.h"
 #include "server/fake/fake_rib.h"

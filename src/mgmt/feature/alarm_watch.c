@@ -4,16 +4,16 @@
 // Nothing here costs a forwarder anything: counters are read where they stand. rib_manager is asked
 // for the numbers of one virtual router at a time; how long it takes to answer tells whether it
 // still comes round.
-#include "alarm/alarm_watch.h"
+#include "feature/alarm_watch.h"
 
 #include <event2/event.h>
 #include <rte_mempool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "alarm/alarm.h"
-#include "alarm/alarm_daemon.h"
-#include "alarm/alarm_window.h"
+#include "feature/alarm.h"
+#include "feature/alarm_daemon.h"
+#include "feature/alarm_window.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"

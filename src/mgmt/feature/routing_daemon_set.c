@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // routing_daemon.c - which routing daemons are expected, and with how many routes
-#include "alarm/routing_daemon.h"
+#include "feature/routing_daemon.h"
 
 #include "core/thread.h"
 
