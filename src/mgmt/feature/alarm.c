@@ -9,14 +9,23 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
 #include "core/thread.h"
 #include "event/event.h"
+#include "feature/alarm_watch.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/state.h"
 
 const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_LEDGER] = {"ledger",
@@ -169,7 +178,7 @@ int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, c
     return 0;
 }
 
-static void tell(const struct alarm *a, bool raised)
+static void report_alarm(const struct alarm *a, bool raised)
 {
     const struct alarm_kind *k = &alarm_kind[a->name];
     const char *status = raised ? "raised" : "cleared";
@@ -188,11 +197,11 @@ static void tell(const struct alarm *a, bool raised)
     text_free(&t);
 }
 
-static void tell_unless_silenced(struct alarm *a)
+static void report_unless_silenced(struct alarm *a)
 {
     a->told = !alarm_silenced(a);
     if (a->told)
-        tell(a, true);
+        report_alarm(a, true);
 }
 
 static uint32_t raised_before(enum alarm_name name, const char *subject)
@@ -205,7 +214,7 @@ static uint32_t raised_before(enum alarm_name name, const char *subject)
     return 0;
 }
 
-static void raise(enum alarm_name name, const char *subject, uint64_t value)
+static void raise_alarm(enum alarm_name name, const char *subject, uint64_t value)
 {
     struct alarm *a = vec_push(&state.active);
 
@@ -217,11 +226,11 @@ static void raise(enum alarm_name name, const char *subject, uint64_t value)
                         .count = raised_before(name, subject) + 1};
     snprintf(a->subject, sizeof a->subject, "%s", subject);
     state.raised_total[name]++;
-    tell_unless_silenced(a);
+    report_unless_silenced(a);
 }
 
 // Takes active[i] out, in order.
-static void over(size_t i)
+static void end_alarm(size_t i)
 {
     struct alarm *a = &state.past[state.n_past++ % ALARM_HISTORY];
 
@@ -231,7 +240,7 @@ static void over(size_t i)
             (state.active.n - i - 1) * sizeof *state.active.item);
     state.active.n--;
     if (a->told)
-        tell(a, false);
+        report_alarm(a, false);
 }
 
 void alarm_round_begin(uint64_t wall_ns)
@@ -254,21 +263,21 @@ void alarm_observe(enum alarm_name name, const char *subject, uint64_t value)
         a->peak = value > a->peak ? value : a->peak;
         a->round = state.round;
         if (value <= l->clear || !l->enabled)
-            over(i);
+            end_alarm(i);
         return;
     }
     if (l->enabled && value >= l->raise)
-        raise(name, subject, value);
+        raise_alarm(name, subject, value);
 }
 
 void alarm_round_end(void)
 {
     for (size_t i = state.active.n; i; i--)
         if (state.active.item[i - 1].round != state.round)
-            over(i - 1);
+            end_alarm(i - 1);
     vec_foreach (&state.active, a)
         if (!a->told)
-            tell_unless_silenced(a);
+            report_unless_silenced(a);
 }
 
 void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx)
@@ -296,3 +305,195 @@ uint64_t alarm_raised_total(enum alarm_name name)
 {
     return state.raised_total[name];
 }
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_alarm {
+    struct alarm_limit limit[ALARM_N];
+    unsigned line[ALARM_N];
+};
+
+static void read_alarm(struct model *m, const struct lyd_node *entry)
+{
+    struct model_alarm *a = m->part[FEATURE_alarm];
+    const struct lyd_node *first = lyd_child(entry);
+    const char *name[ALARM_N];
+
+    for (unsigned n = 0; n < ALARM_N; n++)
+        name[n] = alarm_kind[n].name;
+    int n = leaf_word(first, "name", name, ALARM_N);
+    bug_on(n < 0);
+    struct alarm_limit *l = &a->limit[n];
+    l->enabled = leaf_true(first, "enabled");
+    l->raise = (uint32_t)leaf_number(first, "raise", l->raise);
+    l->clear = (uint32_t)leaf_number(first, "clear", l->clear < l->raise ? l->clear : l->raise - 1);
+    a->line[n] = leaf_line(entry, "clear");
+}
+
+static void read_alarms(struct model *m, const struct lyd_node *tree, const struct model *known,
+                        struct errors *e)
+{
+    struct model_alarm *a = m->part[FEATURE_alarm];
+
+    for (unsigned n = 0; n < ALARM_N; n++)
+        a->limit[n] = alarm_kind[n].limit;
+    model_read_list(m, tree, NULL, "alarm", read_alarm);
+}
+
+static void check_limits(const struct model *m, struct errors *e)
+{
+    const struct model_alarm *a = m->part[FEATURE_alarm];
+
+    for (unsigned n = 0; n < ALARM_N; n++)
+        if (a->limit[n].clear >= a->limit[n].raise)
+            errors_add(e, a->line[n],
+                       "alarm %s: 'clear' is %u, expected less than 'raise', which is %u",
+                       alarm_kind[n].name, a->limit[n].clear, a->limit[n].raise);
+}
+
+static int set_limits(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    alarm_set_limits(((const struct model_alarm *)to)->limit);
+    return 0;
+}
+
+static void plan_alarms(struct change *c)
+{
+    static const struct step_kind limits = {"", set_limits};
+    const struct model_alarm *from = c->from->part[FEATURE_alarm], *to = c->to->part[FEATURE_alarm];
+    bool same = true;
+
+    for (unsigned n = 0; n < ALARM_N; n++) {
+        const struct alarm_limit *a = &from->limit[n], *b = &to->limit[n];
+        same &= a->enabled == b->enabled && a->raise == b->raise && a->clear == b->clear;
+    }
+    if (!same)
+        step_add(c, &limits, "", from, to, 0);
+}
+
+static const struct feature_config alarm_config = {
+    .part_size = sizeof(struct model_alarm),
+    .read = read_alarms,
+    .check = check_limits,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_alarms}, {0}},
+};
+
+// --- state, metrics, silence-alarm ---------------------------------------------------------------
+
+static void write_alarm_state(void *ctx, const struct alarm *a)
+{
+    struct show *s = ctx;
+    struct jwrite *j = &s->out;
+    const struct alarm_silence *silence = alarm_silenced(a);
+    struct text t = {0};
+
+    if ((s->key[0] && strcmp(s->key[0], alarm_kind[a->name].name)) ||
+        (s->key[1] && strcmp(s->key[1], a->subject)))
+        return;
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", alarm_kind[a->name].name);
+    jwrite_string(j, "subject", a->subject);
+    jwrite_string(j, "severity", alarm_kind[a->name].severity);
+    jwrite_time(j, "since", a->raised_wall_ns);
+    if (a->cleared_wall_ns)
+        jwrite_time(j, "until", a->cleared_wall_ns);
+    jwrite_u64(j, "value", a->value);
+    jwrite_u64(j, "peak", a->peak);
+    jwrite_int(j, "count", a->count);
+    if (silence && !a->cleared_wall_ns) {
+        jwrite_time(j, "silenced-until", silence->until_wall_ns);
+        jwrite_string(j, "silenced-by", silence->by);
+    }
+    alarm_message(a, &t);
+    jwrite_string(j, "message", text_str(&t));
+    text_free(&t);
+    jwrite_end(j, '}');
+}
+
+static int show_alarm(struct show *s)
+{
+    jwrite_begin(&s->out, s->name, '[');
+    alarm_each(write_alarm_state, s);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+static int show_alarm_history(struct show *s)
+{
+    jwrite_begin(&s->out, s->name, '[');
+    alarm_each_past(write_alarm_state, s);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+static enum alarm_name alarm_of_name(const char *name) // the schema knows the same
+{
+    unsigned n = 0;
+
+    while (n < ALARM_N && strcmp(alarm_kind[n].name, name))
+        n++;
+    bug_on(n == ALARM_N);
+    return (enum alarm_name)n;
+}
+
+static void run_silence_alarm(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "name"), *subject = operation_input(op, "subject");
+    uint32_t seconds = (uint32_t)strtoul(operation_input(op, "seconds"), NULL, 10);
+
+    if (alarm_silence(alarm_of_name(name), subject, seconds, http_peer(h))) {
+        http_refuse(h, 409, "resource-denied",
+                    "too many silenced alarms: at most %d; end one with 'silence alarm NAME "
+                    "SUBJECT for 0s'",
+                    ALARM_SILENCES);
+        return;
+    }
+    log_notice("alarm: silenced: name=%s subject=%s seconds=%u by=%s", name, LOG_VALUE(subject),
+               seconds, LOG_VALUE(http_peer(h)));
+    http_reply(h, 204, NULL, NULL);
+}
+
+static void write_alarm_value(void *metrics, const struct alarm *a)
+{
+    metric_u64(metrics, a->value, "name", alarm_kind[a->name].name, "subject", a->subject, NULL);
+}
+
+static void write_alarm_metrics(struct metrics *m, const void *kept)
+{
+    metric_family(m, METRIC_GAUGE, "alarms", "", "Active alarms.");
+    for (unsigned n = 0; n < ALARM_N; n++)
+        metric_u64(m, alarm_active(n), "name", alarm_kind[n].name, "severity",
+                   alarm_kind[n].severity, NULL);
+    metric_family(m, METRIC_GAUGE, "alarm_value", "",
+                  "Value that raised the alarm; only for active alarms.");
+    alarm_each(write_alarm_value, m);
+    metric_family(m, METRIC_COUNTER, "alarms_raised", "", "Number of times the alarm was raised.");
+    for (unsigned n = 0; n < ALARM_N; n++)
+        metric_u64(m, alarm_raised_total(n), "name", alarm_kind[n].name, NULL);
+}
+
+static void start_alarms(struct event_base *loop)
+{
+    alarm_init();
+    alarm_watch_start(loop);
+}
+
+static void stop_alarms(void)
+{
+    alarm_watch_stop();
+    alarm_fini();
+}
+
+static const struct feature_state alarm_states[] = {
+    {"alarm", .write = show_alarm}, {"alarm-history", .write = show_alarm_history}, {0}};
+static const struct feature_operation alarm_operations[] = {
+    {"silence-alarm", .run = run_silence_alarm}, {0}};
+static const struct feature_metrics alarm_metrics = {.write = write_alarm_metrics};
+
+const struct feature alarm_feature = {"alarm",
+                                      .config = &alarm_config,
+                                      .state = alarm_states,
+                                      .operations = alarm_operations,
+                                      .metrics = &alarm_metrics,
+                                      .start = start_alarms,
+                                      .stop = stop_alarms};

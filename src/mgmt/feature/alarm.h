@@ -11,8 +11,8 @@
 // Raised and over, an alarm is logged, published as an event and kept in the history. One that an
 // operator has silenced for a time is kept, but told and counted by alarm_active() only once the
 // time is over and it still is. Control role.
-#ifndef ALARM_ALARM_H
-#define ALARM_ALARM_H
+#ifndef FEATURE_ALARM_H
+#define FEATURE_ALARM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "feature/alarm.h"
-#include "feature/alarm_daemon.h"
-#include "feature/alarm_window.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/process.h"
 #include "core/thread.h"
+#include "feature/alarm.h"
+#include "feature/alarm_window.h"
+#include "feature/routing_daemon.h"
 #include "port/kernel_state.h"
 #include "port/lag_manager.h"
 #include "port/port_manager.h"
@@ -221,7 +221,7 @@ static void look_threads(uint64_t now_ns)
                   watch.asked_ns ? (now_ns - watch.asked_ns) / NS_PER_SECOND : 0);
 }
 
-static void answered(void *ctx, const struct rib_stats *r)
+static void vr_stats_answered(void *ctx, const struct rib_stats *r)
 {
     if ((unsigned)(uintptr_t)ctx != watch.generation)
         return;
@@ -229,7 +229,7 @@ static void answered(void *ctx, const struct rib_stats *r)
     if (r) {
         watch.overruns_now[watch.vr] = r->overruns;
         watch.unfollowed[watch.vr] = r->unfollowed;
-        alarm_daemon_answered((uint16_t)watch.vr, r);
+        routing_daemon_answered((uint16_t)watch.vr, r);
     }
     watch.vr++;
 }
@@ -243,7 +243,8 @@ static void look_routers(uint64_t now_ns)
         watch.round_ns = now_ns;
     }
     if (watch.vr < VR_MAX && !watch.asked_ns &&
-        !rib_manager_stats((uint16_t)watch.vr, answered, (void *)(uintptr_t)watch.generation))
+        !rib_manager_stats((uint16_t)watch.vr, vr_stats_answered,
+                           (void *)(uintptr_t)watch.generation))
         watch.asked_ns = now_ns;
     for (unsigned v = 0; v < VR_MAX; v++) {
         if (!vr_get((uint16_t)v)->used) {
@@ -280,7 +281,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_threads(now_ns);
     look_routers(now_ns);
     look_kernel_state();
-    alarm_daemon_look(now_ns);
+    routing_daemon_look(now_ns);
     alarm_round_end();
 }
 
@@ -303,7 +304,7 @@ void alarm_watch_start(struct event_base *loop)
     vec_free(&watch.memory);
     memset(&watch, 0, sizeof watch);
     watch.generation = generation;
-    alarm_daemon_reset();
+    routing_daemon_reset();
     watch.timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
     bug_on(!watch.timer || event_add(watch.timer, &second));
 }
@@ -315,7 +316,7 @@ void alarm_watch_stop(void)
         event_free(watch.timer);
     watch.timer = NULL;
     watch.generation++;
-    alarm_daemon_reset();
+    routing_daemon_reset();
     vec_free(&watch.port);
     vec_free(&watch.memory);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm_watch.h - looks once a second at what alarms are about; control role
-#ifndef ALARM_ALARM_WATCH_H
-#define ALARM_ALARM_WATCH_H
+#ifndef FEATURE_ALARM_WATCH_H
+#define FEATURE_ALARM_WATCH_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
 //
 // The first look counts from there: what was before is not lately; unless `begun` says that the
 // counter is known to begin with 0.
-#ifndef ALARM_ALARM_WINDOW_H
-#define ALARM_ALARM_WINDOW_H
+#ifndef FEATURE_ALARM_WINDOW_H
+#define FEATURE_ALARM_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collector.h - collectors that sFlow and IPFIX are sent to, by the configuration; control role
+// collector.h - what sFlow and IPFIX share: collectors, sampled interfaces; control role
 #ifndef FEATURE_COLLECTOR_H
 #define FEATURE_COLLECTOR_H
 
 #include <libyang/libyang.h>
 
+#include "base/jwrite.h"
 #include "export/export.h"
 
 // The list `collector` among the children of a container at the top: how many, at most
@@ -12,5 +13,9 @@
 unsigned collector_read(struct export_collector *c, const struct lyd_node *first,
                         const char *container);
 void collector_read_address(struct ip_addr *a, const char *text); // NULL: a stays
+
+// State: interfaces whose packets are sampled (IFACE_SAMPLE_…), and the collectors.
+void collector_write_interfaces(struct jwrite *j, uint8_t sample);
+void collector_write_states(struct jwrite *j, const struct collector_state *c, unsigned n);
 
 #endif

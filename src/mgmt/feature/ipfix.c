@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ipfix.c - IPFIX: collectors, and what was exported
+// ipfix.c - IPFIX: what is sampled, the flows, and who is told
 //
 // Off is all zero, whatever else is configured: it does not differ from the empty configuration.
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "export/export.h"
 #include "feature/collector.h"
-#include "feature/sampling.h"
 #include "mgmt/feature.h"
 #include "restconf/state.h"
 #include "table/iface.h"
-#include "yang/config_tree.h"
+
+// --- configuration -------------------------------------------------------------------------------
 
 static void read_ipfix(struct model *m, const struct lyd_node *tree, const struct model *known,
                        struct errors *e)
@@ -60,7 +60,7 @@ static int show_ipfix(struct show *s)
     jwrite_string(j, "status", n.on ? "up" : "off");
     if (n.on)
         jwrite_int(j, "sample-rate", n.sample_rate);
-    sampling_write_interfaces(j, IFACE_SAMPLE_IPFIX);
+    collector_write_interfaces(j, IFACE_SAMPLE_IPFIX);
     jwrite_u64(j, "samples", n.samples);
     jwrite_u64(j, "samples-missed", n.samples_missed);
     jwrite_u64(j, "samples-no-ip", n.samples_no_ip);
@@ -68,7 +68,7 @@ static int show_ipfix(struct show *s)
     jwrite_int(j, "flows-max", n.flows_max);
     jwrite_u64(j, "flows", n.flows);
     jwrite_u64(j, "flows-no-room", n.flows_no_room);
-    sampling_write_collectors(j, n.collector, n.n_collectors);
+    collector_write_states(j, n.collector, n.n_collectors);
     jwrite_end(j, '}');
     return SHOW_NOW;
 }

@@ -1,35 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_daemon.c - looks whether routing daemons are silent
+// routing_daemon.c - routing daemons that are expected, and whether they are silent
 //
-// What is expected is configured (alarm/routing_daemon.h); nothing is looked at otherwise. Two
-// things tell:
+// Two things tell:
 //
 //     "red bgp"      fewer routes of the protocol than expected: bgpd has ended, its sessions are
-//     down, or it was told so "red netlink"  nobody but us reads the kernel's announcements of
-//     routes in the namespace of the virtual router: zebra or BIRD
-//                    has ended (the kernel keeps its routes), or hangs, and what it is told stays
-//                    unread
+//                    down, or it was told so
+//     "red netlink"  nobody but us reads the kernel's announcements of routes in the namespace of
+//                    the virtual router: zebra or BIRD has ended (the kernel keeps its routes), or
+//                    hangs, and what it is told stays unread
 //
 // The alarm's value is for how long it has been so, of the time it is expected. A reader hangs when
 // something waits for it and no less than at the look before. A second program that reads (`ip
 // monitor`) hides that one of them has gone.
-#include "feature/alarm_daemon.h"
+#include "feature/routing_daemon.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "feature/alarm.h"
-#include "feature/routing_daemon.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protocol.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/alarm.h"
+#include "mgmt/feature.h"
 #include "netlink/netlink_reader.h"
 #include "port/vr_manager.h"
 #include "table/limits.h"
 #include "table/vr.h"
 
 #define READERS_MAX 64
+
+#define ROUTING_DAEMON_MAX 64
+
+struct routing_daemon {
+    char vr[32];             // as struct vr has it
+    char protocol[12];       // "bgp"
+    uint32_t minimum_routes; // of both families together
+};
+
+static struct routing_daemons { // that are expected
+    unsigned n;
+    struct routing_daemon item[ROUTING_DAEMON_MAX]; // all zero behind them
+} expected;
+
+// --- silence -------------------------------------------------------------------------------------
 
 struct silence {
     unsigned round;  // it was looked at last
@@ -48,7 +64,7 @@ static struct router { // a virtual router
 } *routers[VR_MAX];
 static unsigned round_now = 1; // 0 is never
 
-void alarm_daemon_reset(void)
+void routing_daemon_reset(void)
 {
     for (unsigned i = 0; i < VR_MAX; i++) {
         free(routers[i]);
@@ -72,7 +88,7 @@ static struct router *router_of(const struct vr *v)
     return o;
 }
 
-void alarm_daemon_answered(uint16_t vr, const struct rib_stats *r)
+void routing_daemon_answered(uint16_t vr, const struct rib_stats *r)
 {
     struct router *o = routers[vr];
 
@@ -84,8 +100,8 @@ void alarm_daemon_answered(uint16_t vr, const struct rib_stats *r)
         o->routes[p] = r->by_protocol4[p] + r->by_protocol6[p];
 }
 
-static void observe(const char *vr, const char *what, struct silence *s, bool silent,
-                    uint64_t now_ns)
+static void observe_silence(const char *vr, const char *what, struct silence *s, bool silent,
+                            uint64_t now_ns)
 {
     char subject[ALARM_SUBJECT];
 
@@ -116,16 +132,14 @@ static void look_readers(const struct vr *v, struct router *o, uint64_t now_ns)
         any |= has_read(o, &reader[i]);
     o->n_readers = n < 0 ? 0 : (unsigned)n;
     memcpy(o->reader, reader, o->n_readers * sizeof *reader);
-    observe(v->name, "netlink", &o->netlink, !any, now_ns);
+    observe_silence(v->name, "netlink", &o->netlink, !any, now_ns);
 }
 
-void alarm_daemon_look(uint64_t now_ns)
+void routing_daemon_look(uint64_t now_ns)
 {
-    const struct routing_daemons *d = routing_daemon_get();
-
     round_now++;
-    for (unsigned i = 0; i < d->n; i++) {
-        const struct routing_daemon *item = &d->item[i];
+    for (unsigned i = 0; i < expected.n; i++) {
+        const struct routing_daemon *item = &expected.item[i];
         const struct vr *v = vr_find(item->vr);
         struct router *o = v ? router_of(v) : NULL;
         int p = protocol_number(item->protocol);
@@ -134,10 +148,53 @@ void alarm_daemon_look(uint64_t now_ns)
         if (o && o->known) {
             if (o->round != round_now)
                 look_readers(v, o, now_ns);
-            observe(v->name, item->protocol, &o->protocol[p], o->routes[p] < item->minimum_routes,
-                    now_ns);
+            observe_silence(v->name, item->protocol, &o->protocol[p],
+                            o->routes[p] < item->minimum_routes, now_ns);
         }
         if (o)
             o->round = round_now;
     }
 }
+
+// --- configuration -------------------------------------------------------------------------------
+
+static void read_daemon(struct model *m, const struct lyd_node *entry)
+{
+    const struct lyd_node *first = lyd_child(entry);
+    struct routing_daemons *all = m->part[FEATURE_routing_daemon];
+
+    if (all->n == ROUTING_DAEMON_MAX)
+        return; // the schema has refused it
+    struct routing_daemon *d = &all->item[all->n++];
+    leaf_copy(d->vr, sizeof d->vr, first, "vr", "");
+    leaf_copy(d->protocol, sizeof d->protocol, first, "protocol", "");
+    d->minimum_routes = (uint32_t)leaf_number(first, "minimum-routes", 1);
+}
+
+static void read_daemons(struct model *m, const struct lyd_node *tree, const struct model *known,
+                         struct errors *e)
+{
+    model_read_list(m, tree, NULL, "routing-daemon", read_daemon);
+}
+
+static int set_daemons(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    expected = *(const struct routing_daemons *)to;
+    return 0;
+}
+
+static void plan_daemons(struct change *c)
+{
+    static const struct step_kind daemons = {"", set_daemons};
+
+    step_add_value(c, &daemons, c->from->part[FEATURE_routing_daemon],
+                   c->to->part[FEATURE_routing_daemon], sizeof(struct routing_daemons));
+}
+
+static const struct feature_config routing_daemon_config = {
+    .part_size = sizeof(struct routing_daemons),
+    .read = read_daemons,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_daemons}, {0}},
+};
+
+const struct feature routing_daemon_feature = {"routing_daemon", .config = &routing_daemon_config};

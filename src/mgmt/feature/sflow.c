@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sflow.c - sFlow: collectors, and what was exported
+// sflow.c - sFlow: what is sampled, and who is told
 //
 // Off is all zero, whatever else is configured: it does not differ from the empty configuration.
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "export/export.h"
 #include "feature/collector.h"
-#include "feature/sampling.h"
 #include "mgmt/feature.h"
 #include "restconf/state.h"
 #include "table/iface.h"
 #include "yang/config_tree.h"
+
+// --- configuration -------------------------------------------------------------------------------
 
 static void read_sflow(struct model *m, const struct lyd_node *tree, const struct model *known,
                        struct errors *e)
@@ -59,11 +60,11 @@ static int show_sflow(struct show *s)
         jwrite_int(j, "sample-rate", n.sample_rate);
     if (n.agent.family)
         jwrite_ip(j, "agent-address", &n.agent);
-    sampling_write_interfaces(j, IFACE_SAMPLE_SFLOW);
+    collector_write_interfaces(j, IFACE_SAMPLE_SFLOW);
     jwrite_u64(j, "samples", n.samples);
     jwrite_u64(j, "samples-missed", n.samples_missed);
     jwrite_u64(j, "counter-samples", n.counter_samples);
-    sampling_write_collectors(j, n.collector, n.n_collectors);
+    collector_write_states(j, n.collector, n.n_collectors);
     jwrite_end(j, '}');
     return SHOW_NOW;
 }

@@ -302,7 +302,7 @@ static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wr
         text_printf(wrong, "%s: choice at the top\n", s->name);
     if (s->nodetype == LYS_LEAFLIST && at_top)
         text_printf(wrong, "%s: leaf-list at the top\n", s->name);
-    if (list && list->uniques && strcmp(s->name, "vport")) // feature/vport_config.c
+    if (list && list->uniques && strcmp(s->name, "vport")) // feature/vport.c
         text_printf(wrong, "%s: unique\n", s->name);
     if (list && at_top && list->max == UINT32_MAX && strcmp(s->name, "punt") &&
         strcmp(s->name, "alarm")) // their keys are few
