@@ -70,7 +70,7 @@ static void write_event(struct text *t, const char *name, const json_t *body)
 
 // --- listeners ----------------------------------------------------------------------------------
 
-static void tell(struct listener *l, const struct text *t)
+static void write_to_listener(struct listener *l, const struct text *t)
 {
     struct text copy = {0};
 
@@ -78,14 +78,14 @@ static void tell(struct listener *l, const struct text *t)
     l->full = !http_stream_write(l->http, &copy);
 }
 
-static void tell_missed(struct listener *l)
+static void write_missed(struct listener *l)
 {
     json_t *body = json_pack("{s:o}", "count", json_sprintf("%" PRIu64, l->missed));
     struct text t = {0};
 
     write_event(&t, "events-missed", body);
     l->missed = 0;
-    tell(l, &t);
+    write_to_listener(l, &t);
     json_decref(body);
     text_free(&t);
 }
@@ -104,7 +104,7 @@ void event_publish(const char *name, json_t *body)
         if (l->full)
             l->missed++;
         else
-            tell(l, &t);
+            write_to_listener(l, &t);
     }
     text_free(&t);
     json_decref(body);
@@ -122,7 +122,7 @@ static void on_room(void *ctx)
 
     l->full = false;
     if (l->missed)
-        tell_missed(l);
+        write_missed(l);
 }
 
 static void on_gone(void *ctx)
@@ -150,7 +150,7 @@ static void keep_alive(evutil_socket_t fd, short what, void *arg)
         if (http_left(l->http))
             http_stream_cut(l->http);
         else if (!l->full)
-            tell(l, &comment);
+            write_to_listener(l, &comment);
     }
 }
 

@@ -285,7 +285,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     alarm_round_end();
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void look_now(evutil_socket_t fd, short what, void *arg)
 {
     struct timespec wall;
 
@@ -305,7 +305,7 @@ void alarm_watch_start(struct event_base *loop)
     memset(&watch, 0, sizeof watch);
     watch.generation = generation;
     routing_daemon_reset();
-    watch.timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
+    watch.timer = event_new(loop, -1, EV_PERSIST, look_now, NULL);
     bug_on(!watch.timer || event_add(watch.timer, &second));
 }
 

@@ -51,7 +51,7 @@ static void escaped(struct text *t, const char *value)
     }
 }
 
-static void sample(struct metrics *m, const char *suffix, va_list labels)
+static void write_sample(struct metrics *m, const char *suffix, va_list labels)
 {
     char before = '{';
     const char *name;
@@ -67,7 +67,7 @@ static void sample(struct metrics *m, const char *suffix, va_list labels)
         text_append(&m->text, "}", 1);
 }
 
-static void number(struct text *t, double value)
+static void write_number(struct text *t, double value)
 {
     if (isnan(value))
         text_printf(t, " NaN\n");
@@ -82,7 +82,7 @@ void metric_u64(struct metrics *m, uint64_t value, ...)
     va_list labels;
 
     va_start(labels, value);
-    sample(m, suffix_of(m->type), labels);
+    write_sample(m, suffix_of(m->type), labels);
     va_end(labels);
     text_printf(&m->text, " %" PRIu64 "\n", value);
 }
@@ -92,9 +92,9 @@ void metric_real(struct metrics *m, double value, ...)
     va_list labels;
 
     va_start(labels, value);
-    sample(m, suffix_of(m->type), labels);
+    write_sample(m, suffix_of(m->type), labels);
     va_end(labels);
-    number(&m->text, value);
+    write_number(&m->text, value);
 }
 
 void metric_part(struct metrics *m, const char *suffix, double value, ...)
@@ -102,9 +102,9 @@ void metric_part(struct metrics *m, const char *suffix, double value, ...)
     va_list labels;
 
     va_start(labels, value);
-    sample(m, suffix, labels);
+    write_sample(m, suffix, labels);
     va_end(labels);
-    number(&m->text, value);
+    write_number(&m->text, value);
 }
 
 void metric_end(struct metrics *m)

@@ -154,7 +154,7 @@ static bool exists(const struct path *p)
     return !p->n || (n && config_is_explicit(n));
 }
 
-static void options(struct http *h, const char *allow)
+static void send_options(struct http *h, const char *allow)
 {
     http_set_header(h, "Allow", allow);
     http_set_header(h, "Accept-Patch", HTTP_JSON);
@@ -193,7 +193,7 @@ static void data_resource(struct http *h, const char *text)
     if (r)
         http_refuse(h, r == -ENOENT ? 404 : 400, "invalid-value", "%s", text_str(&why));
     else if (!strcmp(method, "OPTIONS"))
-        options(h, allow);
+        send_options(h, allow);
     else if (is_read(method))
         get_data(h, &p);
     else if (!config || !is_edit(method))
@@ -211,7 +211,7 @@ static void operation_resource(struct http *h, const char *text)
     if (!*text && is_read(method))
         operations_list(h);
     else if (!strcmp(method, "OPTIONS"))
-        options(h, *text ? "OPTIONS, POST" : "GET, HEAD, OPTIONS");
+        send_options(h, *text ? "OPTIONS, POST" : "GET, HEAD, OPTIONS");
     else if (*text && !strcmp(method, "POST"))
         operation_post(h, text);
     else
@@ -219,7 +219,7 @@ static void operation_resource(struct http *h, const char *text)
 }
 
 // What follows `root` in the path ("" when nothing does), or NULL when the path lies elsewhere.
-static const char *below(const char *path, const char *root)
+static const char *path_below(const char *path, const char *root)
 {
     size_t n = strlen(root);
 
@@ -266,20 +266,20 @@ static void metrics_resource(struct http *h)
 
 enum access restconf_needs(const char *method, const char *path)
 {
-    const char *operation = below(path, "/restconf/operations");
+    const char *operation = path_below(path, "/restconf/operations");
 
     if (operation)
         return operation_needs(operation);
-    return is_edit(method) && below(path, "/restconf/data") ? ACCESS_ADMIN : ACCESS_READ;
+    return is_edit(method) && path_below(path, "/restconf/data") ? ACCESS_ADMIN : ACCESS_READ;
 }
 
-static void resource(struct http *h)
+static void answer_resource(struct http *h)
 {
-    const char *path = http_path(h), *rest = below(path, "/restconf/data");
+    const char *path = http_path(h), *rest = path_below(path, "/restconf/data");
 
     if (rest)
         data_resource(h, rest);
-    else if ((rest = below(path, "/restconf/operations")))
+    else if ((rest = path_below(path, "/restconf/operations")))
         operation_resource(h, rest);
     else
         http_refuse(
@@ -298,38 +298,38 @@ static bool view_get(struct http *h, const char *path)
 
 // --- turns --------------------------------------------------------------------------------------
 
-static void has_turn(void *h)
+static void run_in_turn(void *h)
 {
     if (http_gone(h))
         http_reply(h, 503, NULL, NULL);
     else
-        resource(h);
+        answer_resource(h);
 }
 
-static void has_none(void *h)
+static void refuse_stopping(void *h)
 {
     http_refuse(h, 503, "operation-failed", "kamueed is stopping; nothing was changed");
 }
 
 static bool needs_turn(struct http *h, enum aside_lane *lane)
 {
-    const char *path = http_path(h), *operation = below(path, "/restconf/operations");
+    const char *path = http_path(h), *operation = path_below(path, "/restconf/operations");
     size_t n;
 
     http_body(h, &n);
     if (operation && !strcmp(http_method(h), "POST"))
         return operation_turn(operation, n, lane);
     *lane = ASIDE_CHANGE;
-    return is_edit(http_method(h)) && below(path, "/restconf/data");
+    return is_edit(http_method(h)) && path_below(path, "/restconf/data");
 }
 
-static void in_turn(struct http *h)
+static void take_turn(struct http *h)
 {
     enum aside_lane lane;
 
     if (!needs_turn(h, &lane))
-        resource(h);
-    else if (aside_turn(lane, &(struct turn){has_turn, has_none, h}))
+        answer_resource(h);
+    else if (aside_turn(lane, &(struct turn){run_in_turn, refuse_stopping, h}))
         http_refuse(h, 429, "resource-denied",
                     "%u requests %s the configuration wait already; try again", ASIDE_WAITING,
                     lane == ASIDE_CHANGE ? "to change" : "to read");
@@ -352,10 +352,10 @@ void restconf_answer(struct http *h)
     else if (!sends_json(h))
         http_refuse(h, 415, "invalid-value", "the body is '%s', expected " HTTP_JSON,
                     http_header(h, "Content-Type"));
-    else if ((rest = below(path, "/restconf/data")) && view_get(h, rest))
+    else if ((rest = path_below(path, "/restconf/data")) && view_get(h, rest))
         return;
     else
-        in_turn(h);
+        take_turn(h);
 }
 
 void restconf_unbound(const char *what, const char *name)

@@ -107,7 +107,7 @@ struct answer {
     char defaults[16];
 };
 
-static void answered(void *ctx)
+static void send_config(void *ctx)
 {
     struct answer *a = ctx;
 
@@ -130,7 +130,7 @@ static void read_resource(struct http *h, struct config_part *p, const struct ly
     p->levels = c->depth ? c->depth - 1 : CONFIG_ALL_LEVELS;
     page_parse(http_query(h, "offset"), http_query(h, "limit"), &p->page);
     jwrite_begin(&a->out, NULL, '{');
-    read_part(p, wanted_fields(h, s), &a->out, answered, a);
+    read_part(p, wanted_fields(h, s), &a->out, send_config, a);
 }
 
 void config_not_there(struct http *h, const struct path *p)

@@ -160,7 +160,8 @@ static void set_location(struct http *h, const struct path *p)
 }
 
 // `created`: where the new resource lies, or NULL.
-static void finish(struct http *h, struct lyd_node *candidate, int code, const struct path *created)
+static void send_edited(struct http *h, struct lyd_node *candidate, int code,
+                        const struct path *created)
 {
     struct config_result result = {0};
     struct errors e = {0};
@@ -178,7 +179,7 @@ static void finish(struct http *h, struct lyd_node *candidate, int code, const s
     config_result_free(&result);
 }
 
-static void refuse(struct http *h, struct errors *e)
+static void refuse_edit(struct http *h, struct errors *e)
 {
     http_refuse_all(h, 400, "invalid-value", e);
     errors_free(e);
@@ -266,9 +267,9 @@ static void edit(struct http *h, const struct path *p, bool replace, bool has_bo
         d.body = http_body(h, &d.n);
     aside(make_candidate, &d);
     if (d.e.n)
-        refuse(h, &d.e);
+        refuse_edit(h, &d.e);
     else
-        finish(h, d.candidate, code, created);
+        send_edited(h, d.candidate, code, created);
 }
 
 // --- methods -------------------------------------------------------------------------------------
@@ -375,7 +376,7 @@ static void post(struct http *h, const struct path *p)
     d.body = http_body(h, &d.n);
     aside(name_child, &d);
     if (!d.ok)
-        refuse(h, &d.e);
+        refuse_edit(h, &d.e);
     else if (p->n && !path_find(p, p->n, config_running()))
         config_not_there(h, p);
     else

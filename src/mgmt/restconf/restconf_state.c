@@ -102,7 +102,7 @@ static bool has_keys(const json_t *entry, const struct segment *g)
 
 // The value a segment names inside `v`; a list entry comes as an array of one. New reference or
 // NULL.
-static json_t *step_into(json_t *v, const struct segment *g, const char *member)
+static json_t *child_of_segment(json_t *v, const struct segment *g, const char *member)
 {
     json_t *list = json_object_get(v, member), *entry;
     size_t i;
@@ -121,7 +121,7 @@ static json_t *step_into(json_t *v, const struct segment *g, const char *member)
 
 // What path segments from the second on name in `root`, as an RFC 8040 answer; NULL when it is not
 // there.
-static json_t *cut_out(json_t *root, const struct path *p)
+static json_t *part_of_path(json_t *root, const struct path *p)
 {
     json_t *at = json_incref(root), *body;
     char name[80];
@@ -129,7 +129,7 @@ static json_t *cut_out(json_t *root, const struct path *p)
     for (unsigned i = 1; at && i < p->n; i++) {
         snprintf(name, sizeof name, "%s%s", i == 1 ? "kamuee:" : "", p->segment[i].schema->name);
         json_t *holder = json_is_array(at) ? json_array_get(at, 0) : at;
-        json_t *next = step_into(holder, &p->segment[i], name);
+        json_t *next = child_of_segment(holder, &p->segment[i], name);
 
         json_decref(at);
         at = next;
@@ -144,7 +144,7 @@ static json_t *cut_out(json_t *root, const struct path *p)
 
 // --- sending ------------------------------------------------------------------------------------
 
-static void answer_free(struct answer *a)
+static void state_answer_free(struct answer *a)
 {
     text_free(&a->show.text);
     path_free(&a->path);
@@ -152,7 +152,7 @@ static void answer_free(struct answer *a)
     free(a);
 }
 
-static void not_there(struct http *h, const struct path *p)
+static void refuse_not_there(struct http *h, const struct path *p)
 {
     const struct segment *g = path_last(p);
 
@@ -171,12 +171,12 @@ static void send_part(struct answer *a)
     json_t *root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL), *body;
 
     bug_on(!root);
-    body = cut_out(root, &a->path);
+    body = part_of_path(root, &a->path);
     json_decref(root);
     if (body)
         restconf_json(a->http, 200, body);
     else
-        not_there(a->http, &a->path);
+        refuse_not_there(a->http, &a->path);
 }
 
 static void send_answer(struct answer *a, int result)
@@ -198,7 +198,7 @@ static void send_answer(struct answer *a, int result)
         text_printf(&a->show.text, "\n");
         http_reply(a->http, 200, HTTP_JSON, &a->show.text);
     }
-    answer_free(a);
+    state_answer_free(a);
 }
 
 // --- writing ------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ static void writer_done(struct show *s, int result)
     run_writers(a);
 }
 
-static struct answer *answer_new(struct http *h)
+static struct answer *state_answer_new(struct http *h)
 {
     struct answer *a = calloc(1, sizeof *a);
 
@@ -273,7 +273,7 @@ void state_get(struct http *h, const struct path *p)
         nodes.item[index_of(p->segment[1].schema->name)]->stream(h, p);
         return;
     }
-    struct answer *a = answer_new(h);
+    struct answer *a = state_answer_new(h);
     // The path's texts die with the request's handler; the answer may come later.
     a->path_text = strdup(strstr(http_path(h), "/data/") + 6);
     bug_on(!a->path_text || path_parse(a->path_text, &a->path, &why));
@@ -299,7 +299,7 @@ static void config_written(void *ctx)
 // Everything: configuration and state.
 void datastore_get(struct http *h, const struct content *c)
 {
-    struct answer *a = answer_new(h);
+    struct answer *a = state_answer_new(h);
 
     jwrite_begin(&a->show.out, "ietf-restconf:data", '{');
     a->datastore = true;

@@ -40,7 +40,7 @@ static struct model *loaded_model;
 static struct text source;      // the file it came from
 
 // As many errors as fit, whole lines.
-static void tell(struct errors *e, const char *file, char *err, size_t err_size)
+static void say_errors(struct errors *e, const char *file, char *err, size_t err_size)
 {
     struct text t = {0};
 
@@ -59,14 +59,14 @@ static void tell(struct errors *e, const char *file, char *err, size_t err_size)
 }
 
 // What a commit of earlier leads to can be left aside.
-static void tell_start(struct errors *e, char *err, size_t err_size)
+static void say_start_errors(struct errors *e, char *err, size_t err_size)
 {
     if (strcmp(text_str(&source), config_file()))
         errors_add(e, 0,
                    "this is the last commit; to start with %s instead, change that file or use "
                    "--from-file",
                    config_file());
-    tell(e, text_str(&source), err, err_size);
+    say_errors(e, text_str(&source), err, err_size);
 }
 
 static void note_start(const struct model *m, struct mgmt_start *start)
@@ -102,7 +102,7 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
     }
     progress_end(&w, "config: read: file=%s", LOG_VALUE(text_str(&source)));
     if (r)
-        tell_start(&e, err, err_size);
+        say_start_errors(&e, err, err_size);
     return r;
 }
 
@@ -147,7 +147,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     loaded_model = NULL;
     log_set_level(level);
     if (r) {
-        tell_start(&e, err, err_size);
+        say_start_errors(&e, err, err_size);
         return r;
     }
     text_printf(&path, "%s/kamuee.sock", run_dir);
@@ -190,7 +190,7 @@ int mgmt_reload(char *err, size_t err_size)
         log_notice("config: %s", result.notes.item[i].sentence);
     config_result_free(&result);
     if (r)
-        tell(&e, config_file(), err, err_size);
+        say_errors(&e, config_file(), err, err_size);
     else
         r = api_renew(err, err_size);
     if (!r)

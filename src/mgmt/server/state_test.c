@@ -6,13 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <event2/event.h>
 #include <libyang/libyang.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "server/fake/fake_managers.h"
 #include "server/fake/fake_rib.h"
 #include "server/mgmt.h"
 #include "server/test_server.h"
@@ -44,6 +49,61 @@ static void all_state_is_as_the_schema_says(void **state)
     assert_said("\"kamuee:port\":[{\"name\":\"p0\"");
     assert_int_equal(ask("GET", "/restconf/data?content=nonconfig", NULL), 200);
     assert_null(strstr(reply.body.s, "\"kamuee:port\":[{\"name\":\"p0\""));
+}
+
+// Starts with a schema in which `to` stands for `from`, in a process of its own. What that died of.
+static int signal_of_start(const char *schema, const char *from, const char *to)
+{
+    char dir[] = "/tmp/state-test-XXXXXX", path[64], err[1024];
+    const char *at = strstr(schema, from);
+    int status;
+
+    assert_non_null(at);
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/kamuee.yang", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "%.*s%s%s", (int)(at - schema), schema, to, at + strlen(from));
+    fclose(f);
+    pid_t child = fork();
+    if (!child) {
+        struct mgmt_start s;
+
+        signal(SIGABRT, SIG_DFL);
+        setenv("KAMUEE_YANG_DIR", dir, 1);
+        event_reinit(loop);
+        if (mgmt_load(&(struct mgmt_files){.config = file}, &s, err, sizeof err))
+            _exit(2);
+        _exit(mgmt_start(loop, dir, err, sizeof err) ? 1 : 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    unlink(path);
+    unlink(strcat(strcpy(path, dir), "/kamuee.sock"));
+    rmdir(dir);
+    assert_int_not_equal(WEXITSTATUS(status), 2);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void schema_and_features_differ_in_nothing_or_the_start_is_a_bug(void **state)
+{
+    static const char box[] = "  container state {", rpc[] = "  rpc shutdown {";
+    struct text t = {0};
+    char err[256];
+
+    fake_reset();
+    write_config("");
+    assert_int_equal(yang_load(err, sizeof err), 0);
+    assert_true(yang_source("kamuee", NULL, &t));
+    yang_unload();
+    assert_int_equal(signal_of_start(text_str(&t), box, box), 0);
+    assert_int_equal(
+        signal_of_start(text_str(&t), box, "  container state { leaf none { type string; }"),
+        SIGABRT);
+    assert_int_equal(
+        signal_of_start(text_str(&t), "    container ledger {", "    container none {"), SIGABRT);
+    assert_int_equal(signal_of_start(text_str(&t), rpc, "  rpc none; rpc shutdown {"), SIGABRT);
+    assert_int_equal(signal_of_start(text_str(&t), rpc, "  rpc none {"), SIGABRT);
+    text_free(&t);
 }
 
 static void what_is_cleared_is_as_the_schema_says_and_of_what_was_named(void **state)
@@ -334,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         served(all_state_is_as_the_schema_says),
+        cmocka_unit_test(schema_and_features_differ_in_nothing_or_the_start_is_a_bug),
         served(what_is_cleared_is_as_the_schema_says_and_of_what_was_named),
         served(each_part_of_state_can_be_asked_for),
         served(an_interface_says_who_samples_it),
