@@ -97,7 +97,7 @@ void routing_daemon_answered(uint16_t vr, const struct rib_stats *r)
     o->known = true;
     o->own_port = r->netlink_port;
     for (unsigned p = 0; p < 256; p++)
-        o->routes[p] = r->by_protocol4[p] + r->by_protocol6[p];
+        o->routes[p] = r->family[0].by_protocol[p] + r->family[1].by_protocol[p];
 }
 
 static void observe_silence(const char *vr, const char *what, struct silence *s, bool silent,
