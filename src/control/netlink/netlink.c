@@ -109,7 +109,6 @@ static int send_message(struct netlink *n, struct nlmsghdr *h)
 {
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 
-    h->nlmsg_seq = ++n->seq;
     return sendto(n->fd, h, h->nlmsg_len, 0, (void *)&kernel, sizeof kernel) < 0 ? -errno : 0;
 }
 
@@ -130,6 +129,7 @@ int netlink_dump(struct netlink *n, uint16_t type, int family)
     mnl_nlmsg_put_header(&m);
     m.h.nlmsg_type = type;
     m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    m.h.nlmsg_seq = ++n->seq;
     *(uint8_t *)mnl_nlmsg_put_extra_header(&m.h, head) = (uint8_t)family;
     return send_message(n, &m.h);
 }
@@ -165,30 +165,40 @@ int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsgh
     return cut ? -ENOBUFS : got;
 }
 
+union neigh_request {
+    struct nlmsghdr h;
+    char space[NLMSG_HDRLEN + 64];
+};
+
+static struct ndmsg *fill_neigh(union neigh_request *m, uint16_t type, int ifindex,
+                                const struct ip_addr *addr, enum netlink_neigh_want want)
+{
+    struct ndmsg *nd;
+
+    *m = (union neigh_request){0};
+    mnl_nlmsg_put_header(m);
+    m->h.nlmsg_type = type;
+    m->h.nlmsg_flags = NLM_F_REQUEST | (type == RTM_NEWNEIGH ? NLM_F_CREATE : 0);
+    m->h.nlmsg_seq = want;
+    nd = mnl_nlmsg_put_extra_header(&m->h, sizeof *nd);
+    nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
+    nd->ndm_ifindex = ifindex;
+    mnl_attr_put(&m->h, NDA_DST, ip_bits(addr->family) / 8, addr->b);
+    return nd;
+}
+
 int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr,
                           enum netlink_neigh_want want)
 {
-    union {
-        struct nlmsghdr h;
-        char space[NLMSG_HDRLEN + 64];
-    } m = {0};
-    struct ndmsg *nd;
+    union neigh_request m;
+    struct ndmsg *nd = fill_neigh(&m, RTM_NEWNEIGH, ifindex, addr, want);
 
-    mnl_nlmsg_put_header(&m);
-    m.h.nlmsg_type = RTM_NEWNEIGH;
-    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE;
-    m.h.nlmsg_seq = want; // comes back with a refusal
-    nd = mnl_nlmsg_put_extra_header(&m.h, sizeof *nd);
-    nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
-    nd->ndm_ifindex = ifindex;
-    nd->ndm_state = want == NETLINK_NEIGH_GROUP
-                        ? NUD_NOARP
-                        : NUD_NONE; // a group's MAC follows from its address
+    // A group's MAC follows from its address.
+    nd->ndm_state = want == NETLINK_NEIGH_GROUP ? NUD_NOARP : NUD_NONE;
     // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): else an ARP flood
     // that fills the table would push it out, and no new entry could be made for it. NTF_USE alone
     // takes both marks away.
     nd->ndm_flags = want == NETLINK_NEIGH_USE ? NTF_USE : NTF_EXT_LEARNED;
-    mnl_attr_put(&m.h, NDA_DST, addr->family == IP4 ? 4 : 16, addr->b);
     if (want == NETLINK_NEIGH_MANAGED)
         mnl_attr_put_u32(&m.h, NDA_FLAGS_EXT, NTF_EXT_MANAGED);
     return send_message(n, &m.h);
@@ -196,19 +206,8 @@ int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *
 
 int netlink_neigh_delete(struct netlink *n, int ifindex, const struct ip_addr *addr)
 {
-    union {
-        struct nlmsghdr h;
-        char space[NLMSG_HDRLEN + 64];
-    } m = {0};
-    struct ndmsg *nd;
+    union neigh_request m;
 
-    mnl_nlmsg_put_header(&m);
-    m.h.nlmsg_type = RTM_DELNEIGH;
-    m.h.nlmsg_flags = NLM_F_REQUEST;
-    m.h.nlmsg_seq = NETLINK_NEIGH_DELETE;
-    nd = mnl_nlmsg_put_extra_header(&m.h, sizeof *nd);
-    nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
-    nd->ndm_ifindex = ifindex;
-    mnl_attr_put(&m.h, NDA_DST, addr->family == IP4 ? 4 : 16, addr->b);
+    fill_neigh(&m, RTM_DELNEIGH, ifindex, addr, NETLINK_NEIGH_DELETE);
     return send_message(n, &m.h);
 }

@@ -60,9 +60,8 @@ struct netlink_addr {
     struct ip_addr addr; // the local one
     uint8_t len, scope;
     bool secondary, usable; // usable: neither tentative nor failed
-    bool automatic; // a link-local address that the kernel has made by itself, as far as it says so
-                    // (Linux 5.18)
-    bool deprecated;        // others are preferred to it as a source
+    bool automatic;  // a link-local address that the kernel made by itself (from Linux 5.18 on)
+    bool deprecated; // others are preferred to it as a source
 };
 
 struct netlink_neigh {
@@ -122,10 +121,8 @@ struct netlink_netconf {
     uint8_t family;
     int ifindex;            // NETCONFA_IFINDEX_ALL, _DEFAULT or a link
     bool has_ignore_linkdown, ignore_linkdown;
-    bool has_multicast,
-        multicast; // a multicast routing daemon has made the link an interface of its own
-    bool suspect;  // it says what no interface of a router should have: forwarding off, a
-                   // reverse-path filter
+    bool has_multicast, multicast; // a multicast routing daemon works on the link
+    bool suspect; // forwarding is off, or a reverse-path filter on: no interface of a router
 };
 
 #define NETLINK_OUTS 32 // interfaces that the kernel's multicast routing has
@@ -176,7 +173,6 @@ struct netlink_event {
 #define RTNLGRP_IPV4_MCADDR 37
 #define RTNLGRP_IPV6_MCADDR 38
 
-
 // 1: `e` is filled in; 0: a message that does not concern a router; -EBADMSG: malformed. The whole
 // message [h, h + nlmsg_len) must be readable and aligned to 4 bytes.
 int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e);
@@ -188,7 +184,7 @@ int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g);
 struct netlink {
     unsigned batch; // datagrams to read at once, 0 = NETLINK_BATCH
     int fd; // -1 = closed
-    uint32_t portid, seq;
+    uint32_t portid, seq; // seq: of the last dump
     uint64_t datagrams; // read so far
 };
 
@@ -196,8 +192,8 @@ struct netlink {
 // `events`. 0 or -errno.
 int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events);
 void netlink_close(struct netlink *n);
-uint64_t netlink_namespace(const struct netlink *n); // a number that no other namespace has; 0: the
-                                                     // kernel does not tell (before 5.14)
+// A number that no other namespace has; 0: the kernel does not tell (before 5.14).
+uint64_t netlink_namespace(const struct netlink *n);
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
 bool netlink_has_more(const struct netlink *n);                  // something is there to be read
 
@@ -216,7 +212,8 @@ enum netlink_neigh_want {
                            // (NTF_EXT_LEARNED)
     NETLINK_NEIGH_DELETE,  // netlink_neigh_delete()
 };
-// No answer comes unless the kernel refuses (NLMSG_ERROR with n->seq of the request). 0 or -errno.
+// No answer comes unless the kernel refuses: NLMSG_ERROR with `want` as sequence number. 0 or
+// -errno.
 int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr,
                           enum netlink_neigh_want want);
 int netlink_neigh_delete(struct netlink *n, int ifindex, const struct ip_addr *addr);

@@ -18,6 +18,7 @@
 #include "core/rcu.h"
 #include "rib/neigh_limit.h"
 #include "rib/test/rib_fixture.h"
+#include "rib/vr.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -427,6 +428,22 @@ static void without_a_forwarder_packets_are_counted(void **state)
     assert_int_equal(drops(DROP_INJECT_NO_FORWARDER), 1);
 }
 
+static void read_no_managed(void *arg)
+{
+    *(bool *)arg = rib_vr_find(VR_DEFAULT)->no_managed;
+}
+
+// The kernel refuses the groups' entries there. That says nothing about NTF_MANAGED.
+static void an_interface_without_ipv6_leaves_gateways_to_the_kernel(void **state)
+{
+    bool no_managed = false;
+
+    kit_do("ip link set e1 down; ip link set e1 mtu 1200; ip link set e1 up");
+    kit_run(500);
+    kit_in_rib_manager(read_no_managed, &no_managed);
+    assert_false(no_managed);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
@@ -444,6 +461,7 @@ int main(void)
         T(a_group_mac_is_believed_of_nobody),
         T(packets_of_a_deleted_interface_are_counted),
         T(without_a_forwarder_packets_are_counted),
+        T(an_interface_without_ipv6_leaves_gateways_to_the_kernel),
     };
     char name[32], err[200];
     int failed;
