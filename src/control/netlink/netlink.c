@@ -77,10 +77,10 @@ int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool eve
         goto fail_errno;
     n->portid = a.nl_pid;
     setsockopt(n->fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof one);
+    // Kernels before 5.3 have no next-hop objects, those before 6.14 announce no joins.
     for (size_t i = 0; events && i < sizeof group / sizeof *group; i++)
         if (setsockopt(n->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof group[i]) &&
-            group[i] < RTNLGRP_NEXTHOP) // kernels before 5.3 have no next-hop objects, those
-                                        // before 6.14 announce no joins
+            group[i] < RTNLGRP_NEXTHOP)
             goto fail_errno;
     return 0;
 fail_errno:

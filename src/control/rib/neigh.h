@@ -26,19 +26,17 @@ struct rib_link;
 struct rib_vr;
 struct rte_mbuf;
 
-#define NEIGH_HOLD_MAX 32                       // packets that wait for one neighbor
-#define NEIGH_PENDING_MAX                                                                          \
-    1024 // hosts being resolved at a time, or half of the kernel's table if that is less
-#define NEIGH_RATE 500                          // new resolutions a second, and as many at once
-#define NEIGH_HOLD_NS 3000000000ull           // how long a packet waits
-#define NEIGH_NEGATIVE_NS 3000000000ull       // how long a failure is remembered
-#define NEIGH_KEPT_NS                                                                              \
-    10000000000ull // how long a host in use is kept that the kernel has pushed out
-#define NEIGH_EPOCH_NS 4000000000ull          // of the marks "used lately"
+#define NEIGH_HOLD_MAX 32 // packets that wait for one neighbor
+// Hosts being resolved at a time, or half of the kernel's table if that is less.
+#define NEIGH_PENDING_MAX 1024
+#define NEIGH_RATE 500                  // new resolutions a second, and as many at once
+#define NEIGH_HOLD_NS 3000000000ull     // how long a packet waits
+#define NEIGH_NEGATIVE_NS 3000000000ull // how long a failure is remembered
+#define NEIGH_KEPT_NS 10000000000ull    // how long a host in use outlives its entry in the kernel
+#define NEIGH_EPOCH_NS 4000000000ull    // of the marks "used lately"
 
 struct neigh {
-    uint32_t next; // pool number of another neighbor with this address on another link; the pool's
-                   // free link
+    uint32_t next; // number of a neighbor with this address on another link; the pool's free link
     int ifindex;
     struct rib_vr *vr; // NULL: a freed record
     struct ip_addr addr;
@@ -64,39 +62,37 @@ struct neigh {
     LIST_ENTRY(neigh) on_pending;
 };
 
-// What the route store tells of a host and does for one; it stands above us, so it names itself at
-// the start.
+// What the route store does for neighbors; it stands above them, so it names itself at the start.
 struct neigh_routes {
-    bool (*is_connected)(struct rib_vr *v, const struct ip_addr *addr,
-                         int ifindex); // its longest route leads onto that link
-    void (*set_host)(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop,
-                     bool on); // its own FIB entry
+    // Does the host's longest route lead onto that link?
+    bool (*is_connected)(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
+    // The host's own FIB entry comes or goes.
+    void (*set_host)(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);
 };
 int neigh_manager_init(const struct neigh_routes *routes);
 void neigh_manager_fini(void);
 
 // --- for next hops ---
-struct neigh *neigh_get(struct rib_vr *v, int ifindex,
-                        const struct ip_addr *addr); // one more hop leads through it
-void neigh_put(struct neigh *n);       // NULL is fine
+// One more hop leads through it, or one less.
+struct neigh *neigh_get(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
+void neigh_put(struct neigh *n);         // NULL is fine
 uint32_t neigh_nexthop(struct neigh *n); // its id; 0 when its link is not one of our interfaces
 
 // --- for the event loop ---
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del);
-void neigh_sweep(struct rib_vr *v,
-                 uint8_t gen);                // forgets the kernel's entries not seen in this dump
-bool neigh_is_group(const struct ip_addr *a); // multicast
+void neigh_sweep(struct rib_vr *v, uint8_t gen); // forgets entries that this dump did not show
+bool neigh_is_group(const struct ip_addr *a);    // multicast
 void neigh_groups_keep(struct rib_vr *v, const struct rib_link *l); // neigh_groups.c
-void neigh_link_changed(struct rib_vr *v,
-                        struct rib_link *l); // up, down, carrier, became ours or no longer is
+// Up, down, carrier, became ours or no longer is.
+void neigh_link_changed(struct rib_vr *v, struct rib_link *l);
 void neigh_link_gone(struct rib_vr *v, struct rib_link *l);
 void neigh_tick(uint64_t now_ns); // a few times a second: timeouts, refresh, epoch
 void neigh_refused(struct rib_vr *v, int error); // the kernel refused a request
 void neigh_vr_gone(struct rib_vr *v);            // forgets all of its neighbors
 
 // --- for routes ---
-void neigh_recheck(struct rib_vr *v,
-                   const struct prefix *p); // the best route of p changed: host routes below it
+// The best route of p changed: host routes below it may come and go.
+void neigh_recheck(struct rib_vr *v, const struct prefix *p);
 
 // --- neigh_take.c: packets from forwarders ---
 unsigned neigh_hold_poll(uint64_t now_ns); // takes what forwarders gave; number of packets
@@ -104,9 +100,8 @@ void neigh_pending_tick(uint64_t now_ns);  // resolutions that took too long
 
 // --- neigh_hold.c: packets that wait, hosts that are being resolved ---
 void neigh_hold_add(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns);
-void neigh_hold_flush(struct neigh *n);    // resolved: off they go
-void neigh_hold_fail(
-    struct neigh *n); // nobody answered: back to a forwarder, which tells the senders
+void neigh_hold_flush(struct neigh *n); // resolved: sends them
+void neigh_hold_fail(struct neigh *n);  // nobody answered: a forwarder tells the senders
 void neigh_hold_drop(struct neigh *n, int reason); // enum drop_reason
 void neigh_hold_send(struct rte_mbuf *m, uint32_t nexthop); // one that need not wait
 void neigh_hold_count(int reason, struct rte_mbuf *m);      // nor one that may not
@@ -121,13 +116,11 @@ void acl_target_resolve_vr_gone(const struct rib_vr *v);
 
 // --- shared by the files, and for show ---
 struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
-struct neigh *neigh_make(struct rib_vr *v, int ifindex,
-                         const struct ip_addr *addr); // found or made
+struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr); // or found
 struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbor's
-void neigh_want(struct neigh *n,
-                uint64_t now_ns); // asks the kernel to resolve it, once a second at most
-void neigh_update(struct neigh *n,
-                  uint64_t now_ns); // kind, host route and life follow the state; n may be freed
+void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel, once a second at most
+// Kind, host route and life follow the state; n may be freed.
+void neigh_update(struct neigh *n, uint64_t now_ns);
 // By the kernel, now.
 static inline bool neigh_is_resolved(const struct neigh *n)
 {
@@ -136,9 +129,8 @@ static inline bool neigh_is_resolved(const struct neigh *n)
             (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY));
 }
 bool neigh_is_used(const struct neigh *n); // by traffic, lately
-bool neigh_is_ours(
-    const struct neigh *n);   // on a link of one of our interfaces: what `show neighbor` lists
-uint32_t neigh_count(int vr); // of ours; -1 = all
+bool neigh_is_ours(const struct neigh *n); // on a link of one of our interfaces
+uint32_t neigh_count(int vr);              // of ours; -1 = all
 void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx);
 
 #endif

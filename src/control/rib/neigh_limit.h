@@ -23,8 +23,8 @@ int neigh_limit_init(void); // without an answer the kernel's defaults are belie
 void neigh_limit_fini(void);
 void neigh_limit_tick(uint64_t now_ns); // asks, takes answers, tells the operator
 void neigh_limit_refused(void);         // the kernel had no room for an entry that we asked for
-unsigned neigh_limit_pending(
-    uint8_t family); // hosts that may be being resolved at a time; on one link half of them
+// Hosts that may be being resolved at a time; on one link half of them.
+unsigned neigh_limit_pending(uint8_t family);
 const struct neigh_table *neigh_limit_table(uint8_t family);
 
 // One message of the answer: 0 when it is not a table of ours. For the fuzzer and tests, too.

@@ -30,11 +30,11 @@ struct rib_vr;
 
 int nexthop_manager_init(void); // the shared ids; 0 or -errno
 void nexthop_manager_fini(void);
-uint32_t
-nexthop_shared(enum nexthop_kind kind); // LOCAL, BLACKHOLE, UNREACHABLE, PROHIBIT, NO_ROUTE
+// LOCAL, BLACKHOLE, UNREACHABLE, PROHIBIT, NO_ROUTE.
+uint32_t nexthop_shared(enum nexthop_kind kind);
 
-uint32_t nexthop_make(enum nexthop_kind kind,
-                      uint16_t iface); // held once; 0 when the table is full
+// Held once; 0 when the table is full.
+uint32_t nexthop_make(enum nexthop_kind kind, uint16_t iface);
 void nexthop_hold(uint32_t id);       // 0 is fine
 void nexthop_put(uint32_t id);        // 0 is fine
 void nexthop_free_unused(void);       // after fib_commit: ids nobody holds
@@ -46,7 +46,7 @@ uint32_t nexthop_alias(const struct nexthop_alias *a);
 
 struct hop {
     struct netlink_hop key;
-    bool lost; // its link lost the last IPv4 address: dead until the link has one again or goes up
+    bool lost; // its link lost the last IPv4 address: dead until it has one again or goes up
     struct neigh *neigh; // of the gateway, referenced; NULL = on link, or not our interface
 };
 
@@ -56,23 +56,19 @@ struct hop_set {
     bool many;   // a group even with one leg left
     bool group;  // id is a group of our own
     bool usable; // the kernel would use it: some leg is not dead
-    uint8_t fixed; // enum nexthop_kind when its hops do not decide: LOCAL, BROADCAST, BLACKHOLE …;
-                   // 0 = they do
+    uint8_t fixed; // enum nexthop_kind when its hops do not decide; 0 = they do
     uint32_t id; // held; 0 = none yet
     struct hop *hop;
 };
 
-// Replaces the hops and resolves them. True when id or usability changed: prefixes need a second
-// look.
+// Replaces the hops and resolves them. True when id or usability changed: prefixes must follow.
 bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop *hop, unsigned n,
                   bool many);
-bool hop_set_resolve(struct rib_vr *v,
-                     struct hop_set *s); // after a link or neighbor changed; same answer
+bool hop_set_resolve(struct rib_vr *v, struct hop_set *s); // a link or neighbor changed; likewise
 void hop_set_clear(struct rib_vr *v, struct hop_set *s);   // lets go of everything
 bool hop_set_uses(const struct hop_set *s, int ifindex);
-uint32_t
-hop_nexthop(struct rib_vr *v,
-            const struct hop *h); // the leg's next-hop id, 0 = it leaves by none of our interfaces
+// The leg's next-hop id, 0 = it leaves by none of our interfaces.
+uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h);
 // Would the kernel use this leg (dead)? Does a packet get through it now (alive)?
 bool hop_is_dead(struct rib_vr *v, const struct netlink_hop *hop, uint8_t family);
 bool hop_is_alive(struct rib_vr *v, const struct netlink_hop *hop);
@@ -82,8 +78,8 @@ int hop_compare(const void *a, const void *b); // of struct netlink_hop, for qso
 struct nexthop_object {
     uint32_t id;
     uint8_t gen;
-    bool group,
-        announced; // announced: the kernel told us; else only routes and groups name it so far
+    bool group;
+    bool announced; // else only routes and groups name it so far
     bool blackhole, unusable; // unusable: needs encapsulation, or is an FDB entry
     uint8_t encap; // of netlink_nexthop
     struct netlink_hop hop;
@@ -95,19 +91,17 @@ struct nexthop_object {
     VEC(uint32_t) path; // numbers of the paths that use it
 };
 
-struct nexthop_object *nexthop_object_get(struct rib_vr *v,
-                                          uint32_t id); // found or made (not announced)
-void nexthop_object_set(struct rib_vr *v,
-                        const struct netlink_nexthop *m); // announced: new or replaced
+// Found or made (not announced).
+struct nexthop_object *nexthop_object_get(struct rib_vr *v, uint32_t id);
+void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m); // new or replaced
 // The kernel deleted it: groups shrink, IPv4 routes with it are gone, IPv6 ones will be announced.
 void nexthop_object_del(struct rib_vr *v, uint32_t id);
-void nexthop_object_link_lost(struct rib_vr *v,
-                              int ifindex); // the kernel deleted all objects on that link
-void nexthop_object_links_lost(
-    struct rib_vr *v, uint32_t id); // it is about to be deleted, and routes by it in silence
-void nexthop_object_resolve(struct rib_vr *v,
-                            int ifindex); // those that lead through a link; 0 = all
-void nexthop_object_sweep(struct rib_vr *v, uint8_t gen);     // deletes those not seen in this dump
+// The kernel deleted all objects on that link.
+void nexthop_object_link_lost(struct rib_vr *v, int ifindex);
+// The object is about to be deleted, and routes by it in silence.
+void nexthop_object_links_lost(struct rib_vr *v, uint32_t id);
+void nexthop_object_resolve(struct rib_vr *v, int ifindex); // that lead through a link; 0 = all
+void nexthop_object_sweep(struct rib_vr *v, uint8_t gen);   // deletes those this dump did not show
 void nexthop_object_put_path(struct rib_vr *v, struct nexthop_object *o, uint32_t path);
 void nexthop_object_fini(struct rib_vr *v);
 

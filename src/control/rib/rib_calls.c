@@ -79,9 +79,8 @@ int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources)
 
 static int delete_iface(void *arg)
 {
-    for (unsigned i = 0; i < VR_MAX; i++) // control may have moved it to another router already
-        if (rib_vr_find((uint16_t)i))
-            rib_iface_unbind(rib_vr_find((uint16_t)i), *(uint16_t *)arg);
+    rib_vr_each (v) // control may have moved it to another router already
+        rib_iface_unbind(v, *(uint16_t *)arg);
     return 0;
 }
 
@@ -217,12 +216,11 @@ int rib_manager_counted_del(const char *vr, const struct prefix *p)
 static int set_receive_buffer(void *arg)
 {
     rib_receive_bytes = *(size_t *)arg;
-    for (unsigned i = 0; i < VR_MAX; i++) {
-        struct rib_vr *v = rib_vr_find((uint16_t)i);
-        int err = v ? netlink_set_receive_buffer(&v->events, rib_receive_bytes) : 0;
+    rib_vr_each (v) {
+        int err = netlink_set_receive_buffer(&v->events, rib_receive_bytes);
 
         if (err)
-            log_warning("rib: receive buffer not set: vr=%u bytes=%zu error=%d", i,
+            log_warning("rib: receive buffer not set: vr=%u bytes=%zu error=%d", v->id,
                         rib_receive_bytes, err);
     }
     return 0;

@@ -73,25 +73,23 @@ struct rib_gaps { // zeros: no dump
     bool unordered;
 };
 
-bool rib_gap_walks_before(const struct prefix *a,
-                          const struct prefix *b);       // does the kernel show `a` first?
+bool rib_gap_walks_before(const struct prefix *a, const struct prefix *b); // is `a` shown first?
 void rib_gaps_begin(struct rib_gaps *g, uint8_t family); // the dump is asked for
 void rib_gaps_fini(struct rib_gaps *g);
-void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table,
-                      const struct prefix *p); // an event told so
-void rib_gaps_deleted_any(struct rib_gaps *g); // the same, and it does not name the prefixes
+// An event told so; rib_gaps_deleted_any: without naming the prefixes.
+void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p);
+void rib_gaps_deleted_any(struct rib_gaps *g);
 // A row, of the datagram of this number; NULL: it does not stand for a prefix of the tree (a cache
 // entry, a route with a source).
 void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram,
                   const struct prefix *p);
-void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table,
-                        const struct prefix *p);          // the prefix of the last rows
-void rib_gaps_end(struct rib_gaps *g, uint64_t datagram); // that which tells that the dump is done
-bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table,
-                   const struct prefix *p); // does the dump not tell of it?
+// The prefix of the last rows.
+void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p);
+void rib_gaps_end(struct rib_gaps *g, uint64_t datagram); // the one that says "done"
+// Does the dump not tell of it?
+bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p);
 bool rib_gaps_any(const struct rib_gaps *g);
-void rib_gaps_move(struct rib_gaps *to, struct rib_gaps *from); // `from` is zeros then
-void rib_gaps_narrow(struct rib_gaps *g,
-                     struct rib_gaps *other); // what is in both; `other` is used up
+void rib_gaps_move(struct rib_gaps *to, struct rib_gaps *from);   // `from` is zeros then
+void rib_gaps_narrow(struct rib_gaps *g, struct rib_gaps *other); // to both; `other` is used up
 
 #endif

@@ -18,6 +18,14 @@ struct rib_vr *rib_vr_find(uint16_t id)
     return id < VR_MAX ? list[id] : NULL;
 }
 
+struct rib_vr *rib_vr_next(const struct rib_vr *v)
+{
+    for (unsigned id = v ? v->id + 1u : 0; id < VR_MAX; id++)
+        if (list[id])
+            return list[id];
+    return NULL;
+}
+
 bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b)
 {
     return a != b && a->namespace && a->namespace == b->namespace;

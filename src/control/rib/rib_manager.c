@@ -107,9 +107,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         acl_target_resolve_tick(now);
         neigh_ns = now;
     }
-    for (unsigned i = 0; i < VR_MAX; i++)
-        if (rib_vr_find((uint16_t)i))
-            tick_vr(rib_vr_find((uint16_t)i), now, neigh_time);
+    rib_vr_each (v)
+        tick_vr(v, now, neigh_time);
     again = tick_pause(now);
     evtimer_add(tick_event, &again);
 }
@@ -151,9 +150,8 @@ static void end_vr(struct rib_vr *v)
 
 static void end_manager(void)
 {
-    for (unsigned i = 0; i < VR_MAX; i++)
-        if (rib_vr_find((uint16_t)i))
-            end_vr(rib_vr_find((uint16_t)i));
+    for (struct rib_vr *v; (v = rib_vr_next(NULL));)
+        end_vr(v);
     nexthop_manager_fini();
     neigh_manager_fini();
     if (tick_event)

@@ -2,9 +2,8 @@
 // rib_manager.h - the thread that turns kernel state into the FIB
 //
 // netlink (libmnl) -> RIB -> next hops -> FIB commit, one commit per drained netlink batch;
-// neigh_manager runs on the same thread. Control talks to it by the calls below, which post to its
-// mailbox; answers come back as calls on the control loop, so that a long walk pauses neither of
-// them.
+// neigh_manager runs on the same thread. Control changes things by calls that wait, and asks
+// questions whose answers come as calls on the control loop: a long walk pauses neither of them.
 #ifndef RIB_RIB_MANAGER_H
 #define RIB_RIB_MANAGER_H
 
@@ -18,8 +17,8 @@
 
 int rib_manager_start(void); // control; starts the thread
 void rib_manager_stop(void);
-void rib_manager_set_receive_buffer(
-    size_t bytes); // SO_RCVBUFFORCE of sockets opened from now on and of open ones
+// SO_RCVBUFFORCE of sockets opened from now on and of open ones.
+void rib_manager_set_receive_buffer(size_t bytes);
 
 // --- control, waiting: used by vr_manager and iface_manager ---
 // Opens a socket in the namespace (netns_fd, -1 = own), dumps links, addresses, neighbors, routes,
@@ -31,17 +30,18 @@ int rib_manager_vr_del(uint16_t vr);
 int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine);
 // What reverse-path checks of its interfaces ask of the FIB of a family.
 enum rib_sources {
-    RIB_SOURCES_DEFAULT = 1 /* which is the default route */,
-    RIB_SOURCES_ALL = 2 /* all routes to a prefix */
+    RIB_SOURCES_DEFAULT = 1, // which is the default route
+    RIB_SOURCES_ALL = 2      // all routes to a prefix
 };
 int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources);
-int rib_manager_iface_add(
-    uint16_t iface); // the interface has its TAP (ifindex) now: adjacencies and routes may use it
-int rib_manager_iface_del(
-    uint16_t iface); // nothing in nexthop table or FIB refers to it when this returns
+// The interface has its TAP (ifindex) now: adjacencies and routes may use it.
+int rib_manager_iface_add(uint16_t iface);
+// Nothing in next-hop table or FIB refers to it when this returns.
+int rib_manager_iface_del(uint16_t iface);
 int rib_manager_iface_changed(uint16_t iface); // MTU, MAC or VLAN: refresh adjacencies, next hops
-int rib_manager_port_link(uint16_t port);      // carrier of the port's interfaces (table/iface.h)
-                                          // changed: groups leave their legs out, or take them in
+// The carrier of the port's interfaces (table/iface.h) changed: groups leave their legs out, or
+// take them in.
+int rib_manager_port_link(uint16_t port);
 
 // A multicast route of the configuration; interfaces by name, since they come and go.
 struct multicast_output {
@@ -54,8 +54,8 @@ struct multicast_static {
     uint16_t n_out;
     struct multicast_output out[MULTICAST_OUT_MAX];
 };
-int rib_manager_multicast_set(const char *vr,
-                              const struct multicast_static *s); // adds or replaces it; 0 or -errno
+// Adds or replaces it; 0 or -errno.
+int rib_manager_multicast_set(const char *vr, const struct multicast_static *s);
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k);
 
 // A prefix whose packets are counted from now on (table/prefix_count.h), or no longer. 0; -ENOENT:
@@ -104,9 +104,9 @@ struct rib_query {
     enum {
         RIB_ALL,
         RIB_EXACT,
-        RIB_LONGEST_MATCH /* prefix = host */,
-        RIB_LONGER /* at or below prefix */,
-        RIB_FROM /* prefix and all behind it */
+        RIB_LONGEST_MATCH, // prefix = host
+        RIB_LONGER,        // at or below prefix
+        RIB_FROM           // prefix and all behind it
     } match;
     struct prefix prefix;
     int protocol; // -1 = any
@@ -127,8 +127,7 @@ void rib_walk_close(struct rib_walk *w); // before done(): cancels; no call come
 struct rib_length {
     uint16_t vr;
     struct ip_addr addr; // family 0: nothing is asked
-    uint8_t len; // of the longest matching prefix in force by a route of the kernel; 0 also where
-                 // there is none
+    uint8_t len; // of the longest matching prefix in force by a route of the kernel; 0 = none
 };
 // All of `ask` in one answer on the control loop; it is the callee's until then. 0 or -errno.
 int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx);
@@ -139,15 +138,14 @@ struct neigh_row {
     struct ip_addr addr;
     char iface[16];
     uint8_t mac[6];
-    const char *state; // "reachable", "stale", "incomplete", "failed", "permanent", "noarp",
-                       // "delay", "probe"
+    const char *state; // "reachable", "stale", "incomplete", "failed" …
     uint32_t nexthop;  // id of its adjacency
     uint32_t held;     // packets waiting
     bool gateway;      // a route uses it: kept resolved
     bool in_use;       // traffic lately
 };
-// All neighbors of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by
-// the caller until done returns.
+// All neighbors of a vr (-1: of all). Here and below, one answer on the control loop has all rows,
+// and they are rib_manager's again when `done` returns.
 int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n),
                       void *ctx);
 
@@ -163,8 +161,7 @@ struct address_row { // of an interface of ours
     uint8_t len;
     bool secondary, usable; // usable: neither tentative nor failed
 };
-// All addresses of our interfaces in a vr (vr = -1: in all), in one answer on the control loop; the
-// rows are owned by the caller until done returns.
+// All addresses of our interfaces in a vr (-1: in all).
 int rib_manager_addresses(int vr,
                           void (*done)(void *ctx, const struct address_row *row, unsigned n),
                           void *ctx);
@@ -193,8 +190,7 @@ struct nexthop_row {
     uint32_t kernel_id; // of a group that is a next-hop object
     uint32_t buckets, first_leg, n_legs; // of a group
 };
-// All next hops in order of id, in one answer on the control loop; rows and legs are the caller's
-// until done returns.
+// All next hops in order of id.
 int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n,
                                       const struct nexthop_leg *leg),
                          void *ctx);
@@ -206,8 +202,7 @@ struct counted_row {
     uint32_t nexthop;       // id in the FIB, 0 = none
     uint64_t packets, bytes; // of IP packets whose longest match it was
 };
-// All counted prefixes in order, in one answer on the control loop; the rows are owned by the
-// caller until done returns.
+// All counted prefixes in order.
 int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
                         void *ctx);
 
@@ -227,13 +222,12 @@ struct multicast_join_row { // the host has joined a group that may come from be
     char iface[16];
     struct ip_addr group;
 };
-// Of all virtual routers, in one answer on the control loop; the rows are owned by the caller until
-// done returns.
+// Of all virtual routers.
 int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
                                        const struct multicast_join_row *join, unsigned n_join),
                           void *ctx);
 
-// What Linux routes by and forwarding does not (rib_unfollowed.h).
+// What Linux routes by and forwarding does not (unfollowed.def).
 enum rib_unfollowed_kind {
 #define UNFOLLOWED(name, word, counts, sentence) UNFOLLOWED_##name,
 #include "rib/unfollowed.def"
@@ -264,8 +258,6 @@ struct rib_stats {
     uint64_t ignored_rules;           // policy rules seen and ignored
     uint64_t unfollowed;              // rules and routes that Linux follows and we do not
     uint32_t netlink_port;            // of our socket for announcements
-    uint64_t last_change_ns;          // clock of the last FIB change
-    uint64_t resync_ns;               // duration of the last dump
     uint64_t nexthops, neighbors, held;
     bool synced;                      // the first dump is complete
     uint64_t rib_bytes;
@@ -297,9 +289,9 @@ int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audi
 // The report of the last one, whoever asked for it.
 int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
                              void *ctx);
-void rib_manager_set_audit_interval(
-    uint32_t seconds); // between periodic audits of each router; 0 = none
-int rib_manager_set_journal(uint32_t mib);             // 0 or -ENOMEM
+// Between periodic audits of each router; 0 = none.
+void rib_manager_set_audit_interval(uint32_t seconds);
+int rib_manager_set_journal(uint32_t mib); // 0 or -ENOMEM
 extern struct rib_audit_totals { // of all routers; any thread, relaxed
     uint64_t runs, fib_divergence, last_ns; // CLOCK_MONOTONIC
 } rib_audit_totals;

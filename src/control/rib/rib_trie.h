@@ -51,9 +51,9 @@ static inline struct rib_node *rib_trie_at(const struct rib_trie *t, uint32_t id
     return rib_pool_at(&t->node, id);
 }
 
-uint32_t rib_trie_find(const struct rib_trie *t,
-                       const struct prefix *p); // exact, forks included; 0 = absent
-uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p);        // found or made
+// Exact, forks included; 0 = absent.
+uint32_t rib_trie_find(const struct rib_trie *t, const struct prefix *p);
+uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p); // found or made
 // The node has lost its content: unlinks it, and forks that are no longer needed.
 void rib_trie_prune(struct rib_trie *t, uint32_t id);
 

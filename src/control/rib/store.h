@@ -111,7 +111,7 @@ struct rib { // of one family
     struct rib_pool route;
     uint8_t gen;   // of the dump begun last
     bool deferred; // nothing goes to the FIB until the first dump is complete
-    uint64_t n_fib, n_host, updates;
+    uint64_t n_fib, updates;
     uint64_t by_protocol[256], n_routes; // without hosts
     VEC(struct prefix) wide_local;       // of the local table and no host: 127.0.0.0/8
     struct rib_trie neigh;               // neighbors by address
@@ -132,7 +132,6 @@ uint32_t rib_route_add(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
 void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route); // the node stays
 void rib_route_move(struct rib *r, uint32_t route, uint32_t prev);   // behind prev (0 = first)
 void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct rib_path *path);
-uint32_t rib_route_prev(const struct rib *r, uint32_t route); // 0 = it is the first
 // A neighbor's host route comes or goes. Another neighbor may have taken the address over: its
 // route stays.
 void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);

@@ -54,9 +54,9 @@ struct rib_vr {
     struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
     struct rib_audit audit;
     // counted
-    uint64_t messages, batches, overruns, resyncs, swept, diverged, last_change_ns;
+    uint64_t messages, batches, overruns, resyncs, swept, diverged;
     uint64_t window_ns, window_messages; // of the millisecond that tells a storm (rib_manager.c)
-    uint64_t malformed, unexpected, fib_errors;
+    uint64_t unexpected; // events that did not fit what we had
 };
 
 static inline struct rib *rib_of(struct rib_vr *v, uint8_t family)
@@ -82,6 +82,8 @@ static inline bool rib_sync_running(const struct rib_vr *v)
 // --- rib_index.c: by number ---
 struct rib_vr *rib_vr_find(uint16_t id);
 void rib_vr_set(uint16_t id, struct rib_vr *v); // NULL: it is gone
+struct rib_vr *rib_vr_next(const struct rib_vr *v); // in order of id; of NULL: the first
+#define rib_vr_each(v) for (struct rib_vr *v = rib_vr_next(NULL); v; v = rib_vr_next(v))
 // One namespace, and so its links, with different tables.
 bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b);
 struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);

@@ -130,9 +130,8 @@ static void collect_nexthops(void *arg)
 {
     struct nexthop_question *q = arg;
 
-    for (unsigned i = 0; i < VR_MAX; i++)
-        if (rib_vr_find((uint16_t)i))
-            collect_groups(q, rib_vr_find((uint16_t)i));
+    rib_vr_each (v)
+        collect_groups(q, v);
     if (q->owner.n)
         qsort(q->owner.item, q->owner.n, sizeof q->owner.item[0], by_id);
     for (uint32_t id = 1; id < NEXTHOP_MAX; id++)

@@ -38,11 +38,10 @@ static void collect_addresses(void *arg)
 {
     struct address_question *q = arg;
 
-    for (int id = 0; id < VR_MAX; id++) {
-        struct rib_vr *v = q->vr < 0 || q->vr == id ? rib_vr_find((uint16_t)id) : NULL;
+    rib_vr_each (v) {
         struct rib_link *l;
 
-        if (!v)
+        if (q->vr >= 0 && q->vr != v->id)
             continue;
         rib_map_each (&v->link, l)
             if (l->iface)

@@ -130,9 +130,8 @@ static void collect_multicast(void *arg)
 {
     struct multicast_question *q = arg;
 
-    for (unsigned i = 0; i < VR_MAX; i++)
-        if (rib_vr_find((uint16_t)i))
-            collect_vr(q, rib_vr_find((uint16_t)i));
+    rib_vr_each (v)
+        collect_vr(q, v);
     if (q->row.n)
         qsort(q->row.item, q->row.n, sizeof *q->row.item, compare_route);
     if (q->join.n)

@@ -129,8 +129,6 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .diverged = v->diverged,
         .ignored_rules = u.of[UNFOLLOWED_RULE].n,
         .unfollowed = u.n,
-        .last_change_ns = v->last_change_ns,
-        .resync_ns = v->sync.took_ns,
         .nexthops = nexthop_used(),
         .neighbors = neigh_count(v->id),
         .held = counter_mine()->held,

@@ -176,9 +176,8 @@ void rib_audit_interval(uint64_t ns)
     if (ns == interval_ns)
         return;
     interval_ns = ns;
-    for (unsigned i = 0; i < VR_MAX; i++)
-        if (rib_vr_find((uint16_t)i))
-            rib_vr_find((uint16_t)i)->audit.next_ns = now + ns;
+    rib_vr_each (v)
+        v->audit.next_ns = now + ns;
 }
 
 uint64_t rib_audit_interval_ns(void)

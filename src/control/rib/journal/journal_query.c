@@ -208,10 +208,10 @@ static uint64_t reach_of_query(const struct journal_question *q)
 {
     uint64_t since = UINT64_MAX;
 
-    for (unsigned i = 0; i < VR_MAX; i++) {
-        if (!rib_vr_find((uint16_t)i) || (q->q.vr >= 0 && q->q.vr != (int)i))
+    rib_vr_each (v) {
+        if (q->q.vr >= 0 && q->q.vr != v->id)
             continue;
-        uint64_t one = reach_of_vr(q, (uint16_t)i);
+        uint64_t one = reach_of_vr(q, v->id);
         since = one < since ? one : since;
     }
     return since;

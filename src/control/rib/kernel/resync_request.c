@@ -91,8 +91,8 @@ void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how,
     note_difference(v, key_of(p), added ? 0 : gone);
     if (!v->synced)
         return;
-    if (v->audit.step == AUDIT_KERNEL) // another dump's differences are none of the audit's: events
-                                       // may explain them later
+    // Differences in another dump are not the audit's: events may explain them later.
+    if (v->audit.step == AUDIT_KERNEL)
         rib_audit_finding(v, p, how);
     if (log_get_level() >= LOG_LEVEL_DEBUG)
         log_debug("rib: dump differs: vr=%u prefix=%s route=%s", v->id, prefix_format(p, text),

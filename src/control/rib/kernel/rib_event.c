@@ -155,8 +155,9 @@ static void new_route4(struct rib_vr *v, struct rib *r, uint32_t node,
         s.first = same = 0;
         s.last = s.prev;
     }
-    if (same) { // shown by a dump already; or its next-hop object was replaced, which is announced
-                // as a replacement of the route by itself
+    // Shown by a dump already; or its next-hop object was replaced, which Linux announces as a
+    // replacement of the route by itself.
+    if (same) {
         rib_route_at(r, same)->gen = r->gen;
         return;
     }

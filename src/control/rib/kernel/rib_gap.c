@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static bool walks_before(const struct prefix *a, const struct prefix *b)
+bool rib_gap_walks_before(const struct prefix *a, const struct prefix *b)
 {
     if (a->family == IP4) {
         int d = memcmp(a->b, b->b, 4);
@@ -18,11 +18,6 @@ static bool walks_before(const struct prefix *a, const struct prefix *b)
     if (prefix_covers(a, b)) // or is it
         return false;
     return prefix_covers(b, a) || memcmp(a->b, b->b, sizeof a->b) < 0;
-}
-
-bool rib_gap_walks_before(const struct prefix *a, const struct prefix *b)
-{
-    return walks_before(a, b);
 }
 
 static uint32_t address_of(const struct prefix *p)
@@ -62,7 +57,7 @@ void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct
     }
     if (g->family == IP4)
         *vec_push(&d->address) = address_of(p);
-    else if (!d->any[table] || walks_before(p, &d->first[table]))
+    else if (!d->any[table] || rib_gap_walks_before(p, &d->first[table]))
         d->first[table] = *p;
     d->any[table] = true;
 }
@@ -82,7 +77,7 @@ static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table,
     for (unsigned i = 0; i < 2; i++) {
         const struct rib_gaps_deleted *d = &g->deleted[i];
 
-        if (g->family == IP6 && d->any[table] && !walks_before(from, &d->first[table]))
+        if (g->family == IP6 && d->any[table] && !rib_gap_walks_before(from, &d->first[table]))
             return true;
         vec_foreach (&d->address, a)
             if (*a >= first && *a <= last)
@@ -112,8 +107,8 @@ static void note_skipped(struct rib_gaps *g, enum rib_gap_table table, const str
 
     if (table == RIB_GAP_OTHER)
         return;
-    if (g->family == IP4 ? to && walks_before(to, from)
-                         : !w->any || (to && !walks_before(from, to)))
+    if (g->family == IP4 ? to && rib_gap_walks_before(to, from)
+                         : !w->any || (to && !rib_gap_walks_before(from, to)))
         return;
     if (is_deleted(g, table, from, to))
         add_gap(w, from, to, g->family == IP4 ? RIB_GAP_WITH : RIB_GAP_BEFORE);
@@ -134,14 +129,14 @@ void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagra
     g->table = table;
     if (!p)
         return;
-    if (g->follows && walks_before(p, &g->row))
+    if (g->follows && rib_gap_walks_before(p, &g->row))
         g->unordered = true;
     if (g->cut)
         note_skipped(g, table, p);
     g->cut = false;
     g->follows = true;
     g->row = *p;
-    if (!w->any || walks_before(&w->far, p))
+    if (!w->any || rib_gap_walks_before(&w->far, p))
         w->far = *p;
     w->any = true;
 }
@@ -152,7 +147,7 @@ void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const stru
 
     // Before the last gap: it has been shown before, too, and that counts.
     if (rib_gaps_have(g, table, p) ||
-        (w->gap.n && walks_before(p, &w->gap.item[w->gap.n - 1].from)))
+        (w->gap.n && rib_gap_walks_before(p, &w->gap.item[w->gap.n - 1].from)))
         return;
     *vec_push(&w->gap) = (struct rib_gap){*p, *p, RIB_GAP_WITH};
 }
@@ -177,7 +172,7 @@ bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const str
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (walks_before(p, &w->gap.item[middle].from))
+        if (rib_gap_walks_before(p, &w->gap.item[middle].from))
             high = middle;
         else
             low = middle + 1;
@@ -185,7 +180,7 @@ bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const str
     if (!low)
         return false;
     last = &w->gap.item[low - 1];
-    return last->end == RIB_GAP_OPEN || walks_before(p, &last->to) ||
+    return last->end == RIB_GAP_OPEN || rib_gap_walks_before(p, &last->to) ||
            (last->end == RIB_GAP_WITH && prefix_equal(p, &last->to));
 }
 
@@ -205,7 +200,7 @@ static bool ends_before(const struct rib_gap *a, const struct rib_gap *b)
 {
     if (a->end == RIB_GAP_OPEN || b->end == RIB_GAP_OPEN)
         return a->end != RIB_GAP_OPEN;
-    return prefix_equal(&a->to, &b->to) ? a->end < b->end : walks_before(&a->to, &b->to);
+    return prefix_equal(&a->to, &b->to) ? a->end < b->end : rib_gap_walks_before(&a->to, &b->to);
 }
 
 static void narrow_walk(struct rib_gap_walk *w, const struct rib_gap_walk *other)
@@ -219,8 +214,8 @@ static void narrow_walk(struct rib_gap_walk *w, const struct rib_gap_walk *other
         bool a_first = ends_before(a, b);
         struct rib_gap x = a_first ? *a : *b;
 
-        x.from = walks_before(&a->from, &b->from) ? b->from : a->from;
-        if (x.end == RIB_GAP_OPEN || walks_before(&x.from, &x.to) ||
+        x.from = rib_gap_walks_before(&a->from, &b->from) ? b->from : a->from;
+        if (x.end == RIB_GAP_OPEN || rib_gap_walks_before(&x.from, &x.to) ||
             (x.end == RIB_GAP_WITH && prefix_equal(&x.from, &x.to)))
             *vec_push(&both.gap) = x;
         i += a_first;

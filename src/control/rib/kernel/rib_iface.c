@@ -91,10 +91,8 @@ static void follow_stacked(struct rib_vr *v, struct rib_link *l)
 
 static const struct rib_link *owned_elsewhere(const struct rib_vr *v, int ifindex)
 {
-    for (unsigned i = 0; i < VR_MAX; i++) {
-        const struct rib_vr *other = rib_vr_find((uint16_t)i);
-        const struct rib_link *l =
-            other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
+    rib_vr_each (other) {
+        const struct rib_link *l = rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
 
         if (l && l->iface)
             return l;
@@ -117,10 +115,8 @@ void rib_iface_update_via(struct rib_vr *v, struct rib_link *l)
 static void each_other(struct rib_vr *v, int ifindex,
                        void (*fn)(struct rib_vr *other, struct rib_link *l))
 {
-    for (unsigned i = 0; i < VR_MAX; i++) {
-        struct rib_vr *other = rib_vr_find((uint16_t)i);
-        struct rib_link *l =
-            other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
+    rib_vr_each (other) {
+        struct rib_link *l = rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
 
         if (l)
             fn(other, l);

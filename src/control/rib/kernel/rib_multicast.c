@@ -17,8 +17,7 @@
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 #define GROUPS_MAX 4096 // of a link
-#define TABLE4_DEFAULT                                                                             \
-    253 // where IPv4 multicast routes without a VRF live; IPv6 ones are in the main table
+#define TABLE4_DEFAULT 253 // of IPv4 multicast routes without a VRF; IPv6 ones are in main
 
 static struct rib_mroute **find_place(struct rib_mroutes *t, const struct multicast_key *k)
 {
@@ -174,8 +173,8 @@ static void take_kernel(struct rib_vr *v, const struct multicast_key *k,
     r->gen = v->gen;
     if (same)
         return;
-    if (is_row && !r->kernel) // that only its outputs differ is a link's coming or going, of which
-                              // nobody tells
+    // If only its outputs differ, a link came or went, which the kernel does not announce.
+    if (is_row && !r->kernel)
         rib_sync_diverge_key(v, id_of(k));
     if (!r->kernel)
         r->kernel = malloc(sizeof *m);

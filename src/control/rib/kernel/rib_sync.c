@@ -40,12 +40,9 @@
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
 #define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
-#define DOUBT_DELAY_NS                                                                             \
-    (10 *                                                                                          \
-     NS_PER_MS) // pause before the next ones for what is in doubt; or longer, see rib_sync_want
-#define FIRST_NS                                                                                   \
-    (10 * NS_PER_SECOND) // a router counts as synced then, even if something is in doubt
-#define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
+#define DOUBT_DELAY_NS (10 * NS_PER_MS) // at least, before the next ones for what is in doubt
+#define FIRST_NS (10 * NS_PER_SECOND)   // a router counts as synced then, even if in doubt
+#define SILENCE_NS NS_PER_SECOND        // of the kernel in the middle of a dump
 
 static const struct {
     uint16_t type;
@@ -448,11 +445,9 @@ static void take_event(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     static struct netlink_event e; // large; of the one manager thread
     int got = netlink_parse(h, &e);
 
-    if (got < 0) {
-        v->malformed++;
+    if (got < 0)
         log_warning("rib: malformed netlink message: vr=%u type=%u length=%u", v->id, h->nlmsg_type,
                     h->nlmsg_len);
-    }
     if (got <= 0)
         return;
     journal_because(cause_of(v, &e, is_row));

@@ -48,9 +48,8 @@ void acl_target_resolve_tick(uint64_t now_ns)
     looked_ns = now_ns;
     unsigned n = acl_redirect_all(to);
     size_t before = kept.n;
-    for (unsigned id = 0; n && id < VR_MAX; id++)
-        if (rib_vr_find((uint16_t)id))
-            keep_targets(rib_vr_find((uint16_t)id), to, n);
+    rib_vr_each (v)
+        keep_targets(v, to, n);
     for (size_t i = 0; i < before; i++)
         neigh_put(kept.item[i]);
     kept.n -= before;

@@ -409,10 +409,9 @@ void neigh_sweep(struct rib_vr *v, uint8_t gen)
 // Is it a gateway of another virtual router, too? To the kernel it is one entry.
 static bool is_gateway_elsewhere(const struct neigh *n)
 {
-    for (unsigned i = 0; i < VR_MAX; i++) {
-        struct rib_vr *v = rib_vr_find((uint16_t)i);
+    rib_vr_each (v) {
         const struct neigh *same =
-            v && rib_vr_shares(v, n->vr) ? neigh_find(v, n->ifindex, &n->addr) : NULL;
+            rib_vr_shares(v, n->vr) ? neigh_find(v, n->ifindex, &n->addr) : NULL;
 
         if (same && same->refs)
             return true;

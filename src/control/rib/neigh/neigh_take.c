@@ -114,7 +114,7 @@ static void hold_for_host(struct rib_vr *v, uint16_t iface, const struct ip_addr
 static void take_packet(struct rte_mbuf *m, uint64_t now_ns)
 {
     struct packet_meta *meta = packet_meta(m);
-    struct rib_vr *v = meta->vr < VR_MAX ? rib_vr_find(meta->vr) : NULL;
+    struct rib_vr *v = rib_vr_find(meta->vr);
     uint32_t id = meta->nexthop;
     struct ip_addr dst;
 

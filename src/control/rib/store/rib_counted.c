@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/manager.h"
-#include "rib/rib_manager.h"
 #include "rib/vr.h"
 #include "table/prefix_count.h"
 
@@ -37,11 +35,6 @@ static struct rib_counted *find_counted(const struct rib_vr *v, const struct pre
         at < v->counted[p->family == IP6].n ? &v->counted[p->family == IP6].item[at] : NULL;
 
     return c && prefix_equal(&c->prefix, p) ? c : NULL;
-}
-
-static uint32_t node_of(struct rib_vr *v, const struct prefix *p)
-{
-    return rib_trie_find(&rib_of(v, p->family)->trie, p);
 }
 
 int rib_counted_add(struct rib_vr *v, const struct prefix *p)
@@ -88,57 +81,4 @@ void rib_counted_fini(struct rib_vr *v)
             prefix_count_put(c->slot);
         vec_free(&v->counted[six]);
     }
-}
-
-// --- asked by control ---
-
-struct counted_question {
-    void (*done)(void *ctx, const struct counted_row *row, unsigned n);
-    void *ctx;
-    VEC(struct counted_row) row;
-};
-
-static void answer_counted(void *arg)
-{
-    struct counted_question *q = arg;
-
-    q->done(q->ctx, q->row.item, (unsigned)q->row.n);
-    vec_free(&q->row);
-    free(q);
-}
-
-static void add_row(struct counted_question *q, struct rib_vr *v, const struct rib_counted *c)
-{
-    uint32_t node = node_of(v, &c->prefix),
-             leaf = node ? rib_trie_at(&rib_of(v, c->prefix.family)->trie, node)->nexthop : 0;
-    struct prefix_count sum = prefix_count_sum(c->slot);
-
-    *vec_push(&q->row) = (struct counted_row){.vr = v->id,
-                                              .prefix = c->prefix,
-                                              .nexthop = leaf ? nexthop_real(leaf) : 0,
-                                              .active = leaf && nexthop_real(leaf) != leaf &&
-                                                        nexthop_get(leaf)->alias.counter == c->slot,
-                                              .packets = sum.packets,
-                                              .bytes = sum.bytes};
-}
-
-static void collect_counted(void *arg)
-{
-    struct counted_question *q = arg;
-
-    for (unsigned id = 0; id < VR_MAX; id++) {
-        struct rib_vr *v = rib_vr_find((uint16_t)id);
-        for (unsigned six = 0; v && six < 2; six++)
-            vec_foreach (&v->counted[six], c)
-                add_row(q, v, c);
-    }
-    manager_reply(answer_counted, q);
-}
-
-int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n),
-                        void *ctx)
-{
-    struct counted_question q = {.done = done, .ctx = ctx};
-
-    return manager_ask(ROLE_RIB_MANAGER, collect_counted, &q, sizeof q);
 }

@@ -181,7 +181,6 @@ static void log_refusal(struct rib_vr *v, const struct prefix *p, int error)
 {
     char text[PREFIX_TEXT_MAX];
 
-    v->fib_errors++;
     log_error("rib: FIB rejected a change, will retry: vr=%u prefix=%s error=%d", v->id,
               prefix_format(p, text), error);
     rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6,
@@ -366,7 +365,6 @@ void rib_commit(struct rib_vr *v)
     if (v->changed) {
         fib_commit(rib_fib(v, IP4));
         fib_commit(rib_fib(v, IP6));
-        v->last_change_ns = clock_now_ns();
         v->changed = false;
     }
     nexthop_free_unused();

@@ -25,7 +25,17 @@ void rib_fini(struct rib *r)
     vec_free(&r->wide_local);
 }
 
-static void path_link(struct rib_vr *v, struct rib *r, uint32_t id, struct rib_path *p)
+// 0 = it is the first.
+static uint32_t route_before(const struct rib *r, uint32_t route)
+{
+    uint32_t prev = 0, id = rib_trie_at(&r->trie, rib_route_at(r, route)->node)->head;
+
+    for (; id != route; id = rib_route_at(r, id)->next)
+        prev = id;
+    return prev;
+}
+
+static void link_path(struct rib *r, uint32_t id, struct rib_path *p)
 {
     struct rib_route *t = rib_route_at(r, id);
 
@@ -38,7 +48,7 @@ static void path_link(struct rib_vr *v, struct rib *r, uint32_t id, struct rib_p
     p->n_routes++;
 }
 
-static void path_unlink(struct rib_vr *v, struct rib *r, uint32_t id)
+static void unlink_path(struct rib_vr *v, struct rib *r, uint32_t id)
 {
     struct rib_route *t = rib_route_at(r, id);
     struct rib_path *p = rib_path_at(v, t->path);
@@ -55,7 +65,7 @@ static void path_unlink(struct rib_vr *v, struct rib *r, uint32_t id)
         rib_path_put(v, p);
 }
 
-static void node_link(struct rib *r, uint32_t id, uint32_t prev)
+static void link_node(struct rib *r, uint32_t id, uint32_t prev)
 {
     struct rib_route *t = rib_route_at(r, id);
     uint32_t *link = prev ? &rib_route_at(r, prev)->next : &rib_trie_at(&r->trie, t->node)->head;
@@ -64,21 +74,12 @@ static void node_link(struct rib *r, uint32_t id, uint32_t prev)
     *link = id;
 }
 
-static void node_unlink(struct rib *r, uint32_t id)
+static void unlink_node(struct rib *r, uint32_t id)
 {
     struct rib_route *t = rib_route_at(r, id);
-    uint32_t prev = rib_route_prev(r, id);
+    uint32_t prev = route_before(r, id);
 
     *(prev ? &rib_route_at(r, prev)->next : &rib_trie_at(&r->trie, t->node)->head) = t->next;
-}
-
-uint32_t rib_route_prev(const struct rib *r, uint32_t route)
-{
-    uint32_t prev = 0, id = rib_trie_at(&r->trie, rib_route_at(r, route)->node)->head;
-
-    for (; id != route; id = rib_route_at(r, id)->next)
-        prev = id;
-    return prev;
 }
 
 // A prefix of the local table that is no host shadows every longer one of the other tables:
@@ -119,8 +120,8 @@ uint32_t rib_route_add(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
     t->protocol = protocol;
     t->flags = flags;
     t->gen = r->gen;
-    node_link(r, id, prev);
-    path_link(v, r, id, path);
+    link_node(r, id, prev);
+    link_path(r, id, path);
     r->n_routes++;
     r->by_protocol[protocol]++;
     if (flags & RIB_ROUTE_LOCAL)
@@ -132,30 +133,30 @@ void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route)
 {
     struct rib_route *t = rib_route_at(r, route);
 
-    node_unlink(r, route);
+    unlink_node(r, route);
     r->n_routes--;
     r->by_protocol[t->protocol]--;
     if (t->flags & RIB_ROUTE_LOCAL)
         wide_local_count(v, r, t, false);
-    path_unlink(v, r, route);
+    unlink_path(v, r, route);
     t->node = 0; // the sweep looks at the pool's records one by one, freed ones too
     rib_pool_free(&r->route, route);
 }
 
 void rib_route_move(struct rib *r, uint32_t route, uint32_t prev)
 {
-    if (prev == route || rib_route_prev(r, route) == prev)
+    if (prev == route || route_before(r, route) == prev)
         return;
-    node_unlink(r, route);
-    node_link(r, route, prev);
+    unlink_node(r, route);
+    link_node(r, route, prev);
 }
 
 void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct rib_path *path)
 {
     if (rib_route_at(r, route)->path == path->id)
         return;
-    path_unlink(v, r, route);
-    path_link(v, r, route, path);
+    unlink_path(v, r, route);
+    link_path(r, route, path);
 }
 
 static uint32_t find_host(const struct rib *r, uint32_t node, uint32_t *last)
@@ -188,13 +189,11 @@ void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop
         id = rib_pool_new(&r->route);
         rib_route_at(r, id)->node = node;
         rib_route_at(r, id)->flags = RIB_ROUTE_HOST;
-        node_link(r, id, last);
-        r->n_host++;
+        link_node(r, id, last);
     } else if (id && !on) {
-        node_unlink(r, id);
+        unlink_node(r, id);
         rib_route_at(r, id)->node = 0;
         rib_pool_free(&r->route, id);
-        r->n_host--;
     }
     if (on)
         rib_route_at(r, id)->path = nexthop;
