@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// carrier.c - hears at once when the kernel interface behind a port changes
+// carrier.c - tells at once when the kernel interface behind a port changes
 //
-// A socket of its own for each interface, in the interface's namespace. What an announcement says
-// is not believed: it may be old. It is a reason to look.
+// Each interface has a socket of its own, in its namespace. An announcement may be old, so it is
+// only a reason to look.
 #include "netlink/carrier.h"
 
 #include <errno.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink.c - sockets: opening them in a namespace, dumping, draining, asking for neighbors
+// netlink.c - sockets: opening them in a namespace, dumping, reading, asking for neighbors
 //
-// A socket belongs for ever to the namespace it was opened in, so a namespace is entered by
-// setns() around socket() only, on the manager's own thread. Batches are read by recvmmsg: one
-// event is one datagram of some 100 bytes, one dump datagram holds about 32 KiB of rows (the
-// kernel sizes it after our buffer). A batch is taken whole before it is looked at, because
-// whoever changes routes waits at the socket's lock for as long as we are there. So that the first
-// lines of all chunks do not meet in the same sets of the cache, each chunk begins NETLINK_SKEW
-// further than a page.
+// A socket belongs for ever to the namespace in which it was opened, so setns() surrounds socket()
+// only, on the manager's own thread. recvmmsg() reads batches: an event is a datagram of some 100
+// bytes, a datagram of a dump has about 32 KiB of rows (the kernel sizes it after our buffer). We
+// read a whole batch before we look at it, because programs that change routes wait for the
+// socket's lock meanwhile. Each chunk of the buffer begins NETLINK_SKEW further than a page, so
+// that the first lines of all chunks do not meet in the same sets of the cache.
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink.h - rtnetlink as typed events, and the sockets they come from
 //
-// netlink_parse() turns one message of the kernel into a struct netlink_event and judges its
-// lengths; nothing behind it looks at attributes. The socket half opens sockets inside a
-// namespace, asks for dumps and drains batches.
+// netlink_parse() turns one message of the kernel into a struct netlink_event and checks its
+// lengths; no other code looks at attributes. The other half opens sockets inside a namespace, asks
+// for dumps and reads batches.
 //
-// A dump is asked for on the *event* socket: its rows then stand in one queue with the events, in
-// the order in which the kernel made them, so that no row can undo a newer event (rib_sync.c tells
-// what is left to care about). Opaque to control; one thread (rib_manager) owns every socket.
+// Dumps are asked for on the event socket. Rows and events then stand in one queue, in the order in
+// which the kernel made them, so no row can undo a newer event (but see rib_sync.c). One thread
+// owns each socket.
 #ifndef NETLINK_NETLINK_H
 #define NETLINK_NETLINK_H
 

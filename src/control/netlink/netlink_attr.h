@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_attr.h - attributes of a message whose lengths nobody has judged yet: for
-// netlink_parse.c, netlink_multicast.c, neigh_limit.c
+// netlink_attr.h - attributes of a message whose lengths are not yet checked
 #ifndef NETLINK_NETLINK_ATTR_H
 #define NETLINK_NETLINK_ATTR_H
 

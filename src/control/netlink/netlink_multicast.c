@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_multicast.c - multicast routes and memberships of the kernel, as netlink_parse.c has the
-// rest
+// netlink_multicast.c - the kernel's multicast routes and memberships (see netlink_parse.c)
 //
 // A multicast route (the kernel's multicast forwarding cache, families IPMR and IP6MR) has its
-// input in RTA_IIF and its outputs in RTA_MULTIPATH, with the TTL threshold in the place of the
-// weight. One without input is unresolved: packets of its group have come and the daemon has not
-// answered yet.
+// input in RTA_IIF and its outputs in RTA_MULTIPATH, with the TTL threshold in place of the weight.
+// One without input is unresolved: packets of its group have come and the daemon has not answered
+// yet.
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_parse.c - one kernel message in, one typed event out
 //
-// Every length is judged here, with libmnl's attribute iterators and a `bad` flag that any short
-// attribute raises: a message is taken whole or not at all. Two peculiarities of rtnetlink are
-// smoothed away:
-//   - a route's next hop comes as RTA_GATEWAY, as RTA_VIA (IPv4 via IPv6) or
-//     inside RTA_MULTIPATH, and becomes hop[] in each case; with RTA_NH_ID the
-//     hops are only a copy and are dropped, the object speaks for itself;
+// This file checks every length, with libmnl's attribute iterators and a `bad` flag that any short
+// attribute raises: a message is taken whole or not at all. It hides two peculiarities of
+// rtnetlink:
+//   - a route's next hop comes as RTA_GATEWAY, as RTA_VIA (IPv4 via IPv6) or inside RTA_MULTIPATH,
+//     and becomes hop[] in each case; with RTA_NH_ID the hops are a copy of the object's, and are
+//     dropped;
 //   - AF_BRIDGE and other foreign families are not ours (0).
-// Multicast has its own file (netlink_multicast.c).
 #include <endian.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_reader.h - who else hears of the kernel's routes
+// netlink_reader.h - which other programs hear of the kernel's routes
 //
-// Sockets of other programs in a namespace that are subscribed to announcements of routes, as
-// /proc/net/netlink has them: of a routing daemon, as a rule. One that ends takes its socket along;
-// one that hangs leaves what it is told unread. Any manager.
+// Sockets in a namespace that are subscribed to announcements of routes, as /proc/net/netlink lists
+// them: usually a routing daemon's. When the program ends, its socket is gone; when it hangs, what
+// the kernel sends stays unread. Any manager.
 #ifndef NETLINK_NETLINK_READER_H
 #define NETLINK_NETLINK_READER_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vrf.c - has Linux a VRF device of a table?
+// vrf.c - does Linux have a VRF device for a table?
 //
-// A dump of the links, on a socket of its own, read while the caller waits: some hundred
-// microseconds. Rows are parsed as everywhere (netlink_parse).
+// Dumps the links on a socket of its own while the caller waits: some hundred microseconds.
 #include "netlink/vrf.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vrf.h - has Linux a VRF device of a table?
+// vrf.h - does Linux have a VRF device for a table?
 //
-// Without one Linux makes no interface routes in the table: rib_unfollowed.c tells about it later,
-// a commit at once. Control.
+// Without one Linux makes no interface routes in the table. A commit warns at once, by this;
+// rib_unfollowed.c reports it later. Control.
 #ifndef NETLINK_VRF_H
 #define NETLINK_VRF_H
 

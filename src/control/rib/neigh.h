@@ -2,9 +2,9 @@
 // neigh.h - neighbors: the kernel resolves them, the FIB learns of it
 //
 // Mirrors the kernel's neighbor tables (ARP, ND), keeps gateways resolved, gives each resolved
-// host on a link its own /32 or /128 in the FIB, and holds packets for those that are being
-// resolved (neigh_take.c, neigh_hold.c). One struct neigh per (vr, link, address); one next-hop id
-// each, whose kind follows the state:
+// host on a link its own /32 or /128 in the FIB, and holds packets for hosts that are being
+// resolved (neigh_take.c, neigh_hold.c). There is one struct neigh per (vr, link, address), with
+// one next-hop id, whose kind follows the state:
 //
 //     HOLD       not resolved: packets come here and start the resolution
 //     ADJACENCY  resolved

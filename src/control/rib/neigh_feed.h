@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_feed.h - neighbors that were resolved, failed or went, for control to tell
+// neigh_feed.h - a ring of neighbors that were resolved, failed or went, for control
 //
-// A bounded ring: rib_manager writes, control reads, neither waits. What there was no room for is
+// rib_manager writes, control reads, neither waits. When the ring is full, entries are dropped and
 // counted. Nothing is written while control does not want it.
 #ifndef RIB_NEIGH_FEED_H
 #define RIB_NEIGH_FEED_H

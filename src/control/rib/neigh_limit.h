@@ -2,10 +2,10 @@
 // neigh_limit.h - how many neighbors the kernel has room for
 //
 // One ARP table and one ND table serve all namespaces of a machine; each holds gc_thresh3 entries.
-// When one is full, no neighbor can be resolved any more, and entries that nobody refreshes are
-// pushed out. Asked every few seconds (RTM_GETNEIGHTBL); the operator is told when it gets tight.
-// Hosts that are being resolved may fill half of a table, so that a scan leaves room for those that
-// answer. All calls: rib_manager.
+// When one is full, the kernel resolves no new neighbor, and evicts entries that nobody refreshes.
+// We ask every few seconds (RTM_GETNEIGHTBL), and warn the operator when it gets tight. Hosts that
+// are being resolved may fill half of a table, so that a scan leaves room for those that answer.
+// All calls: rib_manager.
 #ifndef RIB_NEIGH_LIMIT_H
 #define RIB_NEIGH_LIMIT_H
 

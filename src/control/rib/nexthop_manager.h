@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_manager.h - next hops shared by everything that leads the same way
+// nexthop_manager.h - next-hop ids, hop sets, next-hop objects: shared by many routes
 //
-// Maps the kernel's next hops (gateway and interface, kernel next-hop objects and groups,
-// multipath legs) to ids of table/nexthop.h:
+// Maps the kernel's next hops (gateway and interface, next-hop objects and groups, multipath legs)
+// to ids of table/nexthop.h:
 //
 //     (link, gateway)       one id per neighbor (neigh_manager): HOLD, ADJACENCY or FAILED
 //     (link, no gateway)    one GLEAN id per interface
 //     several legs          one GROUP id per hop set; legs that are down are left out
 //     local, blackhole ...  one id each, for all
-//     default route, several candidates   where uRPF asks: an ALIAS of the above (rib_source.c);
-//     counted prefixes                    likewise (rib_counted.c)
-//     routes with an MTU of their own     likewise (rib_fib.c)
+//     what one prefix has of its own   an ALIAS of one of the above: for uRPF (rib_source.c),
+//                                      counted (rib_counted.c), with an MTU (rib_fib.c)
 //
-// Ids are counted: a hop set, a group and every FIB prefix that names an id hold it, and the last
-// one to let go frees it after the next commit. So a path may change its id at once and its
-// million prefixes follow at leisure. All calls: rib_manager.
+// Ids are counted: hop sets, groups and FIB prefixes hold the ids that they name, and the last one
+// to let go frees the id after the next commit. So a path may change its id at once, and its
+// million prefixes follow. All calls: rib_manager.
 #ifndef RIB_NEXTHOP_MANAGER_H
 #define RIB_NEXTHOP_MANAGER_H
 

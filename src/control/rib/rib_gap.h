@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_gap.h - of which prefixes a dump of routes does not tell how they are
+// rib_gap.h - of which prefixes a dump of routes says nothing certain
 //
-// Overtaken: an event of the prefix stands in the queue just before its rows, so nobody knows
+// Overtaken: an event of the prefix stands in the queue just before its rows, so we do not know
 // which of the two is newer (rib_sync.c).
 //
-// Skipped: the kernel fills a dump datagram by datagram and goes on by counting.
-// - IPv6: it walks the tree in one order: what is below a prefix before the
-//   prefix, smaller addresses first. When the tree has changed between two
-//   datagrams it begins at the root and skips as many prefixes as it has shown;
-//   had one of these been deleted meanwhile, it skips others too. So what may be
-//   missing is between the last row of the one datagram and the first of the
-//   next, and only if something before them was deleted since the dump began: a
-//   deletion alone does not make the kernel begin again, so it counts later, too.
-// - IPv4: it walks addresses, smaller ones first, and has a list for each, of
-//   both tables and all lengths, longer ones first. A datagram that ends within
-//   such a list is followed by one that skips as many routes of the list as were
-//   passed; had one of these been deleted, it skips others too, or, if none is
-//   left, some of the next address. So again it is between the two rows, and only
-//   if a prefix with an address between theirs was deleted.
-// In IPv4 "meanwhile" is while the first of the two was filled, or after it, so the event stands
-// behind the datagram before it (a deletion of IPv4 that is announced and not made yet is the last
-// event that there is, and is remembered longer). The kernel says nothing of this. These places
-// are the gaps: what no row showed and what is in no gap is not there. Should a kernel walk in
-// another order, then that is seen in the rows of one datagram, and everything is a gap. Of one
-// thread, rib_manager.
+// Skipped: the kernel fills a dump datagram by datagram, and goes on by counting.
+// - IPv6: it walks the tree in one order: what is below a prefix before the prefix, smaller
+//   addresses first. If the tree has changed between two datagrams, it begins at the root and skips
+//   as many prefixes as it has shown; if one of these has been deleted, it skips others instead. So
+//   rows may be missing between the last row of one datagram and the first of the next, and only if
+//   something before them was deleted since the dump began. (A deletion alone does not make the
+//   kernel begin again, so it counts later, too.)
+// - IPv4: it walks addresses, smaller ones first, and has a list for each, of both tables and all
+//   lengths, longer ones first. After a datagram that ends within such a list, it skips as many
+//   routes of the list as it has passed; if one of these has been deleted, it skips others, or, if
+//   none is left, some of the next address. So again rows may be missing between the two rows, and
+//   only if a prefix with an address between theirs was deleted: while the first datagram was
+//   filled or later, so the event stands behind the datagram before it. (An IPv4 deletion that is
+//   announced but not yet made is the last event that there is, and we remember it longer.)
+//
+// The kernel does not report any of this. These places are the gaps: a prefix that no row showed
+// and that is in no gap is not there. If a kernel walks in another order, the rows of one datagram
+// show it, and everything is a gap. rib_manager's thread only.
 #ifndef RIB_RIB_GAP_H
 #define RIB_RIB_GAP_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_iface.h - what the operator does to the TAP of one of our interfaces with iproute2, told to
-// control
+// rib_iface.h - tells control what the operator does to an interface's TAP with iproute2
 #ifndef RIB_RIB_IFACE_H
 #define RIB_RIB_IFACE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_index.c - what rib_manager knows, by the numbers others call it by: virtual routers, links
+// rib_index.c - virtual routers and links by number
 #include <stdlib.h>
 
 #include "base/vec.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_multicast.h - multicast routes on their way from configuration and kernel to the table of
-// forwarders
+// rib_multicast.h - multicast routes of configuration and kernel, for the forwarders' table
 //
-// Per virtual router, a route for each key, with what the kernel says and what the configuration
-// says; the configuration goes first. Outputs are kept as Linux links and as names, and become our
-// interfaces each time one comes or goes. What the kernel does not announce (a link that daemons
-// add or remove) is followed by a dump. rib_manager's thread only.
+// Each virtual router keeps, by key, what the kernel says and what the configuration says; the
+// configuration wins. Outputs are kept as Linux links and as names, and translated to our
+// interfaces each time one comes or goes. Linux does not announce that a daemon adds or removes a
+// link, so a dump follows. rib_manager's thread only.
 #ifndef RIB_RIB_MULTICAST_H
 #define RIB_RIB_MULTICAST_H
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_trie.h - prefixes in order: a path-compressed binary trie
 //
-// Each node is a prefix; its children are longer prefixes below it. A node without `head` is only
-// a fork. Order is that of prefix_compare(): address, a covering prefix first, which is also a
-// walk from parent to children. Keys are stored with the family's own width, so an IPv4 node takes
-// 24 bytes.
+// Each node is a prefix; its children are longer prefixes below it. A node without `head` is only a
+// fork. The order is that of prefix_compare(): address, a covering prefix first, which is also a
+// walk from parent to children. Keys have the family's width, so an IPv4 node takes 24 bytes.
 //
-// Two tables use it: the route store (head = first candidate route) and the set of neighbors (head
-// = neighbor), where "everything below this prefix" is asked whenever a route changes. rib_manager
-// only.
+// The route store uses it (head = first candidate), and so does the set of neighbors (head =
+// neighbor), which is searched below a prefix whenever a route changes. rib_manager only.
 #ifndef RIB_RIB_TRIE_H
 #define RIB_RIB_TRIE_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_vr.c - a virtual router's life in rib_manager: sockets, turns, end
 //
-// A turn reads events for at most TURN_NS, looks at some of the prefixes whose path changed, lets
-// a dump take its next step, and commits: what one turn read is one FIB commit. Then the loop goes
-// round: mailbox, held packets and the other routers get their turn however long the queue is.
+// A turn reads events for at most TURN_NS, re-examines some prefixes of dirty paths, lets a dump
+// take its next step, and commits: what one turn read is one FIB commit. Then mailbox, held packets
+// and the other routers get their turn, however long the queue is.
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdlib.h>

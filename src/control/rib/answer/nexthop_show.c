@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_show.c - the table of next hops, asked by control
+// nexthop_show.c - answers control: the table of next hops
 //
-// What an entry does stands in table/nexthop.h; who it is (which neighbor, whose group, with which
-// legs) is known to neighbors, paths and next-hop objects. Both are joined here into one heap
-// block, which crosses to the control loop and is freed there.
+// table/nexthop.h says what an entry does; neighbors, paths and next-hop objects know whose it is
+// and which legs it has. The answer joins both.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_addresses.c - the addresses of our interfaces, asked by control
+// rib_addresses.c - answers control: the addresses of our interfaces
 #include <errno.h>
 #include <stdlib.h>
 

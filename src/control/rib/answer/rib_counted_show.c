@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_counted_show.c - counted prefixes and their packets, asked by control
+// rib_counted_show.c - answers control: counted prefixes and their packets
 #include <stdlib.h>
 
 #include "core/manager.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_multicast_show.c - multicast routes and joined groups, asked by control
-//
-// The answer is one heap block that crosses to the control loop and is freed there after the
-// asker's function has seen it.
+// rib_multicast_show.c - answers control: multicast routes and joined groups
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_show.c - neighbors, statistics and the audit, asked by control
+// rib_show.c - answers control: neighbors, statistics, the audit
 //
-// Each answer is one heap block that crosses to the control loop and is freed there after the
-// asker's function has seen it.
+// As in the other files of this folder, a question is a block of memory: it crosses to rib_manager,
+// which fills it, and back to control, which calls the asker and frees it.
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <stdlib.h>

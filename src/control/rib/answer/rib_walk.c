@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_walk.c - a query of routes, in chunks, back and forth between two loops
+// rib_walk.c - answers control: a query of routes, chunk by chunk
 //
-//     control                              rib_manager
-//     rib_walk_open --- post step -------> fills at most 256 rows behind the cursor
-//     rows(...)     <-- post arrived ----- cursor = last prefix it looked at
-//     true? -------- post step ----------> ...
+//     control                                   rib_manager
+//     rib_walk_open() --- post fill_chunk ----> fills at most 256 rows behind the cursor
+//     rows(...)       <-- post take_chunk ----- cursor = last prefix it looked at
+//     true? ------------- post fill_chunk ----> ...
 //
-// The walk belongs to one side at a time: to rib_manager from the post of fill_chunk() until
-// take_chunk() runs, to control otherwise. Only `closed` is written meanwhile, and read by
-// take_chunk() alone. The place in the table is kept as a prefix, not as a node, so changes between
-// two chunks are harmless. All candidates of one prefix come in one chunk.
+// One side owns the walk at a time: rib_manager from the post of fill_chunk() until take_chunk()
+// runs, control otherwise. Only `closed` is written meanwhile, and take_chunk() alone reads it. The
+// cursor is a prefix and not a node, so changes between two chunks do no harm. All candidates of a
+// prefix come in one chunk.
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>

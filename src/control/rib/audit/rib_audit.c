@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit.c - the course of an audit, and what it reports
+// rib_audit.c - the course of an audit, and its report (steps: audit.h)
 //
-// rib_audit.h tells the steps; rib_compare.c takes the slices. A periodic audit gets one slice a
-// tick, some percent of the thread; one that was asked for goes on in every turn. While paths wait
-// for their second look (v->dirty) the routes are not compared: they are about to change.
+// A periodic audit gets one slice a tick, some percent of the thread; one that was asked for goes
+// on in every turn. While paths are dirty it compares no routes: they are about to change.
 #include <errno.h>
 #include <string.h>
 

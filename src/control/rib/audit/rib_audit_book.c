@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit_book.c - what an audit is kept informed of: sums of the FIB's content, and differences
-// found
+// rib_audit_book.c - what the rest of rib_manager tells the audit
 //
-// The half of the audit that everything else calls (rib_audit.h): whoever changes the FIB says so,
-// whoever sees a difference names it. rib_audit.c runs the audit and calls the others.
+// The code that changes the FIB keeps the sums; the code that sees a difference names it.
 #include <string.h>
 
 #include "base/hash.h"

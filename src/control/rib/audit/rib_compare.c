@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_compare.c - the slices of an audit: RIB against FIB, FIB against what forwarders find
+// rib_compare.c - the slices of an audit: RIB against FIB, FIB against the forwarders' lookup
 //
-// Each comparison is of one moment, on the thread that alone changes what is compared; so it is
-// right whatever changes between two slices. The place is kept as a prefix (a->cursor).
+// A comparison looks at one moment, on the only thread that changes what it compares; so changes
+// between two slices do no harm. The place is kept as a prefix (a->cursor).
 #include <errno.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal_describe.c - tells the journal what next-hop ids mean
 //
-// An id is described when the first route with it goes to the FIB, and a group's again whenever
-// its legs change. The legs told are those that packets take.
+// It describes an id when the first route with it goes to the FIB, and a group again whenever its
+// legs change. Legs that carry no packets are left out.
 #include "rib/journal.h"
 #include "rib/neigh.h"
 #include "rib/vr.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// resync_request.c - what the next dump is to show, and what is known of a prefix while one runs
+// resync_request.c - requests for the next dump, and what events say while one runs
 //
-// The half of rib_sync.c that everything else calls: whoever notices that we may be wrong asks for
-// a dump; whoever takes an event or a row tells of its prefix. rib_sync.c dumps.
+// The half of rib_sync.c that everything else calls: code that notices that we may be wrong asks
+// for a dump, code that takes an event or a row names its prefix.
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_event.c - what a route event means for the lists (what a dumped route means: rib_row.c)
+// rib_event.c - what a route event means for the lists (rows of a dump: rib_row.c)
 //
 // IPv4. The kernel keeps an ordered list of routes per prefix and metric, and the flags of
-// RTM_NEWROUTE say what it did with it: REPLACE changed the first one of that metric, APPEND put
-// it last, CREATE alone put it first, and CREATE|EXCL means that there was none.
+// RTM_NEWROUTE say what it did: REPLACE changed the first one of that metric, APPEND put it last,
+// CREATE alone put it first, and CREATE|EXCL means that there was none.
 //
-// IPv6. Routes with a gateway and the same metric are one multipath route: the announcement
-// carries the whole set, RTM_DELROUTE may carry the set or one leg. Routes without gateway, or by
-// a next-hop object, live side by side. Linux keeps a leg as a route of its own, at the end of its
-// metric. So such a route may stand between two legs: dumps pass over it (rib_row.c), and it comes
-// to the front with the loss of the first leg. Which leg is the first we do not know, so a dump is
-// asked for.
+// IPv6. Routes with a gateway and the same metric are one multipath route: an announcement carries
+// the whole set, RTM_DELROUTE the set or one leg. Routes without gateway, or by a next-hop object,
+// live side by side. Linux keeps each leg as a route of its own, at the end of its metric. So a
+// route without gateway may stand between two legs: dumps skip it (rib_row.c), and when the first
+// leg goes it comes to the front. We do not know which leg is the first, so we ask for a dump.
 //
-// Events may repeat what a dump has already shown (both stand in one queue), so each is
-// idempotent. One that does not fit what we have (a deletion of a route we never saw) is counted,
-// and a dump is asked for: the kernel is right.
+// Events may repeat what a dump has shown (both stand in one queue), so each is idempotent. One
+// that does not fit what we have (the deletion of a route we never saw) is counted, and we ask for
+// a dump: the kernel is right.
 #include <linux/rtnetlink.h>
 
 #include "base/clock.h"

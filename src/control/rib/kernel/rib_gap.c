@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_gap.c - of which prefixes a dump of routes does not tell how they are (rib_gap.h)
+// rib_gap.c - of which prefixes a dump of routes says nothing certain (rib_gap.h)
 //
-// A table's gaps ascend, and share at most their ends: each begins at the farthest row so far.
-// (Rows may be shown again when prefixes were added before them; what is between those was shown
-// before.)
+// A table's gaps ascend, and share at most their ends: each begins at the farthest row so far. The
+// kernel may repeat rows when prefixes were added before them; what is between those, it has shown
+// before.
 #include "rib/rib_gap.h"
 
 #include <string.h>

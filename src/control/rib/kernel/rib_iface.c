@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_iface.c - our interfaces among the kernel's links
 //
-// A link becomes one of our interfaces when control says so (its TAP has an ifindex), and stops
-// being one when control says so; what leads through it is resolved again each time. The other
-// direction: what the operator does to the TAP with iproute2 is reported to control, and the
-// primary addresses are written to table/iface.h for ICMP errors.
+// Control says when a link becomes one of our interfaces (its TAP has an ifindex) and when it stops
+// being one; what leads by it is resolved again each time. In the other direction, control hears
+// what the operator does to the TAP with iproute2, and table/iface.h gets the primary addresses for
+// ICMP errors.
 //
-// A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. What leads by it leaves by
-// the TAP's interface, and its MAC is one of the interface's while it is up and has an address
-// beside the link-local one that the kernel makes. A backup has not, or its macvlan is down: it
-// must not take what a switch floods (RFC 5798 6.4.2).
+// A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. Routes by it leave by the
+// TAP's interface. Its MAC is one of the interface's while it is up and has an address besides the
+// link-local one that the kernel makes. A backup has none, or its macvlan is down, because it must
+// not take what a switch floods (RFC 5798 6.4.2).
 //
 // Virtual routers that are tables of one namespace see each other's links, and a route of one may
 // leave by an interface of another: routing daemons leak routes between VRFs that way. Linux
-// forwards by it, and so do we: the link has a way out (`via`) like one that is ours, but gives the
-// router neither addresses nor neighbors to tell of.
+// forwards by such routes, and so do we: the link has a `via`, but gives the router neither
+// addresses nor neighbors.
 #include "rib/rib_iface.h"
 
 #include <linux/netconf.h>

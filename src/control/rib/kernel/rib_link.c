@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_link.c - links and addresses, and the routes that the kernel deletes without a word
+// rib_link.c - links and addresses, and the routes that the kernel deletes silently
 //
 // rtnetlink announces that a link went down, but not the IPv4 routes and the next-hop objects that
-// went with it. So the same is done here as in the kernel:
+// went with it. So we do the same as the kernel:
 //
-//     link down            IPv4 routes whose legs are all dead, but for local ones; next-hop
-//     objects on it carrier lost         next-hop objects on it (and IPv4 routes with them); others
-//     are only flagged link deleted, moved  all of the above, local routes too, and multipath
-//     routes with one leg on it last IPv4 address    IPv4 routes whose legs are all dead, local
-//     ones too; legs die until there is one again next-hop object      IPv4 routes that name it
-//     (nexthop_object.c)
+//     link down                 IPv4 routes whose legs are all dead, except local ones; next-hop
+//                               objects on the link
+//     carrier lost              next-hop objects on the link, and IPv4 routes with them; other
+//                               routes are only flagged
+//     link deleted or moved     all of the above, local routes too, and multipath routes with one
+//                               leg on the link
+//     last IPv4 address gone    IPv4 routes whose legs are all dead, local ones too; legs stay dead
+//                               until there is an address again
+//     next-hop object deleted   IPv4 routes that name it (nexthop_object.c)
 //
-// and then a dump is asked for, because the kernel is right and we only guess. IPv6 routes are
-// announced, except that a leg of a multipath route dies in silence; legs, of both families, are
-// judged by their link each time.
+// Then we ask for a dump, because the kernel is right and we only guess. IPv6 routes are announced,
+// except that a leg of a multipath route dies silently; we judge legs of both families by their
+// link each time.
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>

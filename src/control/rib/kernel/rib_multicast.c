@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_multicast.c - multicast routes on their way from configuration and kernel to the table of
-// forwarders
+// rib_multicast.c - multicast routes of configuration and kernel, for the forwarders' table
 //
 // The kernel's routes come as events and dumps like the others (rib_sync.c): a row confirms its
-// route, and what no row has confirmed is swept. Its (*,G) take packets from each of their
-// outputs, too. A route with an output that is none of our interfaces is left to the kernel as a
-// whole (MULTICAST_SLOW).
+// route, and the sweep deletes routes that no row confirmed. A (*,G) of the kernel takes packets
+// from each of its outputs, too. A route with an output that is none of our interfaces is left to
+// the kernel as a whole (MULTICAST_SLOW).
 #include "rib/rib_multicast.h"
 
 #include <errno.h>

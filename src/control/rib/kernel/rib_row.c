@@ -2,35 +2,33 @@
 // rib_row.c - the rows of a dump, taken prefix by prefix
 //
 // The kernel shows the routes of a prefix (of one table) one after another, in its order. So the
-// rows of a prefix are its list, and are taken as a whole: what the RIB has becomes what the rows
-// say, candidates and order.
+// rows of a prefix are its list, and we take them as a whole: the list in the store becomes what
+// the rows say, candidates and order.
 //
-// Why that is right. Let R be the moment at which the kernel read the list. Whatever changed the
-// prefix before R is in the rows, whether we have heard of it or not. Whatever changes it after R
-// is announced after R, and stands behind the rows in the queue: it is applied to what the rows
-// said. There are two exceptions, and in both the list is left alone and the prefix is a gap of
-// the dump (rib_gap.h), for which the next one is asked:
-// - A datagram of rows joins the queue some time after it was filled. An event
-//   that stands between it and the datagram before may be newer than its rows
-//   (`touched`). One that stands before that datagram, too, is older: Linux
-//   makes changes of IPv4 routes one at a time, so there is nothing between a
-//   change and its announcement but that change; IPv6 does both under one lock,
-//   or announces last. Only a deletion of IPv4 is announced first, and may be
-//   the last thing that is, so `touched` lasts until the next event of the family.
-// - The rows may not be all: the prefix stood at the end of a datagram, and
-//   was not gone on with where it should have been.
-// What is announced while it is already in the rows does no harm: that is one event at most, and
-// rib_event.c takes it twice without effect.
+// Why that is right. Let R be the moment at which the kernel read the list. A change of the prefix
+// before R is in the rows, whether we have heard of it or not. A change after R is announced after
+// R, and stands behind the rows in the queue: we apply it to what the rows said. There are two
+// exceptions. In both we leave the list alone, and the prefix is a gap of the dump (rib_gap.h), so
+// the next dump shows it:
+// - A datagram of rows joins the queue some time after it was filled. An event between it and the
+//   datagram before may be newer than its rows (`touched`). An event before that datagram, too, is
+//   older: Linux changes IPv4 routes one at a time, so between a change and its announcement there
+//   is no other change; IPv6 does both under one lock, or announces last. Only an IPv4 deletion is
+//   announced first, and may be the last announcement of all, so `touched` lasts until the next
+//   event of the family.
+// - The rows may be incomplete: the prefix stood at the end of a datagram, and the next one did not
+//   go on with it where it should have.
+// An event about what is already in the rows does no harm: there is one at most, and rib_event.c
+// takes it twice without effect.
 //
-// So a prefix that is in no gap is right from its rows on, and a gap is asked for again, without
-// judging what else events have overtaken: that had been right before, and they kept it so. The
-// gaps of a dump and those of the one before have less and less in common, however much changes
-// meanwhile.
+// So a prefix that is in no gap is right from its rows on, and the next dump covers the gaps. It
+// does not judge again what other events overtook: that was right before, and events kept it so.
+// The gaps of successive dumps have less and less in common, however much changes meanwhile.
 //
-// One kind of IPv6 route the rows never show: what stands between two legs of a multipath route, to
-// which Linux jumps from the first leg to the last. So what we have behind such a route and the
-// rows do not show may be there or not. IPv6 deletions are all announced, so it stays; when the
-// legs go, rib_event.c asks for a dump, which shows it.
+// The rows never show one kind of IPv6 route: what stands between two legs of a multipath route,
+// since Linux jumps from the first leg to the last. A route that we have behind such a route and
+// that the rows do not show may be there or not. Linux announces all IPv6 deletions, so it stays;
+// when the legs go, rib_event.c asks for a dump, which shows it.
 #include "rib/vr.h"
 
 enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table)

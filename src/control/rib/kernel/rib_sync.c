@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_sync.c - dumps: the first one, resync after lost events, verification, audit
 //
-// All four are one thing: dump some stages from the kernel, mark what a row confirms, sweep what
-// none confirmed. It is cheap (a million routes in about half a second), so it is the backbone of
-// correctness, and everything clever elsewhere only makes us right sooner.
+// All four are the same: dump some stages from the kernel, mark what a row confirms, sweep what
+// none confirmed. A million routes take about half a second, so this is the backbone of
+// correctness; everything clever elsewhere only makes us right sooner.
 //
-// The dump is asked for on the event socket. Its rows and the events stand in one queue in the
-// order in which the kernel made them, except for this: a datagram of rows is filled while we read
-// the one before it, so an event between the two may be newer than rows behind it (`touched`).
-// Where an event describes the thing whole (a link, an address, an object, a neighbor, a multicast
-// route), its word counts and the row is left out. A prefix has many candidates, of which an event
-// describes one: rib_row.c tells what is done. That is also why a difference that a dump finds
-// counts as one ("diverged") only if no event explains it until the queue is empty.
+// We ask for the dump on the event socket. Rows and events stand in one queue in the order in which
+// the kernel made them, with one exception: the kernel fills a datagram of rows while we read the
+// one before it, so an event between the two may be newer than the rows behind it (`touched`). If
+// an event describes the thing as a whole (a link, an address, an object, a neighbor, a multicast
+// route), it counts and the row is ignored. A prefix has many candidates, and an event describes
+// one of them: see rib_row.c. This is also why a difference that a dump finds counts as one
+// ("diverged") only if no event explains it until the queue is empty.
 //
-//     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep --> ending --(drained)-->
-//     end
+//     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep
+//          --> ending --(drained)--> end
 //
-// NLM_F_DUMP_INTR: the rows are taken, nothing is swept, the stage is dumped again. Dumps of
-// routes skip some while others are deleted, and the kernel does not say so. Prefixes of which a
-// dump does not tell for certain, for this or for events, are its gaps (rib_gap.h): they are not
-// swept, and the dump is repeated for them. A repeated dump leaves in doubt what is a gap of it
-// and was in doubt before, nothing else, so repeating ends, while 10,000 changes a second go on,
-// too. Dumps of neighbors and multicast count as well; they are small, and are not swept but
-// repeated when there were events of the kind. ENOBUFS: everything is dumped again once the socket
-// is empty (the kernel drops events until then). Verifications, and dumps repeated for the fifth
-// time, wait ten times as long as the last dump took: at most a tenth of the time goes into them.
+// NLM_F_DUMP_INTR: we take the rows, sweep nothing, and dump the stage again.
+//
+// Gaps: dumps of routes skip some while others are deleted, and the kernel does not say so. The
+// prefixes of which a dump says nothing certain (rib_gap.h) are not swept, and the dump is repeated
+// for them. After it a prefix is in doubt only if it is a gap again; so repeating comes to an end
+// even with 10,000 changes a second. Dumps of neighbors and multicast are small: if there were
+// events of the kind, nothing is swept and the dump is repeated.
+//
+// ENOBUFS: once the socket is empty, everything is dumped again (the kernel drops events until
+// then).
+//
+// Verifications, and dumps repeated for the fifth time, wait ten times as long as the last dump
+// took: at most a tenth of the time goes into them.
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>

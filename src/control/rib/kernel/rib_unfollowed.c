@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_unfollowed.c - what Linux routes by and forwarding does not
 //
-// The FIB is one table, looked up by destination. Linux may ask more tables in the order of its
-// rules, and choose a route by TOS or source as well. Such rules and routes are kept here by what
-// they are (a hash of it), so that an announcement that comes twice counts once, and a dump's sweep
-// takes away what Linux has deleted without a word. The first of each kind is the example that is
-// shown.
+// The FIB is one table, looked up by destination. Linux may ask more tables, in the order of its
+// rules, and choose a route by TOS or source as well. This file keeps such rules and routes by a
+// hash of what they are, so that a repeated announcement counts once, and a dump sweeps those that
+// Linux deleted silently. The first of each kind is the example that is shown.
 //
-// The rules that every namespace begins with are what we do anyway: these are remembered by being
-// there, and missed.
+// The rules that every namespace begins with are what we do anyway: here it counts if they are
+// missing.
 #include "rib/vr.h"
 
 #include <linux/lwtunnel.h>

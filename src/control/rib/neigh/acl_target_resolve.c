@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_target_resolve.c - where rules of access lists redirect to is kept resolved, as gateways are
+// acl_target_resolve.c - keeps the addresses resolved that access lists redirect to
 //
-// In every virtual router that has the address on a link. Forwarders ask the FIB for the way
-// (forwarder/acl_act.c); what has to be seen to is that the neighbor is asked for before the first
-// packet and not forgotten after the last. Once a second all of it is found anew, since routes,
-// links and lists change.
+// In every virtual router that has the address on a link, the neighbor is treated like a gateway:
+// resolved before the first packet, and not forgotten after the last. Forwarders ask the FIB for
+// the next hop (forwarder/acl_act.c). Since routes, links and lists change, all addresses are
+// looked up again once a second.
 #include <linux/rtnetlink.h>
 #include <string.h>
 

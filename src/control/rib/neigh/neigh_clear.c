@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_clear.c - neighbors that an operator wants resolved anew
+// neigh_clear.c - has neighbors resolved anew, for an operator
 //
-// The kernel is asked to delete them (as `ip neigh flush` does, but not permanent ones); what the
-// FIB has of them goes with the kernel's announcement, and gateways are asked for again at once.
+// Asks the kernel to delete them (as `ip neigh flush` does, but no permanent ones). The FIB follows
+// the kernel's announcements, and gateways are asked for again at once.
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_feed.c - neighbors that were resolved, failed or went, for control to tell
+// neigh_feed.c - a ring of neighbors that were resolved, failed or went (neigh_feed.h)
 #include "rib/neigh_feed.h"
 
 #include <stdatomic.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_groups.c - routing protocols can speak to their groups also when the kernel's neighbor
-// table is full
+// neigh_groups.c - lets routing protocols reach their groups when the neighbor table is full
 //
-// To the kernel 224.0.0.5 is a neighbor like any other: an entry of the table of which a thousand
-// are allowed (gc_thresh3), made when something is sent there. When an ARP flood fills the table,
-// entries of groups are the first to be thrown out, and new ones cannot be made: OSPF sends no
-// hello any more, and its adjacencies end. So each interface of ours gets the entries of the groups
-// that routing protocols use, exempt from garbage collection. The kernel forgets them with the
-// link, so they are asked for whenever it comes up.
+// To the kernel 224.0.0.5 is a neighbor like any other: an entry of a table of about a thousand
+// (gc_thresh3), made when something is sent there. When an ARP flood fills the table, the kernel
+// evicts entries of groups first and cannot make new ones: OSPF sends no hello any more, and its
+// adjacencies end. So each of our interfaces gets the entries of the groups that routing protocols
+// use, exempt from garbage collection. The kernel forgets them with the link, so we ask for them
+// whenever it comes up.
 #include "rib/neigh.h"
 #include "rib/vr.h"
 

@@ -2,18 +2,19 @@
 // neigh_hold.c - packets that wait for a neighbor, and the limits of waiting
 //
 // A forwarder that meets HOLD (gateway not resolved) or GLEAN (host on a link) puts the packet on
-// exchange_hold. Here it waits in its neighbor's queue while the kernel resolves, and leaves by
-// INJECT_NEXTHOP, with a named drop, or never enters. When nobody answers it leaves by
-// INJECT_NEXTHOP as well, to the next hop that says FAILED now, so that the forwarder tells its
-// sender by ICMP. An address scan of a /16 or /64 must not hurt anybody (RFC 6583):
+// exchange_hold. The packet waits in its neighbor's queue while the kernel resolves, and leaves by
+// INJECT_NEXTHOP or with a named drop. When nobody answers, it leaves by INJECT_NEXTHOP as well, to
+// the next hop that says FAILED by then, so that the forwarder tells the sender by ICMP.
+//
+// An address scan of a /16 or /64 must not hurt anybody (RFC 6583):
 //   - at most NEIGH_HOLD_MAX packets a neighbor, oldest dropped first;
-//   - new hosts spend a token (NEIGH_RATE a second), and at most
-//     NEIGH_PENDING_MAX are being resolved at a time (neigh_limit_pending), half of them on one
-//     link;
-//   - gateways and hosts that are already known spend none;
+//   - new hosts spend a token (NEIGH_RATE a second), and at most NEIGH_PENDING_MAX are being
+//     resolved at a time (neigh_limit_pending), half of them on one link;
+//   - gateways and known hosts spend none;
 //   - a failure is answered from memory for NEIGH_NEGATIVE_NS.
-// Held packets are counted in counter_mine()->held from the moment they leave the ring until they
-// enter the next one or are dropped.
+//
+// counter_mine()->held counts packets from the moment they leave the ring until they enter the next
+// one or are dropped.
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_limit.c - see neigh_limit.h
+// neigh_limit.c - how many neighbors the kernel has room for (neigh_limit.h)
 #include "rib/neigh_limit.h"
 
 #include <errno.h>

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neigh_manager.c - neighbors: the kernel resolves them, the FIB learns of it
 //
-// neigh_update() is the heart: whatever changed (the kernel's entry, the link, the routes, time),
-// it computes from the state what the neighbor's next-hop id should be, whether the host has its
-// own route in the FIB, and whether anybody still needs the record, and makes it so.
+// neigh_update() is the heart. Whatever changed (the kernel's entry, the link, the routes, time),
+// it computes from the state what the next-hop id should be, whether the host has its own route in
+// the FIB, and whether the record is still needed, and makes it so.
 //
 // A host gets a FIB entry of its own when the longest kernel route to it leads onto its link
 // without a gateway: then the kernel, too, would send straight to it. Link-local addresses never
-// do; they are next hops only. The negative answer is kept as a host route as well (kind FAILED),
-// so that forwarders answer "unreachable" themselves while an address scan goes on.
+// do; they are next hops only. A host that does not answer keeps its entry (kind FAILED), so that
+// forwarders answer "unreachable" themselves while an address scan goes on.
 //
-// Gateways: NTF_MANAGED keeps them resolved in the kernel. Hosts: the kernel lets an entry go
-// stale after half a minute, because it does not see our traffic; those that forwarders used
-// lately are probed again (NTF_USE). A table that is full pushes out what is stale, whether we use
-// it or not: such a host keeps its MAC while the kernel is asked again, so that neither a scan nor
-// its end costs it a packet.
+// NTF_MANAGED has the kernel keep gateways resolved. Entries of hosts go stale after half a minute,
+// because the kernel does not see our traffic; those that forwarders used lately are probed again
+// (NTF_USE). A full table evicts stale entries, whether we use them or not: such a host keeps its
+// MAC while we ask the kernel again, so that neither a scan nor its end costs it a packet.
 #include "rib/neigh.h"
 
 #include <errno.h>

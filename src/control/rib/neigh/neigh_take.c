@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_take.c - packets from forwarders that have to wait: who may, and for whom
+// neigh_take.c - takes packets from forwarders that have to wait, and admits hosts
 //
-// The ring is polled; each packet finds its neighbor, waits there (neigh_hold.c, whose head has
-// the limits), or is refused with a named drop.
+// rib_manager polls the ring. Each packet finds its neighbor and waits there (neigh_hold.c has the
+// limits), or is refused with a named drop.
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 

@@ -3,12 +3,12 @@
 //
 // FRR installs its routes by object: a route names a number, the number a gateway or a group of
 // numbers. An object owns one hop set and so one id of the next-hop table; replacing a group's
-// members changes that entry and no prefix. What the kernel does in silence is done here as well:
-//   - deleting an object takes it out of its groups, empties groups away, and
-//     deletes the IPv4 routes that name it (IPv6 ones are announced);
+// members changes that entry and no prefix. We repeat what the kernel does silently:
+//   - deleting an object takes it out of its groups, deletes groups that become empty, and deletes
+//     the IPv4 routes that name it (IPv6 ones are announced);
 //   - a link that goes down or loses its carrier deletes the objects on it.
-// A number may be named before it is announced (a dump reads routes after objects, but an event
-// may cross); such an object is empty and unusable.
+// A number may be named before it is announced (a dump reads routes after objects, but an event may
+// cross); such an object is empty and unusable.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rib_counted.c - prefixes whose packets are counted
 //
-// The configuration names them, routes come and go: a counted prefix keeps its slot
-// (table/prefix_count.h), and while it has a route that leads somewhere its leaf in the FIB is an
-// alias (table/nexthop_alias.c) that names the slot. What leads to ourselves is delivered, not
-// routed, and not counted. Virtual routers without counted prefixes are not looked at.
+// The configuration names them. A counted prefix keeps its slot (table/prefix_count.h) while routes
+// come and go; while its route leads to somebody else, its leaf in the FIB is an alias
+// (table/nexthop_alias.c) that names the slot. Packets to ourselves are delivered, not routed, and
+// not counted.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_engine.c - the structure behind a virtual router's FIB, changed while it runs
+// rib_engine.c - changes the structure behind a virtual router's FIB while it runs
 //
-// A FIB is filled aside with what the old one has, published, and the old one is freed a grace
-// period later: forwarders see the same routes before and after, and no burst sees none. If the
-// new engine cannot take the table, the old one stays.
+// A new FIB is filled with what the old one has, published, and the old one is freed a grace period
+// later: forwarders see the same routes before and after. If the new engine cannot take the table,
+// the old one stays.
 //
-// DPDK's engines live in DPDK's memory, which does not grow, and rte_lpm takes so many routes
-// only. A router that stops forwarding because an engine is full is worse than one with another
-// engine: such a FIB goes back to poptrie, the log says so, and `show fib` shows the engine in
-// use.
+// DPDK's engines live in DPDK's memory, which does not grow, and rte_lpm limits the number of
+// routes. A router that stops forwarding because an engine is full is worse than one with another
+// engine: such a FIB goes back to poptrie, the log says so, and `show fib` shows the engine in use.
 #include <errno.h>
 #include <stdlib.h>
 

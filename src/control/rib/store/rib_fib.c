@@ -2,14 +2,10 @@
 // rib_fib.c - the best candidate of each prefix goes to the FIB
 //
 // The kernel looks into the local table first and into main only when that has no answer, whatever
-// the lengths. The FIB is one table: a prefix of the local table that is no host (127.0.0.0/8, or
-// "any IP") therefore shadows main's longer prefixes under it (r->wide_local). Everything else
-// follows from the order of the lists: the first candidate the kernel would use wins, and a
-// neighbor's host route is the last candidate of its prefix. A route of the kernel to one host on
-// a link has the neighbor's next hop as soon as there is one.
-//
-// Until a family's first dump is complete nothing is installed; then everything goes at once
-// (fib_load), which builds a full table in the time of a few thousand single changes.
+// the lengths. The FIB is one table: so a prefix of the local table that is no host (127.0.0.0/8,
+// or "any IP") shadows main's longer prefixes under it (r->wide_local). The rest follows from the
+// order of the lists (store.h). A route of the kernel to one host on a link gets the neighbor's
+// next hop as soon as there is one.
 #include "rib/vr.h"
 
 #include <errno.h>

@@ -2,20 +2,19 @@
 // rib_source.c - what uRPF has to know of a prefix
 //
 // The FIB's leaf is a next hop that many prefixes share: it says by which interface the best route
-// leaves, and no more. A virtual router whose interfaces check the sources of packets may have to
-// know two more things (table/iface.h):
+// leaves, and no more. Checks of source addresses (table/iface.h) may need two more facts:
 //
-//     RIB_SOURCES_DEFAULT  that a prefix is the default route, which does not count as a route to a
-//     source RIB_SOURCES_ALL      the other candidates of a prefix (feasible-path uRPF): routes
-//     that the kernel has with a worse metric
+//     RIB_SOURCES_DEFAULT  the prefix is the default route, which does not count as a route to a
+//                          source
+//     RIB_SOURCES_ALL      the other candidates of the prefix, which the kernel has with a worse
+//                          metric (feasible-path uRPF)
 //
-// Prefixes of which there is something to say get an alias (table/nexthop_alias.c) of their next
-// hop; of all others, and of routers that do not ask, nothing changes. Others are named by next-hop
-// id: a gateway that moves or a group that changes its members is seen through the alias, without a
-// look at the prefix.
+// A prefix with such facts gets an alias (table/nexthop_alias.c) of its next hop; for all other
+// prefixes, and for routers without such checks, nothing changes. The alias names other candidates
+// by next-hop id, so it stays right when a gateway moves or a group changes its members.
 //
-// A neighbor's host route has no other candidates of its own, and those of its connected prefix are
-// not given to it.
+// A neighbor's host route has no other candidates, and does not inherit those of its connected
+// prefix.
 #include <linux/rtnetlink.h>
 
 #include "rib/rib_manager.h"
