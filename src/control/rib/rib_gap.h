@@ -34,7 +34,7 @@
 enum rib_gap_table {
     RIB_GAP_ROUTER, // the router's own table
     RIB_GAP_LOCAL,  // the local one
-    RIB_GAP_OTHER,  // nobody asks
+    RIB_GAP_OTHER,  // another one
     RIB_GAP_TABLES
 };
 
@@ -67,7 +67,7 @@ struct rib_gaps { // zeros: no dump
         VEC(uint32_t) address; // IPv4
     } deleted[2];
     uint64_t deleted_since; // that datagram
-    bool deleted_any;       // nobody knows what
+    bool deleted_any;       // without a name
     bool unordered;
 };
 

@@ -43,9 +43,8 @@ static bool is_storm(struct rib_vr *v, uint64_t n_messages)
     return v->window_messages >= STORM_MESSAGES;
 }
 
-// A reader that sleeps on the socket is woken by every message, at the cost of whoever changes
-// routes. So in a storm the socket is looked at by the clock; the first quiet turn goes back to
-// waking.
+// Each message wakes a reader that sleeps on the socket, and the program that changes routes pays
+// for it. So in a storm a timer reads the socket; the first quiet turn goes back to waking.
 static void turn_vr(struct rib_vr *v)
 {
     static const struct timeval now = {0}, pause = {.tv_usec = STORM_PAUSE_US};
@@ -81,8 +80,8 @@ static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
         rib_link_free_unused(v, false);
 }
 
-// Until the next tick. In a silence forwarders wake us by the first packet; one that came while
-// they were not told to is taken at once.
+// Until the next tick. After a silence forwarders wake us by the first packet, once we have asked
+// for that; a packet that came before is taken at once.
 static struct timeval tick_pause(uint64_t now)
 {
     if (now - held_ns < BUSY_NS)

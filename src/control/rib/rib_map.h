@@ -2,7 +2,7 @@
 // rib_map.h - from a kernel number (ifindex, next-hop id) to what we know of it
 //
 // Open addressing with linear probing, at most half full; deletion shifts the followers back, so
-// there are no tombstones. Key 0 is nobody. One thread.
+// there are no tombstones. Key 0 means none. One thread.
 #ifndef RIB_RIB_MAP_H
 #define RIB_RIB_MAP_H
 

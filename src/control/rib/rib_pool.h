@@ -3,7 +3,7 @@
 //
 // A route table is a million little records that point at each other. Numbers of 4 bytes instead
 // of pointers of 8 halve them, and chunks of RIB_POOL_CHUNK items never move, so a pointer taken
-// from a number stays good while the item lives. Number 0 is nobody. A freed item's first word
+// from a number stays good while the item lives. Number 0 means none. A freed item's first word
 // links it to the next free one. One thread; everything is given back by rib_pool_fini at once.
 #ifndef RIB_RIB_POOL_H
 #define RIB_RIB_POOL_H

@@ -17,7 +17,7 @@
 
 #define TURN_NS (4 * NS_PER_MS)
 #define DUMP_BATCH 8 // a datagram of a dump has hundreds of rows, one of events a single message
-#define TURN_PREFIXES 4096 // second looks per turn
+#define TURN_PREFIXES 4096 // re-examined per turn
 
 size_t rib_receive_bytes = NETLINK_RECEIVE_DEFAULT;
 
@@ -109,9 +109,8 @@ static void take_message(void *ctx, const struct nlmsghdr *h)
 }
 
 // Is there another batch to read at once? A batch that is not full was all there was. Only a dump
-// waits for a socket that is empty; else the few messages that have come since are left for the
-// next turn: to read them one by one as they are made would have us meet whoever changes routes at
-// each.
+// waits for an empty socket; else the next turn reads the few messages that have come since.
+// Reading each as it is made would hold up the program that changes routes at each.
 static bool reads_on(const struct rib_vr *v, int got)
 {
     const struct rib_sync *s = &v->sync;

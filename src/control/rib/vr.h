@@ -33,7 +33,7 @@ struct rib_vr {
     bool changed; // something waits for fib_commit
     // store.h
     struct rib rib[2];           // IPv4, IPv6
-    VEC(struct rib_path *) path; // by number; 0 is nobody
+    VEC(struct rib_path *) path; // by number, from 1 on
     VEC(uint32_t) path_free;
     uint32_t *path_bucket, n_path_buckets, n_paths;
     uint32_t n_mtu_paths;                // that have an MTU

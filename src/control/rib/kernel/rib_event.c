@@ -305,7 +305,7 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
         else
             new_route6(v, r, node, e, path, flags);
         path->n_routes--;
-        rib_path_put(v, path); // when nobody took it
+        rib_path_put(v, path); // unless a route took it
     }
     rib_evaluate(v, r, node);
 }

@@ -166,7 +166,7 @@ void rib_unfollowed_rule(struct rib_vr *v, const struct netlink_rule *m, bool de
     if (which < RIB_DEFAULT_RULES)
         v->default_rule[m->family == IP6][which] = (struct rib_default_rule){!del, v->gen};
     if (which != NOT_DEFAULT ||
-        v->table != RIB_TABLE_MAIN) // who follows another table was told to, whatever the rules say
+        v->table != RIB_TABLE_MAIN) // another table is the configuration's choice
         return;
     if (del)
         forget_item(v, key_of(&i));

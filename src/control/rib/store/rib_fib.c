@@ -183,7 +183,7 @@ static void log_refusal(struct rib_vr *v, const struct prefix *p, int error)
                   10 * NS_PER_SECOND);
 }
 
-// What the journal is told before the FIB changes: a next hop that no route had yet. An alias is
+// Tells the journal of a next hop that no route had yet, before the FIB changes. An alias is
 // told as what it stands for.
 static void describe_nexthop(struct rib_vr *v, struct rib *r, uint32_t route,
                              const struct prefix *p, uint32_t nexthop)

@@ -197,7 +197,7 @@ uint64_t rib_path_links(const struct rib_path *p)
 {
     const struct hop_set *s = p->object ? &p->object->set : &p->own;
     uint64_t links =
-        p->object && !p->object->announced ? UINT64_MAX >> 1 : 0; // by which nobody knows any more
+        p->object && !p->object->announced ? UINT64_MAX >> 1 : 0; // no longer known by which
 
     for (unsigned i = 0; i < s->n; i++)
         links |= rib_link_bit(s->hop[i].key.ifindex);
