@@ -17,7 +17,7 @@
 struct acl_active_set {
     char name[ACL_NAME_MAX];
     struct acl_set *set;
-    uint64_t changed_ns; // CLOCK_MONOTONIC
+    uint64_t changed_ns;    // CLOCK_MONOTONIC
     uint64_t epoch, ticket; // of changes in place whose memory is to be used again; ticket 0 = none
     bool changed;           // again, since the ticket was drawn
 };
@@ -39,13 +39,13 @@ extern struct acl_active {
 struct acl_active_set *acl_active_set_find(const char *name);
 struct acl_active_list *acl_active_list_find(const char *name);
 uint64_t acl_active_bytes(void);
-void acl_active_sample_hits(
-    void);                  // once a second: for last hits, at counters of at most so many rules
+// once a second: for last hits, at counters of at most so many rules
+void acl_active_sample_hits(void);
 bool acl_active_tidy(void); // what grace periods have set free; true: some are not over yet
 
 // Adds and deletes members of a set in place. 0 or -errno with nothing changed.
 int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
-                     const struct acl_members *add, uint64_t *skipped);
+                       const struct acl_members *add, uint64_t *skipped);
 
 // --- a change ---
 
@@ -54,8 +54,8 @@ enum acl_kind { ACL_NEW, ACL_REPLACE, ACL_IN_PLACE, ACL_GOES };
 struct acl_set_change {
     enum acl_kind kind;
     char name[ACL_NAME_MAX];
-    struct acl_set *fresh, *old;  // NEW, REPLACE
-    struct acl_members add, del;  // IN_PLACE
+    struct acl_set *fresh, *old; // NEW, REPLACE
+    struct acl_members add, del; // IN_PLACE
 };
 
 struct acl_list_change {
@@ -70,8 +70,8 @@ struct acl_list_change {
     struct acl_more more;
     struct acl_hits hits; // that it had
     struct acl_last_hit seen;
-    struct acl_file_sign
-        file; // IN_PLACE: of the list's file, now; the one before when it is carried out
+    // IN_PLACE: of the list's file, now; the one before when it is carried out
+    struct acl_file_sign file;
 };
 
 struct acl_change {
@@ -93,7 +93,7 @@ struct acl_change *acl_prepare(struct acl_desired *w, const struct acl_reread *a
                                struct text *why);
 int acl_change_do(struct acl_change *c, struct text *why); // 0, or -errno: taken back
 void acl_change_undo(struct acl_change *c);
-void acl_change_end(struct acl_change *c, bool stays); // frees it; what was replaced goes after a
-                                                       // grace period. Not done: `stays` is false
+// frees it; what was replaced goes after a grace period. Not done: `stays` is false
+void acl_change_end(struct acl_change *c, bool stays);
 
 #endif

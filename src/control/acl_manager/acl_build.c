@@ -307,8 +307,8 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
     size_t at = place_of(b, number);
     memmove(&b->number.item[at], &b->number.item[at + 1],
             (--b->number.n - at) * sizeof *b->number.item);
-    if (b->more_of[slot]) // it names nothing any more; what it leads to is let go of after the
-                          // grace period
+    // it names nothing any more; what it leads to is let go of after the grace period
+    if (b->more_of[slot])
         memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);
     content_changed(b, id, slot);
     return 0;
@@ -326,8 +326,9 @@ struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule 
     uint32_t slot = r ? slot_of(b, r->number) : ACL_MISS;
     struct acl_hits n = {0};
 
+    // another rule
     if (r && (slot == ACL_MISS || !acl_rule_equal(rule_at(b, slot), r)))
-        return n; // another rule
+        return n;
     n = acl_hits_read(b->content, slot);
     if (b->before) {
         struct acl_hits old = acl_build_hits(b->before, r);
@@ -388,9 +389,8 @@ bool acl_build_tidy(struct acl_build *b)
     }
     bool last = b->gone.n && !kept;
     b->gone.n = kept;
-    if (last &&
-        garbage_bytes(
-            b)) // reclaiming may make a new core (acl.c), and what was before is garbage then
+    // reclaiming may make a new core (acl.c), and what was before is garbage then
+    if (last && garbage_bytes(b))
         retire_after_grace(b, ACL_MISS);
     return b->gone.n;
 }

@@ -28,20 +28,20 @@ struct acl_build {
     struct acl_content *content; // its engine is ours, too
     uint8_t otherwise;           // enum acl_verb
     uint32_t *more_of;           // [content->slots] 1 + index; 0 = nothing more
-    struct acl_last_hit *seen;       // [content->slots + 1]; the last: what no rule matched
+    struct acl_last_hit *seen;   // [content->slots + 1]; the last: what no rule matched
     VEC(struct acl_more) more;
     VEC(uint32_t) more_free; // indexes of `more` that no rule has
     struct acl_set *set[ACL_SETS_MAX];
     char set_name[ACL_SETS_MAX][ACL_NAME_MAX];
     unsigned n_sets;
-    struct acl_file_sign file; // of the file that some of the rules are of, as it was read
-    VEC(uint32_t) number;     // of all rules, sorted
+    struct acl_file_sign file;    // of the file that some of the rules are of, as it was read
+    VEC(uint32_t) number;         // of all rules, sorted
     VEC(struct acl_retired) gone; // changes in place whose grace period is not over
-    VEC(uint32_t) free;     // slots that may be used again
-    struct acl_build *before; // replaced by this one; its counters have not been added yet
-    bool keeps;               // `before` may go
+    VEC(uint32_t) free;           // slots that may be used again
+    struct acl_build *before;     // replaced by this one; its counters have not been added yet
+    bool keeps;                   // `before` may go
     struct acl_hits base[ACL_VERDICTS], lately[ACL_VERDICTS]; // acl_total.c
-    uint64_t lately_until_ns;           // CLOCK_MONOTONIC
+    uint64_t lately_until_ns;                                 // CLOCK_MONOTONIC
 };
 
 // What content and engine of n rules would take, about.
@@ -50,8 +50,8 @@ size_t acl_build_need(const struct acl_rule *r, size_t n);
 // sentence.
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set,
                                 uint8_t otherwise, size_t max_bytes, char *why, size_t why_size);
-void acl_build_free(
-    struct acl_build *b); // no forwarder has it; with what it replaced; NULL is fine
+// no forwarder has it; with what it replaced; NULL is fine
+void acl_build_free(struct acl_build *b);
 size_t acl_build_bytes(const struct acl_build *b);
 
 // In place, of the list `id`. _room: is there a slot for one more rule? -ENOSPC: no meter, mirror
@@ -71,16 +71,15 @@ void acl_build_clear(struct acl_build *b);
 // milliseconds; _lately: at most a hundredth of the time.
 void acl_build_totals(const struct acl_build *b, struct acl_hits total[ACL_VERDICTS]);
 const struct acl_hits *acl_build_totals_lately(struct acl_build *b); // [ACL_VERDICTS]
-void acl_build_retag(
-    struct acl_build *b, uint32_t slot,
-    const struct acl_action *action);              // a slot that no rule has gets another action
+// a slot that no rule has gets another action
+void acl_build_retag(struct acl_build *b, uint32_t slot, const struct acl_action *action);
 void acl_build_totals_absorb(struct acl_build *b); // `before` counts no more
 void acl_build_totals_clear(struct acl_build *b);
 // Last hits, known by sampling: looks at counters of n rules from the `from`-th on, and of what no
 // rule matched (acl_last_hit.c).
 void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
-struct acl_last_hit *acl_build_last_hit(struct acl_build *b,
-                                uint32_t slot); // ACL_MISS: of what no rule matched
+// ACL_MISS: of what no rule matched
+struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot);
 const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot); // or NULL
 
 #endif

@@ -214,7 +214,7 @@ static void set_changed(const struct acl_set *s)
 }
 
 int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
-                     const struct acl_members *add, uint64_t *skipped)
+                       const struct acl_members *add, uint64_t *skipped)
 {
     int r =
         acl_set_change(h->set, del->item.item, del->item.n, add->item.item, add->item.n, skipped);
@@ -228,7 +228,7 @@ int acl_active_members(struct acl_active_set *h, const struct acl_members *del,
 }
 
 static int set_change_members(const char *name, const struct acl_members *del,
-                          const struct acl_members *add)
+                              const struct acl_members *add)
 {
     uint64_t skipped;
 

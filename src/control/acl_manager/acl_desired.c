@@ -26,8 +26,8 @@ struct acl_desired *acl_desired_get(const struct acl_desired *shared)
 
 void acl_desired_put(struct acl_desired *w)
 {
-    if (!w || __atomic_sub_fetch(&w->refs, 1,
-                                 __ATOMIC_ACQ_REL)) // acquire: what the others did with it is over
+    // acquire: what the others did with it is over
+    if (!w || __atomic_sub_fetch(&w->refs, 1, __ATOMIC_ACQ_REL))
         return;
     vec_foreach (&w->set, s) {
         vec_free(&s->member.item);

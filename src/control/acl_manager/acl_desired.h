@@ -24,7 +24,7 @@ struct acl_desired_set {
 
 struct acl_desired_list {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX];
-    uint8_t otherwise; // enum acl_verb
+    uint8_t otherwise;      // enum acl_verb
     struct acl_lines rules; // of the configuration
     struct text text;
     unsigned line;

@@ -81,7 +81,7 @@ struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct a
 }
 
 void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
-                    struct acl_lines *l)
+                              struct acl_lines *l)
 {
     const struct acl *a = acl_engine_list(b->content->engine);
     struct acl_lines own = {0};

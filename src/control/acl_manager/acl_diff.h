@@ -14,12 +14,12 @@ struct acl_difference {
 };
 
 // Both are sorted, and have the same indexes of sets.
-struct acl_difference acl_diff_build(const struct acl_lines *l,
-                                 const struct acl_build *b); // against the list in force
+// against the list in force
+struct acl_difference acl_diff_build(const struct acl_lines *l, const struct acl_build *b);
 struct acl_difference acl_diff_lines(const struct acl_lines *new, const struct acl_lines *old);
 // Appends the rules in force but those of the configuration `was`: those of the list's file, as it
 // was read.
 void acl_diff_keep_file_rules(const struct acl_desired_list *was, const struct acl_build *b,
-                    struct acl_lines *l);
+                              struct acl_lines *l);
 
 #endif

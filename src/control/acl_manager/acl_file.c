@@ -476,7 +476,7 @@ int acl_text_rules(const char *name, const char *text, size_t n, struct acl_line
                    size_t why_size)
 {
     return read_any_rules(&(struct source){.name = name, .text = text, .end = text + n}, l, why,
-                    why_size);
+                          why_size);
 }
 
 int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why,

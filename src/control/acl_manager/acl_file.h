@@ -13,8 +13,8 @@
 #include "acl/set.h"
 #include "acl_manager/acl_line.h"
 
-#define ACL_MEMBERS_MAX                                                                            \
-    (1u << 22) // of a set, by a file; as many as the schema allows of a set's own
+// of a set, by a file; as many as the schema allows of a set's own
+#define ACL_MEMBERS_MAX (1u << 22)
 
 struct acl_members {
     VEC(struct acl_prefix) item;
@@ -31,8 +31,8 @@ struct acl_file_sign {
     uint64_t device, inode, bytes, changed_ns, modified_ns;
 };
 struct acl_file_sign acl_file_sign(const char *path); // "" = none
-bool acl_file_same(const struct acl_file_sign *a,
-                   const struct acl_file_sign *b); // known, and alike
+// known, and alike
+bool acl_file_same(const struct acl_file_sign *a, const struct acl_file_sign *b);
 
 // Text of a member. 0 or -EINVAL. Bits behind the prefix length are ignored.
 int acl_member_parse(const char *text, struct acl_prefix *p);

@@ -11,8 +11,9 @@ static void sample_counter(struct acl_build *b, uint32_t slot, uint32_t now_s)
     struct acl_last_hit *s = acl_build_last_hit(b, slot);
     uint32_t packets = (uint32_t)acl_hits_read(b->content, slot).packets;
 
+    // 0: they were cleared
     if (packets != s->packets)
-        *s = (struct acl_last_hit){packets, packets ? now_s : 0}; // 0: they were cleared
+        *s = (struct acl_last_hit){packets, packets ? now_s : 0};
 }
 
 struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot)

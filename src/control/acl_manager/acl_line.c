@@ -86,10 +86,11 @@ static bool read_protocol(struct parse *p)
         return !w->families || families_narrow(p, w->families, s);
     }
     if (!parse_number(s, 1, 255, &v))
-        return line_error(p,
-                     "unknown protocol '%.40s', expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, "
-                     "icmp6 …, or a number from 1 to 255",
-                     s);
+        return line_error(
+            p,
+            "unknown protocol '%.40s', expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, "
+            "icmp6 …, or a number from 1 to 255",
+            s);
     p->r.proto = (uint8_t)v;
     for (w = acl_protocols; w->name && w->number != v;) // as by its name
         w++;
@@ -108,13 +109,14 @@ static bool read_set(struct parse *p, struct acl_side *side)
     int i = s && is_name(s) ? acl_lines_set(p->l, s) : -1;
 
     if (s && !is_name(s))
-        return line_error(p,
-                     "invalid name of an address set '%.40s', expected up to %u letters, digits, "
-                     "'_', '.' or '-'",
-                     s, ACL_NAME_MAX - 1);
+        return line_error(
+            p,
+            "invalid name of an address set '%.40s', expected up to %u letters, digits, "
+            "'_', '.' or '-'",
+            s, ACL_NAME_MAX - 1);
     if (s && i < 0)
         return line_error(p, "too many address sets at '%.40s': a list can name at most %u", s,
-                     ACL_SETS_MAX);
+                          ACL_SETS_MAX);
     side->set = (uint16_t)i;
     return s;
 }
@@ -125,9 +127,9 @@ static bool read_prefix(struct parse *p, struct acl_side *side, const char *s)
 
     if (prefix_parse(s, &x, true))
         return line_error(p,
-                     "invalid address '%.40s', expected 'any', 'set NAME', a prefix such as "
-                     "192.0.2.0/24, or an address",
-                     s);
+                          "invalid address '%.40s', expected 'any', 'set NAME', a prefix such as "
+                          "192.0.2.0/24, or an address",
+                          s);
     memcpy(side->addr, x.b, 16);
     side->len = x.len;
     return families_narrow(p, x.family == IP4 ? ACL_IP4 : ACL_IP6, s);
@@ -154,10 +156,11 @@ static bool read_port(struct parse *p, uint16_t port[2])
     snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - s) : 15, s);
     if ((dash && dash - s > 15) || !read_one_port(dash ? first : s, &a) ||
         (dash && !read_one_port(dash + 1, &b)) || (dash && b < a))
-        return line_error(p,
-                     "unknown port '%.40s', expected 0..65535, a name such as https, or a range "
-                     "such as 1024-65535",
-                     s);
+        return line_error(
+            p,
+            "unknown port '%.40s', expected 0..65535, a name such as https, or a range "
+            "such as 1024-65535",
+            s);
     port[0] = (uint16_t)a;
     port[1] = (uint16_t)(dash ? b : a);
     return p->has_port = true;
@@ -212,10 +215,11 @@ static bool read_flags(struct parse *p)
         const struct acl_word *w = acl_word_find(acl_tcp_flags, *f == '!' ? f + 1 : f);
 
         if (!w || strlen(s) >= sizeof copy || p->r.tcp_mask & w->number)
-            return line_error(p,
-                         "invalid TCP flags '%.40s', expected fin, syn, rst, psh, ack, urg, ece, "
-                         "cwr, each once, with '!' for 'not set': syn,!ack",
-                         s);
+            return line_error(
+                p,
+                "invalid TCP flags '%.40s', expected fin, syn, rst, psh, ack, urg, ece, "
+                "cwr, each once, with '!' for 'not set': syn,!ack",
+                s);
         p->r.tcp_mask |= (uint8_t)w->number;
         p->r.tcp_value |= *f == '!' ? 0 : (uint8_t)w->number;
     }
@@ -238,10 +242,11 @@ static bool read_icmp_type(struct parse *p)
         return line_error(p, "'icmp-type' needs the protocol icmp or icmp6");
     if ((!w && !parse_number(slash ? first : s, 0, 255, &type)) ||
         (slash && (slash - s > 3 || !parse_number(slash + 1, 0, 255, &code))))
-        return line_error(p,
-                     "unknown ICMP type '%.40s' for %s, expected a name such as echo-request, a "
-                     "number (8) or type/code (3/4)",
-                     s, p->r.proto == 58 ? "icmp6" : "icmp");
+        return line_error(
+            p,
+            "unknown ICMP type '%.40s' for %s, expected a name such as echo-request, a "
+            "number (8) or type/code (3/4)",
+            s, p->r.proto == 58 ? "icmp6" : "icmp");
     p->r.sport[0] = p->r.sport[1] = (uint16_t)type;
     if (slash)
         p->r.dport[0] = p->r.dport[1] = (uint16_t)code;
@@ -338,10 +343,11 @@ static bool read_mirror(struct parse *p)
     if (!s)
         return false;
     if (!is_name(s))
-        return line_error(p,
-                     "invalid name of a mirror session '%.40s', expected up to %u letters, digits, "
-                     "'_', '.' or '-'",
-                     s, ACL_NAME_MAX - 1);
+        return line_error(
+            p,
+            "invalid name of a mirror session '%.40s', expected up to %u letters, digits, "
+            "'_', '.' or '-'",
+            s, ACL_NAME_MAX - 1);
     snprintf(p->more.mirror, sizeof p->more.mirror, "%s", s);
     p->more.extra |= ACL_MIRROR;
     return p->has_more = true;
@@ -362,10 +368,11 @@ static bool read_redirect(struct parse *p)
     if (!(s = next_word(p, "the address of a next hop")))
         return false;
     if (ip_parse(s, &p->more.redirect) || is_link_local_or_group(&p->more.redirect))
-        return line_error(p,
-                     "invalid next hop '%.40s', expected a unicast address that has a route, such "
-                     "as 192.0.2.1 or 2001:db8::1",
-                     s);
+        return line_error(
+            p,
+            "invalid next hop '%.40s', expected a unicast address that has a route, such "
+            "as 192.0.2.1 or 2001:db8::1",
+            s);
     p->more.extra |= ACL_REDIRECT;
     p->has_more = true;
     return families_narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
@@ -379,7 +386,7 @@ static bool read_description(struct parse *p)
         return false;
     if (strlen(s) >= ACL_DESCRIPTION_MAX)
         return line_error(p, "'description' has %zu bytes, expected at most %u", strlen(s),
-                     ACL_DESCRIPTION_MAX - 1);
+                          ACL_DESCRIPTION_MAX - 1);
     snprintf(p->more.description, sizeof p->more.description, "%s", s);
     return p->has_more = true;
 }
@@ -419,10 +426,10 @@ static bool read_part(struct parse *p, uint32_t *seen)
         return parts[i].read(p);
     }
     return line_error(p,
-                 "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, "
-                 "dscp, fragments, first-fragment, "
-                 "any-fragment, unfragmented, log, police, mirror, redirect or description",
-                 s);
+                      "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, "
+                      "dscp, fragments, first-fragment, "
+                      "any-fragment, unfragmented, log, police, mirror, redirect or description",
+                      s);
 }
 
 static bool read_head(struct parse *p)
@@ -461,13 +468,13 @@ static bool rule_check(struct parse *p)
         return line_error(p, "'established' and 'tcp-flags' need the protocol tcp");
     if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
         return line_error(p, "'fragments' matches later fragments, which carry no ports, flags or "
-                        "types: remove one of the two");
+                             "types: remove one of the two");
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
         return line_error(p, "'police' works only with 'permit', not with '%s'",
                           acl_verb_name[p->verb]);
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_REDIRECT)
         return line_error(p, "'redirect' works only with 'permit', not with '%s'",
-                     acl_verb_name[p->verb]);
+                          acl_verb_name[p->verb]);
     return !acl_rule_check(r, p->why, p->why_size);
 }
 

@@ -20,20 +20,20 @@
 #include "base/vec.h"
 #include "table/acl.h"
 
-#define ACL_NAME_MAX 32    // of a list or set, with its NUL
-#define ACL_WORDS_MAX 48   // of a line
+#define ACL_NAME_MAX 32  // of a list or set, with its NUL
+#define ACL_WORDS_MAX 48 // of a line
 #define ACL_DESCRIPTION_MAX 64
 
-struct acl_more { // what few rules have
+struct acl_more {  // what few rules have
     uint8_t extra; // enum acl_extra
     uint16_t log_every;
     uint32_t police_kbps, police_burst_kib; // burst 0 = of the rate
-    struct ip_addr redirect;    // family 0 = none
-    char mirror[ACL_NAME_MAX];  // name of a session, "" = none
+    struct ip_addr redirect;                // family 0 = none
+    char mirror[ACL_NAME_MAX];              // name of a session, "" = none
     char description[ACL_DESCRIPTION_MAX];
 };
 
-struct acl_how { // of the rule with the same index
+struct acl_how {   // of the rule with the same index
     uint8_t verb;  // enum acl_verb
     uint32_t more; // 1 + index; 0 = nothing more
     uint32_t line; // that said it: of the configuration or the file
@@ -51,8 +51,8 @@ void acl_lines_free(struct acl_lines *l);
 // Appends all of `from`; the names of sets that `to` has already keep their indexes. 0, or -ENOSPC:
 // too many sets.
 int acl_lines_copy(struct acl_lines *to, const struct acl_lines *from);
-int acl_lines_set(struct acl_lines *l,
-                  const char *name); // index of a set, new or known; -1: too many, or too long
+// index of a set, new or known; -1: too many, or too long
+int acl_lines_set(struct acl_lines *l, const char *name);
 // Appends the rule that n words say. 0; -EINVAL with a sentence in why, and nothing appended.
 int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t line, char *why,
                    size_t why_size);

@@ -126,9 +126,10 @@ static void put_protocol(const struct acl_rule *r, struct text *t)
     const char *name = r->proto_any ? NULL : acl_word_name(acl_protocols, r->proto);
 
     if (r->proto_any)
-        text_printf(t, "%s", r->families == ACL_IP4 && !r->src.len && !r->dst.len   ? "ipv4"
-                             : r->families == ACL_IP6 && !r->src.len && !r->dst.len ? "ipv6"
-                                                                                    : "ip");
+        text_printf(t, "%s",
+                    r->families == ACL_IP4 && !r->src.len && !r->dst.len   ? "ipv4"
+                    : r->families == ACL_IP6 && !r->src.len && !r->dst.len ? "ipv6"
+                                                                           : "ip");
     else if (name)
         text_printf(t, "%s", name);
     else

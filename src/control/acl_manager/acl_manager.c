@@ -254,8 +254,8 @@ static void mailbox_barrier(void *arg)
 static void preparing_drop(void)
 {
     if (change_state == PREPARING) {
-        bug_on(mailbox_call(ROLE_ACL_MANAGER, mailbox_barrier, NULL, NULL,
-                            START_TIMEOUT_MS)); // it is behind it
+        // it is behind it
+        bug_on(mailbox_call(ROLE_ACL_MANAGER, mailbox_barrier, NULL, NULL, START_TIMEOUT_MS));
         current_preparing->dropped = true;
         current_change = current_preparing->change;
         current_preparing = NULL;
@@ -395,9 +395,9 @@ void acl_manager_end(bool stays)
 uint16_t acl_manager_id(const char *name)
 {
     thread_must_be(ROLE_CONTROL);
+    // written while control waits
     for (uint16_t id = 1; id < ACL_LIST_MAX; id++)
-        if (acl_table[id].content &&
-            !strcmp(acl_table[id].name, name)) // written while control waits
+        if (acl_table[id].content && !strcmp(acl_table[id].name, name))
             return id;
     return 0;
 }

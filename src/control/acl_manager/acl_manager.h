@@ -39,13 +39,13 @@ int acl_manager_prepare(const struct acl_prepare_request *ask);
 int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why);
 bool acl_manager_is_building(void); // a change is being prepared: questions are answered when it is
 const struct acl_desired *acl_manager_prepared(void); // what is ready, or NULL
-const struct acl_desired *acl_manager_desired(void);   // what is in force
-int acl_manager_commit(char *err,
-                       size_t err_size); // 0, or -errno with a sentence and nothing changed
+const struct acl_desired *acl_manager_desired(void);  // what is in force
+// 0, or -errno with a sentence and nothing changed
+int acl_manager_commit(char *err, size_t err_size);
 void acl_manager_undo(void);
-void acl_manager_end(
-    bool stays); // what was committed stays; also of a change that was only prepared, with false
-uint16_t acl_manager_id(const char *name); // of a list, also of one that the commit under way takes
-                                           // away; 0 = there is none
+// what was committed stays; also of a change that was only prepared, with false
+void acl_manager_end(bool stays);
+// of a list, also of one that the commit under way takes away; 0 = there is none
+uint16_t acl_manager_id(const char *name);
 
 #endif

@@ -222,21 +222,23 @@ static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **st
     pass("edge", bad);
     pass("edge", other);
     assert_totals(1, 1, 0, 0, 1);
-    go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n",
-                false); // one goes in place, and comes back
+    // one goes in place, and comes back
+    go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", false);
     assert_int_equal(packets("edge", 20), 1);
     assert_totals(1, 1, 0, 0, 1);
     go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", true);
     pass("edge", bad);
     assert_totals(1, 1, 0, 0, 2);
+    // takes its slot
     go_to_rules("10 permit tcp from any to any port 443\n25 reject ip from set bad\n30 permit udp "
                 "from 10.0.0.0/8\n",
-                true); // takes its slot
+                true);
     pass("edge", bad);
     assert_int_equal(packets("edge", 25), 1);
     assert_totals(1, 1, 1, 0, 2);
+    // built aside
     go_to_rules("10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n",
-                true); // built aside
+                true);
     assert_int_equal(packets("edge", 10), 1);
     assert_totals(1, 1, 1, 0, 2);
     pass("edge", web);
@@ -282,8 +284,8 @@ static void one_rule_comes_and_goes_in_place(void **state)
         if (round % 2 == 0) {
             uint32_t slot = acl_slot_of(acl_engine_list(before->engine), 15);
             assert_int_equal(before->verb[slot], round % 4 ? ACL_PERMIT : ACL_REJECT);
-            assert_int_equal(packets("edge", 15),
-                             1); // not what a rule before had counted in its slot
+            // not what a rule before had counted in its slot
+            assert_int_equal(packets("edge", 15), 1);
         }
     }
     assert_int_equal(packets("edge", 10), 100);
@@ -483,8 +485,8 @@ static void a_file_is_bounded_and_is_one(void **state)
     unlink(csv);
     unlink(gz);
     assert_int_equal(mkfifo(gz, 0600), 0);
-    assert_int_equal(acl_file_members(gz, &m, said, sizeof said),
-                     -EINVAL); // and nobody waits for a writer
+    // and nobody waits for a writer
+    assert_int_equal(acl_file_members(gz, &m, said, sizeof said), -EINVAL);
     assert_non_null(strstr(said, "not a regular file"));
     unlink(gz);
 }
@@ -523,8 +525,8 @@ static void files_lie_in_stated_directories(void **state)
     assert_int_equal(acl_file_members(file, &m, said, sizeof said), -EXDEV);
     assert_int_equal(acl_file_members(link, &m, said, sizeof said), -EXDEV);
     assert_non_null(strstr(said, "start kamueed with --file-dir"));
-    assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said),
-                     -EXDEV); // nor is told what there is
+    // nor is told what there is
+    assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -EXDEV);
     assert_int_equal(file_allow(FILE_READ, "/tmp"), 0);
     assert_int_equal(acl_file_members(link, &m, said, sizeof said), 0);
     file_allow_none();
@@ -563,8 +565,8 @@ static void list_with_a_file_takes_rules_of_its_own(void **state)
                      -EINVAL);
     assert_non_null(strstr(text_str(&why), ":2: rule 30 appears twice"));
 
-    assert_int_equal(go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n"),
-                     0); // several: built aside
+    // several: built aside
+    assert_int_equal(go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n"), 0);
     assert_ptr_not_equal(content("edge"), before);
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 17, 80)), 30);
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 6, 80)), 12);
@@ -585,7 +587,7 @@ static uint32_t seen_at(uint32_t number)
     struct acl_build *b = acl_active_list_find("edge")->build;
 
     return acl_build_last_hit(b, number ? acl_slot_of(acl_engine_list(b->content->engine), number)
-                                    : ACL_MISS)
+                                        : ACL_MISS)
         ->at_s;
 }
 
@@ -602,7 +604,7 @@ static void last_hit_is_when_a_counter_was_found_changed(void **state)
     assert_int_equal(seen_at(30), 0);
     pass("edge", key("10.0.0.1", "10.0.0.2", 17, 1));
     pass("edge", key("11.0.0.1", "10.0.0.2", 17, 1)); // no rule
-    acl_build_sample_hits(b, 0, 1, 103);                     // not that far
+    acl_build_sample_hits(b, 0, 1, 103);              // not that far
     assert_int_equal(seen_at(30), 0);
     assert_int_equal(seen_at(0), 103);
     acl_build_sample_hits(b, 1, 10, 104);
@@ -656,9 +658,9 @@ static void random_changes_agree_with_the_oracle(void **state)
         struct text rules = {0};
         bool stays = rand_r(&seed) % 4;
 
+        // mostly all of them: few differ from round to round
         for (unsigned n = 1; n <= 40; n++)
-            if (rand_r(&seed) %
-                (round % 3 ? 20 : 2)) // mostly all of them: few differ from round to round
+            if (rand_r(&seed) % (round % 3 ? 20 : 2))
                 text_printf(&rules, "%u %s %s from %u.0.0.0/%u to any%s\n", n,
                             n % 3 ? "permit" : "deny", n % 2 ? "tcp" : "udp", n % 7 + 1,
                             n % 5 ? 8u : 7u, n % 4 ? "" : " port 80");

@@ -20,9 +20,9 @@
 
 #define MEMBERS_IN_PLACE 4096 // of a set, changed in one publication
 #define READ_BYTE_NS 60       // of a file, about: a million rules are 50 MB, a million members 17
-#define RULES_MEASURED                                                                             \
-    10000 // a shorter list says nothing about the time for a long one; rte_acl, which is slow,
-          // compiles none of these
+// a shorter list says nothing about the time for a long one; rte_acl, which is slow, compiles none
+// of these
+#define RULES_MEASURED 10000
 
 struct prepare {
     struct acl_desired *w;
@@ -63,7 +63,8 @@ static bool memory_fits(struct prepare *p, const char *what, const char *name, u
     uint64_t limit = p->w->memory_bytes;
 
     if (p->bytes + need > limit) {
-        report_error(p,
+        report_error(
+            p,
             "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
             "in use; 'set acl-limit memory %u' is enough",
             what, name, mib(need), mib(p->bytes), mib(limit), mib(p->bytes + need));
@@ -79,7 +80,8 @@ static bool time_fits(struct prepare *p, const char *name, size_t n)
 
     if (need <= p->w->build_ns)
         return true;
-    report_error(p,
+    report_error(
+        p,
         "acl %s: building %zu rules takes about %u s, more than the %u s of 'set acl-limit "
         "build-time'",
         name, n, (unsigned)(need / NS_PER_SECOND + 1), (unsigned)(p->w->build_ns / NS_PER_SECOND));
@@ -219,8 +221,8 @@ static bool file_is_as_read(const struct prepare *p, const struct acl_desired_li
 // still there. `file_of`: those of the file are taken from the list in force, apart from the rules
 // that this configuration had; NULL: the file is read.
 static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
-                         const struct acl_desired_list *file_of, const struct acl_active_list *held,
-                         struct acl_lines *l)
+                          const struct acl_desired_list *file_of,
+                          const struct acl_active_list *held, struct acl_lines *l)
 {
     char why[400];
     size_t at = 0;
@@ -261,7 +263,7 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
 // Whether some set is another one than in the list in force; false also when one is missing, which
 // has been said.
 static bool sets_resolve(struct prepare *p, const char *name, const struct acl_lines *l,
-                      struct acl_set **set, bool *another)
+                         struct acl_set **set, bool *another)
 {
     for (unsigned i = 0; i < l->n_sets; i++) {
         set[i] = future_set(p, l->set[i], another);
@@ -276,7 +278,7 @@ static bool sets_resolve(struct prepare *p, const char *name, const struct acl_l
 }
 
 static void change_in_place(struct acl_list_change *x, const struct acl_lines *l,
-                     const struct acl_difference *d, const struct acl_build *b)
+                            const struct acl_difference *d, const struct acl_build *b)
 {
     const struct acl_more *more;
 
@@ -370,7 +372,8 @@ static bool mirrors_exist(struct prepare *p, const char *name, const struct acl_
     for (size_t i = 0; i < n; i++) {
         if (!(more[i].extra & ACL_MIRROR) || acl_desired_has_mirror(p->w, more[i].mirror))
             continue;
-        report_error(p,
+        report_error(
+            p,
             "acl %s: there is no mirror-session '%s'; create it with 'set mirror-session %s to …'",
             name, more[i].mirror, more[i].mirror);
         return false;
@@ -381,7 +384,7 @@ static bool mirrors_exist(struct prepare *p, const char *name, const struct acl_
 // Rules of the configuration alone, `w` against `was`, with the indexes of sets of the list in
 // force; false: one names another set.
 static bool rules_of_config(const struct acl_desired_list *w, const struct acl_build *b,
-                      struct acl_lines *l)
+                            struct acl_lines *l)
 {
     size_t at;
 
@@ -393,7 +396,8 @@ static bool rules_of_config(const struct acl_desired_list *w, const struct acl_b
 // A list with a file that is as it was, of whose own rules one comes or goes: that rule is all that
 // is looked at.
 static bool prepare_single_rule(struct prepare *p, const struct acl_desired_list *w,
-                           const struct acl_desired_list *was, const struct acl_active_list *held)
+                                const struct acl_desired_list *was,
+                                const struct acl_active_list *held)
 {
     struct acl_list_change x = {.kind = ACL_REPLACE, .id = held->id};
     const struct acl_build *b = held->build;

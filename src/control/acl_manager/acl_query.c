@@ -316,7 +316,7 @@ static void answer_change(struct question *q)
 }
 
 int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
-                   acl_query_done done, void *ctx)
+                     acl_query_done done, void *ctx)
 {
     struct question *q = question_new(set, done, ctx);
 

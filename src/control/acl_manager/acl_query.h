@@ -20,12 +20,12 @@
 struct acl_list_row {
     char name[ACL_NAME_MAX];
     uint16_t id;
-    uint8_t otherwise; // enum acl_verb
-    uint64_t bytes;    // all memory
-    uint64_t changed_ns; // CLOCK_MONOTONIC
+    uint8_t otherwise;                  // enum acl_verb
+    uint64_t bytes;                     // all memory
+    uint64_t changed_ns;                // CLOCK_MONOTONIC
     struct acl_hits matched, unmatched; // by rules that it has
-    struct acl_hits total[ACL_VERDICTS]; // also by rules that are gone: it never falls, but for
-                                         // clearing (acl_build_totals_lately)
+    // also by rules that are gone: it never falls, but for clearing (acl_build_totals_lately)
+    struct acl_hits total[ACL_VERDICTS];
     uint32_t unmatched_s; // since the last packet that no rule matched; ACL_NEVER
     struct acl_engine_cost cost;
 };
@@ -39,13 +39,13 @@ struct acl_set_row {
 struct acl_rule_row {
     uint32_t number;
     struct acl_hits hits;
-    uint32_t last_s;  // since the last hit, as far as the counters were looked at; ACL_NEVER: none
-                      // since they began
+    // since the last hit, as far as the counters were looked at; ACL_NEVER: none since they began
+    uint32_t last_s;
     const char *line; // "permit tcp from any to any"
 };
 
 struct acl_counter_row { // of a rule of the configuration
-    uint32_t list; // index in acl_answer.list
+    uint32_t list;       // index in acl_answer.list
     uint32_t number;
     uint8_t verb; // enum acl_verb
     struct acl_hits hits;
@@ -64,19 +64,21 @@ struct acl_answer {
     VEC(struct acl_rule_row) rule;
     VEC(struct acl_counter_row) counter;
     VEC(struct acl_lint_row) lint;
-    uint64_t rules;          // of the list; counters: of all lists, that the configuration has
-    uint32_t next; // rules: number of the first one that did not fit any more; lint: which finding;
-                   // 0 = that is all
-    unsigned progress;       // lint: percent; 100: what follows is known
-    bool complete;           // all pairs were compared
+    uint64_t rules; // of the list; counters: of all lists, that the configuration has
+    // rules: number of the first one that did not fit any more; lint: which finding; 0 = that is
+    // all
+    uint32_t next;
+    unsigned progress; // lint: percent; 100: what follows is known
+    bool complete;     // all pairs were compared
+    // contains: the member with the longest prefix, for each address; family 0 = none
     VEC(struct prefix)
-    found; // contains: the member with the longest prefix, for each address; family 0 = none
-    uint64_t skipped;        // members that were there already, or not there
+    found;
+    uint64_t skipped; // members that were there already, or not there
 };
 typedef void (*acl_query_done)(void *ctx, const struct acl_answer *a);
 
-int acl_query_lists(const char *name, acl_query_done done,
-                  void *ctx); // NULL = all; -ENOENT is an empty answer here
+// NULL = all; -ENOENT is an empty answer here
+int acl_query_lists(const char *name, acl_query_done done, void *ctx);
 int acl_query_sets(const char *name, acl_query_done done, void *ctx);
 // At most `max` rules with numbers from `from` on.
 int acl_query_rules(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx);
@@ -89,10 +91,10 @@ int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done
 int acl_query_counters(acl_query_done done, void *ctx);
 int acl_query_contains(const char *set, const struct ip_addr *address, size_t n,
                        acl_query_done done, void *ctx);
-int acl_query_clear(const char *list, acl_query_done done,
-                    void *ctx); // counters; "" = of all lists
+// counters; "" = of all lists
+int acl_query_clear(const char *list, acl_query_done done, void *ctx);
 // Members come and go until the set is read again or kamueed ends. Takes over both.
 int acl_query_change(const char *set, struct acl_members *del, struct acl_members *add,
-                   acl_query_done done, void *ctx);
+                     acl_query_done done, void *ctx);
 
 #endif

@@ -31,7 +31,7 @@ struct lint_job {
     const struct acl_content *content; // and its epoch, when it began
     uint32_t epoch;
     unsigned beginnings;
-    uint64_t asked_ns; // 0: the job is free
+    uint64_t asked_ns;     // 0: the job is free
     struct acl_lint *lint; // NULL: done, `row` says what was found
     size_t looked, rules;
     bool complete;
@@ -217,9 +217,8 @@ static void lint_question_slice(void *arg)
     struct lint_job *j = job_of(q->name);
     j->asked_ns = clock_now_ns();
     bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
-    if (!j->content ||
-        (j->lint ? changed
-                 : !q->from)) // done, and asked for from its beginning: counters have changed, too
+    // done, and asked for from its beginning: counters have changed, too
+    if (!j->content || (j->lint ? changed : !q->from))
         job_begin(j, l->build);
     if (j->beginnings > BEGINNINGS) {
         q->a.result = -EAGAIN;

@@ -9,7 +9,7 @@
 // is heap memory that fn owns.
 void acl_reply(void (*fn)(void *arg), void *arg);
 void acl_lint_forget(bool all); // acl_query_lint.c: what nobody has asked for lately, or all
-void acl_tidy_later(void); // something waits for a grace period
+void acl_tidy_later(void);      // something waits for a grace period
 
 // Control: runs fn(arg) on acl_manager's thread. 0 or -errno.
 int acl_manager_run(void (*fn)(void *arg), void *arg);

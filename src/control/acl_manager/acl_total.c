@@ -51,7 +51,7 @@ static void hits_sum_row(const struct acl_content *c, unsigned forwarder, uint32
 
 // Rows of forwarders that have never been are not looked at: they are most of the memory.
 static void hits_sum_rows(const struct acl_content *c, uint32_t from, uint32_t to,
-                     struct acl_hits total[ACL_VERDICTS])
+                          struct acl_hits total[ACL_VERDICTS])
 {
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         if (!f ||

@@ -19,7 +19,7 @@ extern const struct acl_word acl_protocols[], acl_ports[], acl_icmp_types[], acl
     acl_dscps[], acl_tcp_flags[];
 
 const struct acl_word *acl_word_find(const struct acl_word *table, const char *name); // or NULL
-const char *acl_word_name(const struct acl_word *table,
-                          uint16_t number); // the first one's, or NULL
+// the first one's, or NULL
+const char *acl_word_name(const struct acl_word *table, uint16_t number);
 
 #endif

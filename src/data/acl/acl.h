@@ -37,12 +37,12 @@ enum acl_part { ACL_WHOLE = 1, ACL_FIRST = 2, ACL_LATER = 4, ACL_ANY_PART = 7 };
 
 // The part of a key that both families have, 8 bytes.
 struct acl_key_l4 {
-    uint16_t sport, dport; // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0
-                           // where there are none
-    uint8_t proto;         // IPv6: of the upper layer, behind extension headers
-    uint8_t tcp_flags;     // 0 unless TCP
-    uint8_t dscp;          // 0..63
-    uint8_t part;          // one bit of enum acl_part
+    // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0 where there are none
+    uint16_t sport, dport;
+    uint8_t proto;     // IPv6: of the upper layer, behind extension headers
+    uint8_t tcp_flags; // 0 unless TCP
+    uint8_t dscp;      // 0..63
+    uint8_t part;      // one bit of enum acl_part
 };
 struct acl_key4 { // 16 bytes: one vector register
     uint32_t src_be, dst_be;
@@ -60,22 +60,22 @@ enum acl_family { ACL_IP4 = 1, ACL_IP6 = 2, ACL_BOTH = 3 };
 struct acl_side {
     uint8_t addr[16]; // network order, left-aligned; bits behind len are ignored
     uint8_t len;      // prefix length; 0 = any
-    uint16_t set;     // index of one of the list's address sets, then addr and len say nothing;
-                      // ACL_NO_SET = none
+    // index of one of the list's address sets, then addr and len say nothing; ACL_NO_SET = none
+    uint16_t set;
 };
 
 struct acl_rule {
-    uint32_t number;      // of its list, unique; the lowest that matches wins
-    uint8_t families;     // enum acl_family; ACL_BOTH only without prefixes
-    uint8_t part; // mask of enum acl_part. A rule with ports, flags, type or code never matches
-                  // ACL_LATER
-    uint8_t proto;        // when proto_any is false
+    uint32_t number;  // of its list, unique; the lowest that matches wins
+    uint8_t families; // enum acl_family; ACL_BOTH only without prefixes
+    // mask of enum acl_part. A rule with ports, flags, type or code never matches ACL_LATER
+    uint8_t part;
+    uint8_t proto; // when proto_any is false
     bool proto_any;
     struct acl_side src, dst;
     uint16_t sport[2], dport[2]; // from, to, both included; 0..65535 = any. ICMP: type and code
     uint8_t tcp_mask, tcp_value; // (flags & tcp_mask) == tcp_value; 0, 0 = any
-    uint8_t tcp_any;      // flags & tcp_any must not be 0 ('established': ACK or RST); 0 = any
-    uint8_t dscp;         // ACL_DSCP_ANY = any
+    uint8_t tcp_any; // flags & tcp_any must not be 0 ('established': ACK or RST); 0 = any
+    uint8_t dscp;    // ACL_DSCP_ANY = any
 };
 #define ACL_DSCP_ANY 0xff
 
@@ -95,12 +95,14 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 
 struct acl_config {
     size_t max_bytes; // what the list may take, readers' and writer's memory together; 0 = no limit
-    uint32_t prefix_rules_from; // so many rules that look at one side's address alone are promoted
-                           // (prefix_rules.h); 0 = as many as pay
-    uint32_t buckets_from; // from so many rules on they are shelved (address_bucket.h); 0 = where
-                           // it pays, UINT32_MAX = never
-    struct acl_set *set[ACL_SETS_MAX]; // not owned; NULL behind the last one. Their members may
-                                       // change while the list is read
+    // from so many rules by one side's prefix on they become prefix rules (prefix_rules.h); 0 =
+    // where it pays
+    uint32_t prefix_rules_from;
+    // from so many rules on they are shelved (address_bucket.h); 0 = where it pays, UINT32_MAX =
+    // never
+    uint32_t buckets_from;
+    // not owned; NULL behind the last one. Their members may change while the list is read
+    struct acl_set *set[ACL_SETS_MAX];
     // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with
     // transparent huge pages.
     void *(*map)(void *ctx, const char *name, size_t bytes);
@@ -116,16 +118,18 @@ struct acl_stats {
 };
 // The most that one packet can cost, whatever it is.
 struct acl_cost {
-    uint32_t tuples;       // combinations of prefix lengths and fields that the rules make
-    uint32_t probes_max;   // looks at the filter, for the worst packet
-    double probes_mean;    // the same for packets that match a rule chosen at random
-    uint32_t block_max;    // rules that lie together, of which a packet may be compared with all
-    uint32_t few;   // entries of both families that packets are compared with one and all, no tuple
-                    // being asked
-    uint32_t shelf; // rules that a packet is compared with on buckets, no tuple being asked, of the
-                    // family that has more
-    uint32_t address_only; // rules that are decided by addresses alone, beside tuples: they stand
-                           // apart or are promoted (classifier.h)
+    uint32_t tuples;     // combinations of prefix lengths and fields that the rules make
+    uint32_t probes_max; // looks at the filter, for the worst packet
+    double probes_mean;  // the same for packets that match a rule chosen at random
+    uint32_t block_max;  // rules that lie together, of which a packet may be compared with all
+    // entries of both families that packets are compared with one and all, no tuple being asked
+    uint32_t few;
+    // rules that a packet is compared with on buckets, no tuple being asked, of the family that has
+    // more
+    uint32_t shelf;
+    // rules that are decided by addresses alone, beside tuples: they stand apart or are promoted
+    // (classifier.h)
+    uint32_t address_only;
 };
 
 // NULL with errno: EINVAL, ENOMEM.
@@ -143,13 +147,13 @@ int acl_del(struct acl *a, uint32_t number);
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);
-const struct acl_rule *acl_rule_of(const struct acl *a,
-                                   uint32_t slot); // NULL: free. Writer's thread
-uint32_t acl_slot_of(const struct acl *a, uint32_t number);             // ACL_MISS: no such rule
+// NULL: free. Writer's thread
+const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot);
+uint32_t acl_slot_of(const struct acl *a, uint32_t number); // ACL_MISS: no such rule
 void acl_stats(const struct acl *a, struct acl_stats *s);
 void acl_cost(const struct acl *a, struct acl_cost *c);
-int acl_check(const struct acl *a, char *why,
-              size_t n); // all invariants; 0, or -EINVAL with a sentence
+// all invariants; 0, or -EINVAL with a sentence
+int acl_check(const struct acl *a, char *why, size_t n);
 
 // Reader: the slot of the first rule that matches each packet, or ACL_MISS; any n; bursts of 16..64
 // are the fast case. A slot is reused only after the rule was deleted and a grace period has

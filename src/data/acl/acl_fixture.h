@@ -108,13 +108,14 @@ static inline struct acl_rule kit_rule(uint32_t number)
         r.tcp_value = r.tcp_mask & (uint8_t)kit_random(256);
         r.tcp_any = kit_random(2) ? 0x14 : 0;
     }
+    // not later ones alone: ports may stand in the way
     if (!kit_random(6))
-        r.part = (uint8_t)(1 + kit_random(3)); // not later ones alone: ports may stand in the way
+        r.part = (uint8_t)(1 + kit_random(3));
     return r;
 }
 
-static inline void kit_blend(uint8_t a[16],
-                             const struct acl_side *s) // into the prefix, more often than not
+// into the prefix, more often than not
+static inline void kit_blend(uint8_t a[16], const struct acl_side *s)
 {
     for (unsigned bit = 0; bit < s->len && s->set == ACL_NO_SET; bit++)
         a[bit / 8] =

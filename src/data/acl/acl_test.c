@@ -10,8 +10,9 @@ static void random_lists_match_as_the_oracle_says(void **state)
     for (unsigned i = 0; i < 8 * 4; i++) {
         uint32_t n = size[i % 8];
 
+        // n is no multiple of 7, or numbers come twice
         for (uint32_t j = 0; j < n; j++)
-            rule[j] = kit_rule(j * 7 % n * 10); // n is no multiple of 7, or numbers come twice
+            rule[j] = kit_rule(j * 7 % n * 10);
         if (n == 700)
             for (uint32_t j = 0; j < n; j++)
                 rule[j].number = n - j;
@@ -299,9 +300,8 @@ static void bitmaps_keep_out_only_what_no_rule_matches(void **state)
             rule[j].families = 0;
             if (kit_random(2))
                 kernels_agree_with_the_oracle(a, n);
-            rule[j] = bitmap_rule(
-                n * 10 + j,
-                kit_random(8) ? wide : 3); // kinds that were not there when it was made, too
+            // kinds that were not there when it was made, too
+            rule[j] = bitmap_rule(n * 10 + j, kit_random(8) ? wide : 3);
             assert_int_equal(acl_add(a, &rule[j]), 0);
             kit_must_be_sound(a);
             make_keys(n);

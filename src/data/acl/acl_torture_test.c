@@ -24,7 +24,7 @@ static bool in[RULES];
 static struct kit_key packet[PACKETS];
 static struct acl_key4 packet4[PACKETS];
 static struct acl_key6 packet6[PACKETS];
-static uint32_t stable[PACKETS]; // number of the first stable rule that matches
+static uint32_t stable[PACKETS];          // number of the first stable rule that matches
 static _Atomic uint32_t owner[4 * RULES]; // of a slot: rule + 1
 static _Atomic bool stop;
 static _Atomic uint64_t bursts[READERS], wrong;

@@ -28,8 +28,8 @@
 #define BUCKET_BLOCKS_BITS 4u
 #define BUCKET_BLOCKS ((1u << BUCKET_BLOCKS_BITS) - 1) // of a bucket
 #define BUCKET_WORDS LANE_WORDS(ACL_IP4)
-#define BUCKET_NAMES                                                                               \
-    (LANE_COUNT * sizeof(uint64_t)) // behind a block's rows: each lane's number << 32 | slot
+// behind a block's rows: each lane's number << 32 | slot
+#define BUCKET_NAMES (LANE_COUNT * sizeof(uint64_t))
 #define BUCKET_UNIT (LANE_ROWS(BUCKET_WORDS) * sizeof(lane_row) + BUCKET_NAMES)
 
 struct bucket_garbage { // waits for a grace period
@@ -40,13 +40,13 @@ struct bucket_garbage { // waits for a grace period
 struct address_buckets {
     // readers; by side
     struct nets nets[2];
-    uint32_t *place[2]; // [number of the prefix] first block << SHELF_BLOCKS_BITS | blocks; [0]: of
-                        // all other addresses
+    // [number of the prefix] first block << SHELF_BLOCKS_BITS | blocks; [0]: of all other addresses
+    uint32_t *place[2];
     uint8_t *block;
     bool behind_prefilter; // they are many: whom tuple indexes keep out is not looked for here
     // writer
     struct arena arena;
-    size_t bytes; // mapped: all but garbage
+    size_t bytes;                   // mapped: all but garbage
     struct bucket_garbage *garbage; // [garbage_from, n_garbage), by epoch
     uint32_t garbage_from, n_garbage, garbage_room;
 };
@@ -58,10 +58,10 @@ struct address_buckets *address_buckets_new(const struct acl_config *cfg,
                                             const struct classifier_rules *r, const uint8_t *tuple,
                                             size_t max_bytes);
 void address_buckets_free(const struct acl_config *cfg, struct address_buckets *s);
-uint64_t address_buckets_bytes(const struct address_buckets *s);        // what readers may touch
+uint64_t address_buckets_bytes(const struct address_buckets *s); // what readers may touch
 uint64_t address_buckets_writer_bytes(const struct address_buckets *s);
-uint32_t address_buckets_longest(
-    const struct address_buckets *s); // the most rules that a packet is compared with
+// the most rules that a packet is compared with
+uint32_t address_buckets_longest(const struct address_buckets *s);
 
 // 0; or -ENOSPC, -ENOMEM: some buckets lack the rule, nobody may be sent here any more.
 int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uint32_t slot,

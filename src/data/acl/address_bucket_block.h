@@ -48,8 +48,8 @@ static inline bool lane_is_dead(const struct address_buckets *s, uint32_t place,
 }
 
 uint32_t place_alive(const struct address_buckets *s, uint32_t place); // lanes
-uint32_t place_new(struct address_buckets *s,
-                   uint32_t rule_lanes); // for so many lanes, all dead. 0: no room
+// for so many lanes, all dead. 0: no room
+uint32_t place_new(struct address_buckets *s, uint32_t rule_lanes);
 void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
 void lane_copy(const struct address_buckets *s, uint32_t place, uint32_t at, const lane_row *row,
                unsigned lane, uint64_t name);

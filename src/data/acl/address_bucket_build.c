@@ -8,20 +8,20 @@
 
 #include "acl/pages.h"
 
-#define RULES_LEAST                                                                                \
-    17u // fewer are compared one and all (linear_match.h), as are up to 64 that take one lane each
+// fewer are compared one and all (linear_match.h), as are up to 64 that take one lane each
+#define RULES_LEAST 17u
 #define RULES_MOST 16384u // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
-#define PREFILTER_FROM                                                                             \
-    2100u // rules: from here on tables do not stay near the core, and tuple indexes cost less than
-          // what they spare
+// rules: from here on tables do not stay near the core, and tuple indexes cost less than what they
+// spare
+#define PREFILTER_FROM 2100u
 #define MEAN_BLOCKS 4u // on the buckets of rules, at most: more take longer than tuples
 
 // --- where each rule is put down ---
 
-struct spot { // a prefix
-    uint32_t around, end; // the next one around it; behind the last one inside it
-    uint32_t own, rule_lanes;  // of its rules; with those around it
+struct spot {                 // a prefix
+    uint32_t around, end;     // the next one around it; behind the last one inside it
+    uint32_t own, rule_lanes; // of its rules; with those around it
 };
 
 struct sorted {

@@ -14,25 +14,24 @@
 #define BUCKET_INLINE static inline __attribute__((always_inline))
 
 struct bucket_queue { // of a side
-    uint32_t place[KEY_BURST + LANE_COUNT],
-        packet[KEY_BURST +
-               LANE_COUNT]; // SHELF_AHEAD places behind the last one name the first block there is
+    // SHELF_AHEAD places behind the last one name the first block there is
+    uint32_t place[KEY_BURST + LANE_COUNT], packet[KEY_BURST + LANE_COUNT];
     unsigned n;
 };
 
 // Those of the first n that have a place: [i] of number[i].
 typedef void bucket_places(const uint32_t *place, const uint32_t *number, unsigned n,
-                          struct bucket_queue *a);
+                           struct bucket_queue *a);
 // Bit = rule of the block that the packet matches; addr: the one that rows have.
 typedef unsigned bucket_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
 
 BUCKET_INLINE void bucket_places_plain(const uint32_t *place, const uint32_t *number, unsigned n,
-                                     struct bucket_queue *a)
+                                       struct bucket_queue *a)
 {
     a->n = 0;
     for (unsigned i = 0; i < n; i++) {
-        a->place[a->n] =
-            __atomic_load_n(&place[number[i]], __ATOMIC_ACQUIRE); // partner: bucket_add_rule
+        // partner: bucket_add_rule
+        a->place[a->n] = __atomic_load_n(&place[number[i]], __ATOMIC_ACQUIRE);
         a->packet[a->n] = i;
         a->n += a->place[a->n] != 0;
     }
@@ -56,7 +55,7 @@ BUCKET_INLINE void packets_left_of(struct packets_left *l, const struct key_burs
 // 16 bits, then those that go on, whose next ones are on their way by then (of the others the first
 // chunk is: what is asked for again and again costs little).
 BUCKET_INLINE void net_numbers(const struct nets *t, const uint32_t *addr_be,
-                             const struct packets_left *l, uint32_t *number)
+                               const struct packets_left *l, uint32_t *number)
 {
     const uint16_t *word = t->word;
     uint32_t addr[KEY_BURST], deep[KEY_BURST];
@@ -125,8 +124,8 @@ BUCKET_INLINE void block_prefetch(const lane_row *row)
 // One block of each; those that go on are packed to the front. Without branches: whether a block
 // has the rule is anybody's guess.
 BUCKET_INLINE unsigned blocks_compare(const struct address_buckets *s, const struct acl_key_l4 *l4,
-                              const uint32_t *addr, uint64_t *first, struct bucket_queue *a,
-                              bucket_match *match)
+                                      const uint32_t *addr, uint64_t *first, struct bucket_queue *a,
+                                      bucket_match *match)
 {
     unsigned left = 0;
 

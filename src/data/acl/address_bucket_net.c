@@ -118,10 +118,8 @@ static uint16_t *chunk_behind(struct nets *t, uint16_t *word)
 
 int nets_add(struct nets *t, uint32_t addr, uint8_t len)
 {
-    uint32_t at = nets_at(t, addr, len), end = len <= 16 ? 16
-                                               : len <= 24
-                                                   ? 24
-                                                   : 32; // of the bits that lead to its words
+    // of the bits that lead to its words
+    uint32_t at = nets_at(t, addr, len), end = len <= 16 ? 16 : len <= 24 ? 24 : 32;
     uint16_t number = (uint16_t)t->n, *word = t->word + (addr >> 16);
 
     if (t->n == t->room)

@@ -5,7 +5,7 @@
 
 #ifdef __AVX512F__
 BUCKET_INLINE void bucket_places_simd(const uint32_t *place, const uint32_t *number, unsigned n,
-                            struct bucket_queue *a)
+                                      struct bucket_queue *a)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
@@ -13,8 +13,9 @@ BUCKET_INLINE void bucket_places_simd(const uint32_t *place, const uint32_t *num
     for (unsigned i = 0; i < n; i += LANE_COUNT) {
         __mmask16 m = (__mmask16)(n - i < LANE_COUNT ? (1u << (n - i)) - 1 : 0xffff);
         __m512i at = _mm512_maskz_loadu_epi32(m, number + i);
-        __m512i p = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, place,
-                                                sizeof *place); // partner: bucket_add_rule
+        // partner: bucket_add_rule
+        __m512i p =
+            _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, place, sizeof *place);
 
         m = _mm512_mask_test_epi32_mask(m, p, p);
         _mm512_storeu_si512(a->place + a->n, _mm512_maskz_compress_epi32(m, p));
@@ -34,7 +35,7 @@ LANE_INLINE lane_vec row_of(const lane_row *row, unsigned r, unsigned from)
 
 // Bit = rule of the block's, from this one on.
 LANE_INLINE unsigned lanes_match(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr,
-                          unsigned from)
+                                 unsigned from)
 {
     lane_vec d = lane_differ_l4(k, row_of(row, LANE_L4, from), row_of(row, LANE_L4_MASK, from),
                                 row_of(row, LANE_PORT, from), row_of(row, LANE_SPAN, from));

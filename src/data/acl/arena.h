@@ -18,8 +18,8 @@ struct arena {
     uint64_t used; // units
 };
 
-void arena_init(struct arena *a, void *base, uint32_t unit,
-                uint32_t units); // unit: 32 bytes, or lines; base: 64-byte aligned
+// unit: 32 bytes, or lines; base: 64-byte aligned
+void arena_init(struct arena *a, void *base, uint32_t unit, uint32_t units);
 uint32_t arena_alloc(struct arena *a, uint32_t units); // the first unit, never 0; 0: full
 void arena_free(struct arena *a, uint32_t ref, uint32_t units);
 uint32_t arena_size(uint32_t units); // rounded up to what a block of so many units takes

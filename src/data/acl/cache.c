@@ -41,10 +41,10 @@ struct acl_cache {
     struct cache_table table4, table6;
     uint64_t secret[CACHE_SECRETS];
     cache_look *look4, *look6;
-    struct list_state *list;       // [LISTS]
-    uint16_t *list_of_generation;  // [GENERATIONS]
-    uint32_t generation;           // the last one given
-    uint32_t turn;                 // whom an admitted flow displaces
+    struct list_state *list;      // [LISTS]
+    uint16_t *list_of_generation; // [GENERATIONS]
+    uint32_t generation;          // the last one given
+    uint32_t turn;                // whom an admitted flow displaces
     uint64_t bytes, entries;
     uint64_t hits, misses, admitted, bypassed, stepped_aside; // others read them
 };
@@ -219,9 +219,8 @@ static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b
 
     for (unsigned w = 0; w < CACHE_WAYS; w++) {
         *there |= b->tag[w] == tag; // let in by an earlier packet of the burst
-        if (way == CACHE_WAYS &&
-            (!b->tag[w] ||
-             tag_is_stale(c, b->tag[w]))) // the first one: the fewer lines of keys are in use
+        // the first one: the fewer lines of keys are in use
+        if (way == CACHE_WAYS && (!b->tag[w] || tag_is_stale(c, b->tag[w])))
             way = w;
     }
     return way;
@@ -363,8 +362,8 @@ static void backend_classify(const struct acl_backend *backend, const struct cac
 }
 
 static void burst_look_up(struct acl_cache *c, struct cache_table *t, cache_look *look,
-                  struct list_state *l, const struct acl_backend *backend, const void *key,
-                  uint32_t *slot, unsigned n)
+                          struct list_state *l, const struct acl_backend *backend, const void *key,
+                          uint32_t *slot, unsigned n)
 {
     uint32_t known[KEY_BURST];
     uint64_t hash[KEY_BURST],
@@ -385,7 +384,8 @@ static void burst_look_up(struct acl_cache *c, struct cache_table *t, cache_look
 }
 
 static void cache_classify(struct acl_cache *c, struct cache_table *t, cache_look *look,
-                     const struct acl_backend *backend, const void *key, uint32_t *slot, unsigned n)
+                           const struct acl_backend *backend, const void *key, uint32_t *slot,
+                           unsigned n)
 {
     struct list_state *l = list_state_of(c, backend->list, backend->epoch);
 

@@ -24,9 +24,8 @@ struct acl_cache_stats {
     uint64_t stepped_aside; // times
 };
 
-struct acl_cache *
-acl_cache_new(size_t bytes,
-              const uint8_t secret[16]); // NULL with errno. bytes: rounded down to a power of two
+// NULL with errno. bytes: rounded down to a power of two
+struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16]);
 void acl_cache_free(struct acl_cache *c);
 void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // any thread
 
@@ -53,8 +52,7 @@ void acl_cache_classify6(struct acl_cache *c, const struct acl_backend *asked,
                          const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
 enum cache_kernel { CACHE_PLAIN, CACHE_AVX512, CACHE_VAES };
-bool acl_cache_use(
-    struct acl_cache *c,
-    enum cache_kernel k); // false: not on this CPU. For tests: before the first burst
+// false: not on this CPU. For tests: before the first burst
+bool acl_cache_use(struct acl_cache *c, enum cache_kernel k);
 
 #endif

@@ -60,8 +60,8 @@ INLINE void hashes4(const uint64_t *secret, const uint8_t *key, unsigned n, uint
     }
 }
 
-INLINE __m512i blocks6(const uint8_t *key, unsigned n, unsigned at,
-                       __mmask8 m) // 16 bytes at `at` of up to four keys
+// 16 bytes at `at` of up to four keys
+INLINE __m512i blocks6(const uint8_t *key, unsigned n, unsigned at, __mmask8 m)
 {
     __m512i x = _mm512_castsi128_si512(_mm_maskz_loadu_epi64(m, key + at));
 
@@ -88,7 +88,7 @@ INLINE void hashes6(const uint64_t *secret, const uint8_t *key, unsigned n, uint
 
 // Where each packet's entry would be; slot[] is what is there.
 INLINE void entries_locate(const struct cache_table *t, uint32_t generation, const uint64_t *hash,
-                    unsigned n, uint32_t *entry, uint32_t *slot)
+                           unsigned n, uint32_t *entry, uint32_t *slot)
 {
     uint32_t at[64], want[64];
 

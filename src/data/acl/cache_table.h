@@ -21,12 +21,12 @@ struct cache_bucket {
     uint32_t slot[CACHE_WAYS];
 } __attribute__((aligned(64)));
 
-struct cache_table { // of one family; one bucket more than are used, to which `way 8` of the last
-                     // one leads
+// of one family; one bucket more than are used, to which `way 8` of the last one leads
+struct cache_table {
     struct cache_bucket *bucket;
-    uint64_t *key;  // [bucket][way][words]
-    uint8_t *door;  // [bucket][way]: 8 bits of the hash of what was here last without being let in
-    uint64_t mask;  // buckets - 1
+    uint64_t *key; // [bucket][way][words]
+    uint8_t *door; // [bucket][way]: 8 bits of the hash of what was here last without being let in
+    uint64_t mask; // buckets - 1
     unsigned words;
 };
 

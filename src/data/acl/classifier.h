@@ -49,8 +49,8 @@
 #define SIDE_FILTERS_MAX 4u
 #define INDEX_NONE 0xffu
 #define SET_RULES_MAX 16u        // rules that stand apart; more of them go under tuples
-#define PLACE_SET_RULE 0xfeu        // instead of a tuple's number: it stands apart
-#define PLACE_PREFIX_TABLE 0x80u     // and the number of the Poptrie: it is promoted
+#define PLACE_SET_RULE 0xfeu     // instead of a tuple's number: it stands apart
+#define PLACE_PREFIX_TABLE 0x80u // and the number of the Poptrie: it is promoted
 #define SLOT_BITS 24u
 
 enum side_index { SIDE_SRC, SIDE_DST };
@@ -66,8 +66,8 @@ struct entry_l4 {
     uint8_t tcp_mask;
     uint8_t is; // enum entry_is
 };
-#define ENTRY_DEAD                                                                                 \
-    0xffu // not_part of an entry that was deleted when there was no room for a shorter block
+// not_part of an entry that was deleted when there was no room for a shorter block
+#define ENTRY_DEAD 0xffu
 enum entry_is {
     ENTRY_LAST = 1,
     ENTRY_PROTO = 2,
@@ -89,12 +89,12 @@ _Static_assert(sizeof(struct entry4) == 32 && sizeof(struct entry6) == 64,
                "entries fill cache lines");
 
 struct tuple {
-    uint8_t level[2]; // of core.len
-    uint8_t set[2];   // instead of a prefix, then level is that of length 0; CORE_NONE
+    uint8_t level[2];       // of core.len
+    uint8_t set[2];         // instead of a prefix, then level is that of length 0; CORE_NONE
     uint8_t side_filter[2]; // CORE_NONE
-    bool port;        // the key has protocol and destination port, too
+    bool port;              // the key has protocol and destination port, too
     uint32_t salt;
-    uint32_t rules;   // 0: readers pass over it
+    uint32_t rules; // 0: readers pass over it
 };
 
 struct side_filter {
@@ -117,7 +117,7 @@ struct net_bitmap {
 #define BITMAP_LEN 16u
 #define BITMAP_WORDS ((1u << BITMAP_LEN) / 32)
 
-struct set_rule { // a rule that stands apart
+struct set_rule {    // a rule that stands apart
     uint32_t number; // UINT32_MAX: deleted
     uint32_t slot;
     uint8_t set[2]; // CORE_NONE: any address
@@ -132,7 +132,7 @@ struct classifier_shape {
 struct classifier {
     // readers
     uint8_t family, n_side_filters;
-    bool ports; // some tuple's key has one
+    bool ports;                              // some tuple's key has one
     uint8_t n_levels[2], len[2][LEVELS_MAX]; // appended
     uint64_t secret[2][2];
     uint32_t n_tuples; // stored last (release)
@@ -140,18 +140,18 @@ struct classifier {
     struct side_filter side_filter[SIDE_FILTERS_MAX];
     struct tuple_index tuple_index[2];
     struct net_bitmap bitmap[2];
-    uint64_t sets[2]; // address sets that rules under tuples name
-    uint32_t in_tuples; // rules
-    uint32_t least;     // no rule under a tuple has a lower number
-    uint32_t n_set_rules; // sorted by number; constant but for what is deleted
+    uint64_t sets[2];          // address sets that rules under tuples name
+    uint32_t in_tuples;        // rules
+    uint32_t least;            // no rule under a tuple has a lower number
+    uint32_t n_set_rules;      // sorted by number; constant but for what is deleted
     uint64_t set_rule_sets[2]; // that these name
     struct set_rule set_rule[SET_RULES_MAX];
     uint8_t n_prefix_tables;
     struct prefix_rules *prefix_table[PREFIX_TABLES_MAX];
     struct acl_set *const *set;
-    struct linear_rules
-        *linear; // linear_match.h; NULL: there were too many rules for it when the core was made
-    uint32_t linear_blocks; // 0: readers ask buckets or tuples
+    // linear_match.h; NULL: there were too many rules for it when the core was made
+    struct linear_rules *linear;
+    uint32_t linear_blocks;          // 0: readers ask buckets or tuples
     struct address_buckets *buckets; // address_bucket.h; NULL: readers ask tuples
     uint32_t *filter, *head;
     uint8_t *block;
@@ -159,15 +159,15 @@ struct classifier {
     // writer
     struct arena arena;
     struct classifier_shape shape;
-    size_t bytes;   // of everything, the core itself included
-    uint32_t rules; // now, those that stand apart or are promoted included
-    uint32_t room;  // in tuples
-    uint32_t deleted;    // whose filter bits are still set
+    size_t bytes;              // of everything, the core itself included
+    uint32_t rules;            // now, those that stand apart or are promoted included
+    uint32_t room;             // in tuples
+    uint32_t deleted;          // whose filter bits are still set
     uint64_t side_filter_keys; // about; the filter is made for these, too
-    uint64_t epoch; // when it was retired
-    uint64_t changed;   // epoch of the last change: readers of later ones do not see `few` as it is
+    uint64_t epoch;            // when it was retired
+    uint64_t changed; // epoch of the last change: readers of later ones do not see `few` as it is
     struct address_buckets *own_buckets; // goes with the core, also when readers are kept from it
-    bool buckets_full;    // that is why
+    bool buckets_full;                   // that is why
     struct classifier *next;
 };
 
@@ -263,7 +263,7 @@ static inline bool is_prefix_rule(uint8_t tuple)
     return tuple >= PLACE_PREFIX_TABLE && tuple < PLACE_PREFIX_TABLE + PREFIX_TABLES_MAX;
 }
 
-struct classifier_rules { // a list's rules as the builder takes them
+struct classifier_rules {        // a list's rules as the builder takes them
     const struct acl_rule *rule; // [slot]
     const uint32_t *slot;        // by number, lowest first
     uint32_t n;

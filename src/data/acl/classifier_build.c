@@ -55,9 +55,9 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys,
     l.units = rules + rules / 4 + 64;
     l.linear = rules <= room_for(LINEAR_ENTRIES) ? line_up(sizeof(struct classifier)) : 0;
     l.bitmap = l.linear || family != ACL_IP4 ? 0 : line_up(sizeof(struct classifier));
-    l.filter = l.linear     ? line_up(l.linear + sizeof(struct linear_rules))
+    l.filter = l.linear   ? line_up(l.linear + sizeof(struct linear_rules))
                : l.bitmap ? l.bitmap + 2 * BITMAP_WORDS * sizeof(uint32_t)
-                         : line_up(sizeof(struct classifier));
+                          : line_up(sizeof(struct classifier));
     l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
     l.tuple_index[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
     l.tuple_index[1] = line_up(l.tuple_index[0] + (sizeof(uint32_t) << index_log[0]));
@@ -70,10 +70,10 @@ static const uint8_t small_indexes[2] = {4, 4};
 
 static size_t tuples_need(uint8_t family, uint32_t rules)
 {
-    const uint8_t tuple_index =
-        (uint8_t)log2_up(rules < 1024       ? 1024
-                         : rules < 1u << 16 ? rules
-                                            : 1u << 16); // a guess: addresses decide
+    // a guess: addresses decide
+    const uint8_t tuple_index = (uint8_t)log2_up(rules < 1024       ? 1024
+                                                 : rules < 1u << 16 ? rules
+                                                                    : 1u << 16);
     const uint8_t index_log[2] = {tuple_index, tuple_index};
 
     return layout_of(family, room_for(rules), room_for(rules), index_log).bytes;
@@ -138,17 +138,18 @@ void classifier_free(const struct acl_config *cfg, struct classifier *c)
 // A core without filter, heads and blocks, to choose tuples and side filters by; heads are counted
 // first.
 static void classifier_draft(struct classifier *c, const struct acl_config *cfg, uint8_t family,
-                  struct classifier_shape shape)
+                             struct classifier_shape shape)
 {
     *c = (struct classifier){.family = family,
-                       .n_levels = {1, 1},
-                       .n_tuples = 1,
-                       .least = UINT32_MAX,
-                       .set = cfg->set,
-                       .shape = shape,
-                       .tuple_index = {{.level = INDEX_NONE}, {.level = INDEX_NONE}}};
-    c->tuple[0] = (struct tuple){.set = {INDEX_NONE, INDEX_NONE},
-                                 .side_filter = {INDEX_NONE, INDEX_NONE}}; // takes any rule
+                             .n_levels = {1, 1},
+                             .n_tuples = 1,
+                             .least = UINT32_MAX,
+                             .set = cfg->set,
+                             .shape = shape,
+                             .tuple_index = {{.level = INDEX_NONE}, {.level = INDEX_NONE}}};
+    // takes any rule
+    c->tuple[0] =
+        (struct tuple){.set = {INDEX_NONE, INDEX_NONE}, .side_filter = {INDEX_NONE, INDEX_NONE}};
     if (getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret)
         for (unsigned i = 0; i < 4; i++)
             c->secret[i / 2][i % 2] = hash_mix64((uintptr_t)c + i);
@@ -251,9 +252,10 @@ static uint32_t units_of(const struct classifier *c, uint32_t heads)
 void linear_match_update(struct classifier *c, const struct classifier_rules *r,
                          const uint8_t *tuple)
 {
+    // partner: classify.c rules_match
     if (c->linear)
         __atomic_store_n(&c->linear_blocks, linear_match_build(c->linear, c, r, tuple),
-                         __ATOMIC_RELEASE); // partner: classify.c rules_match
+                         __ATOMIC_RELEASE);
 }
 
 // From a draft whose heads count their rules.
@@ -360,8 +362,8 @@ static void prefix_tables_make(struct classifier *c, const struct acl_config *cf
         prefix_tables_drop(c, r, tuple);
     for (unsigned i = 0; i < c->n_prefix_tables && max_bytes; i++)
         c->prefix_table[i]->limit = prefix_rules_bytes(c->prefix_table[i]) +
-                                prefix_rules_writer_bytes(c->prefix_table[i]) +
-                                (max_bytes - bytes) / 4 / c->n_prefix_tables;
+                                    prefix_rules_writer_bytes(c->prefix_table[i]) +
+                                    (max_bytes - bytes) / 4 / c->n_prefix_tables;
 }
 
 static uint32_t rules_without_prefix_tables(const struct classifier_rules *r, const uint8_t *tuple,
@@ -424,8 +426,9 @@ static void buckets_make(struct classifier *c, const struct acl_config *cfg,
 
     if (c->linear_blocks || (max_bytes && taken >= max_bytes))
         return;
-    c->buckets = c->own_buckets = address_buckets_new(
-        cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0); // half: the list may grow
+    // half: the list may grow
+    c->buckets = c->own_buckets =
+        address_buckets_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0);
 }
 
 struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,

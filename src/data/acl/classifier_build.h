@@ -29,9 +29,9 @@ struct retired_block { // to be retired; n 0: none
 
 // In place. 0, or -ENOSPC: time for a new core, nothing has changed.
 int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
-             struct retired_block *old);
+                   struct retired_block *old);
 void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
-              struct retired_block *old);
+                    struct retired_block *old);
 void classifier_epoch(struct classifier *c);
 void classifier_reclaim(struct classifier *c, uint64_t epoch); // of prefix rules and buckets
 

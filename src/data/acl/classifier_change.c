@@ -52,14 +52,14 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
 static void buckets_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
     if (!c->buckets || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
-                      !address_buckets_add(c->buckets, r, slot, c->changed)))
+                        !address_buckets_add(c->buckets, r, slot, c->changed)))
         return;
     __atomic_store_n(&c->buckets, NULL, __ATOMIC_RELEASE); // partner: classify.c rules_match
     c->buckets_full = true;
 }
 
 int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
-             struct retired_block *old)
+                   struct retired_block *old)
 {
     *old = (struct retired_block){0};
     if (prefix_rule_add(c, r, slot, tuple))
@@ -105,13 +105,13 @@ static void set_rule_del(struct classifier *c, uint32_t slot)
 
     while (c->set_rule[i].slot != slot || c->set_rule[i].number == UINT32_MAX)
         i++;
-    __atomic_store_n(&c->set_rule[i].number, UINT32_MAX,
-                     __ATOMIC_RELAXED); // partner: set_rule_decide in key_burst.c
+    // partner: set_rule_decide in key_burst.c
+    __atomic_store_n(&c->set_rule[i].number, UINT32_MAX, __ATOMIC_RELAXED);
     c->rules--;
 }
 
 void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
-              struct retired_block *old)
+                    struct retired_block *old)
 {
     *old = (struct retired_block){0};
     if (tuple == PLACE_SET_RULE) {
@@ -138,8 +138,8 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     c->rules--;
     c->deleted++;
     if (n > 1 && !to) { // no room to make a shorter one
-        uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)
-                             ->proto; // not_part is its last byte; partner: l4_differs
+        // not_part is its last byte; partner: l4_differs
+        uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto;
         __atomic_store_n(word, *word | (uint32_t)ENTRY_DEAD << 24, __ATOMIC_RELAXED);
         return;
     }

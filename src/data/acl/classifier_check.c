@@ -43,7 +43,7 @@ static bool side_lets_pass(const struct classifier *c, enum side_index s, unsign
     struct acl_side *side = s == SIDE_SRC ? &first.src : &first.dst;
 
     for (unsigned bit = side->len; bit < 128; bit++)
-        side->addr[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
+        side->addr[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
     if (!bitmap_lets_pass(&c->bitmap[s], tuple, side->addr))
         return false;
     if (c->tuple[tuple].side_filter[s] != INDEX_NONE &&
@@ -71,8 +71,7 @@ static int rule_check(const struct classifier *c, const struct acl_rule *r, uint
         return wrong(why, n, "the filter lacks rule %u", r->number);
     for (unsigned s = 0; s < 2; s++)
         if (!side_lets_pass(c, s, tuple, r))
-            return wrong(why, n, "the prefilter of side %u lacks rule %u", s,
-                         r->number);
+            return wrong(why, n, "the prefilter of side %u lacks rule %u", s, r->number);
     while (ref && (entry_l4_at(c, ref, i)->slot != slot ||
                    entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
         if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
@@ -88,7 +87,7 @@ static int rule_check(const struct classifier *c, const struct acl_rule *r, uint
 }
 
 static int prefix_rule_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
-                               unsigned at, char *why, size_t n)
+                             unsigned at, char *why, size_t n)
 {
     if (at < c->n_prefix_tables && prefix_rules_has(c->prefix_table[at], r, slot))
         return 0;

@@ -52,8 +52,8 @@ const char *acl_kernel_name(void)
 
 static void rules_match(const struct classifier *c, const struct acl_kernel *k, struct key_burst *b)
 {
-    unsigned blocks = k->linear ? __atomic_load_n(&c->linear_blocks, __ATOMIC_ACQUIRE)
-                                : 0; // partner: classifier_few
+    // partner: classifier_few
+    unsigned blocks = k->linear ? __atomic_load_n(&c->linear_blocks, __ATOMIC_ACQUIRE) : 0;
 
     b->buckets = __atomic_load_n(&c->buckets, __ATOMIC_ACQUIRE); // partner: buckets_add_rule
     if (blocks)

@@ -10,7 +10,7 @@ static bool filter_has(const struct classifier *c, uint32_t key)
 }
 
 static void candidates_add(struct key_burst *b, const struct classifier *c, unsigned i,
-                          uint32_t digest[2][LEVELS_MAX], uint32_t port, unsigned n_tuples)
+                           uint32_t digest[2][LEVELS_MAX], uint32_t port, unsigned n_tuples)
 {
     uint32_t shut = 0; // tuples that are out: bit = side filter
     uint32_t open = (uint32_t)((UINT64_C(1) << n_tuples) - 1);

@@ -108,7 +108,7 @@ static void tuple_index_read(const struct classifier *c, struct packet_lanes *l,
 static bool shuts_tuples(const struct classifier *c)
 {
     return c->n_side_filters || __atomic_load_n(&c->sets[SIDE_SRC], __ATOMIC_RELAXED) |
-                              __atomic_load_n(&c->sets[SIDE_DST], __ATOMIC_RELAXED);
+                                    __atomic_load_n(&c->sets[SIDE_DST], __ATOMIC_RELAXED);
 }
 
 // Shuts tuples for packets that a side filter or a set keeps out.
@@ -310,8 +310,8 @@ static void keys_split4(const struct acl_key4 *key, unsigned n, uint32_t src[KEY
     for (; i + 4 <= n; i += 4) {
         __m256i two[2] = {_mm256_loadu_si256((const __m256i *)(key + i)),
                           _mm256_loadu_si256((const __m256i *)(key + i + 2))};
-        __m256i addr = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(two[0], two[1]),
-                                                0xd8); // src, dst of 0, 1, 2, 3
+        // src, dst of 0, 1, 2, 3
+        __m256i addr = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(two[0], two[1]), 0xd8);
 
         addr = _mm256_permute4x64_epi64(_mm256_shuffle_epi32(addr, 0xd8), 0xd8);
         _mm_storeu_si128((__m128i *)(src + i), _mm256_castsi256_si128(addr));

@@ -16,8 +16,9 @@ uint32_t rule_digest(const struct classifier *c, enum side_index s, const struct
 uint32_t key_salt(const struct classifier *c, unsigned i);
 uint32_t tuple_key(const struct classifier *c, const struct tuple *t, const struct acl_rule *r);
 void filter_set(const struct classifier *c, uint32_t key);
+// is: ENTRY_LAST or 0
 void entry_write(const struct classifier *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
-                 uint8_t is);                              // is: ENTRY_LAST or 0
+                 uint8_t is);
 uint32_t block_length(const struct classifier *c, uint32_t ref); // entries; 0 of ref 0
 
 #endif

@@ -65,8 +65,8 @@ static void prefix_table_match(struct key_burst *b, const struct classifier *c,
     else
         poptrie_find6_bulk(p->table, b->addr6[p->side], index, b->n);
     for (unsigned i = 0; i < b->n; i++) {
-        uint64_t first =
-            __atomic_load_n(&p->first[index[i]], __ATOMIC_ACQUIRE); // partner: first_set
+        // partner: first_set
+        uint64_t first = __atomic_load_n(&p->first[index[i]], __ATOMIC_ACQUIRE);
         uint32_t number = (uint32_t)(first >> 32), slot = (uint32_t)first;
         bool before = number < b->best[i];
 
@@ -144,8 +144,8 @@ void key_burst_begin(struct key_burst *b, const struct classifier *c, uint32_t *
     b->slot = slot;
     b->n = n;
     b->n_candidates = 0;
-    b->n_tuples = __atomic_load_n(
-        &c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_make; sets and levels are read after it
+    // partner: tuple_make; sets and levels are read after it
+    b->n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE);
     b->left = low_bits(n);
     memset(slot, 0xff, n * sizeof *slot); // ACL_MISS
     memset(b->best, 0xff, n * sizeof *b->best);

@@ -19,19 +19,19 @@ struct key_burst {
     const struct acl_late *late; // who reads them; NULL: they are there
     uint32_t *slot;
     unsigned n, n_tuples;
-    bool tuples; // some rule is under one
+    bool tuples;                           // some rule is under one
     const struct address_buckets *buckets; // asked instead of tuples; NULL: none
-    uint64_t left; // whom rules under tuples may still decide
-    bool walks;    // one set's members are still looked for
-    bool meanwhile; // and late->meanwhile is to be called when it waits
+    uint64_t left;                         // whom rules under tuples may still decide
+    bool walks;                            // one set's members are still looked for
+    bool meanwhile;                        // and late->meanwhile is to be called when it waits
     uint8_t walk_side, walk_set;
     struct set4_walk walk;
-    uint32_t best[KEY_BURST]; // number of the best rule so far
-    uint64_t sets[2]; // whose members are known
+    uint32_t best[KEY_BURST];         // number of the best rule so far
+    uint64_t sets[2];                 // whose members are known
     uint64_t member[2][ACL_SETS_MAX]; // of a set: bit = packet
     unsigned n_candidates;
-    uint32_t key[CANDIDATES_MAX + KEY_BURST +
-                 16]; // candidates: what their block hangs by, and the packet
+    // candidates: what their block hangs by, and the packet
+    uint32_t key[CANDIDATES_MAX + KEY_BURST + 16];
     uint32_t packet[CANDIDATES_MAX + KEY_BURST + 16];
 };
 
@@ -54,24 +54,24 @@ static inline void key_burst_read_l4(struct key_burst *b, uint64_t which)
 
 struct acl_kernel {
     const char *name;
+    // l4 NULL: not wanted
     void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[KEY_BURST],
-                  uint32_t dst[KEY_BURST],
-                  struct acl_key_l4 *l4); // l4 NULL: not wanted
-    void (*classify4)(const struct classifier *c,
-                      struct key_burst *b); // rules under tuples, for b->left
+                  uint32_t dst[KEY_BURST], struct acl_key_l4 *l4);
+    // rules under tuples, for b->left
+    void (*classify4)(const struct classifier *c, struct key_burst *b);
     void (*classify6)(const struct classifier *c, struct key_burst *b);
-    void (*linear)(const struct classifier *c, struct key_burst *b,
-                unsigned blocks); // instead of them, of few rules; NULL: it does not pay
+    // instead of them, of few rules; NULL: it does not pay
+    void (*linear)(const struct classifier *c, struct key_burst *b, unsigned blocks);
     void (*buckets)(const struct classifier *c, struct key_burst *b); // instead of them, b->bucket
 };
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86
 extern const struct acl_kernel acl_kernel_avx512, acl_kernel_avx2;
-void linear_match_avx512(const struct classifier *c, struct key_burst *b,
-                         unsigned blocks); // linear_match_simd.c
+// linear_match_simd.c
+void linear_match_avx512(const struct classifier *c, struct key_burst *b, unsigned blocks);
 void linear_match_avx2(const struct classifier *c, struct key_burst *b, unsigned blocks);
-void address_buckets_avx512(const struct classifier *c,
-                            struct key_burst *b); // address_bucket_simd.c
+// address_bucket_simd.c
+void address_buckets_avx512(const struct classifier *c, struct key_burst *b);
 void address_buckets_avx2(const struct classifier *c, struct key_burst *b);
 #endif
 void address_buckets_plain(const struct classifier *c, struct key_burst *b);

@@ -11,7 +11,7 @@
 
 #ifdef __AVX512F__
 
-typedef __m512i lane_wide;  // LANE_STEP / 2 words of 64 bits
+typedef __m512i lane_wide;    // LANE_STEP / 2 words of 64 bits
 typedef __mmask16 lane_order; // which lanes move to the front
 
 LANE_INLINE lane_vec lane_loadu(const uint32_t *p)
@@ -69,8 +69,8 @@ LANE_INLINE lane_hits lane_any(lane_vec a, lane_vec b) // where a & b is not 0
     return _mm512_test_epi32_mask(a, b);
 }
 
-LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits,
-                                    lane_hits m) // a without these bits in the lanes of m
+// a without these bits in the lanes of m
+LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits, lane_hits m)
 {
     return _mm512_mask_and_epi32(a, m, a, _mm512_set1_epi32((int)~bits));
 }
@@ -229,10 +229,10 @@ LANE_INLINE lane_vec lane_swap(lane_vec a)
 
 LANE_INLINE lane_order lane_order_of(lane_hits m)
 {
+    // bytes: the lanes of a half
     static const uint32_t four[16] = {0,      0x00,     0x01,     0x0100,    0x02,   0x0200,
                                       0x0201, 0x020100, 0x03,     0x0300,    0x0301, 0x030100,
-                                      0x0302, 0x030200, 0x030201, 0x03020100}; // bytes: the lanes
-                                                                               // of a half
+                                      0x0302, 0x030200, 0x030201, 0x03020100};
     uint64_t low = four[m & 15], high = four[m >> 4] + 0x04040404u;
 
     return _mm256_cvtepu8_epi32(
@@ -276,9 +276,8 @@ LANE_INLINE lane_wide wide_shr(lane_wide a, unsigned by)
 
 LANE_INLINE lane_wide wide_mul(lane_wide a, uint64_t by)
 {
-    __m256i b = wide_all(by),
-            cross =
-                _mm256_mullo_epi32(a, _mm256_shuffle_epi32(b, 0xb1)); // low by high, high by low
+    // low by high, high by low
+    __m256i b = wide_all(by), cross = _mm256_mullo_epi32(a, _mm256_shuffle_epi32(b, 0xb1));
     __m256i high = _mm256_add_epi32(cross, _mm256_srli_epi64(cross, 32));
 
     return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(high, 32));

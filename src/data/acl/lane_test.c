@@ -25,8 +25,8 @@ static void few_rules_are_compared_one_and_all(void **state)
                                               : kit_rule_without_sets(i * 7 % n * 3);
         make_keys(n);
         struct acl *a = load(n);
-        assert_true(apart || n < 15 ||
-                    entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        // a rule that asks for flags both set and not has none
+        assert_true(apart || n < 15 || entries_of(a) > n / 2);
         kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
         for (uint32_t i = 0; i < n; i += 1 + kit_random(5)) {
@@ -41,8 +41,8 @@ static void few_rules_are_compared_one_and_all(void **state)
             kernels_agree_with_the_oracle(a, n);
         }
         acl_reclaim(a, acl_epoch(a));
-        assert_true(apart || n < 15 ||
-                    entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        // a rule that asks for flags both set and not has none
+        assert_true(apart || n < 15 || entries_of(a) > n / 2);
         kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
         acl_free(a);

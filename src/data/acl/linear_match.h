@@ -17,8 +17,8 @@
 #define LINEAR_ENTRIES (LANE_COUNT * LINEAR_BLOCKS)
 
 struct linear_rules {
-    _Alignas(64) lane_row
-        row[LINEAR_BLOCKS][LANE_ROWS(2 * LANE_WORDS(ACL_IP6))]; // both addresses, source first
+    // both addresses, source first
+    _Alignas(64) lane_row row[LINEAR_BLOCKS][LANE_ROWS(2 * LANE_WORDS(ACL_IP6))];
     uint32_t number[LINEAR_ENTRIES + 1], slot[LINEAR_ENTRIES + 1]; // the last one: no rule
 };
 

@@ -24,7 +24,8 @@
 
 enum port_class { PORT_ANY, PORT_EXACT, PORT_RANGE };
 
-struct class {
+struct class
+{
     uint8_t src_len, dst_len;
     uint16_t src_set, dst_set;
     uint8_t sport, dport; // enum port_class
@@ -37,9 +38,10 @@ struct acl_lint {
     size_t n, done, buckets;
     struct acl_set *set[ACL_SETS_MAX];
     VEC(struct class) class;
+    // numbers of the classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty: not
+    // kept
     VEC(uint32_t)
-    cover; // numbers of the classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty:
-           // not kept
+    cover;
     VEC(size_t) cover_at;
     VEC(uint8_t) length[2]; // of prefixes that there are: source, destination
     uint64_t *filter;       // a bit for each hash that there is

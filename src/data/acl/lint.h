@@ -32,9 +32,10 @@ struct acl_lint *acl_lint_new(const struct acl_rule *r, const uint32_t *does, si
 void acl_lint_free(struct acl_lint *l);
 bool acl_lint_step(struct acl_lint *l, size_t rules); // looks at so many more; true: that was all
 const struct acl_finding *acl_lint_findings(const struct acl_lint *l, size_t *n);
-bool acl_lint_complete(const struct acl_lint *l); // false: rules alike but for ranges are so many
-                                                  // that not all pairs were compared
+// false: rules alike but for ranges are so many that not all pairs were compared
+bool acl_lint_complete(const struct acl_lint *l);
+// all that b matches
 bool acl_rule_covers(const struct acl_rule *a, const struct acl_rule *b,
-                     struct acl_set *const *set); // all that b matches
+                     struct acl_set *const *set);
 
 #endif

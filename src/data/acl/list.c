@@ -74,8 +74,8 @@ static uint32_t index_at(const struct acl *a, uint32_t number)
     return hash_mix32(number) & (a->index_size - 1);
 }
 
-static uint32_t *index_find(const struct acl *a,
-                            uint32_t number) // its place, or the free one where it belongs
+// its place, or the free one where it belongs
+static uint32_t *index_find(const struct acl *a, uint32_t number)
 {
     uint32_t i = index_at(a, number);
 
@@ -125,7 +125,7 @@ static bool array_grow(void *array, uint32_t from, uint32_t to, size_t each)
 
     if (!new)
         return false;
-    memset((uint8_t *)new + (size_t)from * each, 0, (size_t)(to - from) * each);
+    memset((uint8_t *)new + (size_t)from *each, 0, (size_t)(to - from) * each);
     *p = new;
     return true;
 }
@@ -182,8 +182,8 @@ static int slots_reserve(struct acl *a, uint32_t slots)
 
 // --- what is retired ---
 
-static int
-garbage_reserve(struct acl *a) // for one change: a block or an index of each family, and a slot
+// for one change: a block or an index of each family, and a slot
+static int garbage_reserve(struct acl *a)
 {
     uint32_t waiting = a->n_garbage - a->garbage_from;
 
@@ -287,7 +287,7 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     struct classifier *old = a->classifier[f];
 
     __atomic_store_n(&a->classifier[f], new, __ATOMIC_RELEASE); // partner: list_core
-    a->serial[f]++; // the old one's blocks go with it
+    a->serial[f]++;                                             // the old one's blocks go with it
     if (old) {
         old->epoch = a->epoch;
         old->next = a->retired;
@@ -437,8 +437,9 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
 
     if (!(a->rule[slot].families & family_of(f)))
         return 0;
+    // so that it stands apart
     if (c && c->rules < CHEAP_REBUILD_RULES && rule_is_by_sets(&a->rule[slot]) &&
-        !family_rebuild(a, f)) // so that it stands apart
+        !family_rebuild(a, f))
         return 0;
     c = a->classifier[f];
     if (c)

@@ -11,7 +11,7 @@ struct acl_garbage { // waits for a grace period
     uint64_t epoch;
     uint32_t serial, ref, n; // of the core; the block, the slot, or an index
     uint8_t what;            // 0, 1: a block of IPv4 or IPv6; GARBAGE_SLOT
-    uint8_t prefix_table;        // not a block, but an index of this Poptrie; CORE_NONE
+    uint8_t prefix_table;    // not a block, but an index of this Poptrie; CORE_NONE
 };
 
 struct acl {

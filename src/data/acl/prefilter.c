@@ -44,8 +44,8 @@ void bitmap_drop_if_useless(struct classifier *c)
             in[s] += __builtin_popcount(c->bitmap[s].bits[w]) / (BITMAP_WORDS * 32.0);
     bool by_dst = used & c->bitmap[0].always, by_src = used & c->bitmap[1].always;
     pass = used & c->bitmap[0].always & c->bitmap[1].always ? 1
-           : by_dst || by_src                             ? in[0] * by_src + in[1] * by_dst
-                                                          : in[0] * in[1];
+           : by_dst || by_src                               ? in[0] * by_src + in[1] * by_dst
+                                                            : in[0] * in[1];
     if (pass > 0.5)
         c->bitmap[0].bits = c->bitmap[1].bits = NULL;
 }
@@ -116,8 +116,8 @@ static double open_tuples(const struct classifier *c, enum side_index s, unsigne
     return open;
 }
 
-static double tuples_with_prefixes(const struct classifier *c,
-                                   enum side_index s) // that some length could shut
+// that some length could shut
+static double tuples_with_prefixes(const struct classifier *c, enum side_index s)
 {
     double n = 0;
 
@@ -126,7 +126,7 @@ static double tuples_with_prefixes(const struct classifier *c,
     return n;
 }
 
-struct length { // of a tuple index or a side filter
+struct length {    // of a tuple index or a side filter
     uint8_t level; // CORE_NONE: none pays for the look
     double open, keys;
 };

@@ -10,7 +10,7 @@
 // Of the tuples that are planned. sketch: scratch of SKETCH_WORDS; gate_log: log2 of the words of
 // each tuple index.
 void prefilter_choose(struct classifier *c, const struct classifier_rules *r, uint64_t *sketch,
-                  uint8_t index_log[2]);
+                      uint8_t index_log[2]);
 void bitmap_drop_if_useless(struct classifier *c); // when all rules are there
 // A tuple more.
 void side_filters_of_tuple(struct classifier *c, struct tuple *t);

@@ -13,7 +13,7 @@
 #define KEY_BITS(family) ((family) == ACL_IP4 ? 32u : 128u)
 #define RULES_LEAST4 256u // rules of a side
 #define RULES_SHARE 8u    // and so many of all: what few rules gain, all packets pay for
-#define RESERVED4 64u // bytes of address space for each prefix
+#define RESERVED4 64u     // bytes of address space for each prefix
 #define RESERVED6 192u
 #define FIXED4 ((size_t)2 << 20) // what a Poptrie takes, about: alone, and for each prefix
 #define EACH4 100u
@@ -90,10 +90,9 @@ static struct prefix_rules *prefix_rules_new_empty(uint8_t family, unsigned side
 
     if (!p)
         return NULL;
-    *p = (struct prefix_rules){.family = family,
-                           .side = (uint8_t)side,
-                           .room = room_for(n),
-                           .ahead = (int64_t)epoch - 1}; // a Poptrie's first is 1
+    // a Poptrie's first is 1
+    *p = (struct prefix_rules){
+        .family = family, .side = (uint8_t)side, .room = room_for(n), .ahead = (int64_t)epoch - 1};
     p->table = poptrie_new(&(struct poptrie_config){
         .key_bits = KEY_BITS(family),
         .max_bytes =
@@ -125,9 +124,9 @@ static uint64_t first_lower(uint64_t a, uint64_t b)
 
 static void first_set(struct prefix_rules *p, uint32_t index, uint64_t first)
 {
+    // partner: prefix_table_match in key_burst.c
     if (p->first[index] != first)
-        __atomic_store_n(&p->first[index], first,
-                         __ATOMIC_RELEASE); // partner: prefix_table_match in key_burst.c
+        __atomic_store_n(&p->first[index], first, __ATOMIC_RELEASE);
 }
 
 // Of the prefixes around this one, which itself need not be there.
@@ -194,7 +193,7 @@ void prefix_rule_row(struct prefix_rule_row *row, const struct acl_rule *r, uint
     *row = (struct prefix_rule_row){.len = from->len, .own = (uint64_t)r->number << 32 | slot};
     memcpy(row->key, from->addr, (from->len + 7) / 8);
     if (from->len % 8)
-        row->key[from->len / 8] &= (uint8_t)~(0xff >> from->len % 8);
+        row->key[from->len / 8] &= (uint8_t) ~(0xff >> from->len % 8);
 }
 
 int prefix_rule_row_compare(const void *x, const void *y)

@@ -27,12 +27,12 @@ struct prefix_rules {
     uint8_t side;    // 0: source
     // writer
     uint8_t family;
-    uint64_t *own; // [index]: the prefix's rule; PROMOTED_NONE: it had one, and no memory to forget
-                   // the prefix
+    // [index]: the prefix's rule; PROMOTED_NONE: it had one, and no memory to forget the prefix
+    uint64_t *own;
     uint32_t *free, n_free, room; // indexes
-    uint32_t rules, length[129]; // prefixes of each length
-    uint64_t limit; // bytes, 0 = none
-    int64_t ahead;  // what an epoch of the list is ahead of the Poptrie's
+    uint32_t rules, length[129];  // prefixes of each length
+    uint64_t limit;               // bytes, 0 = none
+    int64_t ahead;                // what an epoch of the list is ahead of the Poptrie's
 };
 
 struct prefix_rules_plan { // how many Poptries for each side; 0: its rules go under tuples
@@ -51,14 +51,14 @@ struct prefix_rule_row {
 };
 void prefix_rule_row(struct prefix_rule_row *row, const struct acl_rule *r, uint32_t slot,
                      unsigned side);
-int prefix_rule_row_compare(const void *x,
-                       const void *y); // for qsort; of equal prefixes the lowest number first
+// for qsort; of equal prefixes the lowest number first
+int prefix_rule_row_compare(const void *x, const void *y);
 // Of rows with different prefixes. NULL: no memory.
 struct prefix_rules *prefix_rules_new(uint8_t family, unsigned side,
                                       const struct prefix_rule_row *row, uint32_t n,
                                       uint64_t epoch);
 void prefix_rules_free(struct prefix_rules *p);
-uint64_t prefix_rules_bytes(const struct prefix_rules *p);        // what readers may touch
+uint64_t prefix_rules_bytes(const struct prefix_rules *p); // what readers may touch
 uint64_t prefix_rules_writer_bytes(const struct prefix_rules *p);
 
 // 0; -EEXIST: the prefix has a rule; -ENOSPC, -ENOMEM: nothing has changed.

@@ -52,7 +52,7 @@ static void a_chain_of_prefixes_comes_and_goes(void **state)
 
         make_keys(n);
         struct acl *a = load(n);
-        assert_true(beside_tuples(a) >= prefixes); // one of each prefix
+        assert_true(beside_tuples(a) >= prefixes);         // one of each prefix
         assert_true(others || !acl_is_by_sets(a, family)); // the other one is under a tuple
         kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);

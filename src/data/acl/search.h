@@ -43,10 +43,10 @@ static inline __attribute__((always_inline)) uint64_t bitmap_match(const struct 
 // As bits, not as conditions: nearly every branch here would be taken at random.
 static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key_l4 *k)
 {
-    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000,
-                                         0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
-    uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto,
-                                          __ATOMIC_RELAXED); // partner: classifier_del, of the dead
+    // by ENTRY_PROTO, ENTRY_DSCP
+    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff};
+    // partner: classifier_del, of the dead
+    uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto, __ATOMIC_RELAXED);
 
     memcpy(&have, &k->proto, sizeof have);
     return ((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) |
@@ -157,9 +157,8 @@ static inline unsigned candidates_to_blocks(struct key_burst *b, const struct cl
     unsigned n = 0;
 
     for (unsigned i = 0; i < b->n_candidates; i++) {
-        uint32_t ref =
-            __atomic_load_n(head_of(c, b->key[i]),
-                            __ATOMIC_ACQUIRE); // partner: classifier_change.c head_publish
+        // partner: classifier_change.c head_publish
+        uint32_t ref = __atomic_load_n(head_of(c, b->key[i]), __ATOMIC_ACQUIRE);
 
         __builtin_prefetch(c->block + ref * entry_bytes(c));
         b->key[n] = ref;

@@ -77,8 +77,8 @@ SEARCH_INLINE __m256i search_l4(const __m256i *e, __m256i ports, __m256i have)
                                         _mm256_and_si256(is_dscp, search_all(0xff0000))));
     __m256i differ = _mm256_and_si256(_mm256_xor_si256(have, e[6]), compared);
     __m256i part = _mm256_and_si256(_mm256_and_si256(have, e[6]), search_all(0xff000000));
-    __m256i any = _mm256_and_si256(_mm256_srli_epi32(e[5], 16),
-                                   flags); // tcp_any, where the packet has its flags
+    // tcp_any, where the packet has its flags
+    __m256i any = _mm256_and_si256(_mm256_srli_epi32(e[5], 16), flags);
     __m256i lacks = _mm256_andnot_si256(_mm256_cmpeq_epi32(any, zero), search_none(any, have));
 
     return _mm256_or_si256(_mm256_or_si256(beyond, differ), _mm256_or_si256(part, lacks));

@@ -52,7 +52,7 @@ void acl_set_reclaim(struct acl_set *s, uint64_t epoch)
         set4_reclaim(s->v4, epoch);
     if (s->v6 && epoch > s->ahead6)
         poptrie_reclaim(s->v6, epoch - s->ahead6);
-    vec_foreach(&s->old, o) {
+    vec_foreach (&s->old, o) {
         if (o->epoch > epoch) {
             s->old.item[kept++] = *o;
             continue;
@@ -80,7 +80,7 @@ void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out)
         out->garbage_bytes += six.garbage_bytes;
         out->writer_bytes += six.writer_bytes;
     }
-    vec_foreach(&s->old, o)
+    vec_foreach (&s->old, o)
         out->garbage_bytes += o->v4 ? set4_bytes(o->v4) : 0;
 }
 

@@ -36,9 +36,9 @@ int acl_set_add(struct acl_set *s, const struct acl_prefix *p);
 int acl_set_del(struct acl_set *s, const struct acl_prefix *p);
 int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del,
                    const struct acl_prefix *add, size_t n_add, uint64_t *skipped);
-int acl_set_load(struct acl_set *s, const struct acl_prefix *p,
-                 size_t n); // replaces all; readers see each address old or new
-bool acl_set_has(const struct acl_set *s, const struct acl_prefix *p);     // exactly this member
+// replaces all; readers see each address old or new
+int acl_set_load(struct acl_set *s, const struct acl_prefix *p, size_t n);
+bool acl_set_has(const struct acl_set *s, const struct acl_prefix *p); // exactly this member
 size_t acl_set_need(size_t n4, size_t n6); // bytes that so many members take, about
 // In no particular order; stops at, and returns, the first non-zero fn().
 int acl_set_walk(const struct acl_set *s, uint8_t family,

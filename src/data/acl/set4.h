@@ -42,9 +42,8 @@ enum set4_kind { SET4_LIST8, SET4_LIST16, SET4_BITS };
 
 #define SET4_WHOLE 1u // of a filter's word: all of it is in the set. No hash gives a single bit
 #define SET4_ITEMS 128u
-#define SET4_HASH                                                                                  \
-    0x9020fe79u // gives each item two or three bits, none the bits of another, each bit to 11 to 13
-                // items
+// gives each item two or three bits, none the bits of another, each bit to 11 to 13 items
+#define SET4_HASH 0x9020fe79u
 
 struct set4_filter {
     uint32_t *word;
@@ -117,18 +116,17 @@ struct set4_leaf {
     uint64_t code[8]; // bit c: the member of code c, 2..511
 };
 void set4_leaf_read(const struct set4 *s, uint32_t word, struct set4_leaf *l);
-bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l,
-                     uint32_t *word); // false: no room. *word 0: no members
+// false: no room. *word 0: no members
+bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l, uint32_t *word);
 void set4_leaf_retire(struct set4 *s, uint32_t word);
 
 // --- set4_filter.c ---
-bool set4_filter_fit(
-    struct set4 *s, size_t room,
-    uint64_t epoch); // a finer one of so many bytes at most when there are many members
-void set4_filter_store(struct set4 *s, unsigned from,
-                       unsigned to); // what the directory says of the /17s [from, to)
-unsigned set4_used(const struct set4 *s, unsigned slot,
-                   uint64_t used[2]); // /24s of a /17 that are not empty: a bit for each; how many
+// a finer one of so many bytes at most when there are many members
+bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch);
+// what the directory says of the /17s [from, to)
+void set4_filter_store(struct set4 *s, unsigned from, unsigned to);
+// /24s of a /17 that are not empty: a bit for each; how many
+unsigned set4_used(const struct set4 *s, unsigned slot, uint64_t used[2]);
 void set4_filter_free(struct set4_filter *f);
 size_t set4_filter_bytes(const struct set4_filter *f);
 
@@ -165,8 +163,8 @@ static inline uint32_t set4_item_of(const struct set4_filter *f, uint32_t addr)
 
 static inline uint32_t set4_filter_word(const struct set4_filter *f, uint32_t addr)
 {
-    return __atomic_load_n(&f->word[addr >> f->shift],
-                           __ATOMIC_ACQUIRE); // partner: word_store in set4_filter.c
+    // partner: word_store in set4_filter.c
+    return __atomic_load_n(&f->word[addr >> f->shift], __ATOMIC_ACQUIRE);
 }
 
 // --- reader: the steps behind the filter. Without branches on what is found: they would be taken
@@ -174,8 +172,8 @@ static inline uint32_t set4_filter_word(const struct set4_filter *f, uint32_t ad
 
 static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 {
-    return __atomic_load_n(&s->dir[addr >> 15],
-                           __ATOMIC_ACQUIRE); // partner: slot_store in set4_change.c
+    // partner: slot_store in set4_change.c
+    return __atomic_load_n(&s->dir[addr >> 15], __ATOMIC_ACQUIRE);
 }
 
 #define SET4_YES 0xffffffffu // a child's word is never this: its kind does not exist

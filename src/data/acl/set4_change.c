@@ -74,7 +74,7 @@ size_t set4_garbage_bytes(const struct set4 *s)
 {
     size_t bytes = set4_filter_bytes(s->old_filter);
 
-    vec_foreach(&s->garbage, g)
+    vec_foreach (&s->garbage, g)
         bytes += pool_block_bytes(&s->pool, g->ref);
     return bytes;
 }
@@ -83,7 +83,7 @@ void set4_reclaim(struct set4 *s, uint64_t epoch)
 {
     size_t kept = 0;
 
-    vec_foreach(&s->garbage, g) {
+    vec_foreach (&s->garbage, g) {
         if ((size_t)(g - s->garbage.item) + 8 < s->garbage.n) {
             __builtin_prefetch(pool_at(&s->pool, g[8].ref), 1);
             __builtin_prefetch(&s->pool.chunk[g[8].ref / POOL_CHUNK_UNITS], 1);
@@ -381,7 +381,7 @@ int set4_prepare(struct set4 *s, const struct set4_change *c, size_t n)
 
 void set4_abandon(struct set4 *s)
 {
-    vec_foreach(&s->fresh, ref)
+    vec_foreach (&s->fresh, ref)
         pool_free(&s->pool, *ref);
     vec_clear(&s->fresh);
 }
@@ -391,8 +391,8 @@ void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t
 {
     bool top = note_top(s, c, n);
 
-    vec_foreach (&s->pending, p) { // what covers a /17 changes with what is in it, so that nobody
-                                   // sees one without the other
+    // what covers a /17 changes with what is in it, so that nobody sees one without the other
+    vec_foreach (&s->pending, p) {
         bool all = top ? top_covers(s, p->slot) : p->word & SET4_ALL;
         if (slot_store(s, p->slot, (p->word & ~SET4_ALL) | (all ? SET4_ALL : 0)))
             set4_filter_store(s, p->slot, p->slot + 1);
@@ -400,7 +400,7 @@ void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t
     }
     if (top)
         apply_top(s, c, n);
-    vec_foreach(&s->dead, ref)
+    vec_foreach (&s->dead, ref)
         *vec_push(&s->garbage) = (struct set4_garbage){epoch, *ref};
     set4_filter_fit(s, bytes_left(s), epoch);
     *skipped += s->skipped;

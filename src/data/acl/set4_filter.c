@@ -77,8 +77,9 @@ unsigned set4_used(const struct set4 *s, unsigned slot, uint64_t used[2])
 
 static void word_store(struct set4_filter *f, uint32_t at, uint32_t value)
 {
+    // partner: set4_filter_word
     if (f->word[at] != value)
-        __atomic_store_n(&f->word[at], value, __ATOMIC_RELEASE); // partner: set4_filter_word
+        __atomic_store_n(&f->word[at], value, __ATOMIC_RELEASE);
 }
 
 // The bits of what `used` says of half of a /17 (its first /24's number: at).
@@ -150,8 +151,9 @@ bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch)
 
     if (s->filter && (shift >= s->filter->shift || s->old_filter))
         return true;
+    // the coarse one is slower, not wrong
     if (s->filter && words_bytes(shift) > room)
-        return true; // the coarse one is slower, not wrong
+        return true;
     f = filter_new(shift);
     if (!f)
         return s->filter;

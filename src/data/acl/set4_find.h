@@ -15,9 +15,9 @@ struct set4_walk {
     const struct set4_filter *filter;
     unsigned step,
         n; // addresses; from the second step on those that the filter leaves open, side by side
-    uint64_t pass;     // which these are
-    uint64_t found; // bit = address; from the second step on those that the filter knows; complete
-                    // when it is over
+    uint64_t pass; // which these are
+    // bit = address; from the second step on those that the filter knows; complete when it is over
+    uint64_t found;
     uint32_t addr[64]; // host order
     uint32_t word[64];
 };
@@ -33,9 +33,9 @@ enum set4_kernel { SET4_SCALAR, SET4_AVX512, SET4_VPOPCNT };
 typedef uint64_t set4_find(const struct set4 *s, const struct set4_filter *f,
                            const uint32_t *addr_be, unsigned n);
 set4_find set4_find_scalar, set4_find_avx512, set4_find_avx512_vpopcnt;
-uint64_t set4_find_few(const struct set4 *s, uint64_t pass,
-                       const uint32_t *addr_be); // of those that the filter leaves open, one by one
-set4_find *set4_find_of(enum set4_kernel k);     // NULL: not on this CPU
+// of those that the filter leaves open, one by one
+uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be);
+set4_find *set4_find_of(enum set4_kernel k); // NULL: not on this CPU
 // A step of a walk that is not over.
 typedef void set4_step(struct set4_walk *w);
 set4_step set4_step_scalar, set4_step_avx512_vpopcnt;

@@ -60,7 +60,7 @@ static inline uint64_t lanes_equal(__m128i a, __m128i b)
 
 // Which addresses the filter leaves open; *found: which it says are in the set.
 static uint64_t filter_addresses(const struct set4_filter *f, const uint32_t *addr_be, unsigned n,
-                           uint64_t *found)
+                                 uint64_t *found)
 {
     uint64_t pass = 0, whole = 0;
     unsigned i = 0;

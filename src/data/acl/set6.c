@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESERVED ((size_t)512 << 20) // of address space
-#define WORST_BYTES 2048u            // that one change can need
-#define BYTES_EACH 150u              // of a member, about, the writer's included
+#define RESERVED ((size_t)512 << 20)  // of address space
+#define WORST_BYTES 2048u             // that one change can need
+#define BYTES_EACH 150u               // of a member, about, the writer's included
 #define BYTES_FIXED ((size_t)9 << 20) // the directory
 
 static struct poptrie *table_new(void)

@@ -156,8 +156,9 @@ static int set_change_both(struct acl_set *s, struct changes *all, uint64_t *ski
     }
     if (all->n4)
         set4_commit(made ? made : s->v4, all->c4, all->n4, s->epoch, skip);
+    // partner: acl_set_find4
     if (made)
-        __atomic_store_n(&s->v4, made, __ATOMIC_RELEASE); // partner: acl_set_find4
+        __atomic_store_n(&s->v4, made, __ATOMIC_RELEASE);
     return 0;
 }
 

@@ -33,7 +33,7 @@ set4_step *set4_step_of(enum set4_kernel k)
 }
 
 static uint64_t find_choose(const struct set4 *s, const struct set4_filter *f,
-                           const uint32_t *addr_be, unsigned n);
+                            const uint32_t *addr_be, unsigned n);
 static void step_choose(struct set4_walk *w);
 static set4_find *current_find = find_choose;
 static set4_step *current_step = step_choose;
@@ -48,7 +48,7 @@ static enum set4_kernel best_kernel(void)
 }
 
 static uint64_t find_choose(const struct set4 *s, const struct set4_filter *f,
-                           const uint32_t *addr_be, unsigned n)
+                            const uint32_t *addr_be, unsigned n)
 {
     set4_find *find = set4_find_of(best_kernel());
 
@@ -70,8 +70,8 @@ uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigne
 
     if (!v4)
         return 0;
-    const struct set4_filter *f =
-        __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
+    // partner: set4_filter_fit
+    const struct set4_filter *f = __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE);
     return __atomic_load_n(&current_find, __ATOMIC_RELAXED)(v4, f, addr_be, n);
 }
 

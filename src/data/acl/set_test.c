@@ -310,9 +310,9 @@ static void many_hosts_are_found_through_every_filter(void **state)
     for (int pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < N; i += 32) {
             uint32_t be[64];
+            // the odd ones are beside members
             for (unsigned k = 0; k < 64; k++)
-                be[k] =
-                    __builtin_bswap32(addr[i + k / 2] + (k % 2)); // the odd ones are beside members
+                be[k] = __builtin_bswap32(addr[i + k / 2] + (k % 2));
             uint64_t want = pass && i < N / 2 ? 0 : 0x5555555555555555u;
             assert_int_equal(acl_set_find4(s, be, 64), want);
             assert_int_equal(walk_find(s, be, 64), want);

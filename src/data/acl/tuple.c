@@ -16,8 +16,8 @@
 
 #define MANY_TUPLES 28u // from here on a new one is made for long blocks only
 #define LONG_BLOCK 16u
-#define WISHES_PLANNED                                                                             \
-    1021u // kinds of rules that are told apart; what falls together is made when a rule wants it
+// kinds of rules that are told apart; what falls together is made when a rule wants it
+#define WISHES_PLANNED 1021u
 
 static unsigned set_of(const struct acl_rule *r, enum side_index s)
 {
@@ -139,7 +139,8 @@ struct choice {
 
 // Short blocks first, among them the finest tuple; else the shortest block.
 static void tuple_consider(struct classifier *c, const struct acl_rule *r, unsigned t,
-                     unsigned (*chain)(const struct classifier *, uint32_t), struct choice *best)
+                           unsigned (*chain)(const struct classifier *, uint32_t),
+                           struct choice *best)
 {
     const struct tuple *p = &c->tuple[t];
     struct choice new = {t, chain(c, (uint32_t)(head_of(c, tuple_key(c, p, r)) - c->head)),

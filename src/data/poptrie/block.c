@@ -144,7 +144,7 @@ static uint32_t words_block(struct poptrie *t, const uint32_t w[64])
 
 // Leads from depth `site` to `in` for addresses that begin with the first `bits` bits of key.
 static uint32_t skip_block(struct poptrie *t, unsigned site, unsigned bits, const uint64_t key[2],
-                        uint32_t in, uint16_t out)
+                           uint32_t in, uint16_t out)
 {
     uint32_t word = in;
     struct skip *s;
@@ -309,9 +309,10 @@ static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old
         return wide_block(t, n, new);
     if (!node_is_floor(n))
         node_values_paint(n, new, v);
+    // nobody looks: 2000::/3 hangs in the directory
     if (is_root6(t, n))
         for (unsigned i = 8; i < 16; i++)
-            v[i] = v[7]; // nobody looks: 2000::/3 hangs in the directory
+            v[i] = v[7];
     if (n->n_kids > 0) {
         if (branch_words(t, n, v, old, new, tg, w))
             return words_block(t, w);

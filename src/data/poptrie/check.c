@@ -107,7 +107,7 @@ static void check_block(struct checker *k, uint32_t word, const uint32_t want[64
     if (must == 1) {
         if (word != want[0])
             check_fail(k, "P2: node at depth %u: one run of %08x, but its word is %08x", n->depth,
-                 want[0], word);
+                       want[0], word);
         return;
     }
     if (!word_is_ref(word) || word_code(word) != expected_code(k, want) ||
@@ -121,11 +121,11 @@ static void check_block(struct checker *k, uint32_t word, const uint32_t want[64
     memcpy(&runs, block_at(k->t->arena, word), sizeof(runs));
     if (runs != must)
         check_fail(k, "P2: node at depth %u: runs %016llx, not %016llx", n->depth,
-             (unsigned long long)runs, (unsigned long long)must);
+                   (unsigned long long)runs, (unsigned long long)must);
     for (unsigned i = 0; i < 64 && !k->bad; i++)
         if (child_word(k, word, i) != want[i])
             check_fail(k, "P2: node at depth %u: child %u is %08x, not %08x", n->depth, i,
-                 child_word(k, word, i), want[i]);
+                       child_word(k, word, i), want[i]);
 }
 
 static void check_shape(struct checker *k, const struct node *n, const struct node *parent);
@@ -356,7 +356,7 @@ static void check_tree(struct checker *k)
         check_entry(k, &t->root, NULL, 0, 0, 0);
         if (t->root.word != t->outside)
             check_fail(k, "P1: addresses outside 2000::/3 start at %08x, not %08x", t->outside,
-                 t->root.word);
+                       t->root.word);
         check_heap(k, root, 9, 0, DIR6_WORDS, 0);
     }
     check_floor(k, root);
@@ -428,8 +428,8 @@ static void check_group_blocks(struct checker *k)
     free(seen);
     if (k->blocks + g->garbage_n - g->garbage_pages != g->blocks.blocks)
         check_fail(k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
-             (unsigned long long)k->blocks, g->garbage_n - g->garbage_pages,
-             (unsigned long long)g->blocks.blocks);
+                   (unsigned long long)k->blocks, g->garbage_n - g->garbage_pages,
+                   (unsigned long long)g->blocks.blocks);
 }
 
 static void check_pages(struct checker *k)
@@ -447,7 +447,7 @@ static void check_pages(struct checker *k)
             if (memcmp((const uint32_t *)g->base[c] + t->page[p] * words, t->dir + p * words,
                        words * sizeof(*t->dir)) != 0)
                 check_fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p,
-                     t->page[p], c);
+                           t->page[p], c);
         for (unsigned i = 0; i < g->places; i++) { // each number is counted where it is met first
             bool first = g->table[i] != NULL && g->table[i]->page[p] >= g->places * PAGES;
 
@@ -459,7 +459,8 @@ static void check_pages(struct checker *k)
     if (used != g->pages_used ||
         g->page_top - g->places * PAGES != used + g->garbage_pages + g->n_free_pages)
         check_fail(k, "P8: %u shared pages are read, %u counted, %zu garbage, %u free, of %u", used,
-             g->pages_used, g->garbage_pages, g->n_free_pages, g->page_top - g->places * PAGES);
+                   g->pages_used, g->garbage_pages, g->n_free_pages,
+                   g->page_top - g->places * PAGES);
 }
 
 // What check_tree has counted.
@@ -480,7 +481,7 @@ static void check_reach(struct checker *k)
             shared += share_bytes(t, t->dir[slot]);
     if (shared != t->shared_bytes)
         check_fail(k, "P4: %llu bytes shared, but %llu counted", (unsigned long long)shared,
-             (unsigned long long)t->shared_bytes);
+                   (unsigned long long)t->shared_bytes);
 }
 
 int poptrie_check(const struct poptrie *t, char *why, size_t n)
@@ -493,14 +494,14 @@ int poptrie_check(const struct poptrie *t, char *why, size_t n)
         check_group_blocks(&k);
     else if (k.blocks + t->group->garbage_n - t->group->garbage_pages != t->group->blocks.blocks)
         check_fail(&k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
-             (unsigned long long)k.blocks, t->group->garbage_n,
-             (unsigned long long)t->group->blocks.blocks);
+                   (unsigned long long)k.blocks, t->group->garbage_n,
+                   (unsigned long long)t->group->blocks.blocks);
     if (k.nodes != t->nodes.blocks)
         check_fail(&k, "P5: %llu nodes reachable, but %llu allocated", (unsigned long long)k.nodes,
-             (unsigned long long)t->nodes.blocks);
+                   (unsigned long long)t->nodes.blocks);
     if (k.routes != t->routes)
         check_fail(&k, "P5: %llu routes stored, but %llu counted", (unsigned long long)k.routes,
-             (unsigned long long)t->routes);
+                   (unsigned long long)t->routes);
     if (!pool_is_sound(&t->group->blocks) || !pool_is_sound(&t->nodes))
         check_fail(&k, "P6: an allocator's lists disagree with its counts");
     check_copies(&k);

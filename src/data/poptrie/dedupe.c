@@ -70,8 +70,8 @@ static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
     if (memcmp(p + 8, q + 8, leaves_bytes(arena, a)) != 0)
         return false;
     FOR_WORDS_BELOW(arena, a, slot)
-        if (!tree_equal(arena, *slot, *(const uint32_t *)(q + ((const uint8_t *)slot - p))))
-            return false;
+    if (!tree_equal(arena, *slot, *(const uint32_t *)(q + ((const uint8_t *)slot - p))))
+        return false;
     return true;
 }
 

@@ -52,7 +52,7 @@ static unsigned site_below(const struct poptrie *t, const struct kid *via, bool 
 
 // The new word of path[i] stands where `was` stood: tell the parent, or its parent, ...
 static void edit_ancestors(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
-                      unsigned i, uint32_t was)
+                           unsigned i, uint32_t was)
 {
     bool slotted = key_has_slot(t, key);
 
@@ -97,8 +97,9 @@ static void edit_blocks(struct poptrie *t, const struct tree_change *c, const ui
     unsigned site = 0;
     uint32_t was;
 
+    // the node is part of its parent's block
     if (last > 0 && node_is_wide(t, node_at(&t->nodes, c->path[last - 1].via->node)))
-        via = c->path[--last].via; // the node is part of its parent's block
+        via = c->path[--last].via;
     old = c->path[last].inherited;
     if (slotted) {
         in_dir = last == 0 || depth_of(t, c->path[last - 1].via) < t->geo.dir_bits;
@@ -129,11 +130,11 @@ static void edit_blocks(struct poptrie *t, const struct tree_change *c, const ui
 // --- the directory ---
 
 static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
-                      uint32_t hi, uint16_t old, uint16_t new);
+                            uint32_t hi, uint16_t old, uint16_t new);
 
 // Slots [lo, hi) hang on the entry kid (NULL: none), which inherits `new` instead of `old`.
 static void slots_fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, uint16_t old,
-                 uint16_t new)
+                       uint16_t new)
 {
     const struct node *n;
     uint32_t from, to;
@@ -158,7 +159,7 @@ static void slots_fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t
 
 // Slots [lo, hi) are those of heap index idx, itself not looked at.
 static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
-                      uint32_t hi, uint16_t old, uint16_t new)
+                            uint32_t hi, uint16_t old, uint16_t new)
 {
     uint32_t mid = lo + (hi - lo) / 2;
 
@@ -168,8 +169,9 @@ static void slots_fill_heap(struct poptrie *t, const struct node *n, unsigned id
         uint16_t o = old, v = new;
 
         if (node_has_route(n, i) && !node_is_floor(n)) {
+            // longer than what changed: decides alone
             if (!t->txn.whole_tree)
-                continue; // longer than what changed: decides alone
+                continue;
             o = v = node_values(n)[node_rank(n, i)];
         }
         if (i < 64)
@@ -246,9 +248,10 @@ void edit_retire_tree(struct poptrie *t, struct kid root)
 {
     const struct node *n = node_at(&t->nodes, root.node);
 
+    // others go on with it
     if (n->depth >= t->geo.dir_bits && key_has_slot(t, n->key) && word_is_ref(root.word) &&
         t->dir[key_slot(t, n->key)] == root.word && slot_is_shared(t, key_slot(t, n->key)))
-        return; // others go on with it
+        return;
     txn_retire(t, root.word);
     for (unsigned i = 0; i < n->n_kids; i++)
         edit_retire_tree(t, node_kids(n)[i]);

@@ -35,8 +35,8 @@ static size_t copy_bytes(const struct table_group *g)
 
 static struct poptrie *table_at(const struct table_group *g, unsigned copy, unsigned place)
 {
-    return (struct poptrie *)(g->base[copy] + reader_bytes(g)) +
-           place; // 64-byte aligned, as all before it are
+    // 64-byte aligned, as all before it are
+    return (struct poptrie *)(g->base[copy] + reader_bytes(g)) + place;
 }
 
 void table_group_free(struct table_group *g)
@@ -80,8 +80,8 @@ static struct table_group *group_new(const struct poptrie_config *cfg,
     g->places = cfg->places == 0 ? 1 : cfg->places;
     g->epoch = 1;
     g->dir_bytes = (geo->key_bits == 32 ? DIR4_WORDS : DIR6_WORDS) * sizeof(uint32_t);
-    g->pages_bytes =
-        g->places == 1 ? 0 : g->places * g->dir_bytes / 2; // each is of two tables, or more
+    // each is of two tables, or more
+    g->pages_bytes = g->places == 1 ? 0 : g->places * g->dir_bytes / 2;
     g->page_top = g->places * PAGES;
     g->arena_bytes = (cfg->max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
     if (g->arena_bytes > ARENA_MAX_BYTES)

@@ -63,8 +63,8 @@ INLINE __m256i floor4(const struct poptrie *t, __m256i leaf, __m256i addr)
 
     if (_mm256_testz_si256(none, none))
         return leaf;
-    floor = _mm256_i32gather_epi32((const int *)t->floor,
-                                   _mm256_srli_epi32(addr, 32 - FLOOR_BITS), sizeof(*t->floor));
+    floor = _mm256_i32gather_epi32((const int *)t->floor, _mm256_srli_epi32(addr, 32 - FLOOR_BITS),
+                                   sizeof(*t->floor));
     floor = _mm256_and_si256(floor, _mm256_set1_epi32(0xffff));
     return _mm256_or_si256(leaf, _mm256_and_si256(none, floor));
 }
@@ -96,7 +96,8 @@ INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint3
 // `found` are the directory's words. Of the table t; or, if `each` is not NULL, of the addresses'
 // tables, whose arena is t's.
 INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *each,
-                   const uint32_t *found, const uint32_t *dst_be, uint32_t *value, unsigned groups)
+                        const uint32_t *found, const uint32_t *dst_be, uint32_t *value,
+                        unsigned groups)
 {
     const __m256i swap = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
@@ -147,14 +148,15 @@ INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *ea
         if (each)
             floors4(each + 8 * g, leaf, dst_be + 8 * g, value + 8 * g);
     }
+    // what is left over is still a word
     if (__builtin_expect(!_mm256_testz_si256(any, any), 0))
-        for (unsigned i = 0; i < 8 * groups; i++) // what is left over is still a word
+        for (unsigned i = 0; i < 8 * groups; i++)
             if (word_is_ref(value[i]))
                 value[i] = walk_answer4(each ? each[i] : t, value[i], __builtin_bswap32(dst_be[i]));
 }
 
 INLINE void avx2_table4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
-                   unsigned groups)
+                        unsigned groups)
 {
     uint32_t found[8 * GROUPS4];
 
@@ -317,7 +319,7 @@ INLINE __m128i floor6(const struct poptrie *t, __m128i leaf, const uint8_t (*dst
 }
 
 INLINE void avx2_burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
-                   unsigned groups)
+                        unsigned groups)
 {
     const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
     __m256i lo[GROUPS6], head[GROUPS6], use[GROUPS6];

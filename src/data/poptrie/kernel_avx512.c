@@ -49,8 +49,8 @@ INLINE __m512i wide_bit4(const uint8_t *arena, __m512i word, __m512i addr, __m51
     __m512i head = _mm512_add_epi32(ref4(word), _mm512_srli_epi32(c, 5)), runs, more, n;
     __m512i lo = _mm512_mask_i32gather_epi64(zero, (__mmask8)m, _mm512_castsi512_si256(head), arena,
                                              POOL_UNIT);
-    __m512i hi = _mm512_mask_i32gather_epi64(
-        zero, (__mmask8)(m >> 8), _mm512_extracti64x4_epi64(head, 1), arena, POOL_UNIT);
+    __m512i hi = _mm512_mask_i32gather_epi64(zero, (__mmask8)(m >> 8),
+                                             _mm512_extracti64x4_epi64(head, 1), arena, POOL_UNIT);
 
     runs = _mm512_permutex2var_epi32(lo, even, hi);
     more = _mm512_permutex2var_epi32(lo, _mm512_add_epi32(even, _mm512_set1_epi32(1)), hi);
@@ -156,8 +156,9 @@ INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *valu
 
 // A few such lanes: packed side by side.
 static __attribute__((noinline)) void finish_few4(const struct poptrie *t, const __m512i *word,
-                                           const __m512i *addr, const __mmask16 *deep,
-                                           const __mmask16 *plain, unsigned groups, uint32_t *value)
+                                                  const __m512i *addr, const __mmask16 *deep,
+                                                  const __mmask16 *plain, unsigned groups,
+                                                  uint32_t *value)
 {
     uint32_t words[16 * GROUPS4 + 16], addrs[16 * GROUPS4 + 16], lanes[16 * GROUPS4 + 16];
     uint32_t depths[16 * GROUPS4 + 16];
@@ -188,9 +189,9 @@ static __attribute__((noinline)) void finish_few4(const struct poptrie *t, const
 
 // Many: where they are, and two passes for the wide blocks that most of them wait for.
 static __attribute__((noinline)) void finish_many4(const struct poptrie *t, const __m512i *word,
-                                            const __m512i *addr, const __mmask16 *deep,
-                                            const __mmask16 *plain, unsigned groups,
-                                            uint32_t *value)
+                                                   const __m512i *addr, const __mmask16 *deep,
+                                                   const __mmask16 *plain, unsigned groups,
+                                                   uint32_t *value)
 {
     __m512i next[GROUPS4], depth[GROUPS4], bit[GROUPS4], width[GROUPS4];
     __mmask16 wide[GROUPS4];
@@ -212,7 +213,7 @@ static __attribute__((noinline)) void finish_many4(const struct poptrie *t, cons
 }
 
 INLINE void avx512_burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
-                   unsigned groups, __mmask16 tail)
+                          unsigned groups, __mmask16 tail)
 {
     __m512i addr[GROUPS4], word[GROUPS4], bit[GROUPS4];
     __mmask16 deep[GROUPS4], plain[GROUPS4], refs = 0;
@@ -314,7 +315,7 @@ INLINE struct walk6 walk6_start(const struct poptrie *t, __m512i hi, __mmask8 m)
 
     word = _mm512_mask_i64gather_epi32(word, slotted, slot, t->dir, 4);
     return (struct walk6){_mm512_or_si512(_mm512_cvtepu32_epi64(word), floor), hi,
-                           _mm512_maskz_set1_epi64(slotted, DIR6_BITS)};
+                          _mm512_maskz_set1_epi64(slotted, DIR6_BITS)};
 }
 
 // One level, first half: the 8 bytes each block begins with.
@@ -356,7 +357,7 @@ INLINE void walk6_step(const uint8_t *arena, struct walk6 *l, __m512i head, __m5
 }
 
 INLINE void avx512_burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
-                   unsigned groups, unsigned n)
+                          unsigned groups, unsigned n)
 {
     __m512i lo[GROUPS6], head[GROUPS6];
     struct walk6 l[GROUPS6];

@@ -19,7 +19,7 @@ struct address_lanes {
 };
 
 INLINE __m256i table_offsets8(const struct poptrie *const *each, const struct poptrie *first,
-                        __mmask8 used)
+                              __mmask8 used)
 {
     __m512i base = _mm512_set1_epi64((long long)(uintptr_t)first);
 
@@ -28,7 +28,7 @@ INLINE __m256i table_offsets8(const struct poptrie *const *each, const struct po
 
 // Where in the group's tables each one is, in bytes; lanes that are not used get the first.
 INLINE __m512i table_offsets(const struct poptrie *const *each, const struct poptrie *first,
-                       __mmask16 used)
+                             __mmask16 used)
 {
     __m256i low = table_offsets8(each, first, (__mmask8)used),
             high = table_offsets8(each + 8, first, (__mmask8)(used >> 8));
@@ -44,8 +44,8 @@ INLINE __m512i directory_words(const struct poptrie *first, __m512i table, __m51
     __m512i slot = _mm512_srli_epi32(addr, 32 - DIR4_BITS);
     __m512i entry =
         _mm512_add_epi32(table, _mm512_slli_epi32(_mm512_srli_epi32(slot, PAGE4_BITS), 1));
-    __m512i number =
-        _mm512_mask_i32gather_epi32(zero, used, entry, first->page, 1); // in the lower 16 bits
+    // in the lower 16 bits
+    __m512i number = _mm512_mask_i32gather_epi32(zero, used, entry, first->page, 1);
     __m512i in_page = _mm512_and_si512(slot, _mm512_set1_epi32((1 << PAGE4_BITS) - 1));
     __m512i at = _mm512_or_si512(
         _mm512_slli_epi32(_mm512_and_si512(number, _mm512_set1_epi32(0xffff)), PAGE4_BITS),
@@ -75,7 +75,7 @@ INLINE __mmask16 leaves_read(const struct poptrie *first, __m512i table,
 }
 
 INLINE void each_burst(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                  unsigned groups, unsigned n)
+                       unsigned groups, unsigned n)
 {
     const struct poptrie *first = each[0]->first;
     const __mmask16 tail = (__mmask16)(0xffffu >> (16 * groups - n));

@@ -19,11 +19,11 @@
 #define LANES 8u
 
 struct leaf_burst {
-    const uint32_t *at[BURST];           // in the directory, or in one of its pages
-    uint32_t word[BURST];                // there
-    const uint8_t *block[BURST];         // the word's, or what is at the arena's beginning
-    const uint8_t *leaf[BURST];          // 8 bytes before those with the leaf
-    uint64_t shift[BURST];               // the leaf is so many bits up
+    const uint32_t *at[BURST];   // in the directory, or in one of its pages
+    uint32_t word[BURST];        // there
+    const uint8_t *block[BURST]; // the word's, or what is at the arena's beginning
+    const uint8_t *leaf[BURST];  // 8 bytes before those with the leaf
+    uint64_t shift[BURST];       // the leaf is so many bits up
 };
 
 INLINE __m128i load_two(const uint8_t *a, const uint8_t *b)
@@ -78,8 +78,9 @@ INLINE __mmask8 plain_of(__m512i word)
 INLINE void find_leaves(struct leaf_burst *b, unsigned i, __m512i addr)
 {
     __m512i word = load_words(b->word + i), runs = load_eight(b->block + i, 0);
-    __m512i up = _mm512_andnot_si512(_mm512_srli_epi64(addr, 26 - DIR4_BITS),
-                                     _mm512_set1_epi64(63)); // 63 - child
+    // 63 - child
+    __m512i up =
+        _mm512_andnot_si512(_mm512_srli_epi64(addr, 26 - DIR4_BITS), _mm512_set1_epi64(63));
     __m512i n = _mm512_sub_epi64(popcount64(_mm512_sllv_epi64(runs, up)), _mm512_set1_epi64(1));
     __m512i bit = _mm512_maskz_mul_epu32(plain_of(word), n, width_of(word));
 
@@ -126,7 +127,7 @@ INLINE __mmask8 used_of(unsigned left)
 // n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own, `near`: all of
 // t's group, whose memory is t's.
 INLINE void loads_burst4(const struct poptrie *t, const struct poptrie *const *each, bool near,
-                   const uint32_t *dst_be, uint32_t *value, unsigned n)
+                         const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     const __m512i one = _mm512_set1_epi64((long long)(uintptr_t)t);
     const uint8_t *const arena = t->arena;
@@ -179,7 +180,7 @@ static void loads_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_
 }
 
 INLINE void loads_each4(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
-                  unsigned n)
+                        unsigned n)
 {
     if (tables_are_near(each, n))
         loads_burst4(each[0], each, true, dst_be, value, n);

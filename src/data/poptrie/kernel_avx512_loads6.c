@@ -15,15 +15,15 @@
 #define LANES 8u
 
 struct walks {
-    const uint8_t *at[BURST + LANES]; // the word; then the block behind it; then 8 bytes before the
-                                      // leaf or the key
-    uint64_t head[BURST + LANES];     // what the block begins with
-    uint64_t more[BURST + LANES];     // the bytes with the leaf, or the key
-    uint64_t bit[BURST + LANES];      // where the leaf is
-    uint64_t half[BURST + LANES];     // of the address, that the word is in, host order
-    uint64_t state[BURST + LANES];    // the word; from bit 32 on the depth, from bit 40 on whose it
-                                      // is, BURST = nobody's
-    uint64_t done[BURST + LANES];     // answers, from bit 32 on whose
+    // the word; then the block behind it; then 8 bytes before the leaf or the key
+    const uint8_t *at[BURST + LANES];
+    uint64_t head[BURST + LANES]; // what the block begins with
+    uint64_t more[BURST + LANES]; // the bytes with the leaf, or the key
+    uint64_t bit[BURST + LANES];  // where the leaf is
+    uint64_t half[BURST + LANES]; // of the address, that the word is in, host order
+    // the word; from bit 32 on the depth, from bit 40 on whose it is, BURST = nobody's
+    uint64_t state[BURST + LANES];
+    uint64_t done[BURST + LANES]; // answers, from bit 32 on whose
     unsigned n_done;
 } __attribute__((aligned(64)));
 _Static_assert((BURST + LANES) * sizeof(uint64_t) % 64 == 0,
@@ -97,7 +97,7 @@ INLINE void find_leaves(struct walks *w, unsigned i)
 // Eight walks have gone a level down: answers are written down, the others come behind the m that
 // go on already. How many these are now.
 INLINE unsigned walks_step(struct walks *w, unsigned i, unsigned m, const uint8_t *arena,
-                     const uint8_t (*dst)[16])
+                           const uint8_t (*dst)[16])
 {
     const __m512i low = all_lanes(UINT32_MAX), state = _mm512_loadu_si512(w->state + i),
                   more = _mm512_loadu_si512(w->more + i);
@@ -152,8 +152,8 @@ INLINE unsigned walks_level(struct walks *w, unsigned n, const uint8_t *arena,
     const unsigned whole = (n + LANES - 1) & ~(LANES - 1);
     unsigned m = 0;
 
-    _mm512_storeu_si512(w->at + n,
-                        all_lanes((uintptr_t)arena)); // nobody's walks, to a whole vector
+    // nobody's walks, to a whole vector
+    _mm512_storeu_si512(w->at + n, all_lanes((uintptr_t)arena));
     _mm512_storeu_si512(w->half + n, _mm512_setzero_si512());
     _mm512_storeu_si512(w->state + n, all_lanes((uint64_t)BURST << STATE_WHOSE));
     for (unsigned i = 0; i < whole; i++)
@@ -199,7 +199,7 @@ INLINE void word_at_each(struct walks *w, const struct poptrie *const *each, con
 
 // The walks begin: words, and the blocks behind them.
 INLINE void walks_begin(struct walks *w, const struct poptrie *t, const struct poptrie *const *each,
-                  const uint8_t (*dst)[16], unsigned n)
+                        const uint8_t (*dst)[16], unsigned n)
 {
     const __m512i lane = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
 
@@ -227,7 +227,7 @@ INLINE void walks_begin(struct walks *w, const struct poptrie *t, const struct p
 
 // n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own of t's group.
 INLINE void loads_burst6(const struct poptrie *t, const struct poptrie *const *each,
-                   const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+                         const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     struct walks w;
     bool none = false;

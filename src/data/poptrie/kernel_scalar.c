@@ -37,9 +37,9 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
 // Address i in table `one`, or when that is NULL in each[i]: of many tables little is in the cache,
 // so blocks are asked for early.
 static inline __attribute__((always_inline)) void scalar_burst4(const struct poptrie *one,
-                                                         const struct poptrie *const *each,
-                                                         const uint32_t *dst_be, uint32_t *value,
-                                                         unsigned n)
+                                                                const struct poptrie *const *each,
+                                                                const uint32_t *dst_be,
+                                                                uint32_t *value, unsigned n)
 {
     uint32_t word[BURST], deep = 0;
 
@@ -81,9 +81,9 @@ void poptrie_find4_each_scalar(const struct poptrie *const *each, const uint32_t
 
 // Four levels or so: too branchy for passes to pay, so start the directory loads ahead instead.
 static inline __attribute__((always_inline)) void scalar_burst6(const struct poptrie *one,
-                                                         const struct poptrie *const *each,
-                                                         const uint8_t (*dst)[16], uint32_t *value,
-                                                         unsigned n)
+                                                                const struct poptrie *const *each,
+                                                                const uint8_t (*dst)[16],
+                                                                uint32_t *value, unsigned n)
 {
     uint32_t word[BURST];
     unsigned depth[BURST];

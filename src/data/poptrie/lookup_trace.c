@@ -60,10 +60,10 @@ static bool trace_step(const struct poptrie *t, struct lookup_trace *p, uint32_t
         return false;
     }
     trace_node(p,
-          code == CODE_BRANCH ? POPTRIE_NODE_BRANCH
-          : code > CODE_MIXED ? POPTRIE_NODE_MIXED
-                              : POPTRIE_NODE_LEAF,
-          block_bits(p));
+               code == CODE_BRANCH ? POPTRIE_NODE_BRANCH
+               : code > CODE_MIXED ? POPTRIE_NODE_MIXED
+                                   : POPTRIE_NODE_LEAF,
+               block_bits(p));
     slot = block_slot(t->arena, *w, c);
     *w = slot ? word_load(slot) : block_leaf(t->arena, *w, c); // partner: word_publish
     trace_advance(p, p->depth + 6);
@@ -71,7 +71,7 @@ static bool trace_step(const struct poptrie *t, struct lookup_trace *p, uint32_t
 }
 
 unsigned poptrie_lookup_trace(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
-                      struct poptrie_node *node, unsigned max, uint32_t *value)
+                              struct poptrie_node *node, unsigned max, uint32_t *value)
 {
     struct lookup_trace p = {.node = node, .max = max, .end = key_bits == 32 ? 32 : 64};
     uint8_t key[16] = {0};

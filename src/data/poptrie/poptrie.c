@@ -129,8 +129,9 @@ void poptrie_free(struct poptrie *t)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->nodes);
     txn_fini(t);
+    // the table is in there
     if (g->tables == 0)
-        table_group_free(g); // the table is in there
+        table_group_free(g);
 }
 
 const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy)

@@ -59,21 +59,22 @@ struct poptrie_route {
 };
 
 struct poptrie_stats {
-    uint64_t routes;         // prefixes stored, the default route included
-    uint64_t nodes;          // nodes readers walk: leaf blocks, branch blocks, skips
-    uint64_t leaves;         // leaves in them (runs of equal values)
-    uint64_t bytes_used; // directory + nodes in use, alone in its arena + garbage too: what readers
-                         // may touch (of one copy)
-    uint64_t shared_bytes;   // of them, nodes that other tables of the group have as well: each
-                             // counts them
-    uint64_t bytes_reserved; // address space held for readers (of one copy), the group's arena
-                             // counted whole
-    uint64_t garbage_bytes;  // retired, waiting for poptrie_reclaim, of the group
-    uint64_t writer_bytes;   // the writer's own copy of the routes and its books
-    uint64_t depth[32];      // stored prefixes by nodes read to reach them (0 = directory alone)
-    uint64_t updates;        // successful add/del since the table was made
-    uint64_t rebuilt;        // nodes built by them
-    uint64_t refused;        // add/del/load that failed for want of memory
+    uint64_t routes; // prefixes stored, the default route included
+    uint64_t nodes;  // nodes readers walk: leaf blocks, branch blocks, skips
+    uint64_t leaves; // leaves in them (runs of equal values)
+    // directory + nodes in use, alone in its arena + garbage too: what readers may touch (of one
+    // copy)
+    uint64_t bytes_used;
+    // of them, nodes that other tables of the group have as well: each counts them
+    uint64_t shared_bytes;
+    // address space held for readers (of one copy), the group's arena counted whole
+    uint64_t bytes_reserved;
+    uint64_t garbage_bytes; // retired, waiting for poptrie_reclaim, of the group
+    uint64_t writer_bytes;  // the writer's own copy of the routes and its books
+    uint64_t depth[32];     // stored prefixes by nodes read to reach them (0 = directory alone)
+    uint64_t updates;       // successful add/del since the table was made
+    uint64_t rebuilt;       // nodes built by them
+    uint64_t refused;       // add/del/load that failed for want of memory
 };
 
 // NULL with errno: EINVAL (key_bits, max_bytes, copies, places), ENOSPC (no place beside that one),
@@ -173,7 +174,7 @@ struct poptrie_node {
     uint8_t depth, bits; // looks at `bits` bits of the address from bit `depth` on
 };
 unsigned poptrie_lookup_trace(const struct poptrie *t, unsigned key_bits, const uint8_t *dst,
-                      struct poptrie_node *node, unsigned max, uint32_t *value);
+                              struct poptrie_node *node, unsigned max, uint32_t *value);
 const char *poptrie_node_name(enum poptrie_node_kind kind); // "directory", "leaf" …
 
 // --- kernels: chosen once for the process, before readers start ---
@@ -184,8 +185,8 @@ enum poptrie_kernel {
     POPTRIE_KERNEL_AVX2,
     POPTRIE_KERNEL_AVX512,         // AVX-512 F, BW, DQ, VL
     POPTRIE_KERNEL_AVX512_VPOPCNT, // the same and VPOPCNTDQ
-    POPTRIE_KERNEL_AVX512_LOADS,   // the same, with loads in place of gathers: AUTO takes it where
-                                   // gathers are slow
+    // the same, with loads in place of gathers: AUTO takes it where gathers are slow
+    POPTRIE_KERNEL_AVX512_LOADS,
     POPTRIE_KERNELS
 };
 

@@ -166,9 +166,9 @@ static void bursts_of_two_groups(unsigned key_bits)
     group_make(1, key_bits, 2);
     for (unsigned round = 0; round < 8; round++) {
         for (unsigned k = 0; k < GROUPS * TABLES; k++) {
+            // what one has the other one does not
             for (unsigned i = 0; i < 30; i++)
-                random_step(table[k], &model[k], 200,
-                            k < TABLES ? 100 : 60000); // what one has the other one does not
+                random_step(table[k], &model[k], 200, k < TABLES ? 100 : 60000);
             if (k % TABLES && round % 2)
                 become_equal(k, k - k % TABLES);
             poptrie_dedupe(table[k]);
@@ -224,8 +224,8 @@ static void equal_tables_are_as_large_as_one(unsigned key_bits)
     for (unsigned k = 1; k < TABLES; k++)
         assert_int_equal(poptrie_load(table[k], r, n), 0);
     fold_all();
-    assert_in_range(g->blocks.block_bytes, one,
-                    one * 11 / 10); // the tree outside of IPv6's directory is each one's own
+    // the tree outside of IPv6's directory is each one's own
+    assert_in_range(g->blocks.block_bytes, one, one * 11 / 10);
     assert_true(shared_bytes(1) > 0);
     pages = g->pages_used;
     assert_int_equal(pages, PAGES);

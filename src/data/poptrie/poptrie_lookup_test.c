@@ -23,8 +23,9 @@ static void bad_arguments_are_refused(void **state)
 
 static void every_length_of_one_address_nests(void **state)
 {
+    // all zeros, all ones, a real one
     for (unsigned bits = 32; bits <= 128; bits += 96)
-        for (unsigned ones = 0; ones < 3; ones++) { // all zeros, all ones, a real one
+        for (unsigned ones = 0; ones < 3; ones++) {
             struct poptrie *t = table_new(bits);
             uint8_t key[16], probe[16];
 
@@ -211,8 +212,9 @@ static void every_copy_answers_alike(void **state)
         m.key_bits = bits;
         for (unsigned i = 0; i < 400; i++) {
             random_step(t, &m, 1000, 300);
+            // blocks are used again
             if (i % 16 == 0)
-                flush(t); // blocks are used again
+                flush(t);
             for (unsigned copy = 0; i % 8 == 0 && copy < 3; copy++)
                 must_agree(poptrie_copy(t, copy), &m, 64);
         }

@@ -123,10 +123,10 @@ struct table_group {
     struct pool blocks;                  // what readers walk
     struct poptrie_config cfg;
     struct tree_geometry geo;
-    size_t dir_bytes, pages_bytes, arena_bytes; // of a copy: the directories, shared pages, the
-                                                // arena, its tail, the copy's tables
-    uint8_t *base[POPTRIE_COPIES_MAX];          // of each copy
-    uint16_t *free_page;                        // numbers of shared pages that are not used
+    // of a copy: the directories, shared pages, the arena, its tail, the copy's tables
+    size_t dir_bytes, pages_bytes, arena_bytes;
+    uint8_t *base[POPTRIE_COPIES_MAX]; // of each copy
+    uint16_t *free_page;               // numbers of shared pages that are not used
     unsigned n_free_pages, page_top, pages_used;
     struct garbage *garbage; // ring
     size_t garbage_cap, garbage_head, garbage_n, garbage_pages;
@@ -140,33 +140,33 @@ struct poptrie {
     struct poptrie_front front;
     uint32_t *dir;
     const uint8_t *arena;
-    uint32_t *pages; // number 0; the group's directories lie there in one piece, its shared pages
-                     // behind them
+    // number 0; the group's directories lie there in one piece, its shared pages behind them
+    uint32_t *pages;
     const struct poptrie *first; // of the group, on the place 0: the tables lie in one piece, too
-    uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
-    uint16_t floor[FLOOR_ENTRIES]
-        __attribute__((aligned(64))); // by the first bits of the address: what a leaf of 0 means
-    uint16_t page[PAGES] __attribute__((
-        aligned(64))); // where the directory's pages are: in `dir`, or one that several tables read
+    uint32_t outside;            // the word of IPv6 addresses outside 2000::/3, from depth 0
+    // by the first bits of the address: what a leaf of 0 means
+    uint16_t floor[FLOOR_ENTRIES] __attribute__((aligned(64)));
+    // where the directory's pages are: in `dir`, or one that several tables read
+    uint16_t page[PAGES] __attribute__((aligned(64)));
     // --- the writer's ---
     uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
     struct kid root;
     struct tree_geometry geo;
     struct table_group *group;
-    unsigned place;                               // in it
-    struct pool nodes;                            // what the writer remembers
+    unsigned place;    // in it
+    struct pool nodes; // what the writer remembers
     size_t node_bytes;
-    struct poptrie
-        *copy[POPTRIE_COPIES_MAX - 1]; // what their readers touch, at the end of that copy's memory
-    unsigned n_copies;                            // of them
+    // what their readers touch, at the end of that copy's memory
+    struct poptrie *copy[POPTRIE_COPIES_MAX - 1];
+    unsigned n_copies; // of them
     uint64_t routes;
     struct reach reach;
     uint64_t shared_bytes; // of them, what other tables have as well
     struct txn txn;
-    uint64_t *maybe_shared; // a bit for each slot: another table may have the same tree; NULL in a
-                            // group of one place
-    struct vec changed;     // struct changed, while there are other tables
-    bool all_changed;       // too many for that
+    // a bit for each slot: another table may have the same tree; NULL in a group of one place
+    uint64_t *maybe_shared;
+    struct vec changed; // struct changed, while there are other tables
+    bool all_changed;   // too many for that
     uint64_t updates, rebuilt, refused;
 } __attribute__((aligned(64)));
 
@@ -188,8 +188,8 @@ static inline uint32_t word_width(uint32_t w) // of the leaves of a leaf or mixe
 // A leaf or mixed block: what the first steps of all kernels can do.
 static inline bool word_is_plain(uint32_t w)
 {
-    return w / WORD_REF & ~(CODES_SPECIAL >> word_code(w)) &
-           1; // no branch: random addresses would mispredict it
+    // no branch: random addresses would mispredict it
+    return w / WORD_REF & ~(CODES_SPECIAL >> word_code(w)) & 1;
 }
 
 static inline uint32_t word_ref(uint32_t w)
@@ -279,26 +279,24 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 
 // --- group.c: the memory of tables beside each other ---
 
-struct poptrie *table_group_join(
-    const struct poptrie_config *cfg,
-    const struct tree_geometry *geo); // a table in a group, which may be new; NULL with errno
+// a table in a group, which may be new; NULL with errno
+struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo);
 void table_group_leave(struct poptrie *t);
 void table_group_free(struct table_group *g); // without tables, and with the memory of the last one
 bool table_group_garbage_reserve(struct table_group *g, size_t more);
 void table_group_retire(struct table_group *g, uint32_t ref); // room for it has been made
-void table_group_page_leave(struct poptrie *t, uint32_t *loc,
-                      uint32_t n); // these words of the directory have changed
-bool table_group_page_share(
-    struct poptrie *t, struct poptrie *o,
-    unsigned p); // both read one page p, which is alike; false: no page is left for that
+// these words of the directory have changed
+void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n);
+// both read one page p, which is alike; false: no page is left for that
+bool table_group_page_share(struct poptrie *t, struct poptrie *o, unsigned p);
 
 static inline unsigned page_bits(const struct poptrie *t)
 {
     return t->geo.key_bits == 32 ? PAGE4_BITS : PAGE6_BITS;
 }
 
-static inline uint16_t page_own(const struct poptrie *t,
-                                unsigned p) // the number of a page of its flat directory
+// the number of a page of its flat directory
+static inline uint16_t page_own(const struct poptrie *t, unsigned p)
 {
     return (uint16_t)(t->place * PAGES + p);
 }
@@ -336,25 +334,24 @@ static inline bool slot_is_marked(const struct poptrie *t, uint32_t slot)
     return t->maybe_shared != NULL && (t->maybe_shared[slot / 64] >> slot % 64 & 1) != 0;
 }
 
-bool slot_is_shared(const struct poptrie *t, uint32_t slot);         // has one?
-uint64_t share_bytes(const struct poptrie *t, uint32_t w); // of the blocks that the word leads to
-int share_adopt(struct poptrie *t, uint32_t slot,
-               struct poptrie *o); // o's tree in place of its own, which is equal; 0, or an error
-                                   // with nothing changed
+bool slot_is_shared(const struct poptrie *t, uint32_t slot); // has one?
+uint64_t share_bytes(const struct poptrie *t, uint32_t w);   // of the blocks that the word leads to
+// o's tree in place of its own, which is equal; 0, or an error with nothing changed
+int share_adopt(struct poptrie *t, uint32_t slot, struct poptrie *o);
 // A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or
 // an error with nothing changed.
 int share_separate(struct poptrie *t, uint32_t from, uint32_t n);
 // All its trees are going to be left to the others, or after all not: who has one with this table
 // alone counts it no more as shared, or again.
 void share_count_leaving(struct poptrie *t, bool leaves);
-void share_forget(struct poptrie *t);  // they have been
-void share_retire_all(
-    struct poptrie *t); // nobody reads the table any more, and others stay: it gives up all it has
+void share_forget(struct poptrie *t); // they have been
+// nobody reads the table any more, and others stay: it gives up all it has
+void share_retire_all(struct poptrie *t);
 
 // --- dedupe.c: what is equal becomes one (poptrie_dedupe) ---
 
-void dedupe_later(struct poptrie *t, uint32_t from,
-                  uint32_t n); // the next fold looks at these slots
+// the next fold looks at these slots
+void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n);
 
 // --- block.c: a node's block ---
 

@@ -165,8 +165,8 @@ static void a_walk_in_pieces_is_the_whole_walk(void **state)
 
             while (rc) {
                 p.room = 1 + (unsigned)(lpm_random(&seed) % 9);
-                if ((lpm_random(&seed) >> 9) % 4 ==
-                    0) { // the last one met goes and comes: its place is enough
+                // the last one met goes and comes: its place is enough
+                if ((lpm_random(&seed) >> 9) % 4 == 0) {
                     uint32_t value = poptrie_get(t, p.key, p.len);
                     uint8_t key[16];
                     unsigned len = p.len;

@@ -11,7 +11,7 @@
 // How many other tables have the tree under this slot, where more than `enough` are as many; *one:
 // the last of them.
 static unsigned tables_with_tree(const struct poptrie *t, uint32_t slot, unsigned enough,
-                       struct poptrie **one)
+                                 struct poptrie **one)
 {
     const struct table_group *g = t->group;
     unsigned n = 0;
@@ -45,7 +45,7 @@ uint64_t share_bytes(const struct poptrie *t, uint32_t w)
         return bytes +
                share_bytes(t, ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in);
     FOR_WORDS_BELOW(t->arena, w, slot)
-        bytes += share_bytes(t, *slot);
+    bytes += share_bytes(t, *slot);
     return bytes;
 }
 
@@ -58,7 +58,7 @@ static void tree_retire(struct poptrie *t, uint32_t w) // in a transaction
         w = ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in;
     if (word_is_ref(w))
         FOR_WORDS_BELOW(t->arena, w, slot)
-            tree_retire(t, *slot);
+    tree_retire(t, *slot);
 }
 
 // The same tree in blocks of its own; in a transaction, whose error says whether it worked.
@@ -79,7 +79,7 @@ static uint32_t tree_copy(struct poptrie *t, uint32_t w)
         ((struct skip *)block)->in = tree_copy(t, ((struct skip *)block)->in);
     else
         FOR_WORDS_BELOW(t->arena, word, slot)
-            *slot = tree_copy(t, *slot);
+    *slot = tree_copy(t, *slot);
     return word;
 }
 
@@ -92,8 +92,9 @@ static void entry_set_words(struct poptrie *t, struct kid *kid, uint32_t word)
     txn_set(t, &kid->word, word);
     while (word_is_ref(word) && word_code(word) == CODE_SKIP)
         word = ((const struct skip *)pool_at(&t->group->blocks, word_ref(word)))->in;
+    // the entries below have values, which are the same, or no words
     if (!word_is_ref(word) || runs_that_lead_on(t->arena, word) == 0)
-        return; // the entries below have values, which are the same, or no words
+        return;
     for (uint64_t m = n->kids; m != 0; m &= m - 1) {
         unsigned c = __builtin_ctzll(m);
         const uint32_t *slot = block_slot(t->arena, word, c);

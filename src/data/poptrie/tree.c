@@ -137,7 +137,7 @@ static unsigned key_common(const uint64_t a[2], const uint64_t b[2], unsigned li
 // Follows the key to the node at or above `depth`; what lies below the last step (an entry that
 // leads elsewhere, or none) comes back in *below.
 static struct node *tree_descend(const struct pool *p, struct kid *root, const uint64_t key[2],
-                            unsigned depth, struct tree_change *c, struct kid **below)
+                                 unsigned depth, struct tree_change *c, struct kid **below)
 {
     struct kid *via = root;
     uint16_t inherited = 0;
@@ -169,7 +169,7 @@ static struct node *tree_descend(const struct pool *p, struct kid *root, const u
 
 // A new node between an entry and the node it leads to.
 static int node_fork(struct pool *p, struct tree_geometry g, struct kid *via, const uint64_t key[2],
-                unsigned len, uint16_t value, struct tree_change *c)
+                     unsigned len, uint16_t value, struct tree_change *c)
 {
     struct node *y = node_at(p, via->node);
     unsigned target = depth_floor(len - 1);
@@ -272,7 +272,7 @@ int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uin
 
 // The node that `via` leads to is to have no routes and one child: leave it out.
 static void node_splice(struct pool *p, struct tree_geometry g, struct kid *via, struct kid rest,
-                   struct tree_change *c)
+                        struct tree_change *c)
 {
     const struct node *n = node_at(p, via->node);
 

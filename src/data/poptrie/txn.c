@@ -50,8 +50,9 @@ void txn_set(struct poptrie *t, uint32_t *loc, uint32_t v)
         size_t n = t->txn.undo.n;
 
         VEC_PUSH(t, &t->txn.undo, struct undo, {loc, *loc});
+        // could not be undone, so it is not done
         if (t->txn.undo.n == n)
-            return; // could not be undone, so it is not done
+            return;
     }
     *loc = v;
 }
