@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl.h - access lists: which numbered rule is the first that a packet matches?
 //
-// A list holds rules in the order of their numbers and answers for a burst of packets, all of one
-// family, with the slot of the first rule that matches each. One thread writes; any number of
-// threads classify at the same time without waiting, retrying or announcing themselves. What the
-// writer replaces stays readable until the caller says that every reader has moved on:
+// One thread writes a list; any number of threads classify bursts of packets meanwhile, wait-free.
+// What the writer replaces stays readable until the caller has seen a grace period pass:
 //
 //     writer                                     reader
 //     acl_add / acl_del / acl_load               acl_classify4(a, key, slot, n)
@@ -12,9 +10,36 @@
 //     ... a grace period passes ...
 //     acl_reclaim(a, e)
 //
-// How much work a packet can cause is decided by the rules alone: packets create nothing (no
-// megaflows, no tuples), so that nobody can make a list slow by what he sends (Tuple Space
-// Explosion, CVE-2019-25076).
+// Packets create nothing, neither tuples nor megaflows: the rules alone decide how much work a
+// packet costs, so that no sender can slow a list down (Tuple Space Explosion, CVE-2019-25076).
+//
+// How a packet is classified
+// --------------------------
+// A list has one classifier per address family (classifier.h). classify.c takes up to 64 keys of
+// one family through these steps (key_burst.h). Each step keeps, for each packet, the lowest rule
+// number found so far, so the steps may run in any order.
+//
+//   1. prefix rules   look at one side's prefix and nothing else; one Poptrie lookup gives the
+//                     first of them (prefix_rules.h)
+//   2. set rules      name address sets and nothing else; the sets say which packets of the
+//                     burst are members (set.h, key_burst.c)
+//      Packets that 1 or 2 decide before any other rule skip step 3.
+//   3. other rules    by one of three structures, made of the same rules:
+//        linear       up to 64 entries: compare all, 16 at a time (linear_match.h)
+//        buckets      IPv4, up to some thousand rules: compare those near the packet's source
+//                     and those near its destination (address_bucket.h)
+//        tuples       any number: look up the packet's masked fields in a hash table; serves
+//                     also while the other two are rebuilt (classifier.h, tuple.h)
+//      A prefilter ends most packets that no rule can match before tuples, and buckets of long
+//      lists, are searched (prefilter.h).
+//
+// In front of a list, a forwarder may keep a cache of verdicts by flow (cache.h).
+//
+// Where to look: rule.c defines what a rule means, and all tests compare with it. list.c is the
+// writer: numbers, slots, grace periods. classifier_build.c, classifier_change.c,
+// classifier_check.c make, change and check one family's rules. Readers run classify.c with one of
+// the kernels in classify_plain.c and *_simd.c (compiled for AVX2 and AVX-512). lint.c finds rules
+// that never decide.
 #ifndef ACL_ACL_H
 #define ACL_ACL_H
 
@@ -31,15 +56,15 @@ struct acl_set; // set.h
 
 // --- what is known of a packet ---
 
-// Which part of a datagram the packet is; a rule accepts a mask of them. Later fragments have no
+// Which part of a datagram the packet is; a rule accepts a mask of them. Later fragments carry no
 // ports, flags, type or code.
 enum acl_part { ACL_WHOLE = 1, ACL_FIRST = 2, ACL_LATER = 4, ACL_ANY_PART = 7 };
 
 // The part of a key that both families have, 8 bytes.
 struct acl_key_l4 {
-    // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0 where there are none
+    // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0 = none
     uint16_t sport, dport;
-    uint8_t proto;     // IPv6: of the upper layer, behind extension headers
+    uint8_t proto;     // IPv6: the upper layer's, behind extension headers
     uint8_t tcp_flags; // 0 unless TCP
     uint8_t dscp;      // 0..63
     uint8_t part;      // one bit of enum acl_part
@@ -58,9 +83,9 @@ struct acl_key6 { // 40 bytes
 enum acl_family { ACL_IP4 = 1, ACL_IP6 = 2, ACL_BOTH = 3 };
 
 struct acl_side {
-    uint8_t addr[16]; // network order, left-aligned; bits behind len are ignored
+    uint8_t addr[16]; // network order, left-aligned; bits beyond len are ignored
     uint8_t len;      // prefix length; 0 = any
-    // index of one of the list's address sets, then addr and len say nothing; ACL_NO_SET = none
+    // index of one of the list's address sets, in place of addr and len; ACL_NO_SET = none
     uint16_t set;
 };
 
@@ -84,8 +109,8 @@ void acl_rule_init(struct acl_rule *r, uint32_t number, uint8_t families);
 // 0, or -EINVAL with a sentence in why[0..n): from > to, bits without a family, an address length,
 // ports without a protocol that has them…
 int acl_rule_check(const struct acl_rule *r, char *why, size_t n);
-// Does the rule match? The definition that everything else is tested against. `set`: the list's
-// sets.
+// Does the rule match? This is the definition; everything else is tested against it. `set`: the
+// list's sets.
 bool acl_rule_matches4(const struct acl_rule *r, const struct acl_key4 *k,
                        struct acl_set *const *set);
 bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
@@ -94,12 +119,12 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k,
 // --- lists ---
 
 struct acl_config {
-    size_t max_bytes; // what the list may take, readers' and writer's memory together; 0 = no limit
-    // from so many rules by one side's prefix on they become prefix rules (prefix_rules.h); 0 =
+    size_t max_bytes; // for the list, readers' and writer's memory together; 0 = no limit
+    // least number of rules by one side's prefix that become prefix rules (prefix_rules.h); 0 =
     // where it pays
     uint32_t prefix_rules_from;
-    // from so many rules on they are shelved (address_bucket.h); 0 = where it pays, UINT32_MAX =
-    // never
+    // least number of rules that go into buckets (address_bucket.h); 0 = where it pays, UINT32_MAX
+    // = never
     uint32_t buckets_from;
     // not owned; NULL behind the last one. Their members may change while the list is read
     struct acl_set *set[ACL_SETS_MAX];
@@ -111,24 +136,22 @@ struct acl_config {
 };
 
 struct acl_stats {
-    uint32_t rules, slots; // slots in use or freed: counters need so many entries
+    uint32_t rules, slots; // slots in use or freed: as many counters are needed
     uint64_t bytes;        // what readers may touch
     uint64_t writer_bytes;
     uint64_t garbage_bytes; // waiting for acl_reclaim
 };
-// The most that one packet can cost, whatever it is.
+// The most that any packet can cost. Names as in YANG.
 struct acl_cost {
-    uint32_t tuples;     // combinations of prefix lengths and fields that the rules make
-    uint32_t probes_max; // looks at the filter, for the worst packet
-    double probes_mean;  // the same for packets that match a rule chosen at random
-    uint32_t block_max;  // rules that lie together, of which a packet may be compared with all
-    // entries of both families that packets are compared with one and all, no tuple being asked
+    uint32_t tuples;     // combinations of prefix lengths and fields under which rules are hashed
+    uint32_t probes_max; // filter lookups of the worst packet
+    double probes_mean;  // of packets that match a rule chosen at random
+    uint32_t block_max;  // most rules with which one lookup compares a packet
+    // entries of linear matching, both families; 0 = not used
     uint32_t few;
-    // rules that a packet is compared with on buckets, no tuple being asked, of the family that has
-    // more
+    // most rules with which buckets compare a packet, of the family with more; 0 = not used
     uint32_t shelf;
-    // rules that are decided by addresses alone, beside tuples: they stand apart or are promoted
-    // (classifier.h)
+    // set rules and prefix rules
     uint32_t address_only;
 };
 
@@ -137,50 +160,48 @@ struct acl *acl_new(const struct acl_config *cfg);
 void acl_free(struct acl *a); // no reader may be left; NULL is fine
 
 // Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need says what it
-// would take): the old list stays in force. acl_load replaces everything, in a list that nobody
-// reads yet, or -EBUSY.
+// would take): the old list stays in force. acl_load fills an empty list, else -EBUSY.
 int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
 int acl_add(struct acl *a, const struct acl_rule *r);
 int acl_del(struct acl *a, uint32_t number);
-// Bytes that a list of these rules would take, about (never less than half or more than twice),
-// without building it, and without buckets, which take what there is room for.
+// Bytes that a list of these rules would take, within a factor of two, without building it. Buckets
+// not counted: they take what room there is.
 size_t acl_need(const struct acl_rule *r, size_t n);
 uint64_t acl_epoch(struct acl *a);
 void acl_reclaim(struct acl *a, uint64_t epoch);
-// NULL: free. Writer's thread
+// Writer's thread. NULL: the slot is free.
 const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot);
 uint32_t acl_slot_of(const struct acl *a, uint32_t number); // ACL_MISS: no such rule
 void acl_stats(const struct acl *a, struct acl_stats *s);
 void acl_cost(const struct acl *a, struct acl_cost *c);
-// all invariants; 0, or -EINVAL with a sentence
+// Checks all invariants: 0, or -EINVAL with a sentence.
 int acl_check(const struct acl *a, char *why, size_t n);
 
-// Reader: the slot of the first rule that matches each packet, or ACL_MISS; any n; bursts of 16..64
-// are the fast case. A slot is reused only after the rule was deleted and a grace period has
-// passed.
+// Reader: the slot of the first rule that matches each packet, or ACL_MISS. Any n; bursts of 16..64
+// are the fast case. A slot is reused only a grace period after its rule was deleted.
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
-// The same of packets whose addresses lie side by side and whose other fields are read when a rule
-// asks for them: those that no rule's addresses come near, or that rules by address sets decide,
-// are never read. n <= 64.
+// The same for packets whose addresses lie side by side. Other fields are read only when a rule
+// needs them: packets that no rule's addresses match, or that set rules decide, are never read. n
+// <= 64.
 struct acl_late {
     const void *src, *dst; // uint32_t [n] or uint8_t [n][16], network order
-    // l4[i] of packet i, for each bit of `which`; called once at most
+    // fills l4[i] of packet i, for each bit of `which`; called once at most
     void (*read)(void *ctx, uint64_t which, struct acl_key_l4 *l4);
-    // What the caller has to do anyhow, whatever the answer: called once at most, where an answer
-    // would wait for memory. NULL: nothing
+    // work that the caller has to do anyway: called once at most, while a lookup waits for memory.
+    // NULL = none
     void (*meanwhile)(void *ctx);
     void *ctx;
 };
 void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p,
                        uint32_t *slot, unsigned n);
-// Do addresses alone, by sets and prefix rules, decide all packets of this family? Then nothing
-// else is looked at, and a cache in front costs more than the list.
+// Do set rules and prefix rules decide all packets of this family? Then a cache in front costs more
+// than the list.
 bool acl_is_by_sets(const struct acl *a, enum acl_family family);
 
-// The best that the CPU has is chosen at first use. For tests and comparisons another one, before
-// readers start; false: not on this CPU.
+// By default the best kernel of the CPU, chosen at first use. For tests and comparisons another
+// one, before readers start; false: not on this CPU.
 enum acl_simd { ACL_PLAIN, ACL_AVX2, ACL_AVX512, ACL_SIMDS };
 bool acl_use_simd(enum acl_simd s);
 const char *acl_kernel_name(void); // "avx512", "avx2", "scalar"

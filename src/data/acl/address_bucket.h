@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket.h - more rules than few: a packet is compared with those on its source's bucket
-// and on its destination's
+// address_bucket.h - some hundred to some thousand IPv4 rules: compare a packet with the rules near
+// its source and near its destination
 //
-// Each rule is put down by one of its addresses, where it meets the fewer others. For each prefix
-// that some rule was put down by there is a bucket: all rules of that prefix and of those around
-// it, sorted by number, 16 in a block (lane.h). A table for each side (address_bucket_net.h) finds
-// the bucket of an address; what matches on either is found by comparing, and the lower number
-// wins. A packet whose addresses have no bucket ends after these two looks. Rules from any to any
-// are on all buckets of one side, that of all other addresses included.
+// Each rule is filed under one of its two prefixes, the one that fewer other rules touch. Each
+// prefix that rules are filed under has a bucket: the rules of that prefix and of all prefixes
+// around it, sorted by number, 16 in a block (lane.h). One table per side finds an address's bucket
+// (address_bucket_net.h). A packet is compared with both buckets, and the lower number wins; if its
+// addresses have none, it ends after two table lookups. Rules from any to any are in all buckets of
+// one side, including the one for all other addresses.
 //
-// Beside the tuples of the same rules (classifier.h), which serve where there are too few or too
-// many, where a bucket would be too long, all of them would take too much, or rules under tuples
-// name address sets.
+// Tuples of the same rules stand by (classifier.h): they serve when there are too few or too many
+// rules, when a bucket would be too long or all of them too large, and when rules under tuples name
+// sets.
 //
-// A change makes the buckets of the prefix and of those inside it anew, aside, each published by
-// one store; a deleted rule is only marked. A packet looks at one bucket of each side, so it meets
-// a rule or does not. When there is no room left, readers go back to tuples and the list makes a
-// new core, with new buckets.
+// A change rebuilds the buckets of its prefix and of those inside it, aside, and publishes each by
+// one store; a deleted rule is only marked. A packet reads one bucket per side, so it sees a rule
+// or does not. When there is no room left, readers fall back to tuples until the list has built a
+// new classifier.
 #ifndef ACL_ADDRESS_BUCKET_H
 #define ACL_ADDRESS_BUCKET_H
 
@@ -40,19 +40,19 @@ struct bucket_garbage { // waits for a grace period
 struct address_buckets {
     // readers; by side
     struct nets nets[2];
-    // [number of the prefix] first block << SHELF_BLOCKS_BITS | blocks; [0]: of all other addresses
+    // by number of the prefix: first block << BUCKET_BLOCKS_BITS | blocks; [0]: all other addresses
     uint32_t *place[2];
     uint8_t *block;
-    bool behind_prefilter; // they are many: whom tuple indexes keep out is not looked for here
+    bool behind_prefilter; // many rules: run the prefilter first
     // writer
     struct arena arena;
-    size_t bytes;                   // mapped: all but garbage
+    size_t bytes;                   // mapped; all but garbage
     struct bucket_garbage *garbage; // [garbage_from, n_garbage), by epoch
     uint32_t garbage_from, n_garbage, garbage_room;
 };
 
-// Of the core's rules under tuples. NULL: it does not pay, does not fit into so many bytes (0 = no
-// limit), or there is no memory.
+// Of the classifier's rules under tuples. NULL: it does not pay, does not fit into max_bytes (0 =
+// no limit), or there is no memory.
 struct address_buckets *address_buckets_new(const struct acl_config *cfg,
                                             const struct classifier *c,
                                             const struct classifier_rules *r, const uint8_t *tuple,
@@ -60,10 +60,10 @@ struct address_buckets *address_buckets_new(const struct acl_config *cfg,
 void address_buckets_free(const struct acl_config *cfg, struct address_buckets *s);
 uint64_t address_buckets_bytes(const struct address_buckets *s); // what readers may touch
 uint64_t address_buckets_writer_bytes(const struct address_buckets *s);
-// the most rules that a packet is compared with
+// most rules with which a packet is compared
 uint32_t address_buckets_longest(const struct address_buckets *s);
 
-// 0; or -ENOSPC, -ENOMEM: some buckets lack the rule, nobody may be sent here any more.
+// 0; or -ENOSPC, -ENOMEM: some buckets lack the rule; keep readers away.
 int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uint32_t slot,
                         uint64_t epoch);
 void address_buckets_del(struct address_buckets *s, const struct acl_rule *r, uint32_t slot);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_block.h - what those who write buckets share: a bucket's blocks, lane by lane
+// address_bucket_block.h - a bucket's blocks, lane by lane: for the files that write or check
+// buckets
+//
+// A place is a word of address_buckets.place: a bucket's first block and their number.
 #ifndef ACL_ADDRESS_BUCKET_BLOCK_H
 #define ACL_ADDRESS_BUCKET_BLOCK_H
 
@@ -11,7 +14,7 @@ struct rule_lanes { // of one rule
     unsigned n;
 };
 
-// Of the rule's side, without the bits behind its length.
+// The rule's prefix of a side, bits beyond its length cleared.
 static inline struct net side_net(const struct acl_rule *r, unsigned side)
 {
     const struct acl_side *from = side ? &r->dst : &r->src;
@@ -26,7 +29,7 @@ static inline uint64_t *bucket_names(const struct address_buckets *s, uint32_t r
     return (uint64_t *)(bucket_rows(s, ref) + LANE_ROWS(BUCKET_WORDS));
 }
 
-// Of a place: lanes are counted through its blocks.
+// Lanes are counted through all blocks of a place.
 static inline uint32_t place_ref(uint32_t place, uint32_t lane)
 {
     return (place >> BUCKET_BLOCKS_BITS) + lane / LANE_COUNT;
@@ -47,8 +50,8 @@ static inline bool lane_is_dead(const struct address_buckets *s, uint32_t place,
     return bucket_rows(s, place_ref(place, lane))[LANE_L4_MASK][lane % LANE_COUNT] == LANE_DEAD;
 }
 
-uint32_t place_alive(const struct address_buckets *s, uint32_t place); // lanes
-// for so many lanes, all dead. 0: no room
+uint32_t place_alive(const struct address_buckets *s, uint32_t place); // lanes in use
+// A bucket for so many lanes, all dead. 0: no room
 uint32_t place_new(struct address_buckets *s, uint32_t rule_lanes);
 void lanes_make(struct rule_lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
 void lane_copy(const struct address_buckets *s, uint32_t place, uint32_t at, const lane_row *row,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_build.c - buckets of all rules at once: where each rule is put down, how much that
-// takes, and the buckets (address_bucket.h)
+// address_bucket_build.c - builds the buckets of all rules at once: chooses each rule's side,
+// checks the size, fills the blocks (address_bucket.h)
 #include "acl/address_bucket_block.h"
 
 #include <stdlib.h>
@@ -8,25 +8,25 @@
 
 #include "acl/pages.h"
 
-// fewer are compared one and all (linear_match.h), as are up to 64 that take one lane each
+// fewer rules, or up to 64 of one lane each, are matched linearly (linear_match.h)
 #define RULES_LEAST 17u
 #define RULES_MOST 16384u // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
-// rules: from here on tables do not stay near the core, and tuple indexes cost less than what they
-// spare
+// rules; from here on the tables leave the caches near the core, and the prefilter costs less than
+// it saves
 #define PREFILTER_FROM 2100u
-#define MEAN_BLOCKS 4u // on the buckets of rules, at most: more take longer than tuples
+#define MEAN_BLOCKS 4u // mean blocks to compare; with more, tuples are faster
 
-// --- where each rule is put down ---
+// --- each rule's side ---
 
 struct spot {                 // a prefix
-    uint32_t around, end;     // the next one around it; behind the last one inside it
-    uint32_t own, rule_lanes; // of its rules; with those around it
+    uint32_t around, end;     // index of the next prefix around it; behind the last one inside it
+    uint32_t own, rule_lanes; // lanes of its rules; with those around it
 };
 
 struct sorted {
     struct net *net;   // by address, shorter first; [0]: all addresses
-    struct spot *spot; // of each
+    struct spot *spot; // of each prefix
     uint32_t n;
 };
 
@@ -82,8 +82,7 @@ static uint32_t spot_of(const struct sorted *t, const struct acl_rule *r, unsign
     return (uint32_t)((struct net *)bsearch(&key, t->net, t->n, sizeof key, by_prefix) - t->net);
 }
 
-// What a rule meets here: rules of its prefix and around it, and buckets that it would have to be
-// on.
+// How many rules and buckets a rule filed here would touch.
 static uint32_t rules_met(const struct sorted *t, uint32_t at)
 {
     uint32_t n = t->spot[at].end - at + t->spot[at].own;
@@ -93,8 +92,7 @@ static uint32_t rules_met(const struct sorted *t, uint32_t at)
     return n;
 }
 
-// side[i] of each rule. Those that have one prefix come first: the others are put where fewer of
-// these are.
+// side[i] of each rule. Rules with one prefix first; the others go where fewer of these are.
 static void sides_choose(struct sorted t[2], const struct classifier *c,
                          const struct classifier_rules *r, const uint8_t *tuple, uint8_t *side)
 {
@@ -112,7 +110,7 @@ static void sides_choose(struct sorted t[2], const struct classifier *c,
         }
 }
 
-// Prefixes that no rule is put down by need no bucket. The number of blocks; 0: too many.
+// Drops prefixes without rules. The number of blocks; 0: too many.
 static uint32_t buckets_lay_out(struct sorted *t, uint64_t *in_buckets)
 {
     uint32_t n = 1;
@@ -200,7 +198,7 @@ static bool buckets_fill(struct address_buckets *s, const struct sorted t[2],
                 return false;
             if (i && nets_add(&s->nets[sd], t[sd].net[i].addr, t[sd].net[i].len))
                 return false;
-            t[sd].spot[i].rule_lanes = 0; // filled so far
+            t[sd].spot[i].rule_lanes = 0; // counts what is filled
         }
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_change.c - buckets are changed in place (address_bucket.h)
+// address_bucket_change.c - adds and deletes rules in existing buckets (address_bucket.h)
 #include "acl/address_bucket_block.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void address_buckets_free(const struct acl_config *cfg, struct address_buckets *
     pages_unmap_for(cfg, s, s->bytes);
 }
 
-// --- a rule more ---
+// --- add ---
 
 static int bucket_retire(struct address_buckets *s, uint32_t place, uint64_t epoch)
 {
@@ -51,7 +51,7 @@ static int bucket_retire(struct address_buckets *s, uint32_t place, uint64_t epo
     return 0;
 }
 
-// What is alive at `from`, and the rule. 0: no room.
+// A copy of the bucket `from` with the rule added, dead lanes left out. 0: no room.
 static uint32_t bucket_with_rule(struct address_buckets *s, uint32_t from,
                                  const struct rule_lanes *l)
 {
@@ -144,14 +144,14 @@ int address_buckets_add(struct address_buckets *s, const struct acl_rule *r, uin
     uint32_t at = nets_at(t, p[side].addr, p[side].len);
     if (!is_there(t, at, &p[side])) {
         rc = bucket_new_prefix(s, side, &p[side], &l);
-        at++; // behind it
+        at++; // the new prefix has it already
     }
     for (; !rc && at < t->n && net_inside(&t->net[at], p[side].addr, p[side].len); at++)
         rc = bucket_add_rule(s, place_at(s, side, at), &l, epoch);
     return rc;
 }
 
-// --- a rule less ---
+// --- delete ---
 
 static bool bucket_del_rule(const struct address_buckets *s, uint32_t place, uint32_t slot)
 {

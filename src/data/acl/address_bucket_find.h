@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_find.h - a burst at its buckets: what the kernels share; they differ in how a
-// block is compared
+// address_bucket_find.h - a burst in its buckets: what the kernels share; they differ in how they
+// compare a block
 //
-// All buckets are found first, then the packets' other fields are read, then blocks are compared
-// while those of the packets behind come into the cache.
+// First all buckets are found, then the packets' other fields are read, then blocks are compared
+// while the blocks of later packets come into the cache.
 #ifndef ACL_ADDRESS_BUCKET_FIND_H
 #define ACL_ADDRESS_BUCKET_FIND_H
 
@@ -14,15 +14,15 @@
 #define BUCKET_INLINE static inline __attribute__((always_inline))
 
 struct bucket_queue { // of a side
-    // SHELF_AHEAD places behind the last one name the first block there is
+    // BUCKET_AHEAD places behind the last one name the first block there is
     uint32_t place[KEY_BURST + LANE_COUNT], packet[KEY_BURST + LANE_COUNT];
     unsigned n;
 };
 
-// Those of the first n that have a place: [i] of number[i].
+// Keeps those of the first n whose prefix has a place: place[number[i]].
 typedef void bucket_places(const uint32_t *place, const uint32_t *number, unsigned n,
                            struct bucket_queue *a);
-// Bit = rule of the block that the packet matches; addr: the one that rows have.
+// Bit = rule of the block that the packet matches; addr: the address that is in the rows.
 typedef unsigned bucket_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
 
 BUCKET_INLINE void bucket_places_plain(const uint32_t *place, const uint32_t *number, unsigned n,
@@ -37,7 +37,7 @@ BUCKET_INLINE void bucket_places_plain(const uint32_t *place, const uint32_t *nu
     }
 }
 
-struct packets_left { // packets that are asked about
+struct packets_left { // packets to look at
     unsigned n;
     uint8_t at[KEY_BURST];
 };
@@ -52,8 +52,8 @@ BUCKET_INLINE void packets_left_of(struct packets_left *l, const struct key_burs
 }
 
 // The number of the longest prefix around each address (address_bucket_net.h): first all words by
-// 16 bits, then those that go on, whose next ones are on their way by then (of the others the first
-// chunk is: what is asked for again and again costs little).
+// 16 bits, then the chunks behind them, which were prefetched meanwhile. Words without a chunk
+// prefetch the first one: a line read again and again costs little.
 BUCKET_INLINE void net_numbers(const struct nets *t, const uint32_t *addr_be,
                                const struct packets_left *l, uint32_t *number)
 {
@@ -117,12 +117,12 @@ BUCKET_INLINE const lane_row *place_block(const struct address_buckets *s, uint3
 
 BUCKET_INLINE void block_prefetch(const lane_row *row)
 {
-    for (unsigned r = 0; r <= LANE_ROWS(BUCKET_WORDS); r++) // and the first of the names
+    for (unsigned r = 0; r <= LANE_ROWS(BUCKET_WORDS); r++) // and the first line of names
         __builtin_prefetch(row + r);
 }
 
-// One block of each; those that go on are packed to the front. Without branches: whether a block
-// has the rule is anybody's guess.
+// Compares one block for each packet; buckets that go on are packed to the front. No branches:
+// whether a block has the rule is unpredictable.
 BUCKET_INLINE unsigned blocks_compare(const struct address_buckets *s, const struct acl_key_l4 *l4,
                                       const uint32_t *addr, uint64_t *first, struct bucket_queue *a,
                                       bucket_match *match)

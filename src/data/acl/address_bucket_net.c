@@ -47,7 +47,7 @@ uint32_t nets_chunks(const struct net *net, uint32_t n)
     return chunks;
 }
 
-// --- in order ---
+// --- prefixes in order ---
 
 static bool net_before(const struct net *a, uint32_t addr, uint8_t len)
 {
@@ -92,7 +92,7 @@ static uint16_t *chunk_of(const struct nets *t, uint32_t word)
     return (uint16_t *)(uintptr_t)nets_chunk(t->word, word);
 }
 
-// Of these words, those that a shorter prefix has.
+// Gives the new prefix those of these words that a shorter one has.
 static void words_take(struct nets *t, uint16_t *word, uint32_t n, uint16_t number, uint8_t len)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -102,7 +102,7 @@ static void words_take(struct nets *t, uint16_t *word, uint32_t n, uint16_t numb
             word_set(&word[i], number);
 }
 
-// What is behind the word, made if need be; NULL: no room.
+// The chunk behind the word, made if need be; NULL: no room.
 static uint16_t *chunk_behind(struct nets *t, uint16_t *word)
 {
     if (*word & NET_DEEP)
@@ -118,7 +118,7 @@ static uint16_t *chunk_behind(struct nets *t, uint16_t *word)
 
 int nets_add(struct nets *t, uint32_t addr, uint8_t len)
 {
-    // of the bits that lead to its words
+    // bits that lead to the words of a prefix of this length
     uint32_t at = nets_at(t, addr, len), end = len <= 16 ? 16 : len <= 24 ? 24 : 32;
     uint16_t number = (uint16_t)t->n, *word = t->word + (addr >> 16);
 
@@ -137,9 +137,9 @@ int nets_add(struct nets *t, uint32_t addr, uint8_t len)
     return 0;
 }
 
-// --- is it sound? ---
+// --- check ---
 
-struct sweep { // prefixes around the word at hand
+struct sweep { // prefixes around the current word
     const struct nets *t;
     uint32_t next, at[34], n;
 };
@@ -164,7 +164,7 @@ static bool word_is_right(struct sweep *s, const uint16_t *word, uint32_t addr, 
     }
     while ((addr ^ t->net[s->at[s->n - 1]].addr) & net_mask(t->net[s->at[s->n - 1]].len))
         s->n--;
-    // What begins in here and is longer has no words of its own.
+    // A prefix that begins in here and is longer would have words of its own.
     return *word == t->net[s->at[s->n - 1]].number &&
            (s->next == t->n || (t->net[s->next].addr ^ addr) & net_mask(bits));
 }

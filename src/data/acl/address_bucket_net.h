@@ -2,15 +2,14 @@
 // address_bucket_net.h - the IPv4 prefixes of one side that have buckets: which is the longest
 // around an address?
 //
-// What readers look at is flat: 65,536 words by the first 16 bits of an address, behind them chunks
-// of 256 by the next 8, and by the last 8. A word is the number of the prefix, or says which chunk
-// goes on. Few lines are read of it (lists have some thousands of prefixes, which cluster), without
-// branches and all packets at once: three loads for a host, where a Poptrie, which is much smaller
-// for a full table, takes five.
+// Readers use a flat table: 65,536 words by the first 16 bits of an address, then chunks of 256
+// words by the next 8 and the last 8. A word is a prefix's number or leads to a chunk. Lists have
+// some thousand prefixes, which cluster, so few lines are read; without branches, three loads for a
+// host, where a Poptrie, far smaller for a full table, needs five.
 //
-// The writer has all prefixes in order besides. None is ever taken away. A new one is written word
-// by word, each of which is right by itself: an address finds the prefix that was around it, or the
-// new one.
+// The writer also keeps all prefixes in order. No prefix is ever removed. A new one is written word
+// by word, each right by itself: an address finds the prefix that was around it before, or the new
+// one.
 #ifndef ACL_ADDRESS_BUCKET_NET_H
 #define ACL_ADDRESS_BUCKET_NET_H
 
@@ -20,7 +19,7 @@
 
 #define NET_FIRST 65536u // words by the first 16 bits
 #define NET_CHUNK 256u
-#define NET_DEEP 0x8000u // and the number of a chunk
+#define NET_DEEP 0x8000u // plus the number of a chunk
 #define NET_MOST 0x7fffu // prefixes; chunks
 
 struct net {
@@ -37,16 +36,16 @@ struct nets {
     uint32_t n, room, chunks, chunk_room;
 };
 
-// The words' chunks that these take; net[0..n) in order.
+// Chunks that these prefixes need; net[0..n) in order.
 uint32_t nets_chunks(const struct net *net, uint32_t n);
 size_t nets_bytes(uint32_t room, uint32_t chunk_room);
-// In so many bytes that are 0 and lines; all addresses are there.
+// In so many zeroed, line-aligned bytes. Begins with the prefix of all addresses.
 void nets_init(struct nets *t, void *memory, uint32_t room, uint32_t chunk_room);
-// 0, or -ENOSPC: nothing has changed. Not there yet, its number is t->n.
+// Adds a new prefix, whose number is t->n. 0, or -ENOSPC with nothing changed.
 int nets_add(struct nets *t, uint32_t addr, uint8_t len);
-// The first that is not before addr/len, which it is if that is there; t->n: none.
+// Index of addr/len, or of the first prefix behind it; t->n: none.
 uint32_t nets_at(const struct nets *t, uint32_t addr, uint8_t len);
-// The longest around addr/len, itself not.
+// Index of the longest prefix around addr/len, itself excluded.
 uint32_t nets_around(const struct nets *t, uint32_t addr, uint8_t len);
 bool nets_check(const struct nets *t); // do readers find what the writer has?
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_plain.c - buckets in plain C, whose loops over 16 lanes a compiler makes vectors
-// of (address_bucket_find.h)
+// address_bucket_plain.c - buckets in plain C; the compiler vectorizes the loops over 16 lanes
+// (address_bucket_find.h)
 #include "acl/address_bucket_find.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// address_bucket_simd.c - buckets, a block with one vector or two (address_bucket_find.h)
+// address_bucket_simd.c - buckets in vectors, one or two per block; compiled for AVX2 and AVX-512
+// (address_bucket_find.h)
 #include "acl/lane_simd.h"
 #include "acl/address_bucket_find.h"
 
@@ -33,7 +34,7 @@ LANE_INLINE lane_vec row_of(const lane_row *row, unsigned r, unsigned from)
     return lane_load(row[r] + from);
 }
 
-// Bit = rule of the block's, from this one on.
+// Bit = matching rule of the block, from lane `from` on.
 LANE_INLINE unsigned lanes_match(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr,
                                  unsigned from)
 {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// arena.c - see arena.h
-//
-// Sizes: 1 to 8, then four steps to each doubling. A free block's first word names the next one of
-// its size.
+// arena.c - see arena.h. Sizes are 1 to 8, then four steps to each doubling. A free block's first
+// word names the next free one of its size.
 #include <string.h>
 
 #include "acl/arena.h"
@@ -47,7 +45,7 @@ uint32_t arena_alloc(struct arena *a, uint32_t units)
         a->used += size;
         return ref;
     }
-    if (size > 1 && a->top * a->unit % LINE && a->top < a->units) { // so that two share a line
+    if (size > 1 && a->top * a->unit % LINE && a->top < a->units) { // two blocks of 1 share a line
         a->used++;
         arena_free(a, a->top++, 1);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// arena.h - blocks of 1, 2, 3 … units from one stretch of memory, named by their first unit
+// arena.h - blocks of 1, 2, 3 … units in one stretch of memory, named by their first unit
 //
-// Freed blocks are kept by size and handed out again; nothing is joined: a list that changes so
-// much that this matters gets a new core. One thread.
+// Freed blocks are kept by size and reused, never joined: a list that fragments its arena gets a
+// new classifier. One thread.
 #ifndef ACL_ARENA_H
 #define ACL_ARENA_H
 
@@ -13,15 +13,15 @@
 
 struct arena {
     uint8_t *base;
-    uint32_t unit, units, top; // bytes; how many there are; never handed out from here on
+    uint32_t unit, units, top; // bytes per unit; units in all; first unit never handed out
     uint32_t free[ARENA_SIZES];
     uint64_t used; // units
 };
 
-// unit: 32 bytes, or lines; base: 64-byte aligned
+// unit: 32 bytes, or whole lines; base: 64-byte aligned
 void arena_init(struct arena *a, void *base, uint32_t unit, uint32_t units);
 uint32_t arena_alloc(struct arena *a, uint32_t units); // the first unit, never 0; 0: full
 void arena_free(struct arena *a, uint32_t ref, uint32_t units);
-uint32_t arena_size(uint32_t units); // rounded up to what a block of so many units takes
+uint32_t arena_size(uint32_t units); // units that a block of this size takes
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache.c - what is kept, for how long, and when the cache steps aside
+// cache.c - admission, replacement and bypass of the verdict cache
 //
-// Kept is a flow that was seen twice lately: `door` remembers a few bits of what was not let in. A
-// flow that comes once, a scan for instance, never displaces one that comes often.
+// Admission: `door` remembers a few bits of the last flow that was not admitted, so a flow gets in
+// at its second sighting. One that comes once, such as a scan, displaces nothing.
 //
-// Stepping aside, for each list: after a window of packets of which more than half missed, only one
-// burst in five is looked up, then one in 17, 61, then one in 241 (primes: traffic that repeats
-// itself after so many bursts would seem to hit); a sampled window with more hits than misses ends
-// it. A burst of misses costs several times what the list alone does, hence so few. After a change
-// of the list everything misses for a while, so the first window is a long one.
+// Bypass, for each list: after a window of packets of which more than half missed, only one burst
+// in five is looked up, then one in 17, in 61, in 241 (primes, so that periodic traffic does not
+// seem to hit). A sampled window with more hits than misses ends it. Sampling is sparse because a
+// burst of misses costs several times what the list alone does. After a change of the list
+// everything misses for a while, so the first window is long.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,20 +21,20 @@
 #define KEY_BURST 64u
 #define LISTS (1u << 16)
 #define GENERATIONS (1u << 16)
-#define WINDOW_FIRST 65536u // packets, of a generation
+#define WINDOW_FIRST 65536u // packets of a new generation
 
-// The longer nothing is gained, the fewer bursts are looked up; how soon it comes back stays the
-// same.
+// The longer the cache gains nothing, the fewer bursts it looks up. How soon it comes back stays
+// the same.
 static const struct sampling {
     uint32_t every,
-        window; // one burst of so many; packets that are looked up before it is judged again
+        window; // one burst in so many; packets looked up before the next decision
 } sampled[] = {{1, 4096}, {5, 1024}, {17, 1024}, {61, 1024}, {241, 256}};
 #define SAMPLING_SPARSEST (sizeof sampled / sizeof *sampled - 1)
 
 struct list_state {
     uint32_t epoch, generation; // generation 0: none yet
     uint32_t seen, missed, window;
-    uint32_t aside, turn; // how: sampled[aside]
+    uint32_t aside, turn; // index into sampled[]; bursts until the next lookup
 };
 
 struct acl_cache {
@@ -44,9 +44,9 @@ struct acl_cache {
     struct list_state *list;      // [LISTS]
     uint16_t *list_of_generation; // [GENERATIONS]
     uint32_t generation;          // the last one given
-    uint32_t turn;                // whom an admitted flow displaces
+    uint32_t turn;                // way that the next admitted flow displaces
     uint64_t bytes, entries;
-    uint64_t hits, misses, admitted, bypassed, stepped_aside; // others read them
+    uint64_t hits, misses, admitted, bypassed, stepped_aside; // read by other threads
 };
 
 // --- life ---
@@ -72,7 +72,7 @@ static bool table_init(struct acl_cache *c, struct cache_table *t, size_t bucket
     return true;
 }
 
-// As many words as the hashes want, of the sixteen bytes that nobody knows.
+// Expands the secret's sixteen bytes to as many words as the hashes need.
 static void secrets_make(uint64_t secret[CACHE_SECRETS], const uint8_t given[16])
 {
     uint64_t g[2];
@@ -195,7 +195,7 @@ static void generation_begin(struct acl_cache *c, struct list_state *l, uint16_t
     l->generation = ++c->generation;
     c->list_of_generation[l->generation] = list;
     l->epoch = epoch;
-    if (known && l->aside) // as it was: the traffic has not changed
+    if (known && l->aside) // as before: the traffic has not changed
         return;
     l->seen = l->missed = 0;
     l->window = WINDOW_FIRST;
@@ -208,18 +208,17 @@ static bool tag_is_stale(const struct acl_cache *c, uint32_t tag)
     return c->list[c->list_of_generation[generation]].generation != generation;
 }
 
-// --- what is kept ---
+// --- admission ---
 
-// The first way of a bucket that is free; CACHE_WAYS: none. *there: the flow, or one with its tag,
-// has a way.
+// The first free way of a bucket; CACHE_WAYS: none. *there: some way has the flow's tag.
 static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b, uint32_t tag,
                          bool *there)
 {
     unsigned way = CACHE_WAYS;
 
     for (unsigned w = 0; w < CACHE_WAYS; w++) {
-        *there |= b->tag[w] == tag; // let in by an earlier packet of the burst
-        // the first one: the fewer lines of keys are in use
+        *there |= b->tag[w] == tag; // admitted by an earlier packet of the burst
+        // the first one, so that fewer lines of keys are in use
         if (way == CACHE_WAYS && (!b->tag[w] || tag_is_stale(c, b->tag[w])))
             way = w;
     }
@@ -300,7 +299,7 @@ static struct list_state *list_state_of(struct acl_cache *c, uint16_t list, uint
     return l;
 }
 
-// False leaves the turn where it is: whoever asks again, by way of the cache, hears the same.
+// False does not advance the turn: acl_cache_classify, called next, decides the same.
 static bool list_is_bypassed(struct acl_cache *c, struct list_state *l, unsigned n)
 {
     if (!l->aside || !l->turn)
@@ -325,7 +324,7 @@ static void sample_add(struct acl_cache *c, struct list_state *l, unsigned n, un
         sample_window_end(c, l);
 }
 
-// The keys of `miss` side by side in `to`; how many.
+// Packs the keys of `miss` side by side into `to`; returns their number.
 static unsigned missed_keys_pack(void *to, const void *key, size_t bytes, uint64_t miss)
 {
     unsigned n = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache.h - verdict cache: the slot of flows seen lately; one for each forwarder, which alone reads
-// and writes it
+// cache.h - verdict cache: the deciding slot of flows seen lately, one cache for each forwarder,
+// which alone reads and writes it
 //
-// Keys are hashed with a secret of the process, so that nobody can make flows collide on purpose. A
-// flow is kept at its second sighting. When more than about half of the packets miss, the cache
-// steps aside and only samples whether it would pay again. An entry belongs to a list and its
-// epoch: a change of the list (or of a set that it names) takes all its entries out of force at
-// once.
+// Keys are hashed with a secret of the process, so nobody can make flows collide on purpose. A flow
+// is kept at its second sighting. When more than about half of the packets miss, the cache is
+// bypassed and only sampled, until it pays again. An entry belongs to a list and its epoch: a
+// change of the list, or of a set it names, invalidates all its entries at once.
 #ifndef ACL_CACHE_H
 #define ACL_CACHE_H
 
@@ -21,7 +20,7 @@ struct acl_cache;
 struct acl_cache_stats {
     uint64_t hits, misses, admitted, bypassed; // packets
     uint64_t entries, bytes;
-    uint64_t stepped_aside; // times
+    uint64_t stepped_aside; // times that a list's bypass began
 };
 
 // NULL with errno. bytes: rounded down to a power of two
@@ -29,30 +28,30 @@ struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16]);
 void acl_cache_free(struct acl_cache *c);
 void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // any thread
 
-// What the cache does not know is asked of the classifier: acl_classify4 and 6, or another one of
-// the same form. acl_backend_of is it for a plain list.
+// What the cache does not know it asks of a backend: acl_classify4 and 6, or functions of the same
+// form. acl_backend_of: a plain list's.
 struct acl_backend {
     void (*classify4)(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
     void (*classify6)(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
     const void *a;
     uint16_t list;  // its id
-    uint32_t epoch; // of its content, as the reader loaded it before `a`
+    uint32_t epoch; // of its content, loaded by the reader before `a`
 };
 
 struct acl_backend acl_backend_of(const struct acl *a, uint16_t list, uint32_t epoch);
 
-// Does it stand aside for this burst of n packets? Then the classifier is to be asked, without the
-// cache and its keys; what is asked by way of the cache does that itself.
+// True if the cache is bypassed for this burst of n packets: then call the classifier directly,
+// without making keys. acl_cache_classify decides the same by itself.
 bool acl_cache_is_bypassed(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n);
 
-// As acl_classify4 and 6, by way of the cache; any n.
+// As acl_classify4 and 6, through the cache; any n.
 void acl_cache_classify4(struct acl_cache *c, const struct acl_backend *asked,
                          const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_cache_classify6(struct acl_cache *c, const struct acl_backend *asked,
                          const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
 enum cache_kernel { CACHE_PLAIN, CACHE_AVX512, CACHE_VAES };
-// false: not on this CPU. For tests: before the first burst
+// For tests, before the first burst. False: not on this CPU.
 bool acl_cache_use(struct acl_cache *c, enum cache_kernel k);
 
 #endif

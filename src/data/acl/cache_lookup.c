@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache_lookup.c - a burst of keys in the verdict cache, on any CPU
+// cache_lookup.c - looks up a burst of keys in the verdict cache, on any CPU
 //
-// First all hashes, and the buckets are on their way; then one bucket after the other.
+// First all hashes, prefetching the buckets; then one bucket after the other.
 #include <stdbool.h>
 
 #include "acl/cache_table.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache_lookup_avx512.c - a burst of keys in the verdict cache; compiled twice, with and without
+// cache_lookup_avx512.c - looks up a burst of keys in the verdict cache; compiled with and without
 // VAES
 //
-// Hashes are rounds of AES with the secret as round keys. Then no branch is taken for any packet:
-// of each bucket the first way whose tag agrees, or way 8, which is the next bucket's first and
-// never has the same key; then all keys are compared, four at a time. That another way has the same
-// tag, and the flow is taken for a new one, happens to one packet in ten thousand.
+// Hashes are rounds of AES with the secret as round keys. No branch depends on a packet: of each
+// bucket it takes the first way whose tag agrees, or way 8 (the next bucket's first, which never
+// has the same key), then compares all keys, four at a time. One packet in ten thousand finds a
+// wrong way with the same tag first, and counts as a new flow.
 #include <immintrin.h>
 
 #include "acl/cache_table.h"

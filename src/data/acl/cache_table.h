@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache_table.h - how the verdict cache lies in memory
+// cache_table.h - the verdict cache's memory layout, shared by cache.c and the lookup kernels
 //
 // A bucket is a cache line: eight entries of { generation and 16 bits of the hash, slot }. Keys lie
-// beside the buckets; the one whose tag agrees is compared in full, so that a verdict is never
-// another flow's. A generation is a list with an epoch, in the order in which this forwarder met
-// them: one comparison tells flow, list and epoch.
+// beside the buckets; a key whose tag agrees is compared in full, so a verdict is never another
+// flow's. A generation stands for a list and its epoch, so one comparison checks flow, list and
+// epoch.
 #ifndef ACL_CACHE_TABLE_H
 #define ACL_CACHE_TABLE_H
 
@@ -21,11 +21,11 @@ struct cache_bucket {
     uint32_t slot[CACHE_WAYS];
 } __attribute__((aligned(64)));
 
-// of one family; one bucket more than are used, to which `way 8` of the last one leads
+// of one family; with one spare bucket, to which `way 8` of the last one leads
 struct cache_table {
     struct cache_bucket *bucket;
     uint64_t *key; // [bucket][way][words]
-    uint8_t *door; // [bucket][way]: 8 bits of the hash of what was here last without being let in
+    uint8_t *door; // [bucket][way]: 8 bits of the hash of the last flow that was not admitted
     uint64_t mask; // buckets - 1
     unsigned words;
 };
@@ -37,8 +37,7 @@ static inline uint64_t cache_fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-// The hash where there is no AES. Which keys collide depends on the secret: who does not know it
-// cannot choose them.
+// The hash for CPUs without AES. Which keys collide depends on the secret.
 static inline uint64_t cache_hash(const uint64_t secret[CACHE_SECRETS], const void *key,
                                   unsigned words)
 {
@@ -57,7 +56,7 @@ static inline uint64_t cache_bucket_of(const struct cache_table *t, uint64_t has
     return hash >> 8 & t->mask;
 }
 
-// Where a flow is when its own bucket was full.
+// Where a flow is if its own bucket was full.
 static inline uint64_t cache_other_bucket_of(const struct cache_table *t, uint64_t hash)
 {
     return hash >> 27 & t->mask;
@@ -68,9 +67,9 @@ static inline uint32_t cache_tag(uint32_t generation, uint64_t hash)
     return generation << 16 | (uint32_t)(hash >> 48);
 }
 
-// Bit i: key i was found, slot[i] is its verdict. hash[0..64), of all of them, and slot[0..64) may
-// be written. n <= 64. Each kernel has its own hash; the parts of it that say where and which are
-// the same (cache_bucket_of, cache_tag).
+// Bit i: key i was found, slot[i] is its verdict. Fills hash[0..n); hash[0..64) and slot[0..64) may
+// be written. n <= 64. Kernels hash differently, but take bucket and tag from the same bits
+// (cache_bucket_of, cache_tag).
 typedef uint64_t cache_look(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS],
                             uint32_t generation, const void *key, unsigned n, uint32_t slot[64],
                             uint64_t hash[64]);

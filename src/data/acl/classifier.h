@@ -1,42 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier.h - what readers walk: the rules of one family, hashed by tuples
+// classifier.h - the rules of one family as readers walk them: a tuple space in hash tables
 //
-// A tuple is a way to cut a packet down to a key: so many bits of the source, so many of the
-// destination, perhaps protocol and destination port; instead of a prefix a side may be an address
-// set. Each rule lives under one tuple that is no finer than it is. A packet's candidates are the
-// rules whose key, under their tuple, is the packet's. To find them costs:
+// Written by the list's writer, read by any thread. acl.h shows where it stands among the other
+// steps. A tuple is a mask: so many bits of the source, so many of the destination, perhaps
+// protocol and destination port; instead of a prefix, a side may have an address set. Each rule is
+// under one tuple, whose mask has only bits that the rule compares. A packet's candidates under a
+// tuple are the rules with the packet's masked key.
 //
-//     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the
-//     XOR of two digests and
-//              its tuple's salt, so n lengths on each side make n * n keys for 2n digests
-//     bitmap    IPv4: for each side a bit for each /16, whether some rule's prefix is there. What
-//     is out of both ends with one or two reads of 8 KiB tuple index     for each side, by its
-//     first bits: the tuples that some rule with these bits is of. Source's AND destination's
-//              are what is left to ask; packets that no tuple is left for end here
-//     side filter    the same with one bit in the filter for all tuples, where addresses are too
-//     many for a tuple index (blocklists) filter   three bits in one 32-bit word for each key that
-//     some rule has: small enough to stay near the core, and nearly
-//              every key that no rule has ends here. 16 packets a look
-//     head     a hash table of 32-bit words: where the key's block is
-//     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32
-//     bytes, IPv6 64): what
-//              is compared decides, hashes only find it. So collisions cost time and never an
-//              answer
+//     digest        each side, cut to each length in use and mixed with a secret: 32 bits. A key is
+//                   the XOR of two digests and its tuple's salt: n lengths a side make n * n keys
+//                   from 2n digests
+//     net bitmap    prefilter, IPv4: a bit for each /16 of a side that some rule's prefix touches
+//     tuple index   prefilter: by the first bits of a side, the tuples that such rules are under
+//     side filter   prefilter, where there are too many addresses for an index (blocklists): the
+//                   first bits of a side as keys of the filter, for all tuples at once
+//     filter        three bits in a 32-bit word for each key that some rule has. Small enough to
+//                   stay near the core; nearly every other key ends here
+//     head          a hash table of 32-bit words: the key's block
+//     block         all rules whose keys fall on one head, sorted by number, each complete (32
+//                   bytes, IPv6 64). Comparing decides; hashes only find. A collision costs time,
+//                   never a wrong answer
 //
-// Up to 64 rules are also laid out to be compared one and all (linear_match.h), and up to some
-// thousands of IPv4 by their addresses (address_bucket.h), which is quicker than all this; the
-// tuples of the same rules serve while these change or where they would take too much.
-//
-// Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart,
-// under no tuple: the sets' answers decide them for the whole burst. A list of nothing else makes
-// no keys, and what such a rule decides before all others is asked nothing more. Rules that look at
-// one address alone, by prefix ("deny from 192.0.2.0/24"), are promoted from tuples to a Poptrie
-// where there are many (prefix_rules.h).
-//
-// One writer. Blocks are never changed: a new one is made aside, its head is stored (release;
-// partner: the acquire in search.h), the old one waits for a grace period. Filter bits are set
-// after that and cleared by nothing but a new core. Tuples are appended; a reader loads their
-// number once a burst.
+// Invariant: blocks never change. The writer makes a new block aside, stores its head (release;
+// partner: the acquire in search.h) and retires the old one for a grace period. Then it sets filter
+// bits, which only a new classifier clears. Tuples are appended; readers load their number once a
+// burst.
 #ifndef ACL_CLASSIFIER_H
 #define ACL_CLASSIFIER_H
 
@@ -45,28 +33,28 @@
 #include "acl/prefix_rules.h"
 
 #define TUPLES_MAX 32u // a bit each in tuple indexes
-#define LEVELS_MAX 16u // lengths of a side
+#define LEVELS_MAX 16u // prefix lengths of a side
 #define SIDE_FILTERS_MAX 4u
 #define INDEX_NONE 0xffu
-#define SET_RULES_MAX 16u        // rules that stand apart; more of them go under tuples
-#define PLACE_SET_RULE 0xfeu     // instead of a tuple's number: it stands apart
-#define PLACE_PREFIX_TABLE 0x80u // and the number of the Poptrie: it is promoted
+#define SET_RULES_MAX 16u        // more of them go under tuples
+#define PLACE_SET_RULE 0xfeu     // in place of a tuple's number
+#define PLACE_PREFIX_TABLE 0x80u // plus the number of the table
 #define SLOT_BITS 24u
 
 enum side_index { SIDE_SRC, SIDE_DST };
 
 // What both families' entries have; 24 bytes.
 struct entry_l4 {
-    uint16_t sport, sport_span, dport, dport_span; // from, and how many more
+    uint16_t sport, sport_span, dport, dport_span; // from, and the size of the range - 1
     uint32_t number;
     uint32_t slot : SLOT_BITS, tcp_any : 8;
     uint8_t proto, tcp_value, dscp,
-        not_part;   // as in acl_key_l4's last four bytes; not_part: the parts that do not match
+        not_part;   // as the last four bytes of acl_key_l4; not_part: parts that do not match
     uint8_t len[2]; // of the prefixes; 0 for a set, whose index stands in the address
     uint8_t tcp_mask;
     uint8_t is; // enum entry_is
 };
-// not_part of an entry that was deleted when there was no room for a shorter block
+// not_part of a deleted entry, where there was no room for a shorter block
 #define ENTRY_DEAD 0xffu
 enum entry_is {
     ENTRY_LAST = 1,
@@ -89,12 +77,12 @@ _Static_assert(sizeof(struct entry4) == 32 && sizeof(struct entry6) == 64,
                "entries fill cache lines");
 
 struct tuple {
-    uint8_t level[2];       // of core.len
-    uint8_t set[2];         // instead of a prefix, then level is that of length 0; CORE_NONE
-    uint8_t side_filter[2]; // CORE_NONE
-    bool port;              // the key has protocol and destination port, too
+    uint8_t level[2];       // index into classifier.len
+    uint8_t set[2];         // instead of a prefix (then level is that of length 0); INDEX_NONE
+    uint8_t side_filter[2]; // INDEX_NONE
+    bool port;              // the key has protocol and destination port
     uint32_t salt;
-    uint32_t rules; // 0: readers pass over it
+    uint32_t rules; // 0: readers skip it
 };
 
 struct side_filter {
@@ -103,28 +91,28 @@ struct side_filter {
 };
 
 struct tuple_index {
-    uint8_t level;   // CORE_NONE: all tuples pass
+    uint8_t level;   // INDEX_NONE: all tuples pass
     uint8_t shift;   // 32 - log2 of the words
-    uint32_t always; // tuples of shorter prefixes, or of sets
+    uint32_t always; // tuples with shorter prefixes or sets
     uint32_t *tuples;
 };
-#define INDEX_SPREAD 8u // a prefix shorter by so many bits stands in all words that it covers
+#define INDEX_SPREAD 8u // a prefix up to so many bits shorter stands in every word that it covers
 
 struct net_bitmap {
-    uint32_t *bits;  // of each /16; NULL: IPv6, few rules, or it would let most packets pass
-    uint32_t always; // tuples of prefixes too short for it, or of sets
+    uint32_t *bits;  // for each /16; NULL: IPv6, few rules, or most packets would pass
+    uint32_t always; // tuples with prefixes that are too short, or with sets
 };
 #define BITMAP_LEN 16u
 #define BITMAP_WORDS ((1u << BITMAP_LEN) / 32)
 
-struct set_rule {    // a rule that stands apart
+struct set_rule {    // address sets and nothing else
     uint32_t number; // UINT32_MAX: deleted
     uint32_t slot;
-    uint8_t set[2]; // CORE_NONE: any address
+    uint8_t set[2]; // INDEX_NONE: any address
 };
 
-// How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit`
-// makes its rules look for a finer tuple.
+// How prefix lengths are rounded down to tuples: to multiples of `step` bits. If a block would be
+// longer than `limit`, its rules look for a finer tuple.
 struct classifier_shape {
     uint8_t step, limit;
 };
@@ -132,46 +120,47 @@ struct classifier_shape {
 struct classifier {
     // readers
     uint8_t family, n_side_filters;
-    bool ports;                              // some tuple's key has one
-    uint8_t n_levels[2], len[2][LEVELS_MAX]; // appended
+    bool ports;                              // some tuple's key has ports
+    uint8_t n_levels[2], len[2][LEVELS_MAX]; // lengths are appended
     uint64_t secret[2][2];
     uint32_t n_tuples; // stored last (release)
     struct tuple tuple[TUPLES_MAX];
     struct side_filter side_filter[SIDE_FILTERS_MAX];
     struct tuple_index tuple_index[2];
     struct net_bitmap bitmap[2];
-    uint64_t sets[2];          // address sets that rules under tuples name
+    uint64_t sets[2];          // address sets named by rules under tuples
     uint32_t in_tuples;        // rules
-    uint32_t least;            // no rule under a tuple has a lower number
-    uint32_t n_set_rules;      // sorted by number; constant but for what is deleted
-    uint64_t set_rule_sets[2]; // that these name
+    uint32_t least;            // lowest number of a rule under a tuple
+    uint32_t n_set_rules;      // sorted by number; later only deletions
+    uint64_t set_rule_sets[2]; // sets that these name
     struct set_rule set_rule[SET_RULES_MAX];
     uint8_t n_prefix_tables;
     struct prefix_rules *prefix_table[PREFIX_TABLES_MAX];
     struct acl_set *const *set;
-    // linear_match.h; NULL: there were too many rules for it when the core was made
+    // linear_match.h; NULL: too many rules when the classifier was made
     struct linear_rules *linear;
-    uint32_t linear_blocks;          // 0: readers ask buckets or tuples
-    struct address_buckets *buckets; // address_bucket.h; NULL: readers ask tuples
+    uint32_t linear_blocks;          // 0: readers use buckets or tuples
+    struct address_buckets *buckets; // address_bucket.h; NULL: readers use tuples
     uint32_t *filter, *head;
     uint8_t *block;
     unsigned filter_shift, head_shift; // 32 - log2 of the words
     // writer
     struct arena arena;
     struct classifier_shape shape;
-    size_t bytes;              // of everything, the core itself included
-    uint32_t rules;            // now, those that stand apart or are promoted included
-    uint32_t room;             // in tuples
-    uint32_t deleted;          // whose filter bits are still set
-    uint64_t side_filter_keys; // about; the filter is made for these, too
+    size_t bytes;              // in all, this struct included
+    uint32_t rules;            // set rules and prefix rules included
+    uint32_t room;             // rules that fit under tuples
+    uint32_t deleted;          // rules whose filter bits are still set
+    uint64_t side_filter_keys; // about; the filter has room for these, too
     uint64_t epoch;            // when it was retired
-    uint64_t changed; // epoch of the last change: readers of later ones do not see `few` as it is
-    struct address_buckets *own_buckets; // goes with the core, also when readers are kept from it
-    bool buckets_full;                   // that is why
+    uint64_t changed; // epoch of the last change: readers of later ones do not see the old `linear`
+    // freed with the classifier, also when readers are kept from it
+    struct address_buckets *own_buckets;
+    bool buckets_full; // readers are kept from buckets for want of room
     struct classifier *next;
 };
 
-// --- keys: writers and scalar readers; the vector kernels do the same ---
+// --- keys: for writers and scalar readers; the vector kernels compute the same ---
 
 #define KEY_MIX1 0x9e3779b1u
 #define KEY_MIX2 0x85ebca77u
@@ -263,13 +252,13 @@ static inline bool is_prefix_rule(uint8_t tuple)
     return tuple >= PLACE_PREFIX_TABLE && tuple < PLACE_PREFIX_TABLE + PREFIX_TABLES_MAX;
 }
 
-struct classifier_rules {        // a list's rules as the builder takes them
+struct classifier_rules {        // a list's rules, for the builder
     const struct acl_rule *rule; // [slot]
     const uint32_t *slot;        // by number, lowest first
     uint32_t n;
 };
 
-// Is the i-th for the family, and neither apart nor promoted?
+// Is rule i of this family, and under a tuple?
 static inline bool is_for_tuples(const struct classifier *c, const struct classifier_rules *r,
                                  uint32_t i, const uint8_t *tuple)
 {

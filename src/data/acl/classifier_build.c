@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_build.c - a classifier of all rules at once (classifier.h)
+// classifier_build.c - builds a classifier from all rules of a family (classifier.h)
+//
+// list.c calls classifier_new, which decides in this order: prefix rules, set rules, tuples,
+// prefilter; then lays out memory once and fills it; then linear matching or buckets, if they pay.
 #include "acl/classifier_build.h"
 
 #include <errno.h>
@@ -25,7 +28,7 @@
 struct layout {
     unsigned filter_log, head_log; // of words
     uint32_t units;                // entries that the arena holds
-    size_t linear, bitmap, filter, head, tuple_index[2], block, bytes; // few, bitmap: 0 = none
+    size_t linear, bitmap, filter, head, tuple_index[2], block, bytes; // linear, bitmap: 0 = none
 };
 
 static unsigned log2_up(uint64_t n)
@@ -50,8 +53,7 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys,
                        .head_log = log2_up(rules) + 1};
     size_t unit = family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
 
-    // The longest block is rewritten whole; an eighth and some is room for changes before what they
-    // leave comes back.
+    // A change rewrites a whole block before the old one comes back: an eighth more, and some.
     l.units = rules + rules / 4 + 64;
     l.linear = rules <= room_for(LINEAR_ENTRIES) ? line_up(sizeof(struct classifier)) : 0;
     l.bitmap = l.linear || family != ACL_IP4 ? 0 : line_up(sizeof(struct classifier));
@@ -135,8 +137,8 @@ void classifier_free(const struct acl_config *cfg, struct classifier *c)
     pages_unmap_for(cfg, c, c->bytes);
 }
 
-// A core without filter, heads and blocks, to choose tuples and side filters by; heads are counted
-// first.
+// A classifier without filter, heads and blocks, for choosing tuples and side filters; heads count
+// rules meanwhile.
 static void classifier_draft(struct classifier *c, const struct acl_config *cfg, uint8_t family,
                              struct classifier_shape shape)
 {
@@ -162,7 +164,7 @@ static unsigned head_count(const struct classifier *c, uint32_t head)
     return c->head[head];
 }
 
-// The first rules that are by sets alone stand apart.
+// Rules by address sets alone become set rules, the first SET_RULES_MAX of them.
 static void set_rules_collect(struct classifier *c, const struct classifier_rules *r,
                               uint8_t *tuple)
 {
@@ -204,7 +206,7 @@ static uint32_t tuples_choose_all(struct classifier *c, const struct classifier_
     return n;
 }
 
-// Heads hold how many entries their blocks get; then where these end.
+// Heads hold their blocks' lengths; afterwards, where the blocks end.
 static bool blocks_alloc(struct classifier *c)
 {
     uint32_t heads = 1u << (32 - c->head_shift);
@@ -292,7 +294,7 @@ static struct classifier *classifier_from_draft(const struct acl_config *cfg,
     return c;
 }
 
-// Those of a side, of different prefixes; rows of the same prefix but the first are left for
+// The prefix tables of one side. Of rules with equal prefixes the first one; the others go under
 // tuples.
 static bool prefix_tables_of_side(struct classifier *c, const struct classifier_rules *r,
                                   unsigned side, const struct prefix_rules_plan *plan,
@@ -338,7 +340,7 @@ static void prefix_tables_drop(struct classifier *c, const struct classifier_rul
         tuple[r->slot[i]] = 0;
 }
 
-// As many as pay and as fit.
+// As many prefix tables as pay and fit.
 static void prefix_tables_make(struct classifier *c, const struct acl_config *cfg,
                                const struct classifier_rules *r, size_t max_bytes, uint64_t epoch,
                                uint8_t *tuple)
@@ -378,7 +380,7 @@ static uint32_t rules_without_prefix_tables(const struct classifier_rules *r, co
     return n;
 }
 
-// rest: the rules that are not promoted.
+// rest: all rules but prefix rules.
 static struct classifier *classifier_of_rest(const struct acl_config *cfg, struct classifier *d,
                                              const struct classifier_rules *rest, size_t max_bytes,
                                              uint8_t *tuple)

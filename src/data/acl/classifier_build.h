@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_build.h - the writer's side of a classifier: made of all rules at once, changed in
-// place, checked
+// classifier_build.h - the writer's side of a classifier: built at once, changed in place, checked.
+// Called by list.c.
 #ifndef ACL_CLASSIFIER_BUILD_H
 #define ACL_CLASSIFIER_BUILD_H
 
 #include "acl/classifier.h"
 
-// Those of the rules that are for the family, with room for more; tuple[slot]: where each rule
-// went. NULL with errno: ENOMEM; ENOSPC: it takes more than max_bytes (0 = no limit).
+// From the rules of the family, with room for more; tuple[slot] says where each rule went. NULL
+// with errno: ENOMEM; ENOSPC: it takes more than max_bytes (0 = no limit).
 struct classifier *classifier_new(const struct acl_config *cfg, uint8_t family,
                                   const struct classifier_rules *r, struct classifier_shape shape,
                                   size_t max_bytes, uint64_t epoch, uint8_t *tuple);
@@ -16,24 +16,25 @@ size_t classifier_need(uint8_t family, const struct acl_rule *r, size_t n);
 uint64_t classifier_bytes(const struct classifier *c);        // what readers may touch
 uint64_t classifier_writer_bytes(const struct classifier *c); // beside the list's own
 
-// The rules as linear_match.h has them, when nobody has read that since the last change.
+// Lays the rules out for linear matching; only when no reader has used the old layout since the
+// last change.
 void linear_match_update(struct classifier *c, const struct classifier_rules *r,
                          const uint8_t *tuple);
 
 // --- classifier_change.c ---
 
-struct retired_block { // to be retired; n 0: none
+struct retired_block { // n 0: nothing to retire
     uint32_t ref, n;
-    uint8_t prefix_table; // not a block, but an index of this Poptrie; CORE_NONE
+    uint8_t prefix_table; // if not INDEX_NONE: an index of this prefix table, not a block
 };
 
-// In place. 0, or -ENOSPC: time for a new core, nothing has changed.
+// In place. 0, or -ENOSPC with nothing changed: build a new classifier.
 int classifier_add(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple,
                    struct retired_block *old);
 void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple,
                     struct retired_block *old);
 void classifier_epoch(struct classifier *c);
-void classifier_reclaim(struct classifier *c, uint64_t epoch); // of prefix rules and buckets
+void classifier_reclaim(struct classifier *c, uint64_t epoch); // of prefix tables and buckets
 
 // --- classifier_check.c ---
 

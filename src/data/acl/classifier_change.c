@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_change.c - a classifier is changed in place: one rule more, one less (classifier.h)
+// classifier_change.c - adds or deletes one rule in an existing classifier (classifier.h). Called
+// by list.c.
 #include <errno.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static void tuple_count(struct tuple *t, uint32_t by)
     __atomic_store_n(&t->rules, t->rules + by, __ATOMIC_RELAXED);
 }
 
-// False: it has to go under a tuple.
+// False: the rule must go under a tuple.
 static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint32_t slot,
                             uint8_t *tuple)
 {
@@ -48,7 +49,7 @@ static bool prefix_rule_add(struct classifier *c, const struct acl_rule *r, uint
     return false;
 }
 
-// Rules that name address sets have no place there.
+// Buckets do not take rules that name address sets: then readers go back to tuples.
 static void buckets_add_rule(struct classifier *c, const struct acl_rule *r, uint32_t slot)
 {
     if (!c->buckets || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET &&
@@ -137,7 +138,7 @@ void classifier_del(struct classifier *c, const struct acl_rule *r, uint32_t slo
     __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
     c->rules--;
     c->deleted++;
-    if (n > 1 && !to) { // no room to make a shorter one
+    if (n > 1 && !to) { // no room for a shorter block
         // not_part is its last byte; partner: l4_differs
         uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto;
         __atomic_store_n(word, *word | (uint32_t)ENTRY_DEAD << 24, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classifier_check.c - is a classifier sound?
+// classifier_check.c - checks all invariants of a classifier (acl_check); for tests
 #include "acl/classifier_build.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static bool bitmap_lets_pass(const struct net_bitmap *f, unsigned tuple, const u
     return !f->bits || f->always >> tuple & 1 || f->bits[i / 32] >> i % 32 & 1;
 }
 
-// The rule's first address of a side, at least.
+// Does the prefilter pass the rule's first address?
 static bool side_lets_pass(const struct classifier *c, enum side_index s, unsigned tuple,
                            const struct acl_rule *r)
 {
@@ -58,7 +58,7 @@ static bool side_lets_pass(const struct classifier *c, enum side_index s, unsign
             1);
 }
 
-// Each rule is where its tuple says, and filter and side filters let its packets through.
+// The rule is where its tuple says, and filter and prefilter let its packets through.
 static int rule_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
                       unsigned tuple, char *why, size_t n)
 {
@@ -114,7 +114,7 @@ static int set_rule_check(const struct classifier *c, const struct acl_rule *r, 
     return wrong(why, n, "rule %u is not among the set rules", r->number);
 }
 
-// Where few rules are laid out one and all, this one is among them. Numbers grow.
+// The rule is among the linear ones, if there are any, and these are sorted.
 static int linear_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
                         char *why, size_t n)
 {
@@ -135,7 +135,7 @@ static int linear_check(const struct classifier *c, const struct acl_rule *r, ui
     return 0;
 }
 
-// Blocks are sorted; all entries alive together are the rules.
+// Blocks are sorted, and have exactly the rules.
 static int blocks_check(const struct classifier *c, uint32_t rules, char *why, size_t n)
 {
     uint32_t alive = 0;

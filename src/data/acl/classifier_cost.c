@@ -12,7 +12,7 @@ static bool in_filter(const struct classifier *c, uint32_t key)
     return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
 }
 
-// Looks at the filter for a packet with the first addresses that the rule covers.
+// Filter lookups for a packet with the first addresses that the rule covers.
 static unsigned probes_of(const struct classifier *c, const struct acl_rule *r)
 {
     uint32_t open = 0;

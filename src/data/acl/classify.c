@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify.c - bursts: which kernel runs, and who asks
+// classify.c - the reader's entry points: chooses a kernel once, then takes each burst through the
+// steps of acl.h
 #include <string.h>
 
 #include "acl/key_burst.h"
@@ -52,7 +53,7 @@ const char *acl_kernel_name(void)
 
 static void rules_match(const struct classifier *c, const struct acl_kernel *k, struct key_burst *b)
 {
-    // partner: classifier_few
+    // partner: linear_match_update
     unsigned blocks = k->linear ? __atomic_load_n(&c->linear_blocks, __ATOMIC_ACQUIRE) : 0;
 
     b->buckets = __atomic_load_n(&c->buckets, __ATOMIC_ACQUIRE); // partner: buckets_add_rule
@@ -64,7 +65,7 @@ static void rules_match(const struct classifier *c, const struct acl_kernel *k, 
         (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
 }
 
-// b: addresses, tuples, late, and l4 if there are any.
+// b: addresses, `tuples`, `late`, and l4 unless late.
 static void burst_classify(const struct classifier *c, const struct acl_kernel *k,
                            struct key_burst *b, uint32_t *slot, unsigned n)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify_plain.c - bursts in plain C (classifier.h says what is done)
+// classify_plain.c - rules under tuples in plain C (classifier.h)
 #include "acl/search.h"
 
 static bool filter_has(const struct classifier *c, uint32_t key)
@@ -12,7 +12,7 @@ static bool filter_has(const struct classifier *c, uint32_t key)
 static void candidates_add(struct key_burst *b, const struct classifier *c, unsigned i,
                            uint32_t digest[2][LEVELS_MAX], uint32_t port, unsigned n_tuples)
 {
-    uint32_t shut = 0; // tuples that are out: bit = side filter
+    uint32_t shut = 0; // bit = side filter that keeps the packet out
     uint32_t open = (uint32_t)((UINT64_C(1) << n_tuples) - 1);
 
     for (unsigned g = 0; g < c->n_side_filters; g++)

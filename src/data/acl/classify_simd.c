@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify_simd.c - bursts in vectors, of 16 packets with AVX-512, of 8 with AVX2; compiled for
-// each (classifier.h says what is done)
+// classify_simd.c - rules under tuples in vectors, 16 packets with AVX-512, 8 with AVX2; compiled
+// for each (classifier.h)
 //
-// The bitmap first; whom it lets pass are packed together, for tuple indexes and side filters.
-// Those that some tuple is left for are packed once more, and only they are cut to all lengths.
-// Then each tuple's packets are written into one list of the whole burst, so that the filter, heads
-// and blocks are asked for a vector at a time, whatever packets they belong to, and no load waits
-// for another one.
+// The net bitmap first; packets that pass are packed together for tuple indexes and side filters.
+// Packets with tuples left are packed again, and only they are cut to all prefix lengths. Then each
+// tuple appends its packets to one list for the whole burst, so that filter, heads and blocks are
+// read a vector at a time, whatever packet they belong to, and no load waits for another.
 #include "acl/keys_simd.h"
 #include "acl/search_simd.h"
 
@@ -18,16 +17,16 @@
 #define LANE_NAME "avx2"
 #endif
 
-struct packet_lanes { // packets that are still looked at
+struct packet_lanes { // packets still looked at, one per lane
     _Alignas(64) uint32_t digest[2][LEVELS_MAX][KEY_BURST];
     union { // by side; host order
         _Alignas(64) uint32_t addr4[2][KEY_BURST + 16];
-        _Alignas(64) uint64_t addr6[2][2][KEY_BURST + 16]; // half
+        _Alignas(64) uint64_t addr6[2][2][KEY_BURST + 16]; // [side][half]
     };
-    uint32_t open[KEY_BURST + 16]; // tuples
+    uint32_t open[KEY_BURST + 16]; // bit = tuple
     uint32_t port[KEY_BURST];
     uint32_t packet[KEY_BURST + 16];
-    uint64_t of;  // bit = packet: those that have a lane, in their order
+    uint64_t of;  // bit = packet that has a lane; lanes keep their order
     uint64_t all; // bit = lane
     unsigned n;
 };
@@ -52,7 +51,7 @@ INLINE lane_hits lanes_group(uint64_t packet_lanes, unsigned at)
     return (lane_hits)(packet_lanes >> at);
 }
 
-// Which of the lanes' keys does the filter have?
+// Lanes whose key is in the filter.
 INLINE lane_hits filter_has_keys(const struct classifier *c, lane_vec key, lane_hits m)
 {
     const lane_vec low = lane_all(31);
@@ -111,7 +110,7 @@ static bool shuts_tuples(const struct classifier *c)
                                     __atomic_load_n(&c->sets[SIDE_DST], __ATOMIC_RELAXED);
 }
 
-// Shuts tuples for packets that a side filter or a set keeps out.
+// Closes tuples for packets that a side filter or a set keeps out.
 static void tuples_shut(const struct key_burst *b, const struct classifier *c,
                         struct packet_lanes *l, unsigned n_tuples, const uint64_t *passed)
 {
@@ -145,7 +144,7 @@ static uint64_t lanes_left(const struct packet_lanes *l)
     return any;
 }
 
-// Of the pairs of key and packet that were listed, those whose key the filter has.
+// Keeps the listed pairs of key and packet whose key is in the filter.
 static void filter_candidates(struct key_burst *b, const struct classifier *c)
 {
     unsigned n = 0;
@@ -165,7 +164,7 @@ static void filter_candidates(struct key_burst *b, const struct classifier *c)
 INLINE void blocks_search(struct key_burst *b, const struct classifier *c,
                           const struct search_row *row, uint8_t family)
 {
-#ifndef __SANITIZE_THREAD__ // which takes a row for one word that nobody else may write
+#ifndef __SANITIZE_THREAD__ // takes a row for one word that nobody else may write
     if (family == ACL_IP4) {
         for (unsigned n = candidates_to_blocks(b, c); n;)
             n = search4_eights(b, row, c, n);
@@ -175,8 +174,8 @@ INLINE void blocks_search(struct key_burst *b, const struct classifier *c,
     candidates_search(b, c);
 }
 
-// Tuples in the order of their first rules would end packets earlier; the filter leaves so few
-// candidates that it does not pay.
+// Tuples in the order of their first rules would end packets earlier, but the filter leaves too few
+// candidates for that to pay.
 INLINE void tuples_search(struct key_burst *b, const struct classifier *c,
                           const struct packet_lanes *l, unsigned n_tuples, uint64_t any,
                           uint8_t family)
@@ -229,7 +228,7 @@ INLINE void lanes_begin(struct packet_lanes *l, unsigned n, uint64_t left)
     l->all = low_bits(at);
 }
 
-// Packs lanes together when that saves vectors.
+// Packs lanes together where that saves vectors.
 static bool lanes_pack(struct packet_lanes *l, uint64_t any)
 {
     unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
@@ -255,8 +254,8 @@ INLINE unsigned levels_of(const struct classifier *c, unsigned side)
     return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
 }
 
-// digest_port of all lanes; dport and proto lie side by side. Of those that are not left it means
-// nothing.
+// digest_port of all lanes; dport and proto lie side by side. Undefined for packets that are not
+// left.
 INLINE void ports_load(const struct classifier *c, const struct key_burst *b,
                        struct packet_lanes *l)
 {

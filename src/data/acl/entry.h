@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// entry.h - a rule as a classifier has it: its keys, their bits in the filter, its entry in a block
+// entry.h - what a rule becomes in a classifier: its keys, their filter bits, its entry in a block.
+// For the writer's files.
 #ifndef ACL_ENTRY_H
 #define ACL_ENTRY_H
 
@@ -19,6 +20,6 @@ void filter_set(const struct classifier *c, uint32_t key);
 // is: ENTRY_LAST or 0
 void entry_write(const struct classifier *c, uint32_t ref, const struct acl_rule *r, uint32_t slot,
                  uint8_t is);
-uint32_t block_length(const struct classifier *c, uint32_t ref); // entries; 0 of ref 0
+uint32_t block_length(const struct classifier *c, uint32_t ref); // number of entries; 0 for ref 0
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_burst.c - the begin and the end of a burst: what address sets and prefix rules decide,
-// before and beside rules under tuples
+// key_burst.c - set rules and prefix rules, applied before and beside the rules under tuples
+//
+// Called by classify.c. A lookup in a large set waits for memory, so it may run in steps
+// (set4_find.h) between the work on tuples, or while the caller does something else.
 #include "acl/key_burst.h"
 
 #include <string.h>
@@ -27,8 +29,7 @@ static void set_members_find(struct key_burst *b, const struct classifier *c, un
     }
 }
 
-// Rules that stand apart, the first one first. Whom they decide before all others is not among
-// b->left.
+// Packets that a set rule decides before all rules under tuples leave b->left.
 static void set_rules_decide(struct key_burst *b, const struct classifier *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
@@ -75,7 +76,7 @@ static void prefix_table_match(struct key_burst *b, const struct classifier *c,
     }
 }
 
-// Whom a promoted rule decides before all rules under tuples is not among b->left.
+// Packets that a prefix rule decides before all rules under tuples leave b->left.
 static void prefix_rules_decide(struct key_burst *b, const struct classifier *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
@@ -89,9 +90,8 @@ static void prefix_rules_decide(struct key_burst *b, const struct classifier *c)
         b->left &= later;
 }
 
-// The set of one rule that stands apart may be looked for while tuples are, or while the caller
-// does something else: none that a rule under a tuple names, as these ask at once. The filter is
-// asked here.
+// Starts the lookup in one set, if no rule under a tuple names it: that rule would need the answer
+// at once. The set's filter is read here.
 static void set_walk_begin(struct key_burst *b, const struct classifier *c)
 {
     b->walks = false;
@@ -107,14 +107,14 @@ static void set_walk_begin(struct key_burst *b, const struct classifier *c)
         if (!c->set[b->walk_set])
             continue;
         b->walks = true;
-        b->member[side][b->walk_set] = 0; // to a rule that is put under a tuple just now
+        b->member[side][b->walk_set] = 0; // for a rule that is put under a tuple just now
         acl_set_walk4(c->set[b->walk_set], &b->walk, b->addr4[side], b->n);
         key_burst_walk(b);
     }
 }
 
-// Are many addresses in the set, or may be? That is worth knowing before tuples are asked, and
-// before anything is done for packets that may end here.
+// Are many addresses in the set, or likely to be? Then finish the lookup first: those packets need
+// no further work.
 static bool set_walk_is_wide(const struct key_burst *b)
 {
     return (b->walk.set ? b->walk.n : 0) + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4;
@@ -135,7 +135,7 @@ void key_burst_walk(struct key_burst *b)
     set4_walk_on(&b->walk);
     if (b->walk.step != 2 || !b->walk.set || !b->meanwhile)
         return;
-    b->meanwhile = false; // nodes were asked for: the longest of all waits
+    b->meanwhile = false; // nodes were requested: the longest wait
     b->late->meanwhile(b->late->ctx);
 }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_burst.h - a burst on its way, and what a kernel is
+// key_burst.h - up to 64 keys on their way through a classifier, and the table of a kernel's
+// functions
+//
+// classify.c fills it and calls the steps; best[] and slot[] hold the first rule found so far.
+// Lives on the reader's stack.
 #ifndef ACL_KEY_BURST_H
 #define ACL_KEY_BURST_H
 
@@ -7,7 +11,7 @@
 #include "acl/set4_find.h"
 
 #define KEY_BURST 64u
-#define CANDIDATES_MAX 512u // candidates of a burst that are looked at together
+#define CANDIDATES_MAX 512u // searched together
 
 struct address_buckets;
 struct key_burst {
@@ -16,34 +20,34 @@ struct key_burst {
         const uint8_t (*addr6[2])[16];
     };
     struct acl_key_l4 l4[KEY_BURST];
-    const struct acl_late *late; // who reads them; NULL: they are there
+    const struct acl_late *late; // reads l4 on demand; NULL: l4 is filled
     uint32_t *slot;
     unsigned n, n_tuples;
-    bool tuples;                           // some rule is under one
-    const struct address_buckets *buckets; // asked instead of tuples; NULL: none
-    uint64_t left;                         // whom rules under tuples may still decide
-    bool walks;                            // one set's members are still looked for
-    bool meanwhile;                        // and late->meanwhile is to be called when it waits
+    bool tuples;                           // some rule is under a tuple
+    const struct address_buckets *buckets; // used instead of tuples; NULL: none
+    uint64_t left;                         // packets that rules under tuples may still decide
+    bool walks;                            // a set lookup is under way
+    bool meanwhile;                        // call late->meanwhile when that lookup waits for memory
     uint8_t walk_side, walk_set;
     struct set4_walk walk;
-    uint32_t best[KEY_BURST];         // number of the best rule so far
-    uint64_t sets[2];                 // whose members are known
-    uint64_t member[2][ACL_SETS_MAX]; // of a set: bit = packet
+    uint32_t best[KEY_BURST];         // number of the first rule so far
+    uint64_t sets[2];                 // sets whose members are known
+    uint64_t member[2][ACL_SETS_MAX]; // by set: bit = packet
     unsigned n_candidates;
-    // candidates: what their block hangs by, and the packet
+    // candidates: key, later the index of an entry; and the packet
     uint32_t key[CANDIDATES_MAX + KEY_BURST + 16];
     uint32_t packet[CANDIDATES_MAX + KEY_BURST + 16];
 };
 
-// Of b's addresses, tuples, late, and l4 if there are any: what address sets and prefix rules
-// decide before rules under tuples are asked, if b->left and b->tuples say so; and what was still
-// looked for meanwhile.
+// begin: expects addresses, `tuples`, `late`, and l4 unless late. Applies prefix rules and set
+// rules; b->left is what other rules may still decide. end: waits for a set lookup that was left
+// under way.
 void key_burst_begin(struct key_burst *b, const struct classifier *c, uint32_t *slot, unsigned n);
 void key_burst_end(struct key_burst *b, const struct classifier *c);
-// Between two pieces of work on a burst: the set that is still looked for gets one step further.
+// Advances the set lookup that is under way by one step, between two pieces of other work.
 void key_burst_walk(struct key_burst *b);
 
-// Before anything but addresses is looked at of these packets.
+// Call before anything but the addresses of these packets is looked at.
 static inline void key_burst_read_l4(struct key_burst *b, uint64_t which)
 {
     if (b->late)
@@ -60,9 +64,9 @@ struct acl_kernel {
     // rules under tuples, for b->left
     void (*classify4)(const struct classifier *c, struct key_burst *b);
     void (*classify6)(const struct classifier *c, struct key_burst *b);
-    // instead of them, of few rules; NULL: it does not pay
+    // instead of tuples; NULL: it does not pay
     void (*linear)(const struct classifier *c, struct key_burst *b, unsigned blocks);
-    void (*buckets)(const struct classifier *c, struct key_burst *b); // instead of them, b->bucket
+    void (*buckets)(const struct classifier *c, struct key_burst *b); // instead of tuples
 };
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86

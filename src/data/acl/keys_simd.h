@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keys_simd.h - packets and keys side by side: what classify_simd.c needs beyond lane_simd.h,
-// LANE_STEP words a vector
+// keys_simd.h - vector operations on keys that classify_simd.c needs beyond lane_simd.h, LANE_STEP
+// words a vector
 //
-// A mask has a bit for each lane. Lanes that are masked out of a gather may be read all the same:
-// every index must lie within.
+// A mask has a bit for each lane. A gather may read masked-out lanes too: every index must be
+// valid.
 #ifndef ACL_KEYS_SIMD_H
 #define ACL_KEYS_SIMD_H
 

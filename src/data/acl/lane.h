@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane.h - rules side by side: a packet is compared with 16 of them at once
+// lane.h - rules laid out as SIMD lanes: a packet is compared with 16 of them at once
 //
-// Each rule is a lane of some rows of 16 words: one row for each word of a packet (the rest of
-// acl_key_l4, ports, words of addresses), in memory order as packets have it, and one for its mask,
-// or for the span of the ports. Every field is there but address sets. A rule for "established"
-// takes a lane for each flag that will do.
+// For linear_match.h and address_bucket.h. Each rule is one lane of some rows of 16 words: for each
+// word of a packet (ports, the rest of acl_key_l4, address words, all in memory order) a row of
+// values and a row of masks, or of spans for ports. Address sets have no row. A rule for
+// "established" takes a lane for each of the flags.
 #ifndef ACL_LANE_H
 #define ACL_LANE_H
 
@@ -12,7 +12,7 @@
 
 #define LANE_COUNT 16u
 #define LANE_WORDS(family) ((family) == ACL_IP4 ? 1u : 4u) // of an address
-#define LANE_DEAD 0xff000000u // in LANE_L4_MASK: no packet is of no part
+#define LANE_DEAD 0xff000000u // in LANE_L4_MASK: matches no packet, as every packet is some part
 
 enum lane_row {
     LANE_L4,
@@ -21,19 +21,19 @@ enum lane_row {
     LANE_SPAN,
     LANE_ADDR,
     LANE_ADDR_MASK
-}; // of address words: every second row
+}; // then the other address words, two rows each
 #define LANE_ROWS(words) (LANE_ADDR + 2 * (words))
 
 typedef uint32_t lane_row[LANE_COUNT];
 
-struct lane_sides { // which addresses the rows have
+struct lane_sides { // addresses that the rows have
     const struct acl_side *side[2];
     unsigned n;
 };
 
-// Lanes that the rule takes.
+// Flags of the lanes that the rule takes; returns how many.
 unsigned lane_flags(const struct acl_rule *r, uint8_t flag[8]);
-// One of them, for flag[i].
+// Writes the lane for one of these flags.
 void lane_put(lane_row *row, unsigned lane, const struct acl_rule *r, uint8_t flag,
               const struct lane_sides *sides, unsigned words);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lane_simd.h - a packet against LANE_STEP rules of some rows (lane.h): 16 with AVX-512, 8 with
+// lane_simd.h - compares a packet with LANE_STEP rules in lanes (lane.h): 16 with AVX-512, 8 with
 // AVX2
 //
-// What includes it is compiled for both, and calls what it exports LANE_KERNEL(name).
+// Files that include it are compiled for both and name what they export LANE_KERNEL(name).
 #ifndef ACL_LANE_SIMD_H
 #define ACL_LANE_SIMD_H
 
@@ -35,13 +35,13 @@ LANE_INLINE lane_vec lane_or(lane_vec a, lane_vec b)
     return _mm512_or_si512(a, b);
 }
 
-// Bits that `have` should have otherwise.
+// Masked bits in which they differ.
 LANE_INLINE lane_vec lane_differ(uint32_t have, lane_vec want, lane_vec mask)
 {
     return _mm512_ternarylogic_epi32(lane_all(have), want, mask, 0x28); // (have ^ want) & mask
 }
 
-// 0: both ports are within.
+// 0 where both ports are in range.
 LANE_INLINE lane_vec lane_beyond(uint32_t have, lane_vec port, lane_vec span)
 {
     return _mm512_subs_epu16(_mm512_sub_epi16(lane_all(have), port), span);
@@ -92,7 +92,7 @@ LANE_INLINE lane_hits lane_same(lane_vec differ)
 
 #endif
 
-// Where 0, all fields but addresses match.
+// 0 where all fields but addresses match.
 LANE_INLINE lane_vec lane_differ_l4(const struct acl_key_l4 *k, lane_vec l4, lane_vec l4_mask,
                                     lane_vec port, lane_vec span)
 {

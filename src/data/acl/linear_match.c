@@ -14,7 +14,7 @@ static void linear_put(struct linear_rules *f, unsigned at, const struct classif
     f->slot[at] = slot;
 }
 
-// Entries of a rule, appended; false: no more fit.
+// Appends the rule's entries; false: no room.
 static bool linear_put_rule(struct linear_rules *f, unsigned *n, const struct classifier *c,
                             const struct acl_rule *r, uint32_t slot)
 {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// linear_match.h - up to 64 rules compared one and all, 16 at a time
+// linear_match.h - up to 64 entries: compare every packet with all of them, 16 at a time (lane.h)
 //
-// For few rules nothing is quicker than to look at all of them, 16 at a time (lane.h): a packet is
-// held against 16 rules with a dozen instructions. The first lane that is left is the rule.
-//
-// Beside the tuples of the same rules (classifier.h). A change turns it off, by one store, and
-// readers ask the tuples; when a grace period has passed, nobody reads it any more, and it is made
-// again where it is.
+// The fastest way for few rules: a dozen instructions compare 16. The first matching lane is the
+// rule. Tuples of the same rules stand by (classifier.h): a change turns linear matching off by one
+// store, readers use tuples, and after a grace period the layout is rebuilt in place.
 #ifndef ACL_LINEAR_MATCH_H
 #define ACL_LINEAR_MATCH_H
 
@@ -22,8 +19,8 @@ struct linear_rules {
     uint32_t number[LINEAR_ENTRIES + 1], slot[LINEAR_ENTRIES + 1]; // the last one: no rule
 };
 
-// How many blocks the core's rules under tuples take; 0: there are too many, or none, or they name
-// address sets. Nobody may read *f.
+// Lays out the classifier's rules under tuples and returns the number of blocks; 0: too many, none,
+// or they name address sets. No reader may use *f.
 unsigned linear_match_build(struct linear_rules *f, const struct classifier *c,
                             const struct classifier_rules *r, const uint8_t *tuple);
 

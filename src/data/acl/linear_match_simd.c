@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// linear_match_simd.c - each packet against all of few rules, a vector of them at once
+// linear_match_simd.c - compares each packet with all rules of a short list, a vector at a time
 // (linear_match.h)
 #include "acl/key_burst.h"
 #include "acl/linear_match.h"
 #include "acl/lane_simd.h"
 
-#define STEPS (LANE_COUNT / LANE_STEP) // of a block
+#define STEPS (LANE_COUNT / LANE_STEP) // per block
 
 struct hits {
     lane_hits of[LINEAR_BLOCKS * STEPS];
@@ -22,7 +22,7 @@ LANE_INLINE uint32_t address_word(const struct key_burst *b, uint8_t family, uns
     return v;
 }
 
-// Bit = rule of these that packet i matches.
+// Bit = rule that packet i matches.
 LANE_INLINE lane_hits entries_match(const lane_vec *row, const struct key_burst *b, unsigned i,
                                     uint8_t family)
 {
@@ -65,7 +65,7 @@ LANE_INLINE void burst_match(const struct linear_rules *f, unsigned blocks, stru
 
 void LANE_KERNEL(linear_match)(const struct classifier *c, struct key_burst *b, unsigned blocks)
 {
-    key_burst_read_l4(b, b->left); // what is not left was decided by a lower number than any here
+    key_burst_read_l4(b, b->left); // the others were decided by a lower number than any here
     if (c->family == ACL_IP4)
         burst_match(c->linear, blocks, b, ACL_IP4);
     else

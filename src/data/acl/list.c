@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list.c - lists: slots, numbers, what is retired; each family's rules are in a classifier
-// (classifier.h)
+// list.c - the writer of a list: rule numbers, slots, and what waits for a grace period
 //
-// A core has room for some more rules than it was made with. When that is used up, or when so many
-// rules were deleted that the filter tells little, a new one is made aside and swapped in by one
-// store. A family without rules has no core.
+// Each family's rules are in a classifier, which has room for some more rules than it was built
+// with. When that is used up, or so many rules were deleted that the filter is full of stale bits,
+// the list builds a new one aside and swaps it in by one store. A family without rules has no
+// classifier.
 #include "acl/list.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "base/hash.h"
 
 #define LEAST_SLOTS 64u
-#define CHEAP_REBUILD_RULES 1024u // made anew in a moment
+#define CHEAP_REBUILD_RULES 1024u // rebuilt in a moment
 
 static uint8_t family_of(unsigned f)
 {
@@ -35,7 +35,8 @@ struct acl *acl_new(const struct acl_config *cfg)
     return a;
 }
 
-static void free_retired_classifiers(struct acl *a, uint64_t epoch) // of this epoch and before
+// retired in this epoch or before
+static void free_retired_classifiers(struct acl *a, uint64_t epoch)
 {
     struct classifier **at = &a->retired;
 
@@ -180,9 +181,9 @@ static int slots_reserve(struct acl *a, uint32_t slots)
     return 0;
 }
 
-// --- what is retired ---
+// --- garbage ---
 
-// for one change: a block or an index of each family, and a slot
+// for one change: a block or an index per family, and a slot
 static int garbage_reserve(struct acl *a)
 {
     uint32_t waiting = a->n_garbage - a->garbage_from;
@@ -240,7 +241,7 @@ static void garbage_release(struct acl *a, uint64_t epoch)
             classifier_reclaim(a->classifier[f], epoch);
 }
 
-// --- cores ---
+// --- classifiers ---
 
 static int number_compare(const void *x, const void *y)
 {
@@ -249,7 +250,7 @@ static int number_compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-// Slots by their rules' numbers; NULL: no memory.
+// Slots by rule number; NULL: no memory.
 static uint32_t *slots_by_number(const struct acl *a, uint32_t *n)
 {
     uint64_t *key = malloc((a->rules + 1) * sizeof *key);
@@ -286,8 +287,8 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
 {
     struct classifier *old = a->classifier[f];
 
-    __atomic_store_n(&a->classifier[f], new, __ATOMIC_RELEASE); // partner: list_core
-    a->serial[f]++;                                             // the old one's blocks go with it
+    __atomic_store_n(&a->classifier[f], new, __ATOMIC_RELEASE); // partner: list_classifier
+    a->serial[f]++;                                             // blocks of the old one go with it
     if (old) {
         old->epoch = a->epoch;
         old->next = a->retired;
@@ -295,7 +296,7 @@ static void classifier_swap(struct acl *a, unsigned f, struct classifier *new)
     }
 }
 
-// Of few rules, once nobody reads how they were laid out before they changed.
+// Rebuilds linear matching, once no reader uses the layout from before the change.
 static void linear_rebuild(struct acl *a, unsigned f, uint64_t epoch)
 {
     struct classifier *c = a->classifier[f];
@@ -312,7 +313,7 @@ static void linear_rebuild(struct acl *a, unsigned f, uint64_t epoch)
 
 static int family_rebuild(struct acl *a, unsigned f);
 
-// When buckets had no room for a rule: anew, with the core. Tuples serve meanwhile.
+// Rebuilds buckets that were full, with the classifier; tuples serve meanwhile.
 static void buckets_rebuild(struct acl *a, unsigned f)
 {
     if (!a->classifier[f] || !a->classifier[f]->buckets_full)
@@ -330,7 +331,7 @@ void acl_reclaim(struct acl *a, uint64_t epoch)
     }
 }
 
-// A new core of the rules that there are now.
+// Builds a new classifier from the present rules.
 static int family_rebuild(struct acl *a, unsigned f)
 {
     struct classifier_rules r = {.rule = a->rule};
@@ -437,7 +438,7 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
 
     if (!(a->rule[slot].families & family_of(f)))
         return 0;
-    // so that it stands apart
+    // so that it becomes a set rule
     if (c && c->rules < CHEAP_REBUILD_RULES && rule_is_by_sets(&a->rule[slot]) &&
         !family_rebuild(a, f))
         return 0;
@@ -512,7 +513,7 @@ int acl_del(struct acl *a, uint32_t number)
     return 0;
 }
 
-// --- what it takes ---
+// --- sizes ---
 
 size_t acl_need(const struct acl_rule *r, size_t n)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list.h - a list, as its writer and its readers see it
+// list.h - struct acl: a list as its writer (list.c) and its readers (classify.c) see it
 #ifndef ACL_LIST_H
 #define ACL_LIST_H
 
@@ -9,9 +9,9 @@
 
 struct acl_garbage { // waits for a grace period
     uint64_t epoch;
-    uint32_t serial, ref, n; // of the core; the block, the slot, or an index
-    uint8_t what;            // 0, 1: a block of IPv4 or IPv6; GARBAGE_SLOT
-    uint8_t prefix_table;    // not a block, but an index of this Poptrie; CORE_NONE
+    uint32_t serial, ref, n; // serial of the classifier; block, slot or index; entries
+    uint8_t what;            // 0, 1: a block of IPv4, IPv6; GARBAGE_SLOT
+    uint8_t prefix_table;    // if not INDEX_NONE: an index of this prefix table, not a block
 };
 
 struct acl {
@@ -20,14 +20,14 @@ struct acl {
     struct acl_config cfg;
     // writer
     struct acl_rule *rule; // [slot]; families 0: free
-    uint8_t *tuple[2];     // [slot]: where each core has it
+    uint8_t *tuple[2];     // [slot]: where each classifier has the rule
     uint32_t rules, slots, room;
     uint32_t *index, index_size; // by number: slot + 1; open addressing
     uint32_t *free_slot, n_free;
     struct acl_garbage *garbage; // [garbage_from, n_garbage), by epoch
     uint32_t garbage_from, n_garbage, garbage_room;
     uint64_t epoch;
-    uint32_t serial[2]; // of the core
+    uint32_t serial[2]; // of the classifiers
     struct classifier *retired;
 };
 
