@@ -83,7 +83,7 @@ static inline struct acl_rule kit_address_rule(uint32_t number)
     return r;
 }
 
-// Where rules are promoted, many are such that they can be.
+// If prefix tables are on, many rules are by one prefix.
 static inline struct acl_rule kit_rule(uint32_t number)
 {
     static const uint8_t proto[4] = {6, 17, 1, 132};

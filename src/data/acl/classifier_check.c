@@ -160,7 +160,7 @@ static int blocks_check(const struct classifier *c, uint32_t rules, char *why, s
 int classifier_check(const struct classifier *c, const struct classifier_rules *r,
                      const uint8_t *tuple, char *why, size_t n)
 {
-    uint32_t count[TUPLES_MAX] = {0}, rules = 0, apart = 0, prefix_table = 0;
+    uint32_t count[TUPLES_MAX] = {0}, rules = 0, in_set_rules = 0, in_prefix_tables = 0;
     int rc = 0;
 
     for (uint32_t i = 0; i < r->n && !rc; i++) {
@@ -170,13 +170,13 @@ int classifier_check(const struct classifier *c, const struct classifier_rules *
             continue;
         if (tuple[r->slot[i]] == PLACE_SET_RULE) {
             rc = set_rule_check(c, rule, r->slot[i], why, n);
-            apart++;
+            in_set_rules++;
             continue;
         }
         if (is_prefix_rule(tuple[r->slot[i]])) {
             rc = prefix_rule_check(c, rule, r->slot[i], tuple[r->slot[i]] - PLACE_PREFIX_TABLE, why,
                                    n);
-            prefix_table++;
+            in_prefix_tables++;
             continue;
         }
         if (rule->number < c->least)
@@ -193,11 +193,11 @@ int classifier_check(const struct classifier *c, const struct classifier_rules *
         if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
             rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules,
                        count[t]);
-    if (!rc && (rules != c->in_tuples || rules + apart + prefix_table != c->rules))
+    if (!rc && (rules != c->in_tuples || rules + in_set_rules + in_prefix_tables != c->rules))
         rc = wrong(why, n, "%u rules are under tuples and %u beside them; %u and %u are counted",
-                   rules, apart + prefix_table, c->in_tuples, c->rules - c->in_tuples);
+                   rules, in_set_rules + in_prefix_tables, c->in_tuples, c->rules - c->in_tuples);
     if (!rc)
-        rc = prefix_tables_check(c, prefix_table, why, n);
+        rc = prefix_tables_check(c, in_prefix_tables, why, n);
     if (!rc && c->buckets)
         rc = address_buckets_check(c->buckets, c, r, tuple, why, n);
     return rc ? rc : blocks_check(c, rules, why, n);

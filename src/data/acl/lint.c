@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lint.c - rules of a list that never decide
+// lint.c - finds rules of a list that never decide (lint.h)
 //
-// A rule that covers another one has addresses, protocol and ports that are the other's, or less
-// particular. So rules are sorted into classes by how particular they are (prefix lengths, sets,
-// which fields are exact), and hashed by what a class compares exactly. For each rule one look into
-// the hash table for each class that may cover it finds the rules that agree in all exact fields;
-// what is left (ranges, flags) is compared one by one. Addresses are hashed once for each prefix
-// length that there is, and nearly all looks end at a bit of a small filter.
+// A rule that covers another compares the same fields or fewer bits of them. So rules are sorted
+// into classes by what they compare (prefix lengths, sets, exact fields) and hashed by their exact
+// fields. For each rule, one lookup per class that may cover it finds the rules that agree in all
+// exact fields; ranges and flags are then compared one by one. Addresses are hashed once per prefix
+// length, and nearly all lookups end at a bit of a small filter.
 #include "acl/lint.h"
 
 #include <errno.h>
@@ -18,9 +17,9 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define LOOK_MAX 256       // rules of one look that are compared
-#define CLASSES_KEPT 4096u // of up to so many it is kept which may cover which
-#define FILTER_BITS 16u    // for each rule
+#define LOOK_MAX 256       // rules compared per lookup
+#define CLASSES_KEPT 4096u // up to so many classes, it is stored which may cover which
+#define FILTER_BITS 16u    // per rule
 
 enum port_class { PORT_ANY, PORT_EXACT, PORT_RANGE };
 
@@ -38,13 +37,12 @@ struct acl_lint {
     size_t n, done, buckets;
     struct acl_set *set[ACL_SETS_MAX];
     VEC(struct class) class;
-    // numbers of the classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty: not
-    // kept
+    // classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty: not stored
     VEC(uint32_t)
     cover;
     VEC(size_t) cover_at;
-    VEC(uint8_t) length[2]; // of prefixes that there are: source, destination
-    uint64_t *filter;       // a bit for each hash that there is
+    VEC(uint8_t) length[2]; // lengths in use: source, destination
+    uint64_t *filter;       // a bit for each hash in use
     VEC(struct acl_finding) finding;
     bool incomplete;
 };
@@ -62,7 +60,7 @@ static bool bits_equal(const uint8_t *a, const uint8_t *b, unsigned len)
     return !memcmp(a, b, whole) && (!rest || !((a[whole] ^ b[whole]) >> (8 - rest)));
 }
 
-// Is all of the prefix in one member of the set?
+// Is the whole prefix in one member of the set?
 static bool set_covers(const struct acl_set *s, const struct acl_side *b, uint8_t families)
 {
     struct acl_prefix p = {.family = families == ACL_IP6 ? 6 : 4};
@@ -156,7 +154,7 @@ static void hash_sides(const struct acl_lint *l, const struct acl_rule *r, struc
             h->side[side][*len] = hash_side(side ? &r->dst : &r->src, *len, side);
 }
 
-// Of what the class compares exactly, as rule `r` has it.
+// Hash of what the class compares exactly, with rule r's values.
 static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl_rule *r,
                         const struct hashes *h)
 {

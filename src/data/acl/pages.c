@@ -7,7 +7,7 @@
 
 #define HUGE ((size_t)2 << 20)
 
-static size_t whole_pages(size_t bytes) // what is not touched costs nothing
+static size_t whole_pages(size_t bytes) // untouched pages cost nothing
 {
     return (bytes + HUGE - 1) & ~(HUGE - 1);
 }

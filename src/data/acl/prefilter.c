@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefilter.c - bitmaps, tuple indexes and side filters: what ends a packet before any tuple is
-// asked
+// prefilter.c - chooses and fills net bitmaps, tuple indexes and side filters (prefilter.h)
 //
-// The bitmap is the same for all lists: one bit for each /16, whatever the tuple. Then tuple
-// indexes or side filters, by a length that suits the rules. A length suits when few packets get
-// past it: neither ones with random addresses, nor ones that match some rule, which should find few
-// other tuples open. The longer, the better, until the tuple index no longer stays near the core.
+// The bitmap is the same for all lists: one bit for each /16. Tuple indexes and side filters use a
+// prefix length that suits the rules: one that lets few packets pass, neither random ones nor those
+// that match some rule, which should find few other tuples open. Longer is better until the index
+// leaves the caches near the core.
 #include "acl/prefilter.h"
 
 #include <string.h>
@@ -13,7 +12,8 @@
 #include "acl/entry.h"
 
 #define INDEX_KEYS_MAX (1u << 17)
-#define SIDE_FILTER_SPREAD 4u // as GATE_SPREAD: each key takes three bits of the filter
+// as INDEX_SPREAD; smaller, because each key takes three bits of the filter
+#define SIDE_FILTER_SPREAD 4u
 
 static unsigned tuple_len(const struct classifier *c, unsigned t, enum side_index s)
 {
@@ -29,7 +29,7 @@ void bitmap_add_tuple(struct classifier *c, unsigned tuple)
                              __ATOMIC_RELAXED);
 }
 
-// Packets of random addresses that get past it: more than half are not worth the look.
+// Drops the bitmap if more than half of random packets would pass.
 void bitmap_drop_if_useless(struct classifier *c)
 {
     double in[2] = {0, 0}, pass;
@@ -62,7 +62,7 @@ void side_filters_of_tuple(struct classifier *c, struct tuple *t)
     }
 }
 
-// About how many different keys the rules have on one side cut to `len`, of those that are in
+// Estimates the number of different keys on one side, cut to `len`, of rules whose prefixes are
 // [least, most] long (linear counting).
 static double keys_distinct(const struct classifier *c, const struct classifier_rules *r,
                             enum side_index s, unsigned len, unsigned least, unsigned most,
@@ -84,7 +84,7 @@ static double keys_distinct(const struct classifier *c, const struct classifier_
     return zero < 1 ? bits : -bits * __builtin_log(zero / bits);
 }
 
-// Keys of this length that cover all rules whose tuples are not shorter by more than `spread`.
+// Keys of this length that cover all rules whose tuples are at most `spread` bits shorter.
 static double keys_covering(const struct classifier *c, const struct classifier_rules *r,
                             enum side_index s, unsigned len, unsigned spread, uint64_t *sketch)
 {
@@ -99,8 +99,8 @@ static double keys_covering(const struct classifier *c, const struct classifier_
     return n;
 }
 
-// Tuples that stay open for a random packet, and for one that matches, if each of n words opens
-// those of its rules.
+// Tuples left open for a random packet, plus for one that matches, if each of n words opens the
+// tuples of its rules.
 static double open_tuples(const struct classifier *c, enum side_index s, unsigned len,
                           unsigned spread, double n)
 {
@@ -116,7 +116,7 @@ static double open_tuples(const struct classifier *c, enum side_index s, unsigne
     return open;
 }
 
-// that some length could shut
+// Tuples that some length could shut.
 static double tuples_with_prefixes(const struct classifier *c, enum side_index s)
 {
     double n = 0;
@@ -127,7 +127,7 @@ static double tuples_with_prefixes(const struct classifier *c, enum side_index s
 }
 
 struct length {    // of a tuple index or a side filter
-    uint8_t level; // CORE_NONE: none pays for the look
+    uint8_t level; // INDEX_NONE: none pays
     double open, keys;
 };
 

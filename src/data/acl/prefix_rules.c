@@ -12,10 +12,10 @@
 
 #define KEY_BITS(family) ((family) == ACL_IP4 ? 32u : 128u)
 #define RULES_LEAST4 256u // rules of a side
-#define RULES_SHARE 8u    // and so many of all: what few rules gain, all packets pay for
+#define RULES_SHARE 8u    // and this share of all rules: few rules gain little, and all packets pay
 #define RESERVED4 64u     // bytes of address space for each prefix
 #define RESERVED6 192u
-#define FIXED4 ((size_t)2 << 20) // what a Poptrie takes, about: alone, and for each prefix
+#define FIXED4 ((size_t)2 << 20) // bytes of a Poptrie, about: fixed, and per prefix
 #define EACH4 100u
 #define RESERVED_LEAST ((size_t)4 << 20)
 
@@ -42,7 +42,7 @@ struct prefix_rules_plan prefix_rules_plan(const uint32_t by_prefix[2], uint32_t
     uint32_t least = from ? from : RULES_LEAST4;
 
     for (unsigned s = 0; s < 2; s++) {
-        // IPv6 only when asked for: what the tuple indexes end at once takes half as long again.
+        // IPv6 only on request: packets that tuple indexes end early would take half as long again.
         bool wanted = from || (family == ACL_IP4 && by_prefix[s] >= rules / RULES_SHARE);
         uint32_t tables = (by_prefix[s] + by_prefix[s] / 8) / POPTRIE_VALUE_MAX + 1;
 
@@ -129,7 +129,7 @@ static void first_set(struct prefix_rules *p, uint32_t index, uint64_t first)
         __atomic_store_n(&p->first[index], first, __ATOMIC_RELEASE);
 }
 
-// Of the prefixes around this one, which itself need not be there.
+// Of the prefixes around this one, which need not exist itself.
 static uint64_t first_around(const struct prefix_rules *p, const uint8_t *key, unsigned len)
 {
     while (len-- > 0) {
@@ -141,9 +141,9 @@ static uint64_t first_around(const struct prefix_rules *p, const uint8_t *key, u
     return PREFIX_RULE_NONE;
 }
 
-struct prefixes_around { // the prefixes that are around the one at hand, the widest first
+struct prefixes_around { // the prefixes around the current one, widest first
     struct prefix_rules *p;
-    const uint8_t *net; // nothing outside it is looked at
+    const uint8_t *net; // the walk ends outside it
     unsigned net_len, n;
     struct {
         uint8_t key[16], len;
@@ -174,7 +174,7 @@ static int first_rebuild(void *ctx, const uint8_t *key, unsigned len, uint32_t i
     return 0;
 }
 
-// All prefixes inside this one have it, or what is around it, for the first rule around them.
+// Recomputes the first rule of all prefixes inside this one; `first`: the first rule around them.
 static void inside_rebuild(struct prefix_rules *p, const uint8_t *key, unsigned len, uint64_t first)
 {
     struct prefixes_around w = {.p = p, .net = key, .net_len = len};
@@ -183,7 +183,7 @@ static void inside_rebuild(struct prefix_rules *p, const uint8_t *key, unsigned 
     poptrie_walk_after(p->table, key, len, first_rebuild, &w);
 }
 
-// --- made at once ---
+// --- build ---
 
 void prefix_rule_row(struct prefix_rule_row *row, const struct acl_rule *r, uint32_t slot,
                      unsigned side)
@@ -253,7 +253,7 @@ int prefix_rules_add(struct prefix_rules *p, const struct acl_rule *r, uint32_t 
     uint64_t first = first_lower(row.own, first_around(p, row.key, row.len));
     if (!there) {
         index = p->free[p->n_free - 1];
-        first_set(p, index, first); // before the Poptrie answers with it
+        first_set(p, index, first); // before the Poptrie returns it
         if ((rc = poptrie_add(p->table, row.key, row.len, index)))
             return rc;
         p->n_free--;
@@ -300,7 +300,7 @@ void prefix_rules_reclaim(struct prefix_rules *p, uint64_t epoch)
         poptrie_reclaim(p->table, (uint64_t)((int64_t)epoch - p->ahead));
 }
 
-// --- is it sound? ---
+// --- check ---
 
 struct prefix_rules_sweep {
     const struct prefix_rules *p;

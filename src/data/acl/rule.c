@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rule.c - what a rule means: the definition that every faster way is tested against
+// rule.c - what a rule means: checks it, and matches it by definition, which all faster ways are
+// tested against
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ bool rule_is_by_sets(const struct acl_rule *r)
     return is_set_or_any(&r->src) && is_set_or_any(&r->dst) && rule_is_by_addresses(r);
 }
 
-// --- is it sound? ---
+// --- check ---
 
 static int wrong(char *why, size_t n, const char *format, ...)
 {
@@ -140,7 +141,7 @@ int acl_rule_check(const struct acl_rule *r, char *why, size_t n)
     return 0;
 }
 
-// --- does it match? ---
+// --- match ---
 
 static bool covers(const struct acl_side *s, const uint8_t *addr)
 {

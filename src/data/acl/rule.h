@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rule.h - what the files of this folder ask of a rule, beyond acl.h
+// rule.h - questions about a rule that only this folder asks
 #ifndef ACL_RULE_H
 #define ACL_RULE_H
 
 #include "acl/acl.h"
 
-// Does it look at what later fragments do not carry?
+// Does it look at fields that later fragments do not carry?
 bool rule_needs_header(const struct acl_rule *r);
 // Does it look at nothing but addresses?
 bool rule_is_by_addresses(const struct acl_rule *r);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// search.h - what kernels that ask tuples share: the bitmap in front, and entries compared with
-// packets
+// search.h - candidates under tuples: what classify_plain.c and classify_simd.c share
+//
+// The net bitmap in front, and the comparison of entries with packets.
 #ifndef ACL_SEARCH_H
 #define ACL_SEARCH_H
 
@@ -17,10 +18,10 @@ static inline uint32_t tuples_in_use(const struct classifier *c, unsigned n_tupl
     return used;
 }
 
-// Bit = address of a /16 where some rule's prefix is.
+// Bit = address in a /16 that some rule's prefix touches.
 typedef uint64_t bitmap_side(const uint32_t *bits, const uint32_t *addr_be, unsigned n);
 
-// Of the burst, those that rules under tuples may match as far as the bitmap says.
+// Packets of the burst that the bitmap lets pass.
 static inline __attribute__((always_inline)) uint64_t bitmap_match(const struct classifier *c,
                                                                    const struct key_burst *b,
                                                                    uint32_t used, bitmap_side *side)
@@ -31,21 +32,21 @@ static inline __attribute__((always_inline)) uint64_t bitmap_match(const struct 
 
     if (!c->bitmap[0].bits || any_src & any_dst)
         return UINT64_MAX;
-    if (any_dst || !any_src) // else destinations decide
+    if (any_dst || !any_src) // else the destination alone decides
         in[SIDE_SRC] = side(c->bitmap[SIDE_SRC].bits, b->addr4[SIDE_SRC], b->n);
     if (any_src || !any_dst)
         in[SIDE_DST] = side(c->bitmap[SIDE_DST].bits, b->addr4[SIDE_DST], b->n);
     return any_src || any_dst ? in[0] | in[1] : in[0] & in[1];
 }
 
-// --- one packet and one entry ---
+// --- one packet, one entry ---
 
-// As bits, not as conditions: nearly every branch here would be taken at random.
+// 0 if they match. Bits instead of conditions: nearly every branch here would be unpredictable.
 static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key_l4 *k)
 {
     // by ENTRY_PROTO, ENTRY_DSCP
     static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff};
-    // partner: classifier_del, of the dead
+    // partner: classifier_del, which marks entries dead
     uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto, __ATOMIC_RELAXED);
 
     memcpy(&have, &k->proto, sizeof have);
@@ -104,7 +105,7 @@ static inline bool entry6_matches(const struct key_burst *b, const struct entry6
 
 // --- candidates ---
 
-// Is there more to look at behind this entry?
+// Applies the entry's result; true: look at the next entry of the block.
 static inline bool entry_apply(struct key_burst *b, const struct entry_l4 *e, bool match,
                                unsigned i)
 {
@@ -117,7 +118,7 @@ static inline bool entry_apply(struct key_burst *b, const struct entry_l4 *e, bo
     return !match & before & !(e->is & ENTRY_LAST);
 }
 
-// One entry of each block that is still of interest; those that go on are packed to the front.
+// Compares one entry of each block; candidates whose block goes on are packed to the front.
 static inline unsigned search4(struct key_burst *b, const struct classifier *c, unsigned n)
 {
     const struct entry4 *block = (const struct entry4 *)c->block;
@@ -150,8 +151,8 @@ static inline unsigned search6(struct key_burst *b, const struct classifier *c, 
     return left;
 }
 
-// All heads of the candidates found so far, and their blocks into the cache: how many there are, in
-// b->key what search4 and search6 want.
+// Reads the heads of the candidates found so far and prefetches their blocks. Returns how many
+// there are; b->key then holds entries, as search4 and search6 expect.
 static inline unsigned candidates_to_blocks(struct key_burst *b, const struct classifier *c)
 {
     unsigned n = 0;
@@ -169,7 +170,7 @@ static inline unsigned candidates_to_blocks(struct key_burst *b, const struct cl
     return n;
 }
 
-// Looks at the candidates found so far: all heads, then all blocks, so that no load waits for
+// Compares the candidates found so far: all heads, then all blocks, so that no load waits for
 // another packet's.
 static inline void candidates_search(struct key_burst *b, const struct classifier *c)
 {

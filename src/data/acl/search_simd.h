@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// search_simd.h - candidates of IPv4: eight entries of blocks, each against its own packet
+// search_simd.h - compares IPv4 candidates in vectors: eight entries, each with its own packet
 //
-// An entry is a row of eight words, a packet one of four: eight of each are turned into a vector
-// for each field. Nothing branches on what matches.
+// An entry is a row of eight words, a packet one of four; eight rows are transposed into one vector
+// per field. Nothing branches on what matches.
 #ifndef ACL_SEARCH_SIMD_H
 #define ACL_SEARCH_SIMD_H
 
@@ -33,7 +33,7 @@ SEARCH_INLINE unsigned search_bits(__m256i v)
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(v));
 }
 
-// Rows of four words to four columns, in both halves.
+// Transposes rows of four words, in both halves.
 SEARCH_INLINE void search_turn4(const __m256i row[4], __m256i column[4])
 {
     __m256i ab[2] = {_mm256_unpacklo_epi32(row[0], row[1]), _mm256_unpackhi_epi32(row[0], row[1])};
@@ -51,7 +51,7 @@ SEARCH_INLINE __m256i search_halves(const void *low, const void *high)
                                    _mm_load_si128(high), 1);
 }
 
-// Column i of the four words at `at` of eight rows.
+// column[i] = word i of the four words at `at` of eight rows.
 SEARCH_INLINE void search_columns(const uint8_t *const row[SEARCH_STEP], size_t at,
                                   __m256i column[4])
 {
@@ -62,7 +62,7 @@ SEARCH_INLINE void search_columns(const uint8_t *const row[SEARCH_STEP], size_t 
     search_turn4(half, column);
 }
 
-// Where 0, the fields of entry_l4 match; entries' words 2..7 from e[2] on.
+// 0 where the fields of entry_l4 match. e[2..7]: the entries' words 2..7.
 SEARCH_INLINE __m256i search_l4(const __m256i *e, __m256i ports, __m256i have)
 {
     __m256i flags = search_all(0xff00), zero = _mm256_setzero_si256();
@@ -106,14 +106,14 @@ static unsigned search_sets(const struct key_burst *b, const uint8_t *const row[
     return match;
 }
 
-// One entry of each block that is still of interest, as search4. Behind the last candidate there is
-// room for a vector more.
+// As search4: compares one entry of each block. Needs room for one more vector behind the last
+// candidate.
 SEARCH_INLINE unsigned search4_eights(struct key_burst *b, const struct search_row *asked,
                                       const struct classifier *c, unsigned n)
 {
     unsigned left = 0;
 
-    memset(b->key + n, 0, SEARCH_STEP * sizeof *b->key); // unit 0 of the blocks is nobody's
+    memset(b->key + n, 0, SEARCH_STEP * sizeof *b->key); // unit 0 belongs to no block
     memset(b->packet + n, 0, SEARCH_STEP * sizeof *b->packet);
     for (unsigned j = 0; j < n; j += SEARCH_STEP) {
         _Alignas(32) uint32_t number[SEARCH_STEP], slot[SEARCH_STEP];

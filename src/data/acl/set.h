@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set.h - address sets: up to millions of IPv4 and IPv6 prefixes, asked "is this address in one of
-// them?"
+// set.h - address sets: up to millions of IPv4 and IPv6 prefixes; is an address in one of them?
 //
-// One thread writes, any number read without waiting, as in acl.h and poptrie.h. A member is a
-// prefix; prefixes may nest. set4.h tells how IPv4 is laid out: a million hosts take about 11 MB,
-// and most addresses that are in nobody's /24 one read. IPv6 is a Poptrie. The memory of a load is
-// asked for beside what is in force, which goes with the next acl_set_reclaim.
+// One thread writes, any number read wait-free, as in acl.h. Members are prefixes and may nest.
+// IPv4 has a layout of its own (set4.h): a million hosts take about 11 MB, and most addresses in
+// nobody's /24 cost one read. IPv6 is a Poptrie. A load is built beside the old content, which
+// acl_set_reclaim frees.
 #ifndef ACL_SET_H
 #define ACL_SET_H
 
@@ -29,9 +28,9 @@ struct acl_prefix {
 struct acl_set *acl_set_new(size_t max_bytes); // 0 = no limit; NULL with errno
 void acl_set_free(struct acl_set *s);
 
-// Writer. 0; -EEXIST, -ENOENT, -EINVAL; -ENOMEM, -ENOSPC: the old set stays in force. _change: all
-// deletions, then all additions, for the price of one publication; members already there (or
-// absent) are skipped and counted in *skipped.
+// Writer. 0; -EEXIST, -ENOENT, -EINVAL; -ENOMEM, -ENOSPC: the old set stays in force. _change makes
+// all deletions, then all additions, in one publication; it skips members that are there already
+// (or absent) and counts them in *skipped.
 int acl_set_add(struct acl_set *s, const struct acl_prefix *p);
 int acl_set_del(struct acl_set *s, const struct acl_prefix *p);
 int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del,
@@ -39,7 +38,7 @@ int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del
 // replaces all; readers see each address old or new
 int acl_set_load(struct acl_set *s, const struct acl_prefix *p, size_t n);
 bool acl_set_has(const struct acl_set *s, const struct acl_prefix *p); // exactly this member
-size_t acl_set_need(size_t n4, size_t n6); // bytes that so many members take, about
+size_t acl_set_need(size_t n4, size_t n6); // bytes for so many members, about
 // In no particular order; stops at, and returns, the first non-zero fn().
 int acl_set_walk(const struct acl_set *s, uint8_t family,
                  int (*fn)(void *ctx, const struct acl_prefix *p), void *ctx);

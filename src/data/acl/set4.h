@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4.h - the IPv4 half of an address set: a filter in front, then a trie of two levels
+// set4.h - the IPv4 half of an address set: a filter, then a trie of two levels
 //
-//     filter   one word for each /17 (512 KiB), of small sets for each /15 or /12, of very large
-//     ones for each /19: all of it is in
-//              the set; or three bits, by a hash, for each /24 (of small sets /22, /19) that
-//              anybody in the set is in. Most addresses end here, after one read: the smaller it
-//              is, the nearer to the core it stays (set4_filter.c)
-//     dir      one word for each /17: all of it is in the set; a node
-//     node     which of its 128 /24s have longer members; which are in the set whole; a word for
-//     each of the former leaf     the members of 25..32 bits in a /24: up to three in the word
-//     itself, 16 in a list, else a bit for each
+//     filter   a word for each /17 (512 KiB; /15 or /12 in small sets, /19 in very large ones):
+//              "all of it is in the set", or three bits, by a hash, for each /24 (/22, /19 in
+//              small sets) that has a member. Most addresses end here after one read
+//     dir      a word for each /17: "all of it is in the set", or a node
+//     node     which of its 128 /24s are in the set whole, and which have longer members; a word
+//              for each of the latter
+//     leaf     the members of 25..32 bits in a /24: up to three in the node's word itself, up to
+//              16 in a list, else a bitmap
 //
-// A prefix inside 25..32, 17..24 or 0..16 bits is a "code": its bits with a 1 in front, so 1 << k |
-// its k bits. What readers look at holds every member exactly as it was given, so the writer keeps
-// no copy, but for those of 0..16 bits (`top`).
+// A code stands for a prefix inside 25..32, 17..24 or 0..16 bits: its k bits with a 1 in front.
+// The readers' structure holds every member exactly, so the writer keeps no copy, except for
+// members of 0..16 bits (`top`).
 //
-// Nodes and leaves never change: a change makes new ones, and one store into the directory brings
-// all of a /17 in force. What is replaced is readable until set4_reclaim. A reader sees each
-// address in its old or in its new state: the filter's word is stored after the directory's, and
-// what it says by itself was or is so.
+// Invariant: nodes and leaves never change. A change makes new ones, and one store into the
+// directory puts all of a /17 in force; what it replaced stays readable until set4_reclaim. The
+// filter's word is stored after the directory's, so a reader sees each address old or new.
 #ifndef ACL_SET4_H
 #define ACL_SET4_H
 
@@ -51,9 +49,9 @@ struct set4_filter {
     uint32_t item_shift; // what it has bits for: the 7 lowest bits of its number >> item_shift
 };
 
-struct set4_node { // and behind it a word for each bit of `longs`
+struct set4_node { // followed by a word for each bit of `longs`
     uint32_t longs[4];
-    uint8_t below[4]; // how many of these words there are before those of longs[i]
+    uint8_t below[4]; // number of these words before those of longs[i]
 };
 struct set4_shorts { // the same with members of 17..24 bits
     uint32_t longs[4];
@@ -94,12 +92,12 @@ struct set4_change { // sorted by `set4_sort`: addr, length, removals first
     bool add;
 };
 
-// max_bytes: 0 = no limit. NULL with errno. `expected` members: how large pages should be.
+// max_bytes: 0 = no limit. NULL with errno. `expected`: members, to choose the size of pages.
 struct set4 *set4_new(size_t max_bytes, size_t expected);
 void set4_free(struct set4 *s);
 void set4_sort(struct set4_change *c, size_t n);
-// A change in two steps. prepare: 0, or -ENOSPC; readers see nothing of it. Then commit, which
-// cannot fail, or abandon. *skipped grows by the members that were there already, or absent.
+// A change in two steps. prepare: 0, or -ENOSPC; invisible to readers. Then commit, which cannot
+// fail, or abandon. *skipped grows by members that were there already, or absent.
 int set4_prepare(struct set4 *s, const struct set4_change *c, size_t n);
 void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch,
                  uint64_t *skipped);
@@ -121,11 +119,11 @@ bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l, uint32_t *word);
 void set4_leaf_retire(struct set4 *s, uint32_t word);
 
 // --- set4_filter.c ---
-// a finer one of so many bytes at most when there are many members
+// replaces the filter by a finer one of at most `room` bytes, if there are many members
 bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch);
-// what the directory says of the /17s [from, to)
+// from the directory, for the /17s [from, to)
 void set4_filter_store(struct set4 *s, unsigned from, unsigned to);
-// /24s of a /17 that are not empty: a bit for each; how many
+// /24s of a /17 with members: a bit for each; returns how many
 unsigned set4_used(const struct set4 *s, unsigned slot, uint64_t used[2]);
 void set4_filter_free(struct set4_filter *f);
 size_t set4_filter_bytes(const struct set4_filter *f);
@@ -167,8 +165,7 @@ static inline uint32_t set4_filter_word(const struct set4_filter *f, uint32_t ad
     return __atomic_load_n(&f->word[addr >> f->shift], __ATOMIC_ACQUIRE);
 }
 
-// --- reader: the steps behind the filter. Without branches on what is found: they would be taken
-// at random ---
+// --- reader: behind the filter. No branches on what is found: they would be unpredictable ---
 
 static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 {
@@ -178,8 +175,8 @@ static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 
 #define SET4_YES 0xffffffffu // a child's word is never this: its kind does not exist
 
-// What a directory word says of an address: 0 = not in the set, SET4_YES, or a leaf's word. Without
-// a node it leads to the pool's first unit, which is nobody's and empty.
+// An address's answer from its directory word: 0 = not in the set, SET4_YES, or a leaf's word. A
+// word without a node leads to the pool's first unit, which is unused and empty.
 static inline uint32_t set4_child(const struct set4 *s, uint32_t word, uint32_t addr)
 {
     static const uint32_t nothing[1];
@@ -193,7 +190,7 @@ static inline uint32_t set4_child(const struct set4 *s, uint32_t word, uint32_t 
     return *child | -(*all >> at % 32 & 1) | -(word >> 31); // SET4_ALL
 }
 
-// Its first and, where it goes on there, its second line.
+// Prefetches a node: its first line and, if it has one, its second.
 static inline void set4_node_fetch(const struct set4 *s, uint32_t word)
 {
     const uint8_t *n = set4_at(s, word);

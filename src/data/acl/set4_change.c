@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_change.c - changes of the IPv4 half of a set: built aside, then brought in force
+// set4_change.c - changes of the IPv4 half of a set: built aside, then put in force (set4.h)
 //
-// A change is a sorted list. For each /17 that it touches one new node is made, with new leaves for
-// the /24s that it touches, and nothing of it is visible. When all of that has found room, the
-// directory's words are stored, one for each /17; otherwise what was made is given back, and
-// nothing has happened. Members of 0..16 bits need no memory.
+// A change is a sorted list. For each /17 it touches, it makes a new node with new leaves,
+// invisible to readers. If all finds room, the directory's words are stored, one for each /17; else
+// everything is given back and nothing has changed. Members of 0..16 bits need no memory.
 #include "acl/set4.h"
 
 #include <errno.h>
@@ -12,9 +11,9 @@
 
 #include "acl/pages.h"
 
-#define RESERVED ((size_t)1 << 30) // of address space: what SET4_REF can name
+#define RESERVED ((size_t)1 << 30) // address space that SET4_REF can name
 #define HUGE ((size_t)2 << 20)
-#define MANY 30000u // members from which on huge pages are worth it
+#define MANY 30000u // members from which huge pages pay
 #define DIR_BYTES (SET4_DIR * sizeof(uint32_t))
 
 // --- life ---
@@ -124,13 +123,13 @@ void set4_sort(struct set4_change *c, size_t n)
         qsort(c, n, sizeof *c, by_key);
 }
 
-// --- a node, taken apart ---
+// --- a node taken apart ---
 
 struct parts {
     uint64_t all[2], code[4]; // members of 17..24 bits
-    uint64_t longs[2];        // which /24s have longer members; of these, child[] is set
+    uint64_t longs[2];        // /24s with longer members, which have child[]
     uint32_t child[128];
-    int64_t more; // members added less removed
+    int64_t more; // members added minus removed
     bool changed;
 };
 
@@ -152,7 +151,7 @@ static void parts_read(const struct set4 *s, uint32_t word, struct parts *p)
             p->child[64 * i + (unsigned)__builtin_ctzll(m)] = *child++;
 }
 
-// Which /24s the members of 17..24 bits cover. Returns whether there are any.
+// Marks the /24s that members of 17..24 bits cover. Returns whether there are any.
 static bool parts_paint(struct parts *p)
 {
     bool any = false;
@@ -168,7 +167,7 @@ static bool parts_paint(struct parts *p)
     return any;
 }
 
-// A node of these parts; *word keeps SET4_ALL. False: no room.
+// Writes a node of these parts; *word keeps SET4_ALL. False: no room.
 static bool parts_write(struct set4 *s, struct parts *p, uint32_t *word)
 {
     bool shorts = parts_paint(p);
@@ -240,7 +239,7 @@ static void parts_note(struct set4 *s, struct parts *p, const struct set4_change
     }
 }
 
-// Changes of one /24: those of 25..32 bits at the front of c[0..n). How many; 0: no room.
+// Applies the changes of one /24 (25..32 bits) at the front of c[0..n). How many; 0: no room.
 static size_t apply_leaf(struct set4 *s, struct parts *p, const struct set4_change *c, size_t n)
 {
     unsigned at = c->addr >> 8 & 127;
@@ -263,7 +262,7 @@ static size_t apply_leaf(struct set4 *s, struct parts *p, const struct set4_chan
     return i;
 }
 
-// Changes of one /17, at the front of c[0..n): how many; 0: no room.
+// Applies the changes of one /17 at the front of c[0..n). How many; 0: no room.
 static size_t apply_node(struct set4 *s, const struct set4_change *c, size_t n)
 {
     uint32_t slot = c->addr >> 15, word = s->dir[slot];
@@ -303,7 +302,7 @@ static bool top_covers(const struct set4 *s, unsigned slot)
     return false;
 }
 
-// Without the filter. Whether it is another word.
+// Stores a directory word, not the filter. True if it changed.
 static bool slot_store(struct set4 *s, unsigned slot, uint32_t word)
 {
     uint64_t used[2];
@@ -316,7 +315,7 @@ static bool slot_store(struct set4 *s, unsigned slot, uint32_t word)
     return true;
 }
 
-// Members of 0..16 bits. Returns whether there is any change of such.
+// Members of 0..16 bits. True if the change has any.
 static bool note_top(struct set4 *s, const struct set4_change *c, size_t n)
 {
     bool any = false;
@@ -333,7 +332,7 @@ static bool note_top(struct set4 *s, const struct set4_change *c, size_t n)
     return any;
 }
 
-// What they cover now.
+// Updates the /17s that they cover.
 static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -349,7 +348,7 @@ static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
     }
 }
 
-// What is looked at a few changes later is on its way meanwhile: word, node, leaf.
+// Prefetches what the next changes will read: word, node, leaf.
 static void fetch_ahead(const struct set4 *s, const struct set4_change *c, size_t left)
 {
     if (left > 12) {
@@ -391,7 +390,7 @@ void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t
 {
     bool top = note_top(s, c, n);
 
-    // what covers a /17 changes with what is in it, so that nobody sees one without the other
+    // a /17's cover changes together with its content, so that no reader sees one without the other
     vec_foreach (&s->pending, p) {
         bool all = top ? top_covers(s, p->slot) : p->word & SET4_ALL;
         if (slot_store(s, p->slot, (p->word & ~SET4_ALL) | (all ? SET4_ALL : 0)))
@@ -406,7 +405,7 @@ void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t
     *skipped += s->skipped;
 }
 
-// --- questions of the writer ---
+// --- queries of the writer ---
 
 bool set4_has(const struct set4 *s, uint32_t addr, unsigned len)
 {
@@ -427,8 +426,7 @@ struct walk {
     void *ctx;
 };
 
-// The members among the codes below `code`, which stands for base/len; `bits` of codes below 1 <<
-// (depth + 1).
+// Members in `bits`, whose codes stand for prefixes below base/from_len.
 static int walk_codes(const struct walk *w, const uint64_t *bits, unsigned n, uint32_t base,
                       unsigned from_len)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_filter.c - the words in front of an IPv4 set: few for small sets, many for large ones
+// set4_filter.c - the filter in front of an IPv4 set: coarse for small sets, fine for large ones
+// (set4.h)
 //
-// A word stands for as many addresses as 1 << shift, and has two or three bits, by a hash, for each
-// of its 128 items (of the finest filter 32) in which anything is in the set; an item that has none
-// of its own may have all its bits by others: then the directory says so.
+// A word stands for 1 << shift addresses. For each of its 128 items (32 in the finest filter) that
+// has a member, it has two or three bits, chosen by a hash; an item without members may have all
+// its bits set by others, and then the directory decides.
 //
 //     shift 20, items /19    16 KiB   a thousand hosts: one random address in a hundred passes
 //     shift 17, items /22   128 KiB
-//     shift 15, items /24   512 KiB   a bit for each /24 would take 2 MiB, more than the cache of
-//     most cores that others use as well shift 13, items /24     2 MiB   where the one above would
-//     be full
+//     shift 15, items /24   512 KiB   a bit for each /24 would take 2 MiB, too much for the caches
+//     shift 13, items /24     2 MiB   where the one above would be full
 #include "acl/set4.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #define SHIFT_MOST 13u
 #define SOME 4000u // members
 #define MANY 30000u
-#define MOST_USED 450000u // /24s: 3.4 for each word of SHIFT_MANY
+#define MOST_USED 450000u // /24s: 3.4 per word of SHIFT_MANY
 
 #define HASH(i) (((i) | SET4_ITEMS) * SET4_HASH)
 #define ITEM(i) (1u << (HASH(i) >> 27) | 1u << (HASH(i) >> 22 & 31) | 1u << (HASH(i) >> 17 & 31))
@@ -82,11 +82,11 @@ static void word_store(struct set4_filter *f, uint32_t at, uint32_t value)
         __atomic_store_n(&f->word[at], value, __ATOMIC_RELEASE);
 }
 
-// The bits of what `used` says of half of a /17 (its first /24's number: at).
+// The bits for the used /24s of half a /17, whose first /24 has number `at`.
 static uint32_t items_of(const struct set4_filter *f, uint64_t used, uint32_t at)
 {
     unsigned shift = f->item_shift - 8;
-    uint64_t one = (1ull << (1u << shift)) - 1; // all /24s of an item
+    uint64_t one = (1ull << (1u << shift)) - 1; // all /24s of one item
     uint32_t bits = 0;
 
     while (used) {
@@ -139,8 +139,7 @@ void set4_filter_store(struct set4 *s, unsigned from, unsigned to)
     filter_store(s, (struct set4_filter *)s->filter, from, to);
 }
 
-// Only one filter is waiting for readers at a time: what comes sooner waits with it until the next
-// change.
+// Only one old filter at a time waits for readers; until it is freed, a finer one has to wait.
 bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch)
 {
     unsigned shift = s->used > MOST_USED ? SHIFT_MOST

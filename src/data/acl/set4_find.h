@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_find.h - addresses in the IPv4 half of a set: in one go, or in steps; by kernels for any
-// CPU, AVX-512, AVX-512 with VPOPCNTDQ and CD
+// set4_find.h - looks up addresses in the IPv4 half of a set, at once or in steps
+//
+// Kernels: any CPU, AVX-512, AVX-512 with VPOPCNTDQ and CD; set_find.c chooses.
 #ifndef ACL_SET4_FIND_H
 #define ACL_SET4_FIND_H
 
@@ -8,22 +9,22 @@
 
 struct acl_set;
 
-// A search in steps, each of which asks memory for what the next one reads: who has other work to
-// do in between does not wait for it.
+// A lookup in steps, each of which prefetches what the next one reads, so that the caller can do
+// other work in between.
 struct set4_walk {
-    const struct set4 *set; // NULL: it is over
+    const struct set4 *set; // NULL: the lookup is over
     const struct set4_filter *filter;
     unsigned step,
-        n; // addresses; from the second step on those that the filter leaves open, side by side
+        n;         // addresses; from the second step on only those that the filter passes, packed
     uint64_t pass; // which these are
-    // bit = address; from the second step on those that the filter knows; complete when it is over
+    // bit = address in the set; complete when the lookup is over
     uint64_t found;
     uint32_t addr[64]; // host order
     uint32_t word[64];
 };
 void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be,
                    unsigned n);
-void set4_walk_on(struct set4_walk *w); // a step: the filter, the directory, the nodes, lists
+void set4_walk_on(struct set4_walk *w); // the next step: filter, directory, nodes, lists
 
 // --- kernels ---
 
@@ -33,10 +34,10 @@ enum set4_kernel { SET4_SCALAR, SET4_AVX512, SET4_VPOPCNT };
 typedef uint64_t set4_find(const struct set4 *s, const struct set4_filter *f,
                            const uint32_t *addr_be, unsigned n);
 set4_find set4_find_scalar, set4_find_avx512, set4_find_avx512_vpopcnt;
-// of those that the filter leaves open, one by one
+// addresses that the filter passes, one by one
 uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be);
 set4_find *set4_find_of(enum set4_kernel k); // NULL: not on this CPU
-// A step of a walk that is not over.
+// One step of a lookup that is not over.
 typedef void set4_step(struct set4_walk *w);
 set4_step set4_step_scalar, set4_step_avx512_vpopcnt;
 set4_step *set4_step_of(enum set4_kernel k); // as set4_find_of

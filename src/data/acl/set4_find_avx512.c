@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_find_avx512.c - IPv4 addresses in a set, 16 at a time; compiled twice, with and without
+// set4_find_avx512.c - looks up IPv4 addresses in a set, 16 at a time; compiled with and without
 // VPOPCNTDQ and CD
 //
-// The filter looks at all. Those that pass, when they are many, are packed together and go through
-// directory, node and leaf side by side; lists and bitmaps of a /24 are then looked at one by one.
-// When they are few, waiting for memory is all there is, and plain code waits as well, in steps
-// too. Without VPOPCNTDQ only the filter is in vectors. Gathers are plain loads that x86 keeps in
-// order, so what a word leads to is complete when the word is read.
+// The filter checks all addresses. If many pass, they are packed and go through directory, node and
+// leaf in vectors; lists and bitmaps of a /24 are then checked one by one. If few pass, memory
+// latency is all that counts, and plain code is as good. Without VPOPCNTDQ only the filter is in
+// vectors. Gathers are plain loads, which x86 keeps in order: what a word leads to is complete when
+// the word is read.
 #include "acl/set4_find.h"
 
 #include <immintrin.h>
@@ -59,7 +59,7 @@ INLINE __m512i items_of_addresses(const struct set4_filter *f, __m512i addr) // 
     return _mm512_or_si512(_mm512_or_si512(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
 }
 
-// Those of 16 addresses that the filter leaves open; *found: those that it says are in the set.
+// Those of 16 addresses that the filter passes; *found: those that it knows to be in the set.
 INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m, __mmask16 *found)
 {
     __m512i item = items_of_addresses(f, addr),
@@ -91,7 +91,7 @@ INLINE __m512i gather_at(__mmask16 m, __m512i offset, const void *base)
     return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, offset, base, 1);
 }
 
-// Packed side by side into addr[0..), in host order.
+// Packs the addresses that pass into addr[0..), in host order.
 INLINE void addresses_pack(uint32_t *addr, const uint32_t *addr_be, unsigned n, uint64_t pass)
 {
     for (unsigned i = 0; i < n; i += LANES) {
@@ -150,7 +150,7 @@ INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
     return hit;
 }
 
-// Leaves' words of `some` addresses, packed: which are in the set. A bit for each.
+// Of `some` packed addresses and their leaf words: which are in the set.
 INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const uint32_t *addr,
                             unsigned some)
 {
@@ -172,7 +172,7 @@ INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const u
     return found;
 }
 
-// What is behind these words of `some` addresses: lists of /24s are on their way.
+// Reads the leaf words behind these directory words, and prefetches lists.
 INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint32_t *addr,
                           uint32_t *child, unsigned some)
 {
@@ -205,7 +205,7 @@ uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter
 
 // --- in steps ---
 
-// Who passes moves up.
+// Addresses that pass move up.
 INLINE void walk_filter(struct set4_walk *w)
 {
     unsigned n = 0;

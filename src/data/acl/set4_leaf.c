@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4_leaf.c - the members of 25..32 bits in one /24: in a word, a list, or a bit for each; see
-// set4.h
+// set4_leaf.c - the members of 25..32 bits in one /24: in a word, a list or a bitmap (set4.h)
 #include "acl/set4.h"
 
 #define IN_WORD 3u
@@ -20,7 +19,7 @@ static void leaf_put(struct set4_leaf *l, unsigned code)
     l->code[code / 64] |= 1ull << code % 64;
 }
 
-// The list's entry of a code: the octet that its bits begin, and their mask.
+// A code's list entry: the first octet of its range, and the mask.
 static uint16_t entry_of(unsigned code)
 {
     unsigned rest = (unsigned)__builtin_clz(code) - 23; // bits behind the prefix

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set6.c - the IPv6 half of an address set: a Poptrie in which every member has the value 1
+// set6.c - the IPv6 half of an address set (set6.h)
 //
-// A Poptrie takes one change at a time, each whole or not at all. A batch is made in place where
-// there is room for the worst that it can need; a batch for which there may not be is made in a
-// copy, which then takes the table's place.
+// A Poptrie takes one change at a time, each whole or not at all. A batch is applied in place if
+// the worst case fits; else to a copy, which then replaces the table.
 #include "acl/set6.h"
 
 #include <errno.h>
@@ -11,8 +10,8 @@
 #include <string.h>
 
 #define RESERVED ((size_t)512 << 20)  // of address space
-#define WORST_BYTES 2048u             // that one change can need
-#define BYTES_EACH 150u               // of a member, about, the writer's included
+#define WORST_BYTES 2048u             // worst case of one change
+#define BYTES_EACH 150u               // per member, about, writer's memory included
 #define BYTES_FIXED ((size_t)9 << 20) // the directory
 
 static struct poptrie *table_new(void)

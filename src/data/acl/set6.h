@@ -15,12 +15,12 @@ struct set6_change {
     bool add;
 };
 
-// All of them in this order, or none. 0; -ENOMEM, -ENOSPC. t: NULL: no member was ever there.
-// *made: what takes the place of t, which is as it was; NULL: t was changed in place. *skipped
-// grows by the members that were there already, or absent.
+// All changes in this order, or none. 0; -ENOMEM, -ENOSPC. t NULL: there was no member yet. *made:
+// the table to use instead of t, which is unchanged; NULL: t was changed in place. *skipped grows
+// by members that were there already, or absent.
 int set6_change(struct poptrie *t, const struct set6_change *c, size_t n, struct poptrie **made,
                 uint64_t *skipped);
-// Bytes that so many members more take, about.
+// Bytes for so many more members, about.
 size_t set6_need(const struct poptrie *t, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set_change.c - both families of an address set changed together, or neither
+// set_change.c - changes both families of an address set together, or neither
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "acl/set6.h"
 #include "acl/set_priv.h"
 
-#define CHANGES_INLINE 8u // changes that need no memory
+#define CHANGES_INLINE 8u // changes that need no allocation
 
 static bool prefixes_are_sound(const struct acl_prefix *p, size_t n)
 {
@@ -26,7 +26,7 @@ static size_t prefixes6_count(const struct acl_prefix *p, size_t n)
     return six;
 }
 
-struct changes { // by family; each all deletions, then all additions
+struct changes { // by family; deletions first
     struct set4_change *c4, inline4[CHANGES_INLINE];
     struct set6_change *c6, inline6[CHANGES_INLINE];
     size_t n4, n6, add6;
@@ -75,7 +75,7 @@ static bool changes_make(struct changes *all, const struct acl_prefix *del, size
     return true;
 }
 
-// What the IPv4 half may take is what the other half leaves.
+// The IPv4 half may take what the other half leaves.
 static size_t room4(const struct acl_set *s)
 {
     struct poptrie_stats st;
@@ -139,7 +139,7 @@ static int change6(struct acl_set *s, const struct changes *all, uint64_t *skip)
     return 0;
 }
 
-// IPv4 is prepared, IPv6 changed, IPv4 brought in force: only the latter cannot fail.
+// Prepares IPv4, changes IPv6, commits IPv4: the commit cannot fail.
 static int set_change_both(struct acl_set *s, struct changes *all, uint64_t *skip)
 {
     struct set4 *made;
@@ -195,7 +195,7 @@ int acl_set_del(struct acl_set *s, const struct acl_prefix *p)
     return rc ? rc : skipped ? -ENOENT : 0;
 }
 
-// Both halves are built aside before one of them is seen.
+// Builds both halves aside before readers see one of them.
 int acl_set_load(struct acl_set *s, const struct acl_prefix *p, size_t n)
 {
     struct acl_set new = {.max_bytes = s->max_bytes, .epoch = 1};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set_find.c - which addresses of a burst are in a set
+// set_find.c - which addresses of a burst are in a set: the readers' entry points
 //
-// IPv4: by the best kernel of this CPU (set4_find_plain.c, set4_find_avx512.c). IPv6: Poptrie's
+// IPv4 by the best kernel of the CPU (set4_find_plain.c, set4_find_avx512.c), IPv6 by Poptrie's
 // bulk lookup.
 #include "acl/set4_find.h"
 #include "acl/set_priv.h"
 #include "base/cpu.h"
 
-// --- which kernel: the best one of this CPU ---
+// --- kernels ---
 
 set4_find *set4_find_of(enum set4_kernel k)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set_priv.h - an address set from inside: two halves, one for each family
+// set_priv.h - struct acl_set, for the set's files: one half per family
 #ifndef ACL_SET_PRIV_H
 #define ACL_SET_PRIV_H
 
@@ -22,7 +22,7 @@ struct acl_set {
     // the writer's own
     size_t max_bytes;
     uint64_t epoch;
-    uint64_t ahead6; // how far `epoch` is ahead of v6's
+    uint64_t ahead6; // the epoch here minus v6's
     VEC(struct acl_set_old) old;
 };
 

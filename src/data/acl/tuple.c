@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tuple.c - which tuples a list gets
+// tuple.c - chooses the tuple of each rule (tuple.h)
 //
-// Many tuples cost each packet a look at the filter for each; few make long blocks, because unlike
-// rules share a key. So a rule first asks for a coarse tuple, its lengths rounded down
-// (TupleMerge's idea: Daly et al., IEEE/ACM ToN 2019), and only when the block that it would join
-// is long for one that says more: the destination port, exact lengths, both. What does not fit into
-// CORE_TUPLES joins the shortest block that it can.
+// Many tuples cost each packet a filter lookup each; few tuples make long blocks, because unlike
+// rules share a key. So a rule first asks for a coarse tuple, its lengths rounded down (TupleMerge:
+// Daly et al., IEEE/ACM ToN 2019). Only if the block there is long, it asks for a finer one: with
+// the destination port, with exact lengths, with both. If all TUPLES_MAX tuples exist, it joins the
+// shortest block it can.
 #include "acl/tuple.h"
 
 #include <string.h>
@@ -14,9 +14,9 @@
 #include "acl/prefilter.h"
 #include "base/hash.h"
 
-#define MANY_TUPLES 28u // from here on a new one is made for long blocks only
+#define MANY_TUPLES 28u // from here on only long blocks get a new tuple
 #define LONG_BLOCK 16u
-// kinds of rules that are told apart; what falls together is made when a rule wants it
+// kinds of rules that are counted apart
 #define WISHES_PLANNED 1021u
 
 static unsigned set_of(const struct acl_rule *r, enum side_index s)
@@ -31,7 +31,7 @@ static bool has_port(const struct acl_rule *r)
     return !r->proto_any && r->dport[0] == r->dport[1];
 }
 
-// The level of a length; of the next shorter one there is if no more fit.
+// The level of a length; if no more levels fit, of the next shorter length.
 static unsigned level_of(struct classifier *c, enum side_index s, unsigned len)
 {
     unsigned best = 0;
@@ -42,8 +42,8 @@ static unsigned level_of(struct classifier *c, enum side_index s, unsigned len)
     if (c->len[s][best] == len || c->n_levels[s] == LEVELS_MAX)
         return best;
     c->len[s][c->n_levels[s]] = (uint8_t)len;
-    // Readers cut to lengths that no tuple uses yet before they see one that does (partners:
-    // classify_plain.c, classify_simd.c)
+    // Readers cut addresses to the new length before they see a tuple that uses it (partners:
+    // classify_plain.c, classify_simd.c).
     __atomic_store_n(&c->n_levels[s], c->n_levels[s] + 1, __ATOMIC_RELEASE);
     return c->n_levels[s] - 1u;
 }
@@ -54,7 +54,7 @@ static struct tuple tuple_like(const struct acl_rule *r, bool port)
                           .set = {(uint8_t)set_of(r, SIDE_SRC), (uint8_t)set_of(r, SIDE_DST)}};
 }
 
-// The tuple of these lengths (and the rule's sets), or CORE_NONE.
+// The tuple of these lengths and the rule's sets, or INDEX_NONE.
 static unsigned tuple_find(const struct classifier *c, const struct acl_rule *r,
                            const unsigned len[2], bool port)
 {
@@ -103,9 +103,9 @@ static bool may_join(const struct classifier *c, const struct tuple *t, const st
     return !t->port || has_port(r);
 }
 
-// --- which one ---
+// --- choice ---
 
-// What a rule asks for, the best first: coarse lengths, with its port, exact lengths, both.
+// The tuples a rule asks for, best first: coarse lengths, with its port, exact lengths, both.
 struct wishes {
     unsigned len[2][2]; // coarse, exact
     unsigned first, last;
@@ -117,8 +117,7 @@ static bool wish_port(unsigned wish)
     return wish & 1;
 }
 
-// Where a side says nothing, most packets that come by have another port: better to ask for it at
-// once.
+// If one side is any, most packets have another port: ask for the port at once.
 static struct wishes wishes_of(const struct classifier *c, const struct acl_rule *r)
 {
     struct wishes w = {.last = WISHES};
@@ -137,7 +136,7 @@ struct choice {
     unsigned tuple, chain, bits;
 };
 
-// Short blocks first, among them the finest tuple; else the shortest block.
+// Prefers short blocks, then the finest tuple; else the shortest block.
 static void tuple_consider(struct classifier *c, const struct acl_rule *r, unsigned t,
                            unsigned (*chain)(const struct classifier *, uint32_t),
                            struct choice *best)
@@ -173,7 +172,7 @@ unsigned tuple_choose(struct classifier *c, const struct acl_rule *r,
             return best.tuple;
     }
     bool wished = best.tuple != INDEX_NONE;
-    for (unsigned t = 1; t < c->n_tuples; t++) // not the one that every packet asks
+    for (unsigned t = 1; t < c->n_tuples; t++) // not tuple 0, which every packet searches
         if (may_join(c, &c->tuple[t], r))
             tuple_consider(c, r, t, chain, &best);
     if (best.tuple != INDEX_NONE &&
@@ -190,7 +189,7 @@ unsigned tuple_choose(struct classifier *c, const struct acl_rule *r,
     return best.tuple == INDEX_NONE ? 0 : best.tuple;
 }
 
-// --- before a list is built: the tuples that most of its rules wish for ---
+// --- plan: the tuples that most rules ask for, made before the list is built ---
 
 struct wish {
     uint32_t rules, by; // slot of one of them
