@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_build.c - the content of an access list, made aside, with the counters of its rules
+// acl_build.c - the content of an access list, built aside, with the counters of its rules
+// (acl_build.h)
 //
-// A rule that is added in place is found by forwarders as soon as the engine has it, and then its
-// action must be there. The engine chooses the slot: one that was freed, or the next one. No
-// forwarder looks at any of these, so all of them get the action beforehand.
+// Invariant: when forwarders find a rule, its action is there. The engine chooses the slot of an
+// added rule: a freed one, or the next one. Forwarders use none of these yet, so all of them get
+// the action first.
 #include "acl_manager/acl_build.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include "table/grace.h"
 
 #define SPARE(slots) ((slots) / 4 + 64) // rules that may be added in place
-#define COUNTED_ROWS 4 // forwarders that are reckoned with; counters of others are never touched
+#define COUNTED_ROWS 4 // forwarders to account for; counters of others are never touched
 
 static size_t array_bytes(uint32_t slots)
 {
@@ -38,7 +39,7 @@ size_t acl_build_bytes(const struct acl_build *b)
            (b->before ? acl_build_bytes(b->before) : 0);
 }
 
-#define BURST_MS 100 // of the rate, when none is given
+#define BURST_MS 100 // of the rate, by default
 #define BURST_MIN_KIB 16u
 
 // --- what few rules have -------------------------------------------------------------------------
@@ -62,7 +63,7 @@ static void targets_put(const struct acl_action *a)
         acl_redirect_put(a->redirect);
 }
 
-// The action, with meter, mirror session and redirect of its own. NULL, or a sentence, and nothing
+// Makes the action, with its meter, mirror session and redirect. NULL; or a sentence, and nothing
 // is taken.
 static const char *make_action(struct acl_action *a, uint32_t number, uint8_t verb,
                                const struct acl_more *m)
@@ -86,7 +87,7 @@ static const char *make_action(struct acl_action *a, uint32_t number, uint8_t ve
     return why;
 }
 
-// The rule of the slot is gone, and no forwarder has it any more.
+// Releases what the slot's deleted rule had; no forwarder uses it any more.
 static void more_forget(struct acl_build *b, uint32_t slot)
 {
     uint32_t at = b->more_of[slot];
@@ -99,7 +100,7 @@ static void more_forget(struct acl_build *b, uint32_t slot)
     b->more_of[slot] = 0;
 }
 
-// 1 + index; 0 = nothing more.
+// Returns 1 + index; 0 = nothing to keep.
 static uint32_t more_keep(struct acl_build *b, const struct acl_more *m)
 {
     if (!m)
@@ -227,7 +228,7 @@ static void slot_make_ready(struct acl_build *b, uint32_t slot, const struct acl
     acl_hits_clear(b->content, slot);
 }
 
-// Index of the first rule that has not a lower number.
+// Index of the first rule with this number or a higher one.
 static size_t place_of(const struct acl_build *b, uint32_t number)
 {
     size_t lo = 0, hi = b->number.n;
@@ -242,7 +243,7 @@ static size_t place_of(const struct acl_build *b, uint32_t number)
     return lo;
 }
 
-// Waits for a grace period.
+// Frees the slot after a grace period.
 static void retire_after_grace(struct acl_build *b, uint32_t gone_slot)
 {
     struct acl_retired *g = vec_push(&b->gone);
@@ -307,7 +308,7 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
     size_t at = place_of(b, number);
     memmove(&b->number.item[at], &b->number.item[at + 1],
             (--b->number.n - at) * sizeof *b->number.item);
-    // it names nothing any more; what it leads to is let go of after the grace period
+    // the rule names nothing any more; its targets are released after the grace period
     if (b->more_of[slot])
         memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);
     content_changed(b, id, slot);
@@ -326,7 +327,7 @@ struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule 
     uint32_t slot = r ? slot_of(b, r->number) : ACL_MISS;
     struct acl_hits n = {0};
 
-    // another rule
+    // a different rule
     if (r && (slot == ACL_MISS || !acl_rule_equal(rule_at(b, slot), r)))
         return n;
     n = acl_hits_read(b->content, slot);
@@ -349,7 +350,7 @@ static void counters_absorb_rule(struct acl_build *b, const struct acl_rule *r, 
     *acl_build_last_hit(b, slot) = *acl_build_last_hit(b->before, before);
 }
 
-// Nobody counts in what was before any more.
+// Takes over the counters of `before`, in which no forwarder counts any more.
 static void counters_absorb(struct acl_build *b)
 {
     vec_foreach (&b->number, number) {
@@ -389,7 +390,7 @@ bool acl_build_tidy(struct acl_build *b)
     }
     bool last = b->gone.n && !kept;
     b->gone.n = kept;
-    // reclaiming may make a new core (acl.c), and what was before is garbage then
+    // reclaiming may have built a new classifier (list.c); then the old one is garbage
     if (last && garbage_bytes(b))
         retire_after_grace(b, ACL_MISS);
     return b->gone.n;
@@ -397,7 +398,7 @@ bool acl_build_tidy(struct acl_build *b)
 
 static void counters_clear(struct acl_build *b, uint32_t slot)
 {
-    struct acl_hits now = acl_build_hits(b, rule_at(b, slot)); // with what is before
+    struct acl_hits now = acl_build_hits(b, rule_at(b, slot)); // those of `before` included
 
     acl_hits_add(b->content, slot, (struct acl_hits){-now.packets, -now.bytes});
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_change.c - carrying out a prepared change, and taking it back
+// acl_change.c - carries out a prepared change, and takes it back
 //
-// Sets first: a list that is built anew names new sets. What is replaced or goes stays readable
-// until acl_change_end and a grace period after it, so that taking back is to publish it again.
-// Every step is short: what takes time has been done by acl_prepare.
+// Sets first: new lists name new sets. What is replaced or removed stays readable until a grace
+// period after acl_change_end, so undoing means publishing it again. All steps are short:
+// acl_prepare has done what takes time.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "table/grace.h"
 
-#define RULES_LOOKED_AT 20000u // at a time
+#define RULES_LOOKED_AT 20000u // per second
 
 struct acl_active acl_active = {.ns_per_rule = 3000};
 
@@ -53,8 +53,8 @@ uint64_t acl_active_bytes(void)
 
 // --- grace periods -------------------------------------------------------------------------------
 
-// What changes in place left behind. One ticket at a time, so that a set that changes all the time
-// gets its memory back.
+// Reclaims what changes in place left behind. One ticket at a time, so that a set that changes all
+// the time gets its memory back, too.
 static bool set_tidy(struct acl_active_set *h)
 {
     if (h->ticket && grace_over(h->ticket)) {
@@ -84,7 +84,7 @@ bool acl_active_tidy(void)
 
 void acl_active_sample_hits(void)
 {
-    static size_t list, rule; // where it went on
+    static size_t list, rule; // where the next call continues
     uint32_t now_s = (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
     size_t left = RULES_LOOKED_AT;
 
@@ -94,7 +94,7 @@ void acl_active_sample_hits(void)
         struct acl_build *b = acl_active.list.item[list].build;
         size_t n = b->number.n > rule ? b->number.n - rule : 0;
         acl_build_sample_hits(b, rule, left, now_s);
-        if (n > left) { // it takes more than one time
+        if (n > left) { // not done in one call
             rule += left;
             return;
         }
@@ -122,7 +122,7 @@ static void list_swap_build(struct acl_list_change *x, struct acl_build *to)
 {
     struct acl_active_list *l = acl_active_list_find(x->name);
 
-    if (to == x->fresh) { // it goes on counting where the old one was
+    if (to == x->fresh) { // it goes on counting where the old one stopped
         x->old = l->build;
         to->before = x->old;
     } else {
@@ -145,7 +145,7 @@ static int list_change_rule(struct acl_list_change *x, bool forward)
     x->file = file;
     if (x->adds == forward) {
         r = acl_build_add(b, x->id, &x->rule, x->verb, x->has_more ? &x->more : NULL);
-        if (!r && !forward) { // what it had counted
+        if (!r && !forward) { // restore what it had counted
             uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), x->rule.number);
             acl_hits_add(b->content, slot, x->hits);
             *acl_build_last_hit(b, slot) = x->seen;
@@ -168,7 +168,7 @@ static int list_do(struct acl_list_change *x)
         return 0;
     case ACL_IN_PLACE:
         return list_change_rule(x, true);
-    case ACL_GOES: // when nothing is bound to it any more: acl_change_end
+    case ACL_GOES: // in acl_change_end, when nothing is bound to it any more
         break;
     }
     return 0;
@@ -202,7 +202,7 @@ static void list_undo(struct acl_list_change *x)
 
 // --- sets ----------------------------------------------------------------------------------------
 
-// Verdicts of lists that name it are not to be believed any more.
+// Verdict caches of lists that name the set must not use their entries any more.
 static void set_changed(const struct acl_set *s)
 {
     vec_foreach (&acl_active.list, l)
@@ -324,7 +324,8 @@ void acl_change_undo(struct acl_change *c)
     c->old_wanted = NULL;
 }
 
-// Nothing leads to what goes now: interfaces have been told, and acl_publish waits for forwarders.
+// Nothing leads to a removed list now: interfaces no longer name it, and acl_publish waits for
+// forwarders.
 static void list_end(struct acl_list_change *x, bool stays)
 {
     if (x->kind == ACL_GOES && stays) {
@@ -335,13 +336,13 @@ static void list_end(struct acl_list_change *x, bool stays)
         list_forget(x->name);
         acl_build_free(b);
     } else if (x->kind == ACL_REPLACE && stays) {
-        x->fresh->keeps = true; // acl_build_tidy adds what the old one counted, and frees it
+        x->fresh->keeps = true; // acl_build_tidy takes over the old counters and frees it
     } else if (!stays) {
         acl_build_free(x->fresh);
     }
 }
 
-// After the lists: those that named it have gone or name another.
+// After the lists: those that named the set are gone or name another one.
 static void set_end(struct acl_set_change *x, bool stays)
 {
     struct acl_set *going = stays ? x->old : x->fresh;

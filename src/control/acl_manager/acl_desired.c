@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_desired.c - access lists and address sets as the configuration wants them
+// acl_desired.c - see acl_desired.h
 #include "acl_manager/acl_desired.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct acl_desired *acl_desired_get(const struct acl_desired *shared)
 
 void acl_desired_put(struct acl_desired *w)
 {
-    // acquire: what the others did with it is over
+    // acquire: other threads have finished with it
     if (!w || __atomic_sub_fetch(&w->refs, 1, __ATOMIC_ACQ_REL))
         return;
     vec_foreach (&w->set, s) {
@@ -50,7 +50,7 @@ static int compare_names(const char *a, const char *b)
     return d ? d : strcmp(a, b);
 }
 
-// Both are sorted by name, as the configuration prints them.
+// Sorted by name, as the configuration prints them.
 #define FIND(vec, wanted)                                                                          \
     size_t lo = 0, hi = (vec).n;                                                                   \
     while (lo < hi) {                                                                              \
@@ -88,7 +88,7 @@ bool acl_desired_equal(const struct acl_desired *a, const struct acl_desired *b)
     if (a->mirror.n != b->mirror.n || a->set.n != b->set.n || a->list.n != b->list.n ||
         a->memory_bytes != b->memory_bytes || a->build_ns != b->build_ns)
         return false;
-    for (size_t i = 0; i < a->mirror.n; i++) // both are sorted by name
+    for (size_t i = 0; i < a->mirror.n; i++) // sorted by name
         if (strcmp(a->mirror.item[i].name, b->mirror.item[i].name))
             return false;
     for (size_t i = 0; i < a->set.n; i++)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_desired.h - access lists and address sets as the configuration wants them
 //
-// Made by control from a model and never changed afterwards; control and acl_manager share it by
-// counted references. Each thing has its canonical lines as text: two wanted things are alike when
-// these are.
+// Control makes it from the configuration and never changes it afterwards; control and acl_manager
+// share it by reference count. Each list and set has its canonical text: equal text means equal
+// content.
 #ifndef ACL_MANAGER_ACL_DESIRED_H
 #define ACL_MANAGER_ACL_DESIRED_H
 
@@ -17,7 +17,7 @@
 
 struct acl_desired_set {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX]; // file "" = none
-    struct acl_members member;                   // of the configuration
+    struct acl_members member;                   // those in the configuration itself
     struct text text;
     unsigned line;
 };
@@ -25,7 +25,7 @@ struct acl_desired_set {
 struct acl_desired_list {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX];
     uint8_t otherwise;      // enum acl_verb
-    struct acl_lines rules; // of the configuration
+    struct acl_lines rules; // those in the configuration itself
     struct text text;
     unsigned line;
 };
@@ -36,10 +36,10 @@ struct acl_desired_mirror { // a session that rules may name
 
 struct acl_desired {
     unsigned refs;
-    VEC(struct acl_desired_mirror) mirror; // sorted by name, as the others
+    VEC(struct acl_desired_mirror) mirror; // sorted by name, as set and list
     VEC(struct acl_desired_set) set;
     VEC(struct acl_desired_list) list;
-    uint64_t memory_bytes, build_ns; // the limits
+    uint64_t memory_bytes, build_ns; // limits
 };
 
 struct acl_desired *acl_desired_new(void); // empty, with one reference

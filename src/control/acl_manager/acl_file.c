@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_file.c - files of rules and of address sets: plain or gzip
+// acl_file.c - reads files of rules and of address sets, plain or gzip (zlib's gzgets reads both)
 //
-// zlib's gzgets reads both kinds. A file is read to its end or to its first error; the caller has
-// changed nothing by then. Columns of a .csv, by the names in its first line, in any order; only
-// number, action and protocol are required:
+// Reads to the end or to the first error; the caller changes nothing before that. A .csv file names
+// its columns in the first line, in any order; number, action and protocol are required:
 //
 //     number,action,protocol,from,from-port,to,to-port,options
 //     100,permit,tcp,set customers,,any,443,log every 100
 //
-// A row is put together into the words of a line, so that there is one grammar.
+// A row is turned into the words of a line, so that there is one grammar (acl_line.c).
 #include "acl_manager/acl_file.h"
 
 #include <arpa/inet.h>
@@ -26,18 +25,18 @@
 
 #define LINE_MAX_BYTES 1024
 #define COLUMNS 16
-#define UNPACKED_MAX (512u << 20) // bytes; four million rules have fewer
+#define UNPACKED_MAX (512u << 20) // bytes; four million rules take less
 
-struct source { // of lines
-    gzFile gz;  // or
+struct source { // of lines: gz, or text
+    gzFile gz;  // or text
     const char *text, *end;
     const char *name;
     uint32_t line;
     uint64_t bytes; // read so far, unpacked
-    bool secret;    // not everybody may read it: what it says is not repeated
+    bool secret;    // not world-readable: messages must not repeat its content
 };
 
-// What has gone wrong with compressed data.
+// The error of compressed data; 0: none.
 static int gzip_error(gzFile gz)
 {
     int e = Z_OK;
@@ -46,7 +45,7 @@ static int gzip_error(gzFile gz)
     return e == Z_OK || e == Z_STREAM_END ? 0 : e == Z_ERRNO ? -EIO : -EBADMSG;
 }
 
-// 1: a line without its end; 0: no more; -errno.
+// 1: a line, without its end; 0: no more; -errno.
 static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
 {
     size_t n;
@@ -98,8 +97,8 @@ static int read_failed(const struct source *s, int e, char *why, size_t why_size
     return e;
 }
 
-// What the file says is repeated only where everybody may read it: whoever may configure need not
-// be who may read it.
+// Messages repeat the file's content only if it is world-readable: who may configure may not be
+// allowed to read it.
 static int line_error(const struct source *s, const char *said, char *why, size_t why_size)
 {
     if (s->secret)
@@ -115,8 +114,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-// The words of a line, in place; "…" keeps blanks. Their number; -1: too many, or a quote is not
-// closed.
+// Splits a line into words, in place; "…" keeps blanks. Returns their number; -1: too many, or an
+// open quote.
 static int split_words(char *line, char *word[ACL_WORDS_MAX], int n)
 {
     char *in = line, *out = line;
@@ -160,7 +159,7 @@ static int take_words(struct source *s, struct acl_lines *l, char **word, int n,
                  s->line, ACL_WORDS_MAX);
         return -EINVAL;
     }
-    if (n && !strcmp(word[0], "rule")) // as behind `set acl NAME`
+    if (n && !strcmp(word[0], "rule")) // as in `set acl NAME`
         word++, n--;
     if (!n)
         return 0;
@@ -193,7 +192,7 @@ static const char *const columns[] = {"number",    "action", "protocol", "from",
                                       "from-port", "to",     "to-port",  "options"};
 #define N_COLUMNS (sizeof columns / sizeof *columns)
 
-// Cells of a row, in place; quotes as in RFC 4180. -1: too many, or a quote is not closed.
+// Splits a row into cells, in place; quotes as in RFC 4180. -1: too many, or an open quote.
 static int split_cells(char *line, char *cell[COLUMNS])
 {
     int n = 0;
@@ -222,7 +221,7 @@ static int split_cells(char *line, char *cell[COLUMNS])
     }
 }
 
-// Which column each cell of the first line is.
+// Finds the column of each cell of the first line.
 static int read_header(struct source *s, char *buf, int column[COLUMNS], char *why, size_t why_size)
 {
     char *cell[COLUMNS];
@@ -251,7 +250,7 @@ static int read_header(struct source *s, char *buf, int column[COLUMNS], char *w
     return -EINVAL;
 }
 
-// The words of a row: number action protocol from … [port …] to … [port …] options.
+// Makes the words of a row: number action protocol from … [port …] to … [port …] options.
 static int row_words(char *by[N_COLUMNS], char *word[ACL_WORDS_MAX])
 {
     static char from[] = "from", to[] = "to", port[] = "port", any[] = "any";

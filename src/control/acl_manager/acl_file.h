@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_file.h - files of rules and of address sets: plain or gzip
+// acl_file.h - files of rules and of address sets, plain or gzip
 //
-// Rules: one a line as acl_line.h has them, '#' begins a comment; or, when the name ends in .csv or
-// .csv.gz, columns that the first line names (acl_file.c). Sets: one prefix or address a line; what
-// follows it, behind a blank, ',' or ';', is not looked at. Any thread.
+// Rules: one a line as in acl_line.h, '#' begins a comment; or, if the name ends in .csv or
+// .csv.gz, columns named by the first line. Sets: one prefix or address a line; anything behind a
+// blank, ',' or ';' is ignored. Any thread.
 #ifndef ACL_MANAGER_ACL_FILE_H
 #define ACL_MANAGER_ACL_FILE_H
 
@@ -13,30 +13,30 @@
 #include "acl/set.h"
 #include "acl_manager/acl_line.h"
 
-// of a set, by a file; as many as the schema allows of a set's own
+// of a set, by a file; the schema allows as many in the configuration
 #define ACL_MEMBERS_MAX (1u << 22)
 
 struct acl_members {
     VEC(struct acl_prefix) item;
 };
 
-// Appends what the file says. 0, or -errno with "FILE:LINE: what is wrong" in why; then what was
-// appended is worth nothing.
+// Append the file's content. 0, or -errno with "FILE:LINE: what is wrong" in why; then discard what
+// was appended.
 int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_size);
 int acl_file_members(const char *path, struct acl_members *m, char *why, size_t why_size);
 
-// What tells whether a file is as it was: all zero = not known. Of a file that was changed within
-// the last moment nothing is known: it may change again without a new time.
+// Tells whether a file has changed; all zero = unknown. A file that changed a moment ago is
+// unknown: it may change again without a new time.
 struct acl_file_sign {
     uint64_t device, inode, bytes, changed_ns, modified_ns;
 };
 struct acl_file_sign acl_file_sign(const char *path); // "" = none
-// known, and alike
+// known, and equal
 bool acl_file_same(const struct acl_file_sign *a, const struct acl_file_sign *b);
 
-// Text of a member. 0 or -EINVAL. Bits behind the prefix length are ignored.
+// Parses a member. 0 or -EINVAL. Bits beyond the prefix length are ignored.
 int acl_member_parse(const char *text, struct acl_prefix *p);
-void acl_members_sort(struct acl_members *m); // each once
+void acl_members_sort(struct acl_members *m); // and removes duplicates
 int acl_member_compare(const struct acl_prefix *a, const struct acl_prefix *b);
 
 // For tests: the same from memory.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_last_hit.c - when rules matched last
+// acl_last_hit.c - when each rule was last hit
 //
-// Forwarders only count. acl_manager looks at counters now and then: who has changed since has been
-// hit since. A content that replaces another takes over what was known when it takes over the
-// counters (acl_build.c: absorb); until then nobody looks.
+// Forwarders only count. acl_manager samples the counters: a counter that changed was hit since the
+// last sample. A content that replaces another takes over its last hits together with its counters
+// (acl_build.c: counters_absorb); until then nothing is sampled.
 #include "acl_manager/acl_build.h"
 
 static void sample_counter(struct acl_build *b, uint32_t slot, uint32_t now_s)
@@ -11,7 +11,7 @@ static void sample_counter(struct acl_build *b, uint32_t slot, uint32_t now_s)
     struct acl_last_hit *s = acl_build_last_hit(b, slot);
     uint32_t packets = (uint32_t)acl_hits_read(b->content, slot).packets;
 
-    // 0: they were cleared
+    // 0: the counters were cleared
     if (packets != s->packets)
         *s = (struct acl_last_hit){packets, packets ? now_s : 0};
 }

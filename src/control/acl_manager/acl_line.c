@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_line.c - from a line of words to a rule
+// acl_line.c - parses the words of a line into a rule (acl_line.h)
 //
-// The first three words are the number, the action and the protocol; a table says what may follow,
-// in any order. Which families a rule is of follows from the protocol and the addresses: none named
-// means both.
+// The first three words are number, action and protocol; the others follow in any order, as the
+// table `parts` says. Protocol and addresses decide the rule's families: if none is named, both.
 #include "acl_manager/acl_line.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ const char *const acl_verdict_name[ACL_VERDICTS] = {[ACL_PERMIT] = "permit",
 struct parse {
     struct acl_lines *l;
     char *const *word;
-    unsigned n, i; // next word
+    unsigned n, i; // i: the next word
     struct acl_rule r;
     struct acl_more more;
     bool has_more, has_port, has_type, has_flags;
@@ -44,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static bool line_error(struct parse *p, co
     return false;
 }
 
-// The next word, which `what` says; NULL: there is none, and that has been said.
+// The next word, described by `what`; NULL: there is none, and the error is written.
 static const char *next_word(struct parse *p, const char *what)
 {
     if (p->i < p->n)
@@ -92,7 +91,7 @@ static bool read_protocol(struct parse *p)
             "icmp6 …, or a number from 1 to 255",
             s);
     p->r.proto = (uint8_t)v;
-    for (w = acl_protocols; w->name && w->number != v;) // as by its name
+    for (w = acl_protocols; w->name && w->number != v;) // the family, as if given by name
         w++;
     return !w->name || !w->families || families_narrow(p, w->families, s);
 }
@@ -455,14 +454,14 @@ static bool has_ports(const struct acl_rule *r)
     return r->sport[0] || r->sport[1] != 65535 || r->dport[0] || r->dport[1] != 65535;
 }
 
-// What acl_rule_check would say too, but in the words of the line.
+// What acl_rule_check would find, too, but in the words of the line.
 static bool rule_check(struct parse *p)
 {
     struct acl_rule *r = &p->r;
     bool carries =
         !r->proto_any && (r->proto == 6 || r->proto == 17 || r->proto == 132 || r->proto == 136);
 
-    if (p->has_port && !carries) // of ICMP the fields are type and code
+    if (p->has_port && !carries) // ICMP keeps type and code in these fields
         return line_error(p, "'port' needs the protocol tcp, udp, sctp or udplite");
     if (p->has_flags && (r->proto_any || r->proto != 6))
         return line_error(p, "'established' and 'tcp-flags' need the protocol tcp");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_line_format.c - from a rule to its line, and lists of rules as a whole
+// acl_line_format.c - prints a rule as its line; sorts and copies lists of rules (acl_line.h)
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,7 +253,7 @@ static void put_more(const struct acl_more *m, struct text *t)
     put_quoted(m->description, t);
 }
 
-// "any", unless nothing else of the line would say which family is meant.
+// "any", or "any" of a family if nothing else in the line names the family.
 static const char *any_address(const struct acl_rule *r)
 {
     const struct acl_word *w = acl_protocols;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_manager.c - the thread that builds access lists and address sets
+// acl_manager.c - the thread that builds access lists and address sets (acl_manager.h)
 //
-// One libevent loop, a mailbox, a timer that runs while something waits for a grace period, and one
-// a second for last hits. Building is the only thing that takes long, and only one change is built
-// at a time; the calls that control waits for come when it is over, so that they are short. Whoever
-// asks for rows or counters meanwhile waits for the build: an answer, not control itself.
+// One libevent loop, a mailbox, a timer while something waits for a grace period, and one timer a
+// second for last hits. Only building takes long, and one change is built at a time. Control waits
+// only for the short calls afterwards; queries are answered after the build, asynchronously.
 #include "acl_manager/acl_manager.h"
 
 #include <errno.h>
@@ -55,7 +54,7 @@ void acl_reply(void (*fn)(void *arg), void *arg)
     if (err == -EAGAIN) {
         *vec_push(&replies) = (struct reply){fn, arg};
         acl_tidy_later();
-    } else if (err) { // control is ending: nobody is left to be told
+    } else if (err) { // control is ending: nobody waits for the reply
         free(arg);
     }
 }
@@ -121,7 +120,7 @@ static void manager_thread_run(void *arg)
         r = mailbox_open(loop);
     acl_active.wanted = acl_desired_new();
     s->result = r;
-    sem_post(&s->ready); // `s` is the starter's again
+    sem_post(&s->ready); // from here on `s` belongs to the starter
     if (!r) {
         event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
         mailbox_close();
@@ -175,7 +174,7 @@ struct preparing {
     void *ctx;
     struct acl_change *change;
     struct text why;
-    bool dropped; // another one went first
+    bool dropped; // a later change took precedence
 };
 
 static struct preparing *preparing_new(const struct acl_prepare_request *ask)
@@ -250,11 +249,11 @@ static void mailbox_barrier(void *arg)
 {
 }
 
-// What is being prepared, or is ready, gives way.
+// Discards the change that is being prepared or is ready.
 static void preparing_drop(void)
 {
     if (change_state == PREPARING) {
-        // it is behind it
+        // returns when the preparation is over
         bug_on(mailbox_call(ROLE_ACL_MANAGER, mailbox_barrier, NULL, NULL, START_TIMEOUT_MS));
         current_preparing->dropped = true;
         current_change = current_preparing->change;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_manager.h - the thread that builds access lists and address sets, and writes table/acl.h
 //
-// Building takes up to minutes, so nobody waits for it: control has a change prepared and is told
-// when it is ready; then it carries it out at once, perhaps takes it back, and ends it. One change
-// at a time.
+// Building takes up to minutes, so control does not wait: it asks for a change to be prepared, is
+// called when it is ready, commits it in a short call, perhaps undoes it, and ends it. One change
+// at a time. All calls: control role.
 //
 //     acl_manager_prepare(w)  ... done(0)      everything is read, checked, built aside
 //     acl_manager_commit()                     forwarders find it
 //     ... the rest of the configuration ...
 //     acl_manager_end(true), or acl_manager_undo() and acl_manager_end(false)
-//
-// All calls: control role.
 #ifndef ACL_MANAGER_ACL_MANAGER_H
 #define ACL_MANAGER_ACL_MANAGER_H
 
@@ -24,9 +22,9 @@ int acl_manager_start(void);
 void acl_manager_stop(void);
 
 // --- changes ---
-// `set`, `list`: read files again of the one of this name, "" = of all, NULL = of none. `done` is
-// called on the control loop; result 0: ready; -EINVAL: refused, `why` says it in lines; -EAGAIN:
-// another one went first. -EBUSY: a change is being prepared, or was and has not been ended.
+// `set`, `list`: read the files of this one again, "" = of all, NULL = of none. `done` is called on
+// the control loop: 0: ready; -EINVAL: refused, `why` has the reasons, one a line; -EAGAIN: a later
+// change took precedence. -EBUSY: a change is being prepared, or is ready and not ended.
 struct acl_prepare_request {
     const struct acl_desired *wanted;
     const char *set, *list;
@@ -34,18 +32,18 @@ struct acl_prepare_request {
     void *ctx;
 };
 int acl_manager_prepare(const struct acl_prepare_request *ask);
-// The same, waiting; whatever is being prepared or was gives way. At start, when nobody is served
-// yet, and to go back.
+// The same, but waits; discards a change that is being prepared or ready. For the start, and for
+// rollback.
 int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why);
-bool acl_manager_is_building(void); // a change is being prepared: questions are answered when it is
+bool acl_manager_is_building(void);                   // queries are answered when the build is over
 const struct acl_desired *acl_manager_prepared(void); // what is ready, or NULL
 const struct acl_desired *acl_manager_desired(void);  // what is in force
 // 0, or -errno with a sentence and nothing changed
 int acl_manager_commit(char *err, size_t err_size);
 void acl_manager_undo(void);
-// what was committed stays; also of a change that was only prepared, with false
+// `stays`: what was committed remains; false after undo, or if it was only prepared
 void acl_manager_end(bool stays);
-// of a list, also of one that the commit under way takes away; 0 = there is none
+// of a list, also of one that the current commit removes; 0 = none
 uint16_t acl_manager_id(const char *name);
 
 #endif

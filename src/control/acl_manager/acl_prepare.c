@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_prepare.c - what it takes to get from the access lists and sets in force to those that are
-// wanted
+// acl_prepare.c - prepares the change from the access lists and sets in force to the desired ones
 //
-// Files are read, sets and lists built aside; whatever is wrong, or too large, is found here, while
-// nothing has changed. A set of which few members differ is changed in place, and so is a list of
-// which one rule comes or goes; else a new one is built, and with a new set the lists that name it:
-// they know it by its address.
+// Reads files, builds sets and lists aside, and refuses what is wrong or too large before anything
+// has changed. A set of which few members differ changes in place, and so does a list in which one
+// rule is added or deleted. Otherwise it builds a new one; and with a new set, the lists that name
+// it, because lists hold the set's address.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,10 +17,10 @@
 #include "base/log.h"
 #include "base/progress.h"
 
-#define MEMBERS_IN_PLACE 4096 // of a set, changed in one publication
+#define MEMBERS_IN_PLACE 4096 // of a set, in one publication
 #define READ_BYTE_NS 60       // of a file, about: a million rules are 50 MB, a million members 17
-// a shorter list says nothing about the time for a long one; rte_acl, which is slow, compiles none
-// of these
+// shorter lists say nothing about the time for long ones: rte_acl, which is slow, compiles only
+// short ones
 #define RULES_MEASURED 10000
 
 struct prepare {
@@ -29,7 +28,7 @@ struct prepare {
     const struct acl_reread *again;
     struct acl_change *c;
     struct text *why;
-    uint64_t bytes; // in use, and needed so far
+    uint64_t bytes; // in use, plus needed so far
     bool wrong;
 };
 
@@ -183,7 +182,7 @@ static void prepare_set(struct prepare *p, const struct acl_desired_set *s)
     }
     if (x.kind == ACL_IN_PLACE || (x.fresh = build_set(p, s->name, &m))) {
         *vec_push(&p->c->set) = x;
-        memset(&x.add, 0, sizeof x.add); // the change's now
+        memset(&x.add, 0, sizeof x.add); // moved into the change
         memset(&x.del, 0, sizeof x.del);
     }
 done:
@@ -194,7 +193,7 @@ done:
     vec_free(&x.del.item);
 }
 
-// The set that lists will find by this name, and whether it is another than now.
+// The set that lists will find under this name; *another: it is not the present one.
 static struct acl_set *future_set(const struct prepare *p, const char *name, bool *another)
 {
     const struct acl_active_set *held = acl_active_set_find(name);
@@ -207,8 +206,7 @@ static struct acl_set *future_set(const struct prepare *p, const char *name, boo
 
 // --- lists ---------------------------------------------------------------------------------------
 
-// Whether the list's file is the one that was read for the list in force, and is not asked to be
-// read again.
+// Is the list's file the one read for the list in force, and need not be read again?
 static bool file_is_as_read(const struct prepare *p, const struct acl_desired_list *w,
                             const struct acl_desired_list *was, const struct acl_active_list *held,
                             const struct acl_file_sign *now)
@@ -217,9 +215,9 @@ static bool file_is_as_read(const struct prepare *p, const struct acl_desired_li
            !is_reread(p->again->list, w->name) && acl_file_same(&held->build->file, now);
 }
 
-// All rules, sorted, with the indexes of sets as the list in force has them, as far as they are
-// still there. `file_of`: those of the file are taken from the list in force, apart from the rules
-// that this configuration had; NULL: the file is read.
+// All desired rules, sorted. Sets keep the indexes that they have in the list in force. `file_of`:
+// take the file's rules from the list in force, as those that this configuration did not have;
+// NULL: read the file.
 static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
                           const struct acl_desired_list *file_of,
                           const struct acl_active_list *held, struct acl_lines *l)
@@ -236,7 +234,7 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
         acl_lines_copy(l, &w->rules);
         file_of = NULL;
     }
-    if (held && l->n_sets < held->build->n_sets) // its rules have other indexes
+    if (held && l->n_sets < held->build->n_sets) // its rules use other indexes
         file_of = NULL;
     size_t own = l->rule.n;
     if (file_of)
@@ -246,7 +244,7 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
         return false;
     }
     if (acl_lines_sort(l, &at)) {
-        if (file_of) { // which line of the file is it?
+        if (file_of) { // read it, to name the line
             acl_lines_free(l);
             return desired_rules(p, w, NULL, held, l);
         }
@@ -260,8 +258,8 @@ static bool desired_rules(struct prepare *p, const struct acl_desired_list *w,
     return true;
 }
 
-// Whether some set is another one than in the list in force; false also when one is missing, which
-// has been said.
+// Finds the sets that the rules name; *another: one is not the list's present one. False: one is
+// missing, and the error is reported.
 static bool sets_resolve(struct prepare *p, const char *name, const struct acl_lines *l,
                          struct acl_set **set, bool *another)
 {
@@ -365,7 +363,7 @@ static bool names_new_set(const struct prepare *p, const struct acl_active_list 
     return another;
 }
 
-// Whether all mirror sessions that rules name are there.
+// Do all mirror sessions exist that rules name?
 static bool mirrors_exist(struct prepare *p, const char *name, const struct acl_more *more,
                           size_t n)
 {
@@ -381,8 +379,8 @@ static bool mirrors_exist(struct prepare *p, const char *name, const struct acl_
     return true;
 }
 
-// Rules of the configuration alone, `w` against `was`, with the indexes of sets of the list in
-// force; false: one names another set.
+// The configuration's own rules of a list, with the sets' indexes of the list in force; false: they
+// name another set.
 static bool rules_of_config(const struct acl_desired_list *w, const struct acl_build *b,
                             struct acl_lines *l)
 {
@@ -393,8 +391,8 @@ static bool rules_of_config(const struct acl_desired_list *w, const struct acl_b
     return !acl_lines_copy(l, &w->rules) && l->n_sets == b->n_sets && !acl_lines_sort(l, &at);
 }
 
-// A list with a file that is as it was, of whose own rules one comes or goes: that rule is all that
-// is looked at.
+// A list whose file is unchanged and of whose own rules one is added or deleted: only that rule is
+// looked at.
 static bool prepare_single_rule(struct prepare *p, const struct acl_desired_list *w,
                                 const struct acl_desired_list *was,
                                 const struct acl_active_list *held)

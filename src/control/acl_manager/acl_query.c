@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_query.c - questions about access lists and address sets in force
+// acl_query.c - answers queries about access lists and address sets in force (acl_query.h)
 //
-// All are answered at once; the one that takes long is in acl_query_lint.c.
+// All are answered at once, except for the one in acl_query_lint.c.
 #include "acl_manager/acl_query.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "core/thread.h"
 
 struct question {
-    void (*question_run)(struct question *q); // on acl_manager
+    void (*answer)(struct question *q); // runs on acl_manager
     acl_query_done done;
     void *ctx;
     char name[ACL_NAME_MAX];
@@ -23,7 +23,7 @@ struct question {
     uint32_t from, max;
     VEC(struct ip_addr) address;
     struct acl_members del, add;
-    struct text lines; // of rule rows
+    struct text lines; // text of rule rows
     struct acl_answer a;
 };
 
@@ -54,7 +54,7 @@ static void question_run(void *arg)
     struct question *q = arg;
 
     thread_must_be(ROLE_ACL_MANAGER);
-    q->question_run(q);
+    q->answer(q);
     acl_reply(question_deliver, q);
 }
 
@@ -72,7 +72,7 @@ static struct question *question_new(const char *name, acl_query_done done, void
 
 static int question_post(struct question *q, void (*fn)(struct question *q))
 {
-    q->question_run = fn;
+    q->answer = fn;
     int r = acl_manager_run(question_run, q);
     if (r)
         question_free(q);

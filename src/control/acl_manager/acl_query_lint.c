@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_query_lint.c - which rules of a list never decide
+// acl_query_lint.c - the query that finds rules that never decide (acl/lint.h)
 //
-// A long list takes seconds. So the work is a job of the list that questions push on: SLICE_NS at a
-// time, by way of control, so that its other calls come in between. A question waits PATIENCE_NS at
-// most and is then told how far the job is; who asks again pushes on. What was found is kept for a
-// while, so that it can be asked for in pages. A job works on copies of the rules, and on sets only
-// within one slice: when the list or its sets change, it begins again.
+// A long list takes seconds, so the work is a job that queries advance: slices of SLICE_NS, each
+// passed through control so that other calls run in between. A query waits at most PATIENCE_NS and
+// then gets the progress; asking again continues. Findings are kept for a while, to be read in
+// pages. A job works on copies of the rules, and on sets only within a slice: when the list or its
+// sets change, it restarts.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +24,11 @@
 #define PATIENCE_NS NS_PER_SECOND
 #define KEPT_NS (60 * NS_PER_SECOND)
 #define JOBS 4
-#define BEGINNINGS 20 // then the list changes too often
+#define BEGINNINGS 20 // restarts; then the list changes too often
 
 struct lint_job {
     char name[ACL_NAME_MAX];
-    const struct acl_content *content; // and its epoch, when it began
+    const struct acl_content *content; // and its epoch, when the job started
     uint32_t epoch;
     unsigned beginnings;
     uint64_t asked_ns;     // 0: the job is free
@@ -64,7 +64,7 @@ void acl_lint_forget(bool all)
             job_free(j);
 }
 
-// The list's, or one for it: a free one, or that which nobody has asked for longest.
+// The list's job; else a free one, or the one not asked for longest.
 static struct lint_job *job_of(const char *name)
 {
     struct lint_job *oldest = jobs;
@@ -88,7 +88,7 @@ static const struct acl_rule *rule_of(const struct acl_build *b, uint32_t number
     return acl_rule_of(a, *slot);
 }
 
-// The same for two rules that do the same: of rules that do more than most, only with itself.
+// Equal for two rules that do the same. Rules with options equal only themselves.
 static uint32_t rule_effect(const struct acl_build *b, uint32_t slot)
 {
     return b->content->action[slot].extra ? slot + 3 : b->content->action[slot].verb;
@@ -117,7 +117,7 @@ static void job_begin(struct lint_job *j, const struct acl_build *b)
     free(does);
 }
 
-// A rule that matched nothing; next to another such one they are one row.
+// Adds a rule that matched nothing; adjacent ones share a row.
 static void never_hit(struct lint_job *j, uint32_t number, bool next_to_last)
 {
     if (next_to_last) {
@@ -217,7 +217,7 @@ static void lint_question_slice(void *arg)
     struct lint_job *j = job_of(q->name);
     j->asked_ns = clock_now_ns();
     bool changed = j->content != l->build->content || j->epoch != l->build->content->epoch;
-    // done, and asked for from its beginning: counters have changed, too
+    // done, and asked from the start: counters have changed, too
     if (!j->content || (j->lint ? changed : !q->from))
         job_begin(j, l->build);
     if (j->beginnings > BEGINNINGS) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// block.c - make the blocks that readers walk from the nodes of the tree
+// block.c - builds the blocks that readers walk from the nodes of the tree. Called by edit.c.
 //
-// A block is never altered (words in a branch block excepted, see edit.c): block_build() makes a
-// new one from a node, its routes painted over 64 children, shorter ones first, and its children's
-// words on top.  Children are rebuilt with it only if the value they inherit has changed.
+// Invariant: a block never changes, except for words in branch and mixed blocks (edit.c).
+// block_build() makes a new one from a node: its routes over 64 children, shorter ones first, then
+// its children's words. A child is rebuilt only if the value it inherits has changed.
 //
 // Words among the leaves make a mixed block in IPv4, where few /24s have anything below, and a
 // branch block in IPv6 or if a value is too large for a mixed one.
@@ -45,7 +45,7 @@ static uint64_t runs_of(const uint16_t v[64], unsigned *all)
     uint64_t runs = v[1] != v[0] ? 3 : 1, any = 0, at, before, differ;
 
     runs |= (uint64_t)(v[2] != v[1]) << 2 | (uint64_t)(v[3] != v[2]) << 3;
-    for (unsigned i = 0; i < 64; i += 4) { // four values a time
+    for (unsigned i = 0; i < 64; i += 4) { // four values at a time
         memcpy(&at, v + i, 8);
         any |= at;
         if (i == 0)
@@ -100,7 +100,8 @@ static uint32_t branch_block(struct poptrie *t, const uint32_t w[64], uint64_t r
 static uint32_t mixed_block(struct poptrie *t, const uint32_t w[64], uint64_t runs, unsigned refs,
                             unsigned width)
 {
-    unsigned at = (8 + (__builtin_popcountll(runs) * width + 7) / 8 + 3) / 4; // of the first word
+    // in 32-bit words: where the words begin
+    unsigned at = (8 + (__builtin_popcountll(runs) * width + 7) / 8 + 3) / 4;
     struct packer k = {0};
     uint32_t word, *block;
 
@@ -309,7 +310,7 @@ static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old
         return wide_block(t, n, new);
     if (!node_is_floor(n))
         node_values_paint(n, new, v);
-    // nobody looks: 2000::/3 hangs in the directory
+    // never read: 2000::/3 hangs in the directory
     if (is_root6(t, n))
         for (unsigned i = 8; i < 16; i++)
             v[i] = v[7];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.c - prove the table right against its own tree, and count what it is made of
+// check.c - checks a table against its own tree and counts what it is made of (poptrie_check); for
+// tests and audits
 //
-// Independent of block.c and edit.c: it works out from the tree alone what every word must be and
-// compares. Cost: a walk over everything, about as long as a load.
+// Independent of block.c and edit.c: it works out from the tree alone what every word must be, and
+// compares. Takes about as long as a load.
 #include "poptrie/walk.h"
 
 #include <errno.h>
@@ -391,7 +392,7 @@ static void mark_reachable(struct checker *k, uint64_t *seen, uint32_t w)
     }
 }
 
-// Does a table before `o` have its tree under this slot, and do both know it?
+// Does a table before `o` share this tree, and do both know it?
 static bool is_reached_before(struct checker *k, const struct poptrie *o, uint32_t slot)
 {
     for (unsigned i = 0; i < o->place; i++) {
@@ -448,7 +449,7 @@ static void check_pages(struct checker *k)
                        words * sizeof(*t->dir)) != 0)
                 check_fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p,
                            t->page[p], c);
-        for (unsigned i = 0; i < g->places; i++) { // each number is counted where it is met first
+        for (unsigned i = 0; i < g->places; i++) { // count each number at its first table
             bool first = g->table[i] != NULL && g->table[i]->page[p] >= g->places * PAGES;
 
             for (unsigned e = 0; first && e < i; e++)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dedupe.c - trees and pages that have become equal become one
+// dedupe.c - shares trees and pages that have become equal in tables of a group (poptrie_dedupe)
 //
-// Whoever becomes equal to another table of the group last finds it, so only what has changed since
-// the last fold is looked at, and there is nothing to look for in between.
+// The table that becomes equal last finds the other one, so only what has changed since the last
+// call is compared.
 #include "poptrie/walk.h"
 
 #include <stdlib.h>
 
-#define CHANGED_MAX 4096u // more to look through are all
+#define CHANGED_MAX 4096u // more changes than that: compare everything
 
 // --- what to look at ---
 
@@ -40,7 +40,7 @@ static size_t leaves_bytes(const uint8_t *arena, uint32_t w)
     return (block_leaves(arena, w) * (last >> 48) + 7) / 8;
 }
 
-// Blocks may have anything behind their last leaf.
+// Bytes behind the last leaf of a block are undefined.
 static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
 {
     const uint8_t *p = block_at(arena, a), *q = block_at(arena, b);
@@ -75,7 +75,7 @@ static bool tree_equal(const uint8_t *arena, uint32_t a, uint32_t b)
     return true;
 }
 
-// Another table whose tree under this slot is equal, one that shares it already if there is such.
+// Another table with an equal tree under this slot; preferably one that shares it already.
 static struct poptrie *table_with_equal_tree(const struct poptrie *t, uint32_t slot)
 {
     const struct table_group *g = t->group;
@@ -127,7 +127,7 @@ static bool page_dedupe(struct poptrie *t, unsigned p)
 
 // --- all of it ---
 
-// Marks the pages of the slots.
+// Sets page[] for the pages of the slots.
 static bool range_dedupe(struct poptrie *t, struct changed c, bool page[PAGES])
 {
     bool any = false;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// edit.c - which words follow when a route changes
+// edit.c - replaces the words that follow a changed route. Called by poptrie.c inside a
+// transaction.
 //
-// The tree (tree.h) has changed at one entry.  block_build() makes a new block for it, and the
-// word that led to the old one is replaced.  Where that word stands depends on the place:
+// The tree (tree.h) has changed at one entry. block_build() makes a new block for it, and the word
+// that led to the old one is replaced. That word is:
 //
 //   - in a directory slot, for the first block below the directory;
-//   - in the parent's branch or mixed block, in place, if there was a reference before and there is
-//   one
-//     now (every reference is a run of its own, so the run vector stays right);
-//   - otherwise the parent's block is rebuilt too, and we look one level up.
+//   - in the parent's branch or mixed block, in place, if it was a reference and stays one (every
+//   reference is a run of its own, so the run vector stays right);
+//   - otherwise the parent's block is rebuilt, too, and the same question arises one level up.
 //
-// A route no longer than the directory's index has no block: fill() walks the slots under it and
-// leaves alone what longer routes decide.
+// A route no longer than the directory's index has no block: slots_fill() writes the slots under
+// it, except those that longer routes decide.
 #include "poptrie/walk.h"
 
 // --- below the directory, and outside of it ---
@@ -21,7 +21,7 @@ static unsigned depth_of(const struct poptrie *t, const struct kid *via)
     return node_at(&t->nodes, via->node)->depth;
 }
 
-// The entry that the key's slot hangs on, looked for from `via` down; NULL: there is none (left).
+// The entry that holds the key's slot, searched from `via` down; NULL: none (left).
 static struct kid *slot_entry(const struct poptrie *t, struct kid *via, const uint64_t key[2],
                               uint16_t *inherited)
 {
@@ -86,7 +86,7 @@ static void edit_ancestors(struct poptrie *t, const struct tree_change *c, const
     }
 }
 
-// The words of a change whose route has blocks (not only slots) under it.
+// Replaces the words of a change whose route has blocks under it, not only slots.
 static void edit_blocks(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
                         unsigned len, struct target tg, uint16_t is)
 {
@@ -116,7 +116,7 @@ static void edit_blocks(struct poptrie *t, const struct tree_change *c, const ui
     new = old;
     if (depth_of(t, via) > tg.depth && depth_of(t, via) >= len &&
         key_equal(key, node_at(&t->nodes, via->node)->key, len)) {
-        old = tg.was != 0 ? tg.was : c->cover; // the route's node is gone, what it covered stayed
+        old = tg.was != 0 ? tg.was : c->cover; // the route's node is gone, what it covered stays
         new = is != 0 ? is : c->cover;
     }
     was = via->word;
@@ -217,7 +217,7 @@ void edit_route(struct poptrie *t, const struct tree_change *c, const uint64_t k
     struct target tg = {depth_floor(len - 1), route_index(key, len), was};
     bool slotted = key_has_slot(t, key);
 
-    if (len <= FLOOR_BITS) { // no word shows its value; but its node is new or gone
+    if (len <= FLOOR_BITS) { // its value is in no word, but its node is new or gone
         tg = (struct target){0};
         was = is = 0;
     }
@@ -248,7 +248,7 @@ void edit_retire_tree(struct poptrie *t, struct kid root)
 {
     const struct node *n = node_at(&t->nodes, root.node);
 
-    // others go on with it
+    // other readers go on with it
     if (n->depth >= t->geo.dir_bits && key_has_slot(t, n->key) && word_is_ref(root.word) &&
         t->dir[key_slot(t, n->key)] == root.word && slot_is_shared(t, key_slot(t, n->key)))
         return;

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// group.c - tables beside each other: their places in one memory, its pages and its garbage
+// group.c - a group of tables: their places in one memory, its shared pages and its garbage
 //
 // Many full tables do not fit a core's caches, and virtual routers with the same upstreams have
-// nearly the same tables. So the tables of a group have one arena, in which a word means the same
-// block to all of them, and two things may be shared: trees of blocks (share.c), and pages of the
-// directory, by bursts of several tables, which read directories by page numbers. A shared page is
-// never changed: a table whose directory changes goes back to reading its own, which is always
-// whole and is what everybody else reads.
+// nearly equal tables. So the tables of a group have one arena, in which a word means the same
+// block to all, and share two things: trees of blocks (share.c), and pages of the directory for
+// bursts of several tables, which read directories by page number. Invariant: a shared page never
+// changes. A table whose directory changes goes back to its own page, which is always complete.
 //
-//     dedupe.c     what has become equal becomes one
-//     share.c    a tree of blocks that several tables have, and parting from it before a change
+//     dedupe.c   shares what has become equal
+//     share.c    shared trees of blocks, and separating from one before a change
 //     txn.c      a change of one table, all or nothing
-//     group.c    the memory: it knows nothing of routes
+//     group.c    the memory; knows nothing of routes
 //
-// A table that others are beside never frees at once what it alone had: readers of another one,
-// which had it until a moment ago, may be in there. It is the group's garbage, and waits like all
-// of that.
+// Blocks that a table stops using become garbage of the group and are never freed at once: readers
+// of a table that shared them a moment ago may still be inside.
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
@@ -50,7 +48,7 @@ void table_group_free(struct table_group *g)
     free(g);
 }
 
-// What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge
+// What readers read lies in one piece, so that an IPv4 directory of 1 MiB gets its part of a huge
 // page, and so do the tables themselves.
 static bool group_map(struct table_group *g)
 {
@@ -61,7 +59,8 @@ static bool group_map(struct table_group *g)
         if (g->base[k] == NULL)
             return false;
         arena = g->base[k] + g->places * g->dir_bytes + g->pages_bytes;
-        memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
+        // block 0, for lanes that have nothing to read: one run of 0
+        memcpy(arena, &(uint64_t){1}, 8);
         if (k == 0 && pool_init(&g->blocks, arena, g->arena_bytes) != 0)
             return false;
     }
@@ -80,7 +79,7 @@ static struct table_group *group_new(const struct poptrie_config *cfg,
     g->places = cfg->places == 0 ? 1 : cfg->places;
     g->epoch = 1;
     g->dir_bytes = (geo->key_bits == 32 ? DIR4_WORDS : DIR6_WORDS) * sizeof(uint32_t);
-    // each is of two tables, or more
+    // at least two tables share each
     g->pages_bytes = g->places == 1 ? 0 : g->places * g->dir_bytes / 2;
     g->page_top = g->places * PAGES;
     g->arena_bytes = (cfg->max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
@@ -213,7 +212,7 @@ void poptrie_reclaim(struct poptrie *t, uint64_t epoch)
 
 // --- pages ---
 
-// Partner: page_word. A shared page is complete, and the directory's own always is.
+// Partner: page_word. Both pages are complete.
 static void page_publish(struct poptrie *t, unsigned p, uint16_t number)
 {
     for (unsigned k = 0; k < t->n_copies; k++)
@@ -242,7 +241,7 @@ void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
     }
 }
 
-// A new shared page like page p of this table; 0: there is none left.
+// A new shared page with the content of page p; 0: none is left.
 static uint16_t page_make(const struct poptrie *t, unsigned p)
 {
     struct table_group *g = t->group;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel.c - choose how bulk lookups run
+// kernel.c - chooses the kernel of bulk lookups
 //
-// One pointer for the process.  It starts at a kernel whose functions choose the best one and go
-// on with it, so nothing needs to be called first.
+// One pointer for the process. It starts at functions that choose the best kernel and continue with
+// it, so nothing needs to be called first.
 #include "base/cpu.h"
 #include "base/gather.h"
 #include "poptrie/poptrie_priv.h"

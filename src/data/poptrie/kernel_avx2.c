@@ -5,10 +5,10 @@
 // registers: lanes that need nothing read the arena's first bytes, which are never used and zero.
 // IPv4 addresses that need more than one block are finished one by one.
 //
-// The lines of the directory are asked for before the first is read: a gather of many small steps
-// (Zen 3) keeps the loads behind it out until the slowest of its lanes has come. IPv4's words are
-// read one by one, so that their blocks can be asked for as well. A burst of several tables takes
-// its directory words from their pages; from there on it is a burst of one table, as they have one
+// It prefetches the directory lines before it reads the first: a gather made of many small steps
+// (Zen 3) delays the loads behind it until its slowest lane has come. IPv4's words are read one by
+// one, so that their blocks can be prefetched, too. A burst of several tables takes its directory
+// words from their pages, and from there on is a burst of one table, as they share an arena.
 // arena.
 #include "poptrie/walk.h"
 
@@ -37,7 +37,8 @@ INLINE __m256i width_less_1(__m256i word)
     return _mm256_and_si256(_mm256_srli_epi32(word, WORD_CODE_SHIFT), _mm256_set1_epi32(15));
 }
 
-// Where in the leaves of `ref`'s block child `c` finds its leaf, in bits; 0 bits wide = bit 0.
+// The bit offset of child `c`'s leaf among the leaves of `ref`'s block; 0 if leaves are 0 bits
+// wide.
 INLINE __m256i leaf_bit4(const uint8_t *arena, __m256i ref, __m256i width, __m256i c)
 {
     __m256i up = _mm256_xor_si256(c, _mm256_set1_epi32(63)), n;
@@ -69,8 +70,8 @@ INLINE __m256i floor4(const struct poptrie *t, __m256i leaf, __m256i addr)
     return _mm256_or_si256(leaf, _mm256_and_si256(none, floor));
 }
 
-// The directory's words, one by one: each line is asked for before the first is read, and each
-// word's block as soon as it is known.
+// Reads the directory's words one by one; prefetches all lines first, and each word's block as soon
+// as it is known.
 INLINE void words4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *word, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -93,8 +94,8 @@ INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint3
     }
 }
 
-// `found` are the directory's words. Of the table t; or, if `each` is not NULL, of the addresses'
-// tables, whose arena is t's.
+// `found`: the directory's words. In table t, or if `each` is not NULL, in the addresses' tables,
+// whose arena is t's.
 INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *each,
                         const uint32_t *found, const uint32_t *dst_be, uint32_t *value,
                         unsigned groups)
@@ -148,7 +149,7 @@ INLINE void avx2_burst4(const struct poptrie *t, const struct poptrie *const *ea
         if (each)
             floors4(each + 8 * g, leaf, dst_be + 8 * g, value + 8 * g);
     }
-    // what is left over is still a word
+    // the rest are still words
     if (__builtin_expect(!_mm256_testz_si256(any, any), 0))
         for (unsigned i = 0; i < 8 * groups; i++)
             if (word_is_ref(value[i]))

@@ -38,8 +38,8 @@ INLINE __m512i popcount32(__m512i v)
 #endif
 }
 
-// For the lanes in m: where in the leaves of `word`'s wide block the address finds its leaf, in
-// bits, and how many of them it has.
+// For the lanes in m: the bit offset of the address's leaf in `word`'s wide block, and the leaf's
+// width.
 INLINE __m512i wide_bit4(const uint8_t *arena, __m512i word, __m512i addr, __m512i *width,
                          __mmask16 m)
 {
@@ -106,7 +106,7 @@ INLINE __m512i floor4(const struct poptrie *t, __m512i leaf, __m512i addr)
     return _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), floor);
 }
 
-// Follows 16 words at these depths to their leaves.
+// Follows 16 words at their depths to the leaves.
 static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i depth)
 {
     for (;;) {
@@ -140,8 +140,8 @@ static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i
     }
 }
 
-// The next word and its depth for lanes that three passes do not answer: if a leaf names a place
-// (it stands in value[] then), the word there; 0 for other lanes.
+// The next word and its depth for lanes that three passes do not answer: the word that a mixed
+// block's leaf leads to (value[] has its place); 0 for other lanes.
 INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *value, __mmask16 deep,
                      __mmask16 plain, __m512i *depth)
 {
@@ -154,7 +154,7 @@ INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *valu
     return _mm512_maskz_mov_epi32(deep, _mm512_mask_mov_epi32(word, places, at_place));
 }
 
-// A few such lanes: packed side by side.
+// Few such lanes: packed side by side.
 static __attribute__((noinline)) void finish_few4(const struct poptrie *t, const __m512i *word,
                                                   const __m512i *addr, const __mmask16 *deep,
                                                   const __mmask16 *plain, unsigned groups,
@@ -187,7 +187,7 @@ static __attribute__((noinline)) void finish_few4(const struct poptrie *t, const
     }
 }
 
-// Many: where they are, and two passes for the wide blocks that most of them wait for.
+// Many: in place, with two passes for the wide blocks that most of them need.
 static __attribute__((noinline)) void finish_many4(const struct poptrie *t, const __m512i *word,
                                                    const __m512i *addr, const __mmask16 *deep,
                                                    const __mmask16 *plain, unsigned groups,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_avx512.h - what the AVX-512 kernels share; each is compiled twice, with and without
-// VPOPCNTDQ
+// kernel_avx512.h - shared by the AVX-512 kernels, each compiled with and without VPOPCNTDQ
 #ifndef POPTRIE_KERNEL_AVX512_H
 #define POPTRIE_KERNEL_AVX512_H
 
@@ -32,13 +31,12 @@ INLINE __m512i tables8(__m512i other, __mmask8 used, const struct poptrie *const
     return _mm512_mask_loadu_epi64(other, used, each);
 }
 
-// Other groups' tables are further away: there is a directory, at least, between two groups'
-// tables.
+// Tables of other groups are further away: at least a directory lies between two groups' tables.
 #define TABLES_BYTES (GROUP_TABLES * sizeof(struct poptrie))
 _Static_assert(TABLES_BYTES < DIR4_WORDS * sizeof(uint32_t),
                "tables of another group are told by where they are");
 
-// That n tables are all of one group.
+// Are n tables all of one group?
 INLINE bool tables_are_near(const struct poptrie *const *each, unsigned n)
 {
     const __m512i first = _mm512_set1_epi64((long long)(uintptr_t)each[0]->first);

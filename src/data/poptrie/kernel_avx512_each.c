@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_avx512_each.c - IPv4 lookups of a burst whose addresses belong to different tables of a
+// kernel_avx512_each.c - IPv4 lookups of a burst whose addresses belong to several tables of a
 // group
 //
-// The three passes of kernel_avx512.c, and one before them: which page of the directory each
-// address's table reads there. The tables of a group, their pages and their blocks each lie in one
-// piece, so that 32 bits say where in it, and 16 addresses are a vector here, too. The few
-// addresses that need more than a leaf block are walked one by one, and bursts of several groups
-// address by address.
+// As kernel_avx512.c, with one pass more: which page each address's table reads. The tables of a
+// group, their pages and their blocks each lie in one piece, so 32-bit offsets do, and 16 addresses
+// fit a vector. Addresses that need more than a leaf block are walked one by one; bursts of several
+// groups go address by address.
 #include "poptrie/kernel_avx512.h"
 
 #include <stddef.h>

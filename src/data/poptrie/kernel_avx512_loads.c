@@ -2,12 +2,11 @@
 // kernel_avx512_loads.c - IPv4 lookups with AVX-512 for CPUs whose gathers are slow
 // (base/gather.h); IPv6: kernel_avx512_loads6.c
 //
-// What differs from kernel_avx512.c is how words come into registers: each by a load of its own,
-// and every line that the next pass reads is asked for as soon as its address is known. A prefetch
-// is done when it is issued, where a gather of many small steps stays in the CPU's window until the
-// slowest of its lines has come, and keeps the loads behind it out: in passes over 64 addresses,
-// all of the lines that the core can wait for are under way all the time. That counts most when the
-// burst belongs to several tables.
+// Unlike kernel_avx512.c, it loads each word by itself and prefetches every line as soon as its
+// address is known. A prefetch retires at once; a gather of many small steps stays in the CPU's
+// window until its slowest line has come and holds up the loads behind it. So in passes over 64
+// addresses, as many lines as the core can wait for are always under way, which counts most when
+// the burst belongs to several tables.
 //
 // Eight addresses a vector, as 64-bit lanes; arithmetic as in kernel_avx512_each.c. Addresses that
 // need more than a leaf block are walked one by one.
@@ -21,9 +20,9 @@
 struct leaf_burst {
     const uint32_t *at[BURST];   // in the directory, or in one of its pages
     uint32_t word[BURST];        // there
-    const uint8_t *block[BURST]; // the word's, or what is at the arena's beginning
-    const uint8_t *leaf[BURST];  // 8 bytes before those with the leaf
-    uint64_t shift[BURST];       // the leaf is so many bits up
+    const uint8_t *block[BURST]; // the word's block; for other words the arena's beginning
+    const uint8_t *leaf[BURST];  // 8 bytes before the bytes that hold the leaf
+    uint64_t shift[BURST];       // bits below the leaf
 };
 
 INLINE __m128i load_two(const uint8_t *a, const uint8_t *b)
@@ -74,7 +73,7 @@ INLINE __mmask8 plain_of(__m512i word)
                                         special, _mm512_set1_epi64(1));
 }
 
-// Where the leaves are.
+// Computes where the leaves are.
 INLINE void find_leaves(struct leaf_burst *b, unsigned i, __m512i addr)
 {
     __m512i word = load_words(b->word + i), runs = load_eight(b->block + i, 0);
@@ -89,8 +88,7 @@ INLINE void find_leaves(struct leaf_burst *b, unsigned i, __m512i addr)
     _mm512_storeu_si512(b->shift + i, _mm512_and_si512(bit, _mm512_set1_epi64(7)));
 }
 
-// The answers, as far as leaf blocks and floors give them. Returned: lanes that these alone do not
-// answer.
+// Reads the answers of leaf blocks and floors. Returns the lanes that need more.
 INLINE __mmask8 read_leaves(const struct leaf_burst *b, unsigned i, __m512i table, __m512i addr,
                             __m256i *value)
 {
@@ -124,8 +122,8 @@ INLINE __mmask8 used_of(unsigned left)
     return left >= LANES ? 0xff : (__mmask8)((1u << left) - 1);
 }
 
-// n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own, `near`: all of
-// t's group, whose memory is t's.
+// n of 1..64 addresses in table t; or if `each` is not NULL, each in its own. `near`: all tables
+// are of t's group and share its memory.
 INLINE void loads_burst4(const struct poptrie *t, const struct poptrie *const *each, bool near,
                          const uint32_t *dst_be, uint32_t *value, unsigned n)
 {

@@ -2,11 +2,11 @@
 // kernel_avx512_loads6.c - IPv6 lookups with AVX-512 for CPUs whose gathers are slow
 // (base/gather.h)
 //
-// A level is two words of each address, whatever its block is, as in kernel_avx512.c, and an
-// address of a full table takes three or four. Vectors made of eight loads each would be shuffles
-// above all. So words come one by one into arrays, in loops that do nothing else, and vectors read
-// the arrays when the words have long been stored. Addresses that go on are moved together: the
-// next level has them side by side, their blocks asked for.
+// A level reads two words of each address, whatever its block is, as in kernel_avx512.c; an address
+// of a full table takes three or four levels. Vectors made of eight loads each would be mostly
+// shuffles. So words are loaded one by one into arrays, in loops that do nothing else, and vectors
+// read the arrays later. Walks that go on are packed, and their blocks prefetched for the next
+// level.
 //
 // Eight addresses a vector. The tables may be several, if they are of one group.
 #include "poptrie/kernel_avx512.h"
@@ -36,7 +36,7 @@ INLINE __m512i all_lanes(uint64_t x)
     return _mm512_set1_epi64((long long)x);
 }
 
-// By a load of its own: the compiler would make a gather of a loop of these.
+// A load of its own: the compiler would turn a loop of these into a gather.
 INLINE uint64_t load_one(const uint8_t *p)
 {
     uint64_t v;
@@ -46,8 +46,8 @@ INLINE uint64_t load_one(const uint8_t *p)
     return v;
 }
 
-// Asks for what the eight walks before place i read next. Their addresses were stored a while ago:
-// what has just been stored as a vector is slow to load word by word.
+// Prefetches what the eight walks before place i read next. Their addresses were stored a while
+// ago: loading words from a vector just stored is slow.
 INLINE void prefetch_before(const struct walks *w, unsigned i)
 {
     for (unsigned j = i - LANES; i && j < i; j++)
@@ -94,8 +94,8 @@ INLINE void find_leaves(struct walks *w, unsigned i)
                         _mm512_add_epi64(_mm512_loadu_si512(w->at + i), _mm512_srli_epi64(bit, 3)));
 }
 
-// Eight walks have gone a level down: answers are written down, the others come behind the m that
-// go on already. How many these are now.
+// Takes eight walks a level down: stores answers, and appends the others to the m walks that go on.
+// Returns the new m.
 INLINE unsigned walks_step(struct walks *w, unsigned i, unsigned m, const uint8_t *arena,
                            const uint8_t (*dst)[16])
 {
@@ -145,14 +145,14 @@ INLINE unsigned walks_step(struct walks *w, unsigned i, unsigned m, const uint8_
     return m + (unsigned)__builtin_popcount(on);
 }
 
-// n walks go a level down. How many go on.
+// Takes n walks a level down. Returns how many go on.
 INLINE unsigned walks_level(struct walks *w, unsigned n, const uint8_t *arena,
                             const uint8_t (*dst)[16])
 {
     const unsigned whole = (n + LANES - 1) & ~(LANES - 1);
     unsigned m = 0;
 
-    // nobody's walks, to a whole vector
+    // unused walks, to fill a vector
     _mm512_storeu_si512(w->at + n, all_lanes((uintptr_t)arena));
     _mm512_storeu_si512(w->half + n, _mm512_setzero_si512());
     _mm512_storeu_si512(w->state + n, all_lanes((uint64_t)BURST << STATE_WHOSE));
@@ -173,7 +173,7 @@ INLINE __mmask8 slotted(__m512i hi)
     return _mm512_cmpeq_epi64_mask(_mm512_srli_epi64(hi, 61), all_lanes(1));
 }
 
-// Where eight addresses' words are in the table: in its directory, or outside of it.
+// Where eight addresses' words are: in the directory, or outside of it.
 INLINE void word_at(struct walks *w, unsigned i, const struct poptrie *t)
 {
     __m512i hi = _mm512_loadu_si512(w->half + i),
@@ -185,7 +185,7 @@ INLINE void word_at(struct walks *w, unsigned i, const struct poptrie *t)
                         _mm512_mask_mov_epi64(all_lanes((uintptr_t)&t->outside), slotted(hi), in));
 }
 
-// The same for each address in its own table, by way of pages.
+// The same for each address in its own table, through pages.
 INLINE void word_at_each(struct walks *w, const struct poptrie *const *each, const uint32_t *pages,
                          unsigned n)
 {
@@ -197,7 +197,7 @@ INLINE void word_at_each(struct walks *w, const struct poptrie *const *each, con
     }
 }
 
-// The walks begin: words, and the blocks behind them.
+// Starts the walks: words, and the blocks behind them.
 INLINE void walks_begin(struct walks *w, const struct poptrie *t, const struct poptrie *const *each,
                         const uint8_t (*dst)[16], unsigned n)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_scalar.c - lookups without vector instructions, for any CPU
 //
-// Bulk lookups go through the burst in two passes, first all directory words, then all blocks, so
-// that the loads of one pass overlap; and without branches on the data, which random addresses
-// would mispredict: an address that its directory word answers goes through the motions at block
-// 0.  Plain loops over arrays, which compilers can unroll for other CPUs as well.
+// Bulk lookups make two passes over the burst, directory words, then blocks, so that the loads of a
+// pass overlap. They do not branch on data, which random addresses would mispredict: an address
+// that its directory word answers reads block 0. Plain loops over arrays, which compilers can
+// unroll for other CPUs.
 #include "poptrie/walk.h"
 
 #define BURST 64u
@@ -34,8 +34,8 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
     return leaf_answer(t, w, hi >> (64 - FLOOR_BITS));
 }
 
-// Address i in table `one`, or when that is NULL in each[i]: of many tables little is in the cache,
-// so blocks are asked for early.
+// Address i in table `one`, or if that is NULL in each[i]. Of many tables little is in the cache,
+// so blocks are prefetched early.
 static inline __attribute__((always_inline)) void scalar_burst4(const struct poptrie *one,
                                                                 const struct poptrie *const *each,
                                                                 const uint32_t *dst_be,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup_trace.c - the nodes by which a lookup finds its answer, for who asks why
+// lookup_trace.c - the nodes by which a lookup finds its answer (poptrie_lookup_trace), for explain
 //
-// Goes the way of walk.h one block at a time and writes down each. The tests compare its answer
-// with that of every kernel. Of the table only what readers touch is looked at: it may be a copy.
+// Walks as walk.h does, one block at a time, and writes down each. The tests compare its answer
+// with every kernel's. Reads only what readers may read: the table may be a copy.
 #include "poptrie/walk.h"
 
 struct lookup_trace {
@@ -14,7 +14,7 @@ struct lookup_trace {
     uint64_t hi, lo;
 };
 
-// One more node, which looks at `bits` bits from where we are.
+// Appends a node that looks at `bits` bits from the current depth.
 static void trace_node(struct lookup_trace *p, enum poptrie_node_kind kind, unsigned bits)
 {
     if (p->n < p->max)
@@ -33,13 +33,13 @@ static void trace_advance(struct lookup_trace *p, unsigned depth)
     p->depth = 0;
 }
 
-// Bits that a block at this depth resolves: fewer where the address, or its half, ends.
+// Bits that a block at this depth resolves: fewer at the end of the address, or of its half.
 static unsigned block_bits(const struct lookup_trace *p)
 {
     return p->end - p->depth < 6 ? p->end - p->depth : 6;
 }
 
-// The word or leaf behind w; false: it is a leaf, the end.
+// *w becomes the word or leaf behind it; false: it is a leaf, the end.
 static bool trace_step(const struct poptrie *t, struct lookup_trace *p, uint32_t *w)
 {
     unsigned c = p->hi << p->depth >> 58;

@@ -99,7 +99,7 @@ uint32_t pool_alloc(struct pool *p, size_t bytes)
     if (c->free != NO_BLOCK) {
         ref = i * POOL_CHUNK_UNITS + c->free;
         memcpy(&c->free, pool_at(p, ref), sizeof(c->free));
-        if (c->free != NO_BLOCK) // the next one, for who wants many
+        if (c->free != NO_BLOCK) // the next one, for callers that want many
             __builtin_prefetch(pool_at(p, i * POOL_CHUNK_UNITS + c->free), 1);
     } else {
         ref = i * POOL_CHUNK_UNITS + c->fresh;

@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie.c - the table behind poptrie.h: its life, its updates, its garbage
+// poptrie.c - the table behind poptrie.h: its life, its updates
 //
-// Three layers, and the group (group.c), which owns the memory, and in which tables share what is
-// equal (share.c, dedupe.c). The *tree* (tree.c) is the writer's copy of the routes.  *Words and
-// blocks* (poptrie_priv.h) are what readers walk: a directory word answers an address outright or
-// leads to a block of 64 children, which is usually one cache line and answers it.  An *edit*
-// (edit.c, block.c) turns a change of the tree into new blocks and a few 32-bit stores; a
-// *transaction* (txn.c) does all of that or nothing.
+// Layers: the *tree* (tree.c) is the writer's copy of the routes. *Words and blocks*
+// (poptrie_priv.h) are what readers walk: a directory word answers an address outright or leads to
+// a block of 64 children, usually one cache line, which answers it. An *edit* (edit.c, block.c)
+// turns a change of the tree into new blocks and a few 32-bit stores; a *transaction* (txn.c) does
+// all of that or nothing. The *group* (group.c) owns the memory; its tables share what is equal
+// (share.c, dedupe.c).
 //
 //     IPv4   directory on bits 0..17 (1 MiB), then blocks at 18, 24 and 30
 //     IPv6   directory on bits 3..23 under 2000::/3 (8 MiB), then blocks at 24, 30 ... 124; all
 //            other addresses start at one word of their own and at depth 0
 //
-// Routes of up to 6 bits are in no leaf: a leaf of 0 means "whatever the floor says", 64 values by
-// the first 6 bits of the address, which readers ask at the end.  So changing the default route or
-// a /1 is at most 64 stores, and /7 is the shortest route that rewrites directory words.
+// Routes of up to 6 bits are in no leaf: a leaf of 0 means "ask the floor", 64 values by the first
+// 6 bits of the address, which readers look up last. So changing the default route or a /1 is at
+// most 64 stores, and /7 is the shortest route that rewrites directory words.
 //
-// Concurrency.  One writer.  Readers hold no reference between calls.  A block is complete before
-// the release store that makes it reachable (word_publish, word_load) and stays as it is until
-// poptrie_reclaim() says that nobody can be inside it; the words in a branch block are the
-// exception, and are replaced one at a time like directory words.  Every reader sees, for each
-// route, its old or its new state.
+// Concurrency. One writer. Readers hold no reference between calls. A block is complete before the
+// release store that makes it reachable (word_publish, word_load) and does not change until
+// poptrie_reclaim() says that no reader can be inside it; only words in branch and mixed blocks are
+// replaced, one at a time, like directory words. Every reader sees, for each route, its old or its
+// new state.
 //
 // Always true (poptrie_check(); the tests call it after every step):
 //   P1  every directory slot and floor entry holds what the routes over it and the tree below say;
 //   P2  every block holds the words its node's routes and children make, in the smallest width;
 //   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
-//   P4  each block is reachable once, from a table's own tree or one that tables share under the
-//   same slot, or waits as
-//       garbage, and no other block is allocated; what a table reaches, and what of it others
-//       reach, is as much as it counts;
+//   P4  each block is reachable once (from a table's own tree, or from one that tables share under
+//       the same slot) or is garbage, and no other block is allocated; each table's counts of what
+//       it reaches, and shares, are right;
 //   P5  the tree has no node without purpose, no unbuilt entry, and as many routes as counted;
 //   P6  the allocators' lists agree with their counts;
 //   P7  every copy of what readers touch says the same as the first;
-//   P8  each page that a table reads in place of its own is like it, shared pages are used by a
-//   table or wait as garbage or are
-//       free, and a tree that tables share is marked so by each of them.
+//   P8  each page that a table reads in place of its own is equal to it; shared pages are used,
+//       garbage or free; and every table that shares a tree marks it so.
 //
 // Cost: a lookup reads two cache lines for most of a full IPv4 table; an update descends the tree
 // (three to five nodes), makes one node and one block.
@@ -63,7 +61,7 @@ static void *map_huge(void *ctx, const char *name, size_t bytes, unsigned copy)
     if (head > 0)
         munmap(p, head);
     munmap(p + head + bytes, HUGE_BYTES - head);
-    madvise(p + head, bytes, MADV_HUGEPAGE); // a wish: without it the table works as well
+    madvise(p + head, bytes, MADV_HUGEPAGE); // optional: the table works without huge pages, too
     return p + head;
 }
 
@@ -72,7 +70,7 @@ static void unmap_huge(void *ctx, void *p, size_t bytes)
     munmap(p, bytes);
 }
 
-// What the writer remembers.
+// the writer's nodes
 static bool tree_map(struct poptrie *t, size_t max_bytes)
 {
     void *nodes;
@@ -129,7 +127,7 @@ void poptrie_free(struct poptrie *t)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->nodes);
     txn_fini(t);
-    // the table is in there
+    // the table itself lies in there
     if (g->tables == 0)
         table_group_free(g);
 }
@@ -146,7 +144,7 @@ void poptrie_set_user(struct poptrie *t, unsigned copy, const void *user)
 
 // --- updates ---
 
-// The entries under key/len follow the tree's root and the default route.
+// Updates the floor entries under key/len from the tree's root and the default route.
 static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len)
 {
     const struct node *root = node_at(&t->nodes, t->root.node);
@@ -161,8 +159,7 @@ static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len
     }
 }
 
-// The trees in which the words of a change under key/len may be become the table's own; the next
-// fold looks at them, whatever becomes of the change.
+// Separates the trees that a change under key/len may touch; the next dedupe compares them again.
 static int slots_separate(struct poptrie *t, const uint64_t key[2], unsigned len)
 {
     uint32_t from = key_slot(t, key),
@@ -374,8 +371,7 @@ struct walker {
     unsigned after_len;
 };
 
-// Where the subtree of key/len lies: < 0 wholly before `after` or at it, 0 `after` is in it, > 0
-// behind.
+// Where the subtree of key/len lies: < 0 at or before `after`, 0 around it, > 0 behind it.
 static int walker_seek(struct walker *w, const uint64_t key[2], unsigned len)
 {
     uint64_t cut[2] = {w->after[0], w->after[1]};

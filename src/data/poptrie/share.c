@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// share.c - trees of blocks that several tables of a group have
+// share.c - trees of blocks shared by several tables of a group
 //
-// The tree under a directory slot is shared by the tables that have the same word in that slot.
-// Only the same slot counts, so looking for a partner is one comparison for each table, and nobody
-// counts references: a tree is shared as long as another directory has the word. Once shared it is
-// never changed: before a change the table gets blocks of its own (share_separate), and leaves the
-// old ones to the others.
+// Tables that have the same word in the same directory slot share the tree behind it. Only equal
+// slots count, so finding partners is one comparison per table, and there are no reference counts.
+// Invariant: a shared tree never changes; before a change, the table makes blocks of its own
+// (share_separate) and leaves the old ones to the others.
 #include "poptrie/walk.h"
 
 // How many other tables have the tree under this slot, where more than `enough` are as many; *one:
