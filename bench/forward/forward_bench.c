@@ -366,7 +366,7 @@ static const struct bench_option options[] = {
 // The wanted cases once more with these lanes and this kernel, where they run.
 static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
 {
-    if (!lanes_of(lanes) || poptrie_set_kernel(kernel, 0))
+    if (!lanes_by_name(lanes) || poptrie_set_kernel(kernel, 0))
         return;
     for (unsigned i = 1; i < n; i++) {
         struct test *t = &tests[n_tests];
@@ -379,7 +379,7 @@ static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
         char *name = t->name;
         *t = tests[i];
         t->name = name;
-        t->lanes = lanes_of(lanes);
+        t->lanes = lanes_by_name(lanes);
         t->kernel = kernel;
         n_tests++;
     }
@@ -396,7 +396,7 @@ static void tests_choose(void)
         return;
     unsigned n = n_tests;
     for (int k = POPTRIE_KERNEL_SCALAR; k < POPTRIE_KERNELS; k++)
-        set_add(n, lanes_of("avx512") ? "avx512-loads" : "avx2", (enum poptrie_kernel)k);
+        set_add(n, lanes_by_name("avx512") ? "avx512-loads" : "avx2", (enum poptrie_kernel)k);
     set_add(n, "avx512", POPTRIE_KERNEL_AVX512_VPOPCNT);
     set_add(n, "scalar", POPTRIE_KERNEL_AUTO);
 }

@@ -96,7 +96,7 @@ void fuzz_send(const struct fuzz_arrival *a, const struct frame *f)
 // processed; reverse-path checks; somebody watches; each set of lanes.
 void fuzz_switch(uint32_t state)
 {
-    const struct lanes *lanes = lanes_of(!(state & 1)      ? "scalar"
+    const struct lanes *lanes = lanes_by_name(!(state & 1)      ? "scalar"
                                          : state & 1 << 29 ? "avx2"
                                          : state & 1 << 28 ? "avx512"
                                                            : "avx512-loads");
@@ -113,8 +113,8 @@ void fuzz_switch(uint32_t state)
     iface_get(3)->mtu = state >> 11 & 1 ? 1280 : 1500;
     watches_switch(state >> 12 & 1 ? state >> 13 & 15 : 0);
     policy_switch(state >> 17 & 1 ? state * 2654435761u : 0);
-    rig_forwarder(0)->lanes = lanes ? lanes : lanes_of("scalar");
-    rig_reach = rig_forwarder(0)->lanes == lanes_of("avx512")
+    rig_forwarder(0)->lanes = lanes ? lanes : lanes_by_name("scalar");
+    rig_reach = rig_forwarder(0)->lanes == lanes_by_name("avx512")
                     ? 22
                     : 64; // gathers are not seen by what looks for stray loads
 }

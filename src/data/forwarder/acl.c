@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.c - access lists: which rule each packet of a burst matches (table/acl.h)
+// acl.c - access lists: which packets of a burst ask which list (table/acl.h)
 //
 //   in     packets whose headers are sound; at acl_out with the next hop that takes them
 //   out    those that are permitted, in the same order
 //   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE; ICMP errors, TCP resets
 //
-// Packets of one list are asked about together (acl_decide.c). Interfaces of a burst rarely have
-// several lists; then list after list is asked.
+// Packets of one list are decided together (acl_decide.c), list after list.
 //
-// What is asked:   in   all IP packets that an interface receives, those for ourselves too; before
-// what they are punted or copied for
-//                  out  what is forwarded, also when it comes back from hold or is to be cut; each
-//                  copy of multicast
-// What is not:     frames that are no IP (ARP, IS-IS …); what the kernel sends by a TAP, and our
-// own ICMP errors
+// Lists decide, in: all IP packets that an interface receives, also those for ourselves, before
+// they are punted or copied. Out: what is forwarded, also when it comes back from hold or will be
+// fragmented, and each copy of multicast. Not: frames that are no IP (ARP, IS-IS ...), what the
+// kernel sends by a TAP, and our own ICMP errors.
 #include "forwarder/acl.h"
 
 #include "forwarder/acl_key.h"
@@ -22,14 +19,14 @@
 #include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
-static const uint8_t everyone[BURST_MAX] = {
+static const uint8_t all_places[BURST_MAX] = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-// Packets without a key end, a bit for each in `none`: those of the list. `at` gets the rest. The
-// mask of those that end.
-static __rte_noinline uint64_t end_unreadable(struct forwarder *f, struct burst *b,
+// Drops the packets of the list that have no key, a bit for each in `none`. `at` gets the others.
+// The mask of the dropped ones.
+static __rte_noinline uint64_t drop_unreadable(struct forwarder *f, struct burst *b,
                                               struct acl_group *a, uint8_t *at, uint64_t none)
 {
     uint64_t gone = 0;
@@ -54,8 +51,8 @@ static uint64_t make_keys(const struct burst *b, union acl_keys *key)
     return b->family == IP4 ? acl_keys4(b, key->four) : acl_keys6(b, key->six);
 }
 
-// Closes the gaps that those who ended leave; who is redirected moves up.
-static __rte_noinline void close_gaps(struct forwarder *f, struct burst *b, uint64_t gone)
+// Removes packets from the burst; the places of redirected ones move up.
+static __rte_noinline void remove_packets(struct forwarder *f, struct burst *b, uint64_t gone)
 {
     for (unsigned k = 0; k < f->n_redirected; k++)
         f->redirected[k].at =
@@ -64,10 +61,10 @@ static __rte_noinline void close_gaps(struct forwarder *f, struct burst *b, uint
     burst_remove(b, gone);
 }
 
-// All packets of the burst have the same list.
-static void of_one_list(struct forwarder *f, struct burst *b, uint16_t list, bool out)
+// All packets of the burst have this list.
+static void decide_one_list(struct forwarder *f, struct burst *b, uint16_t list, bool out)
 {
-    struct acl_group a; // its slots are not worth clearing
+    struct acl_group a; // not cleared: its slots are large
     uint64_t gone = 0, none;
     union acl_keys key;
     uint8_t at[BURST_MAX];
@@ -77,24 +74,24 @@ static void of_one_list(struct forwarder *f, struct burst *b, uint16_t list, boo
         return;
     a.list = list;
     a.out = out;
-    a.named = false;
+    a.matched = false;
     a.n = b->n;
-    a.at = everyone;
+    a.at = all_places;
     a.key = NULL;
-    if (a.c->engine && !acl_name_late(f, b, &a)) {
+    if (a.c->engine && !acl_match_by_address(f, b, &a)) {
         a.key = &key;
         none = make_keys(b, &key);
         if (unlikely(none))
-            gone = end_unreadable(f, b, &a, at, none);
+            gone = drop_unreadable(f, b, &a, at, none);
     }
     if (likely(a.n))
         gone |= acl_decide(f, b, &a);
     if (unlikely(gone))
-        close_gaps(f, b, gone);
+        remove_packets(f, b, gone);
 }
 
-// Packets of `left` whose list is that of the first of them: they leave it.
-static void gather(struct acl_group *a, uint8_t *at, const uint16_t *list, uint64_t *left)
+// Takes the packets of `left` that have the list of its first one.
+static void gather_list(struct acl_group *a, uint8_t *at, const uint16_t *list, uint64_t *left)
 {
     a->list = list[__builtin_ctzll(*left)];
     a->c = acl_content_of(a->list);
@@ -110,7 +107,8 @@ static void gather(struct acl_group *a, uint8_t *at, const uint16_t *list, uint6
 }
 
 // list[i]: of packet i, 0 = none.
-static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b,
+// A burst rarely has several lists.
+static __rte_noinline void decide_several_lists(struct forwarder *f, struct burst *b,
                                             const uint16_t *list, bool out)
 {
     struct acl_group a = {.out = out};
@@ -119,7 +117,7 @@ static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b
     uint8_t at[BURST_MAX];
 
     while (left) {
-        gather(&a, at, list, &left);
+        gather_list(&a, at, list, &left);
         if (!a.c)
             continue;
         if (a.c->engine && !a.key) {
@@ -127,12 +125,12 @@ static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b
             none = make_keys(b, &key);
         }
         if (a.c->engine && unlikely(none))
-            gone |= end_unreadable(f, b, &a, at, none);
+            gone |= drop_unreadable(f, b, &a, at, none);
         if (a.n)
             gone |= acl_decide(f, b, &a);
     }
     if (gone)
-        close_gaps(f, b, gone);
+        remove_packets(f, b, gone);
 }
 
 // n > 0.
@@ -145,12 +143,12 @@ static bool all_same(const uint16_t *word, unsigned n)
     return !other;
 }
 
-static void ask_burst(struct forwarder *f, struct burst *b, const uint16_t *list, bool out)
+static void decide_burst(struct forwarder *f, struct burst *b, const uint16_t *list, bool out)
 {
     if (likely(all_same(list, b->n)))
-        of_one_list(f, b, list[0], out);
+        decide_one_list(f, b, list[0], out);
     else
-        of_several_lists(f, b, list, out);
+        decide_several_lists(f, b, list, out);
 }
 
 static uint16_t list_in(uint16_t iface)
@@ -168,12 +166,12 @@ void acl_in(struct forwarder *f, struct burst *b)
     uint16_t list[BURST_MAX];
 
     if (likely(all_same(b->iface, b->n))) {
-        of_one_list(f, b, list_in(b->iface[0]), false);
+        decide_one_list(f, b, list_in(b->iface[0]), false);
         return;
     }
     for (unsigned i = 0; i < b->n; i++)
         list[i] = list_in(b->iface[i]);
-    ask_burst(f, b, list, false);
+    decide_burst(f, b, list, false);
 }
 
 void acl_out(struct forwarder *f, struct burst *b)
@@ -181,17 +179,17 @@ void acl_out(struct forwarder *f, struct burst *b)
     uint16_t list[BURST_MAX], of_all = __atomic_load_n(&iface_acl_out_of_all, __ATOMIC_RELAXED);
 
     if (of_all) {
-        of_one_list(f, b, of_all, true);
+        decide_one_list(f, b, of_all, true);
         return;
     }
     list[0] = list_out(nexthop_word_iface(b->word[0])); // n > 0
     for (unsigned i = 1; i < b->n; i++)
         list[i] = list_out(nexthop_word_iface(b->word[i]));
-    ask_burst(f, b, list, true);
+    decide_burst(f, b, list, true);
 }
 
-// One packet, and its list.
-static enum drop_reason ask_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+// Why packet i does not pass its list; DROP_NONE: it does.
+static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
                                 bool out)
 {
     uint16_t list = out ? list_out(iface) : list_in(iface);
@@ -215,13 +213,14 @@ static enum drop_reason ask_one(struct forwarder *f, struct burst *b, unsigned i
         c->hits[f->index][v.place].bytes += b->len[i];
     }
     if (f->record.on)
-        acl_note(f, b, &v);
+        acl_record(f, b, &v);
     return c->verb[v.place] == ACL_PERMIT ? DROP_NONE : acl_act(f, b, i, &v);
 }
 
-static bool passes_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface, bool out)
+static bool drop_unless_passes(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
+                               bool out)
 {
-    enum drop_reason why = ask_one(f, b, i, iface, out);
+    enum drop_reason why = decide_one(f, b, i, iface, out);
 
     if (why != DROP_NONE)
         packet_drop_of(f, b, i, why);
@@ -230,17 +229,17 @@ static bool passes_one(struct forwarder *f, struct burst *b, unsigned i, uint16_
 
 bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i)
 {
-    return passes_one(f, b, i, b->iface[i], false);
+    return drop_unless_passes(f, b, i, b->iface[i], false);
 }
 
 bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
 {
-    return passes_one(f, b, i, iface, true);
+    return drop_unless_passes(f, b, i, iface, true);
 }
 
 enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
 {
-    return ask_one(f, b, i, iface, true);
+    return decide_one(f, b, i, iface, true);
 }
 
 void acl_redirect(struct forwarder *f, struct burst *b)

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_act.c - what an access list's rule asks for besides letting the packet go
+// acl_act.c - what a rule of an access list does beyond a plain permit
 //
-// In this order: it is logged, one of so many; a watch takes a copy; it is denied, in silence, or
-// rejected, and its sender told; it is policed; it goes to another next hop than the FIB's. A rule
-// may ask for several of these.
+// In this order: log, one packet in so many; mirror; deny, or reject, which tells the sender;
+// police; redirect to another next hop. A rule may have several of these.
 //
-// Rejected TCP is reset (tcp_reset.c), everything else gets ICMP unreachable, administratively
-// prohibited (RFC 1812 5.2.7.1, RFC 4443 3.1), in the limits of all ICMP errors.
+// Rejected TCP is reset (tcp_reset.c); everything else gets ICMP unreachable, administratively
+// prohibited (RFC 1812 5.2.7.1, RFC 4443 3.1), within the limits of all ICMP errors.
 //
 // Neighbor discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and
-// advertisements of neighbors that come from the link (hop limit 255) pass an input list whatever
-// it says, and are not counted.
+// advertisements from the link (hop limit 255) pass every input list and are not counted.
 //
-// Policy routing: a packet goes the way that the FIB of its virtual router has to the rule's
-// address, while that ends at a resolved neighbor or a group; else the way to its own, as if the
-// rule said permit alone. What is for ourselves stays ours.
+// Redirect: the packet takes the route that the FIB of its virtual router has to the rule's
+// address, if that ends at a resolved neighbor or a group; otherwise its own. What is for us stays
+// ours.
 #include "base/hash.h"
 #include "forwarder/acl.h"
 #include "forwarder/icmp.h"
@@ -66,7 +64,7 @@ static bool is_neighbor_discovery(const struct burst *b, unsigned i)
            (ip[IP6_HDR] == ICMP6_NEIGH_SOLICIT || ip[IP6_HDR] == ICMP6_NEIGH_ADVERT);
 }
 
-static void uncount(struct forwarder *f, const struct burst *b, unsigned i,
+static void uncount_hit(struct forwarder *f, const struct burst *b, unsigned i,
                     const struct acl_verdict *v)
 {
     struct acl_hits *h = &v->c->hits[f->dry ? 0 : f->index][v->place];
@@ -78,7 +76,7 @@ static void uncount(struct forwarder *f, const struct burst *b, unsigned i,
 }
 
 // One of about `every`.
-static bool is_turn(struct forwarder *f, uint16_t every)
+static bool is_logged_now(struct forwarder *f, uint16_t every)
 {
     f->acl_random = hash_mix64(f->acl_random + 1);
     return every <= 1 || (f->acl_random >> 32) * every >> 32 == 0;
@@ -87,7 +85,7 @@ static bool is_turn(struct forwarder *f, uint16_t every)
 static void log_packet(struct forwarder *f, const struct burst *b, unsigned i,
                        const struct acl_verdict *v, const struct acl_action *a)
 {
-    if (f->dry || !is_turn(f, a->log_every))
+    if (f->dry || !is_logged_now(f, a->log_every))
         return;
     struct acl_log_entry e = {.tsc = f->now,
                               .rule = a->number,
@@ -107,15 +105,16 @@ static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i
     unsigned watch = acl_mirror_watch(a->mirror);
 
     if (!f->dry && watch < WATCH_MAX &&
-        packet_l2_len(b->pkt[i], b->ip[i])) // of what was held the frame is gone
+        packet_l2_len(b->pkt[i], b->ip[i])) // a packet that was held has no frame any more
         watch_one(f, watch, b->pkt[i], b->iface[i]);
 }
 
-static void reject(struct forwarder *f, struct burst *b, unsigned i, const struct acl_verdict *v)
+static void reject_packet(struct forwarder *f, struct burst *b, unsigned i,
+                          const struct acl_verdict *v)
 {
     const struct acl_key_l4 *l4 = v->key ? l4_of(b, v->key) : NULL;
 
-    if (b->kind == BURST_LOCAL) // sent to all of the link, or of the link alone
+    if (b->kind == BURST_LOCAL) // to all hosts of the link, or with an address of the link
         return;
     if (l4 && l4->proto == PROTO_TCP && l4->part != ACL_LATER)
         tcp_reset(f, b, i);
@@ -125,9 +124,9 @@ static void reject(struct forwarder *f, struct burst *b, unsigned i, const struc
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_PROHIBITED, 0);
 }
 
-// Next hop of kind ADJACENCY or GROUP; 0: there is no way there now, or none for packets of this
-// family.
-static uint32_t way_to(const struct forwarder *f, uint16_t redirect, uint16_t vr, uint8_t family)
+// The next hop to the rule's address, of kind ADJACENCY or GROUP; 0: there is none now.
+static uint32_t nexthop_to(const struct forwarder *f, uint16_t redirect, uint16_t vr,
+                           uint8_t family)
 {
     const struct ip_addr *to = acl_redirect_to(redirect);
     const struct fib *fib = to->family == family ? fwd_fib(f, vr, family) : NULL;
@@ -137,19 +136,19 @@ static uint32_t way_to(const struct forwarder *f, uint16_t redirect, uint16_t vr
     return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
 }
 
-static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uint16_t to)
+static void redirect_packet(struct forwarder *f, const struct burst *b, unsigned i, uint16_t to)
 {
     if (b->kind != BURST_TRANSIT)
         return;
-    uint32_t way = way_to(f, to, b->vr[i], b->family);
-    if (!way) {
+    uint32_t nexthop = nexthop_to(f, to, b->vr[i], b->family);
+    if (!nexthop) {
         if (!f->dry)
             acl_redirect_counted(to, f->index, false);
         return;
     }
     f->redirected[f->n_redirected].redirect = to;
     f->redirected[f->n_redirected].at = (uint8_t)i;
-    f->redirected[f->n_redirected++].nexthop = way;
+    f->redirected[f->n_redirected++].nexthop = nexthop;
 }
 
 enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
@@ -158,7 +157,7 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
     const struct acl_action *a = &v->c->action[v->place];
 
     if (a->verb != ACL_PERMIT && !v->out && is_neighbor_discovery(b, i)) {
-        uncount(f, b, i, v);
+        uncount_hit(f, b, i, v);
         f->record.acl.spared = true;
         return DROP_NONE;
     }
@@ -167,21 +166,21 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
     if (a->extra & ACL_MIRROR)
         mirror_packet(f, b, i, a);
     if (a->verb == ACL_REJECT)
-        reject(f, b, i, v);
+        reject_packet(f, b, i, v);
     if (a->verb != ACL_PERMIT)
         return a->verb == ACL_DENY ? DROP_ACL_DENIED : DROP_ACL_REJECTED;
     if (a->extra & ACL_POLICE && !acl_meter_passes(a->meter, b->len[i], f->now, f->dry))
         return DROP_ACL_POLICED;
     if (a->extra & ACL_REDIRECT && !v->out)
-        redirect(f, b, i, a->redirect);
+        redirect_packet(f, b, i, a->redirect);
     return DROP_NONE;
 }
 
-void acl_note(struct forwarder *f, const struct burst *b, const struct acl_verdict *v)
+void acl_record(struct forwarder *f, const struct burst *b, const struct acl_verdict *v)
 {
     const struct acl_action *a = &v->c->action[v->place];
-    uint32_t way = a->extra & ACL_REDIRECT && !v->out
-                       ? way_to(f, a->redirect, iface_get(v->iface)->vr, b->family)
+    uint32_t nexthop = a->extra & ACL_REDIRECT && !v->out
+                       ? nexthop_to(f, a->redirect, iface_get(v->iface)->vr, b->family)
                        : 0;
 
     f->record.acl = (struct packet_trace_acl){.list = v->list,
@@ -191,6 +190,6 @@ void acl_note(struct forwarder *f, const struct burst *b, const struct acl_verdi
                                          .rule = a->number,
                                          .verb = a->verb,
                                          .extra = a->extra,
-                                         .nexthop = way,
+                                         .nexthop = nexthop,
                                          .key = wide_key(b, v)};
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_decide.c - which rule each packet of a group matches, and what that means for it
 //
-// The verdict cache or the engine names a slot for each packet, each is counted for its rule, and a
-// byte a rule says whether that was all. What is more is acl_act.c's, packet by packet.
+// The verdict cache or the engine finds a slot for each packet, the packet is counted for its rule,
+// and a byte a rule says whether that was all; acl_act.c does the rest, packet by packet.
 //
-// How much is read of the packets depends on who is asked. Without rules nothing: they are counted
-// and the default is looked at once. A list of rules by address sets, or any of ours that the cache
-// stands aside for (nothing hits: scans, attacks, very many flows), is given addresses, and asks
-// for the rest of those packets whose addresses some rule comes near. The cache and rte_acl get
-// whole keys. The last is also for bursts in which some packet is more than a plain header
-// (acl_sources).
+// Who is asked decides how much is read of the packets. A list without rules reads nothing. A list
+// of rules by address sets, and any of our classifier that the cache is bypassed for (scans,
+// attacks, very many flows), gets addresses, and reads the rest of the packets whose addresses come
+// near a rule. The cache and rte_acl get whole keys, and so do bursts in which some packet is more
+// than a plain header (acl_sources).
 //
-// The few addresses that a large set's filter leaves open cost reads of memory that wait for each
-// other. Meanwhile the burst's destinations are looked up, which ip4_fwd would do afterwards.
+// The few addresses that a large set's filter leaves open cost dependent reads of memory. Meanwhile
+// the burst's destinations are looked up, which ip4_fwd would do afterwards.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -29,12 +28,12 @@
 
 // --- the rule's slot ---
 
-static void ours4(const void *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+static void engine_classify4(const void *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     acl_engine_classify4(e, key, slot, n);
 }
 
-static void ours6(const void *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+static void engine_classify6(const void *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
     acl_engine_classify6(e, key, slot, n);
 }
@@ -48,7 +47,8 @@ static uint32_t epoch_of(const struct acl_content *c)
 void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g,
                   const union acl_keys *key, uint32_t *slot, unsigned n)
 {
-    const struct acl_backend asked = {ours4, ours6, g->c->engine, g->list, epoch_of(g->c)};
+    const struct acl_backend asked = {engine_classify4, engine_classify6, g->c->engine, g->list,
+                                    epoch_of(g->c)};
     bool cached = f->acl_cache && g->c->cached;
 
     if (family == IP4 && cached)
@@ -61,7 +61,7 @@ void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g
         acl_engine_classify6(g->c->engine, key->six, slot, n);
 }
 
-struct late { // whom the callbacks are about
+struct late { // argument of the callbacks
     struct forwarder *f;
     struct burst *b;
 };
@@ -71,9 +71,8 @@ static void read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4)
     acl_read_late(((const struct late *)ctx)->b, which, l4);
 }
 
-// The FIB's work for ip4_fwd. Most packets of the burst pass, as far as one knows when this is
-// called.
-static void look_up(void *ctx)
+// The lookup of ip4_fwd, ahead of it: most packets of the burst will pass.
+static void look_up_ahead(void *ctx)
 {
     const struct late *l = ctx;
 
@@ -81,7 +80,7 @@ static void look_up(void *ctx)
     l->b->found = true;
 }
 
-bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g)
+bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group *g)
 {
     const struct acl *list = acl_engine_ours(g->c->engine);
     enum acl_family family = b->family == IP4 ? ACL_IP4 : ACL_IP6;
@@ -98,14 +97,14 @@ bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g)
                  !(b->features & IFACE_REDIRECT); // redirect4 changes what it finds
     struct late whom = {f, b};
     const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6,
-                                  read_late, ahead ? look_up : NULL, &whom};
+                                  read_late, ahead ? look_up_ahead : NULL, &whom};
     acl_classify_late(list, family, &late, g->slot, b->n);
-    g->named = true;
+    g->matched = true;
     return true;
 }
 
-// Keys of those asked about, next to each other, and their slots.
-static void name(struct forwarder *f, const struct burst *b, struct acl_group *g)
+// Finds the slots of the group's packets, by their keys.
+static void find_slots(struct forwarder *f, const struct burst *b, struct acl_group *g)
 {
     union acl_keys some;
     const union acl_keys *key = g->key;
@@ -121,10 +120,10 @@ static void name(struct forwarder *f, const struct burst *b, struct acl_group *g
     acl_classify(f, b->family, g, key, g->slot, g->n);
 }
 
-// --- what is more to say ---
+// --- packets that need more than a permit ---
 
 // The interface whose list it is.
-static uint16_t bound(const struct burst *b, unsigned i, bool out)
+static uint16_t bound_iface(const struct burst *b, unsigned i, bool out)
 {
     return out ? nexthop_word_iface(b->word[i]) : b->iface[i];
 }
@@ -136,8 +135,8 @@ struct one_key {
     };
 };
 
-// NULL: the list has no rules. `room`: for one that has not been made.
-static const void *key_of(const struct burst *b, const struct acl_group *g, unsigned i,
+// NULL: the list has no rules. `room`: for a key that has not been made.
+static const void *key_of_packet(const struct burst *b, const struct acl_group *g, unsigned i,
                           struct one_key *room)
 {
     if (!g->c->engine)
@@ -148,9 +147,9 @@ static const void *key_of(const struct burst *b, const struct acl_group *g, unsi
     return room;
 }
 
-// Those of `odd`, numbers among the asked, one by one. The mask of those that end, in the burst.
-static __rte_noinline uint64_t act(struct forwarder *f, struct burst *b, const struct acl_group *g,
-                                   uint64_t odd)
+// Acts on the packets of `odd`, numbers in the group. The mask, in the burst, of those that end.
+static __rte_noinline uint64_t act_on_packets(struct forwarder *f, struct burst *b,
+                                              const struct acl_group *g, uint64_t odd)
 {
     uint64_t gone = 0;
 
@@ -160,9 +159,9 @@ static __rte_noinline uint64_t act(struct forwarder *f, struct burst *b, const s
         struct acl_verdict v = {.c = g->c,
                                 .place = acl_place(g->c, g->slot[k]),
                                 .list = g->list,
-                                .iface = bound(b, i, g->out),
+                                .iface = bound_iface(b, i, g->out),
                                 .out = g->out,
-                                .key = key_of(b, g, i, &room)};
+                                .key = key_of_packet(b, g, i, &room)};
         enum drop_reason why = acl_act(f, b, i, &v);
         if (why == DROP_NONE)
             continue;
@@ -172,36 +171,36 @@ static __rte_noinline uint64_t act(struct forwarder *f, struct burst *b, const s
     return gone;
 }
 
-static void note(struct forwarder *f, const struct burst *b, const struct acl_group *g)
+static void record_verdict(struct forwarder *f, const struct burst *b, const struct acl_group *g)
 {
     unsigned i = g->at[0];
     struct one_key room;
 
-    acl_note(f, b,
+    acl_record(f, b,
              &(struct acl_verdict){.c = g->c,
                                    .place = acl_place(g->c, g->c->engine ? g->slot[0] : ACL_MISS),
                                    .list = g->list,
-                                   .iface = bound(b, i, g->out),
+                                   .iface = bound_iface(b, i, g->out),
                                    .out = g->out,
-                                   .key = key_of(b, g, i, &room)});
+                                   .key = key_of_packet(b, g, i, &room)});
 }
 
 // --- counting ---
 
-static uint64_t all_of(unsigned n)
+static uint64_t low_bits(unsigned n)
 {
     return UINT64_MAX >> (BURST_MAX - n);
 }
 
-static void hit(struct acl_hits *h, uint64_t packets, uint64_t bytes)
+static void add_hits(struct acl_hits *h, uint64_t packets, uint64_t bytes)
 {
     h->packets += packets;
     h->bytes += bytes;
 }
 
-// Those of `left` whose slot is that of the first of them, all counted at once: a counter that is
-// written for one packet after the other makes each wait for the one before. `all`: the asked are
-// the burst. Leaves the mask of the rest in *left.
+// Counts the packets of `left` that have the slot of its first one, at once: a counter written
+// packet by packet makes each wait for the one before. `all`: the group is the burst. *left: the
+// others.
 INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const struct acl_group *g,
                             uint64_t *left, bool all)
 {
@@ -231,17 +230,16 @@ INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const st
     }
     *left &= ~same;
     if (likely(!f->dry))
-        hit(&g->c->hits[f->index][place], (unsigned)__builtin_popcountll(same), bytes);
+        add_hits(&g->c->hits[f->index][place], (unsigned)__builtin_popcountll(same), bytes);
     return g->c->verb[place] != ACL_PERMIT ? same : 0;
 }
 
-// Counts each for its rule, behind the index of the forwarder; nothing in a dry run. The mask, of
-// numbers among the asked, of those about whom more is to be said than that they pass. Most packets
-// of a burst match one rule, or one of two.
-INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct acl_group *g,
-                      bool all)
+// Counts each packet for its rule, not in a dry run. The mask, of numbers in the group, of packets
+// that need more than a permit. Most packets of a burst match one rule, or one of two.
+INLINE uint64_t count_verdicts(struct forwarder *f, const struct burst *b,
+                               const struct acl_group *g, bool all)
 {
-    uint64_t others = all_of(g->n), odd = count_alike(f, b, g, &others, all);
+    uint64_t others = low_bits(g->n), odd = count_alike(f, b, g, &others, all);
 
     if (others & (others - 1))
         odd |= count_alike(f, b, g, &others, all);
@@ -249,13 +247,13 @@ INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct a
         unsigned k = (unsigned)__builtin_ctzll(others);
         uint32_t at = acl_place(g->c, g->slot[k]);
         if (likely(!f->dry))
-            hit(&g->c->hits[f->index][at], 1, b->len[all ? k : g->at[k]]);
+            add_hits(&g->c->hits[f->index][at], 1, b->len[all ? k : g->at[k]]);
         odd |= (uint64_t)(g->c->verb[at] != ACL_PERMIT) << k;
     }
     return odd;
 }
 
-// All of them match the default.
+// Without rules, all packets match the default.
 static uint64_t count_default(struct forwarder *f, const struct burst *b, struct acl_group *g)
 {
     uint32_t at = g->c->slots, bytes = 0;
@@ -267,11 +265,11 @@ static uint64_t count_default(struct forwarder *f, const struct burst *b, struct
         for (unsigned k = 0; k < g->n; k++)
             bytes += b->len[g->at[k]];
     if (likely(!f->dry))
-        hit(&g->c->hits[f->index][at], g->n, bytes);
+        add_hits(&g->c->hits[f->index][at], g->n, bytes);
     if (likely(g->c->verb[at] == ACL_PERMIT))
         return 0;
     memset(g->slot, 0xff, g->n * sizeof *g->slot);
-    return all_of(g->n);
+    return low_bits(g->n);
 }
 
 uint64_t acl_decide(struct forwarder *f, struct burst *b, struct acl_group *g)
@@ -279,13 +277,13 @@ uint64_t acl_decide(struct forwarder *f, struct burst *b, struct acl_group *g)
     uint64_t odd;
 
     if (g->c->engine) {
-        if (!g->named)
-            name(f, b, g);
-        odd = g->n == b->n ? count(f, b, g, true) : count(f, b, g, false);
+        if (!g->matched)
+            find_slots(f, b, g);
+        odd = g->n == b->n ? count_verdicts(f, b, g, true) : count_verdicts(f, b, g, false);
     } else {
         odd = count_default(f, b, g);
     }
     if (unlikely(f->record.on))
-        note(f, b, g);
-    return likely(!odd) ? 0 : act(f, b, g, odd);
+        record_verdict(f, b, g);
+    return likely(!odd) ? 0 : act_on_packets(f, b, g, odd);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_key.c - see acl_key.h
 //
-// Fragments: the first one has ports, flags, type and code as a whole packet has, and must have all
-// of them; later ones have none. A later fragment of TCP that begins within the header (offset 1)
-// is refused: it would write over flags that a list has already judged (RFC 3128). An IPv6 packet
-// that is a fragment by its header alone (RFC 6946) is a whole one.
+// Fragments: the first one must have ports, flags, type and code as a whole packet; later ones have
+// none. A later fragment of TCP that begins within the header (offset 1) is refused: it would
+// overwrite flags that a list has already checked (RFC 3128). An IPv6 packet that is a fragment by
+// its header alone (RFC 6946) is a whole one.
 //
 // IPv6: the upper layer is behind the extension headers (ip6_chain.h), within the first
 // HEADERS_READ bytes.
@@ -26,8 +26,8 @@ static const uint8_t l4_bytes[256] = {
     [PROTO_SCTP] = 4, [PROTO_ICMP] = 2, [PROTO_ICMP6] = 2,
 };
 
-// Ports, flags, type and code at l4, of which `left` bytes may be read. Without branches on what
-// kind of packet it is: that is what traffic mixes.
+// Reads ports, flags, type and code at l4, where `left` bytes may be read. Without branches on the
+// protocol: traffic mixes them.
 INLINE bool read_l4(const uint8_t *l4, int32_t left, uint8_t proto, struct acl_key_l4 *k)
 {
     unsigned need = l4_bytes[proto];
@@ -46,7 +46,7 @@ INLINE bool read_l4(const uint8_t *l4, int32_t left, uint8_t proto, struct acl_k
     return true;
 }
 
-static void later(struct acl_key_l4 *k)
+static void set_later_fragment(struct acl_key_l4 *k)
 {
     k->part = ACL_LATER;
     k->sport = k->dport = 0;
@@ -61,11 +61,11 @@ static __rte_noinline bool fragment_key4(const uint8_t *ip, int32_t end, struct 
         k->part = ACL_FIRST;
         return read_l4(ip + (ip[0] & 15) * 4u, end - (ip[0] & 15) * 4, ip[9], k);
     }
-    later(k);
+    set_later_fragment(k);
     return offset > 1 || ip[9] != PROTO_TCP;
 }
 
-INLINE bool key4(const struct burst *b, unsigned i, struct acl_key4 *k)
+INLINE bool make_key4(const struct burst *b, unsigned i, struct acl_key4 *k)
 {
     const uint8_t *ip = b->ip[i];
     int32_t end = (int32_t)RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]),
@@ -82,7 +82,7 @@ INLINE bool key4(const struct burst *b, unsigned i, struct acl_key4 *k)
 
 bool acl_key4(const struct burst *b, unsigned i, struct acl_key4 *k)
 {
-    return key4(b, i, k);
+    return make_key4(b, i, k);
 }
 
 uint64_t acl_keys4(const struct burst *b, struct acl_key4 *k)
@@ -90,12 +90,12 @@ uint64_t acl_keys4(const struct burst *b, struct acl_key4 *k)
     uint64_t none = 0;
 
     for (unsigned i = 0; i < b->n; i++)
-        none |= (uint64_t)!key4(b, i, &k[i]) << i;
+        none |= (uint64_t)!make_key4(b, i, &k[i]) << i;
     return none;
 }
 
 // `ip` has `end` bytes.
-static bool walk(const uint8_t *ip, uint32_t end, struct acl_key_l4 *k)
+static bool read_extended(const uint8_t *ip, uint32_t end, struct acl_key_l4 *k)
 {
     struct ip6_chain c = ip6_chain(ip, end);
 
@@ -103,7 +103,7 @@ static bool walk(const uint8_t *ip, uint32_t end, struct acl_key_l4 *k)
         return false;
     k->proto = c.proto;
     if (c.offset) {
-        later(k);
+        set_later_fragment(k);
         return c.offset > 1 || c.proto != PROTO_TCP;
     }
     k->part = c.more ? ACL_FIRST : ACL_WHOLE;
@@ -122,10 +122,10 @@ static __rte_noinline bool extended_key6(const struct burst *b, unsigned i, stru
         if (!ip)
             return false;
     }
-    return walk(ip, RTE_MIN(end, (uint32_t)b->len[i]), k);
+    return read_extended(ip, RTE_MIN(end, (uint32_t)b->len[i]), k);
 }
 
-INLINE bool key6(const struct burst *b, unsigned i, struct acl_key6 *k)
+INLINE bool make_key6(const struct burst *b, unsigned i, struct acl_key6 *k)
 {
     const uint8_t *ip = b->ip[i];
     int32_t end = (int32_t)RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]);
@@ -142,7 +142,7 @@ INLINE bool key6(const struct burst *b, unsigned i, struct acl_key6 *k)
 
 bool acl_key6(const struct burst *b, unsigned i, struct acl_key6 *k)
 {
-    return key6(b, i, k);
+    return make_key6(b, i, k);
 }
 
 uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
@@ -150,7 +150,7 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
     uint64_t none = 0;
 
     for (unsigned i = 0; i < b->n; i++)
-        none |= (uint64_t)!key6(b, i, &k[i]) << i;
+        none |= (uint64_t)!make_key6(b, i, &k[i]) << i;
     return none;
 }
 
@@ -166,8 +166,8 @@ static bool is_odd4(const uint8_t *ip)
     return (load64(ip) ^ 0x45) & FRAGMENT_OR_OPTIONS;
 }
 
-// How many, of the first ones, are done four at a time. *odd: one of them is no plain header.
-INLINE unsigned sources4_in_fours(const struct burst *b, uint32_t *src, bool *odd)
+// Copies the first ones four at a time, and says how many. *odd: one of them is no plain header.
+INLINE unsigned copy_sources4_by_four(const struct burst *b, uint32_t *src, bool *odd)
 {
     unsigned i = 0;
 
@@ -208,21 +208,21 @@ static bool any_shorter(const struct burst *b, uint16_t least)
     return any;
 }
 
-static bool sources4(const struct burst *b, uint32_t *src)
+static bool copy_sources4(const struct burst *b, uint32_t *src)
 {
     bool odd = false;
 
-    for (unsigned i = sources4_in_fours(b, src, &odd); i < b->n; i++) {
+    for (unsigned i = copy_sources4_by_four(b, src, &odd); i < b->n; i++) {
         src[i] = load32(b->ip[i] + 12);
         odd |= is_odd4(b->ip[i]);
     }
-    if (unlikely(any_shorter(b, IP4_HDR + L4_MOST))) // but perhaps as long as its protocol wants
+    if (unlikely(any_shorter(b, IP4_HDR + L4_MOST))) // perhaps long enough for its protocol
         for (unsigned i = 0; i < b->n; i++)
             odd |= b->len[i] < IP4_HDR + l4_bytes[b->ip[i][9]];
     return !odd;
 }
 
-static bool sources6(const struct burst *b, uint8_t (*src)[16])
+static bool copy_sources6(const struct burst *b, uint8_t (*src)[16])
 {
     bool odd = false;
 
@@ -239,7 +239,7 @@ bool acl_sources(const struct burst *b, void *src)
 {
     if (b->chained) // headers may lie in several segments
         return false;
-    return b->family == IP4 ? sources4(b, src) : sources6(b, src);
+    return b->family == IP4 ? copy_sources4(b, src) : copy_sources6(b, src);
 }
 
 void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4)

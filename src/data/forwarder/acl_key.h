@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_key.h - what access lists know of a packet, from its headers
+// acl_key.h - the keys that access lists compare, from packets' headers
 //
-// Both take packets whose IP header is sound and in the first segment. False: the packet has no
-// key, because it ends, or is cut, within the headers that a rule may ask for (RFC 1858, RFC 3128,
-// RFC 7112): nobody could say which rule it matches.
+// For packets whose IP header is sound and in the first segment. False: the packet has no key,
+// because it ends or is cut within the headers that a rule may ask for (RFC 1858, RFC 3128,
+// RFC 7112), so that nobody can say which rule it matches.
 #ifndef FORWARDER_ACL_KEY_H
 #define FORWARDER_ACL_KEY_H
 
@@ -12,16 +12,15 @@
 
 bool acl_key4(const struct burst *b, unsigned i, struct acl_key4 *k);
 bool acl_key6(const struct burst *b, unsigned i, struct acl_key6 *k);
-// The same of all packets of the burst: a bit for each that has no key.
+// The keys of all packets of the burst: a bit for each that has none.
 uint64_t acl_keys4(const struct burst *b, struct acl_key4 *k);
 uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k);
 
-// The source addresses of the burst (uint32_t or uint8_t[16] each), for rules that may look at
-// nothing else. False: some packet has options, extension headers, is a fragment, or ends early, so
-// that all their keys have to be made.
+// The source addresses of the burst (uint32_t or uint8_t[16] each). False: some packet has options
+// or extension headers, is a fragment, or ends early, so that all keys have to be made.
 bool acl_sources(const struct burst *b, void *src);
-// The rest of the key of each packet of `which`, of a burst that acl_sources has let pass: for
-// struct acl_late.
+// The rest of the key of each packet of `which`, after acl_sources has said true; for struct
+// acl_late.
 void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4);
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exit broadcast: packets to the broadcast address of a subnet of ours, from elsewhere
 //
-// They never leave to one host. When the interface of the subnet passes them on
-// (`directed-broadcast`, off unless configured: RFC 2644), they leave to everybody on the link,
-// otherwise they end here by name. No error is sent about one (RFC 1812 4.3.2.7), nor is one that
-// is larger than the link cut.
+// If the interface of the subnet has `directed-broadcast` (off unless configured: RFC 2644), the
+// packet is sent to everybody on the link; otherwise it is dropped with its own reason. No error is
+// sent about it (RFC 1812 4.3.2.7), and it is not fragmented.
 #include "forwarder/acl.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -28,7 +27,7 @@ static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)
 enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired)
 {
     enum drop_reason why = why_not(b, i, expired);
-    struct burst *one = &f->fragment; // a burst of its own: this one's packets have adjacencies
+    struct burst *one = &f->fragment; // b's packets need not have adjacencies
 
     if (why == DROP_NONE && b->features & IFACE_ACL_OUT)
         why = acl_out_copy(f, b, i, nexthop_word_iface(b->word[i]));
@@ -39,7 +38,7 @@ enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, boo
     one->len[at] = b->len[i];
     one->size[at] = 0;
     one->nh[at] = b->nh[i];
-    (void)f->lanes->take(
+    (void)f->lanes->apply_nexthops(
         one,
         b->kind != BURST_RESUMED); // sets what ether_out needs; its verdict is what brought us here
     ether_out(f, one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// burst.c - closing the gaps that exceptions leave
+// burst.c - burst_remove(): closing the gaps that exceptions leave
 #include "forwarder/burst.h"
 
 #include "forwarder/forbidden.h"

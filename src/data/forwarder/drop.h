@@ -8,8 +8,8 @@
 #include "forwarder/packet.h"
 #include "forwarder/state.h"
 
-// Why a packet ended, for who watches drops: bits 0-7 enum drop_reason, NONE = its work is done;
-// 8-23 interface; 24 it starts at its IP header.
+// Why a packet ended, for watches: bits 0-7 enum drop_reason, NONE = its work is done; 8-23
+// interface; 24 it starts at its IP header.
 static inline uint32_t dead_word(uint16_t iface, enum drop_reason reason, bool bare)
 {
     return (uint32_t)reason | (uint32_t)iface << 8 | (uint32_t)bare << 24;
@@ -27,7 +27,7 @@ static inline void packet_end(struct forwarder *f, struct rte_mbuf *m, uint32_t 
     f->dead.pkt[f->dead.n++] = m;
 }
 
-// A packet, or a copy that was not made, ends: the ledger has it among those that came to be.
+// Counts a packet, or a copy that was not made, as dropped. The ledger must have counted it before.
 static inline void drop_count(struct forwarder *f, uint16_t iface, enum drop_reason reason)
 {
     f->counter->drop[reason]++;
@@ -42,8 +42,7 @@ static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t
     packet_end(f, m, dead_word(iface, reason, false));
 }
 
-// The same, of a packet that has no Ethernet header any more, or not yet: it starts at its IP
-// header.
+// The same for a packet without an Ethernet header: it starts at its IP header.
 static inline void packet_drop_bare(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
                                     enum drop_reason reason)
 {
@@ -51,7 +50,7 @@ static inline void packet_drop_bare(struct forwarder *f, struct rte_mbuf *m, uin
     packet_end(f, m, dead_word(iface, reason, true));
 }
 
-// Packet i of b, with or without its Ethernet header: held, made by us, or ready to be cut, it has
+// Packet i of b, with or without an Ethernet header: held, made by us, or to be fragmented it has
 // none.
 static inline void packet_drop_of(struct forwarder *f, const struct burst *b, unsigned i,
                                   enum drop_reason reason)

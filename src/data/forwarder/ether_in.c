@@ -2,34 +2,30 @@
 // Stage ether_in: whose frame is it, and what is in it?
 //
 //   in     f->rx.pkt[0..n), what one port has received, and f->rx.frame[] where they begin
-//   out    in4, in6        plain packets: nothing more has to be asked before the lookup
-//          odd4, odd6      IP packets to be looked at one by one in ip4_in, ip6_in
+//   out    in4, in6        plain packets, which need no further check before the lookup
+//          odd4, odd6      IP packets for ip4_in, ip6_in to check one by one
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered
-//          here, but a router
-//                          must not forward them (RFC 1812 5.3.4)
-//   exits  ARP, LLDP, IS-IS ... -> punt; LACP of a member of a LAG -> slow; ETHER_TRUNCATED,
-//   ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
-//          LAG_INACTIVE, VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN;
-//          IP4_TRUNCATED, IP6_TRUNCATED: less than a header
+//          here,
+//                          but a router must not forward them (RFC 1812 5.3.4)
+//   exits  ARP, LLDP, IS-IS ... -> punt; LACP of a member of a LAG -> slow_protocol;
+//          ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN, LAG_INACTIVE, VLAN_UNKNOWN,
+//          VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN, IP4_TRUNCATED, IP6_TRUNCATED
 //
-// A plain packet is in a frame for the MAC of its interface, has a complete and
-// right header - IPv4 without options - and addresses that may be forwarded: the five checks of RFC
-// 1812 5.2.2 and the martians of 5.3.7; for IPv6, RFC 8200 3 and RFC 4291 2.5-2.7.
+// A plain packet passes all checks of lanes.c: its frame is for us, its header is complete, right
+// and without options, its addresses may be forwarded.
 //
-// Frames are taken in rounds. A round supposes that all frames are of the kind of
-// the first - IPv4 or IPv6; untagged, with one tag or two, the outermost in the frame or taken off
-// by the port - loads what the check needs from where that kind has it, and checks all at once
-// (lanes.h). What fits joins in4 or in6, the rest goes into the next round. Traffic of one kind
-// takes one round, and each further kind one more; what no round has taken is looked at frame by
-// frame. Frames of one kind keep their order, so flows do, unless some packets of a flow carry IPv4
-// options: within a burst these come after the others.
+// Frames are taken in rounds. A round supposes that all frames are of the kind of the first: IPv4
+// or IPv6; untagged, with one tag or two, the outermost in the frame or taken off by the port. It
+// checks all at once (lanes.h). Those that pass join in4 or in6, the others go into the next round;
+// what the last round leaves is checked frame by frame. So traffic of one kind takes one round.
+// Frames of one kind keep their order, and with them flows do, except packets with IPv4 options,
+// which come after the others of their burst.
 //
-// When the port has found the IPv4 header checksums good, it is believed; otherwise
-// they are computed. Bytes behind the total length (Ethernet pads short frames) stay until
-// ether_out: a punted frame goes up as it came.
+// IPv4 header checksums that the port has found good are believed. Ethernet padding stays until
+// ether_out, so that a punted frame goes up as it came.
 //
-// From here on the first segment holds min(pkt_len, HEADERS_MAX) bytes: no later
-// stage reads beyond data_len without having compared it.
+// From here on the first segment holds min(pkt_len, HEADERS_MAX) bytes: no later stage reads beyond
+// data_len without comparing.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/lanes_priv.h"
@@ -73,8 +69,8 @@ static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t ifac
         packet_drop(f, m, iface, DROP_ETHER_TYPE_UNKNOWN);
 }
 
-// Appends what has a header at all to the burst that fits, to be looked at there; frames to group
-// addresses may only be delivered here.
+// Appends a packet with a whole header to the burst for its kind. `group`: in a frame to a group
+// address, it may only be delivered here.
 static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint16_t iface, bool is4,
                      bool group)
 {
@@ -134,7 +130,7 @@ struct kind {
     enum tag tag;
 };
 
-static struct kind kind_of(const struct rte_mbuf *m, const uint8_t *frame)
+static struct kind kind_of_frame(const struct rte_mbuf *m, const uint8_t *frame)
 {
     bool stripped = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED;
     enum tag tag = stripped ? STRIPPED : UNTAGGED;
@@ -145,15 +141,14 @@ static struct kind kind_of(const struct rte_mbuf *m, const uint8_t *frame)
                          .tag = tag};
 }
 
-// That the packets from `at` on came in by one interface: each by the one of the packet before.
+// Did the packets from `at` on come by one interface? Each by the one of the packet before.
 static bool is_one_iface(const struct burst *b, unsigned at)
 {
     return !memcmp(b->iface + at, b->iface + at + 1, (b->n - at - 1) * sizeof *b->iface);
 }
 
-// Counts the packets from `at` on, of so many bytes, as received by their interfaces. Nothing that
-// a packet changes is in memory but its own counter, whose two words are one: what each packet
-// reads that the one before has written is six cycles a packet.
+// Counts the packets from `at` on as received by their interfaces; `one`: by one interface. Only
+// the counters go through memory: reading what the packet before has written costs six cycles.
 static void count_plain(struct forwarder *f, const struct burst *b, unsigned at, uint64_t bytes,
                         bool one)
 {
@@ -184,15 +179,16 @@ static void rx_keep(struct forwarder *f, uint64_t rest)
     f->rx.n = k;
 }
 
-// One round. The bytes of the frames it took, 0 = none.
-static uint64_t take_kind(struct forwarder *f, const struct port *port)
+// One round. The bytes of the frames that it took, 0 = none.
+static uint64_t take_round(struct forwarder *f, const struct port *port)
 {
-    struct kind k = kind_of(f->rx.pkt[0], f->rx.frame[0]);
+    struct kind k = kind_of_frame(f->rx.pkt[0], f->rx.frame[0]);
     struct burst *b = k.family == IP4 ? &f->in4 : &f->in6;
     unsigned at = b->n;
     uint32_t bytes = b->bytes;
 
-    uint64_t odd = (k.family == IP4 ? f->lanes->plain4 : f->lanes->plain6)(&f->rx, port, k.tag, b);
+    uint64_t odd = (k.family == IP4 ? f->lanes->append_plain4
+                                    : f->lanes->append_plain6)(&f->rx, port, k.tag, b);
     b->l2 = at == 0 || b->l2 == lanes_l2(k.tag) ? (uint8_t)lanes_l2(k.tag) : 0;
     rx_keep(f, odd);
     bytes = b->bytes - bytes;
@@ -206,7 +202,7 @@ uint64_t ether_in(struct forwarder *f, uint16_t port_id)
     uint64_t bytes = 0, taken = 1;
 
     for (unsigned round = 0; f->rx.n && taken && round < ROUNDS_MAX; round++) {
-        taken = take_kind(f, port);
+        taken = take_round(f, port);
         bytes += taken;
     }
     for (unsigned i = 0; i < f->rx.n; i++) {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ether_out: the new headers, and the way to the port
+// Stage ether_out: write the new headers, put each packet into its port's array
 //
-//   in     b->ip[], nh[], what lanes.h's take sets: each nh[] an adjacency
+//   in     b->ip[], nh[], what lanes->apply_nexthops sets; each nh[] is an adjacency
 //   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
-// The Ethernet header is copied from the adjacency in words of 8 bytes that overlap; the
-// TTL and the checksum beside it go out as one word; Ethernet padding behind the packet is cut off
-// by setting the length. The port array's index is bumped without a branch: no grouping by port, no
-// comparison with the packet before. Only a burst whose packets all have one next hop is told from
-// others, once.
+// The Ethernet header is copied from the adjacency in overlapping words of 8 bytes; TTL and
+// checksum go out as one word; padding behind the packet is cut off by setting the length. The
+// port array's index is advanced without a branch, whatever the ports. Only a burst whose packets
+// all have one next hop is treated apart.
 //
 // A core commits about one store a cycle, so stores are what counts here, and nothing is written in
-// front of the frame: that would be another cache line. When all frames leave with as many tags as
-// they came with (b->in_place), their data stays where it is, and when they leave as long as they
-// came (b->same), without Ethernet padding to cut off, the mbufs are not written at all; and
-// untagged ones leave their interface's counters to the port's word until tx_flush.
+// front of the frame, which would be another cache line. When all frames leave with as many tags as
+// they came with (b->in_place), their data stays where it is; when they also leave as long as they
+// came (b->same), the mbufs are not written. Untagged frames are counted in the port's word, and by
+// tx_flush for their interface.
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/tx.h"
@@ -22,7 +21,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// Segments beyond the first: rare, so apart. The frame begins at `frame` from now on.
+// For packets of several segments. The frame begins at `frame` from now on.
 static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *frame,
                                              uint32_t size)
 {
@@ -47,10 +46,10 @@ INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
     m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
 }
 
-// Pointers that do not change are held in locals: the compiler must assume that a store into a
-// frame changes anything else. `l2`: of all frames, their data stays where it is; 0 = any.
-// `resized`: of those, some leave with another length; none has several segments.
-INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2,
+// Pointers are held in locals: the compiler must assume that a store into a frame changes anything.
+// `l2`: header bytes of all frames, whose data stays where it is; 0 = any. `resized`: with l2, some
+// leave with another length, and none has several segments.
+INLINE void write_frames(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2,
                 bool resized)
 {
     const unsigned hop_at = family == IP4 ? 8 : 4;
@@ -99,11 +98,10 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
     f->tx_ports |= b->out_ports;
 }
 
-// As out() of untagged frames whose data stays where it is, when all have one next hop: what is
-// written into them stays in registers, and the port's array and word are looked at once. Where the
-// hop's word has changed between packets, the first one's is as good: a moment earlier it was
-// everybody's.
-INLINE void out_one_hop(struct forwarder *f, const struct burst *b, uint8_t family, bool resized)
+// As write_frames() of untagged frames in place that all have one next hop: the header stays in
+// registers. If the hop's word has changed between packets, the first one's is as good.
+INLINE void write_frames_one_hop(struct forwarder *f, const struct burst *b, uint8_t family,
+                                 bool resized)
 {
     const unsigned hop_at = family == IP4 ? 8 : 4, n = b->n, port = b->out_port[0];
     const uint8_t *end = b->header[0];
@@ -128,35 +126,36 @@ INLINE void out_one_hop(struct forwarder *f, const struct burst *b, uint8_t fami
         f->used_mark[b->nh[0]] = f->used_epoch;
 }
 
-// That all packets have one next hop: each has the one of the packet before.
+// Do all packets have one next hop? Each has the one of the packet before.
 INLINE bool is_one_hop(const struct burst *b)
 {
     return b->n > 1 && b->nh[0] == b->nh[1] &&
            !memcmp(b->nh, b->nh + 1, (b->n - 1) * sizeof *b->nh);
 }
 
-INLINE void out_in_place(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2)
+INLINE void write_in_place(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2)
 {
     if (l2 == ETHER_HDR && is_one_hop(b))
-        b->same ? out_one_hop(f, b, family, false) : out_one_hop(f, b, family, true);
+        b->same ? write_frames_one_hop(f, b, family, false)
+                : write_frames_one_hop(f, b, family, true);
     else if (b->same)
-        out(f, b, family, l2, false);
+        write_frames(f, b, family, l2, false);
     else
-        out(f, b, family, l2, true);
+        write_frames(f, b, family, l2, true);
 }
 
-INLINE void out_family(struct forwarder *f, const struct burst *b, uint8_t family)
+INLINE void write_family(struct forwarder *f, const struct burst *b, uint8_t family)
 {
     const bool in_place = b->same || (b->in_place && !b->chained);
 
     if (likely(in_place && b->l2 == ETHER_HDR))
-        out_in_place(f, b, family, ETHER_HDR);
+        write_in_place(f, b, family, ETHER_HDR);
     else if (in_place && b->l2 == ETHER_HDR + VLAN_HDR)
-        out_in_place(f, b, family, ETHER_HDR + VLAN_HDR);
+        write_in_place(f, b, family, ETHER_HDR + VLAN_HDR);
     else if (in_place && b->l2 == ETHER_HDR + 2 * VLAN_HDR)
-        out_in_place(f, b, family, ETHER_HDR + 2 * VLAN_HDR);
+        write_in_place(f, b, family, ETHER_HDR + 2 * VLAN_HDR);
     else
-        out(f, b, family, 0, true);
+        write_frames(f, b, family, 0, true);
 }
 
 void ether_out(struct forwarder *f, struct burst *b)
@@ -164,9 +163,9 @@ void ether_out(struct forwarder *f, struct burst *b)
     if (f->tx_queued + b->n > COLLECT_MAX)
         tx_flush(f);
     if (b->family == IP4)
-        out_family(f, b, IP4);
+        write_family(f, b, IP4);
     else
-        out_family(f, b, IP6);
+        write_family(f, b, IP6);
     f->tx_queued += b->n;
     b->n = 0;
 }

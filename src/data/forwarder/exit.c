@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exit.c - packets whose next hop cannot simply take them
+// exit.c - fwd_exit(): packets whose next hop cannot take them as they are
 //
-// One packet at a time, after the common ones have been sorted out. In order:
-// ours -> punt; a subnet's broadcast address -> punt, out as broadcast, or silence; blackhole ->
-// silence; TTL used up -> ICMP time exceeded; not resolved -> hold; larger than the MTU ->
-// fragments, or ICMP too big; anything else -> ICMP unreachable with the code of `refusal`. What is
-// dropped keeps its own reason, whether or not the ICMP error could be sent.
+// One packet at a time. In this order: ours -> punt; a subnet's broadcast address -> punt,
+// broadcast, or drop; blackhole -> drop; TTL used up -> ICMP time exceeded; not resolved -> hold;
+// larger than the MTU -> fragments, or ICMP too big; anything else -> ICMP unreachable with the
+// code in `refusal`. A dropped packet keeps its own reason, whether or not the ICMP error could be
+// sent.
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -20,8 +20,7 @@ enum { ICMP4_UNREACHABLE = 3, ICMP4_TIME_EXCEEDED = 11 };
 enum { ICMP6_UNREACHABLE = 1, ICMP6_TOO_BIG = 2, ICMP6_TIME_EXCEEDED = 3 };
 enum { ICMP4_CODE_FRAG_NEEDED = 4 };
 
-// What the sender gets: codes of ICMP type 3 (RFC 1812 5.2.7.1) and of ICMPv6 type 1 (RFC
-// 4443 3.1).
+// Codes of ICMP type 3 (RFC 1812 5.2.7.1) and of ICMPv6 type 1 (RFC 4443 3.1).
 static const struct refusal {
     uint8_t code4, code6;
     uint8_t reason4, reason6;
@@ -34,7 +33,7 @@ static const struct refusal {
     [NEXTHOP_FAILED] = {1 /* host */, 3 /* address */, DROP_NEIGH_FAILED, DROP_NEIGH_FAILED},
 };
 
-static void refuse(struct forwarder *f, struct burst *b, unsigned i, enum nexthop_kind kind)
+static void refuse_packet(struct forwarder *f, struct burst *b, unsigned i, enum nexthop_kind kind)
 {
     const struct refusal *r = &refusal[kind];
 
@@ -47,7 +46,7 @@ static void refuse(struct forwarder *f, struct burst *b, unsigned i, enum nextho
     }
 }
 
-static void expire(struct forwarder *f, struct burst *b, unsigned i)
+static void expire_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     if (b->family == IP4) {
         icmp4_error(f, b, i, ICMP4_TIME_EXCEEDED, 0, 0);
@@ -58,9 +57,9 @@ static void expire(struct forwarder *f, struct burst *b, unsigned i)
     }
 }
 
-static void too_big(struct forwarder *f, struct burst *b, unsigned i)
+static void exit_too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
-    uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the way out, or less by the route
+    uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the next hop, or less by the route
 
     if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN &&
         !acl_out_one(f, b, i, nexthop_word_iface(b->word[i])))
@@ -76,12 +75,11 @@ static void too_big(struct forwarder *f, struct burst *b, unsigned i)
     }
 }
 
-static void deliver(struct forwarder *f, struct burst *b, unsigned i)
+static void deliver_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     struct rte_mbuf *m = b->pkt[i];
 
-    if (b->kind ==
-        BURST_ORIGIN) { // our error goes to ourselves: its cause had our own address as its source
+    if (b->kind == BURST_ORIGIN) { // our error to ourselves: its cause had our address as source
         packet_drop_of(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
         return;
     }
@@ -101,11 +99,11 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
 
     switch (kind) {
     case NEXTHOP_LOCAL:
-        deliver(f, b, i);
+        deliver_packet(f, b, i);
         break;
     case NEXTHOP_BROADCAST: // from the subnet itself it is for us
         if (nexthop_word_iface(b->word[i]) == b->iface[i])
-            deliver(f, b, i);
+            deliver_packet(f, b, i);
         else if ((why = broadcast(f, b, i, expired)) != DROP_NONE)
             packet_drop_of(f, b, i, why);
         break;
@@ -115,24 +113,24 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:
         if (expired)
-            expire(f, b, i);
+            expire_packet(f, b, i);
         else
-            hold(f, b, i);
+            packet_hold(f, b, i);
         break;
     case NEXTHOP_ADJACENCY:
         if (expired)
-            expire(f, b, i);
+            expire_packet(f, b, i);
         else
-            too_big(f, b, i);
+            exit_too_big(f, b, i);
         break;
     case NEXTHOP_FAILED:
         if (expired)
-            expire(f, b, i);
+            expire_packet(f, b, i);
         else
-            refuse(f, b, i, kind);
+            refuse_packet(f, b, i, kind);
         break;
     default: // NONE, NO_ROUTE, GROUP without a member, UNREACHABLE, PROHIBIT
-        refuse(f, b, i, kind);
+        refuse_packet(f, b, i, kind);
         break;
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exits.h - each ends a packet's way through the stages; for drops see drop.h, for ICMP errors
-// icmp.h
+// exits.h - where packets leave the stages; for drops see drop.h, for ICMP errors icmp.h
 #ifndef FORWARDER_EXITS_H
 #define FORWARDER_EXITS_H
 
@@ -17,10 +16,10 @@ void punt_flush(struct forwarder *f);
 // EtherType; tags: how many VLAN tags it has.
 void slow_protocol(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
           const uint8_t *type_at, unsigned tags);
-void hold(struct forwarder *f, struct burst *b, unsigned i);
+void packet_hold(struct forwarder *f, struct burst *b, unsigned i);
 void hold_flush(struct forwarder *f);
-// Packet i of b goes to the broadcast address of a subnet on another interface: out to everybody
-// there, or why not.
+// Packet i of b goes to the broadcast address of a subnet on another interface: sends it to
+// everybody there. Why not, or DROP_NONE.
 enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired);
 // Sends packet i of b, larger than the next hop's MTU and without DF, in pieces. False: it could
 // not.
@@ -33,7 +32,7 @@ int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, 
 // Packet i of b, whose headers are sound, is for a group of more than this link: copied to the
 // outputs of its route, up, or dropped.
 void multicast(struct forwarder *f, struct burst *b, unsigned i);
-bool is_own_link_local(const uint8_t *ip,
-                       uint16_t iface); // multicast.c: is the IPv6 destination ours on that link?
+// Is the IPv6 destination a link-local address of ours on that link?
+bool multicast_is_own_link_local(const uint8_t *ip, uint16_t iface);
 
 #endif

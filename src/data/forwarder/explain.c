@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain.c - what would happen to a packet: the stages themselves, in a dry run
 //
-// The packet goes through path.c's order of the very stage functions, on a forwarder of
-// its own: its counters, its marks and its arrays are nobody else's, and instead of
-// the flush everything it holds is given back to the pool. What stages share with
-// each other beyond their forwarder is the token buckets of ICMP errors, and there a dry
-// forwarder only looks (icmp_error.c). So nothing that is counted, limited or sent changes.
-//
-// Runs on control's thread, like main.c neither before nor after but beside the packets: so this
-// file may allocate.
+// The packet takes path.c's order of the real stage functions, on a forwarder with its own
+// counters, marks and arrays; instead of being flushed, everything goes back to the pool. Outside
+// their forwarder, stages share only token buckets, and a dry forwarder takes no tokens. So nothing
+// that is counted, limited or sent changes. Runs on control's thread; this file may allocate.
 #include <errno.h>
 #include <string.h>
 
@@ -21,14 +17,13 @@
 
 static struct dry {
     struct counter_block counter;
-    struct plan
-        plan; // by which no port has a transmit queue: what is flushed after all goes nowhere
+    struct plan plan; // no port has a transmit queue: what is flushed after all goes nowhere
     struct forwarder f;
     uint8_t used_mark[NEXTHOP_MAX];
     uint64_t chosen[NEXTHOP_MAX];
 } *dry; // control's
 
-// The plan by which packets of the port are sent on; NULL: nobody polls it.
+// The plan of the forwarder that polls the port; NULL: none does.
 static const struct plan *plan_of(uint16_t port)
 {
     for (unsigned i = 0; i < FORWARDER_MAX; i++) {
@@ -66,7 +61,7 @@ static void collect_free(struct collect *c)
     c->n = 0;
 }
 
-// In place of path_flush: says what tx would have refused, and gives everything back.
+// Instead of path_flush: records what tx would have refused, and gives everything back.
 static void flush_dry(struct forwarder *f, const struct plan *real)
 {
     bool no_queue = false;

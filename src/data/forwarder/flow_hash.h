@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow_hash.h - which member of a next-hop group a packet takes
 //
-// All packets of a flow give the same value, so they take the same way and stay
-// in order. What makes a flow is the virtual router's choice (struct flow_hash):
+// All packets of a flow give the same value, so they take the same path and stay in order. The
+// virtual router says what makes a flow (struct flow_hash):
 //
 //     l4         addresses, protocol and ports; of IPv6 the flow label too (RFC 6438)
 //     l3         addresses; of IPv6 the flow label too
-//     symmetric  as l4, but alike for both directions; the flow label is each direction's own and
-//     left out
+//     symmetric  as l4, but alike for both directions, so without the flow label
 //
-// Fragments carry no ports but for the first one, so every fragment, the first
-// included, is hashed on addresses and protocol alone (all fragments of an IPv6 packet carry its
-// label). The seed differs between virtual routers and machines:
-// routers in a row do not all split alike. RFC 2992 for why by hash.
+// Only the first fragment has ports, so all fragments are hashed on addresses and protocol (and
+// the label, which all have). The seed differs between virtual routers and machines, so routers in
+// a row do not split alike. RFC 2992 says why a hash is used.
 #ifndef FORWARDER_FLOW_HASH_H
 #define FORWARDER_FLOW_HASH_H
 
@@ -27,7 +25,7 @@ static inline bool proto_has_ports(uint8_t proto)
            proto == PROTO_UDPLITE;
 }
 
-// The same for both directions: the smaller half first.
+// The same for both directions: the smaller port first.
 static inline uint32_t ports_sorted(uint32_t ports)
 {
     uint16_t a = (uint16_t)ports, b = (uint16_t)(ports >> 16);

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarder.h - the thread that forwards packets, run to completion
 //
-// A forwarder polls the receive queues of its plan (table/plan.h) and its own
-// inject ring, carries each burst of at most BURST_MAX packets through the
-// stages in the order of path.c, and sends what is left. It reads the tables,
-// writes its own counters and rings, and nothing else.
-//
-// One thread owns one forwarder. Tests step several of them from one thread:
-// nothing here waits for anything.
+// A forwarder polls the receive queues of its plan (table/plan.h) and its own inject ring, takes
+// each burst through the stages in the order of path.c, and sends what is left. It reads the tables
+// and writes its own counters and rings only. One thread owns one forwarder; it never waits, so
+// tests step several from one thread.
 #ifndef FORWARDER_FORWARDER_H
 #define FORWARDER_FORWARDER_H
 
@@ -23,12 +20,11 @@ void forwarder_main(void *arg);
 
 // --- the pieces of forwarder_main, for tests and benchmarks ---
 
-// Forwarder `index` counts into the calling thread's counter block (thread_slot()). NULL with
-// errno.
+// Forwarder `index`, which counts into the calling thread's counter block. NULL with errno.
 struct forwarder *forwarder_new(unsigned index);
 void forwarder_free(struct forwarder *f);
-// One poll of every receive queue of the plan and of the inject ring: the number of packets taken.
-// Everything taken is sent, dropped, or in a ring when it returns.
+// Polls every receive queue of the plan and the inject ring once: the number of packets taken. All
+// of them are sent, dropped, or in a ring when it returns.
 unsigned forwarder_poll(struct forwarder *f);
 
 // --- explain.c: what would happen to a packet (table/packet_trace.h) ---

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exit fragment4: an IPv4 packet without DF that the way out is too narrow for
+// Exit fragment4: an IPv4 packet without DF that is larger than the next hop's MTU
 //
-// DPDK's rte_ip_frag cuts it (RFC 791 3.2, RFC 1812 5.2.6) into buffers of
-// exchange_pool; the pieces take the same adjacency. One packet becomes n, so the
-// ledger's inject grows by n - 1. A packet in one segment is copied, so that
-// the pieces suit every port; a chain (a jumbo frame) is referred to.
+// DPDK's rte_ip_frag cuts it (RFC 791 3.2, RFC 1812 5.2.6) into buffers of exchange_pool; the
+// pieces take the same adjacency. One packet becomes n, so the ledger's inject grows by n - 1. A
+// packet in one segment is copied, so that the pieces suit every port; a chain (a jumbo frame) is
+// referred to.
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
@@ -51,7 +51,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
         out->hop[at] = load32(ip + 8);
     }
-    (void)f->lanes->take(out, false); // they fit: sets what ether_out needs
+    (void)f->lanes->apply_nexthops(out, false); // they fit: sets what ether_out needs
     f->counter->inject += (unsigned)n - 1;
     packet_end(f, m, 0);
     ether_out(f, out);

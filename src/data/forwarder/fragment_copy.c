@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fragment_copy.c - the one call of DPDK's that is marked experimental (and has been there
-// since 20.11)
+// fragment_copy.c - the one call of DPDK's that is marked experimental (since 20.11)
 //
-// In a file of its own because the mark of consent also compiles DPDK's trace
-// points, which allocate, into every inline function of the file.
+// In its own file because the mark also compiles DPDK's trace points, which allocate, into every
+// inline function of the file.
 #define ALLOW_EXPERIMENTAL_API
 #include <rte_ip_frag.h>
 

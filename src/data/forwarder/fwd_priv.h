@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fwd_priv.h - what ip4_fwd and ip6_fwd have in common
+// fwd_priv.h - stages ip4_fwd and ip6_fwd: choose each packet's next hop
 //
-// Stages ip4_fwd, ip6_fwd: choose each packet's next hop.
-//
-//   in     packets checked by ip4_in / ip6_in
-//   out    survivors in the same order: nh[] names an adjacency, word[] is its state when it was
-//   looked at, hop_out[] the
-//          header word with the TTL one lower, size[] the length of the frame to send
+//   in     packets checked by ether_in, ip4_in or ip6_in
+//   out    survivors in the same order: nh[] names an adjacency; word[] is its state when it was
+//          read, hop_out[] the header word with the TTL one lower, size[] the frame's new length
 //   exits  all of exit.c
 //
-// One bulk lookup of the burst, each packet in its virtual router's table; then one pass (lanes.h)
-// reads the next hops' words and decides for all packets whether the adjacency takes them. Packets
-// whose next hop is a group choose their member, and are decided again. Packets themselves are not
-// changed: what an exit sees and an ICMP error quotes is what was received.
+// One bulk lookup of the burst, each packet in its virtual router's table; then lanes.h reads the
+// next hops' words and decides for all packets whether the adjacency takes them. Packets whose next
+// hop is a group choose their member and are decided again. The packets themselves are not changed:
+// an exit sees, and an ICMP error quotes, what was received.
 //
-// The TTL is looked at after the route, not before: a packet that reaches us
-// with TTL 1 and is addressed to us must be delivered (RFC 1812, 5.3.1).
+// The TTL is looked at after the route: a packet that reaches us with TTL 1 and is addressed to us
+// must be delivered (RFC 1812, 5.3.1).
 //
-// Included by the two stage files, which give `family` as a constant: the
-// compiler makes two loops of one text.
+// Included by the two stage files, which give `family` as a constant: the compiler makes two loops
+// of one text.
 #ifndef FORWARDER_FWD_PRIV_H
 #define FORWARDER_FWD_PRIV_H
 
@@ -29,9 +26,9 @@
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 
-// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from
-// "no route" by its kind.
-FWD_INLINE void fwd_choose(struct forwarder *f, struct burst *b, unsigned i, uint8_t family)
+// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit drops it with
+// its own reason.
+FWD_INLINE void fwd_choose_member(struct forwarder *f, struct burst *b, unsigned i, uint8_t family)
 {
     uint32_t member = nexthop_member(nexthop_get(b->nh[i]), fwd_hash(b, i, family));
 
@@ -40,7 +37,7 @@ FWD_INLINE void fwd_choose(struct forwarder *f, struct burst *b, unsigned i, uin
     f->chosen[member]++;
 }
 
-// Packets that their route has an MTU for.
+// The packets whose routes have an MTU.
 struct fwd_narrow {
     uint64_t set; // of the burst
     uint16_t mtu[BURST_MAX];
@@ -52,8 +49,7 @@ FWD_INLINE void fwd_narrow_add(struct fwd_narrow *w, unsigned i, uint16_t mtu)
     w->mtu[i] = mtu;
 }
 
-// The smaller MTU of route and way out counts, and word[] says it. Returns those that are too large
-// for it.
+// word[] gets the smaller MTU of route and next hop. The mask of packets that are larger.
 FWD_INLINE uint64_t fwd_narrow(struct burst *b, const struct fwd_narrow *w)
 {
     uint64_t large = 0;
@@ -69,13 +65,13 @@ FWD_INLINE uint64_t fwd_narrow(struct burst *b, const struct fwd_narrow *w)
     return large;
 }
 
-// Packet i's prefix has an alias: counts it, if that is asked for, and replaces the alias by what
-// it stands for.
-FWD_INLINE void fwd_unalias(struct forwarder *f, struct burst *b, unsigned i, struct fwd_narrow *w)
+// Packet i's prefix has an alias: counts the packet for it, and replaces the alias by its target.
+FWD_INLINE void fwd_resolve_alias(struct forwarder *f, struct burst *b, unsigned i,
+                                  struct fwd_narrow *w)
 {
     const struct nexthop_alias *alias = &nexthop_get(b->nh[i])->alias;
     struct prefix_count *c =
-        &f->prefix_count[alias->counter]; // nobody reads the first, which others have
+        &f->prefix_count[alias->counter]; // 0, never read, if the prefix is not counted
 
     c->packets++;
     c->bytes += b->len[i];
@@ -83,9 +79,9 @@ FWD_INLINE void fwd_unalias(struct forwarder *f, struct burst *b, unsigned i, st
     b->nh[i] = alias->target;
 }
 
-// Those whose next hop is a group get their member, those of an alias what it stands for. True when
-// there were any.
-FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family,
+// Replaces groups by a member and aliases by their targets, for the packets of mask `out`. False:
+// there were none.
+FWD_INLINE bool fwd_resolve(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family,
                             struct fwd_narrow *w)
 {
     bool any = false;
@@ -94,18 +90,19 @@ FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, 
         unsigned i = (unsigned)__builtin_ctzll(out);
         enum nexthop_kind kind = nexthop_word_kind(b->word[i]);
         if (kind == NEXTHOP_ALIAS) {
-            fwd_unalias(f, b, i, w);
+            fwd_resolve_alias(f, b, i, w);
             kind = nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i])));
             any = true;
         }
         if (kind == NEXTHOP_GROUP) {
-            fwd_choose(f, b, i, family);
+            fwd_choose_member(f, b, i, family);
             any = true;
         }
     }
     return any;
 }
 
+// The packets of mask `out` leave the burst by their exits.
 FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
 {
     for (uint64_t left = out; left; left &= left - 1)
@@ -114,8 +111,7 @@ FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
         burst_remove(b, out);
 }
 
-// Is it for us? What came in a broadcast or multicast frame only as a broadcast of IP (RFC
-// 1122 3.3.6).
+// Is it for us? In a broadcast or multicast frame, only IP broadcasts are (RFC 1122 3.3.6).
 FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
 {
     uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
@@ -125,11 +121,11 @@ FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
     return nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i];
 }
 
-// nh[] -> survivors with an adjacency that takes them; the rest leaves by fwd_exit. `held`: they
-// were, and what their route takes has come with them.
+// nh[] -> survivors with an adjacency that takes them; the others leave by fwd_exit. `held`: they
+// come back from neigh_manager, with the MTU of their route.
 FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool held)
 {
-    uint64_t out = f->lanes->take(b, !held);
+    uint64_t out = f->lanes->apply_nexthops(b, !held);
     struct fwd_narrow narrow;
 
     if (likely(!out && !held))
@@ -137,12 +133,12 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
     narrow.set = 0;
     for (unsigned i = 0; held && i < b->n; i++)
         fwd_narrow_add(&narrow, i, packet_meta(b->pkt[i])->mtu);
-    if (fwd_regroup(f, b, out, family, &narrow))
-        out = f->lanes->take(b, !held);
+    if (fwd_resolve(f, b, out, family, &narrow))
+        out = f->lanes->apply_nexthops(b, !held);
     fwd_leave(f, b, out | fwd_narrow(b, &narrow));
 }
 
-// Deliver what is addressed to us, drop the rest.
+// Delivers what is addressed to us, drops the rest.
 FWD_INLINE void fwd_local(struct forwarder *f, struct burst *b, uint8_t family)
 {
     fwd_lookup(f, b, family);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exit hold: the neighbor is not resolved yet, its manager keeps the packet
+// Exit hold: neigh_manager keeps the packet until the neighbor is resolved
 //
-// The packet goes up without its Ethernet header, its TTL lowered, with what
-// neigh_manager has to know in packet_meta. It comes back by the inject ring as
-// INJECT_NEXTHOP (inject.c) when the neighbor has answered, or when it has not:
-// then the next hop is FAILED and the sender is told.
+// The packet goes without its Ethernet header and with its TTL lowered; packet_meta says what
+// neigh_manager needs. It comes back by the inject ring as INJECT_NEXTHOP (inject.c) when the
+// neighbor has answered, or has not: then the next hop is FAILED and the sender gets an error.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
 #include "forwarder/ttl.h"
 #include "forwarder/forbidden.h"
 
-void hold(struct forwarder *f, struct burst *b, unsigned i)
+void packet_hold(struct forwarder *f, struct burst *b, unsigned i)
 {
     struct rte_mbuf *m = b->pkt[i];
     struct packet_meta *meta = packet_meta(m);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // icmp_error.c - telling the sender why its packet ends here
 //
-// An error is built in a buffer of exchange_pool, counted as `inject`, and put
-// into f->origin4 or origin6; path.c sends that burst through the same lookup and
-// rewrite as any other, towards the source of the packet it is about. It quotes as
-// much as fits in 576 (IPv4, RFC 1812 4.3.2.3) or 1280 bytes (IPv6, RFC 4443 2.4c).
+// An error is built in a buffer of exchange_pool, counted as `inject`, and put into f->origin4 or
+// origin6; path.c sends that burst through the lookup as any other. It quotes as much as fits in
+// 576 (IPv4, RFC 1812 4.3.2.3) or 1280 bytes (IPv6, RFC 4443 2.4c).
 //
 // No error is sent (RFC 1812 4.3.2.7, RFC 4443 2.4e)
 //   about an ICMP error, or what may be one; about a later fragment (IPv4)
@@ -14,9 +13,8 @@
 //   about an error of our own (BURST_ORIGIN)
 //   faster than the buckets of table/icmp.h allow (RFC 1812 4.3.2.8, RFC 4443 2.4f)
 //
-// It comes from an address of the interface by which the packet came in, so that
-// traceroute shows the way the packet took (RFC 1812 4.3.2.4); of an
-// interface without one, from the virtual router's own.
+// Its source is an address of the interface by which the packet came, so that traceroute shows the
+// path (RFC 1812 4.3.2.4), or else the virtual router's own.
 #include <limits.h>
 
 #include "base/checksum.h"
@@ -43,8 +41,8 @@ bool icmp_has_token(const struct forwarder *f, uint16_t iface, bool redirect)
 }
 
 // Whether an error is sent about a packet that came in by `iface`; `allowed`: by the rules.
-static bool may_send(struct forwarder *f, const struct burst *origin, uint16_t iface, bool allowed,
-                     bool redirect)
+static bool may_send_error(struct forwarder *f, const struct burst *origin, uint16_t iface,
+                           bool allowed, bool redirect)
 {
     struct counter_icmp *c = &f->counter->icmp;
     bool rate = allowed && origin->n < BURST_MAX && icmp_has_token(f, iface, redirect);
@@ -54,7 +52,7 @@ static bool may_send(struct forwarder *f, const struct burst *origin, uint16_t i
     return rate;
 }
 
-static ip4_t source4(uint16_t iface)
+static ip4_t error_source4(uint16_t iface)
 {
     ip4_t own = iface_get(iface)->addr4;
 
@@ -66,15 +64,14 @@ static bool is_set6(const uint8_t *a)
     return load64(a) | load64(a + 8);
 }
 
-static const uint8_t *source6(uint16_t iface)
+static const uint8_t *error_source6(uint16_t iface)
 {
     const uint8_t *own = iface_get(iface)->addr6;
 
     return is_set6(own) ? own : vr_get(iface_get(iface)->vr)->addr6;
 }
 
-// Only these ICMP types are known not to be errors; anything else, or what cannot be read, may be
-// one.
+// Only these types are known not to be errors; any other, or one that cannot be read, may be.
 static bool icmp4_is_query(uint8_t type)
 {
     const uint32_t query = 1u << 0 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 13 | 1u << 14 | 1u << 15 |
@@ -124,7 +121,7 @@ bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i)
          allowed = b->kind != BURST_ORIGIN &&
                    (four ? may_answer4(about, readable) : may_answer6(about, readable, 0));
 
-    return may_send(f, four ? &f->origin4 : &f->origin6, b->iface[i], allowed, false);
+    return may_send_error(f, four ? &f->origin4 : &f->origin6, b->iface[i], allowed, false);
 }
 
 struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote)
@@ -162,11 +159,11 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
                  uint32_t word)
 {
     const uint8_t *about = b->ip[i];
-    ip4_t from = source4(b->iface[i]);
+    ip4_t from = error_source4(b->iface[i]);
     bool allowed =
         b->kind != BURST_ORIGIN && from && may_answer4(about, packet_readable(b->pkt[i], about));
 
-    if (!may_send(f, &f->origin4, b->iface[i], allowed, type == ICMP4_REDIRECT))
+    if (!may_send_error(f, &f->origin4, b->iface[i], allowed, type == ICMP4_REDIRECT))
         return;
     struct rte_mbuf *m = icmp_quote(b, i, IP4_HDR + ICMP_HDR, IP4_ERROR_MAX - IP4_HDR - ICMP_HDR);
     if (!m)
@@ -211,11 +208,11 @@ void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *t
 void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code,
                  uint32_t word)
 {
-    const uint8_t *about = b->ip[i], *from = source6(b->iface[i]);
+    const uint8_t *about = b->ip[i], *from = error_source6(b->iface[i]);
     bool allowed = b->kind != BURST_ORIGIN && is_set6(from) &&
                    may_answer6(about, packet_readable(b->pkt[i], about), type);
 
-    if (!may_send(f, &f->origin6, b->iface[i], allowed, false))
+    if (!may_send_error(f, &f->origin6, b->iface[i], allowed, false))
         return;
     struct rte_mbuf *m = icmp_quote(b, i, IP6_HDR + ICMP_HDR, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
     if (!m)

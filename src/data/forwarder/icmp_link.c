@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_link.c - the one ICMP error that goes to a link-local address: destination beyond the scope
-// of the source
+// icmp_link.c - the one ICMP error to a link-local address: destination beyond scope of source
 //
-// A host without another address yet has sent to the world from its link-local one (RFC 4443 3.1,
-// code 2). Its address is in no FIB, and means something on its link only: so the answer leaves by
-// the interface the packet came in by, from our link-local address there, in a frame to the MAC
-// that sent the packet - on that link it is the source itself. The rules and the token buckets are
-// those of all errors (icmp_error.c).
+// A host has sent from its link-local address to another link (RFC 4443 3.1, code 2). That address
+// is in no FIB, so the answer leaves by the interface the packet came by, from our link-local
+// address there, to the MAC that sent the packet. Rules and token buckets are those of all errors
+// (icmp_error.c).
 #include "forwarder/icmp.h"
 #include "forwarder/packet.h"
 #include "forwarder/tx.h"

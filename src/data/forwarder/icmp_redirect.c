@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_redirect.c - telling a host that its packet could have gone straight to the next hop
+// icmp_redirect.c - telling a host to send straight to the next hop
 //
-// An input feature, off unless configured. A packet that came in by the interface by which its next
-// hop is reached goes on as any other, and its sender is told, when (RFC 1812 5.2.7.2, RFC
-// 4861 8.2)
+// An input check, off unless configured. A packet that leaves by the interface that it came by is
+// forwarded, and its sender gets a redirect (RFC 1812 5.2.7.2, RFC 4861 8.2), if
 //
-//     it is a neighbor on that interface
-//     the next hop is resolved, and of the packet's family: it is the destination itself, or a
-//     router; an IPv6 router is named by its link-local address, so one that routes name otherwise
-//     is not told of
+//     the sender is a neighbor on that interface, and
+//     the next hop is resolved and of the packet's family: the destination itself, or a router (of
+//     IPv6 by its link-local address, which the message must carry)
 //
-// IPv4 as any ICMP error (icmp_error.c). The IPv6 message has to arrive with hop limit 255 and
-// comes from our link-local address, so it does not pass the lookup: it leaves by the sender's
-// adjacency. Redirects have a token bucket of their own for each interface. The destination is
-// looked up twice, here and in ip4_fwd or ip6_fwd: only bursts of such interfaces pay for that.
+// The IPv4 message is sent as any ICMP error (icmp_error.c). The IPv6 message must arrive with hop
+// limit 255, from our link-local address, so it is not looked up: it leaves by the sender's
+// adjacency. Each interface has a token bucket for redirects. The destination is looked up twice,
+// here and in ip4_fwd or ip6_fwd; only bursts of such interfaces pay for that.
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/input_check.h"
@@ -32,8 +30,9 @@ enum { OPTION_TARGET_MAC = 2, OPTION_REDIRECTED = 4 };
 #define OPTION_QUOTE_HDR 8u
 #define IP6_REDIRECT_MAX 1280u
 
-// The sender's adjacency when it is a neighbor on the interface it sent by; 0 = it is none.
-static uint32_t sender(const struct forwarder *f, const struct burst *b, unsigned i, uint8_t family)
+// The sender's adjacency; 0 = it is not a neighbor on the interface it sent by.
+static uint32_t sender_adjacency(const struct forwarder *f, const struct burst *b, unsigned i,
+                                 uint8_t family)
 {
     const struct fib *fib = fwd_fib(f, b->vr[i], family);
     struct ip_addr src = {.family = family};
@@ -50,8 +49,8 @@ static uint32_t sender(const struct forwarder *f, const struct burst *b, unsigne
     return neighbor && nexthop_address[id].family && ip_equal(&nexthop_address[id], &src) ? id : 0;
 }
 
-// The next hop that the sender should use itself; 0 = none, it did well to send to us.
-FWD_INLINE uint32_t better(struct burst *b, unsigned i, uint8_t family)
+// The next hop that the sender should use itself; 0 = none.
+FWD_INLINE uint32_t better_nexthop(struct burst *b, unsigned i, uint8_t family)
 {
     if (!(iface_get(b->iface[i])->flags & IFACE_REDIRECT) || ttl_of(b->ip[i], family) <= 1)
         return 0;
@@ -69,8 +68,8 @@ void redirect4(struct forwarder *f, struct burst *b)
 {
     fwd_lookup(f, b, IP4);
     for (unsigned i = 0; i < b->n; i++) {
-        uint32_t id = better(b, i, IP4);
-        if (id && iface_get(b->iface[i])->addr4 && sender(f, b, i, IP4))
+        uint32_t id = better_nexthop(b, i, IP4);
+        if (id && iface_get(b->iface[i])->addr4 && sender_adjacency(f, b, i, IP4))
             icmp4_error(f, b, i, ICMP4_REDIRECT, ICMP4_CODE_HOST,
                         rte_be_to_cpu_32(nexthop_address[id].ip4));
     }
@@ -118,7 +117,7 @@ static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
 }
 
 // To the neighbor that `id` leads to, with its hop limit as it is.
-static void send_to(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, uint32_t id)
+static void send_to_neighbor(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, uint32_t id)
 {
     struct burst *one = &f->fragment;
 
@@ -131,7 +130,7 @@ static void send_to(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, uin
     f->counter->inject++;
     f->counter->icmp.sent++;
     f->counter->iface[iface].inject_packets++;
-    if (f->lanes->take(one, false)) // it was resolved a moment ago
+    if (f->lanes->apply_nexthops(one, false)) // it was resolved a moment ago
         packet_drop_bare(f, m, iface, DROP_NEIGH_FAILED);
     else
         ether_out(f, one);
@@ -143,9 +142,9 @@ void redirect6(struct forwarder *f, struct burst *b)
     fwd_lookup(f, b, IP6);
     for (unsigned i = 0; i < b->n; i++) {
         const struct iface *iface = iface_get(b->iface[i]);
-        uint32_t id = better(b, i, IP6), to = id ? sender(f, b, i, IP6) : 0;
-        const uint8_t *way = nexthop_address[id].b;
-        bool named = id && (is_link_local(way) || !memcmp(way, b->ip[i] + 24, 16));
+        uint32_t id = better_nexthop(b, i, IP6), to = id ? sender_adjacency(f, b, i, IP6) : 0;
+        const uint8_t *router = nexthop_address[id].b;
+        bool named = id && (is_link_local(router) || !memcmp(router, b->ip[i] + 24, 16));
         if (!to || !named || !is_link_local(iface->addr6_ll))
             continue;
         if (!icmp_may_redirect(b->iface[i], f->now, f->dry)) {
@@ -154,6 +153,6 @@ void redirect6(struct forwarder *f, struct burst *b)
         }
         struct rte_mbuf *m = redirect6_make(b, i, id, iface->addr6_ll);
         if (m)
-            send_to(f, m, b->iface[i], to);
+            send_to_neighbor(f, m, b->iface[i], to);
     }
 }

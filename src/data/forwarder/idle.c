@@ -3,40 +3,35 @@
 //
 //     mode         spins for    then sleeps until woken, or, when a queue has to be polled, for
 //     performance  ever         -
-//     balanced     300 us       20, 40, 80, 100, 100 … us; then up to a thousandth of the silence
-//     before, and no
-//                               longer than keeps the CPU 1 % busy, nor than the ring bridges: 100
-//                               … 4000 us
-//     powersave    50 us        50, 100, 200 … us, as long as the ring bridges: up to 4000 us
+//     balanced     300 us       20, 40, 80, 100, 100 ... us; then up to a thousandth of the silence
+//                               before, within two limits: 1 % of the CPU, and what the ring
+//                               bridges (100 ... 4000 us)
+//     powersave    50 us        50, 100, 200 ... us, up to what the ring bridges (4000 us at most)
 //
-// A packet ends the pause: the next one starts with spinning again. The silence goes on when
-// packets are few (64, with a second's pause after them): hellos and keepalives herald no flood.
+// A packet ends the pause, and spinning starts again. A few packets (64, with a second's pause
+// after them) do not end the silence: hellos and keepalives announce no flood.
 //
 // Woken: every queue of the plan has a file that becomes readable with a packet (struct plan_wait:
-// a packet socket, or a driver's receive interrupt), so ppoll() waits for all of them and for the
-// eventfd by which others say that they have put something into our inject ring, changed the plan
-// or want us to stop (core/waker.h). Such a sleep costs nothing however long it is; it ends
-// after WOKEN_MAX_US at the latest, so that the watchdog sees us alive. The first packet waits for
-// the kernel's wake-up, some 10 us, and those behind it for that long in the ring. Interrupts are
-// switched on before the first sleep of a pause, and the queues polled once more, for they may tell
-// nothing of what came before; the first packet switches them off.
+// a packet socket, or a driver's receive interrupt). ppoll() waits for them and for the eventfd by
+// which other threads announce packets in our inject ring, a new plan, or the end (core/waker.h).
+// Such a sleep ends after WOKEN_MAX_US at the latest, for the watchdog. The first packet waits some
+// 10 us for the kernel's wake-up. Interrupts are switched on before the first sleep of a pause, and
+// the queues polled once more, since they may say nothing of earlier packets; the first packet
+// switches them off.
 //
-// Polled: a queue without such a file (memif, net_ring, null) has to bridge the longest
-// sleep. 100 us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors a queue has by
-// default. In a long silence sleeps get longer, because each costs 3 us of CPU on one machine and
-// 30 us on another (a virtual one, where timers and idling are the hypervisor's), up to what the
-// ring bridges at 0.5 Mpps: 2 ms for 1,024. A burst that the ring holds is never lost, however long
-// the sleep; what begins at a higher rate and goes on, out of a silence of seconds, needs
-// `performance` or more descriptors.
+// Polled: a queue without such a file (memif, net_ring, null) has to bridge the longest sleep. 100
+// us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors of a queue by default. In a long
+// silence sleeps get longer, because each costs 3 us of CPU, or 30 us on a virtual machine, up to
+// what the ring bridges at 0.5 Mpps: 2 ms for 1,024. A burst that the ring holds is never lost; a
+// higher rate that starts out of a silence of seconds needs `performance` or more descriptors.
 //
 // A file that is readable when its queue has nothing (a device with an error, a driver out of
-// buffers) would make sleeping a busy loop: after two sleeps in vain files are not looked at until
-// a packet comes.
+// buffers) would make sleeping a busy loop: after two sleeps in vain, files are ignored until a
+// packet comes.
 //
-// The kernel's timer slack (50 us for ordinary threads) is 1 ns for forwarders (core/thread.c), or
-// a sleep of 20 us would last 70. While spinning a CPU that can (WAITPKG) pauses for 1 us at a
-// time, which saves power and leaves the core's other hyper-thread its units. RCU: offline while
-// asleep, so that writers do not wait for a sleeper.
+// The timer slack is 1 ns for forwarders (core/thread.c), or a sleep of 20 us would last 70. A
+// spinning CPU that can (WAITPKG) pauses for 1 us at a time. Asleep, the thread is offline for RCU,
+// so that writers do not wait for it.
 #define ALLOW_EXPERIMENTAL_API // rte_power_pause
 #include "forwarder/idle.h"
 
@@ -80,7 +75,7 @@ void idle_init(struct idle *idle, unsigned forwarder)
                           .last_busy = rte_rdtsc()};
 }
 
-static uint32_t within(uint64_t us, uint32_t least, uint32_t most)
+static uint32_t clamp_us(uint64_t us, uint32_t least, uint32_t most)
 {
     return us < least ? least : us < most ? (uint32_t)us : most;
 }
@@ -88,7 +83,7 @@ static uint32_t within(uint64_t us, uint32_t least, uint32_t most)
 uint32_t idle_sleep_us(uint8_t mode, const struct idle_pause *p)
 {
     const struct schedule *s = &schedules[mode];
-    uint32_t bridged_us = within((uint64_t)p->descriptors * SILENT_US_PER_PACKET,
+    uint32_t bridged_us = clamp_us((uint64_t)p->descriptors * SILENT_US_PER_PACKET,
                                  schedules[IDLE_BALANCED].max_us, SILENT_MAX_US);
     uint32_t max_us = bridged_us < s->max_us ? bridged_us : s->max_us;
 
@@ -97,9 +92,9 @@ uint32_t idle_sleep_us(uint8_t mode, const struct idle_pause *p)
     if (mode == IDLE_BALANCED) {
         uint64_t cheap_us = p->cost_ns * (uint64_t)CPU_SHARE / 1000,
                  bold_us = p->silence_us / SILENCE_SHARE;
-        max_us = within(cheap_us < bold_us ? cheap_us : bold_us, s->max_us, bridged_us);
+        max_us = clamp_us(cheap_us < bold_us ? cheap_us : bold_us, s->max_us, bridged_us);
     }
-    return within(p->last_us * 2, s->first_us, max_us);
+    return clamp_us(p->last_us * 2, s->first_us, max_us);
 }
 
 // What sleeps cost here and now, measured over COST_SLEEPS of them.
@@ -185,7 +180,7 @@ static uint32_t sleep_prepare(struct idle *idle, const struct plan *plan, uint32
     return !plan || (heed && !idle->deaf && plan->n_wait == plan->n_rx) ? WOKEN_MAX_US : polled_us;
 }
 
-static bool is_wanted(const struct idle *idle, const struct plan *plan)
+static bool has_work(const struct idle *idle, const struct plan *plan)
 {
     struct forwarder_slot *slot = &forwarder_slot[idle->forwarder];
 
@@ -226,7 +221,7 @@ static void idle_sleep(struct idle *idle, const struct plan *plan, uint32_t poll
 
     cost_measure(idle);
     waker_prepare(waker);
-    if (!is_wanted(idle, plan)) {
+    if (!has_work(idle, plan)) {
         rcu_offline(); // the plan may be freed from here on
         n_ready = ppoll(idle->fd, n, &t, NULL);
         rcu_online();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// idle.h - what a forwarder does when there is nothing to forward
-//
-// Owned by one forwarder thread.
+// idle.h - what a forwarder thread does when there is nothing to forward
 #ifndef FORWARDER_IDLE_H
 #define FORWARDER_IDLE_H
 

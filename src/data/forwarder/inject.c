@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// inject.c - packets that others have for this forwarder
+// inject.c - packets that other threads have for this forwarder
 //
-//   INJECT_FRAME    from the kernel, by tap_manager: out of its interface as it is, with the VLAN
-//   tags of the interface INJECT_NEXTHOP  held by neigh_manager, which found what the next hop is
-//   now: IP header first, TTL already lowered INJECT_TX       finished frames for a port whose
-//   transmit queue is ours
+//   INJECT_FRAME    from the kernel, by tap_manager: leaves its interface as it is, with its tags
+//   INJECT_NEXTHOP  held by neigh_manager, which now has a next hop: IP header first, TTL lowered
+//   INJECT_TX       finished frames for a port whose transmit queue is ours
 //
-// At most one burst per poll, so that a busy kernel does not starve the ports.
-// Who puts a packet into the ring has counted it (inject), or it never left the
-// router (the other two kinds).
+// At most one burst per poll, so that a busy kernel does not starve the ports. The thread that puts
+// a packet into the ring counts it (inject); the other two kinds never left the router.
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
@@ -28,8 +26,8 @@ static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
         tx_frame(f, m, id, DROP_INJECT_NO_BUFFER);
 }
 
-// Sends what has been gathered in f->resumed.
-static void resume(struct forwarder *f)
+// Sends the packets in f->resumed.
+static void send_resumed(struct forwarder *f)
 {
     struct burst *b = &f->resumed;
 
@@ -43,7 +41,8 @@ static void resume(struct forwarder *f)
     burst_reset(b);
 }
 
-// Adds to the burst of held packets; `b` has one family, so a change of family ends it.
+// Adds to the burst of held packets, which has one family: a packet of the other one sends it
+// first.
 static void inject_nexthop(struct forwarder *f, struct rte_mbuf *m)
 {
     const struct packet_meta *meta = packet_meta(m);
@@ -51,7 +50,7 @@ static void inject_nexthop(struct forwarder *f, struct rte_mbuf *m)
     uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *);
 
     if (b->n && b->family != meta->family)
-        resume(f);
+        send_resumed(f);
     b->family = meta->family;
     unsigned i = burst_add(b, m, ip, meta->iface);
     b->nh[i] = meta->nexthop;
@@ -72,6 +71,6 @@ unsigned inject(struct forwarder *f)
         else
             inject_frame(f, pkt[i]);
     }
-    resume(f);
+    send_resumed(f);
     return n;
 }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage features_in: what the interfaces have been given beyond routing
+// Stage features_in: what interfaces do to received packets beyond routing
 //
 //   in     a burst of received packets, header and addresses checked, some of whose interfaces have
-//   input features
-//          (b->features is the OR of the features of struct iface.flags); not what we made
-//          ourselves nor what was held
+//          input checks (b->features); not what we made ourselves nor what was held
 //   out    survivors in the same order
-//   exits  those of the features
+//   exits  those of the checks
 //
-// The features follow each other in this order, whatever the interfaces: who lies about his source
-// is not asked anything else. A feature looks at the packets whose own interface has its bit and
-// lets the others go on. A burst of interfaces without features never comes here: that is all that
-// the plain path pays.
+// The order is the same for all interfaces: a packet with a wrong source is not checked further. A
+// burst of interfaces without a bit never comes here: that is all that plain traffic pays.
 #include "forwarder/acl.h"
 #include "forwarder/input_check.h"
 #include "forwarder/stages.h"

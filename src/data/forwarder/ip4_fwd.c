@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ip4_fwd: choose each IPv4 packet's next hop. The stage itself is told in fwd_priv.h.
+// Stage ip4_fwd: choose each IPv4 packet's next hop; fwd_priv.h describes it
 #include "forwarder/acl.h"
 #include "forwarder/fwd_priv.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
-// An access list may have done it while it waited (acl_decide.c).
-static void look_up(struct forwarder *f, struct burst *b)
+// The access list may have done it already (acl_decide.c).
+static void look_up_burst(struct forwarder *f, struct burst *b)
 {
     if (likely(!b->found))
         fwd_lookup(f, b, IP4);
@@ -14,13 +14,13 @@ static void look_up(struct forwarder *f, struct burst *b)
 
 void ip4_fwd(struct forwarder *f, struct burst *b)
 {
-    look_up(f, b);
+    look_up_burst(f, b);
     fwd_decide(f, b, IP4, false);
 }
 
 void ip4_fwd_redirected(struct forwarder *f, struct burst *b)
 {
-    look_up(f, b);
+    look_up_burst(f, b);
     acl_redirect(f, b);
     fwd_decide(f, b, IP4, false);
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ip4_in: may this IPv4 packet be forwarded, and if not, why?
 //
-//   in     IPv4 packets that ether_in did not find plain, headers in the first segment, 20 bytes at
-//   least out    survivors in the same order; len[], dst4[] set; destination is unicast, source can
-//   be one
+//   in     IPv4 packets that ether_in did not find plain, 20 bytes at least in the first segment
+//   out    survivors in the same order; len[], dst4[] set; destination is unicast, source can be
+//   one
 //          packets from or to link-local addresses move to f->local4: delivered here or dropped
-//   exits  PUNT (limited broadcast, link-local and control multicast), other groups -> multicast.c,
-//   IP4_TRUNCATED,
-//          IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, those of ip4_options.c
+//   exits  punt (limited broadcast, link-local and control multicast), other groups -> multicast.c,
+//          IP4_TRUNCATED, IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, those of
+//          ip4_options.c
 //
-// RFC 1812 5.2.2 asks for five checks (length of the frame, version, header
-// length, total length, checksum), 5.3.7 for the martians. Packet by packet: these are the
-// ones with options, those that are to be dropped, and those for us by multicast.
+// The checks have the numbers of lanes.c. They are made packet by packet: for packets with options,
+// those that will be dropped, and those for us by multicast.
 #include "base/checksum.h"
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
@@ -39,7 +38,7 @@ static bool is_group(const uint8_t *a)
     return (a[0] & 0xf0) == 0xe0;
 }
 
-// Where a packet to a group goes: up when it concerns this link or the routing protocols.
+// Does a packet to a group go up, because it concerns this link or the routing protocols?
 static bool multicast_is_control(const uint8_t *ip)
 {
     uint8_t proto = ip[9];
@@ -48,8 +47,7 @@ static bool multicast_is_control(const uint8_t *ip)
            proto == PROTO_PIM;
 }
 
-// What is wrong with the destination of an otherwise good packet; DROP_NONE: nothing, or `*up` is
-// set.
+// (7): what is wrong with the addresses of an otherwise good packet; `*up`: it is for this link.
 static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
 {
     uint32_t src = load32(ip + 12), dst = load32(ip + 16);
@@ -69,20 +67,20 @@ static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
 
 static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip)
 {
-    uint32_t readable = packet_readable(m, ip), hlen = (ip[0] & 15) * 4u;
-
-    if (ip[0] >> 4 != 4 || hlen < IP4_HDR)
-        return DROP_IP4_VERSION;
+    uint32_t readable = packet_readable(m, ip), hlen = (ip[0] & 15) * 4u; // (1): by ether_in
     uint32_t len = load16_host(ip + 2);
-    if (len < hlen || len > m->pkt_len - packet_l2_len(m, ip) || hlen > readable)
+
+    if (ip[0] >> 4 != 4 || hlen < IP4_HDR) // (3) (4)
+        return DROP_IP4_VERSION;
+    if (len < hlen) // (5)
         return DROP_IP4_TRUNCATED;
-    if (checksum(ip, hlen))
-        return DROP_IP4_CHECKSUM;
-    return DROP_NONE;
+    if (len > m->pkt_len - packet_l2_len(m, ip) || hlen > readable) // (6) (b)
+        return DROP_IP4_TRUNCATED;
+    return checksum(ip, hlen) ? DROP_IP4_CHECKSUM : DROP_NONE; // (2)
 }
 
 // True when packet i may go on.
-static bool look(struct forwarder *f, struct burst *b, unsigned i)
+static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i];
     bool up = false;
@@ -129,7 +127,7 @@ void ip4_in(struct forwarder *f, struct burst *b)
     uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        if (!look(f, b, i)) { // it may be free by now
+        if (!check_packet(f, b, i)) { // it may be free by now
             gone |= 1ull << i;
             continue;
         }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ip4_options.c - what the options of an IPv4 packet ask of a router
 //
-// One packet at a time, from the second look of ip4_in. Source routes are refused
-// (RFC 7126 4.3, 4.4): they let a sender go round the network's own routing.
-// Record route and timestamp are dropped, ignored or filled in, as the operator says
-// (plan_ip4_options). A router alert changes nothing: IGMP, which has one, goes up for its
-// group, and what is for somebody else the kernel would only send on itself. It and
-// options that we do not know are none of our business (RFC 2113 2, RFC 1812 4.2.2.1).
-// What cannot be read is told to the sender as a parameter problem
-// (RFC 1812 4.3.3.5), with the octet that is wrong.
+// Called by ip4_in, packet by packet. Source routes are refused (RFC 7126 4.3, 4.4): they let a
+// sender go round the network's routing. Record route and timestamp are dropped, ignored or filled
+// in, as configured (plan_ip4_options). Router alerts (IGMP goes up by its group) and unknown
+// options are ignored (RFC 2113 2, RFC 1812 4.2.2.1). For what cannot be read the sender gets a
+// parameter problem (RFC 1812 4.3.3.5) that points at the octet.
 #include <rte_cycles.h>
 
 #include "base/checksum.h"
@@ -30,8 +27,8 @@ enum {
 };
 enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3 };
 
-// Our address on the way out (RFC 791 3.1), 0 where the packet is not forwarded.
-static ip4_t address_of_way_out(const struct forwarder *f, const struct burst *b, unsigned i)
+// Our address on the interface it leaves by (RFC 791 3.1), 0 if it is not forwarded.
+static ip4_t address_of_output(const struct forwarder *f, const struct burst *b, unsigned i)
 {
     const struct vr *vr = vr_get(b->vr[i]);
     const struct fib *fib = vr_fib(b->vr[i], IP4, f->node);
@@ -52,7 +49,7 @@ static ip4_t address_of_way_out(const struct forwarder *f, const struct burst *b
 
 // Each of these: the octet of the option that is wrong, 0 = none.
 
-static unsigned record_route(uint8_t *o, ip4_t own)
+static unsigned fill_record_route(uint8_t *o, ip4_t own)
 {
     unsigned len = o[1], at = o[2];
 
@@ -67,12 +64,11 @@ static unsigned record_route(uint8_t *o, ip4_t own)
     return 0;
 }
 
-static unsigned timestamp(uint8_t *o, ip4_t own)
+static unsigned fill_timestamp(uint8_t *o, ip4_t own)
 {
     unsigned len = o[1], at = o[2], kind = len >= 4 ? o[3] & 15 : 0,
              size = kind == TIMESTAMP_ONLY ? 4 : 8;
-    // Not the time of day, so the highest bit is set (RFC 791 3.1); milliseconds as near as a shift
-    // makes them.
+    // Not the time of day, so the highest bit is set (RFC 791 3.1); roughly milliseconds.
     uint32_t now = (uint32_t)(rte_rdtsc() >> 21) | 1u << 31;
 
     if (len < 4 || at < 5)
@@ -96,14 +92,15 @@ static unsigned timestamp(uint8_t *o, ip4_t own)
     return 0;
 }
 
-static unsigned process(uint8_t *o, ip4_t own)
+static unsigned fill_option(uint8_t *o, ip4_t own)
 {
     if (!own)
         return 0;
-    return o[0] == OPTION_RECORD_ROUTE ? record_route(o, own) : timestamp(o, own);
+    return o[0] == OPTION_RECORD_ROUTE ? fill_record_route(o, own) : fill_timestamp(o, own);
 }
 
-static enum drop_reason bad(struct forwarder *f, struct burst *b, unsigned i, unsigned at)
+static enum drop_reason report_bad_option(struct forwarder *f, struct burst *b, unsigned i,
+                                          unsigned at)
 {
     b->len[i] = load16_host(b->ip[i] + 2); // the error quotes the packet, not its frame's padding
     icmp4_error(f, b, i, ICMP4_PARAMETER_PROBLEM, 0, at << 24);
@@ -122,14 +119,14 @@ enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i)
             continue;
         }
         if (at + 2 > hlen || o[1] < 2 || at + o[1] > hlen)
-            return bad(f, b, i, at);
+            return report_bad_option(f, b, i, at);
         if (type == OPTION_LOOSE_SOURCE_ROUTE || type == OPTION_STRICT_SOURCE_ROUTE)
             return DROP_IP4_SOURCE_ROUTE;
         if (type == OPTION_RECORD_ROUTE || type == OPTION_TIMESTAMP) {
             if (mode == IP4_OPTIONS_DROP)
                 return DROP_IP4_OPTION;
-            if (mode == IP4_OPTIONS_PROCESS && (wrong = process(o, address_of_way_out(f, b, i))))
-                return bad(f, b, i, at + wrong);
+            if (mode == IP4_OPTIONS_PROCESS && (wrong = fill_option(o, address_of_output(f, b, i))))
+                return report_bad_option(f, b, i, at + wrong);
         }
         at += o[1];
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ip6_chain.h - what is behind the extension headers of an IPv6 packet
 //
-// Hop-by-hop options, routing, fragment and destination options are passed; AH, ESP and whatever
-// else count as the upper layer. For access lists no more than IP6_CHAIN_MAX headers: who hides
-// behind more of them has no upper layer. Whether a sender is told of an error, which is rare and
-// rated, is asked of the whole chain as far as it is in the first segment.
+// Hop-by-hop options, routing, fragment and destination options are passed over; anything else, AH
+// and ESP too, is the upper layer. Access lists pass over IP6_CHAIN_MAX headers at most: a packet
+// with more has no upper layer for them. ICMP errors, which are rare and limited, look at the whole
+// chain in the first segment.
 #ifndef FORWARDER_IP6_CHAIN_H
 #define FORWARDER_IP6_CHAIN_H
 

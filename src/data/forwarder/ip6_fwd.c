@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ip6_fwd: choose each IPv6 packet's next hop. The stage itself is told in fwd_priv.h.
+// Stage ip6_fwd: choose each IPv6 packet's next hop; fwd_priv.h describes it
 #include "forwarder/acl.h"
 #include "forwarder/fwd_priv.h"
 #include "forwarder/stages.h"

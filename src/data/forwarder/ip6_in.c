@@ -4,13 +4,13 @@
 //   in     IPv6 packets that ether_in did not find plain, 40 bytes at least
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
-//   exits  PUNT (our link-local addresses, multicast of link scope, MLD), multicast of wider scope
-//   -> multicast.c, IP6_TRUNCATED,
-//          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_LINK_LOCAL, IP6_JUMBO
+//   exits  punt (our link-local addresses, multicast of link scope, MLD), multicast of wider scope
+//          -> multicast.c, IP6_TRUNCATED, IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST,
+//          IP6_LINK_LOCAL, IP6_JUMBO
 //
-// RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
-// or destination). Addresses whose first octet is 0x01..0xfd - all that is
-// global or unique-local - are plain; these are the ones of ::/8, fe80::/10 and ff00::/8.
+// RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source or destination);
+// (8) to (10) of lanes.c. Addresses whose first octet is 0x01..0xfd are plain, so these are the
+// ones of ::/8, fe80::/10 and ff00::/8.
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -52,7 +52,7 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
     return DROP_NONE;
 }
 
-// Multicast listener discovery speaks to the group it is about (RFC 2710 3, RFC 3590), behind a
+// Multicast listener discovery is sent to the group it is about (RFC 2710 3, RFC 3590), behind a
 // router alert.
 static bool is_mld(const uint8_t *ip, uint32_t readable)
 {
@@ -64,9 +64,9 @@ static bool is_mld(const uint8_t *ip, uint32_t readable)
     return readable > at && ((ip[at] >= 130 && ip[at] <= 132) || ip[at] == 143);
 }
 
-// To a link-local address: up if it is ours on this link and the frame was for us alone. The kernel
-// would send others on. The subnet-router anycast address, fe80::, is ours everywhere (RFC
-// 4291 2.6.1).
+// To a link-local address: up if it is ours on this link and the frame was for us alone; the kernel
+// would forward others. The subnet-router anycast address, fe80::, is ours everywhere (RFC 4291
+// 2.6.1).
 static enum drop_reason check_link_local(const struct burst *b, unsigned i, bool *up)
 {
     const uint8_t *ip = b->ip[i];
@@ -74,7 +74,7 @@ static enum drop_reason check_link_local(const struct burst *b, unsigned i, bool
 
     if (b->kind == BURST_LOCAL)
         return b->why[i];
-    *up = anycast || is_own_link_local(ip, b->iface[i]);
+    *up = anycast || multicast_is_own_link_local(ip, b->iface[i]);
     return *up ? DROP_NONE : DROP_IP6_LINK_LOCAL;
 }
 
@@ -96,14 +96,13 @@ static enum drop_reason check_addresses(const struct burst *b, unsigned i, bool 
     }
     if (is_link_local(dst))
         return check_link_local(b, i, up);
-    if (unspecified) // only duplicate address detection has no source, and that is multicast (RFC
-                     // 4862)
+    if (unspecified) // of duplicate address detection only, and that is multicast (RFC 4862)
         return DROP_IP6_MARTIAN_SRC;
     return DROP_NONE;
 }
 
 // True when packet i may go on.
-static bool look(struct forwarder *f, struct burst *b, unsigned i)
+static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     uint8_t *ip = b->ip[i];
     bool up = false;
@@ -149,7 +148,7 @@ void ip6_in(struct forwarder *f, struct burst *b)
     uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        if (!look(f, b, i)) { // it may be free by now
+        if (!check_packet(f, b, i)) { // it may be free by now
             gone |= 1ull << i;
             continue;
         }

@@ -1,5 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes.c - the set for any machine: one packet after the other
+//
+// It is also the specification: each check of a plain packet has a number here, which
+// lanes_avx2.c, lanes_avx512.c and ip4_in.c cite.
+//
+//     frame    (a) for the MAC of its interface, which is up; its tags are where `tag` says
+//              (b) the headers, LANES_WHOLE bytes or all there are, lie in the first segment
+//     IPv4     RFC 1812 5.2.2, in its order:
+//              (1) the frame holds an IP header of 20 bytes
+//              (2) the header checksum is right
+//              (3) the version is 4
+//              (4) the header length is 20 at least; of a plain packet it is 20: no options
+//              (5) the total length is the header length at least
+//              (6) the frame holds the total length
+//              (7) source and destination may be forwarded (5.3.7, RFC 3927)
+//     IPv6     (8) the version is 6 (RFC 8200 3)
+//              (9) the frame holds the payload, which is not empty: perhaps a jumbogram
+//              (10) the first octet of source and destination is 0x01..0xfd (RFC 4291 2.5-2.7)
 #include "forwarder/lanes_priv.h"
 
 #include <string.h>
@@ -9,7 +26,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// First octet 1..223 but not 127, and not of this link (ip4_in.c). 0 or 1, for use with &.
+// (7): first octet 1..223 but not 127, and not of this link (ip4_in.c). 0 or 1, for use with &.
 INLINE unsigned is_unicast(uint32_t addr)
 {
     uint8_t o = (uint8_t)addr;
@@ -28,7 +45,7 @@ INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
     return (uint32_t)((s & 0xffff) + (s >> 16));
 }
 
-// The interface, its first word, and whether the frame is for it.
+// (a). Also the interface and its first word.
 INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m,
                        const uint8_t *frame, uint16_t *iface, uint64_t *own)
 {
@@ -38,12 +55,11 @@ INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_m
            ((m->ol_flags & LANES_STRIPPED) == lanes_stripped(tag));
 }
 
-INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag,
+INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, enum tag tag,
                       struct burst *b, uint8_t family)
 {
     const unsigned l2 = lanes_l2(tag);
-    unsigned at =
-        b->n; // goes on behind a plain packet only: the next one takes the place of one that is not
+    unsigned at = b->n; // the place of the next plain packet: one that is not is overwritten
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < a->n; i++) {
@@ -54,22 +70,25 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         uint64_t w0 = load64(ip), w8 = load64(ip + 8),
                  type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
         uint64_t own;
-        unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own) &
-                      ((first >= LANES_WHOLE) | (first >= all));
+        unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own); // (a)
+        ok &= (first >= LANES_WHOLE) | (first >= all);                  // (b)
         if (family == IP4) {
             uint32_t dst = load32(ip + 16);
             len = __builtin_bswap16((uint16_t)(w0 >> 16));
-            ok &= (type == LANES_IP4) & (len >= IP4_HDR) & is_unicast((uint32_t)(w8 >> 32)) &
-                  is_unicast(dst);
             if (unlikely((m->ol_flags & LANES_CKSUM) != RTE_MBUF_F_RX_IP_CKSUM_GOOD))
-                ok &= header_sum(w0, w8, dst) == 0xffff;
+                ok &= header_sum(w0, w8, dst) == 0xffff; // (2)
+            ok &= type == LANES_IP4;                     // (3) (4)
+            ok &= len >= IP4_HDR;                        // (5); with (6) also (1)
+            ok &= is_unicast((uint32_t)(w8 >> 32));      // (7) source
+            ok &= is_unicast(dst);                       // (7) destination
             b->hop[at] = (uint32_t)w8;
             b->dst4[at] = dst;
         } else {
             len = IP6_HDR + __builtin_bswap16((uint16_t)(w0 >> 32));
-            ok &= ((type & 0xf0ffff) == LANES_IP6) &
-                  (len - IP6_HDR - 1 <= UINT16_MAX - IP6_HDR - 1) & ((uint8_t)(w8 - 1) < 0xfd) &
-                  ((uint8_t)(ip[24] - 1) < 0xfd);
+            ok &= (type & 0xf0ffff) == LANES_IP6;                         // (8)
+            ok &= len - IP6_HDR - 1 <= UINT16_MAX - IP6_HDR - 1;          // (9) not empty
+            ok &= (uint8_t)(w8 - 1) < 0xfd;                               // (10) source
+            ok &= (uint8_t)(ip[24] - 1) < 0xfd;                           // (10) destination
             b->hop[at] = (uint32_t)(w0 >> 32);
             memcpy(b->dst6[at], ip + 24, 16);
         }
@@ -79,7 +98,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         b->len[at] = (uint16_t)len;
         b->size[at] = (uint16_t)all;
         b->vr[at] = (uint8_t)(own >> 8);
-        ok &= len + l2 <= all;
+        ok &= len + l2 <= all; // (6) (9)
         b->features |= ok ? own & IFACE_FEATURES : 0;
         b->mixed |= ok & (b->vr[at] != b->vr[0]);
         b->bytes += ok ? all : 0;
@@ -100,10 +119,9 @@ INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
     return family == IP4 ? ((hop & 0xffff) - 1) | sum << 16 : hop - (1u << 24);
 }
 
-INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
+INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 {
-    const struct nexthop *const table =
-        nexthop_table; // stores could change the global, for all C knows
+    const struct nexthop *const table = nexthop_table; // C thinks that stores may change the global
     const unsigned n = b->n, l2 = b->l2;
     uint64_t bad = 0, ports = 0;
     unsigned moved = 0, resized = 0;
@@ -137,5 +155,7 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 
 #include "forwarder/lanes_set.h"
 
-const struct lanes lanes_scalar = {
-    .name = "scalar", .plain4 = plain4, .plain6 = plain6, .take = take};
+const struct lanes lanes_scalar = {.name = "scalar",
+                                   .append_plain4 = append_plain4,
+                                   .append_plain6 = append_plain6,
+                                   .apply_nexthops = apply_nexthops};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes.h - what is done to all packets of a burst alike: is it plain, does its next hop take it?
 //
-// Four sets of functions with equal results, chosen when forwarders start: one packet
-// after the other (any machine), and eight at a time, header bytes of eight frames straight into
-// registers: with AVX2, and with AVX-512 by gathers or by loads. tests/path/lanes/lanes_test.c
-// compares them.
+// Four sets of functions with equal results; lanes_choose() picks one when forwarders start. One
+// takes packet after packet, on any machine (lanes.c, the specification); the others take eight at
+// a time, with AVX2, or with AVX-512 by gathers or by loads. tests/path/lanes compares them.
 #ifndef FORWARDER_LANES_H
 #define FORWARDER_LANES_H
 
@@ -28,21 +27,20 @@ struct arrivals { // received by one port, not yet looked at
 
 struct lanes {
     const char *name;
-    // Which of the frames are plain packets (ether_in.c) of this family and tag? They are appended
-    // to b, with pkt ip iface vr len size(of the frame) hop dst; b->mixed, features, chained,
-    // bytes. Returns the mask of those that are not.
-    uint64_t (*plain4)(const struct arrivals *a, const struct port *port, enum tag tag,
+    // Appends the frames that are plain packets (lanes.c) of this family and tag to b: pkt ip iface
+    // vr len size(of the frame) hop dst; mixed, features, chained, bytes. The mask of the others.
+    uint64_t (*append_plain4)(const struct arrivals *a, const struct port *port, enum tag tag,
                        struct burst *b);
-    uint64_t (*plain6)(const struct arrivals *a, const struct port *port, enum tag tag,
+    uint64_t (*append_plain6)(const struct arrivals *a, const struct port *port, enum tag tag,
                        struct burst *b);
-    // nh, len, size, hop -> word, header, out_iface, out_port, hop_out, size of the frame that
-    // leaves; b->out_ports, in_place, same. Returns the mask of packets that the next hop does not
-    // simply take. `lower`: TTL by one.
-    uint64_t (*take)(struct burst *b, bool lower);
+    // From nh, len, size, hop: word, header, out_iface, out_port, hop_out, size of the frame that
+    // leaves; out_ports, in_place, same. `lower`: the TTL by one. The mask of packets that the
+    // next hop does not take as they are: none of an adjacency, TTL used up, larger than its MTU.
+    uint64_t (*apply_nexthops)(struct burst *b, bool lower);
 };
 
 // The best that this CPU can run and that `simd_bits`, 0 = no limit, allows.
 const struct lanes *lanes_choose(unsigned simd_bits);
-const struct lanes *lanes_of(const char *name); // NULL: not here
+const struct lanes *lanes_by_name(const char *name); // NULL: not here
 
 #endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes_avx2.c - eight packets at a time, 32 bits of each in a register
 //
-// As lanes_avx512.c, but for what AVX2 has not: a lane has 4 bytes, so that eight packets still
-// share an instruction; words come by loads and shuffles alone (lanes_columns.h); a condition is a
-// lane that is zero when it holds, and all conditions of a packet are or'ed into one; and packets
-// that are not plain are closed up with the help of a small table. Lanes behind the last packet
-// repeat the first one and are masked out of the result; what is stored for them means nothing
-// (burst.h). Compiled with its own flags; called after lanes_of() has asked the CPU.
+// As lanes_avx512.c, without what AVX2 lacks. Words come by loads and shuffles (lanes_columns.h); a
+// condition is a lane that is zero when it holds, and all conditions of a packet are or'ed into
+// one; packets are closed up with a small table. Lanes behind the last packet repeat the first one
+// and are masked out. Compiled with its own flags; lanes_by_name() has asked the CPU.
 #include "forwarder/lanes_priv.h"
 
 #include "forwarder/lanes_columns.h"
@@ -16,15 +14,15 @@
 #define GREATER(a, b) _mm256_cmpgt_epi32(a, b) // signed
 
 // The low 16 bits of each lane, as pack leaves them: four of a, four of b, four of a, four of b.
-INLINE __m256i narrow(__m256i a, __m256i b)
+INLINE __m256i pack_words(__m256i a, __m256i b)
 {
     return _mm256_packus_epi32(_mm256_and_si256(a, ALL(0xffff)), _mm256_and_si256(b, ALL(0xffff)));
 }
 
-// What narrow() made: eight of a, eight of b.
-INLINE __m256i in_order(__m256i narrowed)
+// What pack_words() made: eight of a, eight of b.
+INLINE __m256i packs_in_order(__m256i packed)
 {
-    return _mm256_permute4x64_epi64(narrowed, 0xd8);
+    return _mm256_permute4x64_epi64(packed, 0xd8);
 }
 
 INLINE void store_halves(uint16_t *a, uint16_t *b, __m256i ordered)
@@ -33,13 +31,13 @@ INLINE void store_halves(uint16_t *a, uint16_t *b, __m256i ordered)
     _mm_storeu_si128((__m128i *)b, _mm256_extracti128_si256(ordered, 1));
 }
 
-INLINE __m256i wide16(const uint16_t *p)
+INLINE __m256i load_words(const uint16_t *p)
 {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
 }
 
 // Bytes k and k + 1 of each lane as a number in network order.
-INLINE __m256i number16(__m256i v, int k)
+INLINE __m256i be16_at(__m256i v, int k)
 {
     const int one = (int)(0x80800000 | (unsigned)k << 8 | (unsigned)(k + 1));
 
@@ -62,15 +60,15 @@ INLINE __m256i not_unicast(__m256i a, __m256i b)
 }
 
 // Sum of the two 16-bit words of each lane, added to `sum`.
-INLINE __m256i plus_halves(__m256i sum, __m256i v)
+INLINE __m256i add_words(__m256i sum, __m256i v)
 {
     return _mm256_add_epi32(
         sum, _mm256_add_epi32(_mm256_and_si256(v, ALL(0xffff)), _mm256_srli_epi32(v, 16)));
 }
 
-INLINE __m256i folded(__m256i sum)
+INLINE __m256i fold_sum(__m256i sum)
 {
-    return plus_halves(_mm256_setzero_si256(), sum);
+    return add_words(_mm256_setzero_si256(), sum);
 }
 
 // The interface of each lane by its tags.
@@ -91,7 +89,8 @@ INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *cons
         id[j] = port->vlan_iface[id[j]];
 }
 
-// The interface by tag, its first word; not 0 where the frame is not for it. `tci`: of the mbuf.
+// (a): not 0 where the frame is not for its interface. Also the interface and its first word.
+// `tci`: of the mbuf.
 INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame,
                           __m256i tci, __m256i *iface, __m256i own[2])
 {
@@ -111,7 +110,7 @@ INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *
             __m256i word[2];
             two_columns(frame, 12, word);
             bad = _mm256_xor_si256(_mm256_and_si256(word[0], ALL(0xffff)), ALL(LANES_TAG));
-            tci = number16(word[0], 2);
+            tci = be16_at(word[0], 2);
         }
         iface_ids(port, tag, frame, tci, id);
         for (unsigned j = 0; j < 8; j++)
@@ -128,7 +127,7 @@ INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *
     return _mm256_or_si256(_mm256_or_si256(bad, down), _mm256_or_si256(first, rest));
 }
 
-struct packets { // what plain() appends of eight, beside where they are
+struct packets { // what append_plain() appends of eight, beside where they are
     __m256i iface, vr, len, size, hop, dst;
 };
 
@@ -192,10 +191,10 @@ INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbu
 }
 
 // The lanes of mask k, moved together, to place `at` of b.
-INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf,
+INLINE void append_packets(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf,
                    uint8_t *const *frame, unsigned l2, const struct packets *p, uint8_t family)
 {
-    __m256i len_size = narrow(p->len, p->size), iface_vr = narrow(p->iface, p->vr),
+    __m256i len_size = pack_words(p->len, p->size), iface_vr = pack_words(p->iface, p->vr),
             more = _mm256_set1_epi64x(l2);
 
     if (k != 0xff) {
@@ -215,15 +214,15 @@ INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *co
             (__m256i *)(b->ip + at + j),
             _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)(frame + j)), more));
     }
-    store_halves(b->iface + at, b->vr + at, in_order(iface_vr));
-    store_halves(b->len + at, b->size + at, in_order(len_size));
+    store_halves(b->iface + at, b->vr + at, packs_in_order(iface_vr));
+    store_halves(b->len + at, b->size + at, packs_in_order(len_size));
     _mm256_storeu_si256((__m256i *)(b->hop + at), p->hop);
     if (family == IP4)
         _mm256_storeu_si256((__m256i *)(b->dst4 + at), p->dst);
 }
 
-// What is wrong with the headers of eight packets, 0 = nothing. c: of the 16 bytes from two before
-// the EtherType on; tail: of 8 later ones.
+// What is wrong with the headers of eight packets, 0 = nothing; the numbers are those of lanes.c.
+// c: of the 16 bytes from two before the EtherType on; tail: of 8 later ones.
 INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i tail[2],
                           __m256i flags)
 {
@@ -233,16 +232,16 @@ INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i t
                                         ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD)),
             bad;
 
-    p->len = number16(c[1], 2);
+    p->len = be16_at(c[1], 2);
     p->hop = c[3];
     p->dst = tail[1];
-    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xffffff)), ALL(LANES_IP4));
-    bad = _mm256_or_si256(bad, GREATER(ALL(IP4_HDR), p->len));
-    bad = _mm256_or_si256(bad, not_unicast(tail[0], tail[1]));
-    if (_mm256_movemask_epi8(summed) != -1) { // the port has not (RFC 1071)
+    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xffffff)), ALL(LANES_IP4)); // (3) (4)
+    bad = _mm256_or_si256(bad, GREATER(ALL(IP4_HDR), p->len));                     // (5) (1)
+    bad = _mm256_or_si256(bad, not_unicast(tail[0], tail[1]));                     // (7)
+    if (_mm256_movemask_epi8(summed) != -1) { // (2), unless the port has checked it
         __m256i sum =
-            plus_halves(plus_halves(plus_halves(_mm256_setzero_si256(), c[1]), c[2]), c[3]);
-        sum = folded(folded(plus_halves(plus_halves(sum, tail[0]), tail[1])));
+            add_words(add_words(add_words(_mm256_setzero_si256(), c[1]), c[2]), c[3]);
+        sum = fold_sum(fold_sum(add_words(add_words(sum, tail[0]), tail[1])));
         bad = _mm256_or_si256(bad, _mm256_andnot_si256(summed, _mm256_xor_si256(sum, ALL(0xffff))));
     }
     return bad;
@@ -252,20 +251,20 @@ INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i t
 {
     __m256i type =
         _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
-    __m256i payload = number16(c[2], 0), bad;
-    // 1 to 0xfd: the first octet of source and destination
+    __m256i payload = be16_at(c[2], 0), bad;
+    // the first octet of source and destination
     __m256i octets = _mm256_and_si256(
         _mm256_blend_epi16(c[3], _mm256_slli_epi32(tail[0], 16), 0xaa), ALL(0x00ff00ff));
 
     p->len = _mm256_add_epi32(payload, ALL(IP6_HDR));
     p->hop = c[2];
     p->dst = tail[0]; // not stored: too wide
-    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xf0ffff)), ALL(LANES_IP6));
-    // 0: perhaps a jumbo payload; and the length has 16 bits
+    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xf0ffff)), ALL(LANES_IP6)); // (8)
+    // (9), and the length has 16 bits
     bad = _mm256_or_si256(
         bad, GREATER(_mm256_add_epi32(payload, ALL(-1)), ALL(UINT16_MAX - IP6_HDR - 1)));
     bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(payload, _mm256_setzero_si256()));
-    bad = _mm256_or_si256(bad, _mm256_cmpeq_epi16(octets, _mm256_setzero_si256()));
+    bad = _mm256_or_si256(bad, _mm256_cmpeq_epi16(octets, _mm256_setzero_si256())); // (10)
     return _mm256_or_si256(bad, _mm256_cmpgt_epi16(octets, _mm256_set1_epi16(0xfd)));
 }
 
@@ -277,7 +276,7 @@ struct totals {
 };
 
 // The plain ones of eight frames of which those in mask `live` count, in p.
-INLINE unsigned plain_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
+INLINE unsigned check_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
                             const struct port *port, enum tag tag, uint8_t family,
                             struct packets *p, struct totals *t)
 {
@@ -295,13 +294,13 @@ INLINE unsigned plain_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
     p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], 8), ALL(0xff));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)),
                                                 ALL(lanes_stripped(tag))));
-    bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first));
+    bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first)); // (b)
     t->chained = _mm256_or_si256(t->chained, _mm256_xor_si256(first, all));
     bad = _mm256_or_si256(bad,
                           family == IP4 ? not_plain4(p, c, tail, flag[0]) : not_plain6(p, c, tail));
     p->size = all;
     __m256i needed = _mm256_add_epi32(p->len, ALL(l2));
-    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_min_epu32(needed, all), needed));
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_min_epu32(needed, all), needed)); // (6) (9)
     __m256i good = _mm256_and_si256(live, _mm256_cmpeq_epi32(bad, _mm256_setzero_si256()));
     t->any = _mm256_or_si256(t->any, _mm256_and_si256(good, own[0]));
     t->none = _mm256_or_si256(t->none, _mm256_andnot_si256(own[0], good));
@@ -309,7 +308,7 @@ INLINE unsigned plain_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(good));
 }
 
-INLINE uint32_t any_lane(__m256i v)
+INLINE uint32_t or_lanes(__m256i v)
 {
     __m128i half = _mm_or_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
@@ -317,7 +316,7 @@ INLINE uint32_t any_lane(__m256i v)
     return (uint32_t)_mm_cvtsi128_si32(_mm_or_si128(half, _mm_srli_si128(half, 4)));
 }
 
-INLINE uint32_t all_lanes(__m256i v) // their sum
+INLINE uint32_t sum_lanes(__m256i v) // their sum
 {
     __m128i half = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
@@ -327,14 +326,14 @@ INLINE uint32_t all_lanes(__m256i v) // their sum
 
 INLINE void totals_add(struct burst *b, const struct totals *t)
 {
-    uint32_t any = any_lane(t->any), none = any_lane(t->none);
+    uint32_t any = or_lanes(t->any), none = or_lanes(t->none);
 
     b->features |= any & IFACE_FEATURES;
     b->mixed |= (uint8_t)(any >> 8) != b->vr[0] || (uint8_t)~(none >> 8) != b->vr[0];
-    b->bytes += all_lanes(t->bytes);
+    b->bytes += sum_lanes(t->bytes);
 }
 
-INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag,
+INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, enum tag tag,
                       struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, whole = n & ~7u;
@@ -344,8 +343,8 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < whole; i += 8) {
-        unsigned k = plain_eight(ALL(-1), a->pkt + i, a->frame + i, port, tag, family, &p, &t);
-        append(b, at, k, a->pkt + i, a->frame + i, lanes_l2(tag), &p, family);
+        unsigned k = check_eight(ALL(-1), a->pkt + i, a->frame + i, port, tag, family, &p, &t);
+        append_packets(b, at, k, a->pkt + i, a->frame + i, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(k ^ 0xff) << i;
     }
@@ -358,8 +357,8 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         }
         __m256i live =
             _mm256_cmpgt_epi32(ALL(n - whole), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-        unsigned k = plain_eight(live, mbuf, frame, port, tag, family, &p, &t);
-        append(b, at, k, mbuf, frame, lanes_l2(tag), &p, family);
+        unsigned k = check_eight(live, mbuf, frame, port, tag, family, &p, &t);
+        append_packets(b, at, k, mbuf, frame, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(k ^ ((1u << (n - whole)) - 1)) << whole;
     }
@@ -398,7 +397,7 @@ INLINE void nexthop_words(const uint32_t *id, uint64_t *word, __m256i c[2])
 }
 
 // A bit for each lane, by its number; none for 64.
-INLINE __m256i bits(__m256i number)
+INLINE __m256i bit_of_lane(__m256i number)
 {
     const __m256i one = _mm256_set1_epi64x(1);
 
@@ -407,7 +406,7 @@ INLINE __m256i bits(__m256i number)
         _mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(number, 1))));
 }
 
-INLINE uint64_t any_long(__m256i v)
+INLINE uint64_t or_longs(__m256i v)
 {
     __m128i half = _mm_or_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
@@ -425,7 +424,7 @@ INLINE void store_addresses(const uint8_t **p, const uint8_t *from, __m256i offs
         _mm256_add_epi64(base, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(offset, 1))));
 }
 
-INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
+INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 {
     const unsigned n = b->n;
     const __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -440,7 +439,7 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
     for (unsigned i = 0; i < n; i += 8) {
         __m256i live = _mm256_cmpgt_epi32(ALL(n - i), place), word[2];
         nexthop_words(b->nh + i, b->word + i, word);
-        __m256i len = wide16(b->len + i), came = wide16(b->size + i),
+        __m256i len = load_words(b->len + i), came = load_words(b->size + i),
                 hop = _mm256_loadu_si256((const __m256i *)(b->hop + i));
         __m256i head = _mm256_srli_epi32(word[1], 24),
                 size = _mm256_and_si256(_mm256_add_epi32(len, head), ALL(0xffff));
@@ -459,12 +458,13 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
         moved = _mm256_or_si256(moved, _mm256_and_si256(live, _mm256_xor_si256(head, ALL(b->l2))));
         _mm256_storeu_si256((__m256i *)(b->hop_out + i), lower ? hop_lowered(hop, family) : hop);
         _mm_storeu_si128((__m128i *)(b->size + i),
-                         _mm256_castsi256_si128(in_order(narrow(size, size))));
+                         _mm256_castsi256_si128(packs_in_order(pack_words(size, size))));
         __m256i port = _mm256_and_si256(_mm256_srli_epi32(word[1], 16), ALL(0xff)),
                 out_iface = _mm256_srli_epi32(word[0], 16);
-        store_halves(b->out_iface + i, b->out_port + i, in_order(narrow(out_iface, port)));
+        store_halves(b->out_iface + i, b->out_port + i,
+                     packs_in_order(pack_words(out_iface, port)));
         port = _mm256_or_si256(port, _mm256_andnot_si256(live, ALL(64)));
-        ports = _mm256_or_si256(ports, bits(port));
+        ports = _mm256_or_si256(ports, bit_of_lane(port));
         __m256i at = _mm256_loadu_si256((const __m256i *)(b->nh + i));
         at = _mm256_add_epi32(_mm256_slli_epi32(at, 6),
                               _mm256_and_si256(_mm256_srli_epi32(word[0], 8), ALL(0xff)));
@@ -472,7 +472,7 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
         __m256i fine = _mm256_and_si256(live, _mm256_cmpeq_epi32(bad, _mm256_setzero_si256()));
         good |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(fine)) << i;
     }
-    b->out_ports = any_long(ports);
+    b->out_ports = or_longs(ports);
     b->in_place = _mm256_testz_si256(moved, moved);
     b->same = b->in_place && _mm256_testz_si256(resized, resized);
     return good ^ (n == 64 ? UINT64_MAX : (1ull << n) - 1);
@@ -480,4 +480,7 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 
 #include "forwarder/lanes_set.h"
 
-const struct lanes lanes_avx2 = {.name = "avx2", .plain4 = plain4, .plain6 = plain6, .take = take};
+const struct lanes lanes_avx2 = {.name = "avx2",
+                                 .append_plain4 = append_plain4,
+                                 .append_plain6 = append_plain6,
+                                 .apply_nexthops = apply_nexthops};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_avx512.c - eight packets at a time
+// lanes_avx512.c - eight packets at a time, 64 bits of each in a register
 //
-// The same 8 bytes of eight frames, or of eight mbufs, come into one register (lanes_columns.h):
-// nothing is stored on the way, which counts, since a core commits one store a cycle. Conditions
-// are mask registers. Lanes behind the last packet are masked out of the gathers and of the result;
-// what is stored for them means nothing (burst.h). Compiled with its own flags, twice: with
-// gathers, and with loads in their place; called after lanes_of() has asked the CPU.
+// The same 8 bytes of eight frames, or of eight mbufs, come into one register (lanes_columns.h);
+// nothing is stored on the way, since a core commits one store a cycle. Conditions are mask
+// registers. Lanes behind the last packet are masked out. Compiled with its own flags, twice: with
+// gathers, and with loads in their place; lanes_by_name() has asked the CPU.
 #include "forwarder/lanes_priv.h"
 
 #include "forwarder/lanes_columns.h"
@@ -18,7 +17,7 @@ INLINE __m512i byte_of(__m512i v, int k)
 }
 
 // Bytes k and k + 1 of each lane as a number in network order.
-INLINE __m512i number16(__m512i v, int k)
+INLINE __m512i be16_at(__m512i v, int k)
 {
     return _mm512_shuffle_epi8(
         v, _mm512_set4_epi32((int)0x80808080, (int)(0x80800000 | (k + 8) << 8 | (k + 9)),
@@ -26,7 +25,7 @@ INLINE __m512i number16(__m512i v, int k)
 }
 
 // The address that begins at byte `at` of each lane: as is_unicast in lanes.c.
-INLINE __mmask8 unicast(__mmask8 k, __m512i v, int at)
+INLINE __mmask8 check_unicast(__mmask8 k, __m512i v, int at)
 {
     __m512i octet = byte_of(v, at),
             two = _mm512_and_si512(_mm512_srli_epi64(v, (unsigned)at * 8), ALL(0xffff));
@@ -37,14 +36,14 @@ INLINE __mmask8 unicast(__mmask8 k, __m512i v, int at)
 }
 
 // Sum of the four 16-bit words of each lane.
-INLINE __m512i halves(__m512i v)
+INLINE __m512i sum_words(__m512i v)
 {
     v = _mm512_add_epi64(_mm512_and_si512(v, ALL(0x0000ffff0000ffff)),
                          _mm512_and_si512(_mm512_srli_epi64(v, 16), ALL(0x0000ffff0000ffff)));
     return _mm512_add_epi64(_mm512_and_si512(v, ALL(0xffffffff)), _mm512_srli_epi64(v, 32));
 }
 
-INLINE __m512i folded(__m512i sum)
+INLINE __m512i fold_sum(__m512i sum)
 {
     sum = _mm512_add_epi64(_mm512_and_si512(sum, ALL(0xffff)), _mm512_srli_epi64(sum, 16));
     return _mm512_add_epi64(_mm512_and_si512(sum, ALL(0xffff)), _mm512_srli_epi64(sum, 16));
@@ -60,14 +59,14 @@ INLINE void store_dwords(uint32_t *p, __m512i v)
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(v));
 }
 
-// The interfaces of frames, and the first words of these. Of untagged ones entry 0 is everybody's.
+// The interfaces of frames and the first words of these; all untagged frames have entry 0.
 struct ifaces {
     uint16_t id[BURST_ROOM];
     uint64_t own[BURST_ROOM];
 };
 
-// Of frames with a tag of type 0x8100; false: some have another one. A loop without branches: this
-// is the place where tagged frames cost most.
+// Of frames with a tag of type 0x8100; false: some have another one. Without branches: this is
+// where tagged frames cost most.
 INLINE bool ifaces_of_tags(struct ifaces *of, const struct arrivals *a, const struct port *port)
 {
     uint32_t other = 0;
@@ -82,8 +81,8 @@ INLINE bool ifaces_of_tags(struct ifaces *of, const struct arrivals *a, const st
     return !(uint16_t)other;
 }
 
-// Frame by frame, ahead of the lanes: loads that wait for each other, but of all frames at once,
-// where the lanes would wait for those of eight.
+// Frame by frame, ahead of the lanes: the loads depend on each other, and here those of all frames
+// overlap, not only those of eight.
 INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struct port *port,
                         enum tag tag)
 {
@@ -98,7 +97,7 @@ INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struc
         of->own[i] = of->id[i] = 0; // an interface that is not up
 }
 
-// Whether the frames are for their interfaces, of which `own` are the first words.
+// (a), `own` being the first words of the interfaces.
 INLINE __mmask8 for_us(__mmask8 k, uint8_t *const *frame, __m512i own)
 {
     __m512i mac = _mm512_and_si512(column(k, frame, 0), ALL(LANES_MAC));
@@ -107,12 +106,13 @@ INLINE __mmask8 for_us(__mmask8 k, uint8_t *const *frame, __m512i own)
     return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(own, 16));
 }
 
-struct packets { // what plain() appends of eight
+struct packets { // what append_plain() appends of eight
     __m512i pkt, ip, iface, vr, len, size, hop, dst;
 };
 
 // The lanes of mask k, moved together, to place `at` of b.
-INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, uint8_t family)
+INLINE void append_packets(struct burst *b, unsigned at, __mmask8 k, struct packets p,
+                           uint8_t family)
 {
     if (k != 0xff) {
         p.pkt = _mm512_maskz_compress_epi64(k, p.pkt);
@@ -141,9 +141,9 @@ struct totals {
     __m512i any, every, bytes;
 };
 
-// The plain ones of eight frames, in p. `id`, `own`: of their interfaces, and those of an untagged
-// frame.
-INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
+// The plain ones of eight frames, in p; the numbers are those of lanes.c. `id`, `own`: of their
+// interfaces; `untagged`: `own` of untagged frames.
+INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame,
                             const uint16_t *id, const uint64_t *own, __m512i untagged, enum tag tag,
                             struct burst *b, uint8_t family, struct packets *p, struct totals *t)
 {
@@ -167,35 +167,40 @@ INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
 
     k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)),
                                      ALL(lanes_stripped(tag)));
+    // (b)
     k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
     b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
     if (family == IP4) {
-        p->len = number16(type, 4);
+        p->len = be16_at(type, 4);
         p->hop = _mm512_srli_epi64(ip6, 16);
         p->dst = _mm512_srli_epi64(end, 16);
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
-        k = _mm512_mask_cmpge_epu64_mask(k, p->len, ALL(20));
-        k = unicast(unicast(k, ip6, 6), end, 2);
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)),
+                                         ALL(LANES_IP4));     // (3) (4)
+        k = _mm512_mask_cmpge_epu64_mask(k, p->len, ALL(20)); // (5) (1)
+        k = check_unicast(k, ip6, 6);                         // (7) source
+        k = check_unicast(k, end, 2);                         // (7) destination
         __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)),
                                                   ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
-        if ((summed & live) != live) { // the port has not (RFC 1071)
+        if ((summed & live) != live) { // (2), unless the port has checked it
             __m512i sum = _mm512_add_epi64(
-                halves(_mm512_srli_epi64(type, 16)),
-                _mm512_add_epi64(halves(ip6), halves(_mm512_and_si512(end, ALL(LANES_MAC)))));
-            k &= summed | _mm512_cmpeq_epu64_mask(folded(sum), ALL(0xffff));
+                sum_words(_mm512_srli_epi64(type, 16)),
+                _mm512_add_epi64(sum_words(ip6), sum_words(_mm512_and_si512(end, ALL(LANES_MAC)))));
+            k &= summed | _mm512_cmpeq_epu64_mask(fold_sum(sum), ALL(0xffff));
         }
     } else {
         __m512i first_octet = byte_of(c[3], 2); // of the destination
-        p->len = _mm512_add_epi64(number16(type, 6), ALL(40));
+        p->len = _mm512_add_epi64(be16_at(type, 6), ALL(40));
         p->hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
         p->dst = end; // not stored: too wide
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)),
+                                         ALL(LANES_IP6)); // (8)
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p->len, ALL(41)),
-                                         ALL(UINT16_MAX - 40)); // 0: perhaps a jumbo payload
+                                         ALL(UINT16_MAX - 40)); // (9)
+        // (10)
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
     }
-    k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all);
+    k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all); // (6) (9)
     if (tag != UNTAGGED) {
         t->any = _mm512_mask_or_epi64(t->any, k, t->any, word);
         t->every = _mm512_mask_and_epi64(t->every, k, t->every, word);
@@ -215,7 +220,7 @@ INLINE void totals_add(struct burst *b, uint64_t own, const struct totals *t)
     b->bytes += (uint32_t)_mm512_reduce_add_epi64(t->bytes);
 }
 
-INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag,
+INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, enum tag tag,
                       struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, step = tag != UNTAGGED;
@@ -231,12 +236,12 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         struct packets p;
 
         if (LANES_BY_LOADS && live == LANES_ALL)
-            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, of.id + i * step,
+            k = check_eight(LANES_ALL, a->pkt + i, a->frame + i, of.id + i * step,
                             of.own + i * step, untagged, tag, b, family, &p, &t);
         else
-            k = plain_eight(live, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step,
+            k = check_eight(live, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step,
                             untagged, tag, b, family, &p, &t);
-        append(b, at, k, p, family);
+        append_packets(b, at, k, p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(uint8_t)(k ^ live) << i;
     }
@@ -274,7 +279,7 @@ INLINE __m512i nexthop_words(__mmask8 live, const uint32_t *id)
     return column(LANES_ALL, at, 0);
 }
 
-INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
+INLINE uint64_t apply_nexthops_of(struct burst *b, bool lower, uint8_t family)
 {
     const unsigned n = b->n;
     const __m512i rewrites = ALL((uintptr_t)nexthop_table + NEXTHOP_REWRITE);
@@ -327,9 +332,13 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 #include "forwarder/lanes_set.h"
 
 #ifdef LANES_LOADS
-const struct lanes lanes_avx512_loads = {
-    .name = "avx512-loads", .plain4 = plain4, .plain6 = plain6, .take = take};
+const struct lanes lanes_avx512_loads = {.name = "avx512-loads",
+                                         .append_plain4 = append_plain4,
+                                         .append_plain6 = append_plain6,
+                                         .apply_nexthops = apply_nexthops};
 #else
-const struct lanes lanes_avx512 = {
-    .name = "avx512", .plain4 = plain4, .plain6 = plain6, .take = take};
+const struct lanes lanes_avx512 = {.name = "avx512",
+                                   .append_plain4 = append_plain4,
+                                   .append_plain6 = append_plain6,
+                                   .apply_nexthops = apply_nexthops};
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_choose.c - which set this machine runs; asked before the first packet
+// lanes_choose.c - which set of lanes.h this machine runs
 #include "forwarder/lanes_priv.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/cpu.h"
 #include "base/gather.h"
 
-const struct lanes *lanes_of(const char *name)
+const struct lanes *lanes_by_name(const char *name)
 {
 #ifdef LANES_X86
     if (!strcmp(name, "avx2"))
@@ -23,10 +23,10 @@ const struct lanes *lanes_of(const char *name)
 const struct lanes *lanes_choose(unsigned simd_bits)
 {
     const struct lanes *wide = !simd_bits || simd_bits >= 512
-                                   ? lanes_of(gather_is_slow() ? "avx512-loads" : "avx512")
+                                   ? lanes_by_name(gather_is_slow() ? "avx512-loads" : "avx512")
                                    : NULL;
 
     if (!wide && (!simd_bits || simd_bits >= 256))
-        wide = lanes_of("avx2");
+        wide = lanes_by_name("avx2");
     return wide ? wide : &lanes_scalar;
 }

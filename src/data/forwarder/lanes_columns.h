@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes_columns.h - the same bytes of eight frames, or of eight mbufs, in one register
 //
-// With AVX-512, 8 bytes a lane, in two ways, of which lanes_avx512.c is compiled with one each:
-// gathers, and, with LANES_LOADS, a load a lane and shuffles. CPUs whose gathers are many small
-// steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather, 0.5 for loads, and 0.33
-// where neighboring words are wanted and one load brings four of them (docs/measurements.md). With
-// AVX2, 4 bytes a lane and always loads: one brings two or four neighboring words.
+// With AVX-512, 8 bytes a lane: by gathers or, with LANES_LOADS, by a load a lane and shuffles.
+// lanes_avx512.c is compiled both ways, because gathers are many small steps on some CPUs (AMD's up
+// to Zen 4 at least): 1.3 cycles a lane against 0.5, or 0.33 where one load brings four neighboring
+// words. With AVX2, 4 bytes a lane, always by loads, of two or four neighboring words.
 #ifndef FORWARDER_LANES_COLUMNS_H
 #define FORWARDER_LANES_COLUMNS_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_priv.h - what all sets of lanes mean by plain
+// lanes_priv.h - constants of a plain packet, and the interface of a frame by its tags, for all
+// sets
 #ifndef FORWARDER_LANES_PRIV_H
 #define FORWARDER_LANES_PRIV_H
 

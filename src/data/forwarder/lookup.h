@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lookup.h - a burst's destinations in the FIBs of its virtual routers, and the hash of a packet's
-// flow
+// lookup.h - a burst's destinations in the FIBs of its virtual routers, and the hash of a flow
 //
-// For whoever gives `family` as a constant: the compiler makes two loops of one text.
+// Callers give `family` as a constant: the compiler makes two loops of one text.
 #ifndef FORWARDER_LOOKUP_H
 #define FORWARDER_LOOKUP_H
 
@@ -19,9 +18,8 @@ FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uin
     return vr_fib(vr, family, f->node);
 }
 
-// That all packets have one destination, as those of one large flow do: each has the one of the
-// packet before.
-FWD_INLINE bool fwd_is_one(const struct burst *b, uint8_t family)
+// Do all packets have one destination? Each has the one of the packet before.
+FWD_INLINE bool fwd_is_one_dst(const struct burst *b, uint8_t family)
 {
     if (family == IP4)
         return b->n > 1 && b->dst4[0] == b->dst4[1] &&
@@ -38,7 +36,7 @@ FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t f
                       : fib_find6_each(of, b->vr, b->dst6, b->nh, b->n);
         return;
     }
-    const unsigned n = fwd_is_one(b, family) ? 1 : b->n;
+    const unsigned n = fwd_is_one_dst(b, family) ? 1 : b->n;
     const struct fib *fib = fwd_fib(f, b->vr[0], family);
     if (family == IP4)
         fib_find4_bulk(fib, b->dst4, b->nh, n);
@@ -48,7 +46,7 @@ FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t f
         b->nh[i] = b->nh[0];
 }
 
-// What packet i's flow is told by.
+// The hash of packet i's flow.
 FWD_INLINE uint32_t fwd_hash(const struct burst *b, unsigned i, uint8_t family)
 {
     struct flow_hash how = vr_flow_hash(vr_get(b->vr[i]));

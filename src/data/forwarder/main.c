@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.c - making a forwarder, and the loop of its thread
 //
-// Setting up and taking down happens here, before the first and after the last
-// packet, so this file may allocate and log; the poll (path.c) may not.
+// This runs before the first packet and after the last one, so it may allocate and log; the poll
+// (path.c) may not.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <rte_cycles.h>
@@ -55,8 +55,8 @@ struct forwarder *forwarder_new(unsigned index)
     if (!f)
         return NULL;
     forwarder_init(f, index, counter_mine(), nexthop_used_mark[index], nexthop_chosen[index]);
-    f->acl_cache = acl_caches[index] =
-        acl_cache_new(ACL_CACHE_BYTES, acl_secret); // without one, lists are asked each time
+    // Without a cache, each packet is classified.
+    f->acl_cache = acl_caches[index] = acl_cache_new(ACL_CACHE_BYTES, acl_secret);
     return f;
 }
 
@@ -69,9 +69,9 @@ void forwarder_free(struct forwarder *f)
     mem_unmap(f, sizeof *f);
 }
 
-// Who was handed packets is awake as a rule. One that sleeps costs a write(): the only system call
-// of a busy forwarder, and at most one for each time that the other falls asleep.
-static void wake_others(struct forwarder *f)
+// Wakes the threads that got packets in this poll. They are usually awake; one that sleeps costs a
+// write(), the only system call of a busy forwarder.
+static void wake_receivers(struct forwarder *f)
 {
     for (uint32_t rest = f->handed; rest; rest &= rest - 1)
         waker_wake(&forwarder_slot[__builtin_ctz(rest)].waker);
@@ -99,7 +99,7 @@ void forwarder_main(void *arg)
         unsigned taken = forwarder_poll(f);
         rcu_quiescent();
         if (f->handed || f->punted || f->holds)
-            wake_others(f);
+            wake_receivers(f);
         idle_after_poll(&idle, taken);
     }
     forwarder_free(f);

@@ -2,9 +2,10 @@
 // mirror.c - copies of frames out of another port
 //
 //   in     frames as received or as sent, which stay as they are; a watch that leads to a port
-//   out    copies sent by that port: ledger inject and tx, or, by another forwarder's queue, inject
-//   exits  none: what has no buffer, no room in the port, or is too large for it, was never made:
-//   counted as missed
+//   out    copies sent by that port: ledger inject and tx, or inject by another forwarder's queue
+//   exits  none: a copy without buffer, without room in the port, or too large for it is never
+//   made,
+//          and counted as missed
 //
 // Copies are offered to the port once: a mirror never makes the original wait.
 #include <rte_ethdev.h>
@@ -49,7 +50,7 @@ static struct rte_mbuf *copy_for(const struct port *to, const struct rte_mbuf *m
 }
 
 // How many of the copies the port, or the forwarder that owns its queue, has taken.
-static unsigned give(struct forwarder *f, uint16_t port, struct rte_mbuf **copy, unsigned n)
+static unsigned send_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **copy, unsigned n)
 {
     unsigned owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE, sent = 0;
 
@@ -83,7 +84,7 @@ void mirror(struct forwarder *f, unsigned index, struct rte_mbuf *const *pkt,
         if (copy[k])
             size[k] = copy[k]->pkt_len, k++;
     }
-    unsigned sent = k ? give(f, port, copy, k) : 0;
+    unsigned sent = k ? send_copies(f, port, copy, k) : 0;
     if (sent < k)
         rte_pktmbuf_free_bulk(copy + sent, k - sent);
     c->taken += sent;

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast.c - a packet for a group that may leave its link
 //
-//   in     packet i of a burst, headers sound; from ip4_in and ip6_in, which keep what concerns the
-//   link alone out    a copy for each output of the group's route (multicast_out.c) exits  PUNT
-//   (the host has joined; the kernel's routing daemon is to see it), IP4_MULTICAST, IP6_MULTICAST,
-//          MULTICAST_WRONG_IF, IP4_LINK_LOCAL, IP6_LINK_LOCAL, those of multicast_out.c
+//   in     packet i of a burst, headers sound, from ip4_in and ip6_in; groups of the link went up
+//   out    a copy for each output of the group's route (multicast_out.c)
+//   exits  punt, IP4_MULTICAST, IP6_MULTICAST, MULTICAST_WRONG_IF, IP4_LINK_LOCAL, IP6_LINK_LOCAL,
+//          those of multicast_out.c
 //
-// The route is that of source and group, (S,G), else that of the group, (*,G). A packet that
-// came by another interface than the route says is dropped: else trees would have loops.
+// The route is that of source and group, (S,G), else that of the group, (*,G). A packet that came
+// by another interface than the route says is dropped, or trees would have loops.
 //
-// What the kernel gets.
-//   Groups the host has joined on the interface: a copy, unless the route is the kernel's - the
-//   kernel would forward it again. Groups without a route, where a multicast routing daemon runs on
-//   the interface: the packet. The kernel
-//     tells the daemon (NOCACHE), which makes a route; the kernel forwards what it has kept
-//     meanwhile through the TAPs.
-//   Of a route of the kernel's, one packet in ten seconds, which the kernel forwards: so its
-//   counters
-//     move, by which daemons tell a source that is alive. And one in three seconds of those that
-//     came by the wrong interface, which the kernel drops and tells of (assert, switch to the
-//     shortest path).
-//   All of a route with an output that is none of ours (a PIM register tunnel): the kernel forwards
-//   them.
-// What is for the daemon goes in a class of its own, the last one, so a flood of unknown groups
-// spends nobody else's rate.
+// The kernel gets
+//   a copy, if the host has joined the group on the interface, unless the route is the kernel's,
+//     which would forward it again;
+//   the packet, if the group has no route and a multicast routing daemon runs on the interface: the
+//     kernel tells the daemon (NOCACHE), which makes a route, and forwards what it has kept;
+//   of the kernel's own routes one packet in ten seconds, which the kernel forwards: its counters
+//     tell daemons that the source is alive; and one in three seconds of those that came by the
+//     wrong interface, of which it tells (assert, switch to the shortest path);
+//   all packets of a route with an output that is not ours (a PIM register tunnel).
+// The daemon's packets have a class of their own, the last one, so that a flood of unknown groups
+// uses up no other rate.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/multicast_out.h"
@@ -32,7 +28,7 @@
 #include "table/multicast.h"
 #include "forwarder/forbidden.h"
 
-static void punt_up(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface,
+static void punt_family(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface,
                     uint8_t family)
 {
     if (family == IP4)
@@ -52,14 +48,14 @@ static bool is_daemon(uint16_t iface, uint8_t family)
     return __atomic_load_n(&multicast_daemon[iface], __ATOMIC_RELAXED) & (family == IP4 ? 1 : 2);
 }
 
-static void count(const struct forwarder *f, uint64_t *word, uint64_t n)
+static void count_route(const struct forwarder *f, uint64_t *word, uint64_t n)
 {
     if (!f->dry)
         __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
 // True for one forwarder once in `cycles`.
-static bool is_time(const struct forwarder *f, uint64_t *last, uint64_t cycles)
+static bool is_due(const struct forwarder *f, uint64_t *last, uint64_t cycles)
 {
     uint64_t at = __atomic_load_n(last, __ATOMIC_RELAXED), now = f->now;
 
@@ -77,7 +73,7 @@ static bool is_output(const struct multicast_entry *r, uint16_t iface)
     return false;
 }
 
-bool is_own_link_local(const uint8_t *ip, uint16_t iface)
+bool multicast_is_own_link_local(const uint8_t *ip, uint16_t iface)
 {
     const struct multicast_table *t = rcu_load(&multicast_table[iface_get(iface)->vr][1]);
     struct multicast_key k = {.family = IP6, .iface = iface};
@@ -92,7 +88,7 @@ struct found {
 };
 
 // `link_only`: the packet may not be forwarded, whatever the routes say.
-static struct found find(const struct burst *b, unsigned i, bool link_only)
+static struct found find_route(const struct burst *b, unsigned i, bool link_only)
 {
     const uint8_t *ip = b->ip[i];
     unsigned n = b->family == IP4 ? 4 : 16, at = b->family == IP4 ? 12 : 8;
@@ -118,7 +114,7 @@ static struct found find(const struct burst *b, unsigned i, bool link_only)
     return found;
 }
 
-static void no_route(struct forwarder *f, struct burst *b, unsigned i, bool link_only)
+static void exit_no_route(struct forwarder *f, struct burst *b, unsigned i, bool link_only)
 {
     bool four = b->family == IP4;
 
@@ -130,27 +126,28 @@ static void no_route(struct forwarder *f, struct burst *b, unsigned i, bool link
         packet_drop(f, b->pkt[i], b->iface[i], four ? DROP_IP4_MULTICAST : DROP_IP6_MULTICAST);
 }
 
-static void wrong_interface(struct forwarder *f, struct burst *b, unsigned i,
+static void exit_wrong_interface(struct forwarder *f, struct burst *b, unsigned i,
                             const struct multicast_entry *r)
 {
-    count(f, &r->counter->wrong, 1);
+    count_route(f, &r->counter->wrong, 1);
     if ((r->flags & MULTICAST_KERNEL) && is_daemon(b->iface[i], b->family) &&
-        is_time(f, &r->counter->told, multicast_told_cycles))
+        is_due(f, &r->counter->told, multicast_told_cycles))
         punt(f, b->pkt[i], b->iface[i], PUNT_MULTICAST);
     else
         packet_drop(f, b->pkt[i], b->iface[i], DROP_MULTICAST_WRONG_IF);
 }
 
-static void along_route(struct forwarder *f, struct burst *b, unsigned i, const struct found *found)
+static void forward_along_route(struct forwarder *f, struct burst *b, unsigned i,
+                                const struct found *found)
 {
     const struct multicast_entry *r = found->route;
     struct rte_mbuf *m = b->pkt[i];
 
-    count(f, &r->counter->packets, 1);
-    count(f, &r->counter->bytes, b->len[i]);
+    count_route(f, &r->counter->packets, 1);
+    count_route(f, &r->counter->bytes, b->len[i]);
     if ((r->flags & MULTICAST_SLOW) ||
         ((r->flags & MULTICAST_KERNEL) &&
-         is_time(f, &r->counter->sampled, multicast_sample_cycles))) {
+         is_due(f, &r->counter->sampled, multicast_sample_cycles))) {
         punt(f, m, b->iface[i], PUNT_MULTICAST);
         return;
     }
@@ -158,7 +155,7 @@ static void along_route(struct forwarder *f, struct burst *b, unsigned i, const 
         struct rte_mbuf *copy = rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         f->counter->inject++;
         if (copy)
-            punt_up(f, copy,
+            punt_family(f, copy,
                     rte_pktmbuf_mtod_offset(copy, const uint8_t *, packet_l2_len(m, b->ip[i])),
                     b->iface[i], b->family);
         else
@@ -171,16 +168,16 @@ void multicast(struct forwarder *f, struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i];
     bool four = b->family == IP4, link_only = is_link_local(ip + (four ? 12 : 8), b->family);
-    struct found found = find(b, i, link_only);
+    struct found found = find_route(b, i, link_only);
     const struct multicast_entry *r = found.route;
 
     b->len[i] = (uint16_t)(four ? load16_host(ip + 2) : IP6_HDR + load16_host(ip + 4));
     if (r && (r->in == b->iface[i] || ((r->flags & MULTICAST_TREE) && is_output(r, b->iface[i]))))
-        along_route(f, b, i, &found);
+        forward_along_route(f, b, i, &found);
     else if (found.join)
-        punt_up(f, b->pkt[i], ip, b->iface[i], b->family);
+        punt_family(f, b->pkt[i], ip, b->iface[i], b->family);
     else if (r)
-        wrong_interface(f, b, i, r);
+        exit_wrong_interface(f, b, i, r);
     else
-        no_route(f, b, i, link_only);
+        exit_no_route(f, b, i, link_only);
 }

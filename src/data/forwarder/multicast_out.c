@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast_out.c - the copies of a multicast packet
 //
-//   in     packet i of a burst and its route, the right interface
+//   in     packet i of a burst, which came by the interface that its route says
 //   out    f->tx_pkt[port]: finished frames
 //   exits  MULTICAST_TTL, MULTICAST_NO_OUTPUT, IP4_TOO_BIG, IP6_TOO_BIG, TX_NO_BUFFER; ICMPv6
-//   packet too big
+//   packet
+//          too big
 //
-// An output takes a packet whose TTL is larger than its threshold (with the least threshold, 1, a
-// packet with TTL 1 ends here: no error is sent about it, RFC 1812 4.3.2.7), and that did not come
-// by it. What is larger than its MTU is cut (IPv4 without DF) or dropped there; the source is told
-// of IPv6 only, by the smallest of those MTUs (RFC 4443 2.4 e). The group's MAC address is made
-// from the group (RFC 1112 6.4, RFC 2464 7).
+// An output takes a packet that did not come by it and whose TTL is larger than its threshold (at
+// least 1; no error is sent about TTL 1, RFC 1812 4.3.2.7). What is larger than its MTU is
+// fragmented (IPv4 without DF) or dropped there; of IPv6 the source is told the smallest of those
+// MTUs (RFC 4443 2.4 e). The MAC address is made from the group (RFC 1112 6.4, RFC 2464 7).
 //
-// Copies are whole: a buffer of exchange_pool with one owner for each output, the packet itself for
-// the last one. Shared buffers would save the copying, but ports with FAST_FREE do not take them,
-// and that there may be any (exchange_mixed) costs every unicast packet a look. One packet becomes
-// n: the ledger's inject grows by n - 1.
+// Each output gets a whole copy, a buffer of exchange_pool with one owner; the last one gets the
+// packet. Shared buffers would save copying, but ports with FAST_FREE do not take them, and that
+// there may be any (exchange_mixed) would cost every unicast packet a check. One packet becomes n:
+// the ledger's inject grows by n - 1.
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
@@ -30,15 +30,16 @@
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
-struct ways {
-    unsigned n, n_big,
-        n_low; // outputs that take the packet; are too narrow; have too high a threshold
-    uint16_t mtu;             // the smallest of those that are too narrow
+struct outputs {
+    unsigned n;     // outputs that take the packet
+    unsigned n_big; // whose MTU is too small
+    unsigned n_low; // whose TTL threshold is too high
+    uint16_t mtu;   // the smallest of those that are too small
     uint16_t iface[MULTICAST_OUT_MAX];
 };
 
-static void choose(const struct burst *b, unsigned i, const struct multicast_entry *r,
-                   struct ways *w)
+static void choose_outputs(const struct burst *b, unsigned i, const struct multicast_entry *r,
+                   struct outputs *w)
 {
     uint8_t *ip = b->ip[i], ttl = ttl_of(ip, b->family);
     bool whole = b->family == IP6 || load16(ip + 6) & RTE_BE16(0x4000);
@@ -61,7 +62,7 @@ static void choose(const struct burst *b, unsigned i, const struct multicast_ent
 }
 
 // `m` starts at its IP header.
-static void frame_out(struct forwarder *f, struct rte_mbuf *m, uint8_t family, uint16_t id)
+static void send_frame(struct forwarder *f, struct rte_mbuf *m, uint8_t family, uint16_t id)
 {
     const struct iface *iface = iface_get(id);
     const uint8_t *ip = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -84,8 +85,8 @@ static void frame_out(struct forwarder *f, struct rte_mbuf *m, uint8_t family, u
     tx_frame(f, m, id, DROP_TX_NO_BUFFER);
 }
 
-// In pieces, IPv4 without DF.
-static void pieces_out(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
+// Sends it in pieces: IPv4 without DF.
+static void send_pieces(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
 {
     struct rte_mbuf *piece[BURST_MAX];
     uint16_t mtu = iface_get(id)->mtu;
@@ -101,21 +102,22 @@ static void pieces_out(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
         uint8_t *ip = rte_pktmbuf_mtod(piece[k], uint8_t *);
         store16(ip + 10, 0);
         store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
-        frame_out(f, piece[k], IP4, id);
+        send_frame(f, piece[k], IP4, id);
     }
     packet_end(f, m, 0);
 }
 
-static void out(struct forwarder *f, struct rte_mbuf *m, uint8_t family, uint16_t id)
+static void send_copy(struct forwarder *f, struct rte_mbuf *m, uint8_t family, uint16_t id)
 {
     if (unlikely(m->pkt_len > iface_get(id)->mtu))
-        pieces_out(f, m, id);
+        send_pieces(f, m, id);
     else
-        frame_out(f, m, family, id);
+        send_frame(f, m, family, id);
 }
 
-// To those that take it; at least one.
-static void copy_out(struct forwarder *f, struct burst *b, unsigned i, const struct ways *w)
+// To the outputs that take it, at least one.
+static void send_to_outputs(struct forwarder *f, struct burst *b, unsigned i,
+                            const struct outputs *w)
 {
     struct rte_mbuf *m = b->pkt[i];
 
@@ -126,20 +128,20 @@ static void copy_out(struct forwarder *f, struct burst *b, unsigned i, const str
     for (unsigned k = 0; k + 1 < w->n; k++) {
         struct rte_mbuf *copy = rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
         if (copy)
-            out(f, copy, b->family, w->iface[k]);
+            send_copy(f, copy, b->family, w->iface[k]);
         else
             drop_count(f, w->iface[k], DROP_TX_NO_BUFFER);
     }
-    out(f, m, b->family, w->iface[w->n - 1]);
+    send_copy(f, m, b->family, w->iface[w->n - 1]);
 }
 
 void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
                    const struct multicast_entry *r)
 {
     enum drop_reason big = b->family == IP4 ? DROP_IP4_TOO_BIG : DROP_IP6_TOO_BIG;
-    struct ways w;
+    struct outputs w;
 
-    choose(b, i, r, &w);
+    choose_outputs(b, i, r, &w);
     if (w.n_big && b->family == IP6)
         icmp6_error(f, b, i, 2 /* too big */, 0, w.mtu);
     if (!w.n) {
@@ -152,5 +154,5 @@ void multicast_out(struct forwarder *f, struct burst *b, unsigned i,
     f->counter->inject += w.n_big; // each would have been a copy
     for (unsigned k = 0; k < w.n_big; k++)
         drop_count(f, b->iface[i], big);
-    copy_out(f, b, i, &w);
+    send_to_outputs(f, b, i, &w);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multicast_out.h - the copies of a multicast packet, of the route that multicast.c has found
+// multicast_out.h - the copies of a multicast packet whose route multicast.c has found
 #ifndef FORWARDER_MULTICAST_OUT_H
 #define FORWARDER_MULTICAST_OUT_H
 

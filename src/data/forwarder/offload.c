@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// offload.c - what a sender has left to a network card that is not there
+// offload.c - completing checksums that a sender has left to a network card
 //
-// A sender whose card computes checksums writes into the field of TCP and UDP the sum of the
-// pseudo-header alone, folded but not complemented, and leaves the rest to the card. Behind a veth,
-// or in a virtual machine, there is no card: the packet arrives unfinished, the driver
-// (net_af_packet, net_af_xdp) does not say so, and whoever receives it drops it as damaged.
+// A sender whose card computes checksums writes the folded sum of the pseudo-header into the field
+// of TCP or UDP and leaves the rest to the card. Behind a veth or in a virtual machine there is no
+// card: the packet arrives incomplete, the driver (net_af_packet, net_af_xdp) does not say so, and
+// the receiver drops it.
 //
-// An input feature of the interfaces of such ports (struct port.offload), so all others pay
-// nothing. Each packet costs the sum of its pseudo-header; its payload is read only when the field
-// holds just that: one in 65,536 of the right packets, and all unfinished ones. Those get the sum
-// of all, which is what the field of a right packet holds already: that one is left as it is.
+// An input check of the interfaces of such ports (struct port.offload), so others pay nothing. Each
+// packet costs the sum of its pseudo-header; its payload is read only if the field holds that sum:
+// all incomplete packets, and one in 65,536 of the complete ones, which are left as they are.
 //
-// Fragments have no checksum of their own, and what a tunnel carries inside is not looked for: only
-// the outermost TCP or UDP header is known to be a header.
+// Fragments have no checksum of their own, and only the outermost TCP or UDP header is looked at.
 #include "base/checksum.h"
 #include "forwarder/input_check.h"
 #include "forwarder/ip6_chain.h"
@@ -45,7 +43,7 @@ static bool find_l4(const uint8_t *ip, uint8_t family, uint32_t end, struct l4 *
     return l->sum_at + 2 <= end;
 }
 
-static uint16_t folded(uint32_t sum)
+static uint16_t fold_sum(uint32_t sum)
 {
     return (uint16_t)~checksum_finish(sum);
 }
@@ -59,7 +57,7 @@ static uint16_t pseudo_sum(const uint8_t *ip, uint8_t family, uint8_t proto, uin
             ? checksum_pseudo6(ip + 8, ip + 24, len, proto)
             : checksum_add(rte_cpu_to_be_16((uint16_t)len) + rte_cpu_to_be_16(proto), ip + 12, 8);
 
-    return folded(sum);
+    return fold_sum(sum);
 }
 
 // Sum of `len` bytes of the packet from `at` on, over all its buffers. (DPDK 22.11's
@@ -70,12 +68,12 @@ static uint16_t sum_of(const struct rte_mbuf *m, uint32_t at, uint32_t len)
 
     for (; m && done < len; m = m->next) {
         uint32_t n = RTE_MIN((uint32_t)m->data_len - at, len - done);
-        uint16_t part = folded(checksum_add(0, rte_pktmbuf_mtod_offset(m, const void *, at), n));
+        uint16_t part = fold_sum(checksum_add(0, rte_pktmbuf_mtod_offset(m, const void *, at), n));
         sum += done & 1 ? rte_bswap16(part) : part;
         done += n;
         at = 0;
     }
-    return folded(sum);
+    return fold_sum(sum);
 }
 
 void offload_one(struct forwarder *f, struct burst *b, unsigned i)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // packet.h - bytes of a frame: unaligned loads and stores, lengths, trimming
 //
-// Headers lie at any address, so every access goes through memcpy, which
-// compiles to one move. Values are as in memory (network order) unless the name
-// says _host. Forwarders only; no state.
+// Headers lie at any address, so every access is a memcpy, which compiles to one move. Values are
+// as in memory (network order) unless the name says _host. Forwarders only; no state.
 #ifndef FORWARDER_PACKET_H
 #define FORWARDER_PACKET_H
 

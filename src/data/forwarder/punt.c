@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exit punt: packets for the control plane, sorted into classes
 //
-// A frame goes up whole: with its Ethernet header, as it was received, but for
-// the VLAN tags, which the TAP of a sub-interface does not show. The class
-// (table/punt.h) decides who waits and who is dropped when more comes than the
-// control plane can take: what ends a session first goes first, and a flood of
-// one class fills its own queue and spends its own rate. A class is given for
-// what a packet is, never for what its sender says it is worth: the DSCP counts
-// for nothing, and a BFD packet that may have come from afar is no BFD packet.
+// A frame goes up as it was received, without VLAN tags, which the TAP of a sub-interface does not
+// show. When more comes than the control plane can take, the class (table/punt.h) decides what
+// waits and what is dropped: a flood of one class fills its own queue and uses up its own rate. A
+// packet's class follows from what it is, not from what its sender claims: DSCP counts for nothing,
+// and a BFD packet that may come from afar is not in the class of BFD.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -31,7 +29,7 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
     f->punt_n++;
 }
 
-// As many as the class may have waiting; the rest is dropped here, where it costs least.
+// Enqueues what the class has room for; the rest is dropped here, where it costs least.
 static void class_flush(struct forwarder *f, enum punt_class class)
 {
     struct collect *c = &f->punt[class];
@@ -59,8 +57,8 @@ void punt_flush(struct forwarder *f)
 }
 
 // BFD by its destination port. Of one hop (RFC 5881 5: control 3784; of a LAG, RFC 7130: 6784; echo
-// 3785, which the neighbor has forwarded back) only with the TTL that nobody further away can make
-// arrive: the rest goes up too, but with the rest.
+// 3785, which the neighbor has forwarded back) only with the TTL that a host further away cannot
+// produce.
 static bool is_bfd(uint8_t ttl, uint16_t port_host)
 {
     if (port_host == 4784 || port_host == 7784) // multihop (RFC 5883), seamless (RFC 7881)

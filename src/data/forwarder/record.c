@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// record.c - writing down what the stages do with a packet; see record.h
+// record.c - see record.h
 #include "forwarder/lookup.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
@@ -11,7 +11,7 @@
 
 // --- frames ---
 
-static struct packet_trace_frame keep(struct packet_trace *p, const struct rte_mbuf *m,
+static struct packet_trace_frame keep_frame(struct packet_trace *p, const struct rte_mbuf *m,
                                       uint16_t port, uint16_t iface)
 {
     struct packet_trace_frame k = {.port = port, .iface = iface, .len = m->pkt_len, .at = p->used};
@@ -31,7 +31,7 @@ static void frame_add(struct packet_trace *p, struct packet_trace_step *s, const
 {
     if (p->n_frames == TRACED_FRAMES)
         return;
-    p->frame[p->n_frames++] = keep(p, m, port, iface);
+    p->frame[p->n_frames++] = keep_frame(p, m, port, iface);
     s->n_frames++;
 }
 
@@ -47,7 +47,7 @@ static uint32_t origin_n(const struct forwarder *f)
     return f->origin4.n + f->origin6.n;
 }
 
-static void note_all(struct forwarder *f)
+static void note_state(struct forwarder *f)
 {
     struct record *r = &f->record;
 
@@ -64,7 +64,7 @@ static void note_all(struct forwarder *f)
     r->acl.spared = false;
 }
 
-static enum drop_reason dropped(const struct forwarder *f)
+static enum drop_reason drop_since_note(const struct forwarder *f)
 {
     for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
         if (f->counter->drop[i] != f->record.drop[i])
@@ -96,11 +96,11 @@ static void add_punted(struct forwarder *f, struct packet_trace_step *s)
     }
 }
 
-// `stays`: the packet is still in its burst; what left then is about it, like a redirect, not it.
+// `stays`: the packet is still in its burst, so what left is about it, such as a redirect.
 static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stays)
 {
     s->frame = f->record.trace->n_frames;
-    s->drop = (uint16_t)dropped(f);
+    s->drop = (uint16_t)drop_since_note(f);
     add_sent(f, s);
     if (s->n_frames) // of several copies of a multicast packet some may be dropped, and one punted
         s->end = TRACED_SENT;
@@ -127,8 +127,7 @@ static void find_icmp(struct forwarder *f, struct packet_trace_step *s)
         s->icmp = TRACED_ICMP_LIMITED;
     } else if (now->forbidden != was->forbidden) {
         s->icmp = TRACED_ICMP_FORBIDDEN;
-    } else if (now->sent !=
-               was->sent) { // without a lookup of its own: an IPv6 redirect (redirect.c)
+    } else if (now->sent != was->sent) { // an IPv6 redirect, which is not looked up
         s->icmp = TRACED_ICMP_SENT;
         s->icmp_type = 137;
     }
@@ -157,8 +156,8 @@ static void find_packet(const struct burst *b, struct packet_trace_step *s)
     s->ttl = (uint16_t)(b->family == IP4 ? b->hop[0] & 0xff : b->hop[0] >> 24);
 }
 
-// The lookup once more, with all that leads to its answer. A table that has changed meanwhile shows
-// as a group whose member is another one.
+// Looks up once more, with all that leads to the answer. If the table has changed meanwhile, the
+// group's member is another one.
 static void find_lookup(const struct forwarder *f, const struct burst *b,
                         struct packet_trace_step *s)
 {
@@ -213,7 +212,7 @@ static void find_kind(struct forwarder *f, struct packet_trace_step *s)
 
 // --- steps ---
 
-static const char *name_of(enum stage stage, const struct burst *b)
+static const char *name_of_stage(enum stage stage, const struct burst *b)
 {
     static const char *const name[STAGE_N][2] = {
         [STAGE_RX] = {"rx", "rx"},
@@ -232,7 +231,7 @@ static const char *name_of(enum stage stage, const struct burst *b)
     return name[stage][b && b->family == IP6];
 }
 
-static struct packet_trace_step *step_add(struct forwarder *f, enum stage stage,
+static struct packet_trace_step *add_step(struct forwarder *f, enum stage stage,
                                           const struct burst *b)
 {
     struct packet_trace *p = f->record.trace;
@@ -241,7 +240,7 @@ static struct packet_trace_step *step_add(struct forwarder *f, enum stage stage,
         return NULL;
     struct packet_trace_step *s = &p->step[p->n_steps++];
     memset(s, 0, sizeof *s);
-    s->stage = name_of(stage, b);
+    s->stage = name_of_stage(stage, b);
     s->of = b && b->kind == BURST_ORIGIN ? TRACED_ERROR : TRACED_PACKET;
     s->iface = f->record.iface;
     s->vr = iface_get(s->iface)->vr;
@@ -250,10 +249,8 @@ static struct packet_trace_step *step_add(struct forwarder *f, enum stage stage,
 
 void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
 {
-    bool finishes =
-        stage == STAGE_FEATURES &&
-        b->features == IFACE_OFFLOAD; // what its sender left to a card: no step to tell of
-    struct packet_trace_step *s = finishes ? NULL : step_add(f, stage, b);
+    bool silent = stage == STAGE_FEATURES && b->features == IFACE_OFFLOAD; // checksums are no step
+    struct packet_trace_step *s = silent ? NULL : add_step(f, stage, b);
 
     if (s) {
         if (b)
@@ -267,7 +264,7 @@ void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
         s->acl = f->record.acl;
         f->record.iface = s->iface;
     }
-    note_all(f);
+    note_state(f);
 }
 
 void record_begin(struct forwarder *f, struct packet_trace *p, uint16_t port,
@@ -279,13 +276,13 @@ void record_begin(struct forwarder *f, struct packet_trace *p, uint16_t port,
     f->record.left = 0;
     uint16_t iface = iface_of_frame(port_get(port), m, true);
     f->record.iface = iface ? iface : port_get(port)->untagged;
-    p->in = keep(p, m, port, f->record.iface);
-    note_all(f);
+    p->in = keep_frame(p, m, port, f->record.iface);
+    note_state(f);
 }
 
 void record_refused(struct forwarder *f, enum drop_reason reason)
 {
-    struct packet_trace_step *s = step_add(f, STAGE_TX, NULL);
+    struct packet_trace_step *s = add_step(f, STAGE_TX, NULL);
 
     if (!s)
         return;
@@ -298,7 +295,7 @@ void record_refused(struct forwarder *f, enum drop_reason reason)
 
 void record_end(struct forwarder *f)
 {
-    enum drop_reason reason = dropped(f);
+    enum drop_reason reason = drop_since_note(f);
 
     if (reason != DROP_NONE)
         record_refused(f, reason);

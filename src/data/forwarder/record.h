@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// record.h - writing down what the stages do with a packet that goes through them alone
+// record.h - recording what the stages do with a packet that takes them alone
 //
 //     record_begin(f, trace, port, m)
 //     each stage, then record_stage()        path.c, in its recorded form
 //     record_end()                           after the flush
 //
-// The stages know nothing of it: before and after each one what a forwarder has
-// collected and counted is compared. So what is told is what was done. Works only
-// while nothing but that packet, and what it causes, is inside the forwarder.
+// The stages know nothing of it: record_stage() compares what the forwarder has collected and
+// counted before and after each of them, so the record says what was done. It works only while
+// nothing but that packet, and what it causes, is inside the forwarder.
 #ifndef FORWARDER_RECORD_H
 #define FORWARDER_RECORD_H
 
@@ -18,10 +18,10 @@
 
 void record_begin(struct forwarder *f, struct packet_trace *p, uint16_t port,
                   const struct rte_mbuf *m);
-// The stage is done. `b`: the burst that it worked on; NULL: f->rx (ether_in).
+// Records a stage that is done. `b`: its burst; NULL: f->rx (ether_in).
 void record_stage(struct forwarder *f, enum stage stage, const struct burst *b);
 void record_end(struct forwarder *f);
-// A step at the end: what was sent, held or punted was not taken.
+// Records that a ring or queue refused what was sent, held or punted.
 void record_refused(struct forwarder *f, enum drop_reason reason);
 
 // Sends each packet of f->rx that a trace wants through the stages alone, recorded, and before it,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage rx: take a burst from one receive queue.
+// Stage rx: take a burst from one receive queue
 //
 //   in     port, queue of the plan
-//   out    f->rx: the packets, where their frames begin, and these on their way into the cache
+//   out    f->rx: the packets and where their frames begin, prefetched
 //
-// Counts the ledger's rx and the queue's own statistics; bytes are those of the
-// frames as the driver hands them over (no FCS, no stripped VLAN tag).
+// Counts the ledger's rx and the queue's statistics, in bytes as the driver hands frames over (no
+// FCS, no stripped VLAN tag).
 #include <rte_ethdev.h>
 #include <rte_prefetch.h>
 

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sample.c - one packet in so many, for flow exporters (table/watch.h)
+// sample.c - watch_sample(): one packet in so many, for flow exporters (table/watch.h)
 //
 //   in     frames as received, which stay as they are
-//   out    copies in the watch's slots, each with where its packet is to go: one lookup for each
-//   sample exits  none
+//   out    copies in the watch's slots, each with its next hop: one lookup for each sample
+//   exits  none
 //
-// The number of packets to pass over is random and independent of the traffic, so that no pattern
-// in it is met always or never (sFlow version 5, 3.1; RFC 5475 5.2). What is passed over costs a
-// subtraction a burst.
+// The number of packets to skip is random and independent of the traffic, so that no pattern in it
+// is met always or never (sFlow version 5, 3.1; RFC 5475 5.2). Skipping costs a subtraction a
+// burst.
 #include "base/hash.h"
 #include "forwarder/lookup.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
 #include "forwarder/forbidden.h"
 
-// The next distance: 0 to 2 * (every - 1), each alike, so every - 1 in the mean.
-static uint32_t draw(struct sampling *s)
+// How many packets to skip: 0 to 2 * (every - 1), equally likely, so every - 1 on average.
+static uint32_t draw_skip(struct sampling *s)
 {
     s->dice += 0x9e3779b97f4a7c15u;
     return (uint32_t)((hash_mix64(s->dice) >> 32) * (2ull * s->every - 1) >> 32);
 }
 
-static void begin(struct sampling *s, const struct watch *w, unsigned forwarder)
+static void sampling_start(struct sampling *s, const struct watch *w, unsigned forwarder)
 {
     s->seed = w->seed;
     s->dice = hash_mix64(w->seed + forwarder);
     s->every = w->every;
-    s->skip = draw(s);
+    s->skip = draw_skip(s);
 }
 
-static uint32_t find4(const struct fib *fib, const uint8_t *ip, uint32_t readable,
+static uint32_t look_up4(const struct fib *fib, const uint8_t *ip, uint32_t readable,
                       struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
 {
     uint32_t len = RTE_MIN((uint32_t)load16_host(ip + 2), readable);
@@ -39,7 +39,7 @@ static uint32_t find4(const struct fib *fib, const uint8_t *ip, uint32_t readabl
     return fib_find(fib, dst);
 }
 
-static uint32_t find6(const struct fib *fib, const uint8_t *ip, uint32_t readable,
+static uint32_t look_up6(const struct fib *fib, const uint8_t *ip, uint32_t readable,
                       struct flow_hash how, struct ip_addr *dst, uint32_t *hash)
 {
     dst->family = IP6;
@@ -49,8 +49,8 @@ static uint32_t find6(const struct fib *fib, const uint8_t *ip, uint32_t readabl
     return fib_find(fib, dst);
 }
 
-// Where the packet is to go, as the FIB has it; what is odd about the packet is not looked at.
-static void find_way(const struct forwarder *f, const struct rte_mbuf *m, struct watch_tag *tag)
+// Where the FIB sends the packet; whether it will be forwarded is not looked at.
+static void find_nexthop(const struct forwarder *f, const struct rte_mbuf *m, struct watch_tag *tag)
 {
     struct tags tags;
     const uint8_t *type = m->data_len >= ETHER_HDR ? tags_read(m, true, &tags) : NULL,
@@ -67,8 +67,8 @@ static void find_way(const struct forwarder *f, const struct rte_mbuf *m, struct
 
     if (!fib || packet_readable(m, ip) < (family == IP4 ? IP4_HDR : IP6_HDR))
         return;
-    nh = family == IP4 ? find4(fib, ip, packet_readable(m, ip), how, &dst, &hash)
-                       : find6(fib, ip, packet_readable(m, ip), how, &dst, &hash);
+    nh = family == IP4 ? look_up4(fib, ip, packet_readable(m, ip), how, &dst, &hash)
+                       : look_up6(fib, ip, packet_readable(m, ip), how, &dst, &hash);
     nh = nexthop_real(nh);
     if (nexthop_word_kind(nexthop_word(nexthop_get(nh))) == NEXTHOP_GROUP)
         nh = nexthop_member(nexthop_get(nh), hash);
@@ -79,17 +79,17 @@ static void find_way(const struct forwarder *f, const struct rte_mbuf *m, struct
         tag->gateway = nexthop_address[nh];
 }
 
-static void take(struct forwarder *f, unsigned index, uint16_t port, struct rte_mbuf *m)
+static void take_sample(struct forwarder *f, unsigned index, uint16_t port, struct rte_mbuf *m)
 {
     struct watch_tag tag = {.port = port, .iface = iface_of_frame(port_get(port), m, true)};
 
     if (!(iface_get(tag.iface)->policy.sample & watch_table[index].sample))
         return;
-    find_way(f, m, &tag);
+    find_nexthop(f, m, &tag);
     f->punted |= watch_copy(index, WATCH_RX, &m, &tag, 1) && watch_table[index].wakes;
 }
 
-void sample(struct forwarder *f, uint16_t port, uint32_t bits)
+void watch_sample(struct forwarder *f, uint16_t port, uint32_t bits)
 {
     const unsigned n = f->rx.n;
 
@@ -98,10 +98,10 @@ void sample(struct forwarder *f, uint16_t port, uint32_t bits)
         struct sampling *s = &f->sampling[index];
         const struct watch *w = &watch_table[index];
         if (unlikely(s->seed != w->seed || s->every != w->every))
-            begin(s, w, f->index);
-        for (; s->skip < n - at; s->skip = draw(s)) {
+            sampling_start(s, w, f->index);
+        for (; s->skip < n - at; s->skip = draw_skip(s)) {
             at += s->skip;
-            take(f, index, port, f->rx.pkt[at++]);
+            take_sample(f, index, port, f->rx.pkt[at++]);
         }
         s->skip -= n - at;
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exit slow: slow-protocol frames (IEEE 802.3 annex 57A) of a member of a LAG
+// Exit slow_protocol: slow-protocol frames (IEEE 802.3 annex 57A) of a member of a LAG
 //
 //   in     a frame of EtherType 0x8809, whether the member and the LAG's interface are up or not
-//   out    LACPDUs and markers that are sound go up as the punt class "routing", to control instead
-//   of a TAP exits  SLOW_TAGGED, SLOW_DESTINATION, SLOW_TRUNCATED, SLOW_SUBTYPE, LACP_LENGTH,
-//   LACP_LOOPED, LACP_NOT_CONFIGURED
+//   out    sound LACPDUs and markers go up in the punt class "routing", to control, not to a TAP
+//   exits  SLOW_TAGGED, SLOW_DESTINATION, SLOW_TRUNCATED, SLOW_SUBTYPE, LACP_LENGTH, LACP_LOOPED,
+//          LACP_NOT_CONFIGURED
 //
-// Looked at are lengths, and that it is for us. Version, types and reserved fields must not be
-// (IEEE 802.1AX-2014 6.4.12): a later version begins as this one does.
+// Checks lengths and the destination. Version, types and reserved fields must not be checked (IEEE
+// 802.1AX-2014 6.4.12): a later version begins as this one does.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -28,7 +28,7 @@ enum { AT_MARKER_LENGTH = 3, AT_MARKER_TERMINATOR_LENGTH = 19 };
 
 static const uint8_t group[6] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x02};
 
-static enum drop_reason lacp_reason(const struct lag *lag, const uint8_t *pdu)
+static enum drop_reason lacpdu_reason(const struct lag *lag, const uint8_t *pdu)
 {
     if (!lag->lacp)
         return DROP_LACP_NOT_CONFIGURED;
@@ -45,8 +45,8 @@ static enum drop_reason marker_reason(const uint8_t *pdu)
                                                                            : DROP_NONE;
 }
 
-static enum drop_reason reason(const struct lag *lag, const struct rte_mbuf *m, const uint8_t *pdu,
-                               unsigned tags)
+static enum drop_reason slow_reason(const struct lag *lag, const struct rte_mbuf *m,
+                                    const uint8_t *pdu, unsigned tags)
 {
     uint32_t readable = packet_readable(m, pdu);
 
@@ -60,14 +60,14 @@ static enum drop_reason reason(const struct lag *lag, const struct rte_mbuf *m, 
         return DROP_SLOW_SUBTYPE;
     if (readable < PDU)
         return DROP_SLOW_TRUNCATED;
-    return pdu[0] == SUBTYPE_LACP ? lacp_reason(lag, pdu) : marker_reason(pdu);
+    return pdu[0] == SUBTYPE_LACP ? lacpdu_reason(lag, pdu) : marker_reason(pdu);
 }
 
 void slow_protocol(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag,
           const uint8_t *type_at, unsigned tags)
 {
     uint16_t iface = port_get(lag)->untagged;
-    enum drop_reason why = reason(lag_get(lag), m, type_at + 2, tags);
+    enum drop_reason why = slow_reason(lag_get(lag), m, type_at + 2, tags);
 
     if (why) {
         packet_drop(f, m, iface, why);

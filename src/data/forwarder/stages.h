@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stages.h - what a packet passes, in the order of path.c
+// stages.h - the stages, in the order of path.c, and path.c itself for record.c and explain.c
 #ifndef FORWARDER_STAGES_H
 #define FORWARDER_STAGES_H
 
 #include "forwarder/state.h"
 
-// Receives from one queue into f->rx; the number of packets.
+// Receives from one queue into f->rx. The number of packets.
 unsigned rx(struct forwarder *f, uint16_t port, uint16_t queue);
 // f->rx, of one port -> in4, in6, odd4, odd6, local4, local6, or an exit. The bytes of all frames.
 uint64_t ether_in(struct forwarder *f, uint16_t port);
-// Packets that are not plain: drops, punts, and lets go on.
+// Checks packets that are not plain: they are dropped, punted, or go on.
 void ip4_in(struct forwarder *f, struct burst *b);
 void ip6_in(struct forwarder *f, struct burst *b);
-// What the interfaces of the packets have been given beyond routing (b->features): survivors go on.
+// What interfaces do beyond routing (b->features).
 void features_in(struct forwarder *f, struct burst *b);
 // Next hop for each packet; survivors have an adjacency and a lowered TTL.
 void ip4_fwd(struct forwarder *f, struct burst *b);
@@ -28,8 +28,8 @@ void ip4_local(struct forwarder *f, struct burst *b);
 void ip6_local(struct forwarder *f, struct burst *b);
 // Writes the new Ethernet header and puts each packet into its port's tx array.
 void ether_out(struct forwarder *f, struct burst *b);
-// Packets others have for us: from the kernel, from neigh_manager, from forwarders without a queue
-// of a port. How many.
+// Takes packets from the kernel, from neigh_manager, and from forwarders without a queue of a port.
+// How many.
 unsigned inject(struct forwarder *f);
 
 // f->rx, of `port`, through all stages; path_flush() sends what they leave. Recorded: the one frame

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// state.h - what one forwarder owns
+// state.h - struct forwarder, all that one forwarder owns
 //
-// Everything here is written by the forwarder's own thread alone. Packets that
-// leave a stage other than forwards are collected (dead, punt, hold, tx) and
-// passed on once per burst by path_flush(): one ring or pool operation, not one per
-// packet.
+// Only the forwarder's own thread writes it. Packets that leave otherwise than by a stage are
+// collected (dead, punt, hold, tx) and leave once per burst, in path.c: one operation of a ring or
+// pool, not one per packet.
 #ifndef FORWARDER_STATE_H
 #define FORWARDER_STATE_H
 
@@ -26,8 +25,8 @@
 
 struct acl_cache;
 
-// Room of a collecting array. A stage may add BURST_MAX packets to it without looking, so each is
-// flushed when more than COLLECT_MAX - BURST_MAX are in it.
+// Room of a collecting array. A stage may add BURST_MAX packets without asking, so it is flushed
+// when more than COLLECT_MAX - BURST_MAX are in it.
 #define COLLECT_MAX 256u
 
 struct collect {
@@ -35,10 +34,10 @@ struct collect {
     struct rte_mbuf *pkt[COLLECT_MAX];
 };
 
-// As it was before the stage that is being written down (record.h).
+// The forwarder's state before the stage that is being recorded (record.h).
 struct record {
     struct packet_trace *trace;
-    bool on;        // a packet is being written down
+    bool on;        // a packet is being recorded
     uint16_t iface; // came in by
     uint8_t left;   // bit o: something of enum packet_trace_of o waits to be sent, held or punted
     uint64_t drop[DROP_N];
@@ -63,21 +62,20 @@ struct forwarder {
     uint8_t *used_mark;              // nexthop_used_mark[index]
     uint64_t *chosen;                // nexthop_chosen[index]
     struct prefix_count *prefix_count; // prefix_count_row(index)
-    struct nexthop_count
-        *counting; // nexthop_counting[index] of this poll; NULL = next hops are not counted
+    struct nexthop_count *counting;  // nexthop_counting[index]; NULL = next hops are not counted
     uint8_t used_epoch;              // nexthop_used_epoch of this burst
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
-    uint64_t lap; // of a timed burst: TSC when the stage before this one was done
+    uint64_t lap;                    // of a timed burst: TSC at the end of the stage before
     uint32_t until_timed;            // bursts before the next timed one
     uint32_t until_latency;          // timed bursts before the next whose latency is measured
     uint64_t taken;                  // of such a burst: TSC before it was taken; 0 = it is none
     uint16_t taken_from;             // its port
-    uint32_t handed; // bit g: forwarder g was handed packets in this poll, and may sleep
-    bool punted, holds;              // this poll has put packets into the punt rings, the hold ring
+    uint32_t handed;                 // bit g: forwarder g got packets in this poll, and may sleep
+    bool punted, holds;              // this poll put packets into the punt rings, the hold ring
     uint16_t icmp_id;                // IPv4 identification of the next error
-    bool dry;                        // explain's: takes no tokens
+    bool dry;                        // explain's: no token is used up
     const struct lanes *lanes;       // vector code for this CPU
     struct arrivals rx;              // of the queue polled last
     struct burst in4, in6;           // transit, plain
@@ -94,11 +92,10 @@ struct forwarder {
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
-    uint64_t acl_random;             // chooses whom they log
-    uint32_t n_redirected; // packets of the burst that a list sends to another next hop: until the
-                           // lookup
+    uint64_t acl_random;             // chooses the packets that they log
+    uint32_t n_redirected;           // packets that a list sends to another next hop
     struct {
-        uint8_t at; // place in the burst
+        uint8_t at;        // place in the burst
         uint16_t redirect; // acl_target.h
         uint32_t nexthop;
     } redirected[BURST_MAX];

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp_reset.c - see tcp_reset.h
 //
-// RFC 9293 3.5.2 (RFC 793 3.4), as for a connection that does not exist: a reset is not answered;
-// what acknowledges is answered by a reset with that sequence number; anything else by one with
-// sequence number 0 that acknowledges the segment. It is made like an ICMP error, takes the same
-// way (f->origin4, origin6) and has the same limits: none to what is not one host, to a group or
-// broadcast, or over the rate.
+// RFC 9293 3.5.2 (RFC 793 3.4), as for a connection that does not exist: a reset is not answered; a
+// segment with ACK is answered by a reset with that sequence number, any other by one with sequence
+// number 0 that acknowledges it. The reset is sent like an ICMP error, with f->origin4 or origin6,
+// and has the same limits.
 #include "forwarder/tcp_reset.h"
 
 #include "base/checksum.h"
@@ -24,7 +23,7 @@ struct segment {
     uint32_t bytes;       // TCP header and data
 };
 
-// Where TCP begins, behind headers that acl_key.c has walked; 0 = it is not there.
+// Where TCP begins, behind headers that acl_key.c has read; 0 = it is not there.
 static uint32_t tcp_at(const uint8_t *ip, uint32_t end, uint8_t family)
 {
     if (family == IP4)
@@ -49,8 +48,8 @@ static bool read_segment(const struct burst *b, unsigned i, struct segment *s)
     return true;
 }
 
-// Sequence number, acknowledgement and flags of the answer.
-static void answer(const struct segment *s, uint8_t *tcp)
+// The TCP header of the reset, without its checksum.
+static void fill_reset(const struct segment *s, uint8_t *tcp)
 {
     const uint8_t *in = s->tcp;
     uint32_t head = (in[12] >> 4) * 4u, data = s->bytes > head ? s->bytes - head : 0;
@@ -69,7 +68,7 @@ static void answer(const struct segment *s, uint8_t *tcp)
     store32(tcp + 8, rte_cpu_to_be_32(rte_be_to_cpu_32(load32(in + 4)) + data));
 }
 
-static void fill4(uint8_t *ip, const uint8_t *about, uint16_t id)
+static void fill_headers4(uint8_t *ip, const uint8_t *about, uint16_t id)
 {
     memset(ip, 0, IP4_HDR);
     ip[0] = 0x45;
@@ -84,7 +83,7 @@ static void fill4(uint8_t *ip, const uint8_t *about, uint16_t id)
     store16(ip + IP4_HDR + 16, checksum_finish(checksum_add(sum, ip + IP4_HDR, TCP_HDR)));
 }
 
-static void fill6(uint8_t *ip, const uint8_t *about)
+static void fill_headers6(uint8_t *ip, const uint8_t *about)
 {
     memset(ip, 0, IP6_HDR);
     ip[0] = 0x60;
@@ -108,10 +107,10 @@ void tcp_reset(struct forwarder *f, struct burst *b, unsigned i)
     if (!m)
         return;
     uint8_t *ip = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + TCP_HDR));
-    answer(&s, ip + head);
+    fill_reset(&s, ip + head);
     if (b->family == IP4)
-        fill4(ip, b->ip[i], f->icmp_id++);
+        fill_headers4(ip, b->ip[i], f->icmp_id++);
     else
-        fill6(ip, b->ip[i]);
+        fill_headers6(ip, b->ip[i]);
     origin_add(f, b->family, m, b->iface[i]);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ttl.h - one hop less to live, and the checksum that goes with it
+// ttl.h - lowering the TTL, and the checksum that goes with it
 #ifndef FORWARDER_TTL_H
 #define FORWARDER_TTL_H
 
 #include "base/ip.h"
 #include "forwarder/packet.h"
 
-// TTL and checksum of an IPv4 header, or the hop limit, one less, in a packet that does not leave
-// by ether_out's common way. Its sum: see lowered4 in lanes.c.
+// Lowers TTL and checksum, or the hop limit, in a packet that ether_out does not write. The sum:
+// see hop_lowered in lanes.c.
 static inline void ttl_lower(uint8_t *ip, uint8_t family)
 {
     if (family == IP4) {

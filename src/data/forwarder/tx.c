@@ -5,16 +5,13 @@
 //   out    sent (ledger: tx), or handed to the forwarder that owns the queue
 //   exits  TX_FULL, TX_NO_QUEUE, TX_NO_BUFFER, INJECT_RING_FULL, LAG_NO_MEMBER
 //
-// Called at the end of each burst: a packet never waits for a later one. What a
-// port does not take is offered again TX_TRIES times - about as long as a 10 Gb/s
-// port needs for a few frames - and then dropped: waiting longer would only move
-// the loss to the receive queues, where nobody sees whose it is.
+// Called at the end of each burst: a packet never waits for a later one. What a port does not take
+// is offered again TX_TRIES times, about as long as a 10 Gb/s port needs for a few frames, and then
+// dropped: waiting longer would only move the loss to the receive queues, where nobody sees whose
+// it is.
 //
-// Packets are counted as sent by their interface before: by ether_out, or here from what it has
-// left in tx_word. Those that are not sent are taken back here, where it is known.
-//
-// A LAG's packets are dealt out to its members by the hash of their flow (table/lag.h), and go at
-// once. Ports find out that they are no LAG by the comparison that tells them whose their queue is.
+// ether_out, or tx_word here, has counted packets as sent by their interface; those that are not
+// sent are subtracted. A LAG's packets are divided among its members by flow hash (table/lag.h).
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
@@ -34,7 +31,7 @@ static void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, u
                     enum drop_reason reason)
 {
     uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
-    uint16_t of = lag ? lag : port; // whose interfaces are meant
+    uint16_t of = lag ? lag : port; // has the interfaces
 
     for (unsigned i = 0; i < n; i++) {
         uint16_t iface = iface_of_frame(port_get(of), pkt[i], false);
@@ -50,8 +47,8 @@ static bool is_ours(struct rte_mbuf *m)
            rte_mbuf_refcnt_read(m) == 1;
 }
 
-// A port that frees into our pool without looking gets packets of other pools, in several segments
-// or with several owners as copies. How many packets there are then.
+// For a port with FAST_FREE: replaces packets of other pools, with several segments or several
+// owners by copies. How many packets there are then.
 static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
                                          unsigned n)
 {
@@ -72,8 +69,7 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
     return k;
 }
 
-// Inline: since LAGs send, too, there are two callers, and the call cost 0.6 % of a plain packet's
-// instructions.
+// Inline, because a call would cost 0.6 % of a plain packet's instructions.
 static inline __attribute__((always_inline)) void
 tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
 {
@@ -105,8 +101,7 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
 
 static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n);
 
-// Nothing, if those of the burst that were to leave by it have ended. `member`: of a LAG, which
-// sends by it.
+// Sends what waits for the port, perhaps nothing. `member`: of a LAG, which sends by it.
 static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port,
                                                           bool member)
 {
@@ -130,9 +125,9 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
     f->tx_word[port] = 0;
 }
 
-// What tells the flow of a frame that leaves by port `lag`: as the virtual router of its interface
-// says; of what is not IP its MACs.
-static uint32_t flow_of(uint16_t lag, const struct rte_mbuf *m)
+// The flow hash of a frame that leaves by port `lag`, as the virtual router of its interface says;
+// of its MACs if it is not IP.
+static uint32_t hash_of_frame(uint16_t lag, const struct rte_mbuf *m)
 {
     const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
     struct tags tags;
@@ -157,7 +152,7 @@ static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t
     uint64_t members = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        uint8_t port = lag_member(lag, flow_of(lag, pkt[i]));
+        uint8_t port = lag_member(lag, hash_of_frame(lag, pkt[i]));
         if (port == LAG_NO_MEMBER) {
             tx_drop(f, lag, &pkt[i], 1, DROP_LAG_NO_MEMBER);
             continue;

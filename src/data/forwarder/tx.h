@@ -6,10 +6,10 @@
 #include "forwarder/state.h"
 
 void tx_flush(struct forwarder *f); // all of them
-// One that its interface has counted.
+// One frame that its interface has counted.
 void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port);
-// One without VLAN tags, out of interface `id`, which counts it; `no_room`: why it ends when its
-// tags do not fit.
+// One frame without VLAN tags, out of interface `id`, which counts it; `no_room`: why it is dropped
+// if its tags do not fit.
 void tx_frame(struct forwarder *f, struct rte_mbuf *m, uint16_t id, enum drop_reason no_room);
 
 #endif

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // urpf.c - is the source where the packet comes from? (RFC 3704, RFC 8704)
 //
-// An input feature. One more lookup, of the sources of all packets of the burst whose interface
-// asks for it, in the FIB of its virtual router:
+// An input check. The sources of all packets of the burst whose interface has it are looked up in
+// the FIB of its virtual router:
 //
 //     loose     some route leads to the source
-//     strict    the best one leaves by the interface the packet came in by, or one of its ECMP
-//     members does feasible  the same of any route to the longest prefix of the source
+//     strict    the best route, or a member of its group, leaves by the interface it came by
+//     feasible  so does any route to the longest prefix of the source
 //
-// The FIB's next hop answers the first two. That a prefix is the default route, which counts only
-// with allow-default, and what other routes it has, is told by aliases (table/nexthop.h), which
-// rib_manager makes where a virtual router has interfaces that ask. A source that leads nowhere (no
-// route, blackhole, unreachable, prohibit) or to ourselves is never believed. Sources of this link
-// only (fe80::/10, 169.254/16) are nobody's to route: they are not asked about. Neither is what
-// went up before this: broadcast of a host without address (DHCP), control multicast, neighbor
-// discovery.
+// The FIB's next hop answers the first two. Aliases (table/nexthop.h), which rib_manager makes
+// where a virtual router has such interfaces, say whether the prefix is the default route, which
+// counts only with allow-default, and what other routes it has. A source without a usable route
+// (none, blackhole, unreachable, prohibit), or of our own, is never accepted. Link-local sources
+// (fe80::/10, 169.254/16) are not checked, nor what went up before: broadcast of a host without
+// address (DHCP), control multicast, neighbor discovery.
 #include "forwarder/drop.h"
 #include "forwarder/input_check.h"
 #include "forwarder/packet.h"
@@ -22,7 +21,7 @@
 #include "table/vr.h"
 #include "forwarder/forbidden.h"
 
-struct asked { // packets whose source is asked about
+struct sources { // to be checked
     unsigned n;
     uint8_t at[BURST_MAX]; // place in the burst
     uint16_t vr[BURST_MAX];
@@ -38,7 +37,7 @@ static bool is_of_link(const uint8_t *ip, uint8_t family)
     return family == IP4 ? ip[12] == 169 && ip[13] == 254 : ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80;
 }
 
-static void ask(struct asked *a, const struct burst *b)
+static void collect_sources(struct sources *a, const struct burst *b)
 {
     const uint16_t bit = b->family == IP4 ? IFACE_URPF4 : IFACE_URPF6;
 
@@ -56,7 +55,8 @@ static void ask(struct asked *a, const struct burst *b)
     }
 }
 
-static void lookup(struct asked *a, const struct fib *const *of, uint8_t family, bool mixed)
+static void look_up_sources(struct sources *a, const struct fib *const *of, uint8_t family,
+                            bool mixed)
 {
     if (mixed)
         family == IP4 ? fib_find4_each(of, a->vr, a->src4, a->nh, a->n)
@@ -84,9 +84,9 @@ static bool other_leads_out(const struct nexthop *alias, uint16_t iface)
     return false;
 }
 
-// Why a packet that came in by `iface`, from a source that `id` leads to, is not believed;
-// DROP_NONE: it is.
-static enum drop_reason judge(const struct iface *iface, uint8_t family, uint32_t id)
+// Why a packet that came by `iface` is dropped, `id` being the next hop to its source; or
+// DROP_NONE.
+static enum drop_reason check_source(const struct iface *iface, uint8_t family, uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id), *alias = NULL;
     uint8_t how = iface->policy.urpf[family == IP6], mode = how & URPF_MODE;
@@ -110,16 +110,16 @@ static enum drop_reason judge(const struct iface *iface, uint8_t family, uint32_
 
 void urpf(struct forwarder *f, struct burst *b)
 {
-    struct asked a;
+    struct sources a;
     uint64_t gone = 0;
 
-    ask(&a, b);
+    collect_sources(&a, b);
     if (!a.n)
         return;
-    lookup(&a, vr_fibs(b->family, f->node), b->family, b->mixed);
+    look_up_sources(&a, vr_fibs(b->family, f->node), b->family, b->mixed);
     for (unsigned k = 0; k < a.n; k++) {
         unsigned i = a.at[k];
-        enum drop_reason why = judge(iface_get(b->iface[i]), b->family, a.nh[k]);
+        enum drop_reason why = check_source(iface_get(b->iface[i]), b->family, a.nh[k]);
         if (likely(why == DROP_NONE))
             continue;
         packet_drop(f, b->pkt[i], b->iface[i], why);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch.c - showing frames to who watches them (table/watch.h)
+// watch.c - showing frames to watches (table/watch.h)
 //
-// Called once for a burst and a port, or once for a batch of dropped or punted packets, and only
-// while a bit is set there. What is seen stays as it is; each watch takes copies.
+// Called once for a burst and a port, or for a batch of dropped or punted packets, only while some
+// watch has its bit there. Frames stay as they are; each watch takes copies.
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-static void offer(struct forwarder *f, uint32_t bits, enum watch_point point,
+static void show_frames(struct forwarder *f, uint32_t bits, enum watch_point point,
                   struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n)
 {
     for (bits &= (1u << WATCH_MAX) - 1; bits; bits &= bits - 1) {
@@ -23,15 +23,15 @@ static void offer(struct forwarder *f, uint32_t bits, enum watch_point point,
 }
 
 // n <= BURST_MAX frames of one port.
-static void offer_port(struct forwarder *f, uint32_t bits, enum watch_point point, uint16_t port,
-                       struct rte_mbuf *const *pkt, unsigned n)
+static void show_port_frames(struct forwarder *f, uint32_t bits, enum watch_point point,
+                             uint16_t port, struct rte_mbuf *const *pkt, unsigned n)
 {
     struct watch_tag tag[BURST_MAX];
 
     for (unsigned i = 0; i < n; i++)
         tag[i] = (struct watch_tag){
             .port = port, .iface = iface_of_frame(port_get(port), pkt[i], point == WATCH_RX)};
-    offer(f, bits, point, pkt, tag, n);
+    show_frames(f, bits, point, pkt, tag, n);
 }
 
 void watch_one(struct forwarder *f, unsigned index, struct rte_mbuf *m, uint16_t iface)
@@ -39,7 +39,7 @@ void watch_one(struct forwarder *f, unsigned index, struct rte_mbuf *m, uint16_t
     struct watch_tag tag = {.port = iface_get(iface)->port, .iface = iface};
 
     if (watch_table[index].to != WATCH_TO_NOBODY)
-        offer(f, 1u << index, WATCH_RX, &m, &tag, 1);
+        show_frames(f, 1u << index, WATCH_RX, &m, &tag, 1);
 }
 
 bool watch_received(struct forwarder *f, uint16_t port)
@@ -48,10 +48,10 @@ bool watch_received(struct forwarder *f, uint16_t port)
              sampling = bits & watch_bits(&watch_sampling);
 
     if (sampling)
-        sample(f, port, sampling);
+        watch_sample(f, port, sampling);
     bits &= ~sampling;
     if (bits)
-        offer_port(f, bits, WATCH_RX, port, f->rx.pkt, f->rx.n);
+        show_port_frames(f, bits, WATCH_RX, port, f->rx.pkt, f->rx.n);
     return bits;
 }
 
@@ -60,16 +60,15 @@ void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt,
     uint32_t bits = watch_bits(&port_get(port)->watch_tx);
 
     for (unsigned at = 0; at < n; at += BURST_MAX)
-        offer_port(f, bits, WATCH_TX, port, pkt + at, RTE_MIN(n - at, (unsigned)BURST_MAX));
+        show_port_frames(f, bits, WATCH_TX, port, pkt + at, RTE_MIN(n - at, (unsigned)BURST_MAX));
 }
 
-static uint16_t port_of(uint16_t iface, const struct rte_mbuf *m)
+static uint16_t port_of_packet(uint16_t iface, const struct rte_mbuf *m)
 {
     return iface ? iface_get(iface)->port : m->port < PORT_MAX ? m->port : PORT_NONE;
 }
 
-// Packets whose work is done are no drops. Dropped ones may be changed: their next owner is their
-// pool.
+// Packets whose work is done are no drops. Dropped ones may be changed: they go back to their pool.
 void watch_dropped(struct forwarder *f)
 {
     struct rte_mbuf *pkt[BURST_MAX];
@@ -86,17 +85,17 @@ void watch_dropped(struct forwarder *f)
         if (bare)
             ether_restore(m, iface, rte_pktmbuf_mtod(m, uint8_t *)[0] >> 4 == 4 ? IP4 : IP6);
         pkt[n] = m;
-        tag[n++] =
-            (struct watch_tag){.port = port_of(iface, m), .iface = iface, .why = word & 0xff};
+        tag[n++] = (struct watch_tag){
+            .port = port_of_packet(iface, m), .iface = iface, .why = word & 0xff};
         if (n == BURST_MAX) {
-            offer(f, watch_bits(&watch_drop), WATCH_DROP, pkt, tag, n);
+            show_frames(f, watch_bits(&watch_drop), WATCH_DROP, pkt, tag, n);
             n = 0;
         }
     }
-    offer(f, watch_bits(&watch_drop), WATCH_DROP, pkt, tag, n);
+    show_frames(f, watch_bits(&watch_drop), WATCH_DROP, pkt, tag, n);
 }
 
-static void punted_of_class(struct forwarder *f, enum punt_class class, uint32_t bits)
+static void show_punted(struct forwarder *f, enum punt_class class, uint32_t bits)
 {
     const struct collect *c = &f->punt[class];
     struct watch_tag tag[BURST_MAX];
@@ -105,10 +104,11 @@ static void punted_of_class(struct forwarder *f, enum punt_class class, uint32_t
         unsigned n = RTE_MIN(c->n - at, (unsigned)BURST_MAX);
         for (unsigned i = 0; i < n; i++) {
             uint16_t iface = packet_meta(c->pkt[at + i])->iface;
-            tag[i] = (struct watch_tag){
-                .port = port_of(iface, c->pkt[at + i]), .iface = iface, .why = (uint8_t) class};
+            tag[i] = (struct watch_tag){.port = port_of_packet(iface, c->pkt[at + i]),
+                                        .iface = iface,
+                                        .why = (uint8_t) class};
         }
-        offer(f, bits, WATCH_PUNT, c->pkt + at, tag, n);
+        show_frames(f, bits, WATCH_PUNT, c->pkt + at, tag, n);
     }
 }
 
@@ -117,5 +117,5 @@ void watch_punted(struct forwarder *f)
     uint32_t bits = watch_bits(&watch_punt);
 
     for (unsigned class = 0; class < PUNT_CLASS_N; class++)
-        punted_of_class(f, class, bits);
+        show_punted(f, class, bits);
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch.h - showing frames to who watches them (table/watch.h); called when some watch has its bit
-// there
+// watch.h - showing frames to watches (table/watch.h); called when some watch has its bit there
 #ifndef FORWARDER_WATCH_H
 #define FORWARDER_WATCH_H
 
 #include "forwarder/state.h"
 #include "table/watch.h"
 
-// f->rx. False: only samples were taken, nobody looks at all of it.
+// Shows f->rx. False: only samples were taken.
 bool watch_received(struct forwarder *f, uint16_t port);
 // Watches `bits`, which sample, take their samples of f->rx.
-void sample(struct forwarder *f, uint16_t port, uint32_t bits);
+void watch_sample(struct forwarder *f, uint16_t port, uint32_t bits);
 void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt,
                 unsigned n); // all of one port
 void watch_dropped(struct forwarder *f);                                                  // f->dead

@@ -97,9 +97,9 @@ static void plain_packets_are_the_same_ones(void **state)
                 x.features = 0;
                 x.bytes = 0;
                 y = x;
-                uint64_t odd = (family == IP4 ? scalar->plain4 : scalar->plain6)(
+                uint64_t odd = (family == IP4 ? scalar->append_plain4 : scalar->append_plain6)(
                     &a, port_get((uint16_t)port), tag, &x);
-                assert_true(odd == (family == IP4 ? wide->plain4 : wide->plain6)(
+                assert_true(odd == (family == IP4 ? wide->append_plain4 : wide->append_plain6)(
                                        &a, port_get((uint16_t)port), tag, &y));
                 assert_int_equal(x.n - before, a.n - (unsigned)__builtin_popcountll(odd));
                 assert_same_bursts(&x, &y);
@@ -117,7 +117,7 @@ static void plain_packets_are_the_same_ones(void **state)
     assert_true(n_odd > BURSTS && n_mixed > 100);
 }
 
-static void assert_same_taken(const struct burst *x, const struct burst *y)
+static void assert_same_applied(const struct burst *x, const struct burst *y)
 {
     assert_int_equal(x->in_place, y->in_place);
     assert_int_equal(x->same, y->same);
@@ -162,9 +162,9 @@ static void next_hops_take_the_same_packets(void **state)
         bool lower = random_below(&rnd, 4);
         random_burst(&x, k % 2 ? IP4 : IP6);
         y = x;
-        uint64_t bad = scalar->take(&x, lower);
-        assert_true(bad == wide->take(&y, lower));
-        assert_same_taken(&x, &y);
+        uint64_t bad = scalar->apply_nexthops(&x, lower);
+        assert_true(bad == wide->apply_nexthops(&y, lower));
+        assert_same_applied(&x, &y);
         n_same += x.same;
         n_bad += bad != 0;
     }
@@ -173,26 +173,26 @@ static void next_hops_take_the_same_packets(void **state)
 
 static int with_avx2(void **state)
 {
-    wide = lanes_of("avx2");
+    wide = lanes_by_name("avx2");
     return rig_setup(state);
 }
 
 static int with_gathers(void **state)
 {
-    wide = lanes_of("avx512");
+    wide = lanes_by_name("avx512");
     return rig_setup(state);
 }
 
 static int with_loads(void **state)
 {
-    wide = lanes_of("avx512-loads");
+    wide = lanes_by_name("avx512-loads");
     return rig_setup(state);
 }
 
 static void one_of_them_is_chosen(void **state)
 {
-    const struct lanes *avx512 = lanes_of(gather_is_slow() ? "avx512-loads" : "avx512"),
-                       *avx2 = lanes_of("avx2");
+    const struct lanes *avx512 = lanes_by_name(gather_is_slow() ? "avx512-loads" : "avx512"),
+                       *avx2 = lanes_by_name("avx2");
 
     assert_ptr_equal(lanes_choose(0), avx512 ? avx512 : avx2);
     assert_ptr_equal(lanes_choose(256), avx2);
@@ -213,9 +213,9 @@ int main(void)
         path_test(one_of_them_is_chosen),
     };
 
-    scalar = lanes_of("scalar");
+    scalar = lanes_by_name("scalar");
     rig_reach += 4; // tag_off() moves the data so far after the rest of the buffer was poisoned
-    if (!lanes_of("avx2"))
+    if (!lanes_by_name("avx2"))
         return 77; // one set only: skipped
     return cmocka_run_group_tests(tests, rig_group_setup, rig_group_teardown);
 }
