@@ -271,15 +271,6 @@ int lag_change(const struct port_config *cfg, char *err, size_t err_size)
     return 0;
 }
 
-void lag_enable(const char *name, bool on)
-{
-    struct lag_port *l = lag_port_find(name);
-
-    thread_must_be(ROLE_CONTROL);
-    l->wish.enabled = on;
-    lag_update(l);
-}
-
 // --- start and end ---
 
 static void on_lag_timer(evutil_socket_t fd, short what, void *arg)

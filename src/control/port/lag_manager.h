@@ -26,7 +26,6 @@ bool lag_exists(const char *name);
 int lag_attach(const struct port_config *cfg, char *err, size_t err_size);
 int lag_detach(const char *name, char *err, size_t err_size);
 int lag_change(const struct port_config *cfg, char *err, size_t err_size);
-void lag_enable(const char *name, bool on);
 void lag_set_mac(const char *name, const uint8_t mac[6]);
 int lag_port_state(const char *name, struct port_state *s);
 void lag_clear(const char *name);

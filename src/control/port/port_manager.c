@@ -98,35 +98,17 @@ void managed_port_stop(struct managed_port *p)
     log_info("port_manager: stopped: port=%s", p->wish.name);
 }
 
-int port_manager_start(const char *name, char *err, size_t err_size)
+static int set_enabled(struct managed_port *p, bool on, char *err, size_t err_size)
 {
-    if (lag_exists(name)) {
-        lag_enable(name, true);
-        return 0;
-    }
-    struct managed_port *p = find_port_or_error(name, err, err_size);
+    int r = 0;
 
-    if (!p)
-        return -ENOENT;
-    int r = p->started ? 0 : managed_port_start(p, err, err_size);
+    if (!on)
+        managed_port_stop(p);
+    else if (!p->started)
+        r = managed_port_start(p, err, err_size);
     if (!r)
-        p->wish.enabled = p->device.config.enabled = true;
+        p->wish.enabled = p->device.config.enabled = on;
     return r;
-}
-
-int port_manager_stop(const char *name, char *err, size_t err_size)
-{
-    if (lag_exists(name)) {
-        lag_enable(name, false);
-        return 0;
-    }
-    struct managed_port *p = find_port_or_error(name, err, err_size);
-
-    if (!p)
-        return -ENOENT;
-    managed_port_stop(p);
-    p->wish.enabled = p->device.config.enabled = false;
-    return 0;
 }
 
 // --- attaching and detaching ---
@@ -445,13 +427,6 @@ void port_manager_update_filter(uint16_t port)
     }
 }
 
-int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
-{
-    struct managed_port *p = find_port_or_error(name, err, err_size);
-
-    return p ? change_mtu(p, mtu, err, err_size) : -ENOENT;
-}
-
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size)
 {
     if (lag_exists(cfg->name))
@@ -478,8 +453,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
             snprintf(err, err_size, "port %s: promiscuous mode: %s", cfg->name, strerror(-r));
     }
     if (!r && cfg->enabled != p->started)
-        r = cfg->enabled ? port_manager_start(cfg->name, err, err_size)
-                         : port_manager_stop(cfg->name, err, err_size);
+        r = set_enabled(p, cfg->enabled, err, err_size);
     return r;
 }
 

@@ -68,9 +68,6 @@ static inline bool port_config_same_device(const struct port_config *a, const st
 // Attaches and configures, and starts when enabled.
 int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size);
 int port_manager_detach(const char *name, char *err, size_t err_size);
-int port_manager_start(const char *name, char *err, size_t err_size);
-int port_manager_stop(const char *name, char *err, size_t err_size);
-int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
 // While it runs where possible (mtu, promiscuous, mac, enabled), else by reopening this port alone.
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size);
 
