@@ -139,28 +139,15 @@ static bool pass_slow_frame(const struct rte_mbuf *m, uint16_t port)
     return false;
 }
 
-static void punt_slow(struct rte_mbuf *m, enum punt_class class)
-{
-    uint16_t id = packet_meta(m)->iface % IFACE_MAX;
-
-    if (!pass_slow_frame(m, (uint16_t)(packet_meta(m)->member - 1))) {
-        punt_drop(m, DROP_SLOW_POLICED);
-        return;
-    }
-    counter->punt++;
-    counter->punt_class[class].passed++;
-    counter->iface[id].punt_packets++;
-}
-
 static void punt_one(struct rte_mbuf *m, enum punt_class class)
 {
-    uint16_t id = packet_meta(m)->iface % IFACE_MAX;
+    uint16_t id = packet_meta(m)->iface % IFACE_MAX, member = packet_meta(m)->member;
 
-    if (packet_meta(m)->member)
-        punt_slow(m, class);
-    else if (tap_fd[id] < 0) {
+    if (member && !pass_slow_frame(m, (uint16_t)(member - 1))) {
+        punt_drop(m, DROP_SLOW_POLICED);
+    } else if (!member && tap_fd[id] < 0) {
         punt_drop(m, DROP_PUNT_NO_TAP);
-    } else if (write_tap_frame(tap_fd[id], m) < 0) { // queue full, or set down by the operator
+    } else if (!member && write_tap_frame(tap_fd[id], m) < 0) { // queue full, or set down
         punt_drop(m, DROP_PUNT_TAP);
     } else {
         counter->punt++;
