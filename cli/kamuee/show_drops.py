@@ -14,9 +14,17 @@ from hashlib import sha256
 from kamuee import rates, render
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, table
 from kamuee.render import Column, count, right, si
 
-COLUMNS = (Column("Reason"), right("Packets"), right("/s"), Column("Severity"), Column("Meaning", wrap=True))
+REASON = (
+    Leaf("name", Column("Reason")),
+    Leaf("packets", right("Packets"), show=count),
+    Leaf("pps", right("/s"), show=si),
+    Leaf("severity", Column("Severity")),
+    Leaf("", Column("Meaning", wrap=True), show=lambda reason: reason.get("sentence", "") + (
+        f" ({reason['source']})" if reason.get("source") else "")),
+)
 LEDGER = (("received from ports", "rx"), ("sent by the kernel", "inject"), ("transmitted", "tx"),
           ("given to the kernel", "punt"), ("held for a neighbor", "held"), ("dropped", "drops"),
           ("imbalance", "imbalance"))
@@ -36,15 +44,9 @@ def show(context: Context, match: Match) -> None:
     elif not shown:
         context.line("no packets dropped ('show drops all' lists all reasons)")
     else:
-        context.lines(render.table(COLUMNS, map(row, shown), context.width, context.wide))
+        context.lines(table(context, REASON, shown))
         if last:
             context.line(f"\n/s is the rate since the last 'show drops', {render.ago(last['seconds'])} ago")
-
-
-def row(entry: dict) -> list[str | None]:
-    source = entry.get("source")
-    return [entry["name"], count(entry["packets"]), si(entry["pps"]), entry.get("severity"),
-            entry.get("sentence", "") + (f" ({source})" if source else "")]
 
 
 def exchange(socket_path: str, pid: int | None, drops: dict[str, int]) -> dict | None:

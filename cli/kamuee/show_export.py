@@ -5,10 +5,17 @@ from __future__ import annotations
 from kamuee import render
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, table
 from kamuee.render import Column, count, right
 
-COLLECTORS = (Column("Collector"), right("Port"), right("Datagrams"), right("Bytes", wide=True), right("Lost"),
-              Column("Why"))
+COLLECTOR = (
+    Leaf("address", Column("Collector")),
+    Leaf("port", right("Port")),
+    Leaf("datagrams", right("Datagrams"), show=count),
+    Leaf("bytes", right("Bytes", wide=True), show=count),
+    Leaf("datagrams-lost", right("Lost"), show=count),
+    Leaf("error", Column("Why")),
+)
 
 
 def snmp(context: Context, match: Match) -> None:
@@ -63,10 +70,4 @@ def sampled(context: Context, name: str, title: str, more) -> None:
         ("samples", f"{count(found.get('samples'))}, {count(found.get('samples-missed'))} missed"),
         *more(found),
     ], context.room, indent=0))
-    context.line("")
-    context.lines(render.table(COLLECTORS, map(collector, found.get("collector", [])), context.width, context.wide))
-
-
-def collector(entry: dict) -> list[str | None]:
-    return [entry["address"], str(entry["port"]),
-            *(count(entry.get(name)) for name in ("datagrams", "bytes", "datagrams-lost")), entry.get("error")]
+    context.lines(["", *table(context, COLLECTOR, found.get("collector", []))])

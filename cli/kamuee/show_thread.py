@@ -12,17 +12,57 @@ from itertools import chain
 from kamuee import render
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.leaf import Leaf, table, words
 from kamuee.render import Column, count, iec, right
 
-STATE = (Column("Thread"), Column("Role"), right("Core"), right("Socket"), right("CPU time"), right("Load"),
-         Column("Queues", wrap=True))
-COUNTERS = (Column("Thread"), right("Rx packets"), right("Tx packets"), right("To kernel"),
-            right("From kernel"), right("Drops"), right("Held", wide=True), right("Polls", wide=True),
-            right("Idle polls", wide=True), right("Bursts", wide=True), right("Packets/burst", wide=True))
+
+def load(thread: dict) -> str | None:
+    seen = thread.get("statistics", {})
+    busy, idle = seen.get("busy-cycles", 0), seen.get("idle-cycles", 0)
+    return render.percent(busy, busy + idle)
+
+
+def queue_name(queue: dict) -> str:
+    return f"{queue['port']}/{queue['queue']}"
+
+
+def ratio(part: float, whole: float) -> str | None:
+    return f"{part / whole:.1f}" if whole else None
+
+
+STATE = (
+    Leaf("name", Column("Thread")),
+    Leaf("role", Column("Role")),
+    Leaf("", right("Core"), show=lambda thread: "any" if (core := thread.get("core", -1)) < 0 else str(core)),
+    Leaf("socket", right("Socket"), show=lambda number: None if number < 0 else str(number)),
+    Leaf("cpu-time", right("CPU time"), show=lambda time: f"{time / 1e9:.1f} s"),
+    Leaf("", right("Load"), show=load),
+    Leaf("queue", Column("Queues", wrap=True), show=lambda queues: words(
+        queue_name(queue) + " (remote)" * bool(queue.get("remote")) for queue in queues)),
+)
+COUNTERS = (  # of the statistics, with the thread's name
+    Leaf("name", Column("Thread")),
+    *(Leaf(name, column, show=count) for name, column in (
+        ("rx-packets", right("Rx packets")), ("tx-packets", right("Tx packets")), ("punt-packets", right("To kernel")),
+        ("inject-packets", right("From kernel")), ("drop-packets", right("Drops")),
+        ("held-packets", right("Held", wide=True)), ("polls", right("Polls", wide=True)),
+        ("polls-idle", right("Idle polls", wide=True)))),
+    Leaf("", right("Bursts", wide=True), show=lambda seen: count(seen.get("bursts", 0))),
+    Leaf("", right("Packets/burst", wide=True),
+         show=lambda seen: ratio(seen.get("rx-packets", 0), seen.get("bursts", 0))),
+)
 STAGES = (Column("Thread"), Column("Stage"), right("Cycles/packet"), right("Share"), right("Packets/call"),
           right("Timed calls", wide=True), right("Timed packets", wide=True))
-QUEUES = (Column("Thread"), Column("Queue"), right("Rx packets"), right("Rx bytes"), right("Waiting"), right("Most"),
-          Column("Rx mode"), Column("Remote"))
+QUEUES = (  # with the thread's name
+    Leaf("thread", Column("Thread")),
+    Leaf("", Column("Queue"), show=queue_name),
+    Leaf("packets", right("Rx packets"), show=count),
+    Leaf("bytes", right("Rx bytes"), show=iec),
+    Leaf("depth", right("Waiting"), show=count),
+    Leaf("depth-max", right("Most"), show=count),
+    Leaf("rx-mode", Column("Rx mode")),
+    Leaf("remote", Column("Remote"), show=render.yes_no),
+)
 
 
 def show(context: Context, match: Match) -> None:
@@ -30,46 +70,18 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(threads)
     elif "statistics" in match.args:
-        forwarders = [thread for thread in threads if thread.get("statistics")]
-        context.lines(render.table(COUNTERS, map(counters, forwarders), context.width, context.wide))
+        context.lines(table(context, COUNTERS, [{"name": thread["name"], **thread["statistics"]}
+                                                for thread in threads if thread.get("statistics")]))
     elif "stages" in match.args:
         context.lines(render.table(STAGES, chain.from_iterable(map(stages, threads)), context.width, context.wide,
                                    "no packets timed yet"))
         if sizes := list(bursts(threads, context.width)):
             context.lines(["", *sizes])
     elif "queues" in match.args:
-        context.lines(render.table(QUEUES, chain.from_iterable(map(queues, threads)), context.width, context.wide,
-                                   "no queues are polled: there are no ports"))
+        queues = [{"thread": thread["name"], **queue} for thread in threads for queue in thread.get("queue", [])]
+        context.lines(table(context, QUEUES, queues, "no queues are polled: there are no ports"))
     else:
-        context.lines(render.table(STATE, map(state, threads), context.width, context.wide))
-
-
-def state(thread: dict) -> list[str | None]:
-    core, seen = thread.get("core", -1), thread.get("statistics", {})
-    busy, idle = seen.get("busy-cycles", 0), seen.get("idle-cycles", 0)
-    cpu = thread.get("cpu-time")
-    polled = " ".join(queue_name(queue) + (" (remote)" if queue.get("remote") else "")
-                      for queue in thread.get("queue", []))
-    return [thread["name"], thread.get("role"), "any" if core < 0 else str(core), socket(thread),
-            None if cpu is None else f"{cpu / 1e9:.1f} s", render.percent(busy, busy + idle), polled or None]
-
-
-def queue_name(queue: dict) -> str:
-    return f"{queue['port']}/{queue['queue']}"
-
-
-def socket(thread: dict) -> str | None:
-    number = thread.get("socket", -1)
-    return None if number < 0 else str(number)
-
-
-def counters(thread: dict) -> list[str | None]:
-    seen = thread["statistics"]
-    bursts = seen.get("bursts", 0)
-    return [thread["name"],
-            *(count(seen.get(f"{name}-packets")) for name in ("rx", "tx", "punt", "inject", "drop", "held")),
-            count(seen.get("polls")), count(seen.get("polls-idle")), count(bursts),
-            f"{seen.get('rx-packets', 0) / bursts:.1f}" if bursts else None]
+        context.lines(table(context, STATE, threads))
 
 
 def stages(thread: dict) -> Iterator[list[str | None]]:
@@ -99,14 +111,3 @@ def bursts(threads: list[dict], width: int) -> Iterator[str]:
         numbers = [entry["bursts"] for entry in thread["burst-size"]]
         rows.append([thread["name"], *(render.percent(n, sum(numbers)) for n in numbers)])
     yield from render.table((Column("Bursts of packets"), *map(right, titles)), rows, width)
-
-
-def queues(thread: dict) -> Iterator[list[str | None]]:
-    for queue in thread.get("queue", []):
-        yield [thread["name"], queue_name(queue), count(queue.get("packets")), iec(queue.get("bytes")),
-               count(queue.get("depth")), count(queue.get("depth-max")), queue.get("rx-mode"),
-               render.yes_no(queue.get("remote"))]
-
-
-def ratio(part: float, whole: float) -> str | None:
-    return f"{part / whole:.1f}" if whole else None
