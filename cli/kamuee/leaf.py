@@ -16,7 +16,7 @@ from kamuee.render import Cell, Column
 class Leaf(NamedTuple):
     name: str
     column: Column | None = None  # of the table of all entries; None = not in it
-    label: str = ""               # in the details of one entry; "" = not in them
+    label: str | bool = ""        # in the details of one entry; True = the name, "" = not in them
     show: Callable[[Any], Cell | list[str]] = str
     at: int = 0                   # place of the column, where the details have another order
 
@@ -43,7 +43,7 @@ def table(context: Context, leaves: Sequence[Leaf], entries: Iterable[dict], non
 
 def pairs(leaves: Sequence[Leaf], entry: dict) -> list[tuple[str, Any]]:
     """Label and value of each detail of one entry."""
-    return [(leaf.label, leaf.cell(entry)) for leaf in leaves if leaf.label]
+    return [(leaf.name if leaf.label is True else leaf.label, leaf.cell(entry)) for leaf in leaves if leaf.label]
 
 
 def details(context: Context, leaves: Sequence[Leaf], entry: dict, indent: int = 2) -> Iterator[str]:

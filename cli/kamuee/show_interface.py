@@ -75,8 +75,8 @@ def packets(name: str) -> Callable[[dict], Cell]:
 INTERFACE = (  # in the order of the details
     Leaf("name", Column("Interface")),
     Leaf("status", Column("Status"), at=1),
-    Leaf("description", Column("Description", wide=True), "description", at=8),
-    Leaf("kind", label="kind"),
+    Leaf("description", Column("Description", wide=True), label=True, at=8),
+    Leaf("kind", label=True),
     Leaf("", Column("VLAN"), show=tagged("{}.{}"), at=2),
     Leaf("", label="port", show=lambda interface: tagged("{}, VLAN {}")(interface) or interface.get("port")),
     Leaf("tpid", label="outer tag"),

@@ -18,10 +18,10 @@ def gateway(entry: dict) -> str | None:
 
 NEXTHOP = (  # in the order of the details
     Leaf("id", right("ID")),
-    Leaf("kind", Column("Kind"), "kind", at=1),
+    Leaf("kind", Column("Kind"), label=True, at=1),
     Leaf("", Column("Gateway", spill=True), show=gateway, at=2),
-    Leaf("gateway", label="gateway"),
-    Leaf("interface", Column("Interface"), "interface", at=3),
+    Leaf("gateway", label=True),
+    Leaf("interface", Column("Interface"), label=True, at=3),
     Leaf("vr", Column("VR"), "virtual router", at=4),
     Leaf("mac", Column("MAC", wide=True), "MAC", at=7),
     Leaf("mtu", right("MTU", wide=True), "MTU", at=8),
@@ -36,7 +36,7 @@ GROUP = (
     Leaf("vr", label="virtual router"),
     Leaf("kernel-id", label="next-hop object"),
     Leaf("references", label="used by", show=count),
-    Leaf("buckets", label="buckets", show=count),
+    Leaf("buckets", label=True, show=count),
 )
 MEMBER = (  # with its packets and its share
     Leaf("nexthop", right("ID")),

@@ -26,7 +26,7 @@ CLASS = (
 ICMP = (
     Leaf("", label="limit per interface", show=limit("")),
     Leaf("", label="limit of the router", show=limit("total-")),
-    Leaf("sent", label="sent", show=count),
+    Leaf("sent", label=True, show=count),
     Leaf("limited", label="withheld: rate limit", show=count),
     Leaf("forbidden", label="withheld: not allowed", show=count),
 )
