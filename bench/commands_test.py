@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
+from commands import acl, fib
+from kamuee import bench
+from measure import plot
 
-from commands import acl, fib   # noqa: E402
-from kamuee import bench        # noqa: E402
-from measure import plot        # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 ROWS = [{"engine": engine, "kernel": "avx512", "family": family, "pattern": pattern, "next_hops": 64, "routes": 1000,
          "mlps": mlps, "peer": "avx512", "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4,

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The arithmetic of the results: what is searched, summed up and printed. No root, no network."""
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
-
-from measure import machine, report, search    # noqa: E402
-import experiments                             # noqa: E402
+from measure import machine, report, search
+import experiments
 
 
 def router(capacity: float, generator: float = 1e6, stray_loss: int = 0):

@@ -5,20 +5,18 @@ import json
 import os
 import re
 import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
+from commands import paper as command
+from measure import plot
+from measure.program import Unavailable
+from measure.factorial import analyze, t_quantile
+from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g
 
-from commands import paper as command                                       # noqa: E402
-from measure import plot                                                    # noqa: E402
-from measure.program import Unavailable                                     # noqa: E402
-from measure.factorial import analyze, t_quantile                           # noqa: E402
-from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g   # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 PAPERS = (pc_router_80g, kamuee_2018, packetshader, diversified)
 

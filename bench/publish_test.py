@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Publication: the Kamuee Zero paper's numbers brought to one core, and what the programs' answers become."""
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
-
-from experiments import publication       # noqa: E402
-from measure.report import Outcome        # noqa: E402
-from paper import kamuee0_rcu             # noqa: E402
+from experiments import publication
+from measure.report import Outcome
+from paper import kamuee0_rcu
 
 
 def row(publisher, paper, section="packet", readers=1, mpps=10.0, p50=1.0):

@@ -9,21 +9,19 @@ import json
 import os
 import re
 import shutil
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
+from commands import forward
+from measure import replay
+from measure.program import Unavailable
+from measure.replay import CASES, Bench, Disturbed, Rate, Verdict
+from replay import build, page, program, router, table
 
-from commands import forward                                        # noqa: E402
-from measure import replay                                          # noqa: E402
-from measure.program import Unavailable                             # noqa: E402
-from measure.replay import CASES, Bench, Disturbed, Rate, Verdict   # noqa: E402
-from replay import build, page, program, router, table              # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 BUILD = Path(os.environ.get("KAMUEED", HERE.parent / "build/kamueed")).resolve().parent
 PREFIXES = ["1.0.0.0/24", "2001:db8::/32", "1.0.4.0/22", "9.0.0.0/8", "2400::/12", "1.0.5.0/24"]

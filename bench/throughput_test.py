@@ -3,19 +3,15 @@
 import csv
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
-
-from commands import throughput as command                            # noqa: E402
-from kamuee import bench                                              # noqa: E402
-from measure import machine                                           # noqa: E402
-from measure.search import Goal, Outcome, Search                      # noqa: E402
-from throughput import device, frames, report, soak, tester, tests    # noqa: E402
+from commands import throughput as command
+from kamuee import bench
+from measure import machine
+from measure.search import Goal, Outcome, Search
+from throughput import device, frames, report, soak, tester, tests
 
 TOP = 10e6
 
