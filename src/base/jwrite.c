@@ -108,6 +108,12 @@ static void put_number(struct jwrite *j, uint64_t v, bool negative, const char *
     put(j, quote);
 }
 
+void jwrite_string_any(struct jwrite *j, const char *key, const char *value)
+{
+    if (*value)
+        jwrite_string(j, key, value);
+}
+
 void jwrite_int(struct jwrite *j, const char *key, int64_t value)
 {
     lead(j, key);
@@ -144,6 +150,12 @@ void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a)
     char buf[IP_TEXT_MAX];
 
     jwrite_string(j, key, ip_format(a, buf));
+}
+
+void jwrite_ip_any(struct jwrite *j, const char *key, const struct ip_addr *a)
+{
+    if (a->family)
+        jwrite_ip(j, key, a);
 }
 
 void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p)

@@ -27,12 +27,14 @@ void jwrite_begin(struct jwrite *j, const char *key, char bracket);
 void jwrite_end(struct jwrite *j, char bracket);
 void jwrite_string(struct jwrite *j, const char *key,
                    const char *value);                              // what is no UTF-8 becomes '?'
+void jwrite_string_any(struct jwrite *j, const char *key, const char *value); // nothing of ""
 void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // up to 32 bits by RFC 7951
 void jwrite_u64(struct jwrite *j, const char *key, uint64_t value); // a string
 void jwrite_i64(struct jwrite *j, const char *key, int64_t value);  // a string
 void jwrite_bool(struct jwrite *j, const char *key, bool value);
 void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6]);
 void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a);
+void jwrite_ip_any(struct jwrite *j, const char *key, const struct ip_addr *a); // of a family
 void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p);
 void jwrite_time(struct jwrite *j, const char *key,
                  uint64_t wall_ns); // RFC 3339, UTC, milliseconds

@@ -19,6 +19,7 @@
 #include "core/thread.h"
 #include "event/filter.h"
 #include "http/refuse.h"
+#include "mgmt/feature.h"
 
 #define KEEPALIVE_S 15 // proxies and clients take a longer silence for death
 
@@ -34,12 +35,6 @@ static LIST_HEAD(, listener) listeners;
 static unsigned n_listeners;
 static struct event *keepalive;
 static uint64_t number; // of the last event
-static struct event_sources sources;
-
-void event_init(const struct event_sources *s)
-{
-    sources = *s;
-}
 
 bool event_wanted(void)
 {
@@ -66,6 +61,40 @@ static void write_event(struct text *t, const char *name, const json_t *body)
     jwrite_end(&j, '}');
     text_printf(t, "\n\n");
     free(s);
+}
+
+// --- features that make events, while somebody listens -------------------------------------------
+
+#define LOOK_US 200000
+
+static struct event *look;
+
+static void look_at_features(evutil_socket_t fd, short what, void *arg)
+{
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->events && features[f]->events->look)
+            features[f]->events->look();
+}
+
+static void start_features(void)
+{
+    const struct timeval every = {.tv_usec = LOOK_US};
+
+    look = event_new(http_loop(), -1, EV_PERSIST, look_at_features, NULL);
+    bug_on(!look || event_add(look, &every));
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->events && features[f]->events->start)
+            features[f]->events->start();
+    look_at_features(-1, 0, NULL);
+}
+
+static void stop_features(void)
+{
+    for (unsigned f = 0; f < FEATURE_N; f++)
+        if (features[f]->events && features[f]->events->stop)
+            features[f]->events->stop();
+    event_free(look);
+    look = NULL;
 }
 
 // --- listeners ----------------------------------------------------------------------------------
@@ -134,8 +163,7 @@ static void on_gone(void *ctx)
     free(l);
     if (--n_listeners)
         return;
-    if (sources.stop)
-        sources.stop();
+    stop_features();
     event_free(keepalive);
     keepalive = NULL;
 }
@@ -214,6 +242,6 @@ void event_stream(struct http *h)
     http_stream_quiet(h);
     text_printf(&hello, ": events of kamueed\n\n");
     http_stream_write(h, &hello);
-    if (n_listeners == 1 && sources.start)
-        sources.start();
+    if (n_listeners == 1)
+        start_features();
 }

@@ -21,11 +21,6 @@ struct feature_events {
     void (*stop)(void);  // the last one has gone
     void (*look)(void);  // five times a second, and at once after start
 };
-struct event_sources { // told before the first listener
-    void (*start)(void), (*stop)(void);
-};
-void event_init(const struct event_sources *s);
-extern const struct event_sources event_features; // those of all features
 
 // `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing
 // happens.

@@ -3,7 +3,6 @@
 //
 // Rules of the configuration have counters of their own; rules of files do not: a million of them
 // would make a million series. They are in what their list decided in all.
-#include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -117,11 +116,7 @@ static void write_list_states(void *ctx, const struct acl_answer *a)
 
 static int show_acl(struct show *s)
 {
-    int r = acl_query_lists(s->key[0], write_list_states, s);
-
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, acl_query_lists(s->key[0], write_list_states, s));
 }
 
 static int show_acl_redirect(struct show *s)
@@ -172,11 +167,7 @@ static void write_set_states(void *ctx, const struct acl_answer *a)
 
 static int show_address_set(struct show *s)
 {
-    int r = acl_query_sets(s->key[0], write_set_states, s);
-
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, acl_query_sets(s->key[0], write_set_states, s));
 }
 
 // --- metrics -------------------------------------------------------------------------------------
@@ -296,28 +287,31 @@ static void write_acl_metrics(struct metrics *m, const void *kept)
         write_set_families(m, a);
 }
 
-static void *copy_rows(const void *row, size_t n, size_t size)
+// A vector's rows to *at, behind the answer that is kept, and so in one piece of memory with it.
+static void *copy_rows(char **at, const void *row, size_t bytes)
 {
-    void *copy = malloc(n * size + 1);
+    void *copy = *at;
 
-    bug_on(!copy);
-    return memcpy(copy, n ? row : "", n * size);
+    if (bytes)
+        memcpy(copy, row, bytes);
+    *at += (bytes + 7) & ~(size_t)7;
+    return copy;
 }
 
-#define COPY_ROWS(to, from)                                                                        \
-    ((to)->item = copy_rows((from)->item, (from)->n, sizeof *(from)->item),                        \
-     (to)->n = (to)->cap = (from)->n)
+#define ROW_BYTES(v) ((v)->n * sizeof *(v)->item)
 
 static void keep_counters(void *ctx, const struct acl_answer *a)
 {
-    struct acl_answer *mine = calloc(1, sizeof *mine);
+    struct acl_answer *mine = malloc(sizeof *mine + ROW_BYTES(&a->list) + ROW_BYTES(&a->set) +
+                                     ROW_BYTES(&a->counter) + 3 * 8);
+    char *at = (char *)(mine + 1);
     struct scrape *s = ctx;
 
     bug_on(!mine);
-    mine->rules = a->rules;
-    COPY_ROWS(&mine->list, &a->list);
-    COPY_ROWS(&mine->set, &a->set);
-    COPY_ROWS(&mine->counter, &a->counter);
+    *mine = *a;
+    mine->list.item = copy_rows(&at, a->list.item, ROW_BYTES(&a->list));
+    mine->set.item = copy_rows(&at, a->set.item, ROW_BYTES(&a->set));
+    mine->counter.item = copy_rows(&at, a->counter.item, ROW_BYTES(&a->counter));
     s->kept[FEATURE_acl] = mine;
     scrape_collected(s);
 }
@@ -325,22 +319,10 @@ static void keep_counters(void *ctx, const struct acl_answer *a)
 // Not while acl_manager builds, which takes up to minutes.
 static void collect_acl_counters(struct scrape *s)
 {
-    int r = acl_manager_is_building() ? -EBUSY : acl_query_counters(keep_counters, s);
-
-    if (r == -EBUSY)
+    if (acl_manager_is_building())
         scrape_collected(s);
-    else if (r)
-        scrape_failed(s, "acl_manager", r);
-}
-
-static void free_acl_counters(void *kept)
-{
-    struct acl_answer *a = kept;
-
-    vec_free(&a->list);
-    vec_free(&a->set);
-    vec_free(&a->counter);
-    free(a);
+    else
+        scrape_asked(s, "acl_manager", acl_query_counters(keep_counters, s));
 }
 
 // --- packets that rules log: lines of the log, and events (table/acl_log.h) ----------------------
@@ -416,17 +398,16 @@ static void stop_acl_log(void)
     log_timer = NULL;
 }
 
-static const struct feature_state acl_states[] = {{"acl", .write = show_acl},
-                                                  {"acl-redirect", .write = show_acl_redirect},
-                                                  {"address-set", .write = show_address_set},
-                                                  {0}};
-static const struct feature_metrics acl_metrics = {collect_acl_counters, write_acl_metrics,
-                                                   free_acl_counters};
-
 extern const struct feature_config acl_config;
-const struct feature acl_feature = {"acl", .config = &acl_config,
-                                    .state = acl_states,
-                                    .operations = acl_operations,
-                                    .metrics = &acl_metrics,
-                                    .start = start_acl_log,
-                                    .stop = stop_acl_log};
+const struct feature acl_feature = {
+    "acl",
+    .config = &acl_config,
+    .state = (const struct feature_state[]){{"acl", .write = show_acl},
+                                            {"acl-redirect", .write = show_acl_redirect},
+                                            {"address-set", .write = show_address_set},
+                                            {0}},
+    .operations = acl_operations,
+    .metrics = &(const struct feature_metrics){collect_acl_counters, write_acl_metrics},
+    .start = start_acl_log,
+    .stop = stop_acl_log,
+};

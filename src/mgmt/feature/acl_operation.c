@@ -10,8 +10,8 @@
 
 #include "acl_manager/acl_query.h"
 #include "base/log.h"
-#include "feature/acl.h"
 #include "config/config.h"
+#include "feature/acl.h"
 #include "feature/acl.h"
 #include "http/refuse.h"
 #include "restconf/operation.h"
@@ -64,9 +64,7 @@ static void answer_question(struct acl_question *q, const struct acl_answer *a, 
     struct text t = {0};
     struct jwrite j;
 
-    if (http_gone(q->http)) {
-        http_reply(q->http, 200, NULL, NULL);
-    } else if (a->result == -ENOENT) {
+    if (a->result == -ENOENT) {
         http_refuse(q->http, 404, "invalid-value", "there is no %s '%s'", q->what, q->name);
     } else if (a->result) {
         http_refuse(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name,
@@ -180,9 +178,7 @@ static void send_reloaded(void *ctx, int result, const char *why)
     struct errors e = {0};
     struct http *h = ctx;
 
-    if (http_gone(h)) {
-        http_reply(h, 200, NULL, NULL);
-    } else if (result) {
+    if (result) {
         errors_add(&e, 0, "%s", why);
         http_refuse_all(h, result == -EINVAL ? 400 : 409,
                         result == -EINVAL ? "invalid-value" : "resource-denied", &e);

@@ -484,16 +484,15 @@ static void stop_alarms(void)
     alarm_fini();
 }
 
-static const struct feature_state alarm_states[] = {
-    {"alarm", .write = show_alarm}, {"alarm-history", .write = show_alarm_history}, {0}};
-static const struct feature_operation alarm_operations[] = {
-    {"silence-alarm", .run = run_silence_alarm}, {0}};
-static const struct feature_metrics alarm_metrics = {.write = write_alarm_metrics};
-
-const struct feature alarm_feature = {"alarm",
-                                      .config = &alarm_config,
-                                      .state = alarm_states,
-                                      .operations = alarm_operations,
-                                      .metrics = &alarm_metrics,
-                                      .start = start_alarms,
-                                      .stop = stop_alarms};
+const struct feature alarm_feature = {
+    "alarm",
+    .config = &alarm_config,
+    .state = (const struct feature_state[]){{"alarm", .write = show_alarm},
+                                            {"alarm-history", .write = show_alarm_history},
+                                            {0}},
+    .operations =
+        (const struct feature_operation[]){{"silence-alarm", .run = run_silence_alarm}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_alarm_metrics},
+    .start = start_alarms,
+    .stop = stop_alarms,
+};

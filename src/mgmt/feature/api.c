@@ -153,6 +153,8 @@ static void write_api_metrics(struct metrics *m, const void *kept)
         metric_u64(m, s->refused[i], "reason", http_refusal_name[i], NULL);
 }
 
-static const struct feature_metrics api_metrics = {.write = write_api_metrics};
-
-const struct feature api_feature = {"api", .config = &api_config, .metrics = &api_metrics};
+const struct feature api_feature = {
+    "api",
+    .config = &api_config,
+    .metrics = &(const struct feature_metrics){.write = write_api_metrics},
+};

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/vr.h"
 #include "feature/vr_show.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
@@ -142,9 +143,7 @@ static void send_report(void *ctx, const struct rib_audit_report *r)
     struct text t = {0};
     struct jwrite j;
 
-    if (http_gone(h)) {
-        http_reply(h, 200, NULL, NULL);
-    } else if (r->result) {
+    if (r->result) {
         http_refuse(h, 409, "resource-denied", "the audit could not be finished: %s; try again",
                     strerror(-r->result));
     } else {
@@ -159,12 +158,10 @@ static void send_report(void *ctx, const struct rib_audit_report *r)
 
 static void run_audit(struct http *h, const struct lyd_node *op)
 {
-    const struct vr *v = vr_find(operation_input(op, "vr"));
+    const struct vr *v;
 
-    if (!v) {
-        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
+    if (!vr_of_input(h, op, &v))
         return;
-    }
     int r = rib_manager_audit(v->id, send_report, h);
     if (r)
         http_refuse_busy(h, "rib_manager", r);
@@ -187,9 +184,10 @@ static void write_audit_metrics(struct metrics *m, const void *kept)
     metric_real(m, (double)(clock_now_ns() - last_ns) / 1e9, NULL);
 }
 
-static const struct feature_state audit_states[] = {{"audit", .write = show_audit}, {0}};
-static const struct feature_operation audit_operations[] = {{"audit", .run = run_audit}, {0}};
-static const struct feature_metrics audit_metrics = {.write = write_audit_metrics};
-
-const struct feature audit_feature = {"audit", .config = &audit_config, .state = audit_states,
-                                      .operations = audit_operations, .metrics = &audit_metrics};
+const struct feature audit_feature = {
+    "audit",
+    .config = &audit_config,
+    .state = (const struct feature_state[]){{"audit", .write = show_audit}, {0}},
+    .operations = (const struct feature_operation[]){{"audit", .run = run_audit}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_audit_metrics},
+};

@@ -342,12 +342,9 @@ static void write_capture_state(struct jwrite *j, const struct capture *c)
         if (c->spec.points >> p & 1)
             jwrite_string(j, NULL, watch_point_name[p]);
     jwrite_end(j, ']');
-    if (c->spec.port[0])
-        jwrite_string(j, "port", c->spec.port);
-    if (c->spec.interface[0])
-        jwrite_string(j, "interface", c->spec.interface);
-    if (c->filter[0])
-        jwrite_string(j, "filter", c->filter);
+    jwrite_string_any(j, "port", c->spec.port);
+    jwrite_string_any(j, "interface", c->spec.interface);
+    jwrite_string_any(j, "filter", c->filter);
     jwrite_int(j, "snaplen", c->spec.snap);
     jwrite_u64(j, "seconds", (clock_now_ns() - c->began_ns) / NS_PER_SECOND);
     jwrite_u64(j, "sent", c->sent);
@@ -396,8 +393,8 @@ static void run_capture(struct http *h, const struct lyd_node *op)
     begin_capture(h, &wish);
 }
 
-static const struct feature_state capture_states[] = {{"capture", .write = show_capture}, {0}};
-static const struct feature_operation capture_operations[] = {{"capture", .run = run_capture}, {0}};
-
-const struct feature capture_feature = {"capture", .state = capture_states,
-                                        .operations = capture_operations};
+const struct feature capture_feature = {
+    "capture",
+    .state = (const struct feature_state[]){{"capture", .write = show_capture}, {0}},
+    .operations = (const struct feature_operation[]){{"capture", .run = run_capture}, {0}},
+};

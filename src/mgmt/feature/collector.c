@@ -58,8 +58,7 @@ void collector_write_states(struct jwrite *j, const struct collector_state *c, u
         jwrite_u64(j, "datagrams", c[i].datagrams);
         jwrite_u64(j, "bytes", c[i].bytes);
         jwrite_u64(j, "datagrams-lost", c[i].lost);
-        if (c[i].error[0])
-            jwrite_string(j, "error", c[i].error);
+        jwrite_string_any(j, "error", c[i].error);
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');

@@ -473,21 +473,20 @@ static void write_revision_metrics(struct metrics *m, const void *kept)
     metric_u64(m, r->confirmed, NULL);
 }
 
-static const struct feature_state configuration_states[] = {
-    {"configuration", .write = show_configuration}, {0}};
-static const struct feature_operation configuration_operations[] = {
-    {"configure", run_configure, OPERATION_CHANGES},
-    {"complete", .run = run_complete},
-    {"edit", run_edit, OPERATION_CHANGES},
-    {"confirm", run_confirm, OPERATION_CHANGES},
-    {"session-open", run_session_open, OPERATION_CHANGES},
-    {"session-close", run_session_close, OPERATION_CHANGES},
-    {"configuration", run_configuration, OPERATION_READS},
-    {"compare", run_compare, OPERATION_READS},
-    {"save-configuration", run_save_configuration, OPERATION_CHANGES},
-    {0}};
-static const struct feature_metrics configuration_metrics = {.write = write_revision_metrics};
-
-const struct feature configuration_feature = {"configuration", .state = configuration_states,
-                                              .operations = configuration_operations,
-                                              .metrics = &configuration_metrics};
+const struct feature configuration_feature = {
+    "configuration",
+    .state = (const struct feature_state[]){{"configuration", .write = show_configuration}, {0}},
+    .operations =
+        (const struct feature_operation[]){
+            {"configure", run_configure, OPERATION_CHANGES},
+            {"complete", .run = run_complete},
+            {"edit", run_edit, OPERATION_CHANGES},
+            {"confirm", run_confirm, OPERATION_CHANGES},
+            {"session-open", run_session_open, OPERATION_CHANGES},
+            {"session-close", run_session_close, OPERATION_CHANGES},
+            {"configuration", run_configuration, OPERATION_READS},
+            {"compare", run_compare, OPERATION_READS},
+            {"save-configuration", run_save_configuration, OPERATION_CHANGES},
+            {0}},
+    .metrics = &(const struct feature_metrics){.write = write_revision_metrics},
+};

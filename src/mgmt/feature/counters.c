@@ -4,7 +4,6 @@
 // Clearing: counters of interfaces and ports begin anew where people read them (table/counter.h).
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -161,68 +160,40 @@ static void write_prefix_states(void *ctx, const struct counted_row *row, unsign
 
 static int show_counted_prefixes(struct show *s)
 {
-    int r = rib_manager_counted(write_prefix_states, s);
-
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, rib_manager_counted(write_prefix_states, s));
 }
 
-static void write_prefix_counter(struct metrics *m, const struct counted_row *row, unsigned n,
-                                 bool bytes)
+static void write_prefix_counter(struct metrics *m, const struct scrape_rows *kept, bool bytes)
 {
+    const struct counted_row *row = (const void *)kept->row;
     char prefix[PREFIX_TEXT_MAX];
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < kept->n; i++)
         if (vr_get(row[i].vr)->used)
             metric_u64(m, bytes ? row[i].bytes : row[i].packets, "vr", vr_get(row[i].vr)->name,
                        "prefix", prefix_format(&row[i].prefix, prefix), NULL);
 }
 
-struct kept_prefixes {
-    VEC(struct counted_row) row;
-};
-
 static void keep_prefixes(void *ctx, const struct counted_row *row, unsigned n)
 {
-    struct kept_prefixes *k = calloc(1, sizeof *k);
-    struct scrape *s = ctx;
-
-    bug_on(!k);
-    for (unsigned i = 0; i < n; i++)
-        *vec_push(&k->row) = row[i];
-    s->kept[FEATURE_counters] = k;
-    scrape_collected(s);
+    scrape_keep(ctx, row, n, sizeof *row);
 }
 
 static void collect_prefixes(struct scrape *s)
 {
-    int r = rib_manager_counted(keep_prefixes, s);
-
-    if (r)
-        scrape_failed(s, "rib_manager", r);
-}
-
-static void free_prefixes(void *kept)
-{
-    struct kept_prefixes *k = kept;
-
-    vec_free(&k->row);
-    free(k);
+    scrape_asked(s, "rib_manager", rib_manager_counted(keep_prefixes, s));
 }
 
 static void write_prefix_metrics(struct metrics *m, const void *kept)
 {
-    const struct kept_prefixes *k = kept;
-
-    if (!k->row.n)
+    if (!((const struct scrape_rows *)kept)->n)
         return;
     metric_family(
         m, METRIC_COUNTER, "prefix_packets", "packets",
         "Packets whose longest match was this prefix, for prefixes with counters enabled.");
-    write_prefix_counter(m, k->row.item, (unsigned)k->row.n, false);
+    write_prefix_counter(m, kept, false);
     metric_family(m, METRIC_COUNTER, "prefix_bytes", "bytes", "Bytes of those IP packets.");
-    write_prefix_counter(m, k->row.item, (unsigned)k->row.n, true);
+    write_prefix_counter(m, kept, true);
 }
 
 // Each returns how many of that name there are; "": all.
@@ -271,13 +242,12 @@ static void run_clear_counters(struct http *h, const struct lyd_node *op)
     http_reply(h, 204, NULL, NULL);
 }
 
-static const struct feature_state counters_states[] = {
-    {"counted-prefix", .write = show_counted_prefixes}, {0}};
-static const struct feature_operation counters_operations[] = {
-    {"clear-counters", .run = run_clear_counters}, {0}};
-static const struct feature_metrics counters_metrics = {collect_prefixes, write_prefix_metrics,
-                                                        free_prefixes};
-
 const struct feature counters_feature = {
-    "counters", .config = &counters_config, .state = counters_states,
-    .operations = counters_operations, .metrics = &counters_metrics};
+    "counters",
+    .config = &counters_config,
+    .state =
+        (const struct feature_state[]){{"counted-prefix", .write = show_counted_prefixes}, {0}},
+    .operations =
+        (const struct feature_operation[]){{"clear-counters", .run = run_clear_counters}, {0}},
+    .metrics = &(const struct feature_metrics){collect_prefixes, write_prefix_metrics},
+};

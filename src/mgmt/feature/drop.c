@@ -38,7 +38,8 @@ static void write_drop_metrics(struct metrics *m, const void *kept)
                    "severity", drop_info[r].severity, NULL);
 }
 
-static const struct feature_state drop_states[] = {{"drop", .write = show_drop}, {0}};
-static const struct feature_metrics drop_metrics = {.write = write_drop_metrics};
-
-const struct feature drop_feature = {"drop", .state = drop_states, .metrics = &drop_metrics};
+const struct feature drop_feature = {
+    "drop",
+    .state = (const struct feature_state[]){{"drop", .write = show_drop}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_drop_metrics},
+};

@@ -179,6 +179,7 @@ static void run_explain(struct http *h, const struct lyd_node *op)
     free(frame);
 }
 
-static const struct feature_operation explain_operations[] = {{"explain", .run = run_explain}, {0}};
-
-const struct feature explain_feature = {"explain", .operations = explain_operations};
+const struct feature explain_feature = {
+    "explain",
+    .operations = (const struct feature_operation[]){{"explain", .run = run_explain}, {0}},
+};

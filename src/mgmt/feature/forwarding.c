@@ -123,9 +123,9 @@ static void write_ledger_metrics(struct metrics *m, const void *kept)
     metric_real(m, (double)l.imbalance, NULL);
 }
 
-static const struct feature_state forwarding_states[] = {{"ledger", .write = show_ledger}, {0}};
-static const struct feature_metrics forwarding_metrics = {.write = write_ledger_metrics};
-
-const struct feature forwarding_feature = {"forwarding", .config = &forwarding_config,
-                                           .state = forwarding_states,
-                                           .metrics = &forwarding_metrics};
+const struct feature forwarding_feature = {
+    "forwarding",
+    .config = &forwarding_config,
+    .state = (const struct feature_state[]){{"ledger", .write = show_ledger}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_ledger_metrics},
+};

@@ -73,8 +73,9 @@ static void write_icmp_metrics(struct metrics *m, const void *kept)
     metric_u64(m, c.forbidden, "result", "forbidden", NULL);
 }
 
-static const struct feature_state icmp_states[] = {{"icmp", .write = show_icmp}, {0}};
-static const struct feature_metrics icmp_metrics = {.write = write_icmp_metrics};
-
-const struct feature icmp_feature = {"icmp", .config = &icmp_config, .state = icmp_states,
-                                     .metrics = &icmp_metrics};
+const struct feature icmp_feature = {
+    "icmp",
+    .config = &icmp_config,
+    .state = (const struct feature_state[]){{"icmp", .write = show_icmp}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_icmp_metrics},
+};

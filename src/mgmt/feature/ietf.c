@@ -112,9 +112,7 @@ struct ietf_question {
 
 static void send_interfaces(struct ietf_question *q, int error)
 {
-    if (http_gone(q->http))
-        http_reply(q->http, 200, NULL, NULL);
-    else if (error)
+    if (error)
         http_refuse_busy(q->http, "rib_manager", error);
     else
         send_part(q->http, INTERFACES, q->rest, ietf_interfaces(&q->ip));
@@ -225,6 +223,7 @@ static json_t *view_modules(void)
     return all;
 }
 
-static const struct feature_view ietf_view = {get_view, view_modules};
-
-const struct feature ietf_feature = {"ietf", .view = &ietf_view};
+const struct feature ietf_feature = {
+    "ietf",
+    .view = &(const struct feature_view){get_view, view_modules},
+};

@@ -39,8 +39,7 @@ static void write_hop(struct jwrite *j, const struct rib_row *r, const struct ri
 {
     char name[64];
 
-    if (h->iface[0])
-        jwrite_string(j, "outgoing-interface", h->iface);
+    jwrite_string_any(j, "outgoing-interface", h->iface);
     snprintf(name, sizeof name, "ietf-%s-unicast-routing:%s",
              r->prefix.family == IP4 ? "ipv4" : "ipv6", in_list ? "address" : "next-hop-address");
     if (h->gateway.family == r->prefix.family)

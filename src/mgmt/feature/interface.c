@@ -96,8 +96,7 @@ static void write_iface_state(struct jwrite *j, const struct iface *i,
     jwrite_string(j, "name", i->name);
     jwrite_int(j, "id", i->id);
     iface_manager_description(i->id, description);
-    if (description[0])
-        jwrite_string(j, "description", description);
+    jwrite_string_any(j, "description", description);
     jwrite_string(j, "kind", i->kind == IFACE_PORT ? "port" : "vport");
     jwrite_string(j, "port", port_get(i->port)->name);
     if (i->kind == IFACE_VPORT)
@@ -137,11 +136,7 @@ static void write_iface_states(void *ctx, const struct address_row *row, unsigne
 
 static int show_interface(struct show *s)
 {
-    int r = rib_manager_addresses(-1, write_iface_states, s);
-
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, rib_manager_addresses(-1, write_iface_states, s));
 }
 
 struct iface_row {
@@ -193,10 +188,10 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     vec_free(&row);
 }
 
-static const struct feature_state interface_states[] = {{"interface", .write = show_interface},
-                                                        {0}};
-static const struct feature_metrics interface_metrics = {.write = write_iface_metrics};
-
 extern const struct feature_config interface_config;
-const struct feature interface_feature = {"interface", .config = &interface_config,
-                                          .state = interface_states, .metrics = &interface_metrics};
+const struct feature interface_feature = {
+    "interface",
+    .config = &interface_config,
+    .state = (const struct feature_state[]){{"interface", .write = show_interface}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_iface_metrics},
+};

@@ -73,6 +73,8 @@ static int show_ipfix(struct show *s)
     return SHOW_NOW;
 }
 
-static const struct feature_state ipfix_states[] = {{"ipfix", .write = show_ipfix}, {0}};
-
-const struct feature ipfix_feature = {"ipfix", .config = &ipfix_config, .state = ipfix_states};
+const struct feature ipfix_feature = {
+    "ipfix",
+    .config = &ipfix_config,
+    .state = (const struct feature_state[]){{"ipfix", .write = show_ipfix}, {0}},
+};

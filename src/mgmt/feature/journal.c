@@ -12,6 +12,7 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "event/event.h"
+#include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
@@ -93,10 +94,8 @@ static void write_nexthop_set(struct jwrite *j, const struct journal_answer *a, 
     jwrite_begin(j, "hop", '[');
     for (unsigned i = 0; i < w->n_legs; i++) {
         jwrite_begin(j, NULL, '{');
-        if (w->leg[i].iface[0])
-            jwrite_string(j, "interface", w->leg[i].iface);
-        if (w->leg[i].gateway.family)
-            jwrite_ip(j, "gateway", &w->leg[i].gateway);
+        jwrite_string_any(j, "interface", w->leg[i].iface);
+        jwrite_ip_any(j, "gateway", &w->leg[i].gateway);
         jwrite_int(j, "weight", w->leg[i].weight);
         jwrite_end(j, '}');
     }
@@ -144,9 +143,7 @@ static uint64_t wall_now_ns(void)
 // False: an answer has been given.
 static bool has_answer(struct http *h, int result)
 {
-    if (http_gone(h))
-        http_reply(h, 200, NULL, NULL);
-    else if (result == -ENODATA)
+    if (result == -ENODATA)
         http_refuse(h, 409, "operation-failed",
                     "the journal is off (set journal size 64), or the kernel's table has not been "
                     "read yet");
@@ -177,17 +174,14 @@ static struct journal_question *question_new(struct http *h, const struct lyd_no
     return a;
 }
 
-// The leaf `vr`; false: an answer has been given.
 static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_query *q)
 {
-    const char *name = operation_input(op, "vr");
-    const struct vr *v = *name ? vr_find(name) : NULL;
+    const struct vr *v;
 
+    if (!vr_of_input(h, op, &v))
+        return false;
     q->vr = v ? v->id : -1;
-    if (!*name || v)
-        return true;
-    http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
-    return false;
+    return true;
 }
 
 // --- what changed -------------------------------------------------------------------------------
@@ -299,13 +293,8 @@ static void write_journal_state(void *ctx, const struct journal_stats *s)
 
 static int show_journal(struct show *s)
 {
-    int r;
-
     jwrite_begin(&s->out, s->name, '{');
-    r = journal_ask_stats(write_journal_state, s);
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, journal_ask_stats(write_journal_state, s));
 }
 
 // --- events: the end of the journal --------------------------------------------------------------
@@ -370,11 +359,12 @@ static void stop_changes(void)
     generation++;
 }
 
-static const struct feature_state journal_states[] = {{"journal", .write = show_journal}, {0}};
-static const struct feature_operation journal_operations[] = {
-    {"route-changes", .run = run_route_changes}, {"route-at", .run = run_route_at}, {0}};
-static const struct feature_events journal_events = {start_changes, stop_changes, look_for_changes};
-
-const struct feature journal_feature = {"journal", .config = &journal_config,
-                                        .state = journal_states, .operations = journal_operations,
-                                        .events = &journal_events};
+const struct feature journal_feature = {
+    "journal",
+    .config = &journal_config,
+    .state = (const struct feature_state[]){{"journal", .write = show_journal}, {0}},
+    .operations = (const struct feature_operation[]){{"route-changes", .run = run_route_changes},
+                                                     {"route-at", .run = run_route_at},
+                                                     {0}},
+    .events = &(const struct feature_events){start_changes, stop_changes, look_for_changes},
+};

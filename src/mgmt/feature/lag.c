@@ -186,8 +186,7 @@ static void write_member_state(struct jwrite *j, const struct lag_member_state *
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", m->name);
     jwrite_string(j, "status", m->status);
-    if (m->reason[0])
-        jwrite_string(j, "reason", m->reason);
+    jwrite_string_any(j, "reason", m->reason);
     jwrite_string(j, "link", m->link_up ? "up" : "down");
     jwrite_u64(j, "changes", m->changes);
     if (lacp) {
@@ -216,8 +215,7 @@ static void write_lag_state(struct jwrite *j, const struct lag_state *s)
     jwrite_mac(j, "mac", s->mac);
     jwrite_int(j, "min-links", c->min_links);
     jwrite_int(j, "active-members", s->n_active);
-    if (c->primary[0])
-        jwrite_string(j, "primary", c->primary);
+    jwrite_string_any(j, "primary", c->primary);
     if (c->mode == LAG_MODE_LACP)
         jwrite_string(j, "rate", c->slow ? "slow" : "fast");
     jwrite_begin(j, "member", '[');
@@ -364,9 +362,10 @@ static void stop_member_events(void)
     lag_on_member(NULL);
 }
 
-static const struct feature_state lag_states[] = {{"lag", .write = show_lag}, {0}};
-static const struct feature_metrics lag_metrics = {.write = write_lag_metrics};
-static const struct feature_events lag_events = {start_member_events, stop_member_events, NULL};
-
-const struct feature lag_feature = {"lag", .config = &lag_config, .state = lag_states,
-                                    .metrics = &lag_metrics, .events = &lag_events};
+const struct feature lag_feature = {
+    "lag",
+    .config = &lag_config,
+    .state = (const struct feature_state[]){{"lag", .write = show_lag}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_lag_metrics},
+    .events = &(const struct feature_events){start_member_events, stop_member_events, NULL},
+};

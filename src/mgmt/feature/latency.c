@@ -132,8 +132,9 @@ static void write_latency_metrics(struct metrics *m, const void *kept)
     latency_each(write_pair_histogram, m);
 }
 
-static const struct feature_state latency_states[] = {{"latency", .write = show_latency}, {0}};
-static const struct feature_metrics latency_metrics = {.write = write_latency_metrics};
-
-const struct feature latency_feature = {"latency", .config = &latency_config,
-                                        .state = latency_states, .metrics = &latency_metrics};
+const struct feature latency_feature = {
+    "latency",
+    .config = &latency_config,
+    .state = (const struct feature_state[]){{"latency", .write = show_latency}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_latency_metrics},
+};

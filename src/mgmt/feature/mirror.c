@@ -310,9 +310,11 @@ static void write_mirror_metrics(struct metrics *m, const void *kept)
     }
 }
 
-static const struct feature_state mirror_states[] = {
-    {"mirror", .write = show_mirror}, {"mirror-session", .write = show_mirror_session}, {0}};
-static const struct feature_metrics mirror_metrics = {.write = write_mirror_metrics};
-
-const struct feature mirror_feature = {"mirror", .config = &mirror_config, .state = mirror_states,
-                                       .metrics = &mirror_metrics};
+const struct feature mirror_feature = {
+    "mirror",
+    .config = &mirror_config,
+    .state = (const struct feature_state[]){{"mirror", .write = show_mirror},
+                                            {"mirror-session", .write = show_mirror_session},
+                                            {0}},
+    .metrics = &(const struct feature_metrics){.write = write_mirror_metrics},
+};

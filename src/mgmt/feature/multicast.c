@@ -261,8 +261,7 @@ static void write_multicast_route(struct jwrite *j, const struct multicast_row *
         jwrite_string(j, "source", "any");
     jwrite_string(j, "family", r->family == IP4 ? "ipv4" : "ipv6");
     jwrite_string(j, "origin", r->is_static ? "static" : "kernel");
-    if (r->in[0])
-        jwrite_string(j, "input", r->in);
+    jwrite_string_any(j, "input", r->in);
     jwrite_bool(j, "by-kernel", r->by_kernel);
     jwrite_begin(j, "output", '[');
     for (unsigned i = 0; i < r->n_out; i++) {
@@ -304,15 +303,11 @@ static void write_multicast_state(void *ctx, const struct multicast_row *row, un
 
 static int show_multicast(struct show *s)
 {
-    int r = rib_manager_multicast(write_multicast_state, s);
-
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, rib_manager_multicast(write_multicast_state, s));
 }
 
-static const struct feature_state multicast_states[] = {{"multicast", .write = show_multicast},
-                                                        {0}};
-
-const struct feature multicast_feature = {"multicast", .config = &multicast_config,
-                                          .state = multicast_states};
+const struct feature multicast_feature = {
+    "multicast",
+    .config = &multicast_config,
+    .state = (const struct feature_state[]){{"multicast", .write = show_multicast}, {0}},
+};

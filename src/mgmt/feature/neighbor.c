@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "event/event.h"
+#include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
@@ -58,13 +59,8 @@ static void write_neighbor_states(void *ctx, const struct neigh_row *row, unsign
 
 static int show_neighbor(struct show *s)
 {
-    int r;
-
     jwrite_begin(&s->out, s->name, '[');
-    r = rib_manager_neigh(-1, write_neighbor_states, s);
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, rib_manager_neigh(-1, write_neighbor_states, s));
 }
 
 // --- clear-neighbor ------------------------------------------------------------------------------
@@ -75,10 +71,6 @@ static void send_cleared(void *ctx, unsigned n, int error)
     struct text t = {0};
     struct jwrite j;
 
-    if (http_gone(h)) {
-        http_reply(h, 200, NULL, NULL);
-        return;
-    }
     if (error && !n) {
         http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbors: %s",
                     strerror(-error));
@@ -93,12 +85,12 @@ static void run_clear_neighbor(struct http *h, const struct lyd_node *op)
 {
     const char *vr = operation_input(op, "vr"), *name = operation_input(op, "interface"),
                *address = operation_input(op, "address");
-    const struct vr *v = *vr ? vr_find(vr) : NULL;
     struct ip_addr addr = {0};
+    const struct vr *v;
 
-    if (*vr && !v)
-        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", vr);
-    else if (*name && !iface_find_name(name))
+    if (!vr_of_input(h, op, &v))
+        return;
+    if (*name && !iface_find_name(name))
         http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
     else if (*address && ip_parse(address, &addr))
         http_refuse(h, 400, "invalid-value", "'%s' is not an address", address);
@@ -153,12 +145,11 @@ static void stop_neighbor_events(void)
     neigh_feed_want(false);
 }
 
-static const struct feature_state neighbor_states[] = {{"neighbor", .write = show_neighbor}, {0}};
-static const struct feature_operation neighbor_operations[] = {
-    {"clear-neighbor", .run = run_clear_neighbor}, {0}};
-static const struct feature_events neighbor_events = {start_neighbor_events, stop_neighbor_events,
-                                                      look_for_neighbors};
-
-const struct feature neighbor_feature = {"neighbor", .state = neighbor_states,
-                                         .operations = neighbor_operations,
-                                         .events = &neighbor_events};
+const struct feature neighbor_feature = {
+    "neighbor",
+    .state = (const struct feature_state[]){{"neighbor", .write = show_neighbor}, {0}},
+    .operations =
+        (const struct feature_operation[]){{"clear-neighbor", .run = run_clear_neighbor}, {0}},
+    .events = &(const struct feature_events){start_neighbor_events, stop_neighbor_events,
+                                             look_for_neighbors},
+};

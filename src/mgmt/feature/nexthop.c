@@ -17,10 +17,8 @@ static void write_group_member(struct jwrite *j, const struct nexthop_leg *leg)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_int(j, "nexthop", leg->nexthop);
-    if (leg->iface[0])
-        jwrite_string(j, "interface", leg->iface);
-    if (leg->gateway.family)
-        jwrite_ip(j, "gateway", &leg->gateway);
+    jwrite_string_any(j, "interface", leg->iface);
+    jwrite_ip_any(j, "gateway", &leg->gateway);
     jwrite_int(j, "weight", leg->weight);
     jwrite_int(j, "buckets", leg->buckets);
     jwrite_bool(j, "alive", leg->alive);
@@ -51,8 +49,7 @@ static void write_nexthop_state(struct jwrite *j, const struct nexthop_row *r,
         jwrite_string(j, "interface", r->iface);
         jwrite_int(j, "mtu", r->mtu);
     }
-    if (r->gateway.family)
-        jwrite_ip(j, "gateway", &r->gateway);
+    jwrite_ip_any(j, "gateway", &r->gateway);
     if (r->kind == NEXTHOP_ADJACENCY)
         jwrite_mac(j, "mac", r->mac);
     jwrite_int(j, "references", r->holders);
@@ -84,21 +81,18 @@ static void write_nexthop_states(void *ctx, const struct nexthop_row *row, unsig
 
 static int show_nexthop(struct show *s)
 {
-    int r;
-
     jwrite_begin(&s->out, s->name, '[');
-    r = rib_manager_nexthops(write_nexthop_states, s);
-    if (r)
-        s->done(s, r);
-    return SHOW_LATER;
+    return show_later(s, rib_manager_nexthops(write_nexthop_states, s));
 }
 
-static void write_sent_counter(struct metrics *m, const struct nexthop_row *row, unsigned n,
-                               bool bytes)
+static void write_sent_counter(struct metrics *m, const struct scrape_rows *kept, bool bytes)
 {
+    const struct nexthop_row *row = (const void *)kept->row;
     char id[12], gateway[IP_TEXT_MAX];
 
-    for (unsigned i = 0; i < n; i++) {
+    for (size_t i = 0; i < kept->n; i++) {
+        if (!row[i].sent_packets)
+            continue;
         snprintf(id, sizeof id, "%u", row[i].id);
         metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id, "iface",
                    row[i].iface, "gateway",
@@ -106,63 +100,48 @@ static void write_sent_counter(struct metrics *m, const struct nexthop_row *row,
     }
 }
 
-struct kept_nexthops {
-    VEC(struct nexthop_row) row; // that were sent anything
-};
-
 static void keep_nexthops(void *ctx, const struct nexthop_row *row, unsigned n,
                           const struct nexthop_leg *leg)
 {
-    struct kept_nexthops *k = calloc(1, sizeof *k);
-    struct scrape *s = ctx;
-
-    bug_on(!k);
-    for (unsigned i = 0; i < n; i++)
-        if (row[i].sent_packets)
-            *vec_push(&k->row) = row[i];
-    s->kept[FEATURE_nexthop] = k;
-    scrape_collected(s);
+    scrape_keep(ctx, row, n, sizeof *row);
 }
 
 static void collect_nexthops(struct scrape *s)
 {
-    int r = nexthop_count_is_on() ? rib_manager_nexthops(keep_nexthops, s) : 0;
-
-    if (r)
-        scrape_failed(s, "rib_manager", r);
-    else if (!nexthop_count_is_on())
+    if (nexthop_count_is_on())
+        scrape_asked(s, "rib_manager", rib_manager_nexthops(keep_nexthops, s));
+    else
         scrape_collected(s);
 }
 
-static void free_nexthops(void *kept)
+static bool any_sent(const struct scrape_rows *kept)
 {
-    struct kept_nexthops *k = kept;
+    const struct nexthop_row *row = (const void *)kept->row;
+    size_t i = 0;
 
-    vec_free(&k->row);
-    free(k);
+    while (i < kept->n && !row[i].sent_packets)
+        i++;
+    return i < kept->n;
 }
 
 static void write_nexthop_metrics(struct metrics *m, const void *kept)
 {
-    const struct kept_nexthops *k = kept; // NULL: they are not counted
-
     metric_family(m, METRIC_GAUGE, "nexthops", "", "Next hops in the table, including groups.");
     metric_u64(m, nexthop_used(), NULL);
     metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Size of the next-hop table.");
     metric_u64(m, NEXTHOP_MAX, NULL);
-    if (!k || !k->row.n)
+    if (!kept || !any_sent(kept)) // NULL: they are not counted
         return;
     metric_family(m, METRIC_COUNTER, "nexthop_sent_packets", "packets",
                   "Packets sent to the next hop.");
-    write_sent_counter(m, k->row.item, (unsigned)k->row.n, false);
+    write_sent_counter(m, kept, false);
     metric_family(m, METRIC_COUNTER, "nexthop_sent_bytes", "bytes",
                   "Bytes of frames sent to the next hop.");
-    write_sent_counter(m, k->row.item, (unsigned)k->row.n, true);
+    write_sent_counter(m, kept, true);
 }
 
-static const struct feature_state nexthop_states[] = {{"nexthop", .write = show_nexthop}, {0}};
-static const struct feature_metrics nexthop_metrics = {collect_nexthops, write_nexthop_metrics,
-                                                       free_nexthops};
-
-const struct feature nexthop_feature = {"nexthop", .state = nexthop_states,
-                                        .metrics = &nexthop_metrics};
+const struct feature nexthop_feature = {
+    "nexthop",
+    .state = (const struct feature_state[]){{"nexthop", .write = show_nexthop}, {0}},
+    .metrics = &(const struct feature_metrics){collect_nexthops, write_nexthop_metrics},
+};

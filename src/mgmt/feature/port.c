@@ -158,11 +158,9 @@ static void write_port_state(struct jwrite *j, const struct port_state *p)
     jwrite_string(j, "name", c->name);
     jwrite_int(j, "id", p->id);
     jwrite_string(j, "driver", p->driver);
-    if (c->kernel_interface[0])
-        jwrite_string(j, "kernel-interface", c->kernel_interface);
+    jwrite_string_any(j, "kernel-interface", c->kernel_interface);
     jwrite_string(j, "devargs", c->devargs);
-    if (c->netns[0])
-        jwrite_string(j, "namespace", c->netns);
+    jwrite_string_any(j, "namespace", c->netns);
     jwrite_string(j, "status", !p->started ? "stopped" : p->link_up ? "up" : "down");
     if (p->speed_mbps)
         jwrite_int(j, "speed", p->speed_mbps);
@@ -389,15 +387,14 @@ static void stop_link_events(void)
     port_manager_on_link(NULL);
 }
 
-static const struct feature_state port_states[] = {
-    {"port", .write = show_port}, {"port-history", .write = show_port_history}, {0}};
-static const struct feature_metrics port_metrics = {.write = write_port_metrics};
-static const struct feature_events port_events = {start_link_events, stop_link_events, NULL};
-
 extern const struct feature_config port_config;
-const struct feature port_feature = {"port",
-                                     .config = &port_config,
-                                     .state = port_states,
-                                     .operations = port_operations,
-                                     .metrics = &port_metrics,
-                                     .events = &port_events};
+const struct feature port_feature = {
+    "port",
+    .config = &port_config,
+    .state = (const struct feature_state[]){{"port", .write = show_port},
+                                            {"port-history", .write = show_port_history},
+                                            {0}},
+    .operations = port_operations,
+    .metrics = &(const struct feature_metrics){.write = write_port_metrics},
+    .events = &(const struct feature_events){start_link_events, stop_link_events, NULL},
+};

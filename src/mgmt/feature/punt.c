@@ -109,8 +109,9 @@ static void write_punt_metrics(struct metrics *m, const void *kept)
                    punt_class_name[c], NULL);
 }
 
-static const struct feature_state punt_states[] = {{"punt", .write = show_punt}, {0}};
-static const struct feature_metrics punt_metrics = {.write = write_punt_metrics};
-
-const struct feature punt_feature = {"punt", .config = &punt_config, .state = punt_states,
-                                     .metrics = &punt_metrics};
+const struct feature punt_feature = {
+    "punt",
+    .config = &punt_config,
+    .state = (const struct feature_state[]){{"punt", .write = show_punt}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_punt_metrics},
+};

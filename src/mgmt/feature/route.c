@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/protocol.h"
 #include "core/rcu.h"
+#include "feature/vr.h"
 #include "http/http.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
@@ -57,10 +58,8 @@ static int route_type_number(const char *name)
 static void write_route_hop(struct jwrite *j, const struct rib_hop *h)
 {
     jwrite_begin(j, NULL, '{');
-    if (h->iface[0])
-        jwrite_string(j, "interface", h->iface);
-    if (h->gateway.family)
-        jwrite_ip(j, "gateway", &h->gateway);
+    jwrite_string_any(j, "interface", h->iface);
+    jwrite_ip_any(j, "gateway", &h->gateway);
     jwrite_int(j, "weight", h->weight);
     jwrite_bool(j, "resolved", h->resolved);
     jwrite_bool(j, "alive", h->alive);
@@ -317,10 +316,8 @@ static void write_lookup_hops(struct jwrite *j, const struct rib_row *row)
     jwrite_begin(j, "hop", '[');
     for (unsigned i = 0; i < row->n_hops; i++) {
         jwrite_begin(j, NULL, '{');
-        if (row->hop[i].iface[0])
-            jwrite_string(j, "interface", row->hop[i].iface);
-        if (row->hop[i].gateway.family)
-            jwrite_ip(j, "gateway", &row->hop[i].gateway);
+        jwrite_string_any(j, "interface", row->hop[i].iface);
+        jwrite_ip_any(j, "gateway", &row->hop[i].gateway);
         jwrite_int(j, "weight", row->hop[i].weight);
         jwrite_bool(j, "resolved", row->hop[i].resolved);
         jwrite_bool(j, "alive", row->hop[i].alive);
@@ -366,7 +363,7 @@ static void address_looked_up(void *ctx, int result)
 {
     struct lookup *l = ctx;
 
-    if (result && !http_gone(l->http)) {
+    if (result) {
         if (result == -ENOENT)
             http_refuse(l->http, 404, "invalid-value",
                         "the virtual router has been removed meanwhile");
@@ -405,13 +402,11 @@ static void look_up_next(struct lookup *l)
 
 static void run_lookup(struct http *h, const struct lyd_node *op)
 {
-    const struct vr *v = vr_find(operation_input(op, "vr"));
+    const struct vr *v;
     unsigned n = 0;
 
-    if (!v) {
-        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
+    if (!vr_of_input(h, op, &v))
         return;
-    }
     for (const struct lyd_node *i = lyd_child(op); i; i = i->next)
         n++;
     struct lookup *l = calloc(1, sizeof *l);
@@ -429,9 +424,11 @@ static void run_lookup(struct http *h, const struct lyd_node *op)
 }
 
 static const char *const route_parameters[] = {"prefix", "match", "protocol", "type", NULL};
-static const struct feature_state route_states[] = {
-    {"routes", .stream = stream_routes, .parameters = route_parameters}, {0}};
-static const struct feature_operation route_operations[] = {{"lookup", .run = run_lookup}, {0}};
 
-const struct feature route_feature = {"route", .state = route_states,
-                                      .operations = route_operations};
+const struct feature route_feature = {
+    "route",
+    .state =
+        (const struct feature_state[]){
+            {"routes", .stream = stream_routes, .parameters = route_parameters}, {0}},
+    .operations = (const struct feature_operation[]){{"lookup", .run = run_lookup}, {0}},
+};

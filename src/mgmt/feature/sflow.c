@@ -58,8 +58,7 @@ static int show_sflow(struct show *s)
     jwrite_string(j, "status", n.on ? "up" : "off");
     if (n.on)
         jwrite_int(j, "sample-rate", n.sample_rate);
-    if (n.agent.family)
-        jwrite_ip(j, "agent-address", &n.agent);
+    jwrite_ip_any(j, "agent-address", &n.agent);
     collector_write_interfaces(j, IFACE_SAMPLE_SFLOW);
     jwrite_u64(j, "samples", n.samples);
     jwrite_u64(j, "samples-missed", n.samples_missed);
@@ -69,6 +68,8 @@ static int show_sflow(struct show *s)
     return SHOW_NOW;
 }
 
-static const struct feature_state sflow_states[] = {{"sflow", .write = show_sflow}, {0}};
-
-const struct feature sflow_feature = {"sflow", .config = &sflow_config, .state = sflow_states};
+const struct feature sflow_feature = {
+    "sflow",
+    .config = &sflow_config,
+    .state = (const struct feature_state[]){{"sflow", .write = show_sflow}, {0}},
+};

@@ -46,10 +46,8 @@ static int show_snmp(struct show *s)
     snmp_state(&n);
     jwrite_begin(j, s->name, '{');
     jwrite_string(j, "status", n.status);
-    if (n.master[0])
-        jwrite_string(j, "master", n.master);
-    if (n.error[0])
-        jwrite_string(j, "error", n.error);
+    jwrite_string_any(j, "master", n.master);
+    jwrite_string_any(j, "error", n.error);
     jwrite_int(j, "trees", n.trees);
     jwrite_u64(j, "sessions", n.sessions);
     jwrite_u64(j, "get", n.gets);
@@ -64,6 +62,8 @@ static int show_snmp(struct show *s)
     return SHOW_NOW;
 }
 
-static const struct feature_state snmp_states[] = {{"snmp", .write = show_snmp}, {0}};
-
-const struct feature snmp_feature = {"snmp", .config = &snmp_config, .state = snmp_states};
+const struct feature snmp_feature = {
+    "snmp",
+    .config = &snmp_config,
+    .state = (const struct feature_state[]){{"snmp", .write = show_snmp}, {0}},
+};

@@ -207,10 +207,10 @@ static void run_shutdown(struct http *h, const struct lyd_node *op)
     http_after(100, stop_now);
 }
 
-static const struct feature_state system_states[] = {{"system", .write = show_system}, {0}};
-static const struct feature_operation system_operations[] = {{"shutdown", .run = run_shutdown},
-                                                             {0}};
-static const struct feature_metrics system_metrics = {.write = write_system_metrics};
-
-const struct feature system_feature = {"system", .config = &system_config, .state = system_states,
-                                       .operations = system_operations, .metrics = &system_metrics};
+const struct feature system_feature = {
+    "system",
+    .config = &system_config,
+    .state = (const struct feature_state[]){{"system", .write = show_system}, {0}},
+    .operations = (const struct feature_operation[]){{"shutdown", .run = run_shutdown}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_system_metrics},
+};

@@ -260,9 +260,10 @@ static void write_thread_metrics(struct metrics *m, const void *kept)
     metric_u64(m, rte_get_tsc_hz(), NULL);
 }
 
-static const struct feature_state thread_states[] = {{"thread", .write = show_thread}, {0}};
-static const struct feature_metrics thread_metrics = {.write = write_thread_metrics};
-
 extern const struct feature_config thread_config;
-const struct feature thread_feature = {"thread", .config = &thread_config, .state = thread_states,
-                                       .metrics = &thread_metrics};
+const struct feature thread_feature = {
+    "thread",
+    .config = &thread_config,
+    .state = (const struct feature_state[]){{"thread", .write = show_thread}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_thread_metrics},
+};

@@ -246,6 +246,7 @@ static void run_trace(struct http *h, const struct lyd_node *op)
         refuse_trace(s, "no memory to compile the filter");
 }
 
-static const struct feature_operation trace_operations[] = {{"trace", .run = run_trace}, {0}};
-
-const struct feature trace_feature = {"trace", .operations = trace_operations};
+const struct feature trace_feature = {
+    "trace",
+    .operations = (const struct feature_operation[]){{"trace", .run = run_trace}, {0}},
+};

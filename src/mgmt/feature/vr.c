@@ -3,6 +3,7 @@
 //
 // The numbers are rib_manager's: one question for each virtual router, the next when the answer has
 // come, so that a client never has more than one call in rib_manager's mailbox.
+#include "feature/vr.h"
 #include "feature/vr_show.h"
 
 #include <stddef.h>
@@ -12,11 +13,24 @@
 #include "base/protocol.h"
 #include "base/vec.h"
 #include "http/http.h"
+#include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
+#include "restconf/operation.h"
 #include "rib/rib_manager.h"
 #include "table/limits.h"
 #include "table/vr.h"
+
+bool vr_of_input(struct http *h, const struct lyd_node *op, const struct vr **v)
+{
+    const char *name = operation_input(op, "vr");
+
+    *v = *name ? vr_find(name) : NULL;
+    if (*v || !*name)
+        return true;
+    http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
+    return false;
+}
 
 // --- state with an entry for each virtual router -------------------------------------------------
 
@@ -112,8 +126,7 @@ static void write_vr_state(struct jwrite *j, const struct vr *v, const struct ri
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", v->name);
     jwrite_int(j, "id", v->id);
-    if (v->netns[0])
-        jwrite_string(j, "namespace", v->netns);
+    jwrite_string_any(j, "namespace", v->netns);
     jwrite_int(j, "table", v->table);
     struct flow_hash hash = vr_flow_hash(v);
     jwrite_string(j, "flow-hash", flow_hash_name(hash.mode));
@@ -168,7 +181,8 @@ struct kept_vr { // what rib_manager said of one
 
 struct kept_vrs {
     unsigned vr; // to be asked about next
-    VEC(struct kept_vr) row;
+    unsigned n;
+    struct kept_vr row[];
 };
 
 struct stats_field { // of struct rib_stats: a number of each virtual router, or one of each family
@@ -247,8 +261,8 @@ static void write_protocol_counters(struct metrics *m, const char *vr, const cha
 static void write_vr_metrics(struct metrics *m, const void *kept)
 {
     const struct kept_vrs *k = kept;
-    const struct kept_vr *vr = k->row.item;
-    unsigned n = (unsigned)k->row.n;
+    const struct kept_vr *vr = k->row;
+    unsigned n = k->n;
 
     metric_family(m, METRIC_GAUGE, "vr_synced", "", "1: the kernel's tables have been read.");
     for (unsigned i = 0; i < n; i++)
@@ -271,9 +285,10 @@ static void keep_vr(void *ctx, const struct rib_stats *r)
     const struct vr *v = vr_get((uint16_t)k->vr++);
 
     if (v->used && r) { // it may have been deleted meanwhile
-        struct kept_vr *row = vec_push(&k->row);
-        *row = (struct kept_vr){.stats = *r};
-        memcpy(row->name, v->name, sizeof row->name);
+        s->kept[FEATURE_vr] = k = realloc(k, sizeof *k + (k->n + 1) * sizeof *k->row);
+        bug_on(!k);
+        k->row[k->n].stats = *r;
+        memcpy(k->row[k->n++].name, v->name, sizeof k->row->name);
     }
     ask_next_vr(s);
 }
@@ -284,13 +299,10 @@ static void ask_next_vr(struct scrape *s)
 
     while (k->vr < VR_MAX && !vr_get((uint16_t)k->vr)->used)
         k->vr++;
-    if (k->vr == VR_MAX || http_gone(s->http)) {
+    if (k->vr == VR_MAX || http_gone(s->http))
         scrape_collected(s);
-        return;
-    }
-    int r = rib_manager_stats((uint16_t)k->vr, keep_vr, s);
-    if (r)
-        scrape_failed(s, "rib_manager", r);
+    else
+        scrape_asked(s, "rib_manager", rib_manager_stats((uint16_t)k->vr, keep_vr, s));
 }
 
 static void collect_vrs(struct scrape *s)
@@ -300,17 +312,10 @@ static void collect_vrs(struct scrape *s)
     ask_next_vr(s);
 }
 
-static void free_vrs(void *kept)
-{
-    struct kept_vrs *k = kept;
-
-    vec_free(&k->row);
-    free(k);
-}
-
-static const struct feature_state vr_states[] = {{"vr", .write = show_vr}, {0}};
-static const struct feature_metrics vr_metrics = {collect_vrs, write_vr_metrics, free_vrs};
-
 extern const struct feature_config vr_config;
-const struct feature vr_feature = {"vr", .config = &vr_config, .state = vr_states,
-                                   .metrics = &vr_metrics};
+const struct feature vr_feature = {
+    "vr",
+    .config = &vr_config,
+    .state = (const struct feature_state[]){{"vr", .write = show_vr}, {0}},
+    .metrics = &(const struct feature_metrics){collect_vrs, write_vr_metrics},
+};

@@ -263,8 +263,9 @@ static void start_web(struct event_base *loop)
                                  .start = open_web, .stop = close_web, .answer = answer_web});
 }
 
-static const struct feature_operation web_operations[] = {{"web-address", .run = run_web_address},
-                                                          {0}};
-
-const struct feature web_feature = {"web", .config = &web_config, .operations = web_operations,
-                                    .start = start_web};
+const struct feature web_feature = {
+    "web",
+    .config = &web_config,
+    .operations = (const struct feature_operation[]){{"web-address", .run = run_web_address}, {0}},
+    .start = start_web,
+};

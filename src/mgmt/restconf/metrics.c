@@ -65,8 +65,7 @@ bool metrics_prefers_openmetrics(const char *accept)
 static void scrape_free(struct scrape *s)
 {
     for (unsigned f = 0; f < FEATURE_N; f++)
-        if (s->kept[f])
-            features[f]->metrics->free(s->kept[f]);
+        free(s->kept[f]);
     free(s);
 }
 
@@ -105,8 +104,22 @@ void scrape_collected(struct scrape *s)
     scrape_free(s);
 }
 
-void scrape_failed(struct scrape *s, const char *manager, int error)
+void scrape_keep(struct scrape *s, const void *row, size_t n, size_t size)
 {
+    struct scrape_rows *kept = malloc(sizeof *kept + n * size);
+
+    bug_on(!kept);
+    kept->n = n;
+    if (n)
+        memcpy(kept->row, row, n * size);
+    s->kept[s->at] = kept;
+    scrape_collected(s);
+}
+
+void scrape_asked(struct scrape *s, const char *manager, int error)
+{
+    if (!error)
+        return;
     http_refuse_busy(s->http, manager, error);
     scrape_free(s);
 }

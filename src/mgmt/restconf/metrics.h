@@ -19,18 +19,24 @@ struct scrape {
     struct http *http;
     bool openmetrics;
     unsigned at;           // enum feature_id: who collects
-    void *kept[FEATURE_N]; // what each has collected; NULL: nothing
+    void *kept[FEATURE_N]; // what each has collected, from malloc(); NULL: nothing
 };
 
 struct feature_metrics {
-    // Fills s->kept[FEATURE_word], then calls one of the two below, perhaps later. NULL: nothing
-    // has to be asked for.
+    // Fills s->kept[FEATURE_word], then calls one of those below, perhaps later. NULL: nothing has
+    // to be asked for.
     void (*collect)(struct scrape *s);
     void (*write)(struct metrics *m, const void *kept);
-    void (*free)(void *kept); // with collect; not of NULL
 };
-void scrape_collected(struct scrape *s); // the last thing to do with it
-void scrape_failed(struct scrape *s, const char *manager, int error);
+// Each is the last thing to do with a scrape.
+void scrape_collected(struct scrape *s);
+void scrape_keep(struct scrape *s, const void *row, size_t n, size_t size); // struct scrape_rows
+void scrape_asked(struct scrape *s, const char *manager, int error); // 0: an answer will come
+
+struct scrape_rows {
+    size_t n;
+    _Alignas(16) char row[];
+};
 
 // Answers a GET or HEAD of /metrics, perhaps later.
 void metrics_get(struct http *h);

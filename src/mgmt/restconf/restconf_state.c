@@ -83,6 +83,13 @@ struct answer {
     char name[80];
 };
 
+int show_later(struct show *s, int asked)
+{
+    if (asked)
+        s->done(s, asked);
+    return SHOW_LATER;
+}
+
 // --- finding a part of what was written ---------------------------------------------------------
 
 static bool has_keys(const json_t *entry, const struct segment *g)

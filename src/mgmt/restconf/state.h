@@ -30,6 +30,8 @@ struct show {
 };
 
 enum { SHOW_NOW, SHOW_LATER };
+// SHOW_LATER; `asked`: what asking another thread returned: -errno, and there will be no answer.
+int show_later(struct show *s, int asked);
 
 // A child of `state`. Each of the schema has one, and the other way round.
 struct feature_state {

@@ -22,7 +22,6 @@
 #include "config/feature_config.h"
 #include "core/aside.h"
 #include "core/thread.h"
-#include "event/event.h"
 #include "feature/acl.h"
 #include "feature/port.h"
 #include "feature/system.h"
@@ -119,7 +118,6 @@ static void serve(struct event_base *loop)
 {
     api_init(restconf_answer);
     http_ask_role(restconf_needs);
-    event_init(&event_features);
     for (unsigned f = 0; f < FEATURE_N; f++)
         if (features[f]->start)
             features[f]->start(loop);
