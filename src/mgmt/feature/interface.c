@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interface.c - interfaces: where they belong, addresses, counters
+// interface.c - interfaces: where they belong, their policy, addresses, counters
+//
+// Every port that is no member of a LAG, and every vport, has an interface, whether the
+// configuration mentions it or not.
+#include "feature/interface.h"
+
 #include <arpa/inet.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/vec.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/host.h"
+#include "config/leaf.h"
+#include "feature/forwarding.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "feature/vr.h"
 #include "mgmt/feature.h"
 #include "port/iface_manager.h"
 #include "restconf/metrics.h"
@@ -15,6 +30,310 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_interfaces { // both sorted by name, naturally
+    VEC(struct model_interface) configured;
+    VEC(struct model_interface) interface; // all that there are
+};
+
+static struct model_interfaces *interfaces_of(const struct model *m)
+{
+    return m->part[FEATURE_interface];
+}
+
+const struct model_interface *model_find_interface(const struct model *m, const char *name)
+{
+    const struct model_interfaces *all = interfaces_of(m);
+
+    return model_find(all->interface.item, all->interface.n, sizeof *all->interface.item, name);
+}
+
+static const struct model_interface *find_configured(const struct model *m, const char *name)
+{
+    const struct model_interfaces *all = interfaces_of(m);
+
+    return model_find(all->configured.item, all->configured.n, sizeof *all->configured.item, name);
+}
+
+const char *model_vr_of(const struct model *m, const char *interface)
+{
+    const struct model_interface *i = find_configured(m, interface);
+
+    return i ? i->vr : VR_DEFAULT_NAME;
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static uint8_t read_urpf(const struct lyd_node *first, const char *family)
+{
+    static const char *const modes[] = {"off", "loose", "strict", "feasible"};
+    int mode = leaf_word(first, family, modes, 4);
+
+    return mode <= 0
+               ? URPF_OFF
+               : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
+}
+
+static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
+{
+    const struct lyd_node *urpf = leaf_inside(lyd_child(entry), entry->schema, "urpf");
+
+    p->urpf[0] = read_urpf(urpf, "ipv4");
+    p->urpf[1] = read_urpf(urpf, "ipv6");
+    p->redirect = leaf_true(lyd_child(entry), "redirect");
+    p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
+    p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
+                          (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
+}
+
+static void read_interface(struct model *m, const struct lyd_node *entry)
+{
+    struct model_interface *i = vec_push(&interfaces_of(m)->configured);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(i, 0, sizeof *i);
+    leaf_copy(i->name, sizeof i->name, first, "name", "");
+    leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
+    leaf_copy(i->description, sizeof i->description, first, "description", "");
+    read_policy(&i->policy, entry);
+    i->acls = acl_binding_read(first, entry->schema);
+    i->vr_line = leaf_line(entry, "vr");
+    i->line = leaf_line(entry, NULL);
+}
+
+static void read_interfaces(struct model *m, const struct lyd_node *tree, const struct model *known,
+                            struct errors *e)
+{
+    model_read_list(m, tree, NULL, "interface", read_interface);
+}
+
+static void add_interface(struct model *m, const char *name)
+{
+    const struct model_interface *configured = find_configured(m, name);
+    struct model_interface *i = vec_push(&interfaces_of(m)->interface);
+
+    memset(i, 0, sizeof *i);
+    if (configured) {
+        *i = *configured;
+    } else {
+        snprintf(i->name, sizeof i->name, "%s", name);
+        snprintf(i->vr, sizeof i->vr, VR_DEFAULT_NAME);
+    }
+    const struct model_vr *v = model_find_vr(m, i->vr);
+    if (v)
+        acl_binding_inherit(&i->acls, &v->acls);
+    acl_binding_inherit(&i->acls, model_default_acls(m));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    int d = natural_compare(a, b);
+
+    return d ? d : strcmp(a, b);
+}
+
+static void resolve_interfaces(struct model *m)
+{
+    struct model_interfaces *all = interfaces_of(m);
+
+    vec_foreach (&model_ports(m)->port, p)
+        if (!p->config.member_of[0])
+            add_interface(m, p->config.name);
+    vec_foreach (&model_vports(m)->vport, v)
+        add_interface(m, v->name);
+    if (all->interface.n)
+        qsort(all->interface.item, all->interface.n, sizeof *all->interface.item, compare_names);
+}
+
+static void free_interfaces(struct model *m)
+{
+    vec_free(&interfaces_of(m)->configured);
+    vec_free(&interfaces_of(m)->interface);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_interface(const struct model *m, const struct model_interface *i,
+                            struct errors *e)
+{
+    const struct model_port *p = model_find_port(m, i->name);
+
+    if (p && p->config.member_of[0])
+        errors_add(e, i->line,
+                   "interface %s: port %s is a member of %s and has no interface, expected "
+                   "'interface %s'",
+                   i->name, i->name, p->config.member_of, p->config.member_of);
+    if (p || model_find_vport(m, i->name))
+        return;
+    if (i->vr_line)
+        errors_add(e, i->vr_line,
+                   "interface %s: no such interface, expected the name of a port or vport",
+                   i->name);
+    else
+        errors_add(e, 0,
+                   "interface %s: no port or vport has this name: configure one, or delete "
+                   "'interface %s' too",
+                   i->name, i->name);
+}
+
+static void check_interfaces(const struct model *m, struct errors *e)
+{
+    vec_foreach (&interfaces_of(m)->configured, i)
+        check_interface(m, i, e);
+}
+
+static const char *netns_of(const struct model *m, const char *vr)
+{
+    const struct model_vr *v = model_find_vr(m, vr);
+
+    return v ? v->netns : "";
+}
+
+static void note_moves(const struct model *from, const struct model *to, struct errors *notes)
+{
+    vec_foreach (&interfaces_of(to)->interface, i) {
+        const struct model_interface *old = model_find_interface(from, i->name);
+
+        if (old && host_is_known() && strcmp(netns_of(from, old->vr), netns_of(to, i->vr)))
+            errors_add(notes, 0,
+                       "moves %s to another network namespace: permanent addresses move with it; "
+                       "routes, neighbors, sysctls, and tc and nftables rules on its TAP do not",
+                       i->name);
+    }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_vr(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return iface_manager_set_vr(s->name, to, err, n);
+}
+
+static int run_policy(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return iface_manager_set_policy(s->name, to, err, n);
+}
+
+static int run_description(const struct step *s, const void *from, const void *to, char *err,
+                           size_t n)
+{
+    return iface_manager_set_description(s->name, to, err, n);
+}
+
+static const struct step_kind vr_kind = {"interface", run_vr},
+                              policy_kind = {"interface", run_policy},
+                              description_kind = {"interface", run_description};
+static const struct model_interface bare; // nothing is bound to it
+
+static bool interface_stays(const struct change *c, const char *name)
+{
+    return port_stays(c, name) || vport_stays(c, name);
+}
+
+static void plan_vr(struct change *c, const char *name, const char *from, const char *to,
+                    unsigned line)
+{
+    if (strcmp(from, to))
+        step_add(c, &vr_kind, name, from, to, line);
+}
+
+static void plan_bound(struct change *c, const char *name, const struct model_interface *from,
+                       const struct model_interface *to)
+{
+    if (memcmp(&from->policy, &to->policy, sizeof from->policy))
+        step_add(c, &policy_kind, name, &from->policy, &to->policy, to->line);
+    if (strcmp(from->description, to->description))
+        step_add(c, &description_kind, name, from->description, to->description, to->line);
+    acl_binding_plan(c, name, &from->acls, &to->acls, to->line);
+}
+
+// What goes has nothing bound to it any more, so that undoing brings it back. A port goes from the
+// default virtual router, a vport from its own.
+static void plan_unbind(struct change *c)
+{
+    vec_foreach (&interfaces_of(c->from)->interface, i) {
+        bool stays = interface_stays(c, i->name), is_port = model_find_port(c->from, i->name);
+
+        if (stays ? !vr_stays(c, i->vr) : is_port)
+            plan_vr(c, i->name, i->vr, VR_DEFAULT_NAME, 0);
+        if (!stays)
+            plan_bound(c, i->name, i, &bare);
+    }
+}
+
+// A vport that comes is in its virtual router at once.
+static void plan_move(struct change *c)
+{
+    vec_foreach (&interfaces_of(c->to)->interface, i) {
+        const struct model_interface *old = model_find_interface(c->from, i->name);
+
+        if (interface_stays(c, i->name))
+            plan_vr(c, i->name, vr_stays(c, old->vr) ? old->vr : VR_DEFAULT_NAME, i->vr,
+                    i->vr_line);
+        else if (model_find_port(c->to, i->name))
+            plan_vr(c, i->name, VR_DEFAULT_NAME, i->vr, i->vr_line);
+    }
+}
+
+static void plan_bind(struct change *c)
+{
+    vec_foreach (&interfaces_of(c->to)->interface, i)
+        plan_bound(c, i->name,
+                   interface_stays(c, i->name) ? model_find_interface(c->from, i->name) : &bare, i);
+}
+
+static void settle(const struct model *from, const struct model *to, bool ok)
+{
+    iface_manager_end_change();
+}
+
+// --- text ----------------------------------------------------------------------------------------
+
+void interface_print_without_port(const struct model *m, const char *port, struct text *t)
+{
+    vec_foreach (&interfaces_of(m)->configured, i) {
+        const struct model_vport *v = model_find_vport(m, i->name);
+
+        if (!strcmp(v ? v->port : i->name, port))
+            text_printf(t, "delete interface %s\n", i->name);
+    }
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+static void each_interface(name_fn *fn, void *ctx)
+{
+    char help[64];
+
+    vec_foreach (&model_ports(config_model())->port, p)
+        fn(ctx, p->config.name, p->config.devargs);
+    vec_foreach (&model_vports(config_model())->vport, v) {
+        if (v->tags.outer)
+            snprintf(help, sizeof help, "VLANs %u.%u of %s", v->tags.outer, v->tags.vlan, v->port);
+        else
+            snprintf(help, sizeof help, "VLAN %u of %s", v->tags.vlan, v->port);
+        fn(ctx, v->name, help);
+    }
+}
+
+static const struct feature_config interface_config = {
+    .part_size = sizeof(struct model_interfaces),
+    .read = read_interfaces,
+    .resolve = resolve_interfaces,
+    .check = check_interfaces,
+    .free = free_interfaces,
+    .note = note_moves,
+    .phases = (const struct feature_phase[]){{PHASE_UNBIND, plan_unbind},
+                                             {PHASE_MOVE_INTERFACES, plan_move},
+                                             {PHASE_BIND, plan_bind},
+                                             {0}},
+    .finish = settle,
+    .names = (const struct feature_names[]){{"interface", each_interface}, {0}},
+};
+
+// --- state and metrics ---------------------------------------------------------------------------
 
 // Of the interface, as the kernel has them: of `n` rows.
 static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row,
@@ -188,7 +507,6 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     vec_free(&row);
 }
 
-extern const struct feature_config interface_config;
 const struct feature interface_feature = {
     "interface",
     .config = &interface_config,
