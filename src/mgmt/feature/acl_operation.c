@@ -41,11 +41,6 @@ static void question_free(struct acl_question *q)
     free(q);
 }
 
-static uint32_t number_input(const struct lyd_node *op, const char *leaf)
-{
-    return (uint32_t)strtoul(operation_input(op, leaf), NULL, 10);
-}
-
 // `r`: what asking acl_manager returned. 0, or there will be no other answer.
 static void refuse_unsent(struct acl_question *q, int r)
 {
@@ -110,8 +105,9 @@ static void run_acl_rules(struct http *h, const struct lyd_node *op)
 {
     struct acl_question *q = question_new(h, op, "acl");
 
-    refuse_unsent(q, acl_query_rules(q->name, number_input(op, "from"), number_input(op, "limit"),
-                                   send_rules, q));
+    refuse_unsent(q,
+                  acl_query_rules(q->name, (uint32_t)operation_input_number(op, "from", 0),
+                                  (uint32_t)operation_input_number(op, "limit", 0), send_rules, q));
 }
 
 // --- lint ----------------------------------------------------------------------------------------
@@ -153,8 +149,9 @@ static void run_acl_lint(struct http *h, const struct lyd_node *op)
 {
     struct acl_question *q = question_new(h, op, "acl");
 
-    refuse_unsent(q, acl_query_lint(q->name, number_input(op, "from"), number_input(op, "limit"),
-                                  send_lint, q));
+    refuse_unsent(q,
+                  acl_query_lint(q->name, (uint32_t)operation_input_number(op, "from", 0),
+                                 (uint32_t)operation_input_number(op, "limit", 0), send_lint, q));
 }
 
 // --- counters ------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -439,7 +438,7 @@ static enum alarm_name alarm_of_name(const char *name) // the schema knows the s
 static void run_silence_alarm(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "name"), *subject = operation_input(op, "subject");
-    uint32_t seconds = (uint32_t)strtoul(operation_input(op, "seconds"), NULL, 10);
+    uint32_t seconds = (uint32_t)operation_input_number(op, "seconds", 0);
 
     if (alarm_silence(alarm_of_name(name), subject, seconds, http_peer(h))) {
         http_refuse(h, 409, "resource-denied",

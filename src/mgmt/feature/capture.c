@@ -388,8 +388,8 @@ static void run_capture(struct http *h, const struct lyd_node *op)
     snprintf(wish.spec.interface, sizeof wish.spec.interface, "%s",
              operation_input(op, "interface"));
     snprintf(wish.filter, sizeof wish.filter, "%s", operation_input(op, "filter"));
-    wish.count = strtoull(operation_input(op, "count"), NULL, 10);
-    wish.spec.snap = (uint32_t)strtoul(operation_input(op, "snaplen"), NULL, 10);
+    wish.count = operation_input_number(op, "count", 0);
+    wish.spec.snap = (uint32_t)operation_input_number(op, "snaplen", 0);
     begin_capture(h, &wish);
 }
 

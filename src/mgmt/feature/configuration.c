@@ -101,8 +101,7 @@ static struct commit read_commit(struct http *h, const struct lyd_node *op)
                            .comment = input_or_null(op, "comment"),
                            .check_only = operation_input_is_true(op, "check"),
                            .confirms = operation_input_is_true(op, "confirm"),
-                           .confirm_s =
-                               (unsigned)strtoul(operation_input(op, "confirm-within"), NULL, 10)};
+                           .confirm_s = (unsigned)operation_input_number(op, "confirm-within", 0)};
 }
 
 static int commit_input(struct candidate *c, const struct input *in, const struct commit *how,

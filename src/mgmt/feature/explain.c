@@ -38,13 +38,6 @@ struct explain_question {
 
 // --- the packet ---
 
-static unsigned number_input(const struct lyd_node *op, const char *leaf, unsigned otherwise)
-{
-    uint64_t n;
-
-    return text_parse_u64(operation_input(op, leaf), 0, UINT32_MAX, &n) ? otherwise : (unsigned)n;
-}
-
 static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0'
@@ -88,18 +81,18 @@ static bool read_packet(struct http *h, const struct lyd_node *op, const struct 
     if (*mac)
         text_parse_mac(mac, s->src_mac);
     s->proto = (uint8_t)number_of;
-    s->vlan = (uint16_t)number_input(op, "vlan", iface->vlan);
-    s->outer_vlan = (uint16_t)number_input(op, "outer-vlan", iface->outer_vlan);
+    s->vlan = (uint16_t)operation_input_number(op, "vlan", iface->vlan);
+    s->outer_vlan = (uint16_t)operation_input_number(op, "outer-vlan", iface->outer_vlan);
     s->outer_tpid =
         iface->outer_vlan ? (uint16_t)((iface->tpid_be & 0xff) << 8 | iface->tpid_be >> 8) : 0x88a8;
-    s->ttl = (uint8_t)number_input(op, "ttl", 64);
-    s->tos = (uint8_t)number_input(op, "tos", 0);
-    s->sport = (uint16_t)number_input(op, "source-port", 49152);
-    s->dport = (uint16_t)number_input(op, "destination-port", 33434);
-    s->icmp_type = (uint8_t)number_input(op, "icmp-type", s->src.family == IP4 ? 8 : 128);
-    s->offset = (uint16_t)number_input(op, "fragment-offset", 0);
-    s->size = (uint16_t)number_input(op, "size", 0);
-    s->label = number_input(op, "flow-label", 0);
+    s->ttl = (uint8_t)operation_input_number(op, "ttl", 64);
+    s->tos = (uint8_t)operation_input_number(op, "tos", 0);
+    s->sport = (uint16_t)operation_input_number(op, "source-port", 49152);
+    s->dport = (uint16_t)operation_input_number(op, "destination-port", 33434);
+    s->icmp_type = (uint8_t)operation_input_number(op, "icmp-type", s->src.family == IP4 ? 8 : 128);
+    s->offset = (uint16_t)operation_input_number(op, "fragment-offset", 0);
+    s->size = (uint16_t)operation_input_number(op, "size", 0);
+    s->label = (uint32_t)operation_input_number(op, "flow-label", 0);
     s->df = operation_input_is_true(op, "df");
     s->more = operation_input_is_true(op, "more-fragments");
     return true;

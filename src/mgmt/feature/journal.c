@@ -164,7 +164,7 @@ static struct journal_question *question_new(struct http *h, const struct lyd_no
                                              struct journal_query *q)
 {
     struct journal_question *a = malloc(sizeof *a);
-    uint64_t ago_ms = strtoull(operation_input(op, "ago"), NULL, 10), now = clock_now_ns();
+    uint64_t ago_ms = operation_input_number(op, "ago", 0), now = clock_now_ns();
     uint64_t ago_ns = ago_ms < now / NS_PER_MS ? ago_ms * NS_PER_MS : now;
 
     bug_on(!a);
@@ -210,7 +210,7 @@ static void run_route_changes(struct http *h, const struct lyd_node *op)
 {
     const char *prefix = operation_input(op, "prefix");
     struct journal_query q = {.match = JOURNAL_ALL,
-                              .limit = (unsigned)strtoul(operation_input(op, "limit"), NULL, 10)};
+                              .limit = (unsigned)operation_input_number(op, "limit", 0)};
     struct journal_question *a;
 
     if (!read_vr(h, op, &q))

@@ -236,8 +236,8 @@ static void run_trace(struct http *h, const struct lyd_node *op)
     bug_on(!s);
     s->http = h;
     s->watch = -1;
-    s->count = (unsigned)strtoul(operation_input(op, "count"), NULL, 10);
-    s->seconds = strtoul(operation_input(op, "seconds"), NULL, 10);
+    s->count = (unsigned)operation_input_number(op, "count", 0);
+    s->seconds = operation_input_number(op, "seconds", 0);
     snprintf(s->filter, sizeof s->filter, "%s", operation_input(op, "filter"));
     spec_set(&s->spec, i);
     if (!s->filter[0])

@@ -26,8 +26,9 @@ struct feature_operation {
 
 void operation_bind(void); // to the schema, once it is loaded
 
-// Value of a leaf of the input, "" when it is not given.
+// Value of a leaf of the input, "" or `otherwise` when it is not given.
 const char *operation_input(const struct lyd_node *op, const char *leaf);
+uint64_t operation_input_number(const struct lyd_node *op, const char *leaf, uint64_t otherwise);
 bool operation_input_is_true(const struct lyd_node *op, const char *leaf);
 
 // {"kamuee:output": { … }}: the members are written between the two.

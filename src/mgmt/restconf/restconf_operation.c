@@ -31,6 +31,13 @@ const char *operation_input(const struct lyd_node *op, const char *leaf)
     return v ? v : "";
 }
 
+uint64_t operation_input_number(const struct lyd_node *op, const char *leaf, uint64_t otherwise)
+{
+    const char *v = operation_input(op, leaf);
+
+    return *v ? strtoull(v, NULL, 10) : otherwise;
+}
+
 bool operation_input_is_true(const struct lyd_node *op, const char *leaf)
 {
     return !strcmp(operation_input(op, leaf), "true");
