@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // journal_priv.h - the ring and its next hops, private to this folder; rib_manager only
-#ifndef RIB_JOURNAL_PRIV_H
-#define RIB_JOURNAL_PRIV_H
+#ifndef RIB_JOURNAL_JOURNAL_PRIV_H
+#define RIB_JOURNAL_JOURNAL_PRIV_H
 
 #include "rib/journal.h"
 

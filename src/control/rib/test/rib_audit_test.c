@@ -20,25 +20,26 @@
 #include "table/fib_engine.h"
 #include "table/vr.h"
 
-static int open_kit(void **state)
+static int open_fixture(void **state)
 {
-    kit_open();
-    kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
-    kit_do("ip -6 neigh replace fd01::2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
-    kit_do("ip route add 60.0.0.0/8 via 10.0.1.2; ip route add 60.1.0.0/16 via 10.0.2.2; ip route "
-           "add default via 10.0.2.2");
-    kit_do("ip -6 route add 2001:db8:60::/48 via fd01::2");
-    kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
-    kit_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
-    kit_expect("99.9.9.9", "adjacency e2 02:00:00:00:02:02");
+    fixture_open();
+    fixture_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
+    fixture_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
+    fixture_do("ip -6 neigh replace fd01::2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
+    fixture_do(
+        "ip route add 60.0.0.0/8 via 10.0.1.2; ip route add 60.1.0.0/16 via 10.0.2.2; ip route "
+        "add default via 10.0.2.2");
+    fixture_do("ip -6 route add 2001:db8:60::/48 via fd01::2");
+    fixture_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
+    fixture_expect("99.9.9.9", "adjacency e2 02:00:00:00:02:02");
     return 0;
 }
 
-static int close_kit(void **state)
+static int close_fixture(void **state)
 {
     rib_manager_set_audit_interval(0);
-    kit_close();
+    fixture_close();
     return 0;
 }
 
@@ -121,44 +122,44 @@ static void expect_finding(uint64_t n, const char *prefix, const char *what)
     struct rib_audit_report r;
     struct prefix p = prefix_of(prefix);
 
-    kit_audit_report(true, &r);
+    fixture_audit_report(true, &r);
     assert_int_equal(r.result, 0);
     assert_int_equal(r.diverged, n);
     assert_true(r.n_findings >= 1);
     assert_true(prefix_equal(&r.finding[0].prefix, &p));
     assert_string_equal(r.finding[0].what, what);
-    assert_int_equal(kit_audit(), 0); // repaired
+    assert_int_equal(fixture_audit(), 0); // repaired
 }
 
 static void faults_of_the_fib_are_found_named_and_repaired(void **state)
 {
-    kit_in_rib_manager(fault_fib_set, &(struct fault){"77.0.0.0/8", "60.0.0.0/8"});
-    kit_expect("77.1.1.1", "adjacency e1 02:00:00:00:01:02");
+    fixture_in_rib_manager(fault_fib_set, &(struct fault){"77.0.0.0/8", "60.0.0.0/8"});
+    fixture_expect("77.1.1.1", "adjacency e1 02:00:00:00:01:02");
     expect_finding(1, "77.0.0.0/8", "in the FIB but not in the RIB");
-    kit_expect("77.1.1.1", "adjacency e2 02:00:00:00:02:02");
-    kit_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
-    kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
+    fixture_expect("77.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
+    fixture_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
     expect_finding(1, "60.1.0.0/16", "missing from the FIB");
-    kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
-    kit_in_rib_manager(fault_fib_set, &(struct fault){"60.1.0.0/16", "60.0.0.0/8"});
+    fixture_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_in_rib_manager(fault_fib_set, &(struct fault){"60.1.0.0/16", "60.0.0.0/8"});
     expect_finding(1, "60.1.0.0/16", "the FIB had a different next hop");
-    kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
-    kit_in_rib_manager(fault_fib_del, &(struct fault){"2001:db8:60::/48", NULL});
-    kit_in_rib_manager(fault_fib_set, &(struct fault){"2001:db8:61::/48", "fd01::/64"});
+    fixture_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_in_rib_manager(fault_fib_del, &(struct fault){"2001:db8:60::/48", NULL});
+    fixture_in_rib_manager(fault_fib_set, &(struct fault){"2001:db8:61::/48", "fd01::/64"});
     expect_finding(2, "2001:db8:61::/48", "in the FIB but not in the RIB");
-    kit_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
+    fixture_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
 }
 
 static void faults_of_the_rib_are_found_named_and_repaired(void **state)
 {
-    kit_in_rib_manager(fault_rib_del, &(struct fault){"60.1.0.0/16", NULL});
-    kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
+    fixture_in_rib_manager(fault_rib_del, &(struct fault){"60.1.0.0/16", NULL});
+    fixture_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
     expect_finding(1, "60.1.0.0/16", "in the kernel but not in the RIB");
-    kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
-    kit_in_rib_manager(fault_not_best, &(struct fault){"60.1.0.0/16", "60.0.0.0/8"});
-    kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
+    fixture_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_in_rib_manager(fault_not_best, &(struct fault){"60.1.0.0/16", "60.0.0.0/8"});
+    fixture_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
     expect_finding(1, "60.1.0.0/16", "the installed candidate was not the best");
-    kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
 }
 
 static void a_structure_that_looks_up_wrongly_is_made_anew(void **state)
@@ -166,17 +167,17 @@ static void a_structure_that_looks_up_wrongly_is_made_anew(void **state)
     struct rib_audit_report r;
     unsigned n = 0;
 
-    kit_in_rib_manager(fault_lookup, NULL);
-    assert_string_equal(kit_fib("99.9.9.9"),
+    fixture_in_rib_manager(fault_lookup, NULL);
+    assert_string_equal(fixture_fib("99.9.9.9"),
                         "none"); // the default route is not found; FIB and RIB are equal
-    kit_audit_report(true, &r);
+    fixture_audit_report(true, &r);
     assert_true(r.diverged > 0);
     assert_int_equal(r.blocks, 0);
     for (unsigned i = 0; i < r.n_findings; i++)
         n += !strcmp(r.finding[i].what, "forwarders found a different next hop");
     assert_int_equal(n, r.n_findings);
-    kit_expect("99.9.9.9", "adjacency e2 02:00:00:00:02:02");
-    assert_int_equal(kit_audit(), 0);
+    fixture_expect("99.9.9.9", "adjacency e2 02:00:00:00:02:02");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void a_periodic_audit_comes_by_itself_and_repairs(void **state)
@@ -184,19 +185,19 @@ static void a_periodic_audit_comes_by_itself_and_repairs(void **state)
     uint64_t before = rib_audit_totals.fib_divergence;
     struct rib_audit_report r;
 
-    kit_audit_report(false, &r);
+    fixture_audit_report(false, &r);
     assert_int_equal(r.runs, 0);
-    kit_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
+    fixture_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
     rib_manager_set_audit_interval(1);
-    kit_eventually((kit_audit_report(false, &r), r.runs >= 2));
+    fixture_eventually((fixture_audit_report(false, &r), r.runs >= 2));
     assert_int_equal(r.total, 1);
     assert_int_equal(rib_audit_totals.fib_divergence - before, 1);
-    kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
     rib_manager_set_audit_interval(0);
-    kit_audit_report(false, &r);
-    kit_run(1500);
+    fixture_audit_report(false, &r);
+    fixture_run(1500);
     uint64_t runs = r.runs;
-    kit_audit_report(false, &r);
+    fixture_audit_report(false, &r);
     assert_true(r.runs <= runs + 1); // one may have been under way
     assert_true(r.prefixes > 5 && r.ended_ns > 0 && r.took_ns > 0 && r.longest_ns > 0);
 }
@@ -205,7 +206,7 @@ static void a_periodic_audit_comes_by_itself_and_repairs(void **state)
 
 static void churn_batch(unsigned seed, bool six)
 {
-    char name[] = "/tmp/kit-audit-XXXXXX";
+    char name[] = "/tmp/fixture-audit-XXXXXX";
     int fd = mkstemp(name);
     FILE *f = fdopen(fd, "w");
 
@@ -223,7 +224,7 @@ static void churn_batch(unsigned seed, bool six)
                     r % 3 == 0 ? "" : r & 0x80 ? "via 10.0.1.2" : "via 10.0.2.2");
     }
     fclose(f);
-    kit_try("ip %s -force -batch %s", six ? "-6" : "-4", name);
+    fixture_try("ip %s -force -batch %s", six ? "-6" : "-4", name);
     unlink(name);
 }
 
@@ -247,7 +248,7 @@ static unsigned audits_beside(bool six)
         _exit(0);
     }
     while (!waitpid(pid, NULL, WNOHANG)) {
-        kit_audit_report(true, &r);
+        fixture_audit_report(true, &r);
         assert_int_equal(r.result, 0);
         print_findings(&r);
         assert_int_equal(r.diverged, 0);
@@ -261,7 +262,7 @@ static void changes_meanwhile_are_no_divergence(void **state)
     for (unsigned six = 0; six < 2; six++)
         for (unsigned n = 0; n < 4;) // beside a busy machine, few fit into one churn
             n += audits_beside(six);
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 // A fault is found although everything around it changes.
@@ -277,15 +278,15 @@ static void a_fault_is_found_during_churn(void **state)
         _exit(0);
     }
     for (unsigned i = 0; i < 3; i++) {
-        kit_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
-        kit_audit_report(true, &r);
+        fixture_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
+        fixture_audit_report(true, &r);
         if (r.diverged != 1)
             print_findings(&r);
         found += r.diverged;
     }
     waitpid(pid, NULL, 0);
     assert_int_equal(found, 3);
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void a_walk_of_the_sums_survives_another_engine(void **state)
@@ -298,32 +299,33 @@ static void a_walk_of_the_sums_survives_another_engine(void **state)
     for (unsigned i = 0; i < 30; i++) {
         assert_int_equal(rib_manager_vr_engine(VR_DEFAULT, FIB_POPTRIE),
                          0); // the same one, made anew
-        kit_run(50);
+        fixture_run(50);
     }
-    kit_eventually((kit_audit_report(false, &r), r.runs > 0));
+    fixture_eventually((fixture_audit_report(false, &r), r.runs > 0));
     assert_int_equal(r.total, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(faults_of_the_fib_are_found_named_and_repaired, open_kit,
-                                        close_kit),
-        cmocka_unit_test_setup_teardown(faults_of_the_rib_are_found_named_and_repaired, open_kit,
-                                        close_kit),
-        cmocka_unit_test_setup_teardown(a_structure_that_looks_up_wrongly_is_made_anew, open_kit,
-                                        close_kit),
-        cmocka_unit_test_setup_teardown(a_periodic_audit_comes_by_itself_and_repairs, open_kit,
-                                        close_kit),
-        cmocka_unit_test_setup_teardown(changes_meanwhile_are_no_divergence, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(a_fault_is_found_during_churn, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(a_walk_of_the_sums_survives_another_engine, open_kit,
-                                        close_kit),
+        cmocka_unit_test_setup_teardown(faults_of_the_fib_are_found_named_and_repaired,
+                                        open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(faults_of_the_rib_are_found_named_and_repaired,
+                                        open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(a_structure_that_looks_up_wrongly_is_made_anew,
+                                        open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(a_periodic_audit_comes_by_itself_and_repairs, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(changes_meanwhile_are_no_divergence, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(a_fault_is_found_during_churn, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(a_walk_of_the_sums_survives_another_engine, open_fixture,
+                                        close_fixture),
     };
     int r;
 
-    kit_init();
+    fixture_init();
     r = cmocka_run_group_tests(tests, NULL, NULL);
-    kit_fini();
+    fixture_fini();
     return r;
 }

@@ -35,9 +35,9 @@
 #include "table/plan.h"
 #include "table/vr.h"
 
-uint16_t kit_iface[3];
-unsigned kit_reports, kit_gone;
-bool kit_has_vrf;
+uint16_t fixture_iface[3];
+unsigned fixture_reports, fixture_gone;
+bool fixture_has_vrf;
 static struct event_base *loop;
 static pid_t peer;
 static struct vr *vr; // asked about
@@ -46,9 +46,9 @@ static sem_t stalled, stall_end; // rib_manager stands still; it may go on
 // Control's end of what rib_manager reports: in the daemon, iface_manager.c.
 static void count_event(const struct iface_kernel_event *e)
 {
-    kit_reports++;
-    kit_gone += e->gone;
-    kit_has_vrf = e->has_vrf;
+    fixture_reports++;
+    fixture_gone += e->gone;
+    fixture_has_vrf = e->has_vrf;
 }
 
 static void write_file(const char *path, const char *text)
@@ -78,9 +78,9 @@ static void enter_namespace(void)
     write_file("/proc/self/uid_map", map);
 }
 
-void kit_init(void)
+void fixture_init(void)
 {
-    log_set_level(getenv("KIT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+    log_set_level(getenv("FIXTURE_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     enter_namespace();
     rcu_init();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
@@ -95,7 +95,7 @@ void kit_init(void)
     bug_on(!loop || mailbox_open(loop));
 }
 
-void kit_fini(void)
+void fixture_fini(void)
 {
     mailbox_close();
     event_base_free(loop);
@@ -117,12 +117,12 @@ static int run_va(const char *before, const char *fmt, va_list ap)
 
     vsnprintf(cmd + n, sizeof cmd - (size_t)n, fmt, ap);
     status = system(cmd);
-    if (getenv("KIT_LOG"))
+    if (getenv("FIXTURE_LOG"))
         fprintf(stderr, "# %s -> %d\n", cmd, status);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-int kit_try(const char *fmt, ...)
+int fixture_try(const char *fmt, ...)
 {
     va_list ap;
     int status;
@@ -133,7 +133,7 @@ int kit_try(const char *fmt, ...)
     return status;
 }
 
-void kit_do(const char *fmt, ...)
+void fixture_do(const char *fmt, ...)
 {
     va_list ap;
     int status;
@@ -145,7 +145,7 @@ void kit_do(const char *fmt, ...)
         fail_msg("command failed: %s", fmt);
 }
 
-void kit_peer(const char *fmt, ...)
+void fixture_peer(const char *fmt, ...)
 {
     char before[64];
     va_list ap;
@@ -156,7 +156,7 @@ void kit_peer(const char *fmt, ...)
     va_end(ap);
 }
 
-int kit_peer_pid(void)
+int fixture_peer_pid(void)
 {
     return peer;
 }
@@ -187,24 +187,24 @@ static void stall(void *arg)
         ;
 }
 
-void kit_stall(void)
+void fixture_stall(void)
 {
     bug_on(mailbox_post(ROLE_RIB_MANAGER, stall, NULL));
     while (sem_wait(&stalled) && errno == EINTR)
         ;
 }
 
-void kit_go_on(void)
+void fixture_go_on(void)
 {
     sem_post(&stall_end);
 }
 
-void kit_in_rib_manager(void (*fn)(void *arg), void *arg)
+void fixture_in_rib_manager(void (*fn)(void *arg), void *arg)
 {
-    bug_on(mailbox_call(ROLE_RIB_MANAGER, fn, arg, NULL, KIT_PATIENCE_MS));
+    bug_on(mailbox_call(ROLE_RIB_MANAGER, fn, arg, NULL, FIXTURE_PATIENCE_MS));
 }
 
-void kit_run(unsigned ms)
+void fixture_run(unsigned ms)
 {
     struct timeval t = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
@@ -229,66 +229,66 @@ static void iface_up(unsigned i)
     f->mac[5] = (uint8_t)i;
     f->ifindex = (int)if_nametoindex(name);
     f->kind = IFACE_PORT;
-    kit_iface[i] = f->id;
+    fixture_iface[i] = f->id;
     bug_on(rib_manager_iface_add(f->id));
 }
 
-void kit_select(struct vr *other)
+void fixture_select(struct vr *other)
 {
     vr = other;
 }
 
-void kit_open_with(size_t receive_bytes)
+void fixture_open_with(size_t receive_bytes)
 {
     struct rib_stats s = {0};
 
     bug_on(unshare(CLONE_NEWNET));
     peer_start();
-    kit_do("ip link set lo up");
+    fixture_do("ip link set lo up");
     for (int i = 1; i <= 2; i++) {
-        kit_do("ip link add e%d type veth peer name p%d netns %d", i, i, peer);
-        kit_do("ip addr add 10.0.%d.1/24 dev e%d; ip addr add fd0%d::1/64 dev e%d nodad", i, i, i,
-               i);
-        kit_do("ip link set e%d addrgenmode none; ip link set e%d up", i, i);
-        kit_do("ip addr add fe80::%d/64 dev e%d nodad", i,
+        fixture_do("ip link add e%d type veth peer name p%d netns %d", i, i, peer);
+        fixture_do("ip addr add 10.0.%d.1/24 dev e%d; ip addr add fd0%d::1/64 dev e%d nodad", i, i,
+                   i, i);
+        fixture_do("ip link set e%d addrgenmode none; ip link set e%d up", i, i);
+        fixture_do("ip addr add fe80::%d/64 dev e%d nodad", i,
                i); // else the kernel has no source for ND
-        kit_peer("ip link set p%d up", i);
-        kit_peer("ip addr add 10.0.%d.2/24 dev p%d", i, i);
-        kit_peer("ip addr add fd0%d::2/64 dev p%d nodad", i, i);
+        fixture_peer("ip link set p%d up", i);
+        fixture_peer("ip addr add 10.0.%d.2/24 dev p%d", i, i);
+        fixture_peer("ip addr add fd0%d::2/64 dev p%d nodad", i, i);
     }
     vr = vr_new("default");
     bug_on(!vr);
-    kit_reports = kit_gone = 0;
+    fixture_reports = fixture_gone = 0;
     rib_manager_set_receive_buffer(receive_bytes);
     bug_on(rib_manager_start());
     bug_on(rib_manager_vr_add(vr->id, -1, 254));
     iface_up(1);
     iface_up(2);
-    kit_eventually((kit_stats(&s), s.synced));
+    fixture_eventually((fixture_stats(&s), s.synced));
 }
 
-void kit_open(void)
+void fixture_open(void)
 {
-    kit_open_with(16u << 20);
+    fixture_open_with(16u << 20);
 }
 
-void kit_close(void)
+void fixture_close(void)
 {
     char why[200];
     unsigned before;
 
     for (int i = 1; i <= 2; i++)
-        if (kit_iface[i]) {
-            bug_on(rib_manager_iface_del(kit_iface[i]));
-            iface_free(iface_get(kit_iface[i]));
-            kit_iface[i] = 0;
+        if (fixture_iface[i]) {
+            bug_on(rib_manager_iface_del(fixture_iface[i]));
+            iface_free(iface_get(fixture_iface[i]));
+            fixture_iface[i] = 0;
         }
     before = nexthop_used();
     if (nexthop_check(why, sizeof why))
         fail_msg("%s", why);
     bug_on(rib_manager_vr_del(vr->id));
     rib_manager_stop();
-    kit_run(1);
+    fixture_run(1);
     vr_free(vr);
     kill(peer, SIGKILL);
     waitpid(peer, NULL, 0);
@@ -311,13 +311,13 @@ static void describe_group(const struct nexthop *nh, char *buf, size_t size)
         uint32_t id = nexthop_member(nh, i);
 
         for (int k = 1; k <= 2; k++)
-            if (id && nexthop_get(id)->iface == kit_iface[k])
+            if (id && nexthop_get(id)->iface == fixture_iface[k])
                 has[k] = true;
     }
     snprintf(buf, size, "group%s%s", has[1] ? " e1" : "", has[2] ? " e2" : "");
 }
 
-const char *kit_fib(const char *text)
+const char *fixture_fib(const char *text)
 {
     static char buf[80];
     struct ip_addr a;
@@ -352,12 +352,12 @@ const char *kit_fib(const char *text)
     return buf;
 }
 
-void kit_expect(const char *addr, const char *what)
+void fixture_expect(const char *addr, const char *what)
 {
-    for (unsigned ms = 0; strcmp(kit_fib(addr), what); ms += 2) {
-        if (ms >= KIT_PATIENCE_MS)
-            fail_msg("FIB for %s is \"%s\", expected \"%s\"", addr, kit_fib(addr), what);
-        kit_run(2);
+    for (unsigned ms = 0; strcmp(fixture_fib(addr), what); ms += 2) {
+        if (ms >= FIXTURE_PATIENCE_MS)
+            fail_msg("FIB for %s is \"%s\", expected \"%s\"", addr, fixture_fib(addr), what);
+        fixture_run(2);
     }
 }
 
@@ -372,8 +372,8 @@ struct answer {
 
 static void await(struct answer *a)
 {
-    for (unsigned ms = 0; !a->there && ms < KIT_PATIENCE_MS; ms++)
-        kit_run(1);
+    for (unsigned ms = 0; !a->there && ms < FIXTURE_PATIENCE_MS; ms++)
+        fixture_run(1);
     assert_true(a->there);
 }
 
@@ -385,7 +385,7 @@ static void got_stats(void *ctx, const struct rib_stats *s)
     a->there = true;
 }
 
-void kit_stats(struct rib_stats *s)
+void fixture_stats(struct rib_stats *s)
 {
     struct answer a = {0};
 
@@ -402,7 +402,7 @@ static void got_audit(void *ctx, const struct rib_audit_report *r)
     a->there = true;
 }
 
-void kit_audit_report(bool now, struct rib_audit_report *r)
+void fixture_audit_report(bool now, struct rib_audit_report *r)
 {
     struct answer a = {0};
 
@@ -412,24 +412,24 @@ void kit_audit_report(bool now, struct rib_audit_report *r)
     *r = a.report;
 }
 
-uint64_t kit_audit(void)
+uint64_t fixture_audit(void)
 {
     struct rib_audit_report r;
 
-    kit_audit_report(true, &r);
+    fixture_audit_report(true, &r);
     assert_int_equal(r.result, 0);
     assert_true(r.checked > 0);
     return r.diverged;
 }
 
-void kit_expect_derived(const struct rib_stats *before)
+void fixture_expect_derived(const struct rib_stats *before)
 {
     struct rib_stats s;
 
-    kit_eventually((kit_stats(&s), s.resyncs > before->resyncs));
+    fixture_eventually((fixture_stats(&s), s.resyncs > before->resyncs));
     assert_int_equal(s.swept, before->swept);
     assert_int_equal(s.diverged, before->diverged);
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static bool got_rows(void *ctx, const struct rib_row *row, unsigned n)
@@ -451,7 +451,7 @@ static void rows_done(void *ctx, int result)
     a->there = true;
 }
 
-unsigned kit_rows(const struct rib_query *q, struct rib_row *row, unsigned max)
+unsigned fixture_rows(const struct rib_query *q, struct rib_row *row, unsigned max)
 {
     struct answer a = {.row = row, .max = max};
 
@@ -461,7 +461,7 @@ unsigned kit_rows(const struct rib_query *q, struct rib_row *row, unsigned max)
     return a.n;
 }
 
-const char *kit_routes(const char *prefix)
+const char *fixture_routes(const char *prefix)
 {
     static char buf[600];
     struct rib_row row[16];
@@ -472,7 +472,7 @@ const char *kit_routes(const char *prefix)
 
     bug_on(prefix_parse(prefix, &q.prefix, true));
     q.family = q.prefix.family;
-    n = kit_rows(&q, row, 16);
+    n = fixture_rows(&q, row, 16);
     buf[0] = 0;
     for (unsigned i = 0; i < n && i < 16; i++) {
         for (unsigned k = 0; k < row[i].n_hops; k++)
@@ -496,7 +496,7 @@ static void got_neigh(void *ctx, const struct neigh_row *row, unsigned n)
     a->there = true;
 }
 
-unsigned kit_neighbors(struct neigh_row *row, unsigned max)
+unsigned fixture_neighbors(struct neigh_row *row, unsigned max)
 {
     struct answer a = {.neigh = row, .max = max};
 

@@ -3,64 +3,67 @@
 //
 // The namespace has two veth pairs that stand in for TAPs: e1 (10.0.1.1/24, fd01::1/64) and e2
 // (10.0.2.1/24, fd02::1/64) are interfaces of ours; their peers p1 and p2 live in a second
-// namespace. kit_do() runs a command in the first, kit_peer() in the second. Without the right to
-// make namespaces the test program ends with 77, which meson calls "skipped".
-#ifndef RIB_RIB_KIT_H
-#define RIB_RIB_KIT_H
+// namespace. fixture_do() runs a command in the first, fixture_peer() in the second. Without the
+// right to make namespaces the test program ends with 77, which meson calls "skipped".
+#ifndef RIB_TEST_RIB_FIXTURE_H
+#define RIB_TEST_RIB_FIXTURE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "rib/rib_manager.h"
 
-void kit_init(void);  // once: namespace rights, tables, control's loop
-void kit_fini(void);
-void kit_open(void);  // per test: namespaces, links, rib_manager, first sync
-void kit_close(void); // checks the tables' invariants, too
-void kit_open_with(size_t receive_bytes);
+void fixture_init(void);  // once: namespace rights, tables, control's loop
+void fixture_fini(void);
+void fixture_open(void);  // per test: namespaces, links, rib_manager, first sync
+void fixture_close(void); // checks the tables' invariants, too
+void fixture_open_with(size_t receive_bytes);
 
-void kit_do(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   // must succeed
-int kit_try(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   // may fail: exit status
-void kit_peer(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void kit_stall(void); // rib_manager does nothing from now on
-void kit_go_on(void); // until now
-int kit_peer_pid(void); // of a process in the second namespace
-void kit_run(unsigned ms); // lets control's loop run
-extern uint16_t kit_iface[3]; // ids of e1 and e2 at [1] and [2]
-extern unsigned kit_reports, kit_gone; // link events that control was told
-extern bool kit_has_vrf;               // what the last of them said
+void fixture_do(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   // must succeed
+int fixture_try(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2))); // may fail: exit status
+void fixture_peer(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void fixture_stall(void); // rib_manager does nothing from now on
+void fixture_go_on(void); // until now
+int fixture_peer_pid(void); // of a process in the second namespace
+void fixture_run(unsigned ms); // lets control's loop run
+extern uint16_t fixture_iface[3]; // ids of e1 and e2 at [1] and [2]
+extern unsigned fixture_reports, fixture_gone; // link events that control was told
+extern bool fixture_has_vrf;               // what the last of them said
 
 // What the FIB says about an address: "none", "glean e1", "hold e1", "failed e1", "adjacency e1
 // 02:00:00:00:00:01", "group e1 e2", "local", "blackhole" ...; static buffer.
-const char *kit_fib(const char *addr);
-void kit_expect(const char *addr,
-                const char *what); // soon, or the test fails; `what` is not kit_fib()'s buffer
+const char *fixture_fib(const char *addr);
+void fixture_expect(const char *addr,
+                const char *what); // soon, or the test fails; `what` is not fixture_fib()'s buffer
 
 // Runs control's loop until it is so. A slow machine has this long; nobody waits longer than
 // needed. What is counted is the time that the loop ran: a machine that stood still has not waited.
-#define KIT_PATIENCE_MS 60000
-#define kit_eventually(condition)                                                                  \
+#define FIXTURE_PATIENCE_MS 60000
+#define fixture_eventually(condition)                                                              \
     do {                                                                                           \
-        for (unsigned ms_ = 0; !(condition) && ms_ < KIT_PATIENCE_MS; ms_ += 5)                    \
-            kit_run(5);                                                                            \
+        for (unsigned ms_ = 0; !(condition) && ms_ < FIXTURE_PATIENCE_MS; ms_ += 5)                \
+            fixture_run(5);                                                                        \
         assert_true(condition);                                                                    \
     } while (0)
 
 struct vr;
-void kit_select(struct vr *vr); // whom questions are about; kit_open selects the default one
+void fixture_select(
+    struct vr *vr); // whom questions are about; fixture_open selects the default one
 
-void kit_stats(struct rib_stats *s);
+void fixture_stats(struct rib_stats *s);
 // Audits; the number of differences between kernel, RIB and FIB.
-uint64_t kit_audit(void);
-void kit_audit_report(bool now, struct rib_audit_report *r); // of one made now, or of the last one
-void kit_in_rib_manager(void (*fn)(void *arg), void *arg);   // runs it there and waits
+uint64_t fixture_audit(void);
+void fixture_audit_report(bool now,
+                          struct rib_audit_report *r); // of one made now, or of the last one
+void fixture_in_rib_manager(void (*fn)(void *arg), void *arg);   // runs it there and waits
 // After a silent event: waits for the verifying dump, which must find nothing that we had not
 // derived.
-void kit_expect_derived(const struct rib_stats *before);
+void fixture_expect_derived(const struct rib_stats *before);
 // Rows of a query, at most max; the number of all.
-unsigned kit_rows(const struct rib_query *q, struct rib_row *row, unsigned max);
+unsigned fixture_rows(const struct rib_query *q, struct rib_row *row, unsigned max);
 // All candidates of a prefix as text: "10.0.1.2@e1 m0 active; 10.0.2.2@e2 m5; "
-const char *kit_routes(const char *prefix);
-unsigned kit_neighbors(struct neigh_row *row, unsigned max);
+const char *fixture_routes(const char *prefix);
+unsigned fixture_neighbors(struct neigh_row *row, unsigned max);
 
 #endif

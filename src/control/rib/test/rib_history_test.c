@@ -471,6 +471,6 @@ int main(void)
     };
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    log_set_level(getenv("KIT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+    log_set_level(getenv("FIXTURE_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     return cmocka_run_group_tests(tests, open_store, close_store);
 }

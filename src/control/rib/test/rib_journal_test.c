@@ -16,16 +16,16 @@
 #include "table/nexthop.h"
 #include "table/vr.h"
 
-static int open_kit(void **state)
+static int open_fixture(void **state)
 {
-    kit_open();
+    fixture_open();
     assert_int_equal(rib_manager_set_journal(1), 0);
     return 0;
 }
 
-static int close_kit(void **state)
+static int close_fixture(void **state)
 {
-    kit_close();
+    fixture_close();
     return 0;
 }
 
@@ -78,7 +78,7 @@ static const char *was(const char *prefix, uint64_t at_ns)
     q.family = q.prefix.family;
     there = false;
     assert_int_equal(journal_at(&q, got, NULL), 0);
-    kit_eventually(there);
+    fixture_eventually(there);
     if (answer.result)
         snprintf(text, sizeof text, "%s", strerror(-answer.result));
     else if (!answer.reached)
@@ -101,7 +101,7 @@ static void changes(const char *prefix, int match, uint64_t from_ns, unsigned li
     }
     there = false;
     assert_int_equal(journal_changes(&q, got, NULL), 0);
-    kit_eventually(there);
+    fixture_eventually(there);
 }
 
 // --- changing ---
@@ -110,7 +110,7 @@ static uint64_t updates(void)
 {
     struct rib_stats s;
 
-    kit_stats(&s);
+    fixture_stats(&s);
     return s.family[0].updates + s.family[1].updates;
 }
 
@@ -119,19 +119,19 @@ static uint64_t change(const char *command)
 {
     uint64_t before = updates();
 
-    kit_do("%s", command);
-    kit_eventually(updates() > before);
-    kit_run(2); // so that two changes do not share a moment
+    fixture_do("%s", command);
+    fixture_eventually(updates() > before);
+    fixture_run(2); // so that two changes do not share a moment
     return clock_now_ns();
 }
 
 static void fixed_neighbors(void)
 {
-    kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
-    kit_do("ip -6 neigh replace fd01::2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
-    kit_expect("10.0.2.2", "adjacency e2 02:00:00:00:02:02");
-    kit_expect("fd01::2", "adjacency e1 02:00:00:00:01:02");
+    fixture_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
+    fixture_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
+    fixture_do("ip -6 neigh replace fd01::2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
+    fixture_expect("10.0.2.2", "adjacency e2 02:00:00:00:02:02");
+    fixture_expect("fd01::2", "adjacency e1 02:00:00:00:01:02");
 }
 
 static void longest_match_as_it_was_then(void **state)
@@ -139,9 +139,9 @@ static void longest_match_as_it_was_then(void **state)
     uint64_t t0, t1, t2, t3, t4;
 
     fixed_neighbors();
-    kit_run(5);
+    fixture_run(5);
     t0 = clock_now_ns();
-    kit_run(5);
+    fixture_run(5);
     t1 = change("ip route add 20.0.0.0/8 via 10.0.1.2 proto bgp");
     t2 = change("ip route add 20.1.0.0/16 via 10.0.2.2 proto static");
     t3 = change("ip route del 20.0.0.0/8");
@@ -188,11 +188,11 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
     t1 = change("ip route add 21.0.0.0/8 nexthop via 10.0.1.2 dev e1 nexthop via 10.0.2.2 dev e2");
     assert_string_equal(was("21.1.1.1", t1), "21.0.0.0/8 group 10.0.1.2@e1 10.0.2.2@e2");
     before = clock_now_ns();
-    kit_run(5);
-    kit_peer(
+    fixture_run(5);
+    fixture_peer(
         "ip link set p2 down"); // carrier of e2: the group shrinks, and no prefix changes for it
-    kit_expect("21.1.1.1", "group e1");
-    kit_run(5);
+    fixture_expect("21.1.1.1", "group e1");
+    fixture_run(5);
     t2 = clock_now_ns();
     assert_string_equal(was("21.1.1.1", before), "21.0.0.0/8 group 10.0.1.2@e1 10.0.2.2@e2");
     assert_string_equal(was("21.1.1.1", t2), "21.0.0.0/8 group 10.0.1.2@e1");
@@ -207,7 +207,7 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
     change("ip route del 21.0.0.0/8");
     assert_string_equal(was("21.1.1.1", t2), "21.0.0.0/8 group 10.0.1.2@e1");
     assert_string_equal(was("21.1.1.1", before), "21.0.0.0/8 group 10.0.1.2@e1 10.0.2.2@e2");
-    kit_peer("ip link set p2 up");
+    fixture_peer("ip link set p2 up");
 }
 
 // Random changes of nested prefixes; every earlier moment is asked for afterwards.
@@ -265,14 +265,14 @@ static struct journal_stats stats(void)
 
     there = false;
     assert_int_equal(journal_ask_stats(stats_got, &s), 0);
-    kit_eventually(there);
+    fixture_eventually(there);
     return s;
 }
 
 // Each route a gateway of its own: as many ways, which are told apart and given back.
 static void many_ways_are_told_apart(void **state)
 {
-    char name[] = "/tmp/kit-journal-XXXXXX", want[80], prefix[32];
+    char name[] = "/tmp/fixture-journal-XXXXXX", want[80], prefix[32];
     int fd = mkstemp(name);
     FILE *f = fdopen(fd, "w");
     uint64_t then;
@@ -281,14 +281,14 @@ static void many_ways_are_told_apart(void **state)
     for (unsigned i = 0; i < 240; i++)
         fprintf(f, "route add 51.0.%u.0/24 via 10.0.1.%u\n", i, 10 + i);
     fclose(f);
-    kit_do("ip -batch %s", name);
-    kit_eventually(strcmp(kit_fib("51.0.239.1"), "none"));
-    kit_run(2);
+    fixture_do("ip -batch %s", name);
+    fixture_eventually(strcmp(fixture_fib("51.0.239.1"), "none"));
+    fixture_run(2);
     then = clock_now_ns();
-    kit_run(2);
-    kit_do("sed -i 's/route add/route del/' %s; ip -batch %s", name, name);
+    fixture_run(2);
+    fixture_do("sed -i 's/route add/route del/' %s; ip -batch %s", name, name);
     unlink(name);
-    kit_eventually(!strcmp(kit_fib("51.0.239.1"), "none"));
+    fixture_eventually(!strcmp(fixture_fib("51.0.239.1"), "none"));
     for (unsigned i = 0; i < 240; i++) {
         snprintf(prefix, sizeof prefix, "51.0.%u.0/24", i);
         snprintf(want, sizeof want, "%s adjacency 10.0.1.%u@e1", prefix, 10 + i);
@@ -303,7 +303,7 @@ static void many_ways_are_told_apart(void **state)
 // when.
 static void a_full_journal_forgets_the_oldest(void **state)
 {
-    char name[] = "/tmp/kit-journal-XXXXXX";
+    char name[] = "/tmp/fixture-journal-XXXXXX";
     struct journal_stats s = stats();
     uint64_t begin = clock_now_ns(), end;
     int fd = mkstemp(name);
@@ -316,11 +316,11 @@ static void a_full_journal_forgets_the_oldest(void **state)
     for (unsigned i = 0; i < 15000; i++)
         fprintf(f, "route del blackhole 50.%u.%u.0/24\n", i / 256, i % 256);
     fclose(f);
-    kit_do("ip -batch %s", name);
+    fixture_do("ip -batch %s", name);
     unlink(name);
-    kit_eventually((s = stats(), s.changes >= 30000));
+    fixture_eventually((s = stats(), s.changes >= 30000));
     assert_int_equal(s.records, s.room);
-    kit_run(2);
+    fixture_run(2);
     end = clock_now_ns();
     assert_string_equal(was("50.0.0.1", begin), "too early");
     assert_string_equal(was("50.0.0.1", end), "none");
@@ -344,17 +344,19 @@ static void a_full_journal_forgets_the_oldest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(longest_match_as_it_was_then, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(ipv6_and_legs_of_groups_are_told_too, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(random_histories_are_told_as_they_were, open_kit,
-                                        close_kit),
-        cmocka_unit_test_setup_teardown(many_ways_are_told_apart, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(a_full_journal_forgets_the_oldest, open_kit, close_kit),
+        cmocka_unit_test_setup_teardown(longest_match_as_it_was_then, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(ipv6_and_legs_of_groups_are_told_too, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(random_histories_are_told_as_they_were, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(many_ways_are_told_apart, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(a_full_journal_forgets_the_oldest, open_fixture,
+                                        close_fixture),
     };
     int r;
 
-    kit_init();
+    fixture_init();
     r = cmocka_run_group_tests(tests, NULL, NULL);
-    kit_fini();
+    fixture_fini();
     return r;
 }

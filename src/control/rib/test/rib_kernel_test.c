@@ -3,8 +3,8 @@
 //
 // The oracle is the kernel's own lookup (RTM_GETROUTE with RTM_F_FIB_MATCH) for addresses in and
 // around the prefixes that the commands use. Commands may fail; both sides then have to agree on
-// that, too. A failure prints the seed; run with KIT_SEED=N to repeat it and KIT_LOG=1 to see the
-// commands.
+// that, too. A failure prints the seed; run with FIXTURE_SEED=N to repeat it and FIXTURE_LOG=1 to
+// see the commands.
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
@@ -127,7 +127,7 @@ static const char *hop_text(const struct netlink_hop *hop)
     return text;
 }
 
-// The kernel's answer in the words of kit_fib().
+// The kernel's answer in the words of fixture_fib().
 static const char *kernel_says(const struct ip_addr *a)
 {
     struct verdict v;
@@ -185,12 +185,12 @@ static void compare(const char *text)
     struct ip_addr a;
 
     assert_int_equal(ip_parse(text, &a), 0);
-    for (unsigned ms = 0; !agree(kernel_says(&a), kit_fib(text)); ms += 5) {
-        if (ms > KIT_PATIENCE_MS)
-            fail_msg("%s: the kernel says \"%s\", the FIB \"%s\" (KIT_SEED=%s)", text,
-                     kernel_says(&a), kit_fib(text),
-                     getenv("KIT_SEED") ? getenv("KIT_SEED") : "default");
-        kit_run(5);
+    for (unsigned ms = 0; !agree(kernel_says(&a), fixture_fib(text)); ms += 5) {
+        if (ms > FIXTURE_PATIENCE_MS)
+            fail_msg("%s: the kernel says \"%s\", the FIB \"%s\" (FIXTURE_SEED=%s)", text,
+                     kernel_says(&a), fixture_fib(text),
+                     getenv("FIXTURE_SEED") ? getenv("FIXTURE_SEED") : "default");
+        fixture_run(5);
     }
 }
 
@@ -198,10 +198,12 @@ static void gateways(void)
 {
     for (int i = 1; i <= 2; i++)
         for (int k = 2; k <= 4; k++) {
-            kit_try("ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent",
-                    i, k, i, k, i);
-            kit_try("ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent",
-                    i, k, i, k, i);
+            fixture_try(
+                "ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent", i,
+                k, i, k, i);
+            fixture_try(
+                "ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent", i, k,
+                i, k, i);
         }
 }
 
@@ -233,27 +235,28 @@ static void route_command(void)
         snprintf(m, sizeof m, "metric %u", metric * 10);
     switch (pick(8)) {
     case 0:
-        kit_try("ip %s route %s %s %s %s", six ? "-6" : "-4", s, special[pick(six ? 3 : 4)], dst,
-                m);
+        fixture_try("ip %s route %s %s %s %s", six ? "-6" : "-4", s, special[pick(six ? 3 : 4)],
+                    dst, m);
         break;
-    case 1: kit_try("ip %s route %s %s dev e%u %s", six ? "-6" : "-4", s, dst, i, m); break;
+    case 1: fixture_try("ip %s route %s %s dev e%u %s", six ? "-6" : "-4", s, dst, i, m); break;
     case 2:
-        kit_try("ip %s route %s %s nhid %u %s", six ? "-6" : "-4", s, dst,
+        fixture_try("ip %s route %s %s nhid %u %s", six ? "-6" : "-4", s, dst,
                 10 + (six ? 3 : 0) + pick(3), m);
         break;
     case 3:
         if (six)
-            kit_try("ip -6 route %s %s %s nexthop via fd01::%u dev e1 nexthop via fd02::%u dev e2",
-                    s, dst, m, k, k);
+            fixture_try(
+                "ip -6 route %s %s %s nexthop via fd01::%u dev e1 nexthop via fd02::%u dev e2", s,
+                dst, m, k, k);
         else
-            kit_try("ip route %s %s %s nexthop via 10.0.1.%u weight %u nexthop via 10.0.2.%u", s,
-                    dst, m, k, 1 + pick(3), k);
+            fixture_try("ip route %s %s %s nexthop via 10.0.1.%u weight %u nexthop via 10.0.2.%u",
+                        s, dst, m, k, 1 + pick(3), k);
         break;
     default:
         if (six)
-            kit_try("ip -6 route %s %s via fd0%u::%u dev e%u %s", s, dst, i, k, i, m);
+            fixture_try("ip -6 route %s %s via fd0%u::%u dev e%u %s", s, dst, i, k, i, m);
         else
-            kit_try("ip route %s %s via 10.0.%u.%u %s", s, dst, i, k, m);
+            fixture_try("ip route %s %s via 10.0.%u.%u %s", s, dst, i, k, m);
     }
 }
 
@@ -262,31 +265,32 @@ static void command(void)
     unsigned i = 1 + pick(2), k = 2 + pick(3);
 
     switch (pick(40)) {
-    case 0: kit_try("ip link set e%u down", i); break;
-    case 1: kit_try("ip link set e%u down; ip link set e%u up", i, i); gateways(); break;
+    case 0: fixture_try("ip link set e%u down", i); break;
+    case 1: fixture_try("ip link set e%u down; ip link set e%u up", i, i); gateways(); break;
     case 2:
     case 3:
-        kit_try("ip link set e%u up; ip addr add 10.0.%u.1/24 dev e%u; ip addr add fd0%u::1/64 dev "
-                "e%u nodad",
-                i, i, i, i, i);
+        fixture_try(
+            "ip link set e%u up; ip addr add 10.0.%u.1/24 dev e%u; ip addr add fd0%u::1/64 dev "
+            "e%u nodad",
+            i, i, i, i, i);
         gateways();
         break;
-    case 4: kit_try("ip addr del 10.0.%u.1/24 dev e%u", i, i); break;
-    case 5: kit_try("ip addr del fd0%u::1/64 dev e%u", i, i); break;
-    case 6: kit_peer("ip link set p%u down", i); break;
+    case 4: fixture_try("ip addr del 10.0.%u.1/24 dev e%u", i, i); break;
+    case 5: fixture_try("ip addr del fd0%u::1/64 dev e%u", i, i); break;
+    case 6: fixture_peer("ip link set p%u down", i); break;
     case 7:
-    case 8: kit_peer("ip link set p%u up", i); break;
-    case 9: kit_try("ip nexthop replace id 10 via 10.0.%u.%u dev e%u", i, k, i); break;
-    case 10: kit_try("ip nexthop replace id 11 via 10.0.%u.%u dev e%u", i, k, i); break;
-    case 11: kit_try("ip nexthop replace id 12 group 10/11,3"); break;
-    case 12: kit_try("ip nexthop replace id 13 via fd0%u::%u dev e%u", i, k, i); break;
-    case 13: kit_try("ip nexthop replace id 14 via fd0%u::%u dev e%u", i, k, i); break;
-    case 14: kit_try("ip nexthop replace id 15 group 13/14"); break;
-    case 15: kit_try("ip nexthop del id %u", 10 + pick(6)); break;
-    case 16: kit_try("ip nexthop replace id 12 group 1%u", pick(2)); break;
-    case 17: kit_try("ip route flush 20.0.0.0/8"); break;
+    case 8: fixture_peer("ip link set p%u up", i); break;
+    case 9: fixture_try("ip nexthop replace id 10 via 10.0.%u.%u dev e%u", i, k, i); break;
+    case 10: fixture_try("ip nexthop replace id 11 via 10.0.%u.%u dev e%u", i, k, i); break;
+    case 11: fixture_try("ip nexthop replace id 12 group 10/11,3"); break;
+    case 12: fixture_try("ip nexthop replace id 13 via fd0%u::%u dev e%u", i, k, i); break;
+    case 13: fixture_try("ip nexthop replace id 14 via fd0%u::%u dev e%u", i, k, i); break;
+    case 14: fixture_try("ip nexthop replace id 15 group 13/14"); break;
+    case 15: fixture_try("ip nexthop del id %u", 10 + pick(6)); break;
+    case 16: fixture_try("ip nexthop replace id 12 group 1%u", pick(2)); break;
+    case 17: fixture_try("ip route flush 20.0.0.0/8"); break;
     case 18:
-        kit_try("sysctl -qw net.ipv4.conf.e%u.ignore_routes_with_linkdown=%u", i, pick(2));
+        fixture_try("sysctl -qw net.ipv4.conf.e%u.ignore_routes_with_linkdown=%u", i, pick(2));
         break;
     default: route_command();
     }
@@ -318,20 +322,20 @@ static void compare_all(void)
 
 static void fib_answers_like_the_kernel_after_random_commands(void **state)
 {
-    unsigned rounds = getenv("KIT_ROUNDS") ? (unsigned)atoi(getenv("KIT_ROUNDS")) : 60;
+    unsigned rounds = getenv("FIXTURE_ROUNDS") ? (unsigned)atoi(getenv("FIXTURE_ROUNDS")) : 60;
 
-    seed = getenv("KIT_SEED") ? (unsigned)atoi(getenv("KIT_SEED")) : 7;
-    kit_open();
+    seed = getenv("FIXTURE_SEED") ? (unsigned)atoi(getenv("FIXTURE_SEED")) : 7;
+    fixture_open();
     for (int i = 1; i <= 2; i++) // nobody answers but the permanent entries
-        kit_peer("sh -c 'ip addr flush dev p%d; ip link set p%d addrgenmode none'", i, i);
+        fixture_peer("sh -c 'ip addr flush dev p%d; ip link set p%d addrgenmode none'", i, i);
     gateways();
     for (unsigned i = 0; i < rounds; i++) {
         for (unsigned k = 1 + pick(8); k; k--)
             command();
         compare_all();
     }
-    assert_int_equal(kit_audit(), 0);
-    kit_close();
+    assert_int_equal(fixture_audit(), 0);
+    fixture_close();
 }
 
 int main(void)
@@ -341,8 +345,8 @@ int main(void)
     };
     int failed;
 
-    kit_init();
+    fixture_init();
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    kit_fini();
+    fixture_fini();
     return failed;
 }

@@ -17,11 +17,11 @@ static struct vr *red;
 
 static int open_both(void **state)
 {
-    kit_open();
+    fixture_open();
     red = vr_new("red");
     assert_non_null(red);
     assert_int_equal(rib_manager_vr_add(red->id, -1, 77), 0);
-    kit_select(red);
+    fixture_select(red);
     return 0;
 }
 
@@ -29,74 +29,81 @@ static int close_both(void **state)
 {
     assert_int_equal(rib_manager_vr_del(red->id), 0);
     vr_free(red);
-    kit_select(vr_find("default"));
-    kit_close();
+    fixture_select(vr_find("default"));
+    fixture_close();
     return 0;
 }
 
 static void a_gateway_and_a_subnet_of_another_router(void **state)
 {
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2");
-    kit_do("ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2");
-    kit_do("ip route add 10.7.0.0/16 via 10.0.2.2 dev e2 table 77; ip route add 10.0.2.0/24 dev e2 "
-           "table 77");
-    kit_do("ip -6 neigh replace fd02::2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip -6 route "
-           "add fd07::/16 via fd02::2 dev e2 table 77");
-    kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
-    kit_expect("fd07::1", "adjacency e2 02:00:00:00:00:02");
-    kit_expect("10.0.2.9", "adjacency e2 02:00:00:00:00:09"); // a host on the leaked subnet
-    kit_expect("10.0.2.77", "glean e2");
-    kit_expect("10.0.1.2", "none");
-    assert_string_equal(kit_routes("10.7.0.0/16"), "10.0.2.2@e2 m0 active; ");
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2");
+    fixture_do("ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2");
+    fixture_do(
+        "ip route add 10.7.0.0/16 via 10.0.2.2 dev e2 table 77; ip route add 10.0.2.0/24 dev e2 "
+        "table 77");
+    fixture_do(
+        "ip -6 neigh replace fd02::2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip -6 route "
+        "add fd07::/16 via fd02::2 dev e2 table 77");
+    fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
+    fixture_expect("fd07::1", "adjacency e2 02:00:00:00:00:02");
+    fixture_expect("10.0.2.9", "adjacency e2 02:00:00:00:00:09"); // a host on the leaked subnet
+    fixture_expect("10.0.2.77", "glean e2");
+    fixture_expect("10.0.1.2", "none");
+    assert_string_equal(fixture_routes("10.7.0.0/16"), "10.0.2.2@e2 m0 active; ");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void its_neighbors_are_told_of_once(void **state)
 {
     struct neigh_row row[64];
 
-    kit_do("ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2; ip route add "
-           "10.0.2.0/24 dev e2 table 77");
-    kit_expect("10.0.2.9", "adjacency e2 02:00:00:00:00:09");
-    assert_int_equal(kit_neighbors(row, 64), 0);
-    kit_select(vr_find("default"));
-    assert_true(kit_neighbors(row, 64) > 0);
+    fixture_do(
+        "ip neigh replace 10.0.2.9 lladdr 02:00:00:00:00:09 nud permanent dev e2; ip route add "
+        "10.0.2.0/24 dev e2 table 77");
+    fixture_expect("10.0.2.9", "adjacency e2 02:00:00:00:00:09");
+    assert_int_equal(fixture_neighbors(row, 64), 0);
+    fixture_select(vr_find("default"));
+    assert_true(fixture_neighbors(row, 64) > 0);
 }
 
 static void it_ends_with_the_interface_and_begins_again(void **state)
 {
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
-           "10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
-    kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
-    assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
-    assert_string_equal(kit_fib("10.7.0.1"), "unreachable"); // at once: nothing names it any more
-    assert_int_equal(rib_manager_iface_add(kit_iface[2]), 0);
-    kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
+    fixture_do(
+        "ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
+        "10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
+    fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
+    assert_int_equal(rib_manager_iface_del(fixture_iface[2]), 0);
+    assert_string_equal(fixture_fib("10.7.0.1"),
+                        "unreachable"); // at once: nothing names it any more
+    assert_int_equal(rib_manager_iface_add(fixture_iface[2]), 0);
+    fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
 }
 
 static void an_interface_that_moves_becomes_its_own(void **state)
 {
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
-           "10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
-    kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
-    assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
-    iface_get(kit_iface[2])->vr = red->id;
-    assert_int_equal(rib_manager_iface_add(kit_iface[2]), 0);
-    kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
-    kit_select(vr_find("default"));
-    kit_do("ip route add 10.8.0.0/16 via 10.0.2.2 dev e2");
-    kit_expect("10.8.0.1", "adjacency e2 02:00:00:00:00:02");
-    kit_select(red);
+    fixture_do(
+        "ip neigh replace 10.0.2.2 lladdr 02:00:00:00:00:02 nud permanent dev e2; ip route add "
+        "10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
+    fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
+    assert_int_equal(rib_manager_iface_del(fixture_iface[2]), 0);
+    iface_get(fixture_iface[2])->vr = red->id;
+    assert_int_equal(rib_manager_iface_add(fixture_iface[2]), 0);
+    fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
+    fixture_select(vr_find("default"));
+    fixture_do("ip route add 10.8.0.0/16 via 10.0.2.2 dev e2");
+    fixture_expect("10.8.0.1", "adjacency e2 02:00:00:00:00:02");
+    fixture_select(red);
 }
 
 static void a_macvlan_on_it_leads_out_by_it(void **state)
 {
-    if (kit_try("ip link add m2 link e2 type macvlan mode bridge"))
+    if (fixture_try("ip link add m2 link e2 type macvlan mode bridge"))
         skip();
-    kit_do("ip link set m2 up; ip addr add 10.9.0.1/24 dev m2; ip neigh replace 10.9.0.2 lladdr "
-           "02:00:00:00:00:09 nud permanent dev m2");
-    kit_do("ip route add 10.7.0.0/16 via 10.9.0.2 dev m2 table 77");
-    kit_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:09");
+    fixture_do(
+        "ip link set m2 up; ip addr add 10.9.0.1/24 dev m2; ip neigh replace 10.9.0.2 lladdr "
+        "02:00:00:00:00:09 nud permanent dev m2");
+    fixture_do("ip route add 10.7.0.0/16 via 10.9.0.2 dev m2 table 77");
+    fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:09");
 }
 
 int main(void)
@@ -113,8 +120,8 @@ int main(void)
     };
     int failed;
 
-    kit_init();
+    fixture_init();
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    kit_fini();
+    fixture_fini();
     return failed;
 }

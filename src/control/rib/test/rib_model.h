@@ -8,8 +8,8 @@
 // between any two steps. Where a datagram ends, the next one goes on by counting, as Linux does:
 // in the leaf (IPv4), or in the tree, from its root, when that has changed (IPv6). What it sends
 // are real messages of netlink.
-#ifndef RIB_RIB_MODEL_H
-#define RIB_RIB_MODEL_H
+#ifndef RIB_TEST_RIB_MODEL_H
+#define RIB_TEST_RIB_MODEL_H
 
 #include <linux/netlink.h>
 #include <stdbool.h>

@@ -130,13 +130,13 @@ static bool has_join(unsigned iface, const char *group)
     struct multicast_key k = key(NULL, group);
     const struct multicast_table *t = multicast_table[0][k.family == IP6];
 
-    k.iface = kit_iface[iface];
+    k.iface = fixture_iface[iface];
     return t && multicast_find(t, &k);
 }
 
 static int open_all(void **state)
 {
-    kit_open();
+    fixture_open();
     return 0;
 }
 
@@ -144,7 +144,7 @@ static int close_all(void **state)
 {
     if (daemon4 >= 0)
         daemon_stop();
-    kit_close();
+    fixture_close();
     return 0;
 }
 
@@ -154,40 +154,42 @@ static void routes_of_the_kernel_come_and_go(void **state)
     kernel_route4("10.0.1.2", "239.1.1.1", true);
     kernel_route4(NULL, "239.1.1.2", true);
     kernel_route6("fd01::2", "ff1e::1", true);
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
-    kit_eventually(is(NULL, "239.1.1.2", "e1 > e1/1 e2/5 kernel tree"));
-    kit_eventually(is("fd01::2", "ff1e::1", "e1 > e2/1 kernel"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
+    fixture_eventually(is(NULL, "239.1.1.2", "e1 > e1/1 e2/5 kernel tree"));
+    fixture_eventually(is("fd01::2", "ff1e::1", "e1 > e2/1 kernel"));
     kernel_route4("10.0.1.2", "239.1.1.1", false);
     kernel_route6("fd01::2", "ff1e::1", false);
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "none"));
-    kit_eventually(is("fd01::2", "ff1e::1", "none"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "none"));
+    fixture_eventually(is("fd01::2", "ff1e::1", "none"));
     assert_true(is(NULL, "239.1.1.2", "e1 > e1/1 e2/5 kernel tree"));
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
     daemon_stop(); // the kernel forgets them all
-    kit_eventually(is(NULL, "239.1.1.2", "none"));
+    fixture_eventually(is(NULL, "239.1.1.2", "none"));
 }
 
 static void interfaces_tell_whether_a_daemon_works_on_them(void **state)
 {
-    assert_int_equal(multicast_daemon[kit_iface[1]], 0);
+    assert_int_equal(multicast_daemon[fixture_iface[1]], 0);
     daemon_start();
-    kit_eventually(multicast_daemon[kit_iface[1]] == 3 && multicast_daemon[kit_iface[2]] == 3);
+    fixture_eventually(multicast_daemon[fixture_iface[1]] == 3 &&
+                       multicast_daemon[fixture_iface[2]] == 3);
     daemon_stop();
-    kit_eventually(multicast_daemon[kit_iface[1]] == 0 && multicast_daemon[kit_iface[2]] == 0);
+    fixture_eventually(multicast_daemon[fixture_iface[1]] == 0 &&
+                       multicast_daemon[fixture_iface[2]] == 0);
 }
 
 static void what_was_there_before_us_is_dumped(void **state)
 {
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
     // a router that begins now: the same kernel, seen for the first time; the interfaces are the
     // other's
     struct vr *late = vr_new("late");
     assert_non_null(late);
     assert_int_equal(rib_manager_vr_add(late->id, -1, 254), 0);
     looked_at = late->id;
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "- > kernel slow"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "- > kernel slow"));
     assert_int_equal(rib_manager_vr_del(late->id), 0);
     assert_true(is("10.0.1.2", "239.1.1.1", "none"));
     vr_free(late);
@@ -201,19 +203,20 @@ static void an_output_that_is_not_ours_leaves_the_route_to_the_kernel(void **sta
     struct mfcctl c = {.mfcc_parent = 0};
 
     daemon_start();
-    kit_do("ip link add foreign type veth peer name other && ip addr add 10.0.9.1/24 dev foreign "
-           "&& ip link set foreign up");
+    fixture_do(
+        "ip link add foreign type veth peer name other && ip addr add 10.0.9.1/24 dev foreign "
+        "&& ip link set foreign up");
     v.vifc_lcl_ifindex = (int)if_nametoindex("foreign");
     must(setsockopt(daemon4, IPPROTO_IP, MRT_ADD_VIF, &v, sizeof v));
     c.mfcc_origin.s_addr = inet_addr("10.0.1.2");
     c.mfcc_mcastgrp.s_addr = inet_addr("239.1.1.1");
     c.mfcc_ttls[1] = c.mfcc_ttls[2] = 1;
     must(setsockopt(daemon4, IPPROTO_IP, MRT_ADD_MFC, &c, sizeof c));
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel slow"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel slow"));
     must(setsockopt(daemon4, IPPROTO_IP, MRT_DEL_VIF, &v,
                     sizeof v)); // of which the kernel does not tell
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel"));
-    kit_do("ip link del foreign");
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/1 kernel"));
+    fixture_do("ip link del foreign");
 }
 
 static struct multicast_static fixed(const char *source, const char *group, const char *in,
@@ -236,7 +239,7 @@ static void configured_routes_go_before_the_kernels(void **state)
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
     kernel_route4("10.0.1.2", "239.1.1.3", true);
-    kit_eventually(is("10.0.1.2", "239.1.1.3", "e1 > e2/5 kernel"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.3", "e1 > e2/5 kernel"));
     assert_true(is("10.0.1.2", "239.1.1.1", "e2 > e1/3"));
     assert_int_equal(rib_manager_multicast_del("default", &s.key), 0);
     assert_true(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
@@ -252,16 +255,16 @@ static void routes_follow_their_interfaces(void **state)
     assert_int_equal(rib_manager_multicast_set("default", &s), 0);
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
     assert_true(is(NULL, "ff1e::7", "e1 > e2/3"));
-    assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
+    assert_int_equal(rib_manager_iface_del(fixture_iface[2]), 0);
     assert_true(is(NULL, "ff1e::7", "e1 >"));
     assert_true(is("10.0.1.2", "239.1.1.1", "e1 > kernel slow"));
-    assert_int_equal(multicast_daemon[kit_iface[2]], 0);
-    assert_int_equal(rib_manager_iface_add(kit_iface[2]), 0);
+    assert_int_equal(multicast_daemon[fixture_iface[2]], 0);
+    assert_int_equal(rib_manager_iface_add(fixture_iface[2]), 0);
     assert_true(is(NULL, "ff1e::7", "e1 > e2/3"));
     assert_true(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
-    assert_int_equal(multicast_daemon[kit_iface[2]], 3);
+    assert_int_equal(multicast_daemon[fixture_iface[2]], 3);
 }
 
 static void groups_that_the_host_joins_are_known(void **state)
@@ -272,23 +275,24 @@ static void groups_that_the_host_joins_are_known(void **state)
 
     m.imr_multiaddr.s_addr = inet_addr("239.1.1.1");
     inet_pton(AF_INET6, "ff1e::1", &m6.ipv6mr_multiaddr);
-    if (kit_try("test $(uname -r | cut -d. -f1)$(printf %%03d $(uname -r | cut -d. -f2)) -ge 6014"))
+    if (fixture_try(
+            "test $(uname -r | cut -d. -f1)$(printf %%03d $(uname -r | cut -d. -f2)) -ge 6014"))
         skip(); // the kernel does not tell
     must(setsockopt(s, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m, sizeof m));
     must(setsockopt(s6, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &m6, sizeof m6));
-    kit_eventually(has_join(1, "239.1.1.1") && has_join(2, "ff1e::1"));
+    fixture_eventually(has_join(1, "239.1.1.1") && has_join(2, "ff1e::1"));
     assert_false(has_join(2, "239.1.1.1"));
     assert_false(has_join(1, "224.0.0.1")); // of the link alone
     assert_false(has_join(1, "ff02::1"));
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
     assert_true(has_join(1, "239.1.1.1")); // dumped again meanwhile
-    assert_int_equal(rib_manager_iface_del(kit_iface[1]), 0);
+    assert_int_equal(rib_manager_iface_del(fixture_iface[1]), 0);
     assert_false(has_join(1, "239.1.1.1"));
-    assert_int_equal(rib_manager_iface_add(kit_iface[1]), 0);
+    assert_int_equal(rib_manager_iface_add(fixture_iface[1]), 0);
     assert_true(has_join(1, "239.1.1.1"));
     close(s);
     close(s6);
-    kit_eventually(!has_join(1, "239.1.1.1") && !has_join(2, "ff1e::1"));
+    fixture_eventually(!has_join(1, "239.1.1.1") && !has_join(2, "ff1e::1"));
 }
 
 static bool answered;
@@ -317,10 +321,10 @@ static void control_is_told_of_all(void **state)
     assert_int_equal(rib_manager_multicast_set("default", &s), 0);
     daemon_start();
     kernel_route4("10.0.1.2", "239.1.1.1", true);
-    kit_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
+    fixture_eventually(is("10.0.1.2", "239.1.1.1", "e1 > e2/5 kernel"));
     answered = false;
     assert_int_equal(rib_manager_multicast(check_rows, NULL), 0);
-    kit_eventually(answered);
+    fixture_eventually(answered);
 }
 
 static void many_routes_made_and_taken_at_random(void **state)
@@ -336,13 +340,13 @@ static void many_routes_made_and_taken_at_random(void **state)
         if (there[i] || random() % 4)
             kernel_route4("10.0.1.2", group, !there[i]), there[i] = !there[i];
         if (n % 200 == 100)
-            assert_int_equal(kit_audit(), 0); // dumps among the events
+            assert_int_equal(fixture_audit(), 0); // dumps among the events
     }
     for (unsigned i = 0; i < 64; i++) {
         snprintf(group, sizeof group, "239.2.0.%u", i);
-        kit_eventually(is("10.0.1.2", group, there[i] ? "e1 > e2/5 kernel" : "none"));
+        fixture_eventually(is("10.0.1.2", group, there[i] ? "e1 > e2/5 kernel" : "none"));
     }
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 int main(void)
@@ -363,8 +367,8 @@ int main(void)
     };
     int failed;
 
-    kit_init();
+    fixture_init();
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    kit_fini();
+    fixture_fini();
     return failed;
 }

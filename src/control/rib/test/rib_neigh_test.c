@@ -54,7 +54,7 @@ static int open_all(void **state)
     for (int i = 0; i < DROP_N; i++)
         drops_before[i] = counter_sum_drop((enum drop_reason)i);
     sent = received = returned = 0;
-    kit_open();
+    fixture_open();
     for (int i = 1; i <= 2; i++) // forwarder 0 serves both ports
         __atomic_store_n(&plan_port_home[i], 0, __ATOMIC_RELAXED);
     return 0;
@@ -65,7 +65,7 @@ static void put_on_hold(const struct ip_addr *dst, uint32_t nexthop)
     struct rte_mbuf *m;
 
     while (rte_ring_full(exchange_hold))
-        kit_run(1);
+        fixture_run(1);
     m = rte_pktmbuf_alloc(exchange_pool);
     assert_non_null(m);
     memset(rte_pktmbuf_append(m, 40), 0, 40);
@@ -74,7 +74,7 @@ static void put_on_hold(const struct ip_addr *dst, uint32_t nexthop)
     else
         memcpy(rte_pktmbuf_mtod_offset(m, char *, 24), dst->b, 16);
     *packet_meta(m) = (struct packet_meta){
-        .vr = 0, .iface = kit_iface[2], .family = dst->family, .nexthop = nexthop};
+        .vr = 0, .iface = fixture_iface[2], .family = dst->family, .nexthop = nexthop};
     assert_int_equal(rte_ring_enqueue(exchange_hold, m), 0);
     sent++;
 }
@@ -110,9 +110,9 @@ static bool receive(uint32_t *nexthop)
     struct rte_mbuf *m = NULL;
     enum nexthop_kind kind;
 
-    for (int ms = 0; ms < KIT_PATIENCE_MS && rte_ring_dequeue(exchange_inject[0], (void **)&m);
+    for (int ms = 0; ms < FIXTURE_PATIENCE_MS && rte_ring_dequeue(exchange_inject[0], (void **)&m);
          ms += 5)
-        kit_run(5);
+        fixture_run(5);
     if (!m)
         return false;
     received++;
@@ -130,7 +130,7 @@ static bool receive(uint32_t *nexthop)
 
 static void eventually_none_held(void)
 {
-    kit_eventually(!held() && !rte_ring_count(exchange_hold));
+    fixture_eventually(!held() && !rte_ring_count(exchange_hold));
 }
 
 static int close_all(void **state)
@@ -139,7 +139,7 @@ static int close_all(void **state)
 
     while (rte_ring_count(exchange_inject[0]))
         receive(&nexthop);
-    kit_close();
+    fixture_close();
     assert_int_equal(held(), 0);
     assert_int_equal(sent, received + all_drops());
     assert_int_equal(rte_mempool_in_use_count(exchange_pool), 0);
@@ -152,7 +152,7 @@ static char *peer_adjacency(int i)
     char mac[32] = "";
     FILE *f;
 
-    snprintf(text, sizeof text, "nsenter -t %d -n ip -br link show p%d", kit_peer_pid(), i);
+    snprintf(text, sizeof text, "nsenter -t %d -n ip -br link show p%d", fixture_peer_pid(), i);
     f = popen(text, "r");
     assert_non_null(f);
     assert_int_equal(fscanf(f, "%*s %*s %17s", mac), 1);
@@ -165,14 +165,14 @@ static void a_host_is_gleaned_and_its_packets_follow(void **state)
 {
     uint32_t nexthop;
 
-    assert_string_equal(kit_fib("10.0.1.2"), "glean e1");
+    assert_string_equal(fixture_fib("10.0.1.2"), "glean e1");
     assert_true(send_burst_to("10.0.1.2", 5));
     for (int i = 0; i < 5; i++)
         assert_true(receive(&nexthop));
-    assert_int_equal(nexthop_get(nexthop)->iface, kit_iface[1]);
-    kit_expect("10.0.1.2", peer_adjacency(1));
+    assert_int_equal(nexthop_get(nexthop)->iface, fixture_iface[1]);
+    fixture_expect("10.0.1.2", peer_adjacency(1));
     assert_false(send_to("10.0.1.2"));
-    assert_string_equal(kit_fib("10.0.1.3"), "glean e1");
+    assert_string_equal(fixture_fib("10.0.1.3"), "glean e1");
 }
 
 static void an_ipv6_host_is_gleaned(void **state)
@@ -181,7 +181,7 @@ static void an_ipv6_host_is_gleaned(void **state)
 
     assert_true(send_to("fd02::2"));
     assert_true(receive(&nexthop));
-    kit_expect("fd02::2", peer_adjacency(2));
+    fixture_expect("fd02::2", peer_adjacency(2));
 }
 
 static void a_gateway_is_kept_resolved_without_traffic(void **state)
@@ -189,36 +189,36 @@ static void a_gateway_is_kept_resolved_without_traffic(void **state)
     struct neigh_row row[16];
     unsigned n, gateways = 0;
 
-    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2; ip -6 route add 2001:db8::/32 via fd02::2");
-    kit_expect("1.1.1.1", peer_adjacency(1));
-    kit_expect("2001:db8::1", peer_adjacency(2));
-    kit_do("ip neigh show 10.0.1.2 | grep -q managed");
-    n = kit_neighbors(row, 16);
+    fixture_do("ip route add 1.1.1.0/24 via 10.0.1.2; ip -6 route add 2001:db8::/32 via fd02::2");
+    fixture_expect("1.1.1.1", peer_adjacency(1));
+    fixture_expect("2001:db8::1", peer_adjacency(2));
+    fixture_do("ip neigh show 10.0.1.2 | grep -q managed");
+    n = fixture_neighbors(row, 16);
     for (unsigned i = 0; i < n; i++)
         gateways += row[i].gateway && row[i].nexthop;
     assert_int_equal(gateways, 2);
-    kit_do("ip neigh flush dev e1"); // whatever happens to the entry, it is asked for again
-    kit_expect("1.1.1.1", peer_adjacency(1));
-    kit_do("ip route del 1.1.1.0/24");
-    kit_expect("1.1.1.1", "none");
-    kit_eventually(kit_try("ip neigh show 10.0.1.2 | grep -q managed"));
+    fixture_do("ip neigh flush dev e1"); // whatever happens to the entry, it is asked for again
+    fixture_expect("1.1.1.1", peer_adjacency(1));
+    fixture_do("ip route del 1.1.1.0/24");
+    fixture_expect("1.1.1.1", "none");
+    fixture_eventually(fixture_try("ip neigh show 10.0.1.2 | grep -q managed"));
 }
 
 static void packets_for_a_gateway_wait_until_it_answers(void **state)
 {
     uint32_t nexthop;
 
-    kit_peer("ip link set p1 arp off");
-    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2");
-    kit_expect("1.1.1.1", "hold e1");
+    fixture_peer("ip link set p1 arp off");
+    fixture_do("ip route add 1.1.1.0/24 via 10.0.1.2");
+    fixture_expect("1.1.1.1", "hold e1");
     assert_true(send_to("1.1.1.1"));
     assert_true(send_to("1.1.1.200"));
-    kit_eventually(held() == 2);
+    fixture_eventually(held() == 2);
     assert_int_equal(rte_ring_count(exchange_inject[0]), 0);
-    kit_peer("ip link set p1 arp on");
+    fixture_peer("ip link set p1 arp on");
     assert_true(receive(&nexthop));
     assert_true(receive(&nexthop));
-    kit_expect("1.1.1.1", peer_adjacency(1));
+    fixture_expect("1.1.1.1", peer_adjacency(1));
 }
 
 static void silence_is_told_to_the_senders_and_remembered(void **state)
@@ -226,40 +226,40 @@ static void silence_is_told_to_the_senders_and_remembered(void **state)
     uint32_t nexthop;
 
     assert_true(send_burst_to("10.0.1.77", 40));
-    kit_eventually(drops(DROP_HOLD_FULL) == 8 && held() == 32);
-    kit_expect("10.0.1.77", "failed e1");
+    fixture_eventually(drops(DROP_HOLD_FULL) == 8 && held() == 32);
+    fixture_expect("10.0.1.77", "failed e1");
     eventually_none_held();
     for (int i = 0; i < 32; i++)
         assert_true(receive(&nexthop));
     assert_int_equal(returned, 32);
     assert_int_equal(drops(DROP_HOLD_TIMEOUT), 0);
-    assert_string_equal(kit_fib("10.0.1.78"), "glean e1");
-    kit_expect("10.0.1.77", "glean e1"); // and may be tried again
+    assert_string_equal(fixture_fib("10.0.1.78"), "glean e1");
+    fixture_expect("10.0.1.77", "glean e1"); // and may be tried again
     assert_true(send_to("10.0.1.77"));
-    kit_eventually(held() == 1);
+    fixture_eventually(held() == 1);
 }
 
 static void an_address_scan_is_bounded_and_hurts_nobody(void **state)
 {
     char text[32];
 
-    kit_do("ip addr add 10.3.0.1/16 dev e1; ip route add 1.1.1.0/24 via 10.0.2.2");
-    kit_expect("10.3.9.9", "glean e1");
+    fixture_do("ip addr add 10.3.0.1/16 dev e1; ip route add 1.1.1.0/24 via 10.0.2.2");
+    fixture_expect("10.3.9.9", "glean e1");
     for (unsigned i = 0; i < 6000; i++) {
         snprintf(text, sizeof text, "10.3.%u.%u", 1 + i / 250, 1 + i % 250);
         send_to(text);
     }
     assert_true(held() <= neigh_limit_pending(IP4) / 2); // of one link
-    kit_eventually(drops(DROP_HOLD_LIMIT) > 4000);
-    kit_expect("1.1.1.1", peer_adjacency(2)); // a gateway is resolved all the same
-    for (int i = 0; i < 600 && strncmp(kit_fib("fd02::2"), "adj", 3); i++) { // tokens come back
+    fixture_eventually(drops(DROP_HOLD_LIMIT) > 4000);
+    fixture_expect("1.1.1.1", peer_adjacency(2)); // a gateway is resolved all the same
+    for (int i = 0; i < 600 && strncmp(fixture_fib("fd02::2"), "adj", 3); i++) { // tokens come back
         send_to("fd02::2");
-        kit_run(100);
+        fixture_run(100);
     }
-    kit_expect("fd02::2", peer_adjacency(2)); // and so is a host elsewhere
+    fixture_expect("fd02::2", peer_adjacency(2)); // and so is a host elsewhere
     eventually_none_held();
-    kit_expect("10.3.1.1", "glean e1");
-    assert_int_equal(kit_audit(), 0);
+    fixture_expect("10.3.1.1", "glean e1");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void use(uint32_t nexthop) // as a forwarder does with each packet
@@ -277,11 +277,11 @@ static void used_hosts_do_not_go_stale(void **state)
     send_to("10.0.2.2");
     assert_true(receive(&nexthop));
     assert_true(receive(&nexthop));
-    kit_expect("10.0.1.2", peer_adjacency(1));
-    kit_expect("10.0.2.2", peer_adjacency(2));
-    kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr "
+    fixture_expect("10.0.1.2", peer_adjacency(1));
+    fixture_expect("10.0.2.2", peer_adjacency(2));
+    fixture_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr "
            "//;s/ .*//') nud stale");
-    kit_do("ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr "
+    fixture_do("ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr "
            "//;s/ .*//') nud stale");
     rcu_online();
     nexthop =
@@ -289,31 +289,32 @@ static void used_hosts_do_not_go_stale(void **state)
     rcu_offline();
     for (int i = 0; i < 600 && !fresh; i++) { // forwarders mark what they use
         use(nexthop);
-        kit_run(100);
-        fresh = !kit_try("ip neigh show 10.0.1.2 | grep -Eq 'DELAY|PROBE|REACHABLE'");
+        fixture_run(100);
+        fresh = !fixture_try("ip neigh show 10.0.1.2 | grep -Eq 'DELAY|PROBE|REACHABLE'");
     }
     assert_true(fresh);
-    kit_do("ip neigh show 10.0.2.2 | grep -q STALE"); // nobody uses this one
+    fixture_do("ip neigh show 10.0.2.2 | grep -q STALE"); // nobody uses this one
 }
 
 // Sends until the host is resolved on link `i`: others may fill the kernel's table meanwhile, which
 // is one for all namespaces.
 static void resolve(const char *host, int i)
 {
-    for (int k = 0; k < 600 && strncmp(kit_fib(host), "adj", 3); k++) {
+    for (int k = 0; k < 600 && strncmp(fixture_fib(host), "adj", 3); k++) {
         send_to(host);
-        kit_run(100);
+        fixture_run(100);
     }
-    kit_expect(host, peer_adjacency(i));
+    fixture_expect(host, peer_adjacency(i));
 }
 
 // The kernel's table is one for all namespaces. Entries nobody refreshes, and more than there is
 // room for.
 static void fill_the_kernels_table(void)
 {
-    kit_try("for i in $(seq 0 1199); do echo neigh add 172.16.$((i / 250)).$((i %% 250 + 1)) dev "
-            "e2 lladdr 02:00:00:00:00:01 nud stale; "
-            "done | ip -force -batch - 2>/dev/null");
+    fixture_try(
+        "for i in $(seq 0 1199); do echo neigh add 172.16.$((i / 250)).$((i %% 250 + 1)) dev "
+        "e2 lladdr 02:00:00:00:00:01 nud stale; "
+        "done | ip -force -batch - 2>/dev/null");
 }
 
 static uint32_t fib_id(uint32_t addr_be)
@@ -331,40 +332,41 @@ static void a_host_in_use_outlives_a_full_table_of_the_kernel(void **state)
     uint32_t nexthop;
     bool pushed_out = false;
 
-    kit_eventually(neigh_limit_table(IP4)->limit &&
+    fixture_eventually(neigh_limit_table(IP4)->limit &&
                    neigh_limit_table(IP4)->entries < neigh_limit_table(IP4)->limit / 2);
     resolve("10.0.1.2", 1);
     resolve("10.0.2.2", 2);
     nexthop = fib_id(RTE_BE32(0x0a000102));
-    kit_peer("ip link set p1 arp off"); // the kernel does not learn it again so soon
+    fixture_peer("ip link set p1 arp off"); // the kernel does not learn it again so soon
     for (int i = 0; i < 20 && !pushed_out; i++) {
-        kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr "
-               "//;s/ .*//') nud stale; "
-               "ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr "
-               "//;s/ .*//') nud stale; "
-               "ip neigh flush to 172.16.0.0/16");
-        kit_run(6000); // what was confirmed within five seconds stays
+        fixture_do(
+            "ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr "
+            "//;s/ .*//') nud stale; "
+            "ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr "
+            "//;s/ .*//') nud stale; "
+            "ip neigh flush to 172.16.0.0/16");
+        fixture_run(6000); // what was confirmed within five seconds stays
         use(nexthop);
         fill_the_kernels_table(); // before the next tick of a second refreshes the entry, as a rule
-        pushed_out = kit_try("ip neigh show 10.0.1.2 dev e1 | grep -q lladdr");
+        pushed_out = fixture_try("ip neigh show 10.0.1.2 dev e1 | grep -q lladdr");
     }
     assert_true(pushed_out);
     for (int i = 0; i < 100; i++) { // for two ticks and more: programs are run, too
         use(nexthop);
-        assert_string_equal(kit_fib("10.0.1.2"), peer_adjacency(1));
-        kit_run(10);
+        assert_string_equal(fixture_fib("10.0.1.2"), peer_adjacency(1));
+        fixture_run(10);
     }
-    kit_expect("10.0.2.2", "glean e2"); // nobody uses this one
-    kit_eventually(neigh_limit_table(IP4)->refused > 0);
-    kit_do("ip neigh flush to 172.16.0.0/16");
-    kit_expect("10.0.1.2", "glean e1"); // the host does not answer, and its time is over
-    kit_peer("ip link set p1 arp on");
+    fixture_expect("10.0.2.2", "glean e2"); // nobody uses this one
+    fixture_eventually(neigh_limit_table(IP4)->refused > 0);
+    fixture_do("ip neigh flush to 172.16.0.0/16");
+    fixture_expect("10.0.1.2", "glean e1"); // the host does not answer, and its time is over
+    fixture_peer("ip link set p1 arp on");
     resolve("10.0.1.2", 1);
 }
 
 static void the_kernels_table_tells_its_size(void **state)
 {
-    kit_eventually(neigh_limit_table(IP4)->limit && neigh_limit_table(IP6)->limit);
+    fixture_eventually(neigh_limit_table(IP4)->limit && neigh_limit_table(IP6)->limit);
     FILE *f = fopen("/proc/sys/net/ipv4/neigh/default/gc_thresh3", "r");
     unsigned limit = 0;
     if (f) { // only the first namespace has it
@@ -385,13 +387,13 @@ static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **s
 
     for (int i = 0; i < 2; i++) {
         resolve(host[i], 1);
-        kit_do("ip route add %s dev e2", host[i]);
-        kit_expect(host[i], "glean e2");
+        fixture_do("ip route add %s dev e2", host[i]);
+        fixture_expect(host[i], "glean e2");
         if (i) // in IPv4 the peer answers for all its addresses on every link
-            kit_peer("ip addr add %s/128 dev p2 nodad", host[i]);
+            fixture_peer("ip addr add %s/128 dev p2 nodad", host[i]);
         resolve(host[i], 2);
-        kit_do("ip route del %s dev e2", host[i]);
-        kit_expect(host[i], peer_adjacency(1));
+        fixture_do("ip route del %s dev e2", host[i]);
+        fixture_expect(host[i], peer_adjacency(1));
     }
 }
 
@@ -400,21 +402,21 @@ static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **s
 static void a_group_mac_is_believed_of_nobody(void **state)
 {
     resolve("10.0.1.2", 1);
-    kit_do("ip neigh change 10.0.1.2 dev e1 lladdr 01:00:5e:00:00:01 nud stale");
-    kit_do("ip neigh replace 10.0.1.77 dev e1 lladdr ff:ff:ff:ff:ff:ff nud reachable");
-    kit_do("ip neigh replace 10.0.1.78 dev e1 lladdr 01:00:5e:00:00:01 nud permanent");
-    kit_expect("10.0.1.78",
+    fixture_do("ip neigh change 10.0.1.2 dev e1 lladdr 01:00:5e:00:00:01 nud stale");
+    fixture_do("ip neigh replace 10.0.1.77 dev e1 lladdr ff:ff:ff:ff:ff:ff nud reachable");
+    fixture_do("ip neigh replace 10.0.1.78 dev e1 lladdr 01:00:5e:00:00:01 nud permanent");
+    fixture_expect("10.0.1.78",
                "adjacency e1 01:00:5e:00:00:01"); // what was said before it has been heard
-    assert_string_equal(kit_fib("10.0.1.2"), peer_adjacency(1));
-    assert_string_equal(kit_fib("10.0.1.77"), "glean e1");
+    assert_string_equal(fixture_fib("10.0.1.2"), peer_adjacency(1));
+    assert_string_equal(fixture_fib("10.0.1.77"), "glean e1");
 }
 
 static void packets_of_a_deleted_interface_are_counted(void **state)
 {
-    kit_peer("ip link set p1 arp off");
+    fixture_peer("ip link set p1 arp off");
     assert_true(send_to("10.0.1.2"));
-    kit_eventually(held() == 1);
-    assert_int_equal(rib_manager_iface_del(kit_iface[1]), 0);
+    fixture_eventually(held() == 1);
+    assert_int_equal(rib_manager_iface_del(fixture_iface[1]), 0);
     assert_int_equal(held(), 0);
     assert_int_equal(drops(DROP_HOLD_GONE), 1);
 }
@@ -423,7 +425,7 @@ static void without_a_forwarder_packets_are_counted(void **state)
 {
     __atomic_store_n(&plan_port_home[1], PLAN_TX_NONE, __ATOMIC_RELAXED);
     assert_true(send_to("10.0.1.2"));
-    kit_expect("10.0.1.2", peer_adjacency(1));
+    fixture_expect("10.0.1.2", peer_adjacency(1));
     eventually_none_held();
     assert_int_equal(drops(DROP_INJECT_NO_FORWARDER), 1);
 }
@@ -438,9 +440,9 @@ static void an_interface_without_ipv6_leaves_gateways_to_the_kernel(void **state
 {
     bool no_managed = false;
 
-    kit_do("ip link set e1 down; ip link set e1 mtu 1200; ip link set e1 up");
-    kit_run(500);
-    kit_in_rib_manager(read_no_managed, &no_managed);
+    fixture_do("ip link set e1 down; ip link set e1 mtu 1200; ip link set e1 up");
+    fixture_run(500);
+    fixture_in_rib_manager(read_no_managed, &no_managed);
     assert_false(no_managed);
 }
 
@@ -466,7 +468,7 @@ int main(void)
     char name[32], err[200];
     int failed;
 
-    kit_init();
+    fixture_init();
     snprintf(name, sizeof name, "rib-neigh-test-%d", getpid());
     if (eal_init(&(struct eal_config){.name = name, .memory_mib = 64, .no_huge = true}, err,
                  sizeof err)) {
@@ -478,6 +480,6 @@ int main(void)
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     exchange_fini();
     eal_fini();
-    kit_fini();
+    fixture_fini();
     return failed;
 }

@@ -3,7 +3,7 @@
 // kernel
 //
 // Each test sets routes, does one thing, looks at the FIB, and then lets the verifying dump run:
-// it must find nothing to sweep, that is, the silent change had been derived. KIT_LOG=1 shows
+// it must find nothing to sweep, that is, the silent change had been derived. FIXTURE_LOG=1 shows
 // commands and log.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,15 +17,15 @@
 #include "table/nexthop.h"
 #include "table/vr.h"
 
-static int open_kit(void **state)
+static int open_fixture(void **state)
 {
-    kit_open();
+    fixture_open();
     return 0;
 }
 
-static int close_kit(void **state)
+static int close_fixture(void **state)
 {
-    kit_close();
+    fixture_close();
     return 0;
 }
 
@@ -36,10 +36,12 @@ static void gateways(void)
 {
     for (int i = 1; i <= 2; i++) {
         for (int k = 2; k <= 3; k++) {
-            kit_do("ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent",
-                   i, k, i, k, i);
-            kit_do("ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent", i,
-                   k, i, k, i);
+            fixture_do(
+                "ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent", i,
+                k, i, k, i);
+            fixture_do(
+                "ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent", i, k,
+                i, k, i);
         }
     }
 }
@@ -53,117 +55,120 @@ static void gateways(void)
 static void routes(void)
 {
     gateways();
-    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 && ip -6 route add 2001:db8:1::/48 via fd01::2");
-    kit_do("ip route add 9.0.0.0/8 via 10.0.2.2");
-    kit_expect("1.1.1.1", A1);
-    kit_expect("2001:db8:1::1", B1);
-    kit_stats(&before);
+    fixture_do(
+        "ip route add 1.1.1.0/24 via 10.0.1.2 && ip -6 route add 2001:db8:1::/48 via fd01::2");
+    fixture_do("ip route add 9.0.0.0/8 via 10.0.2.2");
+    fixture_expect("1.1.1.1", A1);
+    fixture_expect("2001:db8:1::1", B1);
+    fixture_stats(&before);
 }
 
 static void link_down_takes_its_ipv4_routes(void **state)
 {
     routes();
-    kit_do("ip link set e1 down");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("10.0.1.9", "none");
-    kit_expect("10.0.1.1", "local"); // the address stays
-    kit_expect("2001:db8:1::1", "none");
-    kit_expect("9.9.9.9", A2);
-    kit_expect_derived(&before);
-    kit_do("ip link set e1 up");
-    kit_expect("10.0.1.9", "glean e1");
-    kit_eventually(kit_reports >= 2);
+    fixture_do("ip link set e1 down");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("10.0.1.9", "none");
+    fixture_expect("10.0.1.1", "local"); // the address stays
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect("9.9.9.9", A2);
+    fixture_expect_derived(&before);
+    fixture_do("ip link set e1 up");
+    fixture_expect("10.0.1.9", "glean e1");
+    fixture_eventually(fixture_reports >= 2);
 }
 
 static void carrier_loss_keeps_plain_routes(void **state)
 {
     routes();
-    kit_peer("ip link set p1 down");
-    kit_expect("1.1.1.1", "failed e1"); // the kernel keeps it, "linkdown"; nobody can be reached
-    kit_expect_derived(&before);
-    kit_peer("ip link set p1 up");
-    kit_expect("1.1.1.1", A1);
-    assert_int_equal(kit_audit(), 0);
+    fixture_peer("ip link set p1 down");
+    fixture_expect("1.1.1.1",
+                   "failed e1"); // the kernel keeps it, "linkdown"; nobody can be reached
+    fixture_expect_derived(&before);
+    fixture_peer("ip link set p1 up");
+    fixture_expect("1.1.1.1", A1);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void carrier_loss_ends_routes_when_linkdown_is_ignored(void **state)
 {
-    kit_do("ip route add 1.1.1.0/24 via 10.0.2.2 metric 9");
+    fixture_do("ip route add 1.1.1.0/24 via 10.0.2.2 metric 9");
     routes();
-    kit_do("sysctl -qw net.ipv4.conf.e1.ignore_routes_with_linkdown=1");
-    kit_do("sysctl -qw net.ipv6.conf.e1.ignore_routes_with_linkdown=1");
-    kit_peer("ip link set p1 down");
-    kit_expect("1.1.1.1", A2);
-    kit_expect("2001:db8:1::1", "none");
-    kit_peer("ip link set p1 up");
-    kit_expect("1.1.1.1", A1);
-    kit_expect("2001:db8:1::1", B1);
+    fixture_do("sysctl -qw net.ipv4.conf.e1.ignore_routes_with_linkdown=1");
+    fixture_do("sysctl -qw net.ipv6.conf.e1.ignore_routes_with_linkdown=1");
+    fixture_peer("ip link set p1 down");
+    fixture_expect("1.1.1.1", A2);
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_peer("ip link set p1 up");
+    fixture_expect("1.1.1.1", A1);
+    fixture_expect("2001:db8:1::1", B1);
 }
 
 static void objects(void)
 {
     gateways();
-    kit_do("ip nexthop add id 10 via 10.0.1.2 dev e1; ip nexthop add id 11 via 10.0.2.2 dev e2");
-    kit_do("ip nexthop add id 12 via fd01::2 dev e1; ip nexthop add id 20 group 10/11");
-    kit_do("ip route add 1.1.1.0/24 nhid 10; ip route add 1.2.0.0/16 nhid 20; ip -6 route add "
+    fixture_do(
+        "ip nexthop add id 10 via 10.0.1.2 dev e1; ip nexthop add id 11 via 10.0.2.2 dev e2");
+    fixture_do("ip nexthop add id 12 via fd01::2 dev e1; ip nexthop add id 20 group 10/11");
+    fixture_do("ip route add 1.1.1.0/24 nhid 10; ip route add 1.2.0.0/16 nhid 20; ip -6 route add "
            "2001:db8:1::/48 nhid 12");
-    kit_expect("1.1.1.1", A1);
-    kit_expect("1.2.0.1", "group e1 e2");
-    kit_expect("2001:db8:1::1", B1);
-    kit_stats(&before);
+    fixture_expect("1.1.1.1", A1);
+    fixture_expect("1.2.0.1", "group e1 e2");
+    fixture_expect("2001:db8:1::1", B1);
+    fixture_stats(&before);
 }
 
 static void link_down_takes_nexthop_objects_and_shrinks_groups(void **state)
 {
     objects();
-    kit_do("ip link set e1 down");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("1.2.0.1", "group e2");
-    kit_expect("2001:db8:1::1", "none");
-    kit_expect_derived(&before);
+    fixture_do("ip link set e1 down");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("1.2.0.1", "group e2");
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect_derived(&before);
 }
 
 static void carrier_loss_takes_nexthop_objects(void **state)
 {
     objects();
-    kit_peer("ip link set p1 down");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("1.2.0.1", "group e2");
-    kit_expect_derived(&before);
+    fixture_peer("ip link set p1 down");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("1.2.0.1", "group e2");
+    fixture_expect_derived(&before);
 }
 
 static void nexthop_del_takes_ipv4_routes(void **state)
 {
     objects();
-    kit_do("ip nexthop del id 10; ip nexthop del id 12");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("1.2.0.1", "group e2");
-    kit_expect("2001:db8:1::1", "none");
-    kit_expect_derived(&before);
+    fixture_do("ip nexthop del id 10; ip nexthop del id 12");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("1.2.0.1", "group e2");
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect_derived(&before);
 }
 
 static void nexthop_replace_moves_its_routes(void **state)
 {
     objects();
-    kit_do("ip nexthop replace id 10 via 10.0.2.3 dev e2");
-    kit_expect("1.1.1.1", A23);
-    kit_expect("1.2.0.1", "group e2");
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip nexthop replace id 10 via 10.0.2.3 dev e2");
+    fixture_expect("1.1.1.1", A23);
+    fixture_expect("1.2.0.1", "group e2");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void nexthop_replace_keeps_the_order_of_candidates(void **state)
 {
     objects();
-    kit_do("ip route prepend 1.1.1.0/24 via 10.0.2.2");
-    kit_expect("1.1.1.1", A2);
-    kit_do("ip nexthop replace id 10 via 10.0.1.3 dev e1"); // announces the second candidate as one
-                                                            // that replaces
-    kit_do("ip route add 1.9.9.0/24 via 10.0.2.2");
-    kit_expect("1.9.9.1", A2);
-    kit_expect("1.1.1.1", A2);
-    assert_int_equal(kit_audit(), 0);
-    kit_do("ip route del 1.1.1.0/24 via 10.0.2.2");
-    kit_expect("1.1.1.1", A13);
+    fixture_do("ip route prepend 1.1.1.0/24 via 10.0.2.2");
+    fixture_expect("1.1.1.1", A2);
+    fixture_do("ip nexthop replace id 10 via 10.0.1.3 dev e1"); // announces the second candidate as
+                                                                // one that replaces
+    fixture_do("ip route add 1.9.9.0/24 via 10.0.2.2");
+    fixture_expect("1.9.9.1", A2);
+    fixture_expect("1.1.1.1", A2);
+    assert_int_equal(fixture_audit(), 0);
+    fixture_do("ip route del 1.1.1.0/24 via 10.0.2.2");
+    fixture_expect("1.1.1.1", A13);
 }
 
 static void group_replace_touches_no_prefix(void **state)
@@ -172,103 +177,106 @@ static void group_replace_touches_no_prefix(void **state)
 
     objects();
     for (int i = 0; i < 20; i++)
-        kit_do("ip route add 1.3.%d.0/24 nhid 20", i);
-    kit_expect("1.3.19.1", "group e1 e2");
-    kit_stats(&before);
-    kit_do("ip nexthop replace id 20 group 11");
-    kit_expect("1.3.19.1", "group e2");
-    kit_stats(&s);
+        fixture_do("ip route add 1.3.%d.0/24 nhid 20", i);
+    fixture_expect("1.3.19.1", "group e1 e2");
+    fixture_stats(&before);
+    fixture_do("ip nexthop replace id 20 group 11");
+    fixture_expect("1.3.19.1", "group e2");
+    fixture_stats(&s);
     assert_int_equal(s.family[0].updates, before.family[0].updates);
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void deleted_group_member_leaves_the_group(void **state)
 {
     objects();
-    kit_do("ip nexthop del id 10");
-    kit_expect("1.2.0.1", "group e2");
-    kit_do("ip nexthop del id 11");
-    kit_expect("1.2.0.1", "none");
-    kit_expect_derived(&before);
+    fixture_do("ip nexthop del id 10");
+    fixture_expect("1.2.0.1", "group e2");
+    fixture_do("ip nexthop del id 11");
+    fixture_expect("1.2.0.1", "none");
+    fixture_expect_derived(&before);
 }
 
 static void last_address_takes_the_gateways_routes(void **state)
 {
     routes();
-    kit_do("ip addr add 10.9.9.9/32 dev e1; ip route add 1.3.0.0/24 via 10.0.2.2 src 10.9.9.9");
-    kit_expect("1.3.0.1", A2);
-    kit_expect("10.9.9.9", "local");
-    kit_do("ip addr del 10.9.9.9/32 dev e1");
-    kit_expect("1.3.0.1", "none");
-    kit_expect("10.9.9.9", "none");
-    kit_expect("1.1.1.1", A1);
-    kit_stats(&before);
-    kit_do("ip addr del 10.0.1.1/24 dev e1");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("10.0.1.9", "none");
-    kit_expect_derived(&before);
+    fixture_do("ip addr add 10.9.9.9/32 dev e1; ip route add 1.3.0.0/24 via 10.0.2.2 src 10.9.9.9");
+    fixture_expect("1.3.0.1", A2);
+    fixture_expect("10.9.9.9", "local");
+    fixture_do("ip addr del 10.9.9.9/32 dev e1");
+    fixture_expect("1.3.0.1", "none");
+    fixture_expect("10.9.9.9", "none");
+    fixture_expect("1.1.1.1", A1);
+    fixture_stats(&before);
+    fixture_do("ip addr del 10.0.1.1/24 dev e1");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("10.0.1.9", "none");
+    fixture_expect_derived(&before);
 }
 
 static void address_of_one_of_two_subnets_keeps_the_others_routes(void **state)
 {
     routes();
-    kit_do("ip addr add 10.0.3.1/24 dev e1; ip neigh replace 10.0.3.2 lladdr 02:00:00:00:01:03 dev "
-           "e1");
-    kit_do("ip route add 1.4.0.0/24 via 10.0.3.2");
-    kit_expect("1.4.0.1", A13);
-    kit_do("ip addr del 10.0.3.1/24 dev e1");
-    kit_expect("10.0.3.1", "none");
-    kit_expect_derived(&before);
-    kit_expect("1.1.1.1", A1);
+    fixture_do(
+        "ip addr add 10.0.3.1/24 dev e1; ip neigh replace 10.0.3.2 lladdr 02:00:00:00:01:03 dev "
+        "e1");
+    fixture_do("ip route add 1.4.0.0/24 via 10.0.3.2");
+    fixture_expect("1.4.0.1", A13);
+    fixture_do("ip addr del 10.0.3.1/24 dev e1");
+    fixture_expect("10.0.3.1", "none");
+    fixture_expect_derived(&before);
+    fixture_expect("1.1.1.1", A1);
 }
 
 static void multipath_leg_down_leaves_the_others(void **state)
 {
     gateways();
-    kit_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
-    kit_do("ip -6 route add 2001:db8:1::/48 nexthop via fd01::2 dev e1 nexthop via fd02::2 dev e2");
-    kit_expect("1.1.1.1", "group e1 e2");
-    kit_expect("2001:db8:1::1", "group e1 e2");
-    kit_stats(&before);
-    kit_do("ip link set e1 down");
-    kit_expect("1.1.1.1", "group e2");
-    kit_expect("2001:db8:1::1", "group e2");
-    kit_expect_derived(&before);
-    kit_do("ip link set e2 down");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("2001:db8:1::1", "none");
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
+    fixture_do(
+        "ip -6 route add 2001:db8:1::/48 nexthop via fd01::2 dev e1 nexthop via fd02::2 dev e2");
+    fixture_expect("1.1.1.1", "group e1 e2");
+    fixture_expect("2001:db8:1::1", "group e1 e2");
+    fixture_stats(&before);
+    fixture_do("ip link set e1 down");
+    fixture_expect("1.1.1.1", "group e2");
+    fixture_expect("2001:db8:1::1", "group e2");
+    fixture_expect_derived(&before);
+    fixture_do("ip link set e2 down");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("2001:db8:1::1", "none");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void carrier_loss_of_a_leg_leaves_the_group_at_once(void **state)
 {
     gateways();
-    kit_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
-    kit_expect("1.1.1.1", "group e1 e2");
-    kit_peer("ip link set p2 down");
-    kit_expect("1.1.1.1", "group e1");
-    kit_peer("ip link set p2 up");
-    kit_expect("1.1.1.1", "group e1 e2");
+    fixture_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
+    fixture_expect("1.1.1.1", "group e1 e2");
+    fixture_peer("ip link set p2 down");
+    fixture_expect("1.1.1.1", "group e1");
+    fixture_peer("ip link set p2 up");
+    fixture_expect("1.1.1.1", "group e1 e2");
 }
 
 static void ipv6_append_replace_and_leg_deletion(void **state)
 {
     routes();
-    kit_do("ip -6 route append 2001:db8:1::/48 via fd02::2");
-    kit_expect("2001:db8:1::1", "group e1 e2");
-    kit_do("ip -6 route del 2001:db8:1::/48 via fd01::2");
-    kit_expect("2001:db8:1::1", B2);
-    kit_do("ip -6 route replace 2001:db8:1::/48 via fd01::2");
-    kit_expect("2001:db8:1::1", B1);
-    assert_string_equal(kit_routes("2001:db8:1::/48"), "fd01::2@e1 m1024 active; ");
-    kit_do("ip -6 route append 2001:db8:1::/48 via fd02::2; ip -6 route append 2001:db8:1::/48 via "
-           "fd02::3");
-    kit_expect("2001:db8:1::1", "group e1 e2");
-    kit_do("ip -6 route del 2001:db8:1::/48");
-    kit_do("ip -6 route add 2001:db8:1::/48 via fd02::2 metric 5; ip -6 route append "
+    fixture_do("ip -6 route append 2001:db8:1::/48 via fd02::2");
+    fixture_expect("2001:db8:1::1", "group e1 e2");
+    fixture_do("ip -6 route del 2001:db8:1::/48 via fd01::2");
+    fixture_expect("2001:db8:1::1", B2);
+    fixture_do("ip -6 route replace 2001:db8:1::/48 via fd01::2");
+    fixture_expect("2001:db8:1::1", B1);
+    assert_string_equal(fixture_routes("2001:db8:1::/48"), "fd01::2@e1 m1024 active; ");
+    fixture_do(
+        "ip -6 route append 2001:db8:1::/48 via fd02::2; ip -6 route append 2001:db8:1::/48 via "
+        "fd02::3");
+    fixture_expect("2001:db8:1::1", "group e1 e2");
+    fixture_do("ip -6 route del 2001:db8:1::/48");
+    fixture_do("ip -6 route add 2001:db8:1::/48 via fd02::2 metric 5; ip -6 route append "
            "2001:db8:1::/48 dev e1 metric 9");
-    kit_expect("2001:db8:1::1", B2);
-    assert_int_equal(kit_audit(), 0);
+    fixture_expect("2001:db8:1::1", B2);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 // Dumps pass over what stands between two legs of a multipath route: it is kept, and comes to the
@@ -280,79 +288,80 @@ static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void 
                                   "ip -6 route append %s via fd01::3";
 
     gateways();
-    kit_do("ip -6 nexthop add id 14 via fd02::2 dev e2");
-    kit_do(between, prefix, prefix, prefix);
-    kit_expect(addr, "group e1");
-    assert_int_equal(kit_audit(), 0);
-    assert_non_null(strstr(kit_routes(prefix), "fd02::2@e2 m1024"));
-    kit_do("ip -6 route del %s via fd01::2", prefix); // the one between is before the other leg
-    kit_expect(addr, B2);
-    assert_int_equal(kit_audit(), 0);
-    kit_do("ip -6 route append %s via fd01::2", prefix); // and now it is before both
-    assert_int_equal(kit_audit(), 0);
-    kit_expect(addr, B2);
-    kit_do("ip -6 route del %s nhid 14", prefix);
-    kit_expect(addr, "group e1");
-    assert_int_equal(kit_audit(), 0);
-    kit_do("ip -6 route del %s", prefix);
+    fixture_do("ip -6 nexthop add id 14 via fd02::2 dev e2");
+    fixture_do(between, prefix, prefix, prefix);
+    fixture_expect(addr, "group e1");
+    assert_int_equal(fixture_audit(), 0);
+    assert_non_null(strstr(fixture_routes(prefix), "fd02::2@e2 m1024"));
+    fixture_do("ip -6 route del %s via fd01::2", prefix); // the one between is before the other leg
+    fixture_expect(addr, B2);
+    assert_int_equal(fixture_audit(), 0);
+    fixture_do("ip -6 route append %s via fd01::2", prefix); // and now it is before both
+    assert_int_equal(fixture_audit(), 0);
+    fixture_expect(addr, B2);
+    fixture_do("ip -6 route del %s nhid 14", prefix);
+    fixture_expect(addr, "group e1");
+    assert_int_equal(fixture_audit(), 0);
+    fixture_do("ip -6 route del %s", prefix);
 
-    kit_do(between, prefix, prefix, prefix);
-    kit_do("ip -6 route del %s nhid 14", prefix); // unseen
-    assert_int_equal(kit_audit(), 0);
-    kit_eventually(!strstr(kit_routes(prefix), "fd02::2@e2"));
-    kit_do("ip -6 route append %s nhid 14; ip -6 route append %s dev e2; ip -6 route append %s via "
-           "fd02::3",
-           prefix, prefix, prefix);
-    assert_int_equal(kit_audit(), 0);
-    kit_do("ip -6 route replace %s via fd01::2", prefix); // nothing is between any more
-    kit_expect(addr, B1);
-    assert_int_equal(kit_audit(), 0);
-    kit_do("ip -6 route del %s via fd01::2", prefix);
-    kit_expect(addr, B2);
-    assert_int_equal(kit_audit(), 0);
+    fixture_do(between, prefix, prefix, prefix);
+    fixture_do("ip -6 route del %s nhid 14", prefix); // unseen
+    assert_int_equal(fixture_audit(), 0);
+    fixture_eventually(!strstr(fixture_routes(prefix), "fd02::2@e2"));
+    fixture_do(
+        "ip -6 route append %s nhid 14; ip -6 route append %s dev e2; ip -6 route append %s via "
+        "fd02::3",
+        prefix, prefix, prefix);
+    assert_int_equal(fixture_audit(), 0);
+    fixture_do("ip -6 route replace %s via fd01::2", prefix); // nothing is between any more
+    fixture_expect(addr, B1);
+    assert_int_equal(fixture_audit(), 0);
+    fixture_do("ip -6 route del %s via fd01::2", prefix);
+    fixture_expect(addr, B2);
+    assert_int_equal(fixture_audit(), 0);
 
-    kit_do("ip -6 route replace %s dev e2",
+    fixture_do("ip -6 route replace %s dev e2",
            prefix); // it takes the place of the object, and is there twice
-    kit_expect(addr, "glean e2");
-    assert_int_equal(kit_audit(), 0);
+    fixture_expect(addr, "glean e2");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void ipv4_append_prepend_and_replace_keep_the_order(void **state)
 {
     routes();
-    kit_do("ip route append 1.1.1.0/24 via 10.0.2.2");
-    kit_do("ip route prepend 1.1.1.0/24 via 10.0.2.3");
-    kit_expect("1.1.1.1", A23);
-    kit_do("ip route replace 1.1.1.0/24 via 10.0.1.3");
-    kit_expect("1.1.1.1", A13);
-    assert_string_equal(kit_routes("1.1.1.0/24"),
+    fixture_do("ip route append 1.1.1.0/24 via 10.0.2.2");
+    fixture_do("ip route prepend 1.1.1.0/24 via 10.0.2.3");
+    fixture_expect("1.1.1.1", A23);
+    fixture_do("ip route replace 1.1.1.0/24 via 10.0.1.3");
+    fixture_expect("1.1.1.1", A13);
+    assert_string_equal(fixture_routes("1.1.1.0/24"),
                         "10.0.1.3@e1 m0 active; 10.0.1.2@e1 m0; 10.0.2.2@e2 m0; ");
-    kit_do("ip route del 1.1.1.0/24 via 10.0.1.3");
-    kit_expect("1.1.1.1", A1);
-    kit_do("ip route del 1.1.1.0/24");
-    kit_expect("1.1.1.1", A2);
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip route del 1.1.1.0/24 via 10.0.1.3");
+    fixture_expect("1.1.1.1", A1);
+    fixture_do("ip route del 1.1.1.0/24");
+    fixture_expect("1.1.1.1", A2);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void lowest_metric_wins(void **state)
 {
     gateways();
-    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 metric 10");
-    kit_do("ip route replace 1.1.1.0/24 via 10.0.2.2 metric 20");
-    kit_expect("1.1.1.1", A1);
-    kit_do("ip route replace 1.1.1.0/24 via 10.0.1.3 metric 10");
-    kit_expect("1.1.1.1", A13);
-    assert_string_equal(kit_routes("1.1.1.0/24"), "10.0.1.3@e1 m10 active; 10.0.2.2@e2 m20; ");
-    kit_do("ip route del 1.1.1.0/24 metric 10");
-    kit_expect("1.1.1.1", A2);
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip route add 1.1.1.0/24 via 10.0.1.2 metric 10");
+    fixture_do("ip route replace 1.1.1.0/24 via 10.0.2.2 metric 20");
+    fixture_expect("1.1.1.1", A1);
+    fixture_do("ip route replace 1.1.1.0/24 via 10.0.1.3 metric 10");
+    fixture_expect("1.1.1.1", A13);
+    assert_string_equal(fixture_routes("1.1.1.0/24"), "10.0.1.3@e1 m10 active; 10.0.2.2@e2 m20; ");
+    fixture_do("ip route del 1.1.1.0/24 metric 10");
+    fixture_expect("1.1.1.1", A2);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static uint64_t unfollowed(enum rib_unfollowed_kind kind)
 {
     static struct rib_audit_report r; // large
 
-    kit_audit_report(false, &r);
+    fixture_audit_report(false, &r);
     return r.unfollowed.of[kind].n;
 }
 
@@ -360,46 +369,50 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
 {
     static struct rib_audit_report r;
 
-    kit_do("ip rule add pref 100 from 10.9.0.0/24 lookup 77; ip rule add pref 100 from 10.8.0.0/24 "
-           "lookup 77");
-    kit_do("ip route add 1.1.1.0/24 tos 0x10 via 10.0.1.2; ip route add 1.2.0.0/16 via 10.0.1.2 "
-           "table 253");
-    kit_do("ip -6 route add 2001:db8:1::/48 from 2001:db8:9::/48 via fd01::2; ip rule add pref 101 "
-           "to 1.0.0.0/8 lookup 77");
-    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 3 && unfollowed(UNFOLLOWED_TOS) == 1 &&
+    fixture_do(
+        "ip rule add pref 100 from 10.9.0.0/24 lookup 77; ip rule add pref 100 from 10.8.0.0/24 "
+        "lookup 77");
+    fixture_do(
+        "ip route add 1.1.1.0/24 tos 0x10 via 10.0.1.2; ip route add 1.2.0.0/16 via 10.0.1.2 "
+        "table 253");
+    fixture_do(
+        "ip -6 route add 2001:db8:1::/48 from 2001:db8:9::/48 via fd01::2; ip rule add pref 101 "
+        "to 1.0.0.0/8 lookup 77");
+    fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 3 && unfollowed(UNFOLLOWED_TOS) == 1 &&
                    unfollowed(UNFOLLOWED_TABLE) == 1 && unfollowed(UNFOLLOWED_SOURCE) == 1);
-    kit_audit_report(true, &r); // a dump tells all of it again
+    fixture_audit_report(true, &r); // a dump tells all of it again
     assert_int_equal(r.diverged, 0);
     assert_int_equal(r.unfollowed.n, 6);
     assert_string_equal(r.unfollowed.of[UNFOLLOWED_TOS].example, "1.1.1.0/24 tos 0x10");
-    kit_do("ip route add 1.3.0.0/16 encap ip id 5 dst 10.0.1.9 dev e1");
-    kit_eventually(unfollowed(UNFOLLOWED_ENCAP) == 1);
-    kit_audit_report(false, &r);
+    fixture_do("ip route add 1.3.0.0/16 encap ip id 5 dst 10.0.1.9 dev e1");
+    fixture_eventually(unfollowed(UNFOLLOWED_ENCAP) == 1);
+    fixture_audit_report(false, &r);
     assert_string_equal(r.unfollowed.of[UNFOLLOWED_ENCAP].example, "1.3.0.0/16 encap ip");
-    kit_do("ip route del 1.3.0.0/16; ip rule del pref 100 from 10.8.0.0/24 lookup 77");
-    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 2);
-    kit_do("ip link set e1 down"); // Linux deletes the IPv4 routes without a word
-    kit_eventually(unfollowed(UNFOLLOWED_TOS) == 0 && unfollowed(UNFOLLOWED_TABLE) == 0 &&
+    fixture_do("ip route del 1.3.0.0/16; ip rule del pref 100 from 10.8.0.0/24 lookup 77");
+    fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 2);
+    fixture_do("ip link set e1 down"); // Linux deletes the IPv4 routes without a word
+    fixture_eventually(unfollowed(UNFOLLOWED_TOS) == 0 && unfollowed(UNFOLLOWED_TABLE) == 0 &&
                    unfollowed(UNFOLLOWED_SOURCE) == 0);
-    kit_do("ip rule del pref 100; ip rule del pref 101");
-    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
-    kit_do("ip rule del pref 32766");
-    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 1);
-    kit_do("ip rule add pref 32766 lookup main; ip rule add pref 32765 lookup local; ip rule del "
-           "pref 0");
-    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
+    fixture_do("ip rule del pref 100; ip rule del pref 101");
+    fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
+    fixture_do("ip rule del pref 32766");
+    fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 1);
+    fixture_do(
+        "ip rule add pref 32766 lookup main; ip rule add pref 32765 lookup local; ip rule del "
+        "pref 0");
+    fixture_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
 }
 
 static void routes_by_an_object_with_an_encapsulation_go_with_it(void **state)
 {
-    kit_do(
+    fixture_do(
         "ip nexthop add id 10 encap ip id 5 dst 10.0.1.9 dev e1; ip route add 1.4.0.0/16 nhid 10");
-    kit_expect("1.4.0.1", "unreachable");
+    fixture_expect("1.4.0.1", "unreachable");
     assert_int_equal(unfollowed(UNFOLLOWED_ENCAP), 1);
-    kit_stats(&before);
-    kit_do("ip nexthop del id 10"); // Linux deletes the route without a word
-    kit_expect_derived(&before);
-    kit_expect("1.4.0.1", "none");
+    fixture_stats(&before);
+    fixture_do("ip nexthop del id 10"); // Linux deletes the route without a word
+    fixture_expect_derived(&before);
+    fixture_expect("1.4.0.1", "none");
 }
 
 static void leaf_mtu(void *arg)
@@ -415,149 +428,153 @@ static unsigned mtu_of(const char *text)
     struct ip_addr a;
 
     assert_int_equal(ip_parse(text, &a), 0);
-    kit_in_rib_manager(leaf_mtu, &a);
+    fixture_in_rib_manager(leaf_mtu, &a);
     return a.ip4;
 }
 
 static void routes_of_one_gateway_have_an_mtu_each(void **state)
 {
     gateways();
-    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 mtu 1000; ip route add 1.2.0.0/16 via 10.0.1.2 "
-           "mtu lock 900");
-    kit_do("ip route add 1.3.0.0/16 via 10.0.1.2; ip nexthop add id 10 via 10.0.1.2 dev e1; ip "
+    fixture_do(
+        "ip route add 1.1.1.0/24 via 10.0.1.2 mtu 1000; ip route add 1.2.0.0/16 via 10.0.1.2 "
+        "mtu lock 900");
+    fixture_do("ip route add 1.3.0.0/16 via 10.0.1.2; ip nexthop add id 10 via 10.0.1.2 dev e1; ip "
            "route add 1.4.0.0/16 nhid 10 mtu 800");
-    kit_do("ip -6 route add 2001:db8:1::/48 via fd01::2 mtu 1300; ip -6 route add 2001:db8:2::/48 "
-           "via fd01::2 mtu 1000");
-    kit_eventually(mtu_of("1.1.1.1") == 1000 && mtu_of("1.2.0.1") == 900 &&
+    fixture_do(
+        "ip -6 route add 2001:db8:1::/48 via fd01::2 mtu 1300; ip -6 route add 2001:db8:2::/48 "
+        "via fd01::2 mtu 1000");
+    fixture_eventually(mtu_of("1.1.1.1") == 1000 && mtu_of("1.2.0.1") == 900 &&
                    mtu_of("1.4.0.1") == 800);
-    kit_eventually(mtu_of("2001:db8:1::1") == 1300 &&
+    fixture_eventually(mtu_of("2001:db8:1::1") == 1300 &&
                    mtu_of("2001:db8:2::1") == 1280); // no less, as in Linux
     assert_int_equal(mtu_of("1.3.0.1"), 0);
-    kit_expect("1.1.1.1", A1);
-    kit_expect("1.4.0.1", A1);
-    kit_do("ip link set e1 mtu 1290"); // takes the MTU of IPv6 routes along, in silence
-    kit_eventually(mtu_of("2001:db8:1::1") == 1290);
-    kit_do("ip link set e1 mtu 1500");
-    kit_eventually(mtu_of("2001:db8:1::1") == 1500);
-    kit_do("ip route replace 1.1.1.0/24 via 10.0.1.2; ip route add blackhole 1.2.3.0/24 mtu 700");
-    kit_eventually(mtu_of("1.1.1.1") == 0);
-    kit_expect("1.2.3.1", "blackhole");
-    assert_int_equal(kit_audit(), 0);
+    fixture_expect("1.1.1.1", A1);
+    fixture_expect("1.4.0.1", A1);
+    fixture_do("ip link set e1 mtu 1290"); // takes the MTU of IPv6 routes along, in silence
+    fixture_eventually(mtu_of("2001:db8:1::1") == 1290);
+    fixture_do("ip link set e1 mtu 1500");
+    fixture_eventually(mtu_of("2001:db8:1::1") == 1500);
+    fixture_do(
+        "ip route replace 1.1.1.0/24 via 10.0.1.2; ip route add blackhole 1.2.3.0/24 mtu 700");
+    fixture_eventually(mtu_of("1.1.1.1") == 0);
+    fixture_expect("1.2.3.1", "blackhole");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void hosts_have_the_mtu_of_the_route_to_their_link(void **state)
 {
-    kit_do("ip neigh replace 10.0.1.9 lladdr 02:00:00:00:01:09 dev e1 nud permanent");
-    kit_expect("10.0.1.9", "adjacency e1 02:00:00:00:01:09");
-    kit_do("ip route replace 10.0.1.0/24 dev e1 proto kernel scope link src 10.0.1.1 mtu 1200");
-    kit_eventually(mtu_of("10.0.1.9") == 1200 && mtu_of("10.0.1.8") == 1200);
-    kit_expect("10.0.1.9", "adjacency e1 02:00:00:00:01:09");
-    assert_int_equal(kit_audit(), 0);
-    kit_do("ip route replace 10.0.1.0/24 dev e1 proto kernel scope link src 10.0.1.1");
-    kit_eventually(mtu_of("10.0.1.9") == 0 && mtu_of("10.0.1.8") == 0);
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip neigh replace 10.0.1.9 lladdr 02:00:00:00:01:09 dev e1 nud permanent");
+    fixture_expect("10.0.1.9", "adjacency e1 02:00:00:00:01:09");
+    fixture_do("ip route replace 10.0.1.0/24 dev e1 proto kernel scope link src 10.0.1.1 mtu 1200");
+    fixture_eventually(mtu_of("10.0.1.9") == 1200 && mtu_of("10.0.1.8") == 1200);
+    fixture_expect("10.0.1.9", "adjacency e1 02:00:00:00:01:09");
+    assert_int_equal(fixture_audit(), 0);
+    fixture_do("ip route replace 10.0.1.0/24 dev e1 proto kernel scope link src 10.0.1.1");
+    fixture_eventually(mtu_of("10.0.1.9") == 0 && mtu_of("10.0.1.8") == 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void every_type_of_route_has_its_next_hop(void **state)
 {
     gateways();
-    kit_do("ip route add 1.1.1.0/24 via inet6 fd01::2 dev e1");
-    kit_do("ip route add blackhole 1.2.0.0/16; ip route add unreachable 1.3.0.0/16");
-    kit_do("ip route add prohibit 1.4.0.0/16; ip route add throw 1.5.0.0/16; ip route add "
+    fixture_do("ip route add 1.1.1.0/24 via inet6 fd01::2 dev e1");
+    fixture_do("ip route add blackhole 1.2.0.0/16; ip route add unreachable 1.3.0.0/16");
+    fixture_do("ip route add prohibit 1.4.0.0/16; ip route add throw 1.5.0.0/16; ip route add "
            "1.0.0.0/8 via 10.0.2.2");
-    kit_do("ip route add multicast 239.1.0.0/16 dev e1; ip route add 1.6.0.0/16 via 172.16.0.1 dev "
-           "e2 onlink");
-    kit_do(
+    fixture_do(
+        "ip route add multicast 239.1.0.0/16 dev e1; ip route add 1.6.0.0/16 via 172.16.0.1 dev "
+        "e2 onlink");
+    fixture_do(
         "ip -6 route add blackhole 2001:db8:1::/48; ip -6 route add unreachable 2001:db8:2::/48");
-    kit_do("ip -6 route add prohibit 2001:db8:3::/48; ip route add 1.7.0.0/16 dev lo");
-    kit_expect("1.1.1.1", B1);
-    kit_expect("1.2.0.1", "blackhole");
-    kit_expect("1.3.0.1", "unreachable");
-    kit_expect("1.4.0.1", "prohibit");
-    kit_expect("1.5.0.1",
+    fixture_do("ip -6 route add prohibit 2001:db8:3::/48; ip route add 1.7.0.0/16 dev lo");
+    fixture_expect("1.1.1.1", B1);
+    fixture_expect("1.2.0.1", "blackhole");
+    fixture_expect("1.3.0.1", "unreachable");
+    fixture_expect("1.4.0.1", "prohibit");
+    fixture_expect("1.5.0.1",
                "no-route"); // although 1.0.0.0/8 has one: the tables after main are empty
-    kit_expect("1.6.0.1", "hold e2");
-    kit_expect("1.7.0.1", "unreachable"); // leaves by none of our interfaces
-    kit_expect("239.1.0.1", "none");
-    kit_expect("2001:db8:1::1", "blackhole");
-    kit_expect("2001:db8:2::1", "unreachable");
-    kit_expect("2001:db8:3::1", "prohibit");
-    kit_expect("10.0.1.1", "local");
-    kit_expect("10.0.1.255", "broadcast e1");
-    kit_expect("fd01::1", "local");
-    kit_expect("127.0.0.1", "local");
-    assert_int_equal(kit_audit(), 0);
+    fixture_expect("1.6.0.1", "hold e2");
+    fixture_expect("1.7.0.1", "unreachable"); // leaves by none of our interfaces
+    fixture_expect("239.1.0.1", "none");
+    fixture_expect("2001:db8:1::1", "blackhole");
+    fixture_expect("2001:db8:2::1", "unreachable");
+    fixture_expect("2001:db8:3::1", "prohibit");
+    fixture_expect("10.0.1.1", "local");
+    fixture_expect("10.0.1.255", "broadcast e1");
+    fixture_expect("fd01::1", "local");
+    fixture_expect("127.0.0.1", "local");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void deleted_link_takes_everything(void **state)
 {
     routes();
-    kit_do("ip nexthop add id 10 via 10.0.1.2 dev e1; ip route add 1.2.0.0/24 nhid 10");
-    kit_do("ip route add 1.3.0.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
-    kit_expect("1.3.0.1", "group e1 e2");
-    kit_stats(&before);
-    kit_do("ip link del e1");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("1.2.0.1", "none");
-    kit_expect("10.0.1.1", "none");
-    kit_expect("1.3.0.1", "none");
-    kit_expect("2001:db8:1::1", "none");
-    kit_expect("9.9.9.9", A2);
-    kit_expect_derived(&before);
-    kit_eventually(kit_gone == 1);
+    fixture_do("ip nexthop add id 10 via 10.0.1.2 dev e1; ip route add 1.2.0.0/24 nhid 10");
+    fixture_do("ip route add 1.3.0.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
+    fixture_expect("1.3.0.1", "group e1 e2");
+    fixture_stats(&before);
+    fixture_do("ip link del e1");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("1.2.0.1", "none");
+    fixture_expect("10.0.1.1", "none");
+    fixture_expect("1.3.0.1", "none");
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect("9.9.9.9", A2);
+    fixture_expect_derived(&before);
+    fixture_eventually(fixture_gone == 1);
 }
 
 static void moved_link_takes_everything(void **state)
 {
     routes();
-    kit_do("ip link set e1 netns %d", kit_peer_pid());
-    kit_expect("1.1.1.1", "none");
-    kit_expect("10.0.1.1", "none");
-    kit_expect_derived(&before);
-    kit_eventually(kit_gone == 1);
+    fixture_do("ip link set e1 netns %d", fixture_peer_pid());
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("10.0.1.1", "none");
+    fixture_expect_derived(&before);
+    fixture_eventually(fixture_gone == 1);
 }
 
 static void flushed_routes_go(void **state)
 {
     routes();
-    kit_do("ip -4 route flush 1.1.1.0/24; ip -6 route flush 2001:db8:1::/48");
-    kit_expect("1.1.1.1", "none");
-    kit_expect("2001:db8:1::1", "none");
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip -4 route flush 1.1.1.0/24; ip -6 route flush 2001:db8:1::/48");
+    fixture_expect("1.1.1.1", "none");
+    fixture_expect("2001:db8:1::1", "none");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void neighbor_changes_reach_the_adjacency(void **state)
 {
     routes();
-    kit_do("ip neigh change 10.0.1.2 lladdr 02:00:00:00:00:09 dev e1 nud permanent");
-    kit_expect("1.1.1.1", "adjacency e1 02:00:00:00:00:09");
-    kit_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
-    kit_do("ip neigh del 10.0.1.3 dev e1");
-    kit_expect("10.0.1.3", "glean e1"); // back to "somewhere on the link"
-    kit_do("ip neigh replace 10.0.2.77 lladdr 02:00:00:00:00:77 dev e1 nud permanent");
-    kit_expect("10.0.2.77", "glean e2"); // not where the kernel would send it
-    kit_do("ip route add 10.0.1.2/32 via 10.0.2.2");
-    kit_expect("10.0.1.2", A2); // a route of the kernel for exactly this host wins
-    kit_do("ip route del 10.0.1.2/32");
-    kit_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
-    kit_do("ip route add 10.0.1.0/30 via 10.0.2.2");
-    kit_expect("10.0.1.2", A2); // and so does a longer one that covers it
-    kit_do("ip route del 10.0.1.0/30");
-    kit_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip neigh change 10.0.1.2 lladdr 02:00:00:00:00:09 dev e1 nud permanent");
+    fixture_expect("1.1.1.1", "adjacency e1 02:00:00:00:00:09");
+    fixture_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
+    fixture_do("ip neigh del 10.0.1.3 dev e1");
+    fixture_expect("10.0.1.3", "glean e1"); // back to "somewhere on the link"
+    fixture_do("ip neigh replace 10.0.2.77 lladdr 02:00:00:00:00:77 dev e1 nud permanent");
+    fixture_expect("10.0.2.77", "glean e2"); // not where the kernel would send it
+    fixture_do("ip route add 10.0.1.2/32 via 10.0.2.2");
+    fixture_expect("10.0.1.2", A2); // a route of the kernel for exactly this host wins
+    fixture_do("ip route del 10.0.1.2/32");
+    fixture_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
+    fixture_do("ip route add 10.0.1.0/30 via 10.0.2.2");
+    fixture_expect("10.0.1.2", A2); // and so does a longer one that covers it
+    fixture_do("ip route del 10.0.1.0/30");
+    fixture_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void mtu_mac_and_name_may_change(void **state)
 {
     routes();
-    kit_do("ip link set e1 mtu 1400; ip link set e1 address 02:11:22:33:44:55");
-    kit_do("ip link set e1 down; ip link set e1 name e9; ip link set e9 up");
-    kit_expect("10.0.1.9", "glean e1");
-    kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e9 nud permanent");
-    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2");
-    kit_expect("1.1.1.1", A1);
-    kit_eventually(kit_reports > 2);
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip link set e1 mtu 1400; ip link set e1 address 02:11:22:33:44:55");
+    fixture_do("ip link set e1 down; ip link set e1 name e9; ip link set e9 up");
+    fixture_expect("10.0.1.9", "glean e1");
+    fixture_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e9 nud permanent");
+    fixture_do("ip route add 1.1.1.0/24 via 10.0.1.2");
+    fixture_expect("1.1.1.1", A1);
+    fixture_eventually(fixture_reports > 2);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void policy_rules_are_counted_and_ignored(void **state)
@@ -566,50 +583,51 @@ static void policy_rules_are_counted_and_ignored(void **state)
 
     routes();
     assert_int_equal(before.ignored_rules, 0);
-    kit_do("ip rule add from 10.7.0.0/16 table 100");
-    kit_eventually((kit_stats(&s), s.ignored_rules == 1));
-    assert_int_equal(kit_audit(), 0);
-    kit_stats(&s);
+    fixture_do("ip rule add from 10.7.0.0/16 table 100");
+    fixture_eventually((fixture_stats(&s), s.ignored_rules == 1));
+    assert_int_equal(fixture_audit(), 0);
+    fixture_stats(&s);
     assert_int_equal(s.ignored_rules, 1); // the audit's dump tells again, it counts once
-    kit_do("ip rule del from 10.7.0.0/16 table 100");
-    kit_eventually((kit_stats(&s), s.ignored_rules == 0));
+    fixture_do("ip rule del from 10.7.0.0/16 table 100");
+    fixture_eventually((fixture_stats(&s), s.ignored_rules == 0));
 }
 
 static void ipv6_disabled_on_a_link(void **state)
 {
     routes();
-    kit_do("sysctl -qw net.ipv6.conf.e1.disable_ipv6=1");
-    kit_expect("2001:db8:1::1", "none");
-    kit_expect("fd01::9", "none");
-    kit_expect("1.1.1.1", A1);
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("sysctl -qw net.ipv6.conf.e1.disable_ipv6=1");
+    fixture_expect("2001:db8:1::1", "none");
+    fixture_expect("fd01::9", "none");
+    fixture_expect("1.1.1.1", A1);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void route_before_its_interface_is_ours(void **state)
 {
     gateways();
-    kit_do("ip link add e3 type veth peer name p3; ip addr add 10.0.3.1/24 dev e3; ip link set p3 "
-           "up; ip link set e3 up");
-    kit_do("ip route add 1.3.0.0/16 via 10.0.3.2");
-    kit_expect("1.3.0.1", "unreachable"); // not one of ours: nothing shorter may catch it
-    assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
-    kit_expect("10.0.2.9", "unreachable");
-    assert_int_equal(rib_manager_iface_add(kit_iface[2]), 0);
-    kit_expect("10.0.2.9", "glean e2");
-    kit_expect("10.0.2.2", A2);
+    fixture_do(
+        "ip link add e3 type veth peer name p3; ip addr add 10.0.3.1/24 dev e3; ip link set p3 "
+        "up; ip link set e3 up");
+    fixture_do("ip route add 1.3.0.0/16 via 10.0.3.2");
+    fixture_expect("1.3.0.1", "unreachable"); // not one of ours: nothing shorter may catch it
+    assert_int_equal(rib_manager_iface_del(fixture_iface[2]), 0);
+    fixture_expect("10.0.2.9", "unreachable");
+    assert_int_equal(rib_manager_iface_add(fixture_iface[2]), 0);
+    fixture_expect("10.0.2.9", "glean e2");
+    fixture_expect("10.0.2.2", A2);
 }
 
 static void local_table_shadows_longer_routes_of_main(void **state)
 {
     gateways();
-    kit_do("ip route add 127.1.0.0/16 via 10.0.1.2; ip route add 1.1.1.0/24 via 10.0.1.2");
-    kit_expect("1.1.1.1", A1);
-    assert_string_equal(kit_fib("127.1.0.1"), "local");
-    kit_do("ip route add local 1.1.0.0/16 dev lo table local");
-    kit_expect("1.1.1.1", "local");
-    kit_do("ip route del local 1.1.0.0/16 dev lo table local");
-    kit_expect("1.1.1.1", A1);
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip route add 127.1.0.0/16 via 10.0.1.2; ip route add 1.1.1.0/24 via 10.0.1.2");
+    fixture_expect("1.1.1.1", A1);
+    assert_string_equal(fixture_fib("127.1.0.1"), "local");
+    fixture_do("ip route add local 1.1.0.0/16 dev lo table local");
+    fixture_expect("1.1.1.1", "local");
+    fixture_do("ip route del local 1.1.0.0/16 dev lo table local");
+    fixture_expect("1.1.1.1", A1);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 // The kernel of many a test machine has no VRF devices, so it is announced by hand.
@@ -628,7 +646,7 @@ static void announce_vrf(void *arg)
 static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(void **state)
 {
     struct vr *red = vr_new("red");
-    struct iface *e1 = iface_get(kit_iface[1]);
+    struct iface *e1 = iface_get(fixture_iface[1]);
     uint16_t home = e1->vr;
 
     assert_int_equal(rib_manager_iface_del(e1->id), 0);
@@ -640,17 +658,17 @@ static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(v
          i++) { // 0: a device of another table; 1: that of this one; 2: it is deleted
         unsigned reports;
 
-        kit_run(300); // what the start reports
-        reports = kit_reports;
+        fixture_run(300); // what the start reports
+        reports = fixture_reports;
         vrf.event = (struct netlink_event){.del = i == 2};
         vrf.event.link = (struct netlink_link){.ifindex = 990 + (i > 0),
                                                .kind = NETLINK_LINK_VRF,
                                                .vrf_table = i ? 77 : 78,
                                                .up = true};
-        kit_in_rib_manager(announce_vrf, NULL);
+        fixture_in_rib_manager(announce_vrf, NULL);
         if (i)
-            kit_eventually(kit_reports > reports);
-        assert_int_equal(kit_has_vrf, i == 1); // kernel-state names the interface
+            fixture_eventually(fixture_reports > reports);
+        assert_int_equal(fixture_has_vrf, i == 1); // kernel-state names the interface
         assert_int_equal(vrf.unfollowed.of[UNFOLLOWED_DEVICE].n,
                          i != 1); // or route-not-followed the table
     }
@@ -663,7 +681,7 @@ static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(v
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, open_kit, close_kit)
+#define T(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
         T(link_down_takes_its_ipv4_routes),
         T(carrier_loss_keeps_plain_routes),
@@ -701,8 +719,8 @@ int main(void)
     };
     int failed;
 
-    kit_init();
+    fixture_init();
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    kit_fini();
+    fixture_fini();
     return failed;
 }

@@ -22,34 +22,34 @@
 #include "table/iface.h"
 #include "table/vr.h"
 
-static int open_kit(void **state)
+static int open_fixture(void **state)
 {
-    kit_open();
+    fixture_open();
     return 0;
 }
 
 static int open_tiny(void **state)
 {
-    kit_open_with(4096); // room for a handful of events
+    fixture_open_with(4096); // room for a handful of events
     return 0;
 }
 
 static int open_large(void **state)
 {
-    kit_open_with(128u << 20);
+    fixture_open_with(128u << 20);
     return 0;
 }
 
-static int close_kit(void **state)
+static int close_fixture(void **state)
 {
-    kit_close();
+    fixture_close();
     return 0;
 }
 
 // `ip -batch` of n routes 30.x.y.0/24, starting at `from`.
 static void batch(const char *verb, unsigned from, unsigned n, const char *tail)
 {
-    char name[] = "/tmp/kit-batch-XXXXXX";
+    char name[] = "/tmp/fixture-batch-XXXXXX";
     int fd = mkstemp(name);
     FILE *f;
 
@@ -58,7 +58,7 @@ static void batch(const char *verb, unsigned from, unsigned n, const char *tail)
     for (unsigned i = from; i < from + n; i++)
         fprintf(f, "route %s 30.%u.%u.0/24 %s\n", verb, i / 256, i % 256, tail);
     fclose(f);
-    kit_try("ip -force -batch %s", name); // some fail on purpose; also called in a child
+    fixture_try("ip -force -batch %s", name); // some fail on purpose; also called in a child
     unlink(name);
 }
 
@@ -68,9 +68,9 @@ static uint64_t wait_routes(uint64_t n)
     unsigned ms = 0;
 
     do {
-        kit_run(20);
-        kit_stats(&s);
-    } while (s.family[0].by_protocol[4] != n && (ms += 20) < KIT_PATIENCE_MS);
+        fixture_run(20);
+        fixture_stats(&s);
+    } while (s.family[0].by_protocol[4] != n && (ms += 20) < FIXTURE_PATIENCE_MS);
     return s.family[0].by_protocol[4];
 }
 
@@ -78,31 +78,33 @@ static void expect_same(const char *a, const char *b)
 {
     char text[80];
 
-    kit_eventually((snprintf(text, sizeof text, "%s", kit_fib(a)), !strcmp(text, kit_fib(b))));
+    fixture_eventually(
+        (snprintf(text, sizeof text, "%s", fixture_fib(a)), !strcmp(text, fixture_fib(b))));
 }
 
 static void overrun_ends_with_fib_equal_to_kernel(void **state)
 {
     struct rib_stats s;
 
-    kit_stall();
+    fixture_stall();
     batch("add", 0, 4000, "via 10.0.1.2 proto static");
-    kit_go_on();
+    fixture_go_on();
     assert_int_equal(wait_routes(4000), 4000);
-    kit_stall();
+    fixture_stall();
     batch("del", 1000, 2000, "");
     batch("replace", 0, 500, "via 10.0.2.2 proto static");
-    kit_go_on();
+    fixture_go_on();
     assert_int_equal(wait_routes(2000), 2000);
-    kit_stats(&s);
+    fixture_stats(&s);
     assert_true(s.overruns > 0); // else the buffer was not tiny
-    kit_eventually((kit_stats(&s), s.resyncs > 1)); // it ends after the routes
+    fixture_eventually((fixture_stats(&s), s.resyncs > 1)); // it ends after the routes
     expect_same("30.15.1.1", "30.14.1.1");
-    assert_string_equal(kit_fib("30.5.0.1"), "none");
-    assert_ptr_equal(strstr(kit_routes("30.1.0.0/24"), "10.0.2.2@e2"), kit_routes("30.1.0.0/24"));
-    for (int i = 0; kit_audit() && i < 5; i++)
+    assert_string_equal(fixture_fib("30.5.0.1"), "none");
+    assert_ptr_equal(strstr(fixture_routes("30.1.0.0/24"), "10.0.2.2@e2"),
+                     fixture_routes("30.1.0.0/24"));
+    for (int i = 0; fixture_audit() && i < 5; i++)
         ;
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void overrun_by_link_and_route_churn_is_repaired(void **state)
@@ -112,27 +114,27 @@ static void overrun_by_link_and_route_churn_is_repaired(void **state)
 
     if (!pid) {
         for (int i = 0; i < 8; i++) {
-            kit_try("ip link set e1 down; ip link set e1 up");
+            fixture_try("ip link set e1 down; ip link set e1 up");
             batch("append", 0, 300, "via 10.0.1.2 proto static metric 5");
             batch("prepend", 100, 300, "via 10.0.2.2 proto static metric 5");
-            kit_try("ip nexthop replace id 10 via 10.0.1.2 dev e1");
+            fixture_try("ip nexthop replace id 10 via 10.0.1.2 dev e1");
             batch("replace", 400, 50, "nhid 10 proto static");
             batch("del", 50, 200, "via 10.0.2.2 metric 5");
         }
         _exit(0);
     }
     while (!waitpid(pid, NULL, WNOHANG)) {
-        kit_stall();
-        kit_run(20);
-        kit_go_on();
-        kit_run(30);
+        fixture_stall();
+        fixture_run(20);
+        fixture_go_on();
+        fixture_run(30);
     }
-    kit_stats(&s);
+    fixture_stats(&s);
     assert_true(s.overruns > 0);
-    for (int i = 0; i < 10 && kit_audit();
+    for (int i = 0; i < 10 && fixture_audit();
          i++) // the first finds what the tail of the churn had lost
-        kit_run(100);
-    assert_int_equal(kit_audit(), 0);
+        fixture_run(100);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 // Route number i, straight to the kernel: faster than `ip -batch`.
@@ -182,9 +184,9 @@ static void audits_during_ipv6_changes_find_nothing(void **state)
     for (unsigned i = 0; i < 65536; i++)
         change6(nl, i, false);
     mnl_socket_close(nl);
-    for (int i = 0; i < 50 && kit_audit(); i++) // until the events have been read
-        kit_run(20);
-    kit_stats(&before);
+    for (int i = 0; i < 50 && fixture_audit(); i++) // until the events have been read
+        fixture_run(20);
+    fixture_stats(&before);
     pid = fork();
     if (!pid) {
         uint64_t until = clock_now_ns() + 2 * NS_PER_SECOND;
@@ -199,15 +201,16 @@ static void audits_during_ipv6_changes_find_nothing(void **state)
         _exit(0);
     }
     while (!waitpid(pid, NULL, WNOHANG)) {
-        kit_audit(); // may see what an event will tell a moment later, but must not lose anything
+        fixture_audit(); // may see what an event will tell a moment later, but must not lose
+                         // anything
         audits++;
     }
-    kit_run(200); // the last events are read: then nothing may differ
-    kit_stats(&s);
+    fixture_run(200); // the last events are read: then nothing may differ
+    fixture_stats(&s);
     assert_true(audits > 0);
     assert_int_equal(s.overruns, before.overruns);
     assert_int_equal(s.swept, before.swept);
-    assert_int_equal(kit_audit(), 0);
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void a_router_in_another_namespace_has_its_own_routes(void **state)
@@ -216,26 +219,26 @@ static void a_router_in_another_namespace_has_its_own_routes(void **state)
     char path[64];
     int fd;
 
-    snprintf(path, sizeof path, "/proc/%d/ns/net", kit_peer_pid());
+    snprintf(path, sizeof path, "/proc/%d/ns/net", fixture_peer_pid());
     fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
     assert_int_equal(rib_manager_vr_add(blue->id, fd, 254), 0);
     assert_int_equal(rib_manager_vr_add(blue->id, fd, 254), -EEXIST);
     close(fd);
-    kit_do("ip route add 7.0.0.0/8 via 10.0.1.2");
-    kit_peer("ip route add blackhole 7.0.0.0/8");
-    kit_expect("10.0.1.1", "local");
-    kit_select(blue);
-    kit_expect("10.0.1.2", "local");
-    kit_expect("7.1.1.1", "blackhole");
-    kit_expect("10.0.1.1", "unreachable"); // p1 is none of our interfaces
-    assert_int_equal(kit_audit(), 0);
+    fixture_do("ip route add 7.0.0.0/8 via 10.0.1.2");
+    fixture_peer("ip route add blackhole 7.0.0.0/8");
+    fixture_expect("10.0.1.1", "local");
+    fixture_select(blue);
+    fixture_expect("10.0.1.2", "local");
+    fixture_expect("7.1.1.1", "blackhole");
+    fixture_expect("10.0.1.1", "unreachable"); // p1 is none of our interfaces
+    assert_int_equal(fixture_audit(), 0);
     assert_int_equal(rib_manager_vr_del(blue->id), 0);
     assert_int_equal(rib_manager_vr_del(blue->id), -ENOENT);
     vr_free(blue);
-    kit_select(first);
-    assert_true(strcmp(kit_fib("7.1.1.1"), "blackhole"));
-    assert_int_equal(kit_audit(), 0);
+    fixture_select(first);
+    assert_true(strcmp(fixture_fib("7.1.1.1"), "blackhole"));
+    assert_int_equal(fixture_audit(), 0);
 }
 
 static void a_router_may_be_a_kernel_table(void **state)
@@ -243,25 +246,26 @@ static void a_router_may_be_a_kernel_table(void **state)
     struct vr *first = vr_get(VR_DEFAULT), *red = vr_new("red");
 
     assert_int_equal(rib_manager_vr_add(red->id, -1, 100), 0);
-    assert_int_equal(rib_manager_iface_del(kit_iface[1]), 0);
-    iface_get(kit_iface[1])->vr = red->id;
-    assert_int_equal(rib_manager_iface_add(kit_iface[1]), 0);
-    kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
-    kit_do("ip route add 8.0.0.0/8 via 10.0.1.2 table 100; ip route add 8.0.0.0/8 via 10.0.2.2");
-    kit_expect("8.1.1.1", "adjacency e2 02:00:00:00:02:02");
-    kit_select(red);
-    kit_expect("8.1.1.1", "adjacency e1 02:00:00:00:01:02");
-    kit_expect("10.0.1.1",
+    assert_int_equal(rib_manager_iface_del(fixture_iface[1]), 0);
+    iface_get(fixture_iface[1])->vr = red->id;
+    assert_int_equal(rib_manager_iface_add(fixture_iface[1]), 0);
+    fixture_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
+    fixture_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
+    fixture_do(
+        "ip route add 8.0.0.0/8 via 10.0.1.2 table 100; ip route add 8.0.0.0/8 via 10.0.2.2");
+    fixture_expect("8.1.1.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_select(red);
+    fixture_expect("8.1.1.1", "adjacency e1 02:00:00:00:01:02");
+    fixture_expect("10.0.1.1",
                "local"); // the namespace's local table, but only what is on its interfaces
-    kit_expect("10.0.2.1", "none");
-    assert_int_equal(kit_audit(), 0);
-    assert_int_equal(rib_manager_iface_del(kit_iface[1]), 0);
+    fixture_expect("10.0.2.1", "none");
+    assert_int_equal(fixture_audit(), 0);
+    assert_int_equal(rib_manager_iface_del(fixture_iface[1]), 0);
     assert_int_equal(rib_manager_vr_del(red->id), 0);
     vr_free(red);
-    kit_select(first);
-    iface_get(kit_iface[1])->vr = first->id;
-    assert_int_equal(rib_manager_iface_add(kit_iface[1]), 0);
+    fixture_select(first);
+    iface_get(fixture_iface[1])->vr = first->id;
+    assert_int_equal(rib_manager_iface_add(fixture_iface[1]), 0);
 }
 
 // --- walks ---
@@ -319,8 +323,8 @@ static void a_walk_during_changes_keeps_its_order(void **state)
         s = (struct seen){.pause_every = 3};
         s.walk = rib_walk_open(&q, see, seen_all, &s);
         assert_non_null(s.walk);
-        while (!s.done && ms++ < KIT_PATIENCE_MS) {
-            kit_run(1);
+        while (!s.done && ms++ < FIXTURE_PATIENCE_MS) {
+            fixture_run(1);
             if (s.chunks != chunks && s.chunks % 3 == 0 && !s.done)
                 rib_walk_more(s.walk);
             chunks = s.chunks;
@@ -338,12 +342,12 @@ static void a_closed_walk_calls_nobody(void **state)
 
     s.walk = rib_walk_open(&q, see, seen_all, &s);
     rib_walk_close(s.walk);
-    kit_run(50);
+    fixture_run(50);
     assert_int_equal(s.chunks, 0);
     assert_false(s.done);
     q.vr = 77; // no such router
     s.walk = rib_walk_open(&q, see, seen_all, &s);
-    kit_eventually(s.done);
+    fixture_eventually(s.done);
     assert_int_equal(s.result, -ENOENT);
 }
 
@@ -354,7 +358,7 @@ static unsigned rows_of(const char *prefix, int match, int protocol)
 
     assert_int_equal(prefix_parse(prefix, &q.prefix, true), 0);
     q.family = q.prefix.family;
-    return kit_rows(&q, row, 4);
+    return fixture_rows(&q, row, 4);
 }
 
 static void queries_choose_rows(void **state)
@@ -364,12 +368,13 @@ static void queries_choose_rows(void **state)
     struct rib_row row[4];
 
     // Before the routes: to ask the kernel for a neighbor takes "permanent" away from it.
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
+    fixture_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
     batch("add", 0, 600, "via 10.0.1.2 proto static");
-    kit_do("ip route add 30.0.0.0/8 via 10.0.2.2 proto bgp; ip route add 30.0.0.0/8 via 10.0.2.3 "
-           "metric 5");
-    kit_do("ip route add 0.0.0.0/0 via 10.0.2.2");
-    kit_expect("99.0.0.1", "adjacency e2 02:00:00:00:02:02");
+    fixture_do(
+        "ip route add 30.0.0.0/8 via 10.0.2.2 proto bgp; ip route add 30.0.0.0/8 via 10.0.2.3 "
+        "metric 5");
+    fixture_do("ip route add 0.0.0.0/0 via 10.0.2.2");
+    fixture_expect("99.0.0.1", "adjacency e2 02:00:00:00:02:02");
     assert_int_equal(rows_of("30.0.7.0/24", RIB_EXACT, -1), 1);
     assert_int_equal(rows_of("30.0.0.0/8", RIB_EXACT, -1), 2);
     assert_int_equal(rows_of("30.0.0.0/8", RIB_EXACT, 186), 1);
@@ -378,16 +383,16 @@ static void queries_choose_rows(void **state)
     assert_int_equal(rows_of("30.1.0.0/16", RIB_LONGER, 186), 0);
     assert_int_equal(rows_of("30.99.0.0/16", RIB_EXACT, -1), 0);
     prefix_parse("30.1.2.3", &q.prefix, true);
-    assert_int_equal(kit_rows(&q, row, 4), 1);
+    assert_int_equal(fixture_rows(&q, row, 4), 1);
     assert_int_equal(row[0].prefix.len, 24);
     assert_true(row[0].active && row[0].n_hops == 1);
     assert_string_equal(row[0].hop[0].iface, "e1");
     prefix_parse("30.99.2.3", &q.prefix, true);
-    assert_int_equal(kit_rows(&q, row, 4), 2);
+    assert_int_equal(fixture_rows(&q, row, 4), 2);
     assert_true(row[0].active && !row[1].active);
     assert_int_equal(row[0].protocol, 186);
     prefix_parse("99.0.0.1", &q.prefix, true);
-    assert_int_equal(kit_rows(&q, row, 4), 1);
+    assert_int_equal(fixture_rows(&q, row, 4), 1);
     assert_int_equal(row[0].prefix.len, 0);
 }
 
@@ -398,17 +403,18 @@ static uint32_t address4(const struct iface *i)
 
 static void addresses_for_icmp_errors_follow_the_kernel(void **state)
 {
-    const struct iface *i = iface_get(kit_iface[1]);
+    const struct iface *i = iface_get(fixture_iface[1]);
 
-    kit_eventually(address4(i) == 0x0a000101 && i->addr6[0] == 0xfd);
-    kit_do("ip addr add 10.0.1.7/24 dev e1; ip addr del fe80::1/64 dev e1; ip addr add fe80::77/64 "
-           "dev e1 nodad");
-    kit_eventually(i->addr6_ll[15] == 0x77);
+    fixture_eventually(address4(i) == 0x0a000101 && i->addr6[0] == 0xfd);
+    fixture_do(
+        "ip addr add 10.0.1.7/24 dev e1; ip addr del fe80::1/64 dev e1; ip addr add fe80::77/64 "
+        "dev e1 nodad");
+    fixture_eventually(i->addr6_ll[15] == 0x77);
     assert_int_equal(address4(i), 0x0a000101); // the primary one stays
-    kit_do("sysctl -qw net.ipv4.conf.e1.promote_secondaries=1; ip addr del 10.0.1.1/24 dev e1");
-    kit_eventually(address4(i) == 0x0a000107);
-    kit_do("ip addr flush dev e1");
-    kit_eventually(!address4(i) && !i->addr6[0] && !i->addr6_ll[0]);
+    fixture_do("sysctl -qw net.ipv4.conf.e1.promote_secondaries=1; ip addr del 10.0.1.1/24 dev e1");
+    fixture_eventually(address4(i) == 0x0a000107);
+    fixture_do("ip addr flush dev e1");
+    fixture_eventually(!address4(i) && !i->addr6[0] && !i->addr6_ll[0]);
 }
 
 // rib_manager is late, as it is with a hundred routers that read their tables: the rest of the dump
@@ -431,29 +437,29 @@ static void a_dump_that_waits_to_be_read_is_not_silent(void **state)
 {
     bool missed = true;
 
-    kit_in_rib_manager(be_late, &missed);
+    fixture_in_rib_manager(be_late, &missed);
     assert_false(missed);
 }
 
 int main(void)
 {
-#define T(name, open) cmocka_unit_test_setup_teardown(name, open, close_kit)
+#define T(name, open) cmocka_unit_test_setup_teardown(name, open, close_fixture)
     const struct CMUnitTest tests[] = {
         T(overrun_ends_with_fib_equal_to_kernel, open_tiny),
         T(overrun_by_link_and_route_churn_is_repaired, open_tiny),
         T(audits_during_ipv6_changes_find_nothing, open_large),
-        T(a_router_in_another_namespace_has_its_own_routes, open_kit),
-        T(a_router_may_be_a_kernel_table, open_kit),
-        T(a_walk_during_changes_keeps_its_order, open_kit),
-        T(a_closed_walk_calls_nobody, open_kit),
-        T(queries_choose_rows, open_kit),
-        T(addresses_for_icmp_errors_follow_the_kernel, open_kit),
-        T(a_dump_that_waits_to_be_read_is_not_silent, open_kit),
+        T(a_router_in_another_namespace_has_its_own_routes, open_fixture),
+        T(a_router_may_be_a_kernel_table, open_fixture),
+        T(a_walk_during_changes_keeps_its_order, open_fixture),
+        T(a_closed_walk_calls_nobody, open_fixture),
+        T(queries_choose_rows, open_fixture),
+        T(addresses_for_icmp_errors_follow_the_kernel, open_fixture),
+        T(a_dump_that_waits_to_be_read_is_not_silent, open_fixture),
     };
     int failed;
 
-    kit_init();
+    fixture_init();
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    kit_fini();
+    fixture_fini();
     return failed;
 }
