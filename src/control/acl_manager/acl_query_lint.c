@@ -17,7 +17,7 @@
 #include "acl_manager/acl_thread.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/thread.h"
+#include "core/manager.h"
 
 #define SLICE_NS (20 * NS_PER_MS)
 #define SLICE_RULES 500
@@ -211,7 +211,7 @@ static void lint_question_slice(void *arg)
     thread_must_be(ROLE_ACL_MANAGER);
     if (!l) {
         q->a.result = -ENOENT;
-        acl_reply(lint_question_deliver, q);
+        manager_reply(lint_question_deliver, q);
         return;
     }
     struct lint_job *j = job_of(q->name);
@@ -223,17 +223,17 @@ static void lint_question_slice(void *arg)
     if (j->beginnings > BEGINNINGS) {
         q->a.result = -EAGAIN;
         job_free(j);
-        acl_reply(lint_question_deliver, q);
+        manager_reply(lint_question_deliver, q);
         return;
     }
     if (j->lint)
         job_advance(j, l->build);
     if (j->lint && clock_now_ns() - q->since_ns < PATIENCE_NS) {
-        acl_reply(lint_question_continue, q);
+        manager_reply(lint_question_continue, q);
         return;
     }
     answer_fill(q, j);
-    acl_reply(lint_question_deliver, q);
+    manager_reply(lint_question_deliver, q);
 }
 
 int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done done, void *ctx)
