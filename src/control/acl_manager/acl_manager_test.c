@@ -291,8 +291,8 @@ static void one_rule_comes_and_goes_in_place(void **state)
     assert_int_equal(packets("edge", 10), 100);
 }
 
-// A rule for every shelf of a side, all of which are full, takes more room than there is:
-// reclaiming makes a new core, and the old one is garbage in turn.
+// A rule for every bucket of a side, all of which are full, takes more room than there is:
+// reclaiming builds a new classifier, and the old one is garbage in turn.
 static void what_reclaiming_leaves_is_reclaimed_too(void **state)
 {
     static char rules[131072];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_total.c - what a list has decided in all, by verdict
 //
-// The sum of what forwarders counted in each slot, by what the slot's rule does, and a base that
-// keeps it right: a rule that goes leaves its packets there when its slot is taken by another one,
-// a content that is replaced what it had in all, and clearing takes away what there is. So it never
-// falls, but for clearing, and nothing is counted twice: what is added to counters of rules
-// (acl_hits_add) plays no part.
+// The total is the sum of all slots' counters, by what each slot's rule does, plus a base. When a
+// slot gets another rule, the old rule's packets move to the base; so does the total of a content
+// that is replaced. Clearing subtracts the present total. So the total only grows, except when
+// cleared, and nothing is counted twice; acl_hits_add, which moves counters between rules, does
+// not touch it.
 //
-// Adding up a million rules takes 1.3 ms, or 4 when all of them have matched something, and 2.4
-// more for each further forwarder (Zen 3, one channel's memory). Who asks often is told what was
-// known lately, so that it takes no more than a hundredth of acl_manager's time.
+// Adding up a million rules takes 1.3 ms, or 4 ms if all have matched something, and 2.4 ms more
+// per further forwarder (Zen 3, one memory channel). Frequent callers get a recent result, so that
+// adding up takes at most a hundredth of acl_manager's time.
 #include "acl_manager/acl_build.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static void hits_sum_row(const struct acl_content *c, unsigned forwarder, uint32
     }
 }
 
-// Rows of forwarders that have never been are not looked at: they are most of the memory.
+// Skips rows of forwarders that never ran: they are most of the memory.
 static void hits_sum_rows(const struct acl_content *c, uint32_t from, uint32_t to,
                           struct acl_hits total[ACL_VERDICTS])
 {

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie.h - longest-prefix match for IPv4 and IPv6, written by one, read by all
+// poptrie.h - longest-prefix match for IPv4 and IPv6
 //
-// A table maps prefixes to 16-bit values (next-hop group indexes) and answers
-// "which value has the longest prefix that covers this address?".  One thread
-// writes; any number of threads read at the same time without waiting, retrying
-// or announcing themselves.  What the writer replaces stays readable until the
-// caller says that every reader has moved on:
+// A table maps prefixes to 16-bit values and finds the value of the longest prefix that covers an
+// address. One thread writes; any number of threads read at the same time, wait-free. What the
+// writer replaces stays readable until the caller has seen a grace period pass:
 //
 //     writer                                  reader
 //     poptrie_add / del / load                v = poptrie_find4(t, dst)
 //     e = poptrie_epoch(t)
-//     ... a grace period passes ...           (no reader keeps anything between calls)
+//     ... a grace period passes ...           (readers keep nothing between calls)
 //     poptrie_reclaim(t, e)
 //
-// A change is one 32-bit store per directory word it touches: a reader sees the
-// old or the new value for the changed prefix, and the right one for all others.
-// poptrie.c tells how the table is laid out; docs/adr/0004 why.
+// A change is one 32-bit store per directory word it touches: a reader sees the old or the new
+// value for the changed prefix, and the right one for all others. poptrie.c describes the layout,
+// docs/adr/0004 the reasons.
 #ifndef POPTRIE_POPTRIE_H
 #define POPTRIE_POPTRIE_H
 
@@ -27,23 +25,22 @@
 #define POPTRIE_VALUE_MAX 65535u
 #define POPTRIE_COPIES_MAX 8u
 #define POPTRIE_TABLES_MAX 64u
-#define POPTRIE_FLOOR_BITS 6u // routes so short, or shorter, each table has for itself
+#define POPTRIE_FLOOR_BITS 6u // each table keeps routes up to this length for itself
 
 struct poptrie;
 
 struct poptrie_config {
     unsigned key_bits; // 32 (IPv4) or 128 (IPv6)
     size_t max_bytes;  // address space reserved for nodes, at most 512 MiB; 0 = 256 MiB
-    // A group of tables in one arena, for who looks up in several at once: what is equal in them
-    // need not exist twice (poptrie_dedupe). The first table says how many places there are, 1 (=
-    // 0) to POPTRIE_TABLES_MAX, and all the rest here; another one says beside which it wants to
-    // be, and then nothing else of this but key_bits is looked at. One writer, and one count of
-    // epochs, for all tables of a group.
+    // A group of tables in one arena, for lookups in several tables at once: equal parts are stored
+    // once (poptrie_dedupe). The first table sets the number of places, 1 (= 0) to
+    // POPTRIE_TABLES_MAX, and everything else here; another table names in `beside` a table of the
+    // group, and only its key_bits are used. All tables of a group have one writer and one epoch
+    // counter.
     unsigned places;
     struct poptrie *beside;
-    // Copies of what readers dereference, 1 (= 0) to POPTRIE_COPIES_MAX: one for each of the
-    // machine's memory nodes. Every change is stored in all of them; what only the writer needs
-    // exists once.
+    // Copies of what readers dereference, 1 (= 0) to POPTRIE_COPIES_MAX: one per memory node of the
+    // machine. Every change is stored in all of them; the writer's own memory exists once.
     unsigned copies;
     // Memory of copy number `copy`: zeroed, 64-byte aligned, NULL on failure.  NULL = mmap
     // with transparent huge pages, committed page by page as the table grows.
@@ -62,15 +59,15 @@ struct poptrie_stats {
     uint64_t routes; // prefixes stored, the default route included
     uint64_t nodes;  // nodes readers walk: leaf blocks, branch blocks, skips
     uint64_t leaves; // leaves in them (runs of equal values)
-    // directory + nodes in use, alone in its arena + garbage too: what readers may touch (of one
+    // directory + nodes in use, and garbage if alone in its arena: what readers may touch (one
     // copy)
     uint64_t bytes_used;
-    // of them, nodes that other tables of the group have as well: each counts them
+    // of bytes_used: nodes that other tables of the group share; each counts them
     uint64_t shared_bytes;
-    // address space held for readers (of one copy), the group's arena counted whole
+    // address space reserved for readers (one copy), the group's whole arena
     uint64_t bytes_reserved;
     uint64_t garbage_bytes; // retired, waiting for poptrie_reclaim, of the group
-    uint64_t writer_bytes;  // the writer's own copy of the routes and its books
+    uint64_t writer_bytes;  // the writer's own copy of the routes
     uint64_t depth[32];     // stored prefixes by nodes read to reach them (0 = directory alone)
     uint64_t updates;       // successful add/del since the table was made
     uint64_t rebuilt;       // nodes built by them
@@ -91,15 +88,15 @@ void poptrie_free(struct poptrie *t);
 int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value);
 // 0, -EINVAL, -ENOENT; -ENOSPC, -ENOMEM: old table in force.
 int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len);
-// Either of them, as value says, which may be POPTRIE_NONE; *was: the former value.
+// Adds or deletes (value POPTRIE_NONE); *was: the former value.
 int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value,
                  uint32_t *was);
 // Replace the whole content by r[0..n), in any order; of equal prefixes the last one wins.
 // Meanwhile readers see each route old or new.  Errors as poptrie_add.
 int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n);
-// What was changed since the last fold and equals what another table of the group has in the same
-// place becomes one with it. Readers notice nothing. True if something did, so that there may be
-// garbage. Want of memory is no error: less is shared.
+// Shares what has changed since the last call and equals another table's tree or page in the same
+// place. Readers notice nothing. True if something was shared: there may be garbage. Without memory
+// it shares less.
 bool poptrie_dedupe(struct poptrie *t);
 // The value stored for exactly this prefix, or POPTRIE_NONE.
 uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
@@ -107,16 +104,15 @@ uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
 // key has key_bits/8 bytes.
 int poptrie_walk(const struct poptrie *t,
                  int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx);
-// The same, but only those behind key/len in that order, whether it is stored or not: a walk in
-// pieces.
+// The same, but only prefixes after key/len, stored or not: for walks in pieces.
 int poptrie_walk_after(const struct poptrie *t, const uint8_t *key, unsigned len,
                        int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value),
                        void *ctx);
 
-// Closes the current garbage epoch, of the whole group, and returns its number.
+// Closes the group's current garbage epoch and returns its number.
 uint64_t poptrie_epoch(struct poptrie *t);
-// Every reader, of any table of the group, has passed a grace period since poptrie_epoch() returned
-// `epoch`: memory retired in it and before is used again.
+// Call when every reader of any table of the group has passed a grace period since poptrie_epoch()
+// returned `epoch`: reuses memory retired up to then.
 void poptrie_reclaim(struct poptrie *t, uint64_t epoch);
 
 // All invariants (P1.. in poptrie.c); 0, or -EINVAL with a sentence in why[0..n).
@@ -136,10 +132,10 @@ static inline const void *poptrie_user(const struct poptrie *t)
 {
     return ((const struct poptrie_front *)t)->user;
 }
-// Of that copy, for good: before the table has readers.
+// In one copy; before the table has readers.
 void poptrie_set_user(struct poptrie *t, unsigned copy, const void *user);
 
-// The table as one copy has it, for the functions below this one alone; copy 0 is `t` itself.
+// One copy of the table, for the reader functions below only; copy 0 is `t` itself.
 const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy);
 // Addresses are in network byte order, as in a packet header.  POPTRIE_NONE = no route.
 // find4 is for key_bits 32, find6 for 128.
@@ -156,9 +152,9 @@ void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_b
 void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
                         uint32_t *value, unsigned n);
 
-// The nodes by which a lookup of dst (network order, key_bits/8 bytes; key_bits as the table's)
-// finds its answer, for who asks why: how many, of which node[0..min(max, n)) are written; *value:
-// the answer, as poptrie_find gives it.
+// For explain: the nodes by which a lookup of dst (network order, key_bits/8 bytes) finds its
+// answer. Returns their number; fills node[0..min(max, n)) and *value, the answer as poptrie_find
+// gives it.
 enum poptrie_node_kind {
     POPTRIE_NODE_DIRECTORY, // the table of first bits
     POPTRIE_NODE_OUTSIDE,   // IPv6 addresses that the directory does not cover
@@ -167,7 +163,7 @@ enum poptrie_node_kind {
     POPTRIE_NODE_BRANCH,    // of further nodes
     POPTRIE_NODE_WIDE,      // of answers, for the last eight bits of an IPv4 address
     POPTRIE_NODE_SKIP,      // bits that all routes below share
-    POPTRIE_NODE_FLOOR,     // routes of 0..6 bits, where nothing longer answers
+    POPTRIE_NODE_FLOOR,     // routes of 0..6 bits, if nothing longer answers
 };
 struct poptrie_node {
     enum poptrie_node_kind kind;
@@ -185,7 +181,7 @@ enum poptrie_kernel {
     POPTRIE_KERNEL_AVX2,
     POPTRIE_KERNEL_AVX512,         // AVX-512 F, BW, DQ, VL
     POPTRIE_KERNEL_AVX512_VPOPCNT, // the same and VPOPCNTDQ
-    // the same, with loads in place of gathers: AUTO takes it where gathers are slow
+    // the same, with loads instead of gathers: AUTO takes it on CPUs with slow gathers
     POPTRIE_KERNEL_AVX512_LOADS,
     POPTRIE_KERNELS
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_priv.h - the words and blocks that readers walk; the table behind the handle
+// poptrie_priv.h - the words and blocks that readers walk, and struct poptrie; for poptrie's own
+// files
 //
 // A word is 32 bits:
 //     0 | value                    leaf: the answer, 0 = "ask the floor"
@@ -30,11 +31,11 @@
 // 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
 // The half is the first one up to depth 63 and the second one from depth 64 on.
 //
-// Tables that are made beside each other (poptrie_config.beside) are a group: one arena, so that a
-// word means the same block in each of them, and equal trees under equal directory slots are the
-// same blocks. Each has its whole directory, flat, for bursts that ask one table. Bursts that ask
-// several read directories in pages, by a table of page numbers: what several tables have alike is
-// one page there. group.c has the memory, share.c and dedupe.c what is shared in it.
+// Tables made beside each other (poptrie_config.beside) are a group with one arena, so a word means
+// the same block in each, and equal trees under equal directory slots are the same blocks. Each
+// table has a complete, flat directory, which bursts of one table read. Bursts of several tables
+// read directories in pages, through a table of page numbers; equal pages are shared. group.c has
+// the memory, share.c and dedupe.c the sharing.
 #ifndef POPTRIE_POPTRIE_PRIV_H
 #define POPTRIE_POPTRIE_PRIV_H
 
@@ -96,7 +97,7 @@ struct vec {
     size_t n, cap;
 };
 
-// One change: what was made for it, what it makes useless, what to store where.  txn.c.
+// One change: what it made, what it retires, what it stores (txn.c).
 struct txn {
     struct vec undo;   // struct undo: writer memory changed on the way
     struct vec fresh;  // uint32_t: words of blocks made
@@ -111,12 +112,12 @@ struct reach {
     uint64_t blocks, bytes, leaves;
 };
 
-// Slots whose trees the writer has changed since the last fold.
+// Slots whose trees have changed since the last dedupe.
 struct changed {
     uint32_t from, n;
 };
 
-// What the tables of a group have in common. The writer's alone.
+// Shared by the tables of a group; only the writer reads it.
 struct table_group {
     struct poptrie *table[GROUP_TABLES]; // by place; NULL: free
     unsigned places, tables;             // of these, and how many there are
@@ -142,9 +143,9 @@ struct poptrie {
     const uint8_t *arena;
     // number 0; the group's directories lie there in one piece, its shared pages behind them
     uint32_t *pages;
-    const struct poptrie *first; // of the group, on the place 0: the tables lie in one piece, too
+    const struct poptrie *first; // of the group, at place 0: the tables lie in one piece, too
     uint32_t outside;            // the word of IPv6 addresses outside 2000::/3, from depth 0
-    // by the first bits of the address: what a leaf of 0 means
+    // by the first bits of the address: the answer if a leaf is 0
     uint16_t floor[FLOOR_ENTRIES] __attribute__((aligned(64)));
     // where the directory's pages are: in `dir`, or one that several tables read
     uint16_t page[PAGES] __attribute__((aligned(64)));
@@ -161,7 +162,7 @@ struct poptrie {
     unsigned n_copies; // of them
     uint64_t routes;
     struct reach reach;
-    uint64_t shared_bytes; // of them, what other tables have as well
+    uint64_t shared_bytes; // of reach.bytes, what other tables share
     struct txn txn;
     // a bit for each slot: another table may have the same tree; NULL in a group of one place
     uint64_t *maybe_shared;
@@ -185,7 +186,7 @@ static inline uint32_t word_width(uint32_t w) // of the leaves of a leaf or mixe
     return (word_code(w) & 15) + 1;
 }
 
-// A leaf or mixed block: what the first steps of all kernels can do.
+// Leaf and mixed blocks: the first passes of all kernels handle them.
 static inline bool word_is_plain(uint32_t w)
 {
     // no branch: random addresses would mispredict it
@@ -214,8 +215,8 @@ static inline void word_publish(uint32_t *p, uint32_t w)
     __atomic_store_n(p, w, __ATOMIC_RELEASE);
 }
 
-// Where copy c has what `p` points at in the first one: a word of the directory, the arena or
-// outside.
+// The place in copy c of what `p` points at in the first one: a word of the directory, the arena or
+// `outside`.
 static inline void *copy_at(const struct poptrie *t, const struct poptrie *c, const void *p)
 {
     if (p == &t->outside)
@@ -260,13 +261,13 @@ static inline uint32_t dir_words(const struct poptrie *t)
     return t->geo.key_bits == 32 ? DIR4_WORDS : DIR6_WORDS;
 }
 
-// Of a node of IPv4's depth 24: children at depth 30 are part of its wide block.
+// IPv4 nodes at depth 24: their children at depth 30 are part of the wide block.
 static inline bool node_is_wide(const struct poptrie *t, const struct node *n)
 {
     return t->geo.key_bits == 32 && n->depth == WIDE_DEPTH && n->n_kids > 0;
 }
 
-// All children are going to be looked at: the change of a short route waits for little else.
+// Changes of short routes wait mostly for these.
 static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 {
     for (const struct kid *k = node_kids(n); k < node_kids(n) + n->n_kids; k++) {
@@ -282,12 +283,12 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 // a table in a group, which may be new; NULL with errno
 struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo);
 void table_group_leave(struct poptrie *t);
-void table_group_free(struct table_group *g); // without tables, and with the memory of the last one
+void table_group_free(struct table_group *g); // when it has no tables any more
 bool table_group_garbage_reserve(struct table_group *g, size_t more);
-void table_group_retire(struct table_group *g, uint32_t ref); // room for it has been made
-// these words of the directory have changed
+void table_group_retire(struct table_group *g, uint32_t ref); // after table_group_garbage_reserve
+// returns the table to its own pages where these words of the directory lie
 void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n);
-// both read one page p, which is alike; false: no page is left for that
+// makes both tables read one page p, equal in both; false: no page is free
 bool table_group_page_share(struct poptrie *t, struct poptrie *o, unsigned p);
 
 static inline unsigned page_bits(const struct poptrie *t)
@@ -301,8 +302,8 @@ static inline uint16_t page_own(const struct poptrie *t, unsigned p)
     return (uint16_t)(t->place * PAGES + p);
 }
 
-// The directory's word as readers of several tables find it. Partners: group.c, page_publish;
-// word_publish. `pages`: the table's, or of another one of its group.
+// The directory's word as readers of several tables find it. `pages`: any table's of the group.
+// Partners: page_publish in group.c; word_publish.
 static inline const uint32_t *page_word_of(const struct poptrie *t, const uint32_t *pages,
                                            uint32_t slot, unsigned bits)
 {

@@ -7,8 +7,8 @@
 // (share_separate) and leaves the old ones to the others.
 #include "poptrie/walk.h"
 
-// How many other tables have the tree under this slot, where more than `enough` are as many; *one:
-// the last of them.
+// How many other tables share the tree under this slot, counted up to `enough`; *one: the last one
+// found.
 static unsigned tables_with_tree(const struct poptrie *t, uint32_t slot, unsigned enough,
                                  struct poptrie **one)
 {
@@ -52,7 +52,7 @@ static void tree_retire(struct poptrie *t, uint32_t w) // in a transaction
 {
     const uint32_t *slot;
 
-    txn_retire(t, w); // skips and what is behind them
+    txn_retire(t, w); // skips, and the block behind them
     while (word_is_ref(w) && word_code(w) == CODE_SKIP)
         w = ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in;
     if (word_is_ref(w))
@@ -60,7 +60,7 @@ static void tree_retire(struct poptrie *t, uint32_t w) // in a transaction
     tree_retire(t, *slot);
 }
 
-// The same tree in blocks of its own; in a transaction, whose error says whether it worked.
+// Copies a tree into blocks of its own, in a transaction; its error says whether that worked.
 static uint32_t tree_copy(struct poptrie *t, uint32_t w)
 {
     size_t bytes;
@@ -82,8 +82,8 @@ static uint32_t tree_copy(struct poptrie *t, uint32_t w)
     return word;
 }
 
-// The entry and those below it say what the tree of blocks behind `word` has in the same places; in
-// a transaction.
+// Gives the entry and those below it the words of the tree of blocks behind `word`, in a
+// transaction.
 static void entry_set_words(struct poptrie *t, struct kid *kid, uint32_t word)
 {
     const struct node *n = node_at(&t->nodes, kid->node);
@@ -91,7 +91,7 @@ static void entry_set_words(struct poptrie *t, struct kid *kid, uint32_t word)
     txn_set(t, &kid->word, word);
     while (word_is_ref(word) && word_code(word) == CODE_SKIP)
         word = ((const struct skip *)pool_at(&t->group->blocks, word_ref(word)))->in;
-    // the entries below have values, which are the same, or no words
+    // the entries below have equal values, or no words
     if (!word_is_ref(word) || runs_that_lead_on(t->arena, word) == 0)
         return;
     for (uint64_t m = n->kids; m != 0; m &= m - 1) {
@@ -103,7 +103,7 @@ static void entry_set_words(struct poptrie *t, struct kid *kid, uint32_t word)
     }
 }
 
-// The entry that this slot's word belongs to, which is a reference.
+// The entry that this slot's word, a reference, belongs to.
 static struct kid *entry_of(struct poptrie *t, uint32_t slot)
 {
     uint64_t key[2] = {0};
@@ -119,9 +119,9 @@ static struct kid *entry_of(struct poptrie *t, uint32_t slot)
     return via;
 }
 
-// Where nobody else has the tree any more it is replaced all the same: readers of who had it a
-// moment ago may be in there, and words in blocks that only this table's readers ever saw are what
-// it replaces in place (edit.c).
+// A tree that nobody shares any more is replaced, too: readers of a table that had it a moment ago
+// may be inside, and only blocks that no other table's readers ever saw may have words replaced in
+// place (edit.c).
 static int slot_separate(struct poptrie *t, uint32_t slot)
 {
     const struct reach was = t->reach;
@@ -142,7 +142,7 @@ static int slot_separate(struct poptrie *t, uint32_t slot)
         t->shared_bytes -= t->reach.bytes - was.bytes;
     if (n == 1)
         other->shared_bytes -= t->reach.bytes - was.bytes;
-    t->reach = was; // as much as before
+    t->reach = was; // unchanged
     return rc;
 }
 
@@ -188,7 +188,7 @@ int share_adopt(struct poptrie *t, uint32_t slot, struct poptrie *o)
     t->shared_bytes += was.bytes - t->reach.bytes;
     if (first)
         o->shared_bytes += was.bytes - t->reach.bytes;
-    t->reach = was; // as much as before
+    t->reach = was; // unchanged
     slot_mark(t, slot);
     slot_mark(o, slot);
     return 0;
@@ -212,7 +212,7 @@ void share_forget(struct poptrie *t)
     t->shared_bytes = 0;
 }
 
-// Readers of other tables may be in what it has: that becomes garbage.
+// Readers of other tables may be inside the table's blocks: they become garbage.
 void share_retire_all(struct poptrie *t)
 {
     struct table_group *g = t->group;
@@ -230,6 +230,6 @@ void share_retire_all(struct poptrie *t)
         return;
     }
     for (unsigned k = 0; k == 0 || k < g->cfg.copies;
-         k++) // without memory for the list of garbage the arena loses the blocks, no more
+         k++) // no memory for the list of garbage: the arena loses the blocks, nothing worse
         memset(k == 0 ? t->dir : t->copy[k - 1]->dir, 0, g->dir_bytes);
 }

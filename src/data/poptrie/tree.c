@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tree.c - find, insert and remove routes in the writer's tree
+// tree.c - finds, inserts and removes routes in the writer's tree (tree.h)
 //
-// Every change ends in one swapped entry, `site`: the nodes above it stay where they are, the new
-// nodes below it are in `fresh`, the ones they replace in `stale`.  Until tree_settle() the stale
-// nodes are intact, so tree_undo() is: put the entry back, free the fresh ones.
+// Every change ends in one swapped entry, `site`: nodes above it stay, new nodes below it are in
+// `fresh`, the replaced ones in `stale`. Stale nodes stay intact until tree_settle(), so
+// tree_undo() only puts the entry back and frees the fresh nodes.
 //
-// What readers find for a node (kid.word) is built later by poptrie_edit.c.  Here we only keep
-// the books straight when an entry moves: in the directory's domain a word hangs on a directory
-// slot, whoever the parent is, and moves along; elsewhere it depends on the parent's depth and
-// dies, and the entry is marked dirty.
+// edit.c builds afterwards what readers find for a node (kid.word). This file only keeps entries
+// consistent when they move: in the directory's domain a word belongs to a directory slot and moves
+// along; elsewhere it depends on the parent's depth, so it is dropped and the entry marked dirty.
 #include "poptrie/tree.h"
 
 #include <errno.h>
@@ -134,8 +133,8 @@ static unsigned key_common(const uint64_t a[2], const uint64_t b[2], unsigned li
     return n < limit ? n : limit;
 }
 
-// Follows the key to the node at or above `depth`; what lies below the last step (an entry that
-// leads elsewhere, or none) comes back in *below.
+// Follows the key to the node at or above `depth`; *below: the entry below the last step, which
+// leads elsewhere, or NULL.
 static struct node *tree_descend(const struct pool *p, struct kid *root, const uint64_t key[2],
                                  unsigned depth, struct tree_change *c, struct kid **below)
 {
@@ -270,7 +269,7 @@ int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uin
     return rc;
 }
 
-// The node that `via` leads to is to have no routes and one child: leave it out.
+// Removes the node that `via` leads to, if it has no routes and one child.
 static void node_splice(struct pool *p, struct tree_geometry g, struct kid *via, struct kid rest,
                         struct tree_change *c)
 {
@@ -285,7 +284,7 @@ static void node_splice(struct pool *p, struct tree_geometry g, struct kid *via,
     }
 }
 
-// The last node of the path is to have neither routes nor children: its parent loses it.
+// Removes the path's last node, if it has neither routes nor children.
 static int node_unhang(struct pool *p, struct tree_geometry g, struct tree_change *c)
 {
     struct kid *gone = c->path[c->n - 1].via, *via = c->path[c->n - 2].via;

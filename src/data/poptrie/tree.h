@@ -49,14 +49,14 @@ struct tree_change {
     uint16_t cover;                        // value of the longest shorter route, 0 = none
     uint32_t fresh[4], stale[4];           // nodes made, nodes no longer needed
     unsigned n_fresh, n_stale;
-    uint32_t dead[2]; // words nobody leads to any more
+    uint32_t dead[2]; // words without a reference now
     unsigned n_dead;
     struct kid *site; // the one entry that was swapped, and its former content
     struct kid site_was;
 };
 
 // dir_bits: children below this depth hang in the directory, where a word does not depend on the
-// parent; has_slot says whether key is in the directory's domain.
+// parent; has_slot: is the key in the directory's domain?
 struct tree_geometry {
     unsigned key_bits, dir_bits;
 };

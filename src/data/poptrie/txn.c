@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// txn.c - one change of the table: collect, then publish all of it or undo all of it
+// txn.c - one change of the table: collects it, then publishes all of it or undoes all of it
 //
-// While edit.c and block.c work out a change, everything is collected here: blocks made, words to
-// store, words that will lead nowhere, and the former content of what was changed in the writer's
-// own memory.  If memory runs out on the way, that is put back and the new blocks are freed;
-// readers have seen nothing.  txn_finish() otherwise publishes word by word, each store leading
-// from one complete answer to another, and only then retires what the old words led to.  Room
-// for the retired is made before the first store, so that nothing can fail after it.  Other copies
-// of the table get the new blocks first, then the same stores.
+// edit.c and block.c collect here the blocks they make, the words to store, the words that become
+// unused, and the former content of the writer's own memory. If memory runs out, that is restored
+// and new blocks are freed; readers have seen nothing. Otherwise txn_finish() publishes word by
+// word, each store leading from one complete answer to another, and then retires what the old words
+// led to. Room for the retired blocks is reserved before the first store, so nothing can fail after
+// it. Other copies of the table get the new blocks first, then the same stores.
 #include "poptrie/walk.h"
 
 #include <errno.h>
@@ -50,7 +49,7 @@ void txn_set(struct poptrie *t, uint32_t *loc, uint32_t v)
         size_t n = t->txn.undo.n;
 
         VEC_PUSH(t, &t->txn.undo, struct undo, {loc, *loc});
-        // could not be undone, so it is not done
+        // it could not be undone, so it is not done
         if (t->txn.undo.n == n)
             return;
     }
@@ -70,7 +69,7 @@ void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word)
         VEC_PUSH(t, s, struct store, {loc, n, word});
 }
 
-// What `w` leads to, down to the first real block, will not be reachable any more.
+// Retires what `w` leads to, down to the first real block.
 void txn_retire(struct poptrie *t, uint32_t w)
 {
     while (word_is_ref(w)) {
@@ -78,7 +77,7 @@ void txn_retire(struct poptrie *t, uint32_t w)
 
         VEC_PUSH(t, &t->txn.dead, uint32_t, {w});
         if (word_code(w) != CODE_SKIP) {
-            __builtin_prefetch(s); // its leaves are going to be counted
+            __builtin_prefetch(s); // its leaves will be counted
             return;
         }
         w = s->in;
@@ -144,7 +143,7 @@ static bool store_publish(const struct store *s, uint32_t *loc)
     return any;
 }
 
-// Who reads directories in pages sees the stores when the table's own ones are read again.
+// Readers of pages see the stores when they read the table's own pages again.
 static void publish_pages(struct poptrie *t, const struct store *s)
 {
     if (t->maybe_shared != NULL && s->loc >= t->dir && s->loc < t->dir + dir_words(t))
@@ -166,7 +165,7 @@ static void publish_copy(const struct poptrie *t, const struct poptrie *c)
         store_publish(&s[i], copy_at(t, c, s[i].loc));
 }
 
-// Blocks as they are, for the table's readers to reach from now on, or no more.
+// Counts blocks that the table's readers can reach from now on (+), or no more (-).
 static void blocks_count(struct poptrie *t, const struct vec *blocks, int sign)
 {
     const uint32_t *w = blocks->v;

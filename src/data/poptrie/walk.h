@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// walk.h - one address, block by block: the scalar reader, and what vector kernels leave over
+// walk.h - walks one address block by block: for the scalar kernel, and for addresses that vector
+// kernels leave over
 //
-// Reads only; every step is bounded because each block resolves more bits of the address.
+// Reads only; bounded, because each block resolves more bits of the address.
 #ifndef POPTRIE_WALK_H
 #define POPTRIE_WALK_H
 
@@ -21,7 +22,7 @@ static inline uint32_t leaf_load(const uint8_t *p, unsigned bit, unsigned width)
     return v >> bit % 8 & UINT32_MAX >> (-width & 31);
 }
 
-// Which leaf child c of the block with run vector at p has.
+// The number of child c's leaf in the block with run vector p.
 static inline unsigned run_of(const uint8_t *p, unsigned c)
 {
     uint64_t runs;
@@ -43,7 +44,7 @@ static inline bool leaf_is_place(uint32_t w, uint32_t leaf) // in a mixed block:
     return word_code(w) > CODE_MIXED && leaf >> (word_width(w) - 1) != 0;
 }
 
-// The word that stands for child c of a mixed or branch block; NULL: a leaf does.
+// The word for child c of a mixed or branch block; NULL: child c has a leaf.
 static inline uint32_t *block_slot(const uint8_t *arena, uint32_t w, unsigned c)
 {
     const uint8_t *p = block_at(arena, w);
@@ -71,7 +72,7 @@ static inline unsigned block_leaves(const uint8_t *arena, uint32_t w)
     return (last >> 32 & 0xffff) + __builtin_popcount((uint32_t)last);
 }
 
-// The children at which the runs of a mixed or branch block begin; none of any other.
+// The children at which runs of a mixed or branch block begin; 0 for other blocks.
 static inline uint64_t runs_that_lead_on(const uint8_t *arena, uint32_t w)
 {
     uint64_t runs = 0;
@@ -81,7 +82,7 @@ static inline uint64_t runs_that_lead_on(const uint8_t *arena, uint32_t w)
     return runs;
 }
 
-// For each place of a word in the block by which it leads on.
+// For each word in the block that leads on.
 #define FOR_WORDS_BELOW(arena, w, slot)                                                            \
     for (uint64_t left_ = runs_that_lead_on((arena), (w)); left_ != 0; left_ &= left_ - 1)         \
         if (((slot) = block_slot((arena), (w), (unsigned)__builtin_ctzll(left_))) != NULL &&       \
