@@ -322,6 +322,12 @@ static const struct acl_rule *rule_at(const struct acl_build *b, uint32_t slot)
     return slot == ACL_MISS ? NULL : acl_rule_of(acl_engine_list(b->content->engine), slot);
 }
 
+const struct acl_rule *acl_build_rule(const struct acl_build *b, uint32_t number, uint32_t *slot)
+{
+    *slot = slot_of(b, number);
+    return rule_at(b, *slot);
+}
+
 struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r)
 {
     uint32_t slot = r ? slot_of(b, r->number) : ACL_MISS;

@@ -81,8 +81,11 @@ void acl_build_totals_clear(struct acl_build *b);
 // Samples counters for last hits: of n rules from the `from`-th on, and of packets that no rule
 // matched (acl_last_hit.c).
 void acl_build_sample_hits(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
+uint32_t acl_last_hit_now_s(void); // as in acl_last_hit.at_s
 // ACL_MISS: of packets that no rule matched
 struct acl_last_hit *acl_build_last_hit(struct acl_build *b, uint32_t slot);
+// The rule of that number and its slot; NULL and ACL_MISS: there is none.
+const struct acl_rule *acl_build_rule(const struct acl_build *b, uint32_t number, uint32_t *slot);
 const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot); // or NULL
 
 #endif

@@ -85,7 +85,7 @@ bool acl_active_tidy(void)
 void acl_active_sample_hits(void)
 {
     static size_t list, rule; // where the next call continues
-    uint32_t now_s = (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
+    uint32_t now_s = acl_last_hit_now_s();
     size_t left = RULES_LOOKED_AT;
 
     for (size_t lists = 0; left && lists < acl_active.list.n; lists++) {

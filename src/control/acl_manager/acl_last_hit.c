@@ -6,6 +6,13 @@
 // (acl_build.c: counters_absorb); until then nothing is sampled.
 #include "acl_manager/acl_build.h"
 
+#include "base/clock.h"
+
+uint32_t acl_last_hit_now_s(void)
+{
+    return (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
+}
+
 static void sample_counter(struct acl_build *b, uint32_t slot, uint32_t now_s)
 {
     struct acl_last_hit *s = acl_build_last_hit(b, slot);

@@ -99,19 +99,6 @@ static struct acl_active_set *question_set(struct question *q)
 
 // --- lists and sets ------------------------------------------------------------------------------
 
-static const struct acl_rule *rule_of(const struct acl_build *b, uint32_t number, uint32_t *slot)
-{
-    const struct acl *a = acl_engine_list(b->content->engine);
-
-    *slot = acl_slot_of(a, number);
-    return acl_rule_of(a, *slot);
-}
-
-static uint32_t now_s(void)
-{
-    return (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
-}
-
 static uint32_t seconds_since_hit(struct acl_build *b, uint32_t slot, uint32_t now)
 {
     uint32_t at = acl_build_last_hit(b, slot)->at_s;
@@ -140,11 +127,11 @@ static void list_row_fill(struct question *q, const struct acl_active_list *l)
     struct acl_list_row *row = list_row_new(q, l);
     uint32_t slot;
 
-    acl_build_sample_hits(l->build, 0, 0, now_s());
-    row->unmatched_s = seconds_since_hit(l->build, ACL_MISS, now_s());
+    acl_build_sample_hits(l->build, 0, 0, acl_last_hit_now_s());
+    row->unmatched_s = seconds_since_hit(l->build, ACL_MISS, acl_last_hit_now_s());
     acl_engine_cost(l->build->content->engine, &row->cost);
     vec_foreach (&l->build->number, number) {
-        struct acl_hits n = acl_build_hits(l->build, rule_of(l->build, *number, &slot));
+        struct acl_hits n = acl_build_hits(l->build, acl_build_rule(l->build, *number, &slot));
         row->matched.packets += n.packets;
         row->matched.bytes += n.bytes;
     }
@@ -186,7 +173,7 @@ static void counter_rows_add(struct question *q, const struct acl_active_list *l
     vec_foreach (&w->rules.rule, wanted) {
         if (q->a.counter.n == ACL_COUNTED_MAX)
             return;
-        const struct acl_rule *r = rule_of(b, wanted->number, &slot);
+        const struct acl_rule *r = acl_build_rule(b, wanted->number, &slot);
         if (r)
             *vec_push(&q->a.counter) = (struct acl_counter_row){
                 list, r->number, b->content->action[slot].verb, acl_build_hits(b, r)};
@@ -228,10 +215,10 @@ static void answer_rules(struct question *q)
     q->a.rules = b->number.n;
     while (i < b->number.n && b->number.item[i] < q->from)
         i++;
-    acl_build_sample_hits(b, i, q->max, now_s());
+    acl_build_sample_hits(b, i, q->max, acl_last_hit_now_s());
     for (; i < b->number.n && q->a.rule.n < q->max; i++) {
         uint32_t slot;
-        const struct acl_rule *r = rule_of(b, b->number.item[i], &slot);
+        const struct acl_rule *r = acl_build_rule(b, b->number.item[i], &slot);
 
         acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot),
                         (const char(*)[ACL_NAME_MAX])b->set_name, &q->lines);
@@ -239,7 +226,7 @@ static void answer_rules(struct question *q)
         *vec_push(&q->a.rule) =
             (struct acl_rule_row){.number = r->number,
                                   .hits = acl_build_hits(b, r),
-                                  .last_s = seconds_since_hit(b, slot, now_s())};
+                                  .last_s = seconds_since_hit(b, slot, acl_last_hit_now_s())};
     }
     q->a.next = i < b->number.n ? b->number.item[i] : 0;
     vec_foreach (&q->a.rule, row) { // now that the text does not move any more

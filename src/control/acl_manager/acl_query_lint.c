@@ -80,14 +80,6 @@ static struct lint_job *job_of(const char *name)
     return oldest;
 }
 
-static const struct acl_rule *rule_of(const struct acl_build *b, uint32_t number, uint32_t *slot)
-{
-    const struct acl *a = acl_engine_list(b->content->engine);
-
-    *slot = acl_slot_of(a, number);
-    return acl_rule_of(a, *slot);
-}
-
 // Equal for two rules that do the same. Rules with options equal only themselves.
 static uint32_t rule_effect(const struct acl_build *b, uint32_t slot)
 {
@@ -101,7 +93,7 @@ static void job_begin(struct lint_job *j, const struct acl_build *b)
 
     bug_on(!r || !does);
     for (size_t i = 0; i < b->number.n; i++) {
-        r[i] = *rule_of(b, b->number.item[i], &slot);
+        r[i] = *acl_build_rule(b, b->number.item[i], &slot);
         does[i] = rule_effect(b, slot);
     }
     acl_lint_free(j->lint);
@@ -144,7 +136,7 @@ static void job_finish(struct lint_job *j, const struct acl_build *b)
                 (struct acl_lint_row){number, number, 1, b->number.item[f[at].by], f[at].kind};
             at++;
             run = false;
-        } else if (!acl_build_hits(b, rule_of(b, number, &slot)).packets) {
+        } else if (!acl_build_hits(b, acl_build_rule(b, number, &slot)).packets) {
             never_hit(j, number, run);
             run = true;
         } else {

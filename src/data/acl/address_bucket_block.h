@@ -21,7 +21,7 @@ static inline struct net side_net(const struct acl_rule *r, unsigned side)
     uint32_t addr = (uint32_t)from->addr[0] << 24 | (uint32_t)from->addr[1] << 16 |
                     (uint32_t)from->addr[2] << 8 | from->addr[3];
 
-    return (struct net){.addr = addr & net_mask(from->len), .len = from->len};
+    return (struct net){.addr = addr & mask4(from->len), .len = from->len};
 }
 
 static inline uint64_t *bucket_names(const struct address_buckets *s, uint32_t ref)

@@ -139,11 +139,6 @@ static uint32_t buckets_lay_out(struct sorted *t, uint64_t *in_buckets)
 
 // --- the buckets ---
 
-static size_t line_up(size_t n)
-{
-    return (n + 63) & ~(size_t)63;
-}
-
 static uint32_t with_room(uint32_t n, uint32_t most)
 {
     uint32_t room = n + n / 4 + 64;

@@ -5,10 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static size_t line_up(size_t n)
-{
-    return (n + 63) & ~(size_t)63;
-}
+#include "acl/arena.h"
 
 static size_t words_bytes(uint32_t chunk_room)
 {
@@ -72,9 +69,9 @@ uint32_t nets_at(const struct nets *t, uint32_t addr, uint8_t len)
 uint32_t nets_around(const struct nets *t, uint32_t addr, uint8_t len)
 {
     while (len-- > 1) {
-        uint32_t at = nets_at(t, addr & net_mask(len), len);
+        uint32_t at = nets_at(t, addr & mask4(len), len);
 
-        if (at < t->n && t->net[at].len == len && t->net[at].addr == (addr & net_mask(len)))
+        if (at < t->n && t->net[at].len == len && t->net[at].addr == (addr & mask4(len)))
             return at;
     }
     return 0;
@@ -162,11 +159,11 @@ static bool word_is_right(struct sweep *s, const uint16_t *word, uint32_t addr, 
             s->n--;
         s->at[s->n++] = s->next;
     }
-    while ((addr ^ t->net[s->at[s->n - 1]].addr) & net_mask(t->net[s->at[s->n - 1]].len))
+    while ((addr ^ t->net[s->at[s->n - 1]].addr) & mask4(t->net[s->at[s->n - 1]].len))
         s->n--;
     // A prefix that begins in here and is longer would have words of its own.
     return *word == t->net[s->at[s->n - 1]].number &&
-           (s->next == t->n || (t->net[s->next].addr ^ addr) & net_mask(bits));
+           (s->next == t->n || (t->net[s->next].addr ^ addr) & mask4(bits));
 }
 
 bool nets_check(const struct nets *t)

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acl/rule.h"
+
 #define NET_FIRST 65536u // words by the first 16 bits
 #define NET_CHUNK 256u
 #define NET_DEEP 0x8000u // plus the number of a chunk
@@ -49,14 +51,9 @@ uint32_t nets_at(const struct nets *t, uint32_t addr, uint8_t len);
 uint32_t nets_around(const struct nets *t, uint32_t addr, uint8_t len);
 bool nets_check(const struct nets *t); // do readers find what the writer has?
 
-static inline uint32_t net_mask(unsigned len)
-{
-    return (uint32_t)(UINT64_C(0xffffffff00000000) >> len);
-}
-
 static inline bool net_inside(const struct net *in, uint32_t addr, unsigned len)
 {
-    return in->len >= len && !((in->addr ^ addr) & net_mask(len));
+    return in->len >= len && !((in->addr ^ addr) & mask4(len));
 }
 
 static inline uint32_t nets_word(const uint16_t *word)

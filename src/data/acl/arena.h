@@ -24,4 +24,9 @@ uint32_t arena_alloc(struct arena *a, uint32_t units); // the first unit, never 
 void arena_free(struct arena *a, uint32_t ref, uint32_t units);
 uint32_t arena_size(uint32_t units); // units that a block of this size takes
 
+static inline size_t line_up(size_t bytes) // to whole cache lines
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
 #endif

@@ -31,6 +31,7 @@
 #include "acl/acl.h"
 #include "acl/arena.h"
 #include "acl/prefix_rules.h"
+#include "acl/rule.h"
 
 #define TUPLES_MAX 32u // a bit each in tuple indexes
 #define LEVELS_MAX 16u // prefix lengths of a side
@@ -171,11 +172,6 @@ struct classifier {
 #define KEY_MIX6_LOW 0xc2b2ae3d27d4eb4fu
 #define KEY_MIX6_END 0xd6e8feb86659fd93u
 
-static inline uint32_t mask4(unsigned len)
-{
-    return (uint32_t)(UINT64_C(0xffffffff00000000) >> len);
-}
-
 static inline uint64_t mask6(unsigned len, unsigned half) // half 0: the high one
 {
     unsigned n = half ? (len > 64 ? len - 64 : 0) : (len > 64 ? 64 : len);
@@ -216,6 +212,13 @@ static inline uint32_t filter_bits(uint32_t key)
 static inline uint32_t *filter_word(const struct classifier *c, uint32_t key)
 {
     return &c->filter[key * KEY_MIX_WORD >> c->filter_shift];
+}
+
+static inline bool filter_has(const struct classifier *c, uint32_t key)
+{
+    uint32_t bits = filter_bits(key);
+
+    return (__atomic_load_n(filter_word(c, key), __ATOMIC_RELAXED) & bits) == bits;
 }
 
 static inline uint32_t *head_of(const struct classifier *c, uint32_t key)

@@ -36,11 +36,6 @@ static unsigned log2_up(uint64_t n)
     return n <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
 }
 
-static size_t line_up(size_t n)
-{
-    return (n + 63) & ~(size_t)63;
-}
-
 static uint32_t room_for(uint32_t rules)
 {
     return (rules < LEAST_RULES ? LEAST_RULES : rules) + rules / 8;

@@ -3,27 +3,10 @@
 #include "acl/classifier_build.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "acl/entry.h"
 #include "acl/linear_match.h"
 #include "acl/address_bucket.h"
-
-static int wrong(char *why, size_t n, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    vsnprintf(why, n, format, ap);
-    va_end(ap);
-    return -EINVAL;
-}
-
-static bool filter_has(const struct classifier *c, uint32_t key)
-{
-    return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
-}
 
 static bool bitmap_lets_pass(const struct net_bitmap *f, unsigned tuple, const uint8_t *addr)
 {
@@ -66,12 +49,13 @@ static int rule_check(const struct classifier *c, const struct acl_rule *r, uint
     uint32_t key = tuple_key(c, t, r), ref = *head_of(c, key), i = 0;
 
     if (tuple >= c->n_tuples)
-        return wrong(why, n, "rule %u is of tuple %u, there are %u", r->number, tuple, c->n_tuples);
+        return rule_error(why, n, "rule %u is of tuple %u, there are %u", r->number, tuple,
+                          c->n_tuples);
     if (!filter_has(c, key))
-        return wrong(why, n, "the filter lacks rule %u", r->number);
+        return rule_error(why, n, "the filter lacks rule %u", r->number);
     for (unsigned s = 0; s < 2; s++)
         if (!side_lets_pass(c, s, tuple, r))
-            return wrong(why, n, "the prefilter of side %u lacks rule %u", s, r->number);
+            return rule_error(why, n, "the prefilter of side %u lacks rule %u", s, r->number);
     while (ref && (entry_l4_at(c, ref, i)->slot != slot ||
                    entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
         if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
@@ -79,10 +63,10 @@ static int rule_check(const struct classifier *c, const struct acl_rule *r, uint
         i++;
     }
     if (!ref)
-        return wrong(why, n, "rule %u is not in its block", r->number);
+        return rule_error(why, n, "rule %u is not in its block", r->number);
     if (entry_l4_at(c, ref, i)->number != r->number)
-        return wrong(why, n, "slot %u has number %u instead of %u", slot,
-                     entry_l4_at(c, ref, i)->number, r->number);
+        return rule_error(why, n, "slot %u has number %u instead of %u", slot,
+                          entry_l4_at(c, ref, i)->number, r->number);
     return 0;
 }
 
@@ -91,7 +75,7 @@ static int prefix_rule_check(const struct classifier *c, const struct acl_rule *
 {
     if (at < c->n_prefix_tables && prefix_rules_has(c->prefix_table[at], r, slot))
         return 0;
-    return wrong(why, n, "rule %u is in no prefix table", r->number);
+    return rule_error(why, n, "rule %u is in no prefix table", r->number);
 }
 
 static int prefix_tables_check(const struct classifier *c, uint32_t rules, char *why, size_t n)
@@ -102,7 +86,7 @@ static int prefix_tables_check(const struct classifier *c, uint32_t rules, char 
         rc = prefix_rules_check(c->prefix_table[i], why, n);
         rules -= c->prefix_table[i]->rules;
     }
-    return rc || !rules ? rc : wrong(why, n, "%u prefix rules are in no table", rules);
+    return rc || !rules ? rc : rule_error(why, n, "%u prefix rules are in no table", rules);
 }
 
 static int set_rule_check(const struct classifier *c, const struct acl_rule *r, uint32_t slot,
@@ -111,7 +95,7 @@ static int set_rule_check(const struct classifier *c, const struct acl_rule *r, 
     for (unsigned i = 0; i < c->n_set_rules; i++)
         if (c->set_rule[i].slot == slot && c->set_rule[i].number == r->number)
             return 0;
-    return wrong(why, n, "rule %u is not among the set rules", r->number);
+    return rule_error(why, n, "rule %u is not among the set rules", r->number);
 }
 
 // The rule is among the linear ones, if there are any, and these are sorted.
@@ -125,13 +109,14 @@ static int linear_check(const struct classifier *c, const struct acl_rule *r, ui
     while (i < entries && c->linear->slot[i] != slot)
         i++;
     if (i == entries && !(r->tcp_any & r->tcp_mask & ~r->tcp_value))
-        return wrong(why, n, "rule %u is not among the linear rules", r->number);
+        return rule_error(why, n, "rule %u is not among the linear rules", r->number);
     if (i < entries && c->linear->number[i] != r->number)
-        return wrong(why, n, "rule %u is %u among the linear rules", r->number,
-                     c->linear->number[i]);
+        return rule_error(why, n, "rule %u is %u among the linear rules", r->number,
+                          c->linear->number[i]);
     for (i = 1; i < entries; i++)
         if (c->linear->number[i] < c->linear->number[i - 1])
-            return wrong(why, n, "the linear rules are not sorted at %u", c->linear->number[i]);
+            return rule_error(why, n, "the linear rules are not sorted at %u",
+                              c->linear->number[i]);
     return 0;
 }
 
@@ -147,14 +132,15 @@ static int blocks_check(const struct classifier *c, uint32_t rules, char *why, s
             const struct entry_l4 *e = entry_l4_at(c, ref, i);
 
             if (ref + i >= c->arena.top)
-                return wrong(why, n, "the block of head %u runs over", h);
+                return rule_error(why, n, "the block of head %u runs over", h);
             if (i && e[0].number <= entry_l4_at(c, ref, i - 1)->number && e->not_part != ENTRY_DEAD)
-                return wrong(why, n, "the block of head %u is not sorted", h);
+                return rule_error(why, n, "the block of head %u is not sorted", h);
             alive += e->not_part != ENTRY_DEAD;
             more = !(e->is & ENTRY_LAST);
         }
     }
-    return alive == rules ? 0 : wrong(why, n, "there are %u entries of %u rules", alive, rules);
+    return alive == rules ? 0
+                          : rule_error(why, n, "there are %u entries of %u rules", alive, rules);
 }
 
 int classifier_check(const struct classifier *c, const struct classifier_rules *r,
@@ -180,9 +166,9 @@ int classifier_check(const struct classifier *c, const struct classifier_rules *
             continue;
         }
         if (rule->number < c->least)
-            return wrong(why, n,
-                         "rule %u comes before %u, which is said to be the first under a tuple",
-                         rule->number, c->least);
+            return rule_error(
+                why, n, "rule %u comes before %u, which is said to be the first under a tuple",
+                rule->number, c->least);
         rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
         if (!rc)
             rc = linear_check(c, rule, r->slot[i], why, n);
@@ -191,11 +177,12 @@ int classifier_check(const struct classifier *c, const struct classifier_rules *
     }
     for (unsigned t = 0; t < TUPLES_MAX && !rc; t++)
         if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
-            rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules,
-                       count[t]);
+            rc = rule_error(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules,
+                            count[t]);
     if (!rc && (rules != c->in_tuples || rules + in_set_rules + in_prefix_tables != c->rules))
-        rc = wrong(why, n, "%u rules are under tuples and %u beside them; %u and %u are counted",
-                   rules, in_set_rules + in_prefix_tables, c->in_tuples, c->rules - c->in_tuples);
+        rc = rule_error(
+            why, n, "%u rules are under tuples and %u beside them; %u and %u are counted", rules,
+            in_set_rules + in_prefix_tables, c->in_tuples, c->rules - c->in_tuples);
     if (!rc)
         rc = prefix_tables_check(c, in_prefix_tables, why, n);
     if (!rc && c->buckets)

@@ -7,11 +7,6 @@
 
 #define SAMPLE 1024u // rules
 
-static bool in_filter(const struct classifier *c, uint32_t key)
-{
-    return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
-}
-
 // Filter lookups for a packet with the first addresses that the rule covers.
 static unsigned probes_of(const struct classifier *c, const struct acl_rule *r)
 {
@@ -26,9 +21,9 @@ static unsigned probes_of(const struct classifier *c, const struct acl_rule *r)
     }
     for (unsigned g = 0; g < c->n_side_filters; g++) {
         const struct side_filter *side_filter = &c->side_filter[g];
-        if (in_filter(c, rule_digest(c, side_filter->side, r,
-                                     c->len[side_filter->side][side_filter->level]) ^
-                             side_filter->salt))
+        if (filter_has(c, rule_digest(c, side_filter->side, r,
+                                      c->len[side_filter->side][side_filter->level]) ^
+                              side_filter->salt))
             continue;
         for (unsigned t = 0; t < c->n_tuples; t++)
             if (c->tuple[t].side_filter[side_filter->side] == g)

@@ -2,13 +2,6 @@
 // classify_plain.c - rules under tuples in plain C (classifier.h)
 #include "acl/search.h"
 
-static bool filter_has(const struct classifier *c, uint32_t key)
-{
-    uint32_t bits = filter_bits(key);
-
-    return (__atomic_load_n(filter_word(c, key), __ATOMIC_RELAXED) & bits) == bits;
-}
-
 static void candidates_add(struct key_burst *b, const struct classifier *c, unsigned i,
                            uint32_t digest[2][LEVELS_MAX], uint32_t port, unsigned n_tuples)
 {

@@ -31,11 +31,6 @@ struct packet_lanes { // packets still looked at, one per lane
     unsigned n;
 };
 
-static uint64_t low_bits(unsigned n)
-{
-    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
-}
-
 static uint64_t lanes_of_packets(const struct packet_lanes *l, uint64_t packets)
 {
     return _pext_u64(packets, l->of);

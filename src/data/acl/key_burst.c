@@ -10,11 +10,6 @@
 #include "acl/set.h"
 #include "poptrie/poptrie.h"
 
-static uint64_t low_bits(unsigned n)
-{
-    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
-}
-
 static void set_members_find(struct key_burst *b, const struct classifier *c, unsigned side)
 {
     b->sets[side] = __atomic_load_n(&c->sets[side], __ATOMIC_RELAXED) | c->set_rule_sets[side];

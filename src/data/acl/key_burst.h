@@ -47,6 +47,11 @@ void key_burst_end(struct key_burst *b, const struct classifier *c);
 // Advances the set lookup that is under way by one step, between two pieces of other work.
 void key_burst_walk(struct key_burst *b);
 
+static inline uint64_t low_bits(unsigned n)
+{
+    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
 // Call before anything but the addresses of these packets is looked at.
 static inline void key_burst_read_l4(struct key_burst *b, uint64_t which)
 {

@@ -59,7 +59,7 @@ bool rule_is_by_sets(const struct acl_rule *r)
 
 // --- check ---
 
-static int wrong(char *why, size_t n, const char *format, ...)
+int rule_error(char *why, size_t n, const char *format, ...)
 {
     va_list ap;
 
@@ -77,13 +77,14 @@ static int side_check(const struct acl_rule *r, const struct acl_side *s, const 
     if (s->set != ACL_NO_SET)
         return s->set < ACL_SETS_MAX
                    ? 0
-                   : wrong(why, n,
-                           "the %s's address set has index %u, but a list can name at most %u",
-                           name, s->set, ACL_SETS_MAX);
+                   : rule_error(why, n,
+                                "the %s's address set has index %u, but a list can name at most %u",
+                                name, s->set, ACL_SETS_MAX);
     if (s->len > max)
-        return wrong(why, n, "the %s prefix has length %u, expected at most %u", name, s->len, max);
+        return rule_error(why, n, "the %s prefix has length %u, expected at most %u", name, s->len,
+                          max);
     if (s->len && r->families == ACL_BOTH)
-        return wrong(why, n, "a rule for both address families cannot have a %s prefix", name);
+        return rule_error(why, n, "a rule for both address families cannot have a %s prefix", name);
     return 0;
 }
 
@@ -93,18 +94,20 @@ static int ports_check(const struct acl_rule *r, const uint16_t range[2], const 
     bool icmp = r->proto == PROTO_ICMP || r->proto == PROTO_ICMP6;
 
     if (range[0] > range[1])
-        return wrong(why, n, "the %s range ends (%u) before it begins (%u)", name, range[1],
-                     range[0]);
+        return rule_error(why, n, "the %s range ends (%u) before it begins (%u)", name, range[1],
+                          range[0]);
     if (any_port(range))
         return 0;
     if (r->proto_any || (!icmp && r->proto != PROTO_TCP && r->proto != PROTO_UDP &&
                          r->proto != PROTO_SCTP && r->proto != PROTO_UDPLITE))
-        return wrong(why, n,
-                     "a %s needs the protocol tcp, udp, sctp or udplite; ICMP types and codes need "
-                     "icmp or icmp6",
-                     name);
+        return rule_error(
+            why, n,
+            "a %s needs the protocol tcp, udp, sctp or udplite; ICMP types and codes need "
+            "icmp or icmp6",
+            name);
     if (icmp && range[1] > UINT8_MAX)
-        return wrong(why, n, "ICMP type or code %u is out of range, expected 0 to 255", range[1]);
+        return rule_error(why, n, "ICMP type or code %u is out of range, expected 0 to 255",
+                          range[1]);
     return 0;
 }
 
@@ -113,14 +116,15 @@ int acl_rule_check(const struct acl_rule *r, char *why, size_t n)
     int rc;
 
     if (r->number == UINT32_MAX)
-        return wrong(why, n, "the rule number is out of range, expected at most %u",
-                     UINT32_MAX - 1);
+        return rule_error(why, n, "the rule number is out of range, expected at most %u",
+                          UINT32_MAX - 1);
     if (!r->families || r->families > ACL_BOTH)
-        return wrong(why, n, "invalid address families, expected IPv4, IPv6 or both");
+        return rule_error(why, n, "invalid address families, expected IPv4, IPv6 or both");
     if (!r->part || r->part > ACL_ANY_PART)
-        return wrong(why, n,
-                     "invalid fragment match, expected whole datagrams, first fragments, later "
-                     "fragments, or several of them");
+        return rule_error(
+            why, n,
+            "invalid fragment match, expected whole datagrams, first fragments, later "
+            "fragments, or several of them");
     if ((rc = side_check(r, &r->src, "source", why, n)) ||
         (rc = side_check(r, &r->dst, "destination", why, n)))
         return rc;
@@ -128,16 +132,17 @@ int acl_rule_check(const struct acl_rule *r, char *why, size_t n)
         (rc = ports_check(r, r->dport, "destination port", why, n)))
         return rc;
     if ((r->tcp_mask || r->tcp_value || r->tcp_any) && (r->proto_any || r->proto != PROTO_TCP))
-        return wrong(why, n, "TCP flags need the protocol tcp");
+        return rule_error(why, n, "TCP flags need the protocol tcp");
     if (r->tcp_value & ~r->tcp_mask)
-        return wrong(why, n, "the TCP flags (%#x) have bits outside their mask (%#x)", r->tcp_value,
-                     r->tcp_mask);
+        return rule_error(why, n, "the TCP flags (%#x) have bits outside their mask (%#x)",
+                          r->tcp_value, r->tcp_mask);
     if (r->dscp != ACL_DSCP_ANY && r->dscp > 63)
-        return wrong(why, n, "DSCP %u is out of range, expected 0 to 63", r->dscp);
+        return rule_error(why, n, "DSCP %u is out of range, expected 0 to 63", r->dscp);
     if (rule_needs_header(r) && r->part == ACL_LATER)
-        return wrong(why, n,
-                     "later fragments carry no ports, flags, types or codes, so this rule would "
-                     "never match");
+        return rule_error(
+            why, n,
+            "later fragments carry no ports, flags, types or codes, so this rule would "
+            "never match");
     return 0;
 }
 

@@ -9,11 +9,6 @@
 // branch block in IPv6 or if a value is too large for a mixed one.
 #include "poptrie/poptrie_priv.h"
 
-static unsigned bits_of(uint32_t v)
-{
-    return v == 0 ? 0 : 32 - __builtin_clz(v);
-}
-
 // Appends bit fields of up to 16 bits; the caller knows how many fit.
 struct packer {
     uint8_t *p;
@@ -71,7 +66,7 @@ static uint32_t leaf_block(struct poptrie *t, const uint16_t v[64])
     if (runs == 1)
         return v[0];
     n = __builtin_popcountll(runs);
-    width = bits_of(all);
+    width = value_bits(all);
     k.p = txn_block(t, 8 + (n * width + 7) / 8, width - 1, &word);
     if (k.p == NULL)
         return 0;
@@ -137,7 +132,7 @@ static uint32_t words_block(struct poptrie *t, const uint32_t w[64])
         refs += first && word_is_ref(w[i]);
         all |= word_is_ref(w[i]) ? 0 : w[i];
     }
-    width = bits_of(all) + 1 > MIXED_MIN_WIDTH ? bits_of(all) + 1 : MIXED_MIN_WIDTH;
+    width = value_bits(all) + 1 > MIXED_MIN_WIDTH ? value_bits(all) + 1 : MIXED_MIN_WIDTH;
     if (t->geo.key_bits == 128 || width > MIXED_MAX_WIDTH)
         return branch_block(t, w, runs);
     return mixed_block(t, w, runs, refs, width);
@@ -276,7 +271,7 @@ static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inh
     }
     for (unsigned i = 0; i < 256; i++)
         all |= v[i];
-    width = bits_of(all);
+    width = value_bits(all);
     for (unsigned i = 0; i < 256; i++) {
         if (i % 32 == 0)
             head[i / 32] = (uint64_t)width << 48 | (uint64_t)runs << 32;

@@ -67,11 +67,6 @@ static void check_copies(struct checker *k)
 
 // --- P2: one block against the words it must hold ---
 
-static unsigned bits_of(uint32_t v)
-{
-    return v == 0 ? 0 : 32 - __builtin_clz(v);
-}
-
 // The code of the block that holds these 64 words.
 static uint32_t expected_code(const struct checker *k, const uint32_t want[64])
 {
@@ -83,10 +78,11 @@ static uint32_t expected_code(const struct checker *k, const uint32_t want[64])
         all |= word_is_ref(want[i]) ? 0 : want[i];
     }
     if (!refs)
-        return bits_of(all) - 1;
-    if (k->t->geo.key_bits == 128 || bits_of(all) >= MIXED_MAX_WIDTH)
+        return value_bits(all) - 1;
+    if (k->t->geo.key_bits == 128 || value_bits(all) >= MIXED_MAX_WIDTH)
         return CODE_BRANCH;
-    return CODE_MIXED + (bits_of(all) >= MIXED_MIN_WIDTH ? bits_of(all) : MIXED_MIN_WIDTH - 1);
+    return CODE_MIXED +
+           (value_bits(all) >= MIXED_MIN_WIDTH ? value_bits(all) : MIXED_MIN_WIDTH - 1);
 }
 
 static uint32_t child_word(const struct checker *k, uint32_t word, unsigned c)

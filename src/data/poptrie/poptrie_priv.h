@@ -171,6 +171,11 @@ struct poptrie {
     uint64_t updates, rebuilt, refused;
 } __attribute__((aligned(64)));
 
+static inline unsigned value_bits(uint32_t v)
+{
+    return v == 0 ? 0 : 32 - __builtin_clz(v);
+}
+
 static inline bool word_is_ref(uint32_t w)
 {
     return (w & WORD_REF) != 0;
