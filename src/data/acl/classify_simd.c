@@ -394,14 +394,14 @@ INLINE void addresses_load6(const struct key_burst *b, struct packet_lanes *l)
 INLINE lane_wide cut6_wide(const struct classifier *c, const struct packet_lanes *l, unsigned side,
                            unsigned len, unsigned i)
 {
-    lane_wide x = wide_and(wide_load(l->addr6[side][0] + i), wide_all(mask6(len, 0)));
-    lane_wide y = wide_and(wide_load(l->addr6[side][1] + i), wide_all(mask6(len, 1)));
+    lane_wide x = lane_and(lane_loadu(l->addr6[side][0] + i), wide_all(mask6(len, 0)));
+    lane_wide y = lane_and(lane_loadu(l->addr6[side][1] + i), wide_all(mask6(len, 1)));
 
-    x = wide_mul(wide_xor(x, wide_all(c->secret[side][0])), KEY_MIX6_HIGH);
-    x = wide_xor(x, wide_shr(x, 32));
-    y = wide_mul(wide_xor(y, wide_all(c->secret[side][1])), KEY_MIX6_LOW);
+    x = wide_mul(lane_xor(x, wide_all(c->secret[side][0])), KEY_MIX6_HIGH);
+    x = lane_xor(x, wide_shr(x, 32));
+    y = wide_mul(lane_xor(y, wide_all(c->secret[side][1])), KEY_MIX6_LOW);
     x = wide_add(x, y);
-    return wide_mul(wide_xor(x, wide_shr(x, 29)), KEY_MIX6_END);
+    return wide_mul(lane_xor(x, wide_shr(x, 29)), KEY_MIX6_END);
 }
 
 INLINE void digests_cut6(const struct classifier *c, struct packet_lanes *l, unsigned side,
@@ -420,7 +420,7 @@ INLINE void addresses_pack6(struct packet_lanes *l, unsigned n, uint64_t any)
             lane_hits m = (lane_hits)(any >> i & ((1u << LANES / 2) - 1));
             uint64_t *p = l->addr6[j / 2][j % 2];
 
-            wide_pack(p + at, wide_load(p + i), m);
+            wide_pack(p + at, lane_loadu(p + i), m);
             at += (unsigned)__builtin_popcount(m);
         }
 }

@@ -9,54 +9,80 @@
 
 #include "acl/lane_simd.h"
 
+typedef lane_vec lane_wide; // LANE_STEP / 2 words of 64 bits
 #ifdef __AVX512F__
-
-typedef __m512i lane_wide;    // LANE_STEP / 2 words of 64 bits
 typedef __mmask16 lane_order; // which lanes move to the front
+#define LANE_BROADCAST(v) _mm512_broadcast_i32x4(v)
+#else
+typedef __m256i lane_order;
+#define LANE_BROADCAST(v) _mm256_broadcastsi128_si256(v)
+#endif
 
-LANE_INLINE lane_vec lane_loadu(const uint32_t *p)
-{
-    return _mm512_loadu_si512(p);
-}
+// --- the same on both ---
 
-LANE_INLINE lane_vec lane_load_some(const uint32_t *p, lane_hits m) // nothing else is read
+LANE_INLINE lane_vec lane_loadu(const void *p)
 {
-    return _mm512_maskz_loadu_epi32(m, p);
+    return LANE_SI(loadu)((const lane_vec *)p);
 }
 
 LANE_INLINE void lane_store(uint32_t *p, lane_vec v)
 {
-    _mm512_store_si512(p, v);
+    LANE_SI(store)((lane_vec *)p, v);
 }
 
 LANE_INLINE lane_vec lane_and(lane_vec a, lane_vec b)
 {
-    return _mm512_and_si512(a, b);
+    return LANE_SI(and)(a, b);
 }
 
 LANE_INLINE lane_vec lane_but(lane_vec a, lane_vec b) // a & ~b
 {
-    return _mm512_andnot_si512(b, a);
+    return LANE_SI(andnot)(b, a);
 }
 
 LANE_INLINE lane_vec lane_xor(lane_vec a, lane_vec b)
 {
-    return _mm512_xor_si512(a, b);
+    return LANE_SI(xor)(a, b);
 }
 
 LANE_INLINE lane_vec lane_mul(lane_vec a, uint32_t by)
 {
-    return _mm512_mullo_epi32(a, _mm512_set1_epi32((int)by));
+    return LANE_MM(mullo_epi32)(a, lane_all(by));
 }
 
 LANE_INLINE lane_vec lane_shr(lane_vec a, unsigned by)
 {
-    return _mm512_srli_epi32(a, by);
+    return LANE_MM(srli_epi32)(a, by);
 }
 
 LANE_INLINE lane_vec lane_bit(lane_vec at) // 1 << at, which is below 32
 {
-    return _mm512_sllv_epi32(_mm512_set1_epi32(1), at);
+    return LANE_MM(sllv_epi32)(lane_all(1), at);
+}
+
+LANE_INLINE lane_vec lane_swap(lane_vec a) // the bytes of each
+{
+    return LANE_MM(shuffle_epi8)(
+        a, LANE_BROADCAST(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)));
+}
+
+LANE_INLINE lane_wide wide_add(lane_wide a, lane_wide b)
+{
+    return LANE_MM(add_epi64)(a, b);
+}
+
+LANE_INLINE lane_wide wide_shr(lane_wide a, unsigned by)
+{
+    return LANE_MM(srli_epi64)(a, by);
+}
+
+// --- each its own ---
+
+#ifdef __AVX512F__
+
+LANE_INLINE lane_vec lane_load_some(const uint32_t *p, lane_hits m) // nothing else is read
+{
+    return _mm512_maskz_loadu_epi32(m, p);
 }
 
 LANE_INLINE lane_vec lane_gather(const uint32_t *from, lane_vec at, lane_hits m)
@@ -73,12 +99,6 @@ LANE_INLINE lane_hits lane_any(lane_vec a, lane_vec b) // where a & b is not 0
 LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits, lane_hits m)
 {
     return _mm512_mask_and_epi32(a, m, a, _mm512_set1_epi32((int)~bits));
-}
-
-LANE_INLINE lane_vec lane_swap(lane_vec a) // bytes of each
-{
-    return _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11,
-                                                                       10, 9, 8, 15, 14, 13, 12)));
 }
 
 LANE_INLINE lane_vec lane_numbers(unsigned from)
@@ -102,31 +122,6 @@ LANE_INLINE lane_wide wide_all(uint64_t v)
     return _mm512_set1_epi64((long long)v);
 }
 
-LANE_INLINE lane_wide wide_load(const void *p)
-{
-    return _mm512_loadu_si512(p);
-}
-
-LANE_INLINE lane_wide wide_and(lane_wide a, lane_wide b)
-{
-    return _mm512_and_si512(a, b);
-}
-
-LANE_INLINE lane_wide wide_xor(lane_wide a, lane_wide b)
-{
-    return _mm512_xor_si512(a, b);
-}
-
-LANE_INLINE lane_wide wide_add(lane_wide a, lane_wide b)
-{
-    return _mm512_add_epi64(a, b);
-}
-
-LANE_INLINE lane_wide wide_shr(lane_wide a, unsigned by)
-{
-    return _mm512_srli_epi64(a, by);
-}
-
 LANE_INLINE lane_wide wide_mul(lane_wide a, uint64_t by)
 {
     return _mm512_mullo_epi64(a, _mm512_set1_epi64((long long)by));
@@ -144,20 +139,6 @@ LANE_INLINE void wide_pack(uint64_t *to, lane_wide a, lane_hits m)
 
 #else
 
-typedef __m256i lane_wide;
-typedef __m256i lane_order;
-
-LANE_INLINE lane_vec lane_loadu(const uint32_t *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-LANE_INLINE lane_vec lane_numbers(unsigned from)
-{
-    return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
-                            _mm256_set1_epi32((int)from));
-}
-
 LANE_INLINE lane_vec lane_of_hits(lane_hits m) // all bits of the lanes of m
 {
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
@@ -168,41 +149,6 @@ LANE_INLINE lane_vec lane_of_hits(lane_hits m) // all bits of the lanes of m
 LANE_INLINE lane_vec lane_load_some(const uint32_t *p, lane_hits m)
 {
     return m == 0xff ? lane_loadu(p) : _mm256_maskload_epi32((const int *)p, lane_of_hits(m));
-}
-
-LANE_INLINE void lane_store(uint32_t *p, lane_vec v)
-{
-    _mm256_store_si256((__m256i *)p, v);
-}
-
-LANE_INLINE lane_vec lane_and(lane_vec a, lane_vec b)
-{
-    return _mm256_and_si256(a, b);
-}
-
-LANE_INLINE lane_vec lane_but(lane_vec a, lane_vec b)
-{
-    return _mm256_andnot_si256(b, a);
-}
-
-LANE_INLINE lane_vec lane_xor(lane_vec a, lane_vec b)
-{
-    return _mm256_xor_si256(a, b);
-}
-
-LANE_INLINE lane_vec lane_mul(lane_vec a, uint32_t by)
-{
-    return _mm256_mullo_epi32(a, _mm256_set1_epi32((int)by));
-}
-
-LANE_INLINE lane_vec lane_shr(lane_vec a, unsigned by)
-{
-    return _mm256_srli_epi32(a, (int)by);
-}
-
-LANE_INLINE lane_vec lane_bit(lane_vec at)
-{
-    return _mm256_sllv_epi32(_mm256_set1_epi32(1), at);
 }
 
 LANE_INLINE lane_vec lane_gather(const uint32_t *from, lane_vec at, lane_hits m)
@@ -221,10 +167,10 @@ LANE_INLINE lane_vec lane_but_where(lane_vec a, uint32_t bits, lane_hits m)
     return _mm256_andnot_si256(_mm256_and_si256(lane_of_hits(m), _mm256_set1_epi32((int)bits)), a);
 }
 
-LANE_INLINE lane_vec lane_swap(lane_vec a)
+LANE_INLINE lane_vec lane_numbers(unsigned from)
 {
-    return _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(_mm_setr_epi8(
-                                      3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12)));
+    return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                            _mm256_set1_epi32((int)from));
 }
 
 LANE_INLINE lane_order lane_order_of(lane_hits m)
@@ -247,31 +193,6 @@ LANE_INLINE void lane_pack(uint32_t *to, lane_vec v, lane_order o)
 LANE_INLINE lane_wide wide_all(uint64_t v)
 {
     return _mm256_set1_epi64x((long long)v);
-}
-
-LANE_INLINE lane_wide wide_load(const void *p)
-{
-    return _mm256_loadu_si256(p);
-}
-
-LANE_INLINE lane_wide wide_and(lane_wide a, lane_wide b)
-{
-    return _mm256_and_si256(a, b);
-}
-
-LANE_INLINE lane_wide wide_xor(lane_wide a, lane_wide b)
-{
-    return _mm256_xor_si256(a, b);
-}
-
-LANE_INLINE lane_wide wide_add(lane_wide a, lane_wide b)
-{
-    return _mm256_add_epi64(a, b);
-}
-
-LANE_INLINE lane_wide wide_shr(lane_wide a, unsigned by)
-{
-    return _mm256_srli_epi64(a, (int)by);
 }
 
 LANE_INLINE lane_wide wide_mul(lane_wide a, uint64_t by)

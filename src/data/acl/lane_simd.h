@@ -14,83 +14,61 @@
 #define LANE_INLINE static inline __attribute__((always_inline))
 
 #ifdef __AVX512F__
-
 #define LANE_STEP 16u
 #define LANE_KERNEL(name) name##_avx512
+#define LANE_MM(op) _mm512_##op
+#define LANE_SI(op) _mm512_##op##_si512
 typedef __m512i lane_vec;
 typedef uint16_t lane_hits; // bit = rule
+#else
+#define LANE_STEP 8u
+#define LANE_KERNEL(name) name##_avx2
+#define LANE_MM(op) _mm256_##op
+#define LANE_SI(op) _mm256_##op##_si256
+typedef __m256i lane_vec;
+typedef uint8_t lane_hits;
+#endif
 
 LANE_INLINE lane_vec lane_load(const uint32_t *p)
 {
-    return _mm512_load_si512(p);
+    return LANE_SI(load)((const lane_vec *)p);
 }
 
 LANE_INLINE lane_vec lane_all(uint32_t v)
 {
-    return _mm512_set1_epi32((int)v);
+    return LANE_MM(set1_epi32)((int)v);
 }
 
 LANE_INLINE lane_vec lane_or(lane_vec a, lane_vec b)
 {
-    return _mm512_or_si512(a, b);
+    return LANE_SI(or)(a, b);
 }
 
 // Masked bits in which they differ.
 LANE_INLINE lane_vec lane_differ(uint32_t have, lane_vec want, lane_vec mask)
 {
+#ifdef __AVX512F__
     return _mm512_ternarylogic_epi32(lane_all(have), want, mask, 0x28); // (have ^ want) & mask
+#else
+    return _mm256_and_si256(_mm256_xor_si256(lane_all(have), want), mask);
+#endif
 }
 
 // 0 where both ports are in range.
 LANE_INLINE lane_vec lane_beyond(uint32_t have, lane_vec port, lane_vec span)
 {
-    return _mm512_subs_epu16(_mm512_sub_epi16(lane_all(have), port), span);
+    return LANE_MM(subs_epu16)(LANE_MM(sub_epi16)(lane_all(have), port), span);
 }
 
 LANE_INLINE lane_hits lane_same(lane_vec differ)
 {
+#ifdef __AVX512F__
     return _mm512_testn_epi32_mask(differ, differ);
-}
-
 #else
-
-#define LANE_STEP 8u
-#define LANE_KERNEL(name) name##_avx2
-typedef __m256i lane_vec;
-typedef uint8_t lane_hits;
-
-LANE_INLINE lane_vec lane_load(const uint32_t *p)
-{
-    return _mm256_load_si256((const __m256i *)p);
-}
-
-LANE_INLINE lane_vec lane_all(uint32_t v)
-{
-    return _mm256_set1_epi32((int)v);
-}
-
-LANE_INLINE lane_vec lane_or(lane_vec a, lane_vec b)
-{
-    return _mm256_or_si256(a, b);
-}
-
-LANE_INLINE lane_vec lane_differ(uint32_t have, lane_vec want, lane_vec mask)
-{
-    return _mm256_and_si256(_mm256_xor_si256(lane_all(have), want), mask);
-}
-
-LANE_INLINE lane_vec lane_beyond(uint32_t have, lane_vec port, lane_vec span)
-{
-    return _mm256_subs_epu16(_mm256_sub_epi16(lane_all(have), port), span);
-}
-
-LANE_INLINE lane_hits lane_same(lane_vec differ)
-{
     return (lane_hits)_mm256_movemask_ps(
         _mm256_castsi256_ps(_mm256_cmpeq_epi32(differ, _mm256_setzero_si256())));
-}
-
 #endif
+}
 
 // 0 where all fields but addresses match.
 LANE_INLINE lane_vec lane_differ_l4(const struct acl_key_l4 *k, lane_vec l4, lane_vec l4_mask,
