@@ -6,7 +6,6 @@ ones (`kernel_routes`, `fib_routes`, `fib_differences`) read whole tables.
 """
 import json
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 
 from kamuee.client import Client
@@ -222,10 +221,3 @@ def _json_values(text: str) -> Iterator[list]:
             return
         value, at = decoder.raw_decode(text, at)
         yield value
-
-
-def group_by_interface(lookups: dict[str, tuple[str, str]]) -> dict[str, int]:
-    counts: dict[str, int] = defaultdict(int)
-    for interface, _ in lookups.values():
-        counts[interface] += 1
-    return dict(counts)
