@@ -8,29 +8,21 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "acl_manager/acl_active.h"
 #include "acl_manager/acl_thread.h"
 #include "base/log.h"
 #include "core/mailbox.h"
-#include "core/thread.h"
+#include "core/manager.h"
 
 #define TIDY_US 20000
 #define CALL_TIMEOUT_MS 30000
 #define START_TIMEOUT_MS (3600 * 1000)
 
-static struct thread *thread;
-static struct event_base *loop;
 static struct event *tidy_event, *look_event;
-static VEC(struct reply {
-    void (*fn)(void *arg);
-    void *arg;
-}) replies; // control's mailbox was full
 
 // control's
 static enum { IDLE, PREPARING, READY } change_state;
@@ -47,35 +39,10 @@ void acl_tidy_later(void)
         evtimer_add(tidy_event, &pause);
 }
 
-void acl_reply(void (*fn)(void *arg), void *arg)
-{
-    int err = replies.n ? -EAGAIN : mailbox_post(ROLE_CONTROL, fn, arg);
-
-    if (err == -EAGAIN) {
-        *vec_push(&replies) = (struct reply){fn, arg};
-        acl_tidy_later();
-    } else if (err) { // control is ending: nobody waits for the reply
-        free(arg);
-    }
-}
-
-static void retry_replies(void)
-{
-    size_t done = 0;
-
-    while (done < replies.n &&
-           mailbox_post(ROLE_CONTROL, replies.item[done].fn, replies.item[done].arg) != -EAGAIN)
-        done++;
-    if (done)
-        memmove(replies.item, replies.item + done, (replies.n - done) * sizeof *replies.item);
-    replies.n -= done;
-}
-
 static void on_tidy(evutil_socket_t fd, short what, void *arg)
 {
     thread_must_be(ROLE_ACL_MANAGER);
-    retry_replies();
-    if (acl_active_tidy() || replies.n)
+    if (acl_active_tidy())
         acl_tidy_later();
 }
 
@@ -85,11 +52,6 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     acl_active_sample_hits();
     acl_lint_forget(false);
 }
-
-struct starting {
-    sem_t ready;
-    int result;
-};
 
 static void active_free_all(void)
 {
@@ -105,57 +67,39 @@ static void active_free_all(void)
     vec_free(&acl_active.set);
     acl_desired_put(acl_active.wanted);
     acl_active.wanted = NULL;
-    vec_free(&replies);
 }
 
-static void manager_thread_run(void *arg)
+static int begin_manager(struct event_base *loop)
 {
-    struct starting *s = arg;
-    int r = -ENOMEM;
-
-    loop = event_base_new();
-    tidy_event = loop ? evtimer_new(loop, on_tidy, NULL) : NULL;
-    look_event = loop ? event_new(loop, -1, EV_PERSIST, on_look, NULL) : NULL;
-    if (tidy_event && look_event && !event_add(look_event, &(struct timeval){.tv_sec = 1}))
-        r = mailbox_open(loop);
     acl_active.wanted = acl_desired_new();
-    s->result = r;
-    sem_post(&s->ready); // from here on `s` belongs to the starter
-    if (!r) {
-        event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
-        mailbox_close();
-    }
+    tidy_event = evtimer_new(loop, on_tidy, NULL);
+    look_event = event_new(loop, -1, EV_PERSIST, on_look, NULL);
+    return tidy_event && look_event && !event_add(look_event, &(struct timeval){.tv_sec = 1})
+               ? 0
+               : -ENOMEM;
+}
+
+static void end_manager(void)
+{
     active_free_all();
     if (look_event)
         event_free(look_event);
     if (tidy_event)
         event_free(tidy_event);
-    if (loop)
-        event_base_free(loop);
+    look_event = tidy_event = NULL;
 }
+
+static struct manager manager = {.role = ROLE_ACL_MANAGER,
+                                 .slot = THREAD_SLOT_ACL_MANAGER,
+                                 .name = "acl_manager",
+                                 .begin = begin_manager,
+                                 .end = end_manager};
 
 // --- control -------------------------------------------------------------------------------------
 
 int acl_manager_start(void)
 {
-    struct starting s = {0};
-    int r;
-
-    thread_must_be(ROLE_CONTROL);
-    sem_init(&s.ready, 0, 0);
-    r = thread_start(&thread, ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER, "acl_manager", -1,
-                     manager_thread_run, &s);
-    if (!r) {
-        while (sem_wait(&s.ready) && errno == EINTR)
-            ;
-        r = s.result;
-        if (r) {
-            thread_join(thread);
-            thread = NULL;
-        }
-    }
-    sem_destroy(&s.ready);
-    return r;
+    return manager_start(&manager);
 }
 
 int acl_manager_run(void (*fn)(void *arg), void *arg)
@@ -224,7 +168,7 @@ static void preparing_done(void *arg)
 static void preparing_run_and_reply(void *arg)
 {
     preparing_run(arg);
-    acl_reply(preparing_done, arg);
+    manager_reply(preparing_done, arg);
 }
 
 int acl_manager_prepare(const struct acl_prepare_request *ask)
@@ -401,22 +345,12 @@ uint16_t acl_manager_id(const char *name)
     return 0;
 }
 
-static void break_loop(void *arg)
-{
-    event_base_loopbreak(loop);
-}
-
 void acl_manager_stop(void)
 {
-    struct timespec pause = {.tv_nsec = 1000000};
-
     thread_must_be(ROLE_CONTROL);
-    if (!thread)
+    if (!manager.thread)
         return;
     preparing_drop();
-    while (mailbox_post(ROLE_ACL_MANAGER, break_loop, NULL) == -EAGAIN)
-        nanosleep(&pause, NULL);
-    thread_join(thread);
-    thread = NULL;
+    manager_stop(&manager);
     change_state = IDLE;
 }

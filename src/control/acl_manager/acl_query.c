@@ -12,7 +12,7 @@
 #include "acl_manager/acl_active.h"
 #include "acl_manager/acl_thread.h"
 #include "base/clock.h"
-#include "core/thread.h"
+#include "core/manager.h"
 
 struct question {
     void (*answer)(struct question *q); // runs on acl_manager
@@ -55,7 +55,7 @@ static void question_run(void *arg)
 
     thread_must_be(ROLE_ACL_MANAGER);
     q->answer(q);
-    acl_reply(question_deliver, q);
+    manager_reply(question_deliver, q);
 }
 
 static struct question *question_new(const char *name, acl_query_done done, void *ctx)

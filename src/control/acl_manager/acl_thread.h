@@ -5,9 +5,6 @@
 
 #include <stdbool.h>
 
-// On acl_manager: runs fn(arg) on the control loop, later if its mailbox is full. fn owns `arg`,
-// heap memory.
-void acl_reply(void (*fn)(void *arg), void *arg);
 void acl_lint_forget(bool all); // acl_query_lint.c: drops jobs not asked for lately, or all
 void acl_tidy_later(void);      // something waits for a grace period
 
