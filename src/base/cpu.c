@@ -21,7 +21,7 @@ int cpu_simd_of(const char *word)
     return -1;
 }
 
-static int limit_read(void)
+static int read_simd_limit(void)
 {
     const char *word = getenv("KAMUEE_SIMD");
     int set = word ? cpu_simd_of(word) : CPU_AVX512_VPOPCNT;
@@ -32,13 +32,13 @@ static int limit_read(void)
     return CPU_AVX512_VPOPCNT;
 }
 
-static int limit(void)
+static int simd_limit(void)
 {
     static _Atomic int known = -1; // two threads at once find the same
     int set = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (set < 0)
-        atomic_store_explicit(&known, set = limit_read(), memory_order_relaxed);
+        atomic_store_explicit(&known, set = read_simd_limit(), memory_order_relaxed);
     return set;
 }
 
@@ -47,7 +47,7 @@ unsigned cpu_simd_bits(void)
     static const unsigned bits[] = {
         [CPU_SCALAR] = 128, [CPU_AVX2] = 256, [CPU_AVX512] = 512, [CPU_AVX512_VPOPCNT] = 512};
 
-    return bits[limit()];
+    return bits[simd_limit()];
 }
 
 #if defined(__x86_64__)
@@ -77,8 +77,8 @@ bool cpu_runs_vaes(void) // clang 14's __builtin_cpu_supports does not know it
 {
     unsigned a, b, c = 0, d;
 
-    return limit() > CPU_AVX512 && cpu_has(CPU_AVX512) && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
-           c & bit_VAES;
+    return simd_limit() > CPU_AVX512 && cpu_has(CPU_AVX512) &&
+           __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_VAES;
 }
 #else
 static bool cpu_has(enum cpu_simd set)
@@ -94,5 +94,5 @@ bool cpu_runs_vaes(void)
 
 bool cpu_runs(enum cpu_simd set)
 {
-    return set <= (enum cpu_simd)limit() && cpu_has(set);
+    return set <= (enum cpu_simd)simd_limit() && cpu_has(set);
 }

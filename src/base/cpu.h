@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cpu.h - which vector instructions this process uses
 //
-// What the CPU has, less what the environment forbids: KAMUEE_SIMD=none, avx2, avx512 or all. Every
-// choice of a kernel asks here, DPDK's limit (--force-max-simd-bitwidth) follows it, and so a
-// machine that has them all can run as one that does not: tests and benchmarks do, and whoever
-// wants to know what a CPU's wide vectors are worth. Any thread; the answers never change.
+// What the CPU has, unless the environment forbids it: KAMUEE_SIMD=none, avx2, avx512 or all. Every
+// choice of vector code asks here, and DPDK's limit (--force-max-simd-bitwidth) follows it, so a
+// machine can run as one with fewer. Any thread; the answers never change.
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 

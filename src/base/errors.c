@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// errors.c - what is wrong with a configuration: up to 20 sentences, each with its line
+// errors.c - see errors.h
 #include "base/errors.h"
 
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file.c - files: where they may lie; read, and written so that a crash leaves the old one or the
-// new one
+// file.c - see file.h
 #include "base/file.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 
 #include "base/log.h"
 
-// --- where files may lie -------------------------------------------------------------------------
+// --- where files may lie ---
 
 #define DIRS_MAX 32
 
@@ -88,7 +87,7 @@ const char *file_places(enum file_use use, char *buf, size_t n)
     return buf;
 }
 
-// --- reading -------------------------------------------------------------------------------------
+// --- reading ---
 
 // Not a pipe or a device, which would let the reader wait for ever, or never end.
 int file_open(const char *path, uint64_t max, struct stat *st)
@@ -108,7 +107,7 @@ int file_open(const char *path, uint64_t max, struct stat *st)
     return -e;
 }
 
-// What was opened is asked where it lies: no link leads out of the directories.
+// Checks where the open file lies: no link leads out of the directories.
 int file_open_named(const char *path, uint64_t max, struct stat *st)
 {
     char link[32], real[PATH_MAX];
@@ -156,7 +155,7 @@ int file_read(const char *path, struct text *t)
     return r;
 }
 
-// --- writing -------------------------------------------------------------------------------------
+// --- writing ---
 
 static int write_all(int fd, const char *p, size_t n)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file.h - files: where they may lie; read, and written so that a crash leaves the old one or the
-// new one
+// file.h - files: where they may lie; reading, and writing so that a crash leaves the old or the
+// new
 //
-// Whoever may configure names files, and kamueed is root: so what is read lies below directories
-// that are stated at the start (kamueed --file-dir), and so do sockets and captures of devices
-// (--device-dir), which are written.
+// A configuration names files, and kamueed is root: so it reads only below directories that are
+// stated at the start (kamueed --file-dir); --device-dir is the same for sockets and captures of
+// devices, which are written.
 //
-// Writing has two halves, so that what may fail for lack of room (file_prepare) happens before
-// anything else does, and what makes it count is one rename (file_keep). Control role.
+// Writing has two halves: file_prepare, which may fail for lack of room, and file_keep, one rename
+// that makes it count. Control role.
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gather.c - see gather.h
 //
-// A list of CPU models would be wrong for the next one, and for those whose gathers a microcode
-// update has made slow. What is measured differs by a factor of two or so either way; the least of
-// many trials is not moved by interrupts. They go on for about a millisecond: some CPUs run
-// everything at a quarter of their speed for the first 0.1 to 0.2 ms in which 512-bit registers are
-// used (Ice Lake: loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), in which the two
-// cannot be told from each other.
+// Measured, because a list of CPU models would be wrong for the next one and for those that a
+// microcode update has slowed. The two differ by a factor of two or so; the least of many trials is
+// not moved by interrupts. Trials go on for about a millisecond: some CPUs run everything at a
+// quarter of their speed for the first 0.1 to 0.2 ms in which 512-bit registers are used (Ice Lake:
+// loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), when the two cannot be told
+// apart.
 #include "base/gather.h"
 
 #include "base/cpu.h"
@@ -57,7 +57,7 @@ static AVX512 __attribute__((noinline)) uint64_t by_loads(void)
     return __builtin_ia32_rdtsc() - begun;
 }
 
-static bool measure(void)
+static bool measure_gathers(void)
 {
     uint64_t gathers = UINT64_MAX, loads = UINT64_MAX, t;
 
@@ -75,7 +75,7 @@ bool gather_is_slow(void)
     static int known = -1;
 
     if (known < 0)
-        known = cpu_runs(CPU_AVX512) && measure();
+        known = cpu_runs(CPU_AVX512) && measure_gathers();
     return known;
 }
 #else

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ip.h - addresses and prefixes, in network byte order everywhere
 //
-// `ip4_t` is a plain 32-bit scalar in network order; `struct ip6` is 16 bytes.
-// `struct ip_addr` and `struct prefix` carry their family, so that one function
-// serves IPv4 and IPv6. The bytes of an IPv4 address are the first four of
-// `b`, the rest is zero: a prefix is always left-aligned in `b`, whatever its
-// family, and unused bits are zero (prefix_canon). Any thread; no state.
+// `ip4_t` is a 32-bit scalar in network order. `struct ip_addr` and `struct prefix` carry their
+// family, so that one function serves IPv4 and IPv6. The bytes of an IPv4 address are the first
+// four of `b`: a prefix is left-aligned in `b`, and unused bits are zero (prefix_canon). Any
+// thread; no state.
 #ifndef BASE_IP_H
 #define BASE_IP_H
 

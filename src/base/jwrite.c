@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// jwrite.c - writing JSON as RFC 7951 has it, straight into a text
+// jwrite.c - see jwrite.h
 //
-// A table of a million routes goes through here, so numbers are formatted by
-// hand and nothing is allocated but the text itself.
+// A table of a million routes goes through here, so numbers are formatted by hand and nothing is
+// allocated but the text itself.
 #include "base/jwrite.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-static void put(struct jwrite *j, const char *s)
+static void put_text(struct jwrite *j, const char *s)
 {
     text_append(j->t, s, strlen(s));
 }
 
 // Comma and key before a value.
-static void lead(struct jwrite *j, const char *key)
+static void put_key(struct jwrite *j, const char *key)
 {
     if (j->comma)
         text_append(j->t, ",", 1);
@@ -23,13 +23,13 @@ static void lead(struct jwrite *j, const char *key)
     if (!key)
         return;
     text_append(j->t, "\"", 1);
-    put(j, key);
+    put_text(j, key);
     text_append(j->t, "\":", 2);
 }
 
 void jwrite_begin(struct jwrite *j, const char *key, char bracket)
 {
-    lead(j, key);
+    put_key(j, key);
     text_append(j->t, &bracket, 1);
     j->comma = false;
 }
@@ -88,7 +88,7 @@ static void put_escaped(struct jwrite *j, const char *s)
 
 void jwrite_string(struct jwrite *j, const char *key, const char *value)
 {
-    lead(j, key);
+    put_key(j, key);
     text_append(j->t, "\"", 1);
     put_escaped(j, value);
     text_append(j->t, "\"", 1);
@@ -103,9 +103,9 @@ static void put_number(struct jwrite *j, uint64_t v, bool negative, const char *
     while (v /= 10);
     if (negative)
         *--p = '-';
-    put(j, quote);
+    put_text(j, quote);
     text_append(j->t, p, (size_t)(buf + sizeof buf - p));
-    put(j, quote);
+    put_text(j, quote);
 }
 
 void jwrite_string_any(struct jwrite *j, const char *key, const char *value)
@@ -116,26 +116,26 @@ void jwrite_string_any(struct jwrite *j, const char *key, const char *value)
 
 void jwrite_int(struct jwrite *j, const char *key, int64_t value)
 {
-    lead(j, key);
+    put_key(j, key);
     put_number(j, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0, "");
 }
 
 void jwrite_u64(struct jwrite *j, const char *key, uint64_t value)
 {
-    lead(j, key);
+    put_key(j, key);
     put_number(j, value, false, "\"");
 }
 
 void jwrite_i64(struct jwrite *j, const char *key, int64_t value)
 {
-    lead(j, key);
+    put_key(j, key);
     put_number(j, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0, "\"");
 }
 
 void jwrite_bool(struct jwrite *j, const char *key, bool value)
 {
-    lead(j, key);
-    put(j, value ? "true" : "false");
+    put_key(j, key);
+    put_text(j, value ? "true" : "false");
 }
 
 void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6])
@@ -167,8 +167,8 @@ void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p)
 
 void jwrite_raw(struct jwrite *j, const char *key, const char *value)
 {
-    lead(j, key);
-    put(j, value);
+    put_key(j, key);
+    put_text(j, value);
 }
 
 void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns)

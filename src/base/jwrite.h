@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// jwrite.h - writing JSON as RFC 7951 has it, straight into a text
+// jwrite.h - writing JSON (RFC 7951) into a text
 //
 //     jwrite_begin(&j, "port", '[');
 //     jwrite_begin(&j, NULL, '{');

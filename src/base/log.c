@@ -26,7 +26,7 @@ enum log_level log_get_level(void)
     return (enum log_level)atomic_load(&level_now);
 }
 
-// True when the site may print now; *suppressed is what it held back before.
+// True when the site may print now; *suppressed: how many lines it has held back before.
 static bool site_admit(struct log_site *site, uint32_t *suppressed)
 {
     uint64_t second = clock_now_ns() / NS_PER_SECOND + 1;

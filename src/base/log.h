@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // log.h - one line per event: "module: what: key=value"
 //
-// Managers log; forwarders never do (they count). Lines go to stderr with a
-// level mark of sd-daemon(3) ("<3>") when the journal reads them, with a time
-// stamp otherwise; or where log_set_sink says: main gives them to the journal, in
-// fields (base/log_field.h). Each call site is limited to LOG_SITE_PER_S lines a second;
-// what was suppressed is counted and told by the site's next line.
+// Managers log; forwarders count instead. Lines go to stderr, with a level mark of sd-daemon(3)
+// ("<3>") when the journal reads them, with a time stamp otherwise; or to log_set_sink's function,
+// by which main gives them to the journal in fields (base/log_field.h). Each call site is limited
+// to LOG_SITE_PER_S lines a second; its next line says how many were suppressed.
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 

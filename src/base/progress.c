@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// progress.c - work that may take seconds, told
+// progress.c - see progress.h
 #include "base/progress.h"
 
 #include <stdarg.h>
@@ -35,7 +35,7 @@ void progress_at(struct progress *w, uint64_t done, uint64_t of)
     progress();
 }
 
-static void say(const char *text)
+static void report(const char *text)
 {
     log_notice("%s", text);
     if (status)
@@ -53,7 +53,7 @@ void progress_begin(struct progress *w, uint64_t expected_ns, const char *fmt, .
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    say(text);
+    report(text);
 }
 
 void progress_end(struct progress *w, const char *fmt, ...)
@@ -69,5 +69,5 @@ void progress_end(struct progress *w, const char *fmt, ...)
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof text)
         snprintf(text + n, sizeof text - (size_t)n, " ms=%u", (unsigned)(took / NS_PER_MS));
-    say(text);
+    report(text);
 }

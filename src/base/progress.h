@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// progress.h - work that may take seconds, told: what is begun, when it looks long, and how long it
-// took, when it was
+// progress.h - reporting work that takes seconds: its start, if known to be long, and its time
 //
 //     progress_begin(&w, n * ns_each, "acl_manager: building: acl=%s rules=%zu", name, n);
-//     …
-//     progress_end(&w, "acl_manager: built: acl=%s rules=%zu", name, n);          "… ms=1600"
+//     ...
+//     progress_end(&w, "acl_manager: built: acl=%s rules=%zu", name, n);          "... ms=1600"
 //
-// Work in a loop of known length tells its stations, and so that it gets on:
+// Each is a line of the log (base/log.h), and the status that systemd shows. What takes less than
+// PROGRESS_LONG_NS is not reported. A loop of known length also reports
 //
 //     progress_at(&w, i, n);                // i of n are done
 //
-// A watchdog lives on stations: each counts once and must lie behind the last, and there are no
-// more than n. A loop that gets nowhere reaches none, and ends as a hang.
-//
-// Each is a line of the log (base/log.h), and the status that systemd shows. What takes less than
-// PROGRESS_LONG_NS nobody hears of. Any thread; a struct progress is its user's own.
+// which feeds the watchdog: each station counts once and must lie behind the last, so a loop that
+// gets nowhere ends as a hang. Any thread; a struct progress belongs to its user.
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// protocol.c - the names of who makes routes (rtnetlink(7), rtm_protocol; those of FRR and BIRD
-// among them)
+// protocol.c - see protocol.h
 #include "base/protocol.h"
 
 #include <stddef.h>

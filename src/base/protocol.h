@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// protocol.h - the names of who makes routes, by rtnetlink's number: "bgp", "static", …
+// protocol.h - names of routing protocols by rtnetlink's number, FRR's and BIRD's among them: "bgp"
 #ifndef BASE_PROTOCOL_H
 #define BASE_PROTOCOL_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// table_gen.c - see table_gen.h; the histograms and the skews are all that is taken from reality
+// table_gen.c - see table_gen.h; only the histograms and the skews are from real tables
 #include "base/table_gen.h"
 
 #include "base/hash.h"
@@ -30,7 +30,7 @@ struct random {
     uint64_t state;
 };
 
-static uint64_t random_next(struct random *r)
+static uint64_t random_number(struct random *r)
 {
     r->state += 0x9e3779b97f4a7c15u;
     return hash_mix64(r->state);
@@ -38,7 +38,7 @@ static uint64_t random_next(struct random *r)
 
 static unsigned random_len(struct random *r, const uint32_t *lengths, unsigned n, uint64_t total)
 {
-    uint64_t at = (random_next(r) >> 32) * total >> 32;
+    uint64_t at = (random_number(r) >> 32) * total >> 32;
     unsigned len = 0;
 
     while (len < n && at >= lengths[len])
@@ -48,7 +48,7 @@ static unsigned random_len(struct random *r, const uint32_t *lengths, unsigned n
 
 // Of 256, how often the popular half of the space behind bit `depth` is chosen: fitted so that
 // about as many /16 and /18 (IPv4), /20, /32 and /40 (IPv6) have routes as in the real table.
-static unsigned skew(unsigned family, unsigned depth)
+static unsigned popular_half(unsigned family, unsigned depth)
 {
     if (family == 4)
         return depth < 8 ? 150 : depth < 20 ? 226 : 128;
@@ -70,16 +70,16 @@ static void random_bits(struct random *r, uint64_t seed, unsigned family, unsign
         unsigned bit;
 
         if (i % 8 == 0)
-            choice = random_next(r);
+            choice = random_number(r);
         path = hash_mix64(path + 1);
-        bit = (path & 1) ^ ((choice & 255) >= skew(family, depth));
+        bit = (path & 1) ^ ((choice & 255) >= popular_half(family, depth));
         choice >>= 8;
         path ^= bit + 2;
         bytes[depth / 8] |= bit << (7 - depth % 8);
     }
 }
 
-static bool routable(unsigned family, const uint8_t bytes[16])
+static bool is_routable(unsigned family, const uint8_t bytes[16])
 {
     return family == 6 || (bytes[0] != 0 && bytes[0] != 10 && bytes[0] != 127 && bytes[0] < 224);
 }
@@ -112,8 +112,8 @@ size_t table_gen(struct prefix *out, size_t n, uint64_t seed, unsigned family)
         at = hash_bytes(p.b, sizeof(p.b), len) & (slots - 1);
         while (seen[at] != 0 && !prefix_equal(&out[seen[at] - 1], &p))
             at = (at + 1) & (slots - 1);
-        again = seen[at] != 0 || !routable(family, p.b) ? (again + 1) % 64 : 0;
-        if (seen[at] != 0 || !routable(family, p.b))
+        again = seen[at] != 0 || !is_routable(family, p.b) ? (again + 1) % 64 : 0;
+        if (seen[at] != 0 || !is_routable(family, p.b))
             continue;
         out[made++] = p;
         seen[at] = made;

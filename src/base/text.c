@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// text.c - growing text buffers and small parsers
+// text.c - see text.h
 #include "base/text.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-static void reserve(struct text *t, size_t more)
+static void reserve_room(struct text *t, size_t more)
 {
     if (t->n + more + 1 <= t->cap)
         return;
@@ -25,7 +25,7 @@ static void reserve(struct text *t, size_t more)
 
 void text_append(struct text *t, const void *p, size_t n)
 {
-    reserve(t, n);
+    reserve_room(t, n);
     memcpy(t->s + t->n, p, n);
     t->n += n;
     t->s[t->n] = 0;
@@ -41,7 +41,7 @@ void text_printf(struct text *t, const char *fmt, ...)
     va_end(ap);
     bug_on(n < 0);
     if (t->n + (size_t)n >= t->cap) { // it did not fit
-        reserve(t, (size_t)n);
+        reserve_room(t, (size_t)n);
         vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
     }
     va_end(again);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// aside.c - long work leaves the control loop
+// aside.c - see aside.h
 //
 // Each lane has a worker thread and one stack, on which its turns run one after the other. aside()
-// gives the worker a job and switches from the turn's stack back to whoever resumed it, the loop;
-// the worker's eventfd tells the loop that the job is done, and the loop switches to the stack
-// again. Only the job queue and `done` are shared with the worker, under `lock`.
+// gives the worker a job and switches from the turn's stack back to the loop that resumed it; the
+// worker's eventfd tells the loop that the job is done, and the loop switches to the stack again.
+// Only the job queue and `done` are shared with the worker, under `lock`.
 #include "core/aside.h"
 
 #include <errno.h>
@@ -78,10 +78,10 @@ static struct lane lanes[ASIDE_LANES];
 static bool started;
 static _Thread_local struct lane *current; // whose turn this code is
 
-// --- stacks -------------------------------------------------------------------------------------
+// --- stacks ---
 
-// The sanitizers are told of each switch; without them these are empty.
-static void leaving(struct stack *from, const struct stack *to)
+// Tell the sanitizers of each switch; empty without them.
+static void stack_leaving(struct stack *from, const struct stack *to)
 {
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
@@ -93,7 +93,7 @@ static void leaving(struct stack *from, const struct stack *to)
 }
 
 // `from`: NULL, or learns where the stack lies that was left.
-static void arrived(const struct stack *at, struct stack *from)
+static void stack_arrived(const struct stack *at, struct stack *from)
 {
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(at->fake, from ? &from->bottom : NULL,
@@ -103,16 +103,16 @@ static void arrived(const struct stack *at, struct stack *from)
 
 static void stand_still(struct lane *l)
 {
-    leaving(&l->turn_stack, &l->outside_stack);
+    stack_leaving(&l->turn_stack, &l->outside_stack);
     bug_on(swapcontext(&l->turn, &l->outside));
-    arrived(&l->turn_stack, &l->outside_stack);
+    stack_arrived(&l->turn_stack, &l->outside_stack);
 }
 
-static void turns(void)
+static void run_turns(void)
 {
     struct lane *l = current;
 
-    arrived(&l->turn_stack, &l->outside_stack);
+    stack_arrived(&l->turn_stack, &l->outside_stack);
     for (;;) {
         l->now.run(l->now.ctx);
         l->busy = false;
@@ -120,15 +120,15 @@ static void turns(void)
     }
 }
 
-static void go_on(struct lane *l)
+static void switch_to_turn(struct lane *l)
 {
     struct lane *before = current; // a turn of another lane may begin one here
 
     current = l;
     l->since_ns = clock_now_ns();
-    leaving(&l->outside_stack, &l->turn_stack);
+    stack_leaving(&l->outside_stack, &l->turn_stack);
     bug_on(swapcontext(&l->outside, &l->turn));
-    arrived(&l->outside_stack, NULL);
+    stack_arrived(&l->outside_stack, NULL);
     current = before;
 }
 
@@ -141,7 +141,7 @@ static int make_stack(struct lane *l)
         return -errno;
     l->turn.uc_stack.ss_sp = l->memory + GUARD_BYTES;
     l->turn.uc_stack.ss_size = STACK_BYTES;
-    makecontext(&l->turn, turns, 0);
+    makecontext(&l->turn, run_turns, 0);
     l->turn_stack = (struct stack){.bottom = l->memory + GUARD_BYTES, .size = STACK_BYTES};
 #ifdef __SANITIZE_ADDRESS__
     __lsan_register_root_region(l->memory + GUARD_BYTES,
@@ -168,7 +168,7 @@ static void free_stack(struct lane *l)
     munmap(l->memory, GUARD_BYTES + STACK_BYTES);
 }
 
-// --- the worker ---------------------------------------------------------------------------------
+// --- the worker ---
 
 // With the lock.
 static void tell_done(struct lane *l)
@@ -178,7 +178,7 @@ static void tell_done(struct lane *l)
     eventfd_write(l->fd, 1);
 }
 
-static void *work(void *arg)
+static void *worker_main(void *arg)
 {
     struct lane *l = arg;
     struct job *j;
@@ -204,7 +204,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void give(struct lane *l, void (*fn)(void *arg), void *arg, bool awaited)
+static void give_job(struct lane *l, void (*fn)(void *arg), void *arg, bool awaited)
 {
     struct job *j = malloc(sizeof *j);
     cpu_set_t mine;
@@ -229,14 +229,14 @@ void aside(void (*fn)(void *arg), void *arg)
         fn(arg);
         return;
     }
-    give(l, fn, arg, true);
+    give_job(l, fn, arg, true);
     stand_still(l);
 }
 
 void aside_later(void (*fn)(void *arg), void *arg)
 {
     if (started) // the other lane's worker: the next work of this turn need not wait for it
-        give(&lanes[current == &lanes[ASIDE_READ] ? ASIDE_CHANGE : ASIDE_READ], fn, arg, false);
+        give_job(&lanes[current == &lanes[ASIDE_READ] ? ASIDE_CHANGE : ASIDE_READ], fn, arg, false);
     else
         fn(arg);
 }
@@ -253,23 +253,23 @@ void aside_pause(void)
     stand_still(l);
 }
 
-// --- turns --------------------------------------------------------------------------------------
+// --- turns ---
 
-static void look_again(struct lane *l)
+static void wake_lane(struct lane *l)
 {
     if (!l->busy && l->n)
         eventfd_write(l->fd, 1);
 }
 
-static void begin(struct lane *l, const struct turn *t)
+static void begin_turn(struct lane *l, const struct turn *t)
 {
     l->now = *t;
     l->busy = true;
-    go_on(l);
-    look_again(l);
+    switch_to_turn(l);
+    wake_lane(l);
 }
 
-static struct turn next(struct lane *l)
+static struct turn next_turn(struct lane *l)
 {
     struct turn t = l->waiting[l->first];
 
@@ -287,7 +287,7 @@ static bool take_done(struct lane *l)
     return done;
 }
 
-static void on_event(evutil_socket_t fd, short what, void *arg)
+static void on_lane_event(evutil_socket_t fd, short what, void *arg)
 {
     struct lane *l = arg;
     eventfd_t n;
@@ -295,12 +295,12 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
     eventfd_read(l->fd, &n);
     if (l->busy) {
         if (take_done(l))
-            go_on(l);
-        look_again(l);
+            switch_to_turn(l);
+        wake_lane(l);
     } else if (l->n) { // one, then others of the loop
-        struct turn t = next(l);
+        struct turn t = next_turn(l);
 
-        begin(l, &t);
+        begin_turn(l, &t);
     }
 }
 
@@ -314,7 +314,7 @@ int aside_turn(enum aside_lane lane, const struct turn *t)
         return 0;
     }
     if (!l->busy && !l->n) {
-        begin(l, t);
+        begin_turn(l, t);
         return 0;
     }
     if (l->n == ASIDE_WAITING)
@@ -333,7 +333,7 @@ bool aside_busy(enum aside_lane lane)
     return lanes[lane].busy;
 }
 
-// --- start and stop -----------------------------------------------------------------------------
+// --- start and stop ---
 
 static int start_lane(struct lane *l, struct event_base *loop)
 {
@@ -343,11 +343,11 @@ static int start_lane(struct lane *l, struct event_base *loop)
     pthread_cond_init(&l->finished, NULL);
     if (l->fd < 0)
         return -errno;
-    l->event = event_new(loop, l->fd, EV_READ | EV_PERSIST, on_event, l);
+    l->event = event_new(loop, l->fd, EV_READ | EV_PERSIST, on_lane_event, l);
     if (!l->event || event_add(l->event, NULL))
         return -ENOMEM;
     int r = make_stack(l);
-    return r ? r : -pthread_create(&l->worker, NULL, work, l);
+    return r ? r : -pthread_create(&l->worker, NULL, worker_main, l);
 }
 
 static void free_lane(struct lane *l)
@@ -398,7 +398,7 @@ static void end_turn(struct lane *l)
     while (!l->done)
         pthread_cond_wait(&l->finished, &l->lock);
     pthread_mutex_unlock(&l->lock);
-    go_on(l);
+    switch_to_turn(l);
 }
 
 void aside_stop(void)
@@ -411,7 +411,7 @@ void aside_stop(void)
         end_turn(&lanes[i]);
     for (unsigned i = 0; i < ASIDE_LANES; i++) {
         while (lanes[i].n) {
-            struct turn t = next(&lanes[i]);
+            struct turn t = next_turn(&lanes[i]);
 
             t.drop(t.ctx);
         }

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// aside.h - long work leaves the control loop
+// aside.h - coroutines of control, whose long work runs on a worker thread
 //
-// The control thread serves every client, so nothing on it may take long. Reading, checking,
-// comparing and printing a configuration of 60,000 rules takes seconds. So a request that may need
-// that has a turn:
+// The control thread serves every client, so nothing on it may take long. But reading, checking,
+// comparing and printing a configuration of 60,000 rules takes seconds. A request that may need
+// that runs in a turn, which is a coroutine:
 //
-//     code                        runs on                                                     may
-//     touch a turn, aside_turn()        the control thread, on a stack of its own what control may
-//     work, aside()               a worker thread; the turn stands still, the loop goes on    its
-//     argument, and what never changes all other code of control   the control thread what control
-//     may
+//     a turn, aside_turn()   runs on the control thread, on its own stack; may touch what control
+//                            may
+//     work, aside()          runs on a worker thread while the turn is suspended and the loop goes
+//                            on; may touch its argument, and what never changes
 //
-// A turn reads like any function: it looks up what it needs, has it worked on by aside(), and goes
-// on with what came of it.
+// A turn reads like any function: it looks up what it needs, has it worked on by aside(), and uses
+// the result.
 //
 // Rules:
-//   - In a lane one turn follows the other, in the order in which they came. Whatever changes the
-//   configuration or a candidate has its
-//     turn in ASIDE_CHANGE, so both stay as they are while such a turn stands still. A turn in
-//     ASIDE_READ holds a reference (snapshot_ref) to what it reads aside, since changes go on
-//     meanwhile.
-//   - While a turn stands still its client may leave and its listener close (http_gone).
-//   - Trees of one libyang context may be worked on by several threads, each tree by one, or by any
-//   number that only read it.
+//   - The turns of a lane run one after the other, in order. Whatever changes the configuration or
+//     a candidate has its turn in ASIDE_CHANGE, so both stay as they are while such a turn is
+//     suspended. A turn in ASIDE_READ holds a reference (snapshot_ref) to what it reads aside.
+//   - While a turn is suspended its client may leave and its listener close (http_gone).
+//   - Several threads may work on trees of one libyang context: each on its own, or all reading.
 //
-// Where aside_start() was not called, in tests and before the loop runs, turns and work run at
-// once, where they are called. Control role.
+// Without aside_start(), in tests and before the loop runs, turns and work run at once, where they
+// are called. Control role.
 #ifndef CORE_ASIDE_H
 #define CORE_ASIDE_H
 
@@ -54,8 +50,7 @@ void aside_stop(void);
 int aside_turn(enum aside_lane lane, const struct turn *t);
 
 bool aside_stopped(void); // the process ends: a turn that has far to go gives up
-bool aside_busy(
-    enum aside_lane lane); // one of its turns stands still, perhaps in the middle of a change
+bool aside_busy(enum aside_lane lane); // a turn is suspended, perhaps in the middle of a change
 
 // Within a turn: returns when `work` is done. Elsewhere a plain call.
 void aside(void (*work)(void *arg), void *arg);

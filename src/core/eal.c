@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // eal.c - starting DPDK's environment
 //
-// DPDK's own log lines come out through our log, and the first error of an
-// operation is kept (eal_complaint): it is often the only place where a driver
-// says why a device could not be attached; what follows is callers giving up.
+// DPDK's log lines come out through our log, and the first error of an operation is kept
+// (eal_complaint): it is often the only place where a driver says why a device could not be
+// attached.
 #define ALLOW_EXPERIMENTAL_API // rte_intr_*
 #include "core/eal.h"
 
@@ -30,8 +30,7 @@ static FILE *log_stream;
 static char complaint[256];
 static bool complaint_is_error; // else a warning
 
-// One write of DPDK's log: a line or a part of one. Several threads may log; a torn complaint is
-// harmless.
+// One write of DPDK's log, a line or a part of one. Threads may mix their lines, which is harmless.
 static ssize_t log_write(void *cookie, const char *buf, size_t n)
 {
     size_t len = n;
@@ -74,7 +73,7 @@ void eal_complaint_clear(void)
     complaint_is_error = false;
 }
 
-static const char *remedy(int error)
+static const char *remedy_for(int error)
 {
     switch (error) {
     case ENOMEM:
@@ -102,7 +101,7 @@ int eal_init(const struct eal_config *cfg, char *err, size_t err_size)
     eal_complaint_clear();
     if (rte_eal_init(args.argc, args.argv) < 0) {
         r = rte_errno ? rte_errno : EINVAL;
-        snprintf(err, err_size, "DPDK did not start: %s (%s)", remedy(r),
+        snprintf(err, err_size, "DPDK did not start: %s (%s)", remedy_for(r),
                  complaint[0] ? complaint : rte_strerror(r));
         return -r;
     }
@@ -116,7 +115,7 @@ int eal_init(const struct eal_config *cfg, char *err, size_t err_size)
     return 0;
 }
 
-static void park(void *parked)
+static void park_thread(void *parked)
 {
     sem_post(parked);
     for (;;)
@@ -124,8 +123,8 @@ static void park(void *parked)
 }
 
 // Keeps DPDK's interrupt thread in a callback until the process ends: DPDK does not stop it, and it
-// may still look at the handles of ports that were closed a moment ago while rte_eal_cleanup unmaps
-// them. Not in an alarm's: the cleanup waits for those.
+// may still look at the handles of closed ports while rte_eal_cleanup unmaps them. Not in an
+// alarm's callback: the cleanup waits for those.
 static void interrupts_stop(void)
 {
     static sem_t parked; // the thread's as long as there is one
@@ -138,7 +137,7 @@ static void interrupts_stop(void)
     until.tv_sec++;
     bool waits = fd >= 0 && h && !rte_intr_fd_set(h, fd) &&
                  !rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) &&
-                 !rte_intr_callback_register(h, park, &parked);
+                 !rte_intr_callback_register(h, park_thread, &parked);
     rte_intr_instance_free(h); // it has a copy
     if (!waits)
         return;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // eal.h - starting DPDK's environment
 //
-// One place decides about memory (huge pages when the machine has enough of
-// them, ordinary pages otherwise, and the log says which), about PCI (devices
-// are never probed at start: ports attach them one by one), and about the
-// file prefix (several kamueeds may run on one machine). Control role.
+// Decides about memory (huge pages when the machine has enough of them, ordinary pages otherwise,
+// and the log says which), about PCI (no device is probed at start: ports attach them one by one),
+// and about the file prefix (several kamueeds may run on one machine). Control role.
 #ifndef CORE_EAL_H
 #define CORE_EAL_H
 

@@ -2,17 +2,13 @@
 // eal_args.c - choosing DPDK's arguments
 //
 //     memory   as configured, else a sixteenth of the RAM within 128..1024 MiB
-//     pages    huge ones when enough are free and not forbidden: --in-memory, which
-//              leaves no files behind, and --single-file-segments: virtio-user
-//              hands the other end one file, not one a page, of which it takes
-//              8 only. Ordinary ones otherwise: --no-huge (DPDK 22.11 refuses
-//              the two together)
-//     PCI      one address that no machine has is allowed: so the bus scans but
-//              probes nothing at start, and rte_dev_probe() still attaches any
-//              device later. --no-pci where there is no PCI bus at all
-//     cores    only the main lcore, floating over all our cores: forwarders
-//              are threads of ours that register themselves, which needs
-//              --no-shconf (no secondary processes)
+//     pages    huge ones when enough are free and not forbidden: --in-memory, which leaves no files
+//              behind, and --single-file-segments, because virtio-user passes one file, not one a
+//              page, of which it takes 8. Otherwise --no-huge (DPDK 22.11 refuses the two together)
+//     PCI      one address that no machine has is allowed: the bus scans but probes nothing at
+//              start, and rte_dev_probe() still attaches any device later. --no-pci without a bus
+//     cores    only the main lcore, floating over all our cores: forwarders are threads of ours
+//              that register themselves, which needs --no-shconf (no secondary processes)
 #include "core/eal_args.h"
 
 #include <dirent.h>
@@ -41,8 +37,8 @@ static bool asked_for(const struct eal_config *cfg, const char *option)
     return false;
 }
 
-static void add(struct eal_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct eal_args *a, const char *fmt, ...)
+static void add_arg(struct eal_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_arg(struct eal_args *a, const char *fmt, ...)
 {
     va_list ap;
 
@@ -81,30 +77,30 @@ int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, s
                  a->memory_mib, m->ram_mib);
         return -ENOMEM;
     }
-    add(a, "kamueed");
-    add(a, "--lcores=0@(%s)", m->cpus);
-    add(a, "-m");
-    add(a, "%u", a->memory_mib);
-    add(a, "--file-prefix=" EAL_DIR_PREFIX "%s", cfg->name);
+    add_arg(a, "kamueed");
+    add_arg(a, "--lcores=0@(%s)", m->cpus);
+    add_arg(a, "-m");
+    add_arg(a, "%u", a->memory_mib);
+    add_arg(a, "--file-prefix=" EAL_DIR_PREFIX "%s", cfg->name);
     if (a->huge) {
-        add(a, "--in-memory");
-        add(a, "--single-file-segments");
+        add_arg(a, "--in-memory");
+        add_arg(a, "--single-file-segments");
     } else {
-        add(a, "--no-huge");
-        add(a, "--no-shconf");
+        add_arg(a, "--no-huge");
+        add_arg(a, "--no-shconf");
     }
-    add(a, "--no-telemetry");
+    add_arg(a, "--no-telemetry");
     if (!asked_for(cfg, SIMD)) // DPDK's default is 256 even where the CPU has more
-        add(a, SIMD "%u", m->simd_bits);
-    add(a, "--log-level=%d", m->log_level);
+        add_arg(a, SIMD "%u", m->simd_bits);
+    add_arg(a, "--log-level=%d", m->log_level);
     if (m->has_pci) {
-        add(a, "-a");
-        add(a, PCI_NOWHERE);
+        add_arg(a, "-a");
+        add_arg(a, PCI_NOWHERE);
     } else {
-        add(a, "--no-pci");
+        add_arg(a, "--no-pci");
     }
     for (const char *const *x = cfg->extra; x && *x; x++)
-        add(a, "%s", *x);
+        add_arg(a, "%s", *x);
     if (a->argc > EAL_ARGS_MAX) {
         snprintf(err, err_size, "too many extra DPDK arguments: at most %d in all", EAL_ARGS_MAX);
         return -E2BIG;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.c - DPDK's run-time directories: ours is locked while we live, those of our dead are
-// removed
+// eal_dir.c - see eal_dir.h
 #include "core/eal_dir.h"
 
 #include <dirent.h>
@@ -13,8 +12,7 @@
 
 #include "base/log.h"
 
-// One that is just starting and has not locked its directory yet may lose it here: it makes it
-// again.
+// One that is just starting and has not locked its directory may lose it here, and makes it again.
 static void remove_if_dead(int parent, const char *name)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.h - DPDK's run-time directories: ours is locked while we live, those of our dead are
-// removed
+// eal_dir.h - DPDK's run-time directories: ours is locked while we live, those of dead ones removed
 //
 // DPDK makes /run/dpdk/PREFIX and never removes it. A program that ends in order removes its own;
-// that of one that was killed is removed by the next one that starts, of whichever run directory.
-// The kernel gives the lock back when its owner ends, however it ends. Directories that do not
-// begin with EAL_DIR_PREFIX, or are not empty, are left alone. Control.
+// that of a killed one is removed by the next one that starts. The kernel releases the lock when
+// its owner ends. Directories that do not begin with EAL_DIR_PREFIX, or are not empty, are left
+// alone. Control.
 #ifndef CORE_EAL_DIR_H
 #define CORE_EAL_DIR_H
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mailbox.c - calls from one manager role to another
 //
-// One box per role: a ring of calls under a mutex, and an eventfd that wakes the
-// owner's event loop. The eventfd is written only when the box was empty. The
-// owner takes at most MAILBOX_BUDGET calls per wake-up, so that its other
-// events get their turn, and wakes itself again for the rest. A box that is
-// closed first runs what is still in it: its calls own memory.
+// One box per role: a ring of calls under a mutex, and an eventfd that wakes the owner's event
+// loop, written only when the box was empty. The owner takes at most MAILBOX_BUDGET calls per
+// wake-up, so that its other events get their turn, and wakes itself again for the rest. A box that
+// is closed first runs what is still in it: its calls own memory.
 #include "core/mailbox.h"
 
 #include <errno.h>
@@ -40,7 +39,7 @@ struct box {
 static struct box boxes[ROLE_FORWARDER + 1] = {
     [0 ... ROLE_FORWARDER] = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1}};
 
-static bool take(struct box *b, struct call *c)
+static bool take_call(struct box *b, struct call *c)
 {
     pthread_mutex_lock(&b->lock);
     bool any = b->n > 0;
@@ -53,7 +52,7 @@ static bool take(struct box *b, struct call *c)
     return any;
 }
 
-static void wake(int fd)
+static void wake_fd(int fd)
 {
     uint64_t one = 1;
 
@@ -62,7 +61,7 @@ static void wake(int fd)
         return;
 }
 
-static void drain(evutil_socket_t fd, short what, void *arg)
+static void on_calls(evutil_socket_t fd, short what, void *arg)
 {
     struct box *b = arg;
     struct call c;
@@ -71,11 +70,11 @@ static void drain(evutil_socket_t fd, short what, void *arg)
     if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN)
         log_error("mailbox: eventfd: %m");
     for (unsigned i = 0; i < MAILBOX_BUDGET; i++) {
-        if (!take(b, &c))
+        if (!take_call(b, &c))
             return;
         c.fn(c.arg);
     }
-    wake(fd);
+    wake_fd(fd);
 }
 
 int mailbox_open(struct event_base *loop)
@@ -87,7 +86,7 @@ int mailbox_open(struct event_base *loop)
     if (fd < 0)
         return -errno;
     struct call *call = calloc(MAILBOX_CALLS, sizeof *call);
-    struct event *event = event_new(loop, fd, EV_READ | EV_PERSIST, drain, b);
+    struct event *event = event_new(loop, fd, EV_READ | EV_PERSIST, on_calls, b);
     if (!call || !event || event_add(event, NULL)) {
         if (event)
             event_free(event);
@@ -116,7 +115,7 @@ void mailbox_close(void)
     pthread_mutex_unlock(&b->lock);
     if (!was_open)
         return;
-    while (take(b, &c))
+    while (take_call(b, &c))
         c.fn(c.arg);
     event_free(b->event);
     close(b->fd);
@@ -144,13 +143,13 @@ int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
     } else {
         b->call[(b->head + b->n++) % MAILBOX_CALLS] = (struct call){fn, arg};
         if (b->n == 1)
-            wake(b->fd); // under the lock, so that the fd cannot be closed meanwhile
+            wake_fd(b->fd); // under the lock, so that the fd cannot be closed meanwhile
     }
     pthread_mutex_unlock(&b->lock);
     return r;
 }
 
-// One waiting call: shared by caller and callee, freed by whichever lets go last.
+// One waiting call, shared by caller and callee; the last one frees it.
 struct waiting {
     pthread_mutex_t lock;
     pthread_cond_t done_cond;
@@ -203,8 +202,8 @@ static struct waiting *waiting_new(void (*fn)(void *arg), void *arg, void (*drop
     return w;
 }
 
-// A process that stood still (a machine suspended, a debugger) has not waited, so patience is
-// counted in slices.
+// In slices, so that the time in which the process is stopped (a suspended machine, a debugger)
+// does not count.
 static void wait_slice(struct waiting *w, int ms)
 {
     struct timespec until;

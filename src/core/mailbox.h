@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mailbox.h - calls from one manager role to another
 //
-// Everything that crosses between manager roles outside the tables is a call
-// posted to the other role's loop: bounded, in order per sender, and a full
-// box is a counted refusal that the caller has to answer. Forwarders do not
-// use mailboxes; they have rings (table/exchange.h).
+// What crosses between manager roles outside the tables is a call posted to the other role's loop:
+// bounded, in order per sender; a full box is a counted refusal that the caller has to handle.
+// Forwarders use rings instead (table/exchange.h).
 #ifndef CORE_MAILBOX_H
 #define CORE_MAILBOX_H
 
@@ -19,8 +18,8 @@ struct event_base;
 // Opens the calling role's box on its event loop (once per manager thread). 0 or -errno.
 int mailbox_open(struct event_base *loop);
 void mailbox_close(void);
-// Of the calling role: readable when its loop has a call to run. For who sleeps elsewhere than in
-// that loop.
+// The calling role's descriptor, readable when it has calls; for sleeping elsewhere than in its
+// loop.
 int mailbox_fd(void);
 
 // Any thread: run fn(arg) on `role`'s loop. 0, -EAGAIN (box full), -ENOTCONN (role has no box).

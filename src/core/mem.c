@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mem.c - large named allocations
 //
-// Explicit huge pages are taken only for regions of moderate size: the kernel
-// reserves them at once for the whole region, touched or not, and the machine's
-// few huge pages are needed for packet buffers too. Bigger or unlucky regions
-// are aligned to 2 MiB and offered to transparent huge pages, which are
-// committed when touched.
+// Explicit huge pages are taken for regions of moderate size only: the kernel reserves them at once
+// for the whole region, and packet buffers need the machine's few huge pages too. Other regions are
+// aligned to 2 MiB and offered to transparent huge pages, which are committed when touched.
 #include "core/mem.h"
 
 #include <errno.h>
@@ -199,7 +197,7 @@ void mem_unmap(void *p, size_t bytes)
 }
 
 // Bytes of the mapping that are in memory.
-static size_t resident(char *p, size_t mapped)
+static size_t resident_bytes(char *p, size_t mapped)
 {
     unsigned char in[4096]; // a flag for each page
     size_t page = (size_t)sysconf(_SC_PAGESIZE), n_pages = mapped / page, used = 0;
@@ -219,7 +217,7 @@ void mem_walk(void (*fn)(void *ctx, const struct mem_region *r), void *ctx)
 {
     pthread_mutex_lock(&lock);
     vec_foreach(&entries, e) {
-        size_t used = resident(e->p, e->mapped);
+        size_t used = resident_bytes(e->p, e->mapped);
 
         e->region.used =
             used < e->region.bytes ? used : e->region.bytes; // the last page may be ours in part

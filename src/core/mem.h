@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mem.h - large named allocations
 //
-// What forwarders dereference lives on huge pages: mem_map() tries
-// explicit huge pages, then transparent ones (madvise), then plain pages. Each
-// region has a name and shows up in `show memory`. Zero-filled, page-aligned,
-// committed when touched. Control role or start-up; mem_walk from control.
+// What forwarders dereference lies on huge pages: mem_map() tries explicit ones, then transparent
+// ones (madvise), then plain pages. Each region has a name and is listed by `show memory`.
+// Zero-filled, page-aligned, committed when touched. Control role or start-up; mem_walk from
+// control.
 //
-// A machine with several memory nodes (NUMA) reads its own node's memory fastest. What every
-// forwarder reads for each packet has a copy on each node: 0 .. mem_nodes() - 1.
+// A core reads the memory of its own node (NUMA) fastest, so what every forwarder reads for each
+// packet has a copy on each node, 0 .. mem_nodes() - 1.
 #ifndef CORE_MEM_H
 #define CORE_MEM_H
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rcu.c - quiescent states: who still may hold what was unlinked
+// rcu.c - quiescent states: which readers may still hold what was unlinked
 //
 // Grace periods are numbered. A reader announces the number of the newest one whenever it holds
 // nothing, and 0 while it is offline; a grace period is over when no reader announces an older
-// number. One thread, the reclaimer, runs the callbacks of rcu_retire() in the order in which they
-// were given. What comes within GATHER_US shares a grace period.
+// number. One thread, the reclaimer, runs the callbacks of rcu_retire() in order. Those that come
+// within GATHER_US share a grace period.
 //
-// Whoever waits looks at the readers again and again, after SPIN_NS with sleeps between: a reader
-// wakes nobody. liburcu's QSBR, which was here before, sleeps until the last reader wakes it: a
-// system call, and an interrupt of another core, by a forwarder in every third grace period
-// (docs/measurements.md).
+// A waiter polls the readers, after SPIN_NS with sleeps between: a reader wakes nobody. liburcu's
+// QSBR sleeps until the last reader wakes it: a system call, and an interrupt of another core, by a
+// forwarder in every third grace period (docs/measurements.md).
 //
 // Ordering. R1: what a reader has read before it announces a number (release) is read before the
 // waiter sees that (acquire). R2: a reader that has seen a period's number (acquire) sees what was
@@ -92,7 +91,7 @@ static void grace_period(void)
     pthread_mutex_unlock(&period_lock);
 }
 
-// Waits for something to do; then, unless somebody waits for it, for more of it. NULL: the end.
+// Waits for a callback, and then, unless somebody waits for it, for more. NULL: the end.
 static struct retired *take_waiting(void)
 {
     pthread_mutex_lock(&lock);
@@ -110,7 +109,7 @@ static struct retired *take_waiting(void)
     return list;
 }
 
-static void *reclaim(void *arg)
+static void *reclaim_main(void *arg)
 {
     pthread_setname_np(pthread_self(), "rcu");
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul); // or the kernel's 50 us come on top
@@ -133,7 +132,7 @@ void rcu_init(void)
 {
     bug_on(running);
     stopping = false;
-    int r = pthread_create(&reclaimer, NULL, reclaim, NULL);
+    int r = pthread_create(&reclaimer, NULL, reclaim_main, NULL);
     bug_on(r);
     running = true;
 }

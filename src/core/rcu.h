@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rcu.h - read-copy-update by quiescent states (QSBR)
 //
-// Forwarders are readers: they load each root once per burst and call
-// rcu_quiescent() once per poll; they go offline before they sleep. Managers
-// publish with rcu_publish() and retire what they unlinked with rcu_retire():
-// the callback runs on a thread of its own, about a third of a millisecond and
-// a grace period later, so it may only free memory or post to a mailbox.
+// Forwarders are readers: they load each root once per burst, call rcu_quiescent() once per poll,
+// and go offline before they sleep. Managers publish with rcu_publish() and retire what they
+// unlinked with rcu_retire(): the callback runs on a separate thread, about a third of a
+// millisecond and a grace period later, so it may only free memory or post to a mailbox.
 #ifndef CORE_RCU_H
 #define CORE_RCU_H
 

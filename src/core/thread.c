@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thread.c - starting, pinning and naming threads
 //
-// The starter waits until the new thread has its role and registrations, so
-// that a failure (no such core, no lcore id left) is the starter's error and no
-// half-made thread runs. Threads without a core of their own float over the
-// "slow cores"; control is one of them.
-//
-// RCU: forwarders start online and say rcu_quiescent() in their loop. Managers
-// start registered but offline, because they sleep in their event loop; around
-// a read of another role's RCU data they say rcu_online() ... rcu_offline().
+// The starter waits until the new thread has its role and registrations, so that a failure (no such
+// core, no lcore id left) is the starter's error. Threads without a core of their own float over
+// the "slow cores"; control is one of them.
 #include "core/thread.h"
 
 #include <errno.h>
@@ -60,7 +55,7 @@ bool thread_core_exists(int cpu)
     return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(cpu, &cores_allowed);
 }
 
-static int pin(pthread_t id, int cpu)
+static int pin_to(pthread_t id, int cpu)
 {
     cpu_set_t one;
 
@@ -71,7 +66,7 @@ static int pin(pthread_t id, int cpu)
     return -pthread_setaffinity_np(id, sizeof one, &one);
 }
 
-static int enter(struct thread *t)
+static int enter_role(struct thread *t)
 {
     my_role = t->role;
     my_slot = t->slot;
@@ -79,7 +74,7 @@ static int enter(struct thread *t)
     // Threads that poll sleep for microseconds; the kernel's slack of 50 us would double that.
     if (t->role == ROLE_FORWARDER || t->role == ROLE_TAP_MANAGER)
         prctl(PR_SET_TIMERSLACK, 1ul);
-    int r = pin(pthread_self(), t->cpu);
+    int r = pin_to(pthread_self(), t->cpu);
     if (r)
         return r;
     if (t->role == ROLE_FORWARDER && rte_thread_register())
@@ -92,28 +87,28 @@ static int enter(struct thread *t)
     return 0;
 }
 
-static void leave(struct thread *t)
+static void leave_role(struct thread *t)
 {
     rcu_thread_unregister();
     if (t->role == ROLE_FORWARDER)
         rte_thread_unregister();
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     struct thread *t = arg;
 
-    t->result = enter(t);
+    t->result = enter_role(t);
     bool ok = !t->result;
     sem_post(&t->ready); // when the start failed, `t` is the starter's again from here on
     if (ok) {
         t->fn(t->arg);
-        leave(t);
+        leave_role(t);
     }
     return NULL;
 }
 
-static void forget(struct thread *t)
+static void forget_thread(struct thread *t)
 {
     pthread_mutex_lock(&lock);
     if (by_slot[t->slot] == t)
@@ -146,9 +141,9 @@ int thread_start(struct thread **out, enum thread_role role, unsigned slot, cons
     bug_on(by_slot[slot]);
     by_slot[slot] = t;
     pthread_mutex_unlock(&lock);
-    int r = pthread_create(&t->id, NULL, run, t);
+    int r = pthread_create(&t->id, NULL, run_thread, t);
     if (r) {
-        forget(t);
+        forget_thread(t);
         return -r;
     }
     while (sem_wait(&t->ready) && errno == EINTR)
@@ -156,7 +151,7 @@ int thread_start(struct thread **out, enum thread_role role, unsigned slot, cons
     if (t->result) {
         r = t->result;
         pthread_join(t->id, NULL);
-        forget(t);
+        forget_thread(t);
         return r;
     }
     *out = t;
@@ -168,7 +163,7 @@ void thread_join(struct thread *t)
     if (!t)
         return;
     pthread_join(t->id, NULL);
-    forget(t);
+    forget_thread(t);
 }
 
 int thread_cpu(const struct thread *t)
@@ -224,7 +219,7 @@ void thread_set_slow_cores(const int *cpu, unsigned n)
         cores_slow = cores_allowed;
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
         if (by_slot[s] && by_slot[s]->cpu < 0 && by_slot[s]->id)
-            pin(by_slot[s]->id, -1);
+            pin_to(by_slot[s]->id, -1);
     rcu_set_cores(&cores_slow);
     pthread_mutex_unlock(&lock);
 }

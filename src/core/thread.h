@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thread.h - threads and their roles
 //
-// A role is what a thread is allowed to write; every writer function begins
-// with thread_must_be(ROLE_…), so `git grep thread_must_be` prints the
-// ownership table. There is one thread of each manager role and any number of
-// forwarders. Each thread has a slot: the index of its counter block.
+// A role is what a thread is allowed to write; every writer function begins with
+// thread_must_be(ROLE_…), so `git grep thread_must_be` prints who owns what. There is one thread of
+// each manager role and any number of forwarders. A thread's slot is the index of its counter
+// block.
 //
-// RCU: a forwarder starts online. A manager starts registered but offline, because it sleeps in
-// its event loop: it says rcu_online() ... rcu_offline() around a read of another role's RCU data.
+// RCU: a forwarder starts online. A manager starts registered but offline, because it sleeps in its
+// event loop: it calls rcu_online() ... rcu_offline() around a read of another role's RCU data.
 //
 //     slot 0 control · 1 rib_manager · 2 tap_manager · 3 acl_manager · 4+i forwarder i
 #ifndef CORE_THREAD_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waker.h - waking a thread that sleeps because it had nothing to do
 //
-// The thread owns the waker and sleeps in poll() on its eventfd and whatever
-// else it waits for. Others store what it is to find, in a ring or a field, and
-// call waker_wake(): a fence and a load while it is awake, one write() when it
-// sleeps. No wake-up is lost, because each side stores first and looks second:
+// The thread owns the waker and sleeps in poll() on its eventfd and other files. Another thread
+// stores something for it, in a ring or a field, and calls waker_wake(): a fence and a load while
+// it is awake, one write() when it sleeps. No wake-up is lost, because each side stores first and
+// looks second:
 //
 //     sleeper                              giver
 //     waker_prepare(): sleeps = 1          enqueue, publish …

@@ -5,18 +5,17 @@
 // that a stage decides about both once. Stages exchange nothing else. It is a structure of arrays,
 // entry i of each belonging to packet i: eight entries of an array are one vector register.
 //
-//   Which packets     pkt[], ip[] (the header, in the first segment), iface[] and vr[] they came
-//   by.
-//                     ether_in sets them.
+//   Which packets     pkt[], ip[] (the header, in the first segment), iface[] and vr[] it came by;
+//                     set by ether_in.
 //   What to look up   dst4[] or dst6[], copied from the headers, so that the lookup reads no frame;
-//                     hop[], the header's word with the TTL, for the same reason. ether_in sets
-//                     them for plain packets, ip4_in and ip6_in for the others.
+//                     hop[], the header's word with the TTL, for the same reason; set by ether_in,
+//                     or ip4_in and ip6_in.
 //   The answer        nh[], the id of the next hop, by the lookup; and what its entry said at that
 //                     moment: word[], header[], out_iface[], out_port[], hop_out[] with the TTL one
 //                     lower. ether_out uses these copies only, so a next hop that changes meanwhile
 //                     does not tear a packet. ip4_fwd and ip6_fwd set them.
-//   Lengths           len[], of the packet, and size[], of the frame: they differ by padding and
-//   tags. Why it may end    why[], for packets that may only be delivered here.
+//   Lengths           len[], of the packet, and size[], of the frame, with padding and tags.
+//   Why it may end    why[], for packets that may only be delivered here.
 //
 // Flags of the whole burst (mixed, chained, features, found, l2, in_place, same, out_ports) let a
 // stage take a short path without looking at each packet. A false `mixed` or `features` must be

@@ -5,8 +5,7 @@
 //   out    in4, in6        plain packets, which need no further check before the lookup
 //          odd4, odd6      IP packets for ip4_in, ip6_in to check one by one
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered
-//          here,
-//                          but a router must not forward them (RFC 1812 5.3.4)
+//                          here, but a router must not forward them (RFC 1812 5.3.4)
 //   exits  ARP, LLDP, IS-IS ... -> punt; LACP of a member of a LAG -> slow_protocol;
 //          ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN, LAG_INACTIVE, VLAN_UNKNOWN,
 //          VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN, IP4_TRUNCATED, IP6_TRUNCATED

@@ -2,8 +2,7 @@
 // Stage ip4_in: may this IPv4 packet be forwarded, and if not, why?
 //
 //   in     IPv4 packets that ether_in did not find plain, 20 bytes at least in the first segment
-//   out    survivors in the same order; len[], dst4[] set; destination is unicast, source can be
-//   one
+//   out    survivors in the same order; len[], dst4[] set; unicast destination, possible source
 //          packets from or to link-local addresses move to f->local4: delivered here or dropped
 //   exits  punt (limited broadcast, link-local and control multicast), other groups -> multicast.c,
 //          IP4_TRUNCATED, IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, those of

@@ -3,9 +3,8 @@
 //
 //   in     frames as received or as sent, which stay as they are; a watch that leads to a port
 //   out    copies sent by that port: ledger inject and tx, or inject by another forwarder's queue
-//   exits  none: a copy without buffer, without room in the port, or too large for it is never
-//   made,
-//          and counted as missed
+//   exits  none: a copy without buffer, without room in the port, or too large for it is not made
+//          but counted as missed
 //
 // Copies are offered to the port once: a mirror never makes the original wait.
 #include <rte_ethdev.h>

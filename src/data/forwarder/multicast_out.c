@@ -4,8 +4,7 @@
 //   in     packet i of a burst, which came by the interface that its route says
 //   out    f->tx_pkt[port]: finished frames
 //   exits  MULTICAST_TTL, MULTICAST_NO_OUTPUT, IP4_TOO_BIG, IP6_TOO_BIG, TX_NO_BUFFER; ICMPv6
-//   packet
-//          too big
+//          packet too big
 //
 // An output takes a packet that did not come by it and whose TTL is larger than its threshold (at
 // least 1; no error is sent about TTL 1, RFC 1812 4.3.2.7). What is larger than its MTU is

@@ -12,8 +12,8 @@
 #include "table/grace.h"
 
 #define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
-// A large array of all forwarders' rows is made larger than what mem_map() puts on explicit huge
-// pages: those are taken at once for the whole array, and most rows are never touched.
+// The array of all forwarders' rows is made larger than what mem_map() puts on explicit huge pages:
+// those are taken at once for the whole array, and most rows are never touched.
 #define ROWS_LARGE ((size_t)2 << 20)
 #define ROWS_LEAST ((size_t)17 << 20)
 
@@ -37,7 +37,7 @@ void acl_table_fini(void)
     acl_table = NULL;
 }
 
-static bool is_free(struct acl_list *l)
+static bool list_is_free(struct acl_list *l)
 {
     return l->state == FREE || (l->state == WAITING && grace_over(l->ticket));
 }
@@ -47,7 +47,7 @@ uint16_t acl_list_new(const char *name)
     thread_must_be(ROLE_ACL_MANAGER);
     for (uint16_t id = 1; id < ACL_LIST_MAX; id++) {
         struct acl_list *l = &acl_table[id];
-        if (!is_free(l))
+        if (!list_is_free(l))
             continue;
         l->state = USED;
         snprintf(l->name, sizeof l->name, "%s", name);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.h - access lists as forwarders find them: rules, what to do, and counters
+// acl.h - access lists as forwarders find them: rules, actions, counters
 //
-// A list is a name and a content; an interface has at most one list for what comes in and one for
-// what leaves (iface_bind_acl), an interface without one that of its virtual router: resolved by
-// the writer, forwarders look at the interface alone. A content is replaced by one pointer, or its
-// engine is changed in place (acl_engine.h). Written by acl_manager; read by forwarders, which load
-// the content once a burst. Ids start at 1 and are reused after a grace period.
+// A list is an id and a content. An interface has at most one list for each direction
+// (iface_bind_acl); one without has that of its virtual router, which the writer resolves, so that
+// forwarders look at the interface alone. acl_manager writes: it replaces a content by one pointer,
+// or changes its engine in place (acl_engine.h). Forwarders load the content once a burst. Ids
+// start at 1 and are reused after a grace period.
 //
-// A rule is its slot in the engine; behind the last slot is what no rule matches. Each forwarder
-// counts for itself. Counters are read as what forwarders have counted since the content was made,
-// plus what the writer has added: so they survive when a content replaces another, and are cleared
-// without a write to what others count in.
+// A rule is its slot in the engine; the place behind the last slot is the default. Each forwarder
+// counts for itself. A counter reads as what forwarders have counted since the content was made,
+// plus what the writer has added: so counters survive a new content, and are cleared without a
+// write to what others count in.
 //
 // Changing a list                                 readers
 //     c = acl_content_new(engine, slots)
 //     acl_content_set(c, slot, action) for each   acl_content_of(id), verdicts, hits
 //     old = acl_publish(id, c)                    (grace period)
-//     acl_hits_add(c, slot, acl_hits_read(old, …)) for rules that stay; acl_content_free(old)
+//     acl_hits_add(c, slot, acl_hits_read(old, ...)) for rules that stay; acl_content_free(old)
 // or, in place
 //     acl_content_set(c, slot, action) before the engine has a rule in that slot;
 //     acl_engine_add/del; acl_changed(id)
@@ -103,14 +103,14 @@ struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots);
 void acl_content_free(struct acl_content *c); // no reader is left; NULL is fine
 void acl_content_set(struct acl_content *c, uint32_t slot,
                      const struct acl_action *a); // ACL_MISS: what no rule matches
-// `c`, NULL = none, is what forwarders find from now on. Waits for a grace period: the content
-// before, which nobody reads any more.
+// Publishes `c`, NULL = none. Waits for a grace period; returns the content before, which nobody
+// reads any more.
 struct acl_content *acl_publish(uint16_t id, struct acl_content *c);
 void acl_changed(uint16_t id); // the engine, or a set that it names, has been changed in place
 void acl_hits_add(struct acl_content *c, uint32_t slot, struct acl_hits more);
 void acl_hits_clear(struct acl_content *c, uint32_t slot);
 
-// --- any thread that has the content: the sum of all forwarders; ACL_MISS: of what no rule matched
+// --- any thread that has the content: the sum of all forwarders; ACL_MISS: of the default
 struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot);
 
 // --- reader: forwarder, inside a burst ---
@@ -119,7 +119,7 @@ static inline const struct acl_content *acl_content_of(uint16_t id)
     return rcu_load(&acl_table[id].content);
 }
 
-// Where what the engine said is found in the arrays.
+// The place of a slot in the content's arrays.
 static inline uint32_t acl_place(const struct acl_content *c, uint32_t slot)
 {
     return slot < c->slots ? slot : c->slots;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_engine.c - ours or rte_acl: compiled both, measured on traffic made from the rules, the
-// faster one kept
+// acl_engine.c - our classifier or rte_acl: both compiled, measured on traffic made from the rules,
+// the faster one kept
 //
 // Ours is always there: it takes changes in place, knows every field, and answers for later
 // fragments, which rte_acl would take for packets with port 0. rte_acl is tried for lists of up to
-// RTE_RULES rules that it can express and holds in RTE_BYTES; it has to be faster by MARGIN,
-// because it costs megabytes and a compilation for each change.
+// RTE_RULES rules that it can express and hold in RTE_BYTES; it has to be faster by MARGIN, because
+// it costs megabytes and a compilation for each change.
 #include "table/acl_engine.h"
 
 #include <errno.h>
@@ -59,7 +59,8 @@ struct sample {
     uint64_t random;
 };
 
-static uint64_t draw(struct sample *s) // the same for the same rules: the choice can be repeated
+static uint64_t
+draw_number(struct sample *s) // the same for the same rules: the choice can be repeated
 {
     s->random = s->random * 6364136223846793005u + 1442695040888963407u;
     return s->random >> 16;
@@ -72,13 +73,13 @@ static void draw_address(struct sample *s, const struct acl_side *side, uint8_t 
         unsigned own = side->len >= 8 * (i + 1) ? 8 : side->len > 8 * i ? side->len - 8 * i : 0;
         uint8_t mask = (uint8_t)(0xff00 >> own);
 
-        addr[i] = (uint8_t)((side->addr[i] & mask) | (draw(s) & ~mask));
+        addr[i] = (uint8_t)((side->addr[i] & mask) | (draw_number(s) & ~mask));
     }
 }
 
 static uint16_t draw_port(struct sample *s, const uint16_t range[2])
 {
-    return (uint16_t)(range[0] + draw(s) % (range[1] - range[0] + 1u));
+    return (uint16_t)(range[0] + draw_number(s) % (range[1] - range[0] + 1u));
 }
 
 // So many of 16 packets have any address, the others match a rule, or one that comes before it.
@@ -89,8 +90,8 @@ static void draw_packets(struct sample *s, const struct acl_rule *const *rule, u
 
     s->random = n;
     for (unsigned i = 0; i < SAMPLE; i++) {
-        const struct acl_rule *r = rule[draw(s) % n];
-        bool stray = draw(s) % 16 < strays;
+        const struct acl_rule *r = rule[draw_number(s) % n];
+        bool stray = draw_number(s) % 16 < strays;
         struct acl_key_l4 l4 = {draw_port(s, r->sport),
                                 draw_port(s, r->dport),
                                 r->proto_any ? 6 : r->proto,
@@ -108,7 +109,7 @@ static void draw_packets(struct sample *s, const struct acl_rule *const *rule, u
 
 // --- measuring ---
 
-static double cycles_of(const struct acl *ours, const struct acl_rte *rte, struct sample *s,
+static double measure_cycles(const struct acl *ours, const struct acl_rte *rte, struct sample *s,
                         bool v6)
 {
     uint64_t start = rte_rdtsc();
@@ -126,7 +127,7 @@ static double cycles_of(const struct acl *ours, const struct acl_rte *rte, struc
     return (double)(rte_rdtsc() - start) / SAMPLE;
 }
 
-static double lower(double a, double b)
+static double smaller(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -135,25 +136,25 @@ struct cycles { // a packet
     double ours, rte[ACL_RTE_VARIANTS];
 };
 
-// The best of some rounds, in turn: what else the machine does spoils single ones.
-static struct cycles measure(const struct acl_engine *e, struct acl_rte *rte, struct sample *s,
-                             bool v6)
+// The best of some rounds, in turn: other work of the machine spoils single ones.
+static struct cycles measure_variants(const struct acl_engine *e, struct acl_rte *rte,
+                                      struct sample *s, bool v6)
 {
     struct cycles c = {.ours = NEVER};
 
     for (unsigned v = 0; v < ACL_RTE_VARIANTS; v++)
         c.rte[v] = NEVER;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        c.ours = lower(c.ours, cycles_of(e->ours, NULL, s, v6));
+        c.ours = smaller(c.ours, measure_cycles(e->ours, NULL, s, v6));
         for (unsigned v = 0; v < ACL_RTE_VARIANTS; v++)
             if (acl_rte_use(rte, v))
-                c.rte[v] = lower(c.rte[v], cycles_of(e->ours, rte, s, v6));
+                c.rte[v] = smaller(c.rte[v], measure_cycles(e->ours, rte, s, v6));
     }
     return c;
 }
 
 // The variant that takes least for both kinds of traffic.
-static unsigned fastest(const struct cycles *matching, const struct cycles *strange)
+static unsigned fastest_variant(const struct cycles *matching, const struct cycles *strange)
 {
     unsigned at = 0;
 
@@ -171,15 +172,15 @@ struct in_order {
     uint32_t n;
 };
 
-static int by_number(const void *x, const void *y)
+static int compare_by_number(const void *x, const void *y)
 {
     const struct acl_rule *const *a = x, *const *b = y;
 
     return ((*a)->number > (*b)->number) - ((*a)->number < (*b)->number);
 }
 
-// NULL, or why rte_acl is out of the question.
-static const char *collect(const struct acl *a, struct in_order *o)
+// NULL, or why rte_acl cannot serve the list.
+static const char *collect_rules(const struct acl *a, struct in_order *o)
 {
     struct acl_stats s;
 
@@ -198,13 +199,13 @@ static const char *collect(const struct acl *a, struct in_order *o)
         if (r)
             o->rule[o->n++] = r;
     }
-    qsort(o->rule, o->n, sizeof *o->rule, by_number);
+    qsort(o->rule, o->n, sizeof *o->rule, compare_by_number);
     for (uint32_t i = 0; i < o->n; i++)
         o->slot[i] = acl_slot_of(a, o->rule[i]->number);
     return NULL;
 }
 
-static void serve(struct acl_engine *e, struct rte_serving *new)
+static void replace_serving(struct acl_engine *e, struct rte_serving *new)
 {
     struct rte_serving *old = e->rte;
 
@@ -221,17 +222,17 @@ static void draw_rules(struct sample *s, const struct in_order *o, uint32_t n, s
 {
     to->n = 0;
     for (uint32_t i = 0; to->n < n; i++) {
-        if (draw(s) % (o->n - i) >= n - to->n)
+        if (draw_number(s) % (o->n - i) >= n - to->n)
             continue;
         to->rule[to->n] = o->rule[i];
         to->slot[to->n++] = o->slot[i];
     }
 }
 
-// What does not fit rte_acl cuts into parts, again and again: that takes minutes and gigabytes, and
-// cannot be stopped. So some of the rules are compiled first, then twice as many, as long as the
-// growth says that the next time they will fit.
-static bool fits(const struct in_order *o, struct sample *s, size_t max_bytes)
+// If the rules do not fit, rte_acl splits them again and again, which takes minutes and gigabytes
+// and cannot be stopped. So some rules are compiled first, then twice as many, as long as the
+// growth says that the next step fits.
+static bool fits_rte(const struct in_order *o, struct sample *s, size_t max_bytes)
 {
     struct in_order *some = malloc(sizeof *some);
     double growth = GROWTH, bytes = 0;
@@ -270,22 +271,22 @@ static void serving_free(struct rte_serving *s)
     free(s);
 }
 
-static void compare(struct acl_engine *e, const struct in_order *o, struct sample *s)
+static void compare_with_rte(struct acl_engine *e, const struct in_order *o, struct sample *s)
 {
-    struct rte_serving *new = fits(o, s, e->rte_bytes) ? serving_new(o, e->rte_bytes) : NULL;
+    struct rte_serving *new = fits_rte(o, s, e->rte_bytes) ? serving_new(o, e->rte_bytes) : NULL;
 
     if (!new) {
         snprintf(e->why, sizeof e->why, "rte_acl would need more than %zu MiB for these rules",
                  e->rte_bytes >> 20);
-        serve(e, NULL);
+        replace_serving(e, NULL);
         return;
     }
     bool v6 = o->rule[0]->families == ACL_IP6;
     draw_packets(s, o->rule, o->n, STRAYS_FEW);
-    struct cycles matching = measure(e, new->table, s, v6);
+    struct cycles matching = measure_variants(e, new->table, s, v6);
     draw_packets(s, o->rule, o->n, STRAYS_MOST);
-    struct cycles strange = measure(e, new->table, s, v6);
-    unsigned variant = fastest(&matching, &strange);
+    struct cycles strange = measure_variants(e, new->table, s, v6);
+    unsigned variant = fastest_variant(&matching, &strange);
     e->ours_cycles = matching.ours;
     e->rte_cycles = matching.rte[variant];
     // Whichever is slower for neither: most traffic is one kind, and the other is an attack.
@@ -296,7 +297,7 @@ static void compare(struct acl_engine *e, const struct in_order *o, struct sampl
              "others: %.0f, %.0f",
              e->ours_cycles, e->rte_cycles, strange.ours, strange.rte[variant]);
     acl_rte_use(new->table, variant);
-    serve(e, faster ? new : NULL);
+    replace_serving(e, faster ? new : NULL);
     if (!faster)
         serving_free(new);
 }
@@ -307,16 +308,16 @@ void acl_engine_choose(struct acl_engine *e)
     struct sample *s = malloc(sizeof *s);
     const char *no = !o || !s       ? "no memory for the comparison"
                      : e->ours_only ? "no comparison requested"
-                                    : collect(e->ours, o);
+                                    : collect_rules(e->ours, o);
 
     if (!no && !rte_lcore_count())
         no = "DPDK is not running";
     e->ours_cycles = e->rte_cycles = 0;
     if (no) {
         snprintf(e->why, sizeof e->why, "%s", no);
-        serve(e, NULL);
+        replace_serving(e, NULL);
     } else {
-        compare(e, o, s);
+        compare_with_rte(e, o, s);
     }
     free(o);
     free(s);
@@ -375,10 +376,10 @@ void acl_engine_free(struct acl_engine *e)
     free(e);
 }
 
-static int changed(struct acl_engine *e, int rc)
+static int engine_changed(struct acl_engine *e, int rc)
 {
     if (!rc && e->rte) {
-        serve(e, NULL);
+        replace_serving(e, NULL);
         snprintf(e->why, sizeof e->why, "a rule changed since rte_acl was compiled");
     }
     return rc;
@@ -386,12 +387,12 @@ static int changed(struct acl_engine *e, int rc)
 
 int acl_engine_add(struct acl_engine *e, const struct acl_rule *r)
 {
-    return changed(e, acl_add(e->ours, r));
+    return engine_changed(e, acl_add(e->ours, r));
 }
 
 int acl_engine_del(struct acl_engine *e, uint32_t number)
 {
-    return changed(e, acl_del(e->ours, number));
+    return engine_changed(e, acl_del(e->ours, number));
 }
 
 const struct acl *acl_engine_list(const struct acl_engine *e)
@@ -449,7 +450,7 @@ const char *acl_engine_kind_name(enum acl_engine_kind k)
 
 // --- reader ---
 
-static unsigned burst_at(unsigned i, unsigned n)
+static unsigned chunk_size(unsigned i, unsigned n)
 {
     return n - i < BURST ? n - i : BURST;
 }
@@ -467,8 +468,8 @@ void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key
     if (!s)
         acl_classify4(e->ours, key, slot, n);
     for (unsigned i = 0; s && i < n; i += BURST)
-        if (!acl_rte_classify4(s->table, key + i, slot + i, burst_at(i, n)))
-            acl_classify4(e->ours, key + i, slot + i, burst_at(i, n));
+        if (!acl_rte_classify4(s->table, key + i, slot + i, chunk_size(i, n)))
+            acl_classify4(e->ours, key + i, slot + i, chunk_size(i, n));
 }
 
 void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot,
@@ -479,6 +480,6 @@ void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key
     if (!s)
         acl_classify6(e->ours, key, slot, n);
     for (unsigned i = 0; s && i < n; i += BURST)
-        if (!acl_rte_classify6(s->table, key + i, slot + i, burst_at(i, n)))
-            acl_classify6(e->ours, key + i, slot + i, burst_at(i, n));
+        if (!acl_rte_classify6(s->table, key + i, slot + i, chunk_size(i, n)))
+            acl_classify6(e->ours, key + i, slot + i, chunk_size(i, n));
 }

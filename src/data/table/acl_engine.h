@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_engine.h - a list's classifier: ours (acl/acl.h) or DPDK's rte_acl, whichever is faster for
-// these rules
+// it
 //
-// Written by acl_manager, read by forwarders. Made aside for a list's content; then published with
-// it. Readers see an engine through one pointer, which changes when acl_engine_choose makes a
-// better one beside the old one.
+// Written by acl_manager, read by forwarders. An engine is built aside for a list's content and
+// published with it. Readers see it through one pointer, which changes when acl_engine_choose has
+// built a better one.
 #ifndef TABLE_ACL_ENGINE_H
 #define TABLE_ACL_ENGINE_H
 

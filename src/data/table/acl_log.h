@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_log.h - packets that rules of access lists have logged: from forwarders to control
 //
-// A bounded ring; what does not fit is counted as lost. Forwarders put in, never waiting; control
-// takes out every so often and tells.
+// A bounded ring: what does not fit is counted as lost. Forwarders put in and never wait; control
+// takes out every so often and logs.
 #ifndef TABLE_ACL_LOG_H
 #define TABLE_ACL_LOG_H
 

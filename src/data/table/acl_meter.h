@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_meter.h - how many bytes of layer 3 what access lists police may have
+// acl_meter.h - how many bytes of layer 3 the police action lets pass
 //
-// Token buckets that all forwarders share (bucket.h), filled by bytes. Written by acl_manager; ids
-// start at 1 and are reused after a grace period.
+// Token buckets (token_bucket.h) that all forwarders share, filled by bytes. Written by
+// acl_manager; ids start at 1 and are reused after a grace period.
 #ifndef TABLE_ACL_METER_H
 #define TABLE_ACL_METER_H
 

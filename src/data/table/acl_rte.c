@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_rte.c - see acl_rte.h
 //
-// Our keys are in its order already but for the ports, which it wants in network order: they are
-// swapped into a copy, which has the same place for all bursts of a thread, so that the array of
-// pointers that rte_acl wants is made once. What no rule looks at is no field: rte_acl walks four
-// bytes of each packet less.
+// Our keys have rte_acl's layout but for the ports, which it wants in network order: they are
+// swapped into a copy at a fixed place of each thread, so that the array of pointers that rte_acl
+// wants is made once. A field that no rule looks at is left out: four bytes less for each packet.
 #include "table/acl_rte.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ RTE_ACL_RULE_DEF(rte_rule, FIELDS6); // room for either family
 struct acl_rte {
     struct rte_acl_ctx *ctx[2]; // IPv4, IPv6; NULL: no rules
     size_t bytes;
-    copy4_of *copy4;
+    copy4_of *copy_keys4;
 };
 
 bool acl_rte_can(const struct acl_rule *r)
@@ -50,7 +49,7 @@ _Static_assert(sizeof(struct acl_key4) == 16 && offsetof(struct acl_key4, l4.spo
                "as copied, shuffled and looked at");
 
 // Ports in network order. Is a later fragment among them?
-static bool copy4(bytes16 *to, const struct acl_key4 *key, unsigned n)
+static bool copy_keys4(bytes16 *to, const struct acl_key4 *key, unsigned n)
 {
     bytes16 any = {0};
 
@@ -78,7 +77,7 @@ copy4_avx512(bytes16 *to, const struct acl_key4 *key, unsigned n)
         _mm512_store_si512(to + i, _mm512_shuffle_epi8(k, order));
     }
     bool later = _mm512_test_epi8_mask(any, _mm512_set1_epi8(ACL_LATER)) & 0x8000800080008000;
-    return copy4(to + i, key + i, n - i) || later;
+    return copy_keys4(to + i, key + i, n - i) || later;
 }
 
 static __attribute__((target("avx2"))) bool copy4_avx2(bytes16 *to, const struct acl_key4 *key,
@@ -96,7 +95,7 @@ static __attribute__((target("avx2"))) bool copy4_avx2(bytes16 *to, const struct
     }
     bool later = !_mm256_testz_si256(
         any, _mm256_set_epi64x((int64_t)ACL_LATER << 56, 0, (int64_t)ACL_LATER << 56, 0));
-    return copy4(to + i, key + i, n - i) || later;
+    return copy_keys4(to + i, key + i, n - i) || later;
 }
 #endif
 
@@ -108,7 +107,7 @@ static copy4_of *copy4_best(void)
     if (cpu_runs(CPU_AVX2))
         return copy4_avx2;
 #endif
-    return copy4;
+    return copy_keys4;
 }
 
 // --- rules ---
@@ -123,7 +122,7 @@ static const struct acl_side *side_of(const struct acl_rule *r, unsigned s)
     return s ? &r->dst : &r->src;
 }
 
-static struct fields fields_of(const struct acl_rule *const *rule, uint32_t n, uint8_t family)
+static struct fields find_fields(const struct acl_rule *const *rule, uint32_t n, uint8_t family)
 {
     struct fields f = {.words = family == ACL_IP4 ? 1 : WORDS6};
 
@@ -154,7 +153,7 @@ static struct rte_acl_field *put_prefix(struct rte_acl_field *f, const struct ac
     return f;
 }
 
-static struct rte_rule rule_of(const struct acl_rule *r, uint32_t slot, uint32_t rank,
+static struct rte_rule make_rule(const struct acl_rule *r, uint32_t slot, uint32_t rank,
                                const struct fields *f)
 {
     struct rte_rule to = {.data = {.category_mask = 1,
@@ -183,7 +182,7 @@ static void add_field(struct rte_acl_config *c, uint8_t type, uint8_t size, unsi
     c->defs[i] = (struct rte_acl_field_def){type, size, i, (uint8_t)input, (uint32_t)offset};
 }
 
-static struct rte_acl_config layout(const struct fields *f, size_t max_bytes)
+static struct rte_acl_config make_layout(const struct fields *f, size_t max_bytes)
 {
     struct rte_acl_config c = {.num_categories = 1, .max_size = max_bytes};
     const uint32_t l4 = 8 * f->words;
@@ -200,13 +199,13 @@ static struct rte_acl_config layout(const struct fields *f, size_t max_bytes)
     return c;
 }
 
-static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uint32_t *slot,
+static struct rte_acl_ctx *compile_rules(const struct acl_rule *const *rule, const uint32_t *slot,
                                    uint32_t n, uint8_t family, size_t max_bytes)
 {
     static _Atomic unsigned number; // DPDK wants names
-    const struct fields fields = fields_of(rule, n, family);
+    const struct fields fields = find_fields(rule, n, family);
     char name[RTE_ACL_NAMESIZE];
-    struct rte_acl_config cfg = layout(&fields, max_bytes);
+    struct rte_acl_config cfg = make_layout(&fields, max_bytes);
 
     snprintf(name, sizeof name, "acl%u", atomic_fetch_add(&number, 1));
     struct rte_acl_param param = {.name = name,
@@ -216,7 +215,7 @@ static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uin
     struct rte_acl_ctx *ctx = rte_acl_create(&param);
     int rc = ctx ? 0 : -rte_errno;
     for (uint32_t i = 0; i < n && !rc; i++) {
-        struct rte_rule r = rule_of(rule[i], slot[i], i, &fields);
+        struct rte_rule r = make_rule(rule[i], slot[i], i, &fields);
         if (rule[i]->families & family)
             rc = rte_acl_add_rules(ctx, (const struct rte_acl_rule *)&r, 1);
     }
@@ -267,13 +266,13 @@ struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *
     size_t before = heap_bytes();
 
     if (t)
-        t->copy4 = copy4_best();
+        t->copy_keys4 = copy4_best();
     for (unsigned f = 0; f < 2 && t; f++) {
         uint8_t family = f ? ACL_IP6 : ACL_IP4;
 
         if (!has_family(rule, n, family))
             continue;
-        t->ctx[f] = compile(rule, slot, n, family, max_bytes);
+        t->ctx[f] = compile_rules(rule, slot, n, family, max_bytes);
         if (!t->ctx[f]) {
             acl_rte_free(t);
             return NULL;
@@ -322,7 +321,8 @@ static struct asked *asked_of_thread(void)
     return a;
 }
 
-static void classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint32_t *slot, unsigned n)
+static void rte_classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint32_t *slot,
+                         unsigned n)
 {
     if (!ctx)
         memset(slot, 0, n * sizeof *slot);
@@ -337,9 +337,9 @@ bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint
 {
     struct asked *a = asked_of_thread();
 
-    if (__builtin_expect(t->copy4(a->four, key, n), 0))
+    if (__builtin_expect(t->copy_keys4(a->four, key, n), 0))
         return false;
-    classify(t->ctx[0], a->at4, slot, n);
+    rte_classify(t->ctx[0], a->at4, slot, n);
     return true;
 }
 
@@ -357,6 +357,6 @@ bool acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint
     }
     if (__builtin_expect(any & ACL_LATER, 0))
         return false;
-    classify(t->ctx[1], a->at6, slot, n);
+    rte_classify(t->ctx[1], a->at6, slot, n);
     return true;
 }

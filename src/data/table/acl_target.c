@@ -28,9 +28,9 @@ static struct redirect {
 static uint64_t redirected[FORWARDER_MAX][ACL_REDIRECT_MAX][2]
     __attribute__((aligned(128))); // [no way, sent]; each forwarder's own
 
-// --- mirror sessions -----------------------------------------------------------------------------
+// --- mirror sessions ---
 
-// Found or made; 0: all are taken.
+// Finds or makes one; 0: all are taken.
 static uint16_t session_id(const char *name)
 {
     uint16_t free = 0;
@@ -84,9 +84,9 @@ unsigned acl_mirror_watch(uint16_t id)
     return watch ? watch - 1u : WATCH_MAX;
 }
 
-// --- redirects -----------------------------------------------------------------------------------
+// --- redirects ---
 
-static bool same(const struct ip_addr *a, const struct ip_addr *b)
+static bool same_address(const struct ip_addr *a, const struct ip_addr *b)
 {
     return a->family == b->family && !memcmp(a->b, b->b, sizeof a->b);
 }
@@ -106,7 +106,8 @@ uint16_t acl_redirect_get(const struct ip_addr *to)
 
     thread_must_be(ROLE_ACL_MANAGER);
     pthread_mutex_lock(&lock);
-    for (; id < ACL_REDIRECT_MAX && !(redirect[id].holders && same(&redirect[id].to, to)); id++)
+    for (; id < ACL_REDIRECT_MAX && !(redirect[id].holders && same_address(&redirect[id].to, to));
+         id++)
         if (!redirect[id].holders && !free)
             free = id;
     if (id == ACL_REDIRECT_MAX)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_target.h - where rules of access lists lead besides: mirror sessions, and next hops of
-// redirects
+// acl_target.h - other places that rules lead to: mirror sessions, and addresses of redirects
 //
-// A session is known by its name. Lists that name it may come before it and stay after it: its id
-// leads nowhere meanwhile. A redirect is an address; the way to it is asked of the FIB of the
-// packet's virtual router, packet by packet, so that it is always what rib_manager knows of routes
-// and neighbors (rib/acl_target_resolve.c keeps the neighbor resolved).
+// A session is known by its name, and may come after the lists that name it and go before them: its
+// id leads nowhere meanwhile. A redirect is an address, looked up in the FIB of the packet's
+// virtual router for each packet (rib/acl_target_resolve.c keeps its neighbor resolved).
 //
-// Ids start at 1 and are counted by their holders, the contents of lists. A lock keeps writers
-// apart; forwarders read single words, and addresses that do not change while anybody holds them.
+// Ids start at 1; their holders, the contents of lists, are counted. A lock separates writers;
+// forwarders read single words, and addresses that do not change while they are held.
 #ifndef TABLE_ACL_TARGET_H
 #define TABLE_ACL_TARGET_H
 
@@ -22,8 +20,7 @@
 #define ACL_MIRROR_MAX 64
 #define ACL_REDIRECT_MAX 1024
 
-// --- acl_manager: one more holder, one less. 0 = all ids are taken. _put: no forwarder has it any
-// more ---
+// --- acl_manager: one more holder, one less. 0 = all ids are taken. _put: after a grace period ---
 uint16_t acl_mirror_get(const char *session);
 void acl_mirror_put(uint16_t id);
 uint16_t acl_redirect_get(const struct ip_addr *to);
@@ -35,8 +32,8 @@ int acl_mirror_lead(const char *session, unsigned watch);
 // --- any thread: addresses of all redirects; how many, at most ACL_REDIRECT_MAX ---
 unsigned acl_redirect_all(struct ip_addr *to);
 
-// --- any thread: what rules sent to each address that one redirects to, since the first of them
-// was there; how many, at most ACL_REDIRECT_MAX ---
+// --- any thread: packets that rules have sent to each address; how many, at most ACL_REDIRECT_MAX
+// ---
 struct acl_redirect_row {
     struct ip_addr to;
     uint64_t sent, no_way; // packets; no_way: there was no way to it, so they went where they went

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // counter.c - what every thread counts, and the zero-loss ledger
 //
-// Blocks are mapped for all slots at once and committed when touched, so a
-// block never moves and needs no registration. Sums read every word once,
-// atomically but relaxed: under traffic a sum is a moment's blur, at rest it is
-// exact, which is what the ledger needs (ledger_read waits for two equal passes).
+// Blocks of all slots are mapped at once and committed when touched, so a block never moves and
+// needs no registration. Sums read each word once, relaxed: under traffic a sum is approximate, at
+// rest it is exact, which the ledger needs (ledger_read waits for two equal passes).
 #include "table/counter.h"
 
 #include <ctype.h>
@@ -65,7 +64,7 @@ const struct counter_block *counter_of_slot(unsigned slot)
     return &blocks[slot];
 }
 
-static uint64_t word(const uint64_t *p)
+static uint64_t read_word(const uint64_t *p)
 {
     return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
@@ -75,14 +74,14 @@ void counter_sum_iface(uint16_t iface, struct counter_iface *sum)
     memset(sum, 0, sizeof *sum);
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
         const struct counter_iface *c = &blocks[s].iface[iface];
-        sum->rx_packets += word(&c->rx_packets);
-        sum->rx_bytes += word(&c->rx_bytes);
-        sum->tx_packets += word(&c->tx_packets);
-        sum->tx_bytes += word(&c->tx_bytes);
-        sum->drop_packets += word(&c->drop_packets);
-        sum->punt_packets += word(&c->punt_packets);
-        sum->inject_packets += word(&c->inject_packets);
-        sum->urpf_packets += word(&c->urpf_packets);
+        sum->rx_packets += read_word(&c->rx_packets);
+        sum->rx_bytes += read_word(&c->rx_bytes);
+        sum->tx_packets += read_word(&c->tx_packets);
+        sum->tx_bytes += read_word(&c->tx_bytes);
+        sum->drop_packets += read_word(&c->drop_packets);
+        sum->punt_packets += read_word(&c->punt_packets);
+        sum->inject_packets += read_word(&c->inject_packets);
+        sum->urpf_packets += read_word(&c->urpf_packets);
     }
 }
 
@@ -91,7 +90,7 @@ uint64_t counter_sum_drop(enum drop_reason reason)
     uint64_t n = 0;
 
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
-        n += word(&blocks[s].drop[reason]);
+        n += read_word(&blocks[s].drop[reason]);
     return n;
 }
 
@@ -101,9 +100,9 @@ struct counter_punt counter_sum_punt(enum punt_class class)
 
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
         const struct counter_punt *c = &blocks[s].punt_class[class];
-        sum.passed += word(&c->passed);
-        sum.policed += word(&c->policed);
-        sum.full += word(&c->full);
+        sum.passed += read_word(&c->passed);
+        sum.policed += read_word(&c->policed);
+        sum.full += read_word(&c->full);
     }
     return sum;
 }
@@ -113,8 +112,8 @@ struct counter_offload counter_sum_offload(uint16_t port)
     struct counter_offload sum = {0};
 
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
-        sum.completed += word(&blocks[s].offload[port].completed);
-        sum.cut += word(&blocks[s].offload[port].cut);
+        sum.completed += read_word(&blocks[s].offload[port].completed);
+        sum.cut += read_word(&blocks[s].offload[port].cut);
     }
     return sum;
 }
@@ -125,9 +124,9 @@ struct counter_icmp counter_sum_icmp(void)
 
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
         const struct counter_icmp *c = &blocks[s].icmp;
-        sum.sent += word(&c->sent);
-        sum.limited += word(&c->limited);
-        sum.forbidden += word(&c->forbidden);
+        sum.sent += read_word(&c->sent);
+        sum.limited += read_word(&c->limited);
+        sum.forbidden += read_word(&c->forbidden);
     }
     return sum;
 }
@@ -164,13 +163,13 @@ static void ledger_pass(struct ledger *l)
     memset(l, 0, sizeof *l);
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
         const struct counter_block *b = &blocks[s];
-        l->rx += word(&b->rx);
-        l->inject += word(&b->inject);
-        l->tx += word(&b->tx);
-        l->punt += word(&b->punt);
-        l->held += word(&b->held);
+        l->rx += read_word(&b->rx);
+        l->inject += read_word(&b->inject);
+        l->tx += read_word(&b->tx);
+        l->punt += read_word(&b->punt);
+        l->held += read_word(&b->held);
         for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
-            l->drops += word(&b->drop[i]);
+            l->drops += read_word(&b->drop[i]);
     }
     l->held += exchange_held();
     l->imbalance = (int64_t)(l->rx + l->inject - l->tx - l->punt - l->held - l->drops);

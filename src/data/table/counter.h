@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // counter.h - what every thread counts, and the zero-loss ledger
 //
-// Each thread slot owns one struct counter_block that nobody else writes, on
-// cache lines of its own; readers sum over the slots. The ledger
+// Each thread slot owns one struct counter_block that nobody else writes, on its own cache lines;
+// readers sum over the slots. The ledger:
 //
 //     rx + inject = tx + punt + held + sum of drops            (packets)
 //
@@ -10,8 +10,8 @@
 //   inject  came to be here: read from a TAP (kernel to port), or made by us (ICMP errors)
 //   tx      taken by a port's transmit queue
 //   punt    written to a TAP
-//   held    inside the router now: rings, hold queues, unsent bursts (counted at its places, not
-//   derived) drops   ended by a reason of drops.def
+//   held    inside the router now: rings, hold queues, unsent bursts (counted there, not derived)
+//   drops   ended by a reason of drops.def
 #ifndef TABLE_COUNTER_H
 #define TABLE_COUNTER_H
 
@@ -76,8 +76,8 @@ struct counter_icmp { // errors of ours, and TCP resets of access lists
     uint64_t forbidden; // about what no error may be sent, or there is no address to send it from
 };
 
-// What a packet's life is made of, as its cost is told. OTHER: what leaves the common path (for us,
-// ICMP errors, held, dropped).
+// The stages whose cost is shown. OTHER: packets off the common path (for us, ICMP errors, held,
+// dropped).
 enum stage {
     STAGE_RX,
     STAGE_ETHER_IN,
@@ -140,8 +140,8 @@ struct counter_offload counter_sum_offload(uint16_t port);
 void counter_begin_iface(
     uint16_t iface); // at 0: when an interface id is reused after a grace period
 
-// Counters only grow, because SNMP, metrics and RESTCONF read them. What an operator cleared begins
-// anew where people read it: these are the counters at that time.
+// Counters only grow, because SNMP, metrics and RESTCONF read them. These are the counters when an
+// operator cleared them, which the CLI subtracts.
 struct counter_cleared {
     uint64_t wall_ns; // since 1970; 0: never
     struct counter_iface at;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // exchange.c - the rings by which packets pass between forwarders and managers
 //
-// Many producers, one consumer each. Producers use DPDK's relaxed tail
-// sync (RTS): with the plain multi-producer mode a producer that the kernel
-// preempts in mid-enqueue blocks all others, and on a machine of two cores that
-// happens.
+// Many producers, one consumer each. Producers use DPDK's relaxed tail sync (RTS): in the plain
+// multi-producer mode, a producer that the kernel preempts in the middle of an enqueue blocks all
+// others, and on a machine of two cores that happens.
 #include "table/exchange.h"
 
 #include <errno.h>
@@ -160,7 +159,7 @@ void exchange_fini(void)
     waker_fini(&exchange_hold_waker);
 }
 
-static uint64_t count(const struct rte_ring *r)
+static uint64_t ring_count(const struct rte_ring *r)
 {
     return r ? rte_ring_count(r) : 0;
 }
@@ -170,15 +169,15 @@ uint64_t exchange_punted(void)
     uint64_t n = 0;
 
     for (unsigned i = 0; i < PUNT_CLASS_N; i++)
-        n += count(exchange_punt[i]);
+        n += ring_count(exchange_punt[i]);
     return n;
 }
 
 uint64_t exchange_held(void)
 {
-    uint64_t n = count(exchange_hold) + exchange_punted();
+    uint64_t n = ring_count(exchange_hold) + exchange_punted();
 
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        n += count(exchange_inject[i]);
+        n += ring_count(exchange_inject[i]);
     return n;
 }

@@ -21,11 +21,9 @@
 #include "table/punt.h"
 
 enum inject_kind {
-    INJECT_FRAME, // complete Ethernet frame for `iface` (untagged; the VLAN tag is added): send as
-                  // it is
-    INJECT_NEXTHOP, // IP packet, TTL already lowered, starts at its IP header: rewrite for
-                    // `nexthop` and send
-    INJECT_TX,      // complete frame of another forwarder for `port`: send by our transmit queue
+    INJECT_FRAME,   // Ethernet frame for `iface`, untagged: add its tags and send
+    INJECT_NEXTHOP, // starts at its IP header, TTL already lowered: rewrite for `nexthop` and send
+    INJECT_TX,      // complete frame for `port`, of another forwarder: send by our transmit queue
 };
 
 struct packet_meta { // in the mbuf's private area, 64 bytes
@@ -37,9 +35,9 @@ struct packet_meta { // in the mbuf's private area, 64 bytes
     uint32_t nexthop; // hold, INJECT_NEXTHOP
     uint64_t since_ns; // hold: arrival at neigh_manager
     struct rte_mbuf *next_held;
-    uint16_t mtu; // hold, INJECT_NEXTHOP: of route and way out when the packet was held, 0 = none
-    uint16_t member; // punt of a slow-protocol frame: 1 + port, a member of a LAG, it came in by; 0
-                     // = for the TAP of `iface`
+    uint16_t mtu;    // hold, INJECT_NEXTHOP: of route and next hop when it was held, 0 = none
+    uint16_t member; // punt of a slow-protocol frame: 1 + port, a member of a LAG, that it came by
+                     // (0 = for the TAP of `iface`)
     uint8_t spare[28];
 };
 _Static_assert(sizeof(struct packet_meta) == 64, "size of the private area");
@@ -54,8 +52,7 @@ static inline struct packet_meta *packet_meta(struct rte_mbuf *m)
 #define EXCHANGE_INJECT_SIZE 2048
 
 extern struct rte_ring *exchange_punt[PUNT_CLASS_N];
-extern struct waker
-    exchange_punt_waker; // tap_manager's: wake it after putting packets into a punt ring
+extern struct waker exchange_punt_waker; // tap_manager's: wake it after filling a punt ring
 extern struct rte_ring *exchange_hold;
 extern struct waker exchange_hold_waker; // rib_manager's, in the same way
 extern struct rte_ring *exchange_inject[FORWARDER_MAX]; // exists for every slot from the start
@@ -76,10 +73,10 @@ static inline void exchange_mix(void)
 struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache,
                                     uint16_t data_room, int socket, bool within_pages);
 
-int exchange_init(unsigned n_mbufs,
-                  unsigned data_room); // after eal_init; buffers of exchange_pool; 0 or -errno
-void exchange_fini(void);                                // frees what is left in the rings
-uint64_t exchange_punted(void);                          // packets in the punt rings now
-uint64_t exchange_held(void);                            // packets in all rings now
+// After eal_init; n_mbufs buffers in exchange_pool. 0 or -errno.
+int exchange_init(unsigned n_mbufs, unsigned data_room);
+void exchange_fini(void);       // frees what is left in the rings
+uint64_t exchange_punted(void); // packets in the punt rings now
+uint64_t exchange_held(void);   // packets in all rings now
 
 #endif

@@ -117,7 +117,7 @@ struct walk {
     void *ctx;
 };
 
-static int visit(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+static int visit_route(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
 {
     const struct walk *w = ctx;
     struct prefix p = {.family = w->f->family, .len = (uint8_t)len};
@@ -133,8 +133,8 @@ int fib_walk(const struct fib *f, const struct prefix *after,
     const struct poptrie *routes = f->ops->routes(f);
 
     thread_must_be(ROLE_RIB_MANAGER);
-    return after ? poptrie_walk_after(routes, after->b, after->len, visit, &w)
-                 : poptrie_walk(routes, visit, &w);
+    return after ? poptrie_walk_after(routes, after->b, after->len, visit_route, &w)
+                 : poptrie_walk(routes, visit_route, &w);
 }
 
 int fib_load(struct fib *f, const struct fib_route *r, size_t n)

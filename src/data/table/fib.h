@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib.h - where a virtual router sends each destination
 //
-// One FIB per virtual router and family, a Poptrie inside unless configured
-// otherwise (fib-engine). Written by rib_manager, read by every forwarder,
-// touched by nobody else. Leaves are next-hop ids (table/nexthop.h), 0 = no route.
+// One FIB per virtual router and family, a Poptrie unless configured otherwise (fib-engine).
+// Written by rib_manager, read by every forwarder. Leaves are next-hop ids (table/nexthop.h), 0 =
+// no route.
 //
 //     rib_manager                        forwarder
 //     fib_set(fib, prefix, nh) x N       fib_find4_bulk(fib, dst, nh, n)   once per burst and vr
-//     fib_commit(fib)                    sees old or new for each changed prefix, never a third
-//     thing
+//     fib_commit(fib)                    sees old or new for each changed prefix, nothing else
 //
 // Always true (fib_check; unit tests call it after every step):
 //   F1  a leaf holds the id of a live next hop, or 0;
 //   F2  an id is released only after no prefix names it and a grace period has passed;
 //   F3  memory unlinked by a change is reused only a grace period after fib_commit;
-//   F4  what a leaf has for an id (fib_poptrie.c) means that one as long as a forwarder may have
-//   read it.
+//   F4  a leaf's value (fib_poptrie.c) means the same id as long as a forwarder may have read it.
 #ifndef TABLE_FIB_H
 #define TABLE_FIB_H
 
@@ -48,8 +46,8 @@ struct fib_stats {
 };
 
 // --- any thread ---
-// The FIB as readers on a memory node had best read it: poptrie keeps a copy on each, other engines
-// have one for all.
+// The FIB for readers on a memory node: poptrie keeps a copy on each node, other engines one for
+// all.
 const struct fib *fib_near(const struct fib *f, unsigned node);
 const struct fib *fib_none(uint8_t family); // has no routes, for readers that are to find none
 const char *fib_engine_name(enum fib_engine e); // as in the configuration
@@ -85,8 +83,8 @@ const char *fib_kernel_name(void); // of the lookup code chosen for this CPU: "s
 
 // --- reader: forwarder inside a burst; or any thread that is an online RCU reader ---
 uint32_t fib_find(const struct fib *f, const struct ip_addr *dst);
-// The nodes that the lookup of dst reads, for who asks why: how many, of which the first `max` are
-// written. 0: the engine does not tell.
+// For explain: the nodes that the lookup of dst reads. How many, of which the first `max` are
+// written; 0: the engine does not say.
 struct fib_node {
     const char *kind;    // "directory", "leaf" … (poptrie_node_name)
     uint8_t depth, bits; // looks at these bits of the address

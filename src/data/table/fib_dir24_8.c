@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_dir24_8.c - DPDK's librte_fib: DIR-24-8 for IPv4, its trie for IPv6
 //
-// Words of 4 bytes, because those of 2 hold 32,767 next hops only. The lookup
-// function is the one that DPDK picks for the CPU and its max-simd-bitwidth.
-// What DPDK 22.11 gets wrong under readers and under churn, and what is done
-// about it, is told in fib_dpdk.c.
+// Words of 4 bytes, because those of 2 hold 32,767 next hops only. The lookup function is the one
+// that DPDK picks for the CPU and its max-simd-bitwidth. fib_dpdk.c says what DPDK 22.11 gets wrong
+// under readers and under churn, and what is done about it.
 #include <arpa/inet.h>
 #include <rte_fib.h>
 #include <rte_fib6.h>
@@ -12,7 +11,7 @@
 
 #include "table/fib_dpdk.h"
 
-static void *create4(const char *name, const struct fib_capacity *c)
+static void *dir24_8_create4(const char *name, const struct fib_capacity *c)
 {
     struct rte_fib_conf conf = {
         .type = RTE_FIB_DIR24_8,
@@ -23,22 +22,22 @@ static void *create4(const char *name, const struct fib_capacity *c)
     return rte_fib_create(name, SOCKET_ID_ANY, &conf);
 }
 
-static void destroy4(void *table)
+static void dir24_8_destroy4(void *table)
 {
     rte_fib_free(table);
 }
 
-static int add4(void *table, const struct prefix *p, uint32_t nexthop)
+static int dir24_8_add4(void *table, const struct prefix *p, uint32_t nexthop)
 {
     return rte_fib_add(table, ntohl(p->ip4), p->len, nexthop);
 }
 
-static int del4(void *table, const struct prefix *p)
+static int dir24_8_del4(void *table, const struct prefix *p)
 {
     return rte_fib_delete(table, ntohl(p->ip4), p->len);
 }
 
-static void find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+static void dir24_8_find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
     uint32_t host[FIB_DPDK_BURST];
     uint64_t found[FIB_DPDK_BURST];
@@ -50,7 +49,7 @@ static void find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
         nexthop[i] = (uint32_t)found[i];
 }
 
-static void *create6(const char *name, const struct fib_capacity *c)
+static void *dir24_8_create6(const char *name, const struct fib_capacity *c)
 {
     struct rte_fib6_conf conf = {
         .type = RTE_FIB6_TRIE,
@@ -61,22 +60,22 @@ static void *create6(const char *name, const struct fib_capacity *c)
     return rte_fib6_create(name, SOCKET_ID_ANY, &conf);
 }
 
-static void destroy6(void *table)
+static void dir24_8_destroy6(void *table)
 {
     rte_fib6_free(table);
 }
 
-static int add6(void *table, const struct prefix *p, uint32_t nexthop)
+static int dir24_8_add6(void *table, const struct prefix *p, uint32_t nexthop)
 {
     return rte_fib6_add(table, p->b, p->len, nexthop);
 }
 
-static int del6(void *table, const struct prefix *p)
+static int dir24_8_del6(void *table, const struct prefix *p)
 {
     return rte_fib6_delete(table, p->b, p->len);
 }
 
-static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+static void dir24_8_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
 {
     uint64_t found[FIB_DPDK_BURST];
 
@@ -86,18 +85,18 @@ static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsi
         nexthop[i] = (uint32_t)found[i];
 }
 
-const struct fib_dpdk_kind fib_dir24_8_kind4 = {.create = create4,
-                                                .destroy = destroy4,
-                                                .add = add4,
-                                                .del = del4,
-                                                .find4 = find4,
+const struct fib_dpdk_kind fib_dir24_8_kind4 = {.create = dir24_8_create4,
+                                                .destroy = dir24_8_destroy4,
+                                                .add = dir24_8_add4,
+                                                .del = dir24_8_del4,
+                                                .find4 = dir24_8_find4,
                                                 .any_change_moves = true,
                                                 .route_bytes = 256};
 
-const struct fib_dpdk_kind fib_dir24_8_kind6 = {.create = create6,
-                                                .destroy = destroy6,
-                                                .add = add6,
-                                                .del = del6,
-                                                .find6 = find6,
+const struct fib_dpdk_kind fib_dir24_8_kind6 = {.create = dir24_8_create6,
+                                                .destroy = dir24_8_destroy6,
+                                                .add = dir24_8_add6,
+                                                .del = dir24_8_del6,
+                                                .find6 = dir24_8_find6,
                                                 .any_change_moves = true,
                                                 .route_bytes = 256};

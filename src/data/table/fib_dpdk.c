@@ -1,32 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_dpdk.c - FIBs on DPDK's lookup structures: what these lack, added
+// fib_dpdk.c - FIBs on DPDK's lookup structures, with what these lack
 //
-//     rib      a poptrie that the writer alone sees: all routes, and the right answer to any lookup
-//     table    DPDK's structure, which readers walk; made anew from `rib` when it has to be
+//     rib      a poptrie for the writer alone: all routes, and the right answer to any lookup
+//     table    DPDK's structure, which readers use; made anew from `rib` when necessary
 //
-// Growing. DPDK's structures have a fixed size. One that is full is not the end:
-// a larger one is filled aside from `rib`, published, and the old one is freed
-// after a grace period. Only DPDK's own memory ends it: then the change is
-// refused, the log says how much memory to set, and nothing is tried for
-// RETRY_NS, because a try costs as much as a load.
+// Growing. DPDK's structures have a fixed size. When one is full, a larger one is filled aside from
+// `rib` and published, and the old one is freed after a grace period. If DPDK has no memory for it,
+// the change is refused, the log says how much to set, and nothing is tried for RETRY_NS, because a
+// try costs as much as a load.
 //
-// Distrust. In DPDK 22.11 rte_fib6 counts its tbl8 groups wrongly under churn,
-// until it refuses routes there is room for, and answers some addresses with a
-// covering route or none. So after each change the addresses at both ends of the
-// prefix and one within are looked up and compared with `rib`, and each commit
-// does the same for some prefixes changed lately. A refusal without need and a
-// wrong answer are counted (engine_faults), logged with the remedy, and repaired
-// by a table made anew. fib_check() compares at the borders of all routes.
+// Distrust. In DPDK 22.11 rte_fib6 counts its tbl8 groups wrongly under churn, until it refuses
+// routes that have room, and answers some addresses with a covering route or none. So after each
+// change the addresses at both ends of the prefix and one within are looked up and compared with
+// `rib`, and each commit does so for some prefixes changed lately. A refusal without need and a
+// wrong answer are counted (engine_faults), logged with the remedy, and repaired by a new table.
+// fib_check() compares at the borders of all routes.
 //
-// Readers. None of the four knows of grace periods (rte_lpm knows DPDK's, we use
-// ours): a group that a withdrawn route gave back is used again by the next
-// route that wants one, while a reader may be on its way into it. So the first
-// new route behind 24 bits after a withdrawal waits for a grace period here; in
-// rte_fib and rte_fib6, where any change may give back and take, every change does.
-// What cannot be helped from outside: rte_fib and rte_fib6 zero a group, and
-// rte_lpm its first word, while they give it back, so that one lookup of an
-// address in the same group at that very moment may find no route. poptrie and
-// rte_lpm6 have no such moment.
+// Readers. None of the four structures knows of our grace periods: a group that a withdrawn route
+// gave back is used by the next route that wants one, while a reader may be on its way into it. So
+// the first new route behind 24 bits after a withdrawal waits for a grace period; in rte_fib and
+// rte_fib6, where any change may give back and take, every change does. What cannot be helped from
+// outside: rte_fib and rte_fib6 zero a group, and rte_lpm its first word, while they give it back,
+// so that a lookup in that group at that moment may find no route. poptrie and rte_lpm6 have no
+// such moment.
 #include <errno.h>
 #include <rte_errno.h>
 #include <stdatomic.h>
@@ -69,19 +65,19 @@ struct fib_dpdk {
     struct prefix recent[RECENT];
 };
 
-static const struct fib_dpdk_kind *kind_of(enum fib_engine e, uint8_t family)
+static const struct fib_dpdk_kind *find_kind(enum fib_engine e, uint8_t family)
 {
     if (e == FIB_DIR24_8)
         return family == IP4 ? &fib_dir24_8_kind4 : &fib_dir24_8_kind6;
     return family == IP4 ? &fib_lpm_kind4 : &fib_lpm_kind6;
 }
 
-static struct fib_dpdk *of(const struct fib *f)
+static struct fib_dpdk *fib_dpdk_of(const struct fib *f)
 {
     return (struct fib_dpdk *)f;
 }
 
-static const char *name_of(const struct fib_dpdk *f)
+static const char *engine_name_of(const struct fib_dpdk *f)
 {
     return fib_engine_name((enum fib_engine)f->fib.engine);
 }
@@ -111,7 +107,7 @@ unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes)
     struct fib_capacity c = {.routes = with_room(routes, MIN_ROUTES),
                              .tbl8 = with_room(family == IP4 ? routes / 16 : routes / 3, MIN_TBL8)};
 
-    return e == FIB_POPTRIE ? 0 : mib_of(kind_of(e, family), &c);
+    return e == FIB_POPTRIE ? 0 : mib_of(find_kind(e, family), &c);
 }
 
 struct counting { // the groups that all routes together need
@@ -135,7 +131,7 @@ static int count_groups(void *ctx, const uint8_t *key, unsigned len, uint32_t va
     return 0;
 }
 
-static struct fib_capacity needed(const struct fib_dpdk *f)
+static struct fib_capacity needed_capacity(const struct fib_dpdk *f)
 {
     struct counting c = {0};
     struct poptrie_stats s;
@@ -147,7 +143,7 @@ static struct fib_capacity needed(const struct fib_dpdk *f)
 
 // --- making a table ---
 
-static void *create(const struct fib_dpdk *f, const struct fib_capacity *c)
+static void *create_table(const struct fib_dpdk *f, const struct fib_capacity *c)
 {
     static _Atomic unsigned number; // DPDK wants names
     char name[16];
@@ -159,7 +155,8 @@ static void *create(const struct fib_dpdk *f, const struct fib_capacity *c)
         log_error("fib: no DPDK memory for a table: engine=%s family=ipv%u routes=%u groups=%u "
                   "needs_mib=%u "
                   "remedy=\"set memory %u and restart kamueed, or set fib-engine poptrie\"",
-                  name_of(f), f->fib.family, c->routes, c->tbl8, mib, eal_memory_mib() + mib);
+                  engine_name_of(f), f->fib.family, c->routes, c->tbl8, mib,
+                  eal_memory_mib() + mib);
     return table;
 }
 
@@ -179,7 +176,7 @@ static int fill_one(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
     return g->f->kind->add(g->table, &p, value);
 }
 
-static void publish(struct fib_dpdk *f, void *table)
+static void publish_table(struct fib_dpdk *f, void *table)
 {
     void *old = f->table;
 
@@ -193,7 +190,7 @@ static void publish(struct fib_dpdk *f, void *table)
 }
 
 // Groups to ask for. After a fault twice as many as before, within reason: what leaks lasts longer.
-static uint32_t groups(const struct fib_dpdk *f, uint32_t need, bool after_fault)
+static uint32_t groups_to_ask(const struct fib_dpdk *f, uint32_t need, bool after_fault)
 {
     uint32_t n = with_room(need, MIN_TBL8), most = with_room(8ull * need, 8 * MIN_TBL8);
 
@@ -203,18 +200,18 @@ static uint32_t groups(const struct fib_dpdk *f, uint32_t need, bool after_fault
 }
 
 // A table made anew from `rib`, large enough; readers go over to it.
-static int rebuild(struct fib_dpdk *f, const char *why, bool after_fault)
+static int rebuild_table(struct fib_dpdk *f, const char *why, bool after_fault)
 {
-    struct fib_capacity need = needed(f),
-                        c = {with_room(need.routes, MIN_ROUTES), groups(f, need.tbl8, after_fault)};
+    struct fib_capacity need = needed_capacity(f), c = {with_room(need.routes, MIN_ROUTES),
+                                                        groups_to_ask(f, need.tbl8, after_fault)};
     uint64_t begin = clock_now_ns();
 
     for (;; c.tbl8 *= 2) { // rte_fib6 wants more groups than it uses
-        void *table = create(f, &c);
+        void *table = create_table(f, &c);
         int r = table ? poptrie_walk(f->rib, fill_one, &(struct filling){f, table}) : -ENOMEM;
 
         if (!r) {
-            publish(f, table);
+            publish_table(f, table);
             break;
         }
         if (table)
@@ -228,14 +225,14 @@ static int rebuild(struct fib_dpdk *f, const char *why, bool after_fault)
     f->rebuilds++;
     f->gave_back = false;
     log_info("fib: table rebuilt: engine=%s family=ipv%u why=\"%s\" routes=%u groups=%u ms=%llu",
-             name_of(f), f->fib.family, why, need.routes, need.tbl8,
+             engine_name_of(f), f->fib.family, why, need.routes, need.tbl8,
              (unsigned long long)((clock_now_ns() - begin) / NS_PER_MS));
     return 0;
 }
 
 // --- distrust ---
 
-static uint32_t answer(const struct fib_dpdk *f, const struct ip_addr *a)
+static uint32_t table_answer(const struct fib_dpdk *f, const struct ip_addr *a)
 {
     uint32_t found = 0;
 
@@ -253,7 +250,7 @@ static uint32_t right_answer(const struct fib_dpdk *f, const struct ip_addr *a)
 
 static bool is_right(const struct fib_dpdk *f, const struct ip_addr *a)
 {
-    return answer(f, a) == right_answer(f, a);
+    return table_answer(f, a) == right_answer(f, a);
 }
 
 // The host bits of p := those of pattern[16].
@@ -281,7 +278,7 @@ static bool prefix_is_right(struct fib_dpdk *f, const struct prefix *p)
     return is_right(f, &first) && is_right(f, &last) && is_right(f, &some);
 }
 
-static void fault(struct fib_dpdk *f, const struct prefix *p, const char *what, int error)
+static void report_fault(struct fib_dpdk *f, const struct prefix *p, const char *what, int error)
 {
     char text[PREFIX_TEXT_MAX];
 
@@ -289,14 +286,14 @@ static void fault(struct fib_dpdk *f, const struct prefix *p, const char *what, 
     log_warning("fib: DPDK's table %s, rebuilding it: engine=%s family=ipv%u prefix=%s error=%d "
                 "faults=%llu "
                 "remedy=\"set fib-engine poptrie\"",
-                what, name_of(f), f->fib.family, prefix_format(p, text), error,
+                what, engine_name_of(f), f->fib.family, prefix_format(p, text), error,
                 (unsigned long long)f->faults);
 }
 
 // --- one change ---
 
 // The table := what `rib` says about p now.
-static int follow(struct fib_dpdk *f, const struct prefix *p, uint32_t nexthop)
+static int update_table(struct fib_dpdk *f, const struct prefix *p, uint32_t nexthop)
 {
     poptrie_reclaim(f->rib, poptrie_epoch(f->rib)); // nobody else reads it
     if (!p->len) {
@@ -316,16 +313,17 @@ static int follow(struct fib_dpdk *f, const struct prefix *p, uint32_t nexthop)
         return 0;
     if (clock_now_ns() < f->retry_ns) // no memory a moment ago
         return r ? r : -EIO;
-    struct fib_capacity need = needed(f);
+    struct fib_capacity need = needed_capacity(f);
     bool full = r && (need.routes > f->capacity.routes || need.tbl8 > f->capacity.tbl8);
     if (!full)
-        fault(f, p, r ? "refused a change although it had room" : "returned a wrong result", r);
-    r = rebuild(f, full ? "full" : "fault", !full);
+        report_fault(f, p, r ? "refused a change although it had room" : "returned a wrong result",
+                     r);
+    r = rebuild_table(f, full ? "full" : "fault", !full);
     return r ? r : prefix_is_right(f, p) ? 0 : -EIO;
 }
 
 // Back to what was: a change that failed leaves no trace.
-static void undo(struct fib_dpdk *f, const struct prefix *p, uint32_t was)
+static void restore_route(struct fib_dpdk *f, const struct prefix *p, uint32_t was)
 {
     if (was) {
         poptrie_add(f->rib, p->b, p->len, was);
@@ -341,9 +339,9 @@ static bool too_many(const struct fib_dpdk *f, uint64_t routes)
     return f->kind->max_routes && routes > f->kind->max_routes;
 }
 
-static int set(struct fib *fib, const struct prefix *p, uint32_t nexthop)
+static int fib_dpdk_set(struct fib *fib, const struct prefix *p, uint32_t nexthop)
 {
-    struct fib_dpdk *f = of(fib);
+    struct fib_dpdk *f = fib_dpdk_of(fib);
     struct poptrie_stats s;
     uint32_t was = poptrie_get(f->rib, p->b, p->len);
 
@@ -353,46 +351,46 @@ static int set(struct fib *fib, const struct prefix *p, uint32_t nexthop)
     int r = poptrie_add(f->rib, p->b, p->len, nexthop);
     if (r)
         return r;
-    r = follow(f, p, nexthop);
+    r = update_table(f, p, nexthop);
     if (r)
-        undo(f, p, was);
+        restore_route(f, p, was);
     return r;
 }
 
-static int del(struct fib *fib, const struct prefix *p)
+static int fib_dpdk_del(struct fib *fib, const struct prefix *p)
 {
-    struct fib_dpdk *f = of(fib);
+    struct fib_dpdk *f = fib_dpdk_of(fib);
     uint32_t was = poptrie_get(f->rib, p->b, p->len);
     int r = poptrie_del(f->rib, p->b, p->len);
 
     if (r)
         return r;
-    r = follow(f, p, 0);
+    r = update_table(f, p, 0);
     if (r)
-        undo(f, p, was);
+        restore_route(f, p, was);
     return r;
 }
 
-static uint32_t get(const struct fib *fib, const struct prefix *p)
+static uint32_t fib_dpdk_get(const struct fib *fib, const struct prefix *p)
 {
-    return poptrie_get(of(fib)->rib, p->b, p->len);
+    return poptrie_get(fib_dpdk_of(fib)->rib, p->b, p->len);
 }
 
-static const struct poptrie *routes(const struct fib *fib)
+static const struct poptrie *fib_dpdk_routes(const struct fib *fib)
 {
-    return of(fib)->rib;
+    return fib_dpdk_of(fib)->rib;
 }
 
-static int load(struct fib *fib, const struct fib_route *r, size_t n)
+static int fib_dpdk_load(struct fib *fib, const struct fib_route *r, size_t n)
 {
-    struct fib_dpdk *f = of(fib);
+    struct fib_dpdk *f = fib_dpdk_of(fib);
     struct poptrie_route *route = fib_poptrie_routes(r, n);
     const struct prefix all = {.family = f->fib.family};
     int e = !route ? -ENOMEM : too_many(f, n) ? -E2BIG : poptrie_load(f->rib, route, n);
 
     free(route);
     if (!e && n)
-        e = rebuild(f, "load", false);
+        e = rebuild_table(f, "load", false);
     if (e)
         poptrie_load(f->rib, NULL, 0);
     else
@@ -400,9 +398,9 @@ static int load(struct fib *fib, const struct fib_route *r, size_t n)
     return e;
 }
 
-static void commit(struct fib *fib, bool changed)
+static void fib_dpdk_commit(struct fib *fib, bool changed)
 {
-    struct fib_dpdk *f = of(fib);
+    struct fib_dpdk *f = fib_dpdk_of(fib);
     unsigned known = f->n_recent < RECENT ? f->n_recent : RECENT;
 
     if (f->retired && grace_over(f->ticket)) {
@@ -414,17 +412,17 @@ static void commit(struct fib *fib, bool changed)
 
         if (prefix_is_right(f, p))
             continue;
-        fault(f, p, "returned a wrong result", 0);
-        rebuild(f, "fault", true);
+        report_fault(f, p, "returned a wrong result", 0);
+        rebuild_table(f, "fault", true);
         return;
     }
 }
 
 // --- showing, checking ---
 
-static void stats(const struct fib *fib, struct fib_stats *s)
+static void fib_dpdk_stats(const struct fib *fib, struct fib_stats *s)
 {
-    const struct fib_dpdk *f = of(fib);
+    const struct fib_dpdk *f = fib_dpdk_of(fib);
     struct poptrie_stats p;
 
     poptrie_usage(f->rib, &p);
@@ -447,7 +445,7 @@ struct checking {
     size_t n;
 };
 
-static int check_one(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+static int check_route(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
 {
     const struct checking *c = ctx;
     struct prefix p = {.family = c->f->fib.family, .len = (uint8_t)len};
@@ -459,16 +457,16 @@ static int check_one(void *ctx, const uint8_t *key, unsigned len, uint32_t value
     snprintf(
         c->why, c->n,
         "engine %s returns wrong results within %s: set fib-engine poptrie, or restart kamueed",
-        name_of(c->f), prefix_format(&p, text));
+        engine_name_of(c->f), prefix_format(&p, text));
     return -EINVAL;
 }
 
-static int check(const struct fib *fib, char *why, size_t n)
+static int fib_dpdk_check(const struct fib *fib, char *why, size_t n)
 {
-    struct fib_dpdk *f = of(fib);
+    struct fib_dpdk *f = fib_dpdk_of(fib);
     int r = poptrie_check(f->rib, why, n);
 
-    return r ? r : poptrie_walk(f->rib, check_one, &(struct checking){f, why, n});
+    return r ? r : poptrie_walk(f->rib, check_route, &(struct checking){f, why, n});
 }
 
 // --- reader ---
@@ -481,9 +479,10 @@ static inline void fill_default(const struct fib_dpdk *f, uint32_t *nexthop, uns
         nexthop[i] = nexthop[i] ? nexthop[i] : other;
 }
 
-static void find4_bulk(const struct fib *fib, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+static void fib_dpdk_find4_bulk(const struct fib *fib, const ip4_t *dst, uint32_t *nexthop,
+                                unsigned n)
 {
-    const struct fib_dpdk *f = of(fib);
+    const struct fib_dpdk *f = fib_dpdk_of(fib);
     void *table = rcu_load(&f->table);
 
     for (unsigned k; n; dst += k, nexthop += k, n -= k) {
@@ -493,10 +492,10 @@ static void find4_bulk(const struct fib *fib, const ip4_t *dst, uint32_t *nextho
     }
 }
 
-static void find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t *nexthop,
+static void fib_dpdk_find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t *nexthop,
                        unsigned n)
 {
-    const struct fib_dpdk *f = of(fib);
+    const struct fib_dpdk *f = fib_dpdk_of(fib);
     void *table = rcu_load(&f->table);
 
     for (unsigned k; n; dst += k, nexthop += k, n -= k) {
@@ -508,9 +507,9 @@ static void find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t
 
 // --- life ---
 
-static void free_fib(struct fib *fib)
+static void fib_dpdk_free(struct fib *fib)
 {
-    struct fib_dpdk *f = of(fib);
+    struct fib_dpdk *f = fib_dpdk_of(fib);
 
     if (f->retired)
         f->kind->destroy(f->retired);
@@ -521,17 +520,17 @@ static void free_fib(struct fib *fib)
 }
 
 static const struct fib_ops ops = {
-    .free = free_fib,
-    .set = set,
-    .del = del,
-    .get = get,
-    .routes = routes,
-    .load = load,
-    .commit = commit,
-    .stats = stats,
-    .check = check,
-    .find4_bulk = find4_bulk,
-    .find6_bulk = find6_bulk,
+    .free = fib_dpdk_free,
+    .set = fib_dpdk_set,
+    .del = fib_dpdk_del,
+    .get = fib_dpdk_get,
+    .routes = fib_dpdk_routes,
+    .load = fib_dpdk_load,
+    .commit = fib_dpdk_commit,
+    .stats = fib_dpdk_stats,
+    .check = fib_dpdk_check,
+    .find4_bulk = fib_dpdk_find4_bulk,
+    .find6_bulk = fib_dpdk_find6_bulk,
 };
 
 struct fib *fib_dpdk_new(uint8_t family, enum fib_engine engine)
@@ -542,14 +541,14 @@ struct fib *fib_dpdk_new(uint8_t family, enum fib_engine engine)
     if (!f)
         return NULL;
     f->fib.ops = &ops;
-    f->kind = kind_of(engine, family);
+    f->kind = find_kind(engine, family);
     f->fib.family = family;
     f->fib.engine = (uint8_t)engine;
     f->capacity = (struct fib_capacity){MIN_ROUTES, MIN_TBL8};
     f->rib = poptrie_new(&cfg);
-    f->table = f->rib ? create(f, &f->capacity) : NULL;
+    f->table = f->rib ? create_table(f, &f->capacity) : NULL;
     if (!f->table) {
-        free_fib(&f->fib);
+        fib_dpdk_free(&f->fib);
         errno = ENOMEM;
         return NULL;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_dpdk.h - what fib_dpdk.c has to know of one of DPDK's lookup structures
 //
-// All four are alike: 2^24 words for the first 24 bits, and behind them groups
-// of 256 words ("tbl8") for each further eight bits, as many as were asked for
-// when it was made. The default route never comes here.
+// All four are alike: 2^24 words for the first 24 bits, then groups of 256 words ("tbl8") for each
+// further eight bits, as many as were asked for when it was made. They never hold the default
+// route.
 #ifndef TABLE_FIB_DPDK_H
 #define TABLE_FIB_DPDK_H
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_lpm.c - DPDK's librte_lpm: rte_lpm for IPv4, rte_lpm6 for IPv6
 //
-// A next hop has 24 bits in the one and 21 in the other, which hold any id of
-// ours. rte_lpm keeps its rules in one array for each prefix length and searches
-// it from end to end at every change: the full table of the Internet takes minutes
-// to load, in which rib_manager would do nothing else. So it takes MAX_ROUTES4.
+// A next hop has 24 bits in the one and 21 in the other, enough for any id. rte_lpm keeps its rules
+// in one array for each prefix length and searches it at every change: loading the full table of
+// the Internet takes minutes, in which rib_manager could do nothing else. So it takes MAX_ROUTES4.
 // Four lookups at once are SSE; --force-max-simd-bitwidth=64 makes it one by one.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <arpa/inet.h>
@@ -23,29 +22,29 @@
 
 _Static_assert(NEXTHOP_MAX <= 1u << 21, "rte_lpm6 has room for any next-hop id");
 
-static void *create4(const char *name, const struct fib_capacity *c)
+static void *lpm_create4(const char *name, const struct fib_capacity *c)
 {
     struct rte_lpm_config conf = {.max_rules = c->routes, .number_tbl8s = c->tbl8};
 
     return rte_lpm_create(name, SOCKET_ID_ANY, &conf);
 }
 
-static void destroy4(void *table)
+static void lpm_destroy4(void *table)
 {
     rte_lpm_free(table);
 }
 
-static int add4(void *table, const struct prefix *p, uint32_t nexthop)
+static int lpm_add4(void *table, const struct prefix *p, uint32_t nexthop)
 {
     return rte_lpm_add(table, ntohl(p->ip4), p->len, nexthop);
 }
 
-static int del4(void *table, const struct prefix *p)
+static int lpm_del4(void *table, const struct prefix *p)
 {
     return rte_lpm_delete(table, ntohl(p->ip4), p->len);
 }
 
-static void find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+static void lpm_find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
     unsigned i = 0, by_four = rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_128 ? n : 0;
 
@@ -59,29 +58,29 @@ static void find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
             nexthop[i] = 0;
 }
 
-static void *create6(const char *name, const struct fib_capacity *c)
+static void *lpm_create6(const char *name, const struct fib_capacity *c)
 {
     struct rte_lpm6_config conf = {.max_rules = c->routes, .number_tbl8s = c->tbl8};
 
     return rte_lpm6_create(name, SOCKET_ID_ANY, &conf);
 }
 
-static void destroy6(void *table)
+static void lpm_destroy6(void *table)
 {
     rte_lpm6_free(table);
 }
 
-static int add6(void *table, const struct prefix *p, uint32_t nexthop)
+static int lpm_add6(void *table, const struct prefix *p, uint32_t nexthop)
 {
     return rte_lpm6_add(table, p->b, p->len, nexthop);
 }
 
-static int del6(void *table, const struct prefix *p)
+static int lpm_del6(void *table, const struct prefix *p)
 {
     return rte_lpm6_delete(table, p->b, p->len);
 }
 
-static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+static void lpm_find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
 {
     int32_t found[FIB_DPDK_BURST];
 
@@ -91,17 +90,17 @@ static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsi
         nexthop[i] = found[i] < 0 ? 0 : (uint32_t)found[i];
 }
 
-const struct fib_dpdk_kind fib_lpm_kind4 = {.create = create4,
-                                            .destroy = destroy4,
-                                            .add = add4,
-                                            .del = del4,
-                                            .find4 = find4,
+const struct fib_dpdk_kind fib_lpm_kind4 = {.create = lpm_create4,
+                                            .destroy = lpm_destroy4,
+                                            .add = lpm_add4,
+                                            .del = lpm_del4,
+                                            .find4 = lpm_find4,
                                             .max_routes = MAX_ROUTES4,
                                             .route_bytes = 8};
 
-const struct fib_dpdk_kind fib_lpm_kind6 = {.create = create6,
-                                            .destroy = destroy6,
-                                            .add = add6,
-                                            .del = del6,
-                                            .find6 = find6,
+const struct fib_dpdk_kind fib_lpm_kind6 = {.create = lpm_create6,
+                                            .destroy = lpm_destroy6,
+                                            .add = lpm_add6,
+                                            .del = lpm_del6,
+                                            .find6 = lpm_find6,
                                             .route_bytes = 128};

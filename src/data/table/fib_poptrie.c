@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_poptrie.c - the default engine: src/data/poptrie, with grace periods
 //
-// poptrie leaves grace periods to its caller. A commit closes poptrie's garbage
-// epoch and draws a grace ticket for it; a later call of the writer gives the
-// memory back when the ticket is over. At most PENDING epochs wait; then epochs
-// are merged: the garbage of two commits waits for the later ticket. When node
-// space runs out in the middle of a batch, the writer waits one grace period
-// and tries again. Of what readers touch there is a copy on each memory node.
+// poptrie leaves grace periods to its caller. A commit closes poptrie's garbage epoch and draws a
+// grace ticket for it; a later call of the writer gives the memory back when the ticket is over. At
+// most PENDING epochs wait; then epochs are merged, and wait for the later ticket. When node space
+// runs out in the middle of a batch, the writer waits one grace period and tries again. Each memory
+// node has a copy of what readers touch.
 //
-// FIBs of a family stand beside each other, up to POPTRIE_TABLES_MAX in an estate: in
-// one arena, so that virtual routers with equal routes have them once
-// (poptrie_dedupe, with each commit). Routes are equal only if their values are, and
-// each router has next hops of its own. So a value is a number that means something
-// in its FIB alone, and `hops` says what:
+// Up to POPTRIE_TABLES_MAX FIBs of a family share an estate, which is one arena: virtual routers
+// with equal routes have them once (poptrie_dedupe, with each commit). Routes are equal only if their
+// values are, but each router has its own next hops. So a value is a number, and each FIB's `hops`
+// says which next hop it means there:
 //
-//   - a route gets the number that another FIB of the estate has for the same prefix,
-//     if that means its next hop here, too, or nothing yet. So a next hop may have several
-//     numbers, and whichever router is told of a prefix first, all have one number for it;
-//   - else it gets one that its next hop has, or that nobody has, the next hop's id if
-//     possible. As long as all are ids, as with one virtual router, readers need not look (hops
-//     NULL);
-//   - a host, and what is in poptrie's floor, does not ask others: such routes are there first,
-//   they may lead
-//     elsewhere in each router, and if they had taken the number that a full table has elsewhere,
-//     nothing of that would be equal;
-//   - a number means the same until no route has it and a grace period has passed.
-//     A next hop keeps it while nobody else wants it.
+//   - a route gets the number that another FIB of the estate has for the same prefix, if here it
+//     means the route's next hop, or nothing yet. So a next hop may have several numbers, and all
+//     FIBs have one number for a prefix, whichever router has it first;
+//   - otherwise it gets a number of its next hop, or a free one, the next hop's id if possible.
+//     While all numbers are ids, as with one virtual router, readers do not translate (hops NULL);
+//   - a host, or a prefix in poptrie's floor, does not ask other FIBs: such routes come first and
+//     may lead elsewhere in each router. If they took the numbers that a full table has elsewhere,
+//     none of it would be equal;
+//   - a number means the same until no route has it and a grace period has passed. A next hop keeps
+//     it while no other wants it.
 //
-// rib_manager writes; control makes and frees FIBs meanwhile: one lock is for all of
-// what an estate has in common.
+// rib_manager writes; control makes and frees FIBs meanwhile: one lock is for all that an estate
+// has in common.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <pthread.h>
@@ -80,30 +76,29 @@ static struct estate *estates;
 
 _Static_assert(NEXTHOP_MAX - 1 <= POPTRIE_VALUE_MAX, "a leaf holds any next-hop id");
 
-static struct fib_poptrie *of(struct fib *f)
+static struct fib_poptrie *fib_poptrie_of(struct fib *f)
 {
     return (struct fib_poptrie *)f;
 }
 
-static void *map(void *ctx, const char *name, size_t bytes, unsigned copy)
+static void *map_copy(void *ctx, const char *name, size_t bytes, unsigned copy)
 {
     return mem_map_node(name, bytes, copy);
 }
 
-static void unmap(void *ctx, void *p, size_t bytes)
+static void unmap_copy(void *ctx, void *p, size_t bytes)
 {
     mem_unmap(p, bytes);
 }
 
 // --- numbers ---
 
-static bool is_free(const struct fib_poptrie *f, uint32_t number)
+static bool number_is_free(const struct fib_poptrie *f, uint32_t number)
 {
     return !f->hops[0][number] || (!f->count[number] && f->left[number] <= f->estate->over);
 }
 
-// From here on the number means this next hop. Partner: hops_of (fib.c), which asks behind the
-// value.
+// From here on the number means this next hop. Partner: hops_of (fib.c), after the value.
 static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop)
 {
     uint16_t was = f->hops[0][number];
@@ -118,8 +113,8 @@ static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop
         __atomic_store_n(&f->fib.near[node]->hops, f->hops[node], __ATOMIC_RELEASE);
 }
 
-// What others call their next hop for this prefix, if that means this next hop here or may. 0: it
-// means something else, or nobody has it.
+// The number that another FIB has for this prefix, if here it means this next hop or nothing yet;
+// or 0.
 static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
     if (p->len <= POPTRIE_FLOOR_BITS || p->len == ip_bits(p->family))
@@ -128,23 +123,23 @@ static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *
         const struct fib_poptrie *o = f->estate->fib[k];
         uint32_t number = o && o != f ? poptrie_get(o->fib.trie, p->b, p->len) : 0;
 
-        if (number && (f->hops[0][number] == nexthop || is_free(f, number)))
+        if (number && (f->hops[0][number] == nexthop || number_is_free(f, number)))
             return number;
     }
     return 0;
 }
 
-// A number that nobody has, or if there is none, that nobody needs here. 0: none is free before a
-// grace period is over.
+// A number that no FIB uses, or else one that this FIB does not. 0: none before a grace period is
+// over.
 static uint32_t number_new(const struct fib_poptrie *f, uint32_t nexthop)
 {
-    if (is_free(f, nexthop) && !f->estate->taken[nexthop])
+    if (number_is_free(f, nexthop) && !f->estate->taken[nexthop])
         return nexthop;
     for (uint32_t i = 1; i < NEXTHOP_MAX; i++)
         if (!f->estate->taken[i])
             return i;
     for (uint32_t i = 1; i < NEXTHOP_MAX; i++)
-        if (is_free(f, i))
+        if (number_is_free(f, i))
             return i;
     return 0;
 }
@@ -198,7 +193,7 @@ static bool numbers_make(struct fib_poptrie *f)
 // --- garbage ---
 
 // Gives back the memory of all epochs whose grace period is over.
-static void reclaim(struct fib_poptrie *f)
+static void reclaim_epochs(struct fib_poptrie *f)
 {
     uint64_t epoch = 0;
 
@@ -213,8 +208,8 @@ static void reclaim(struct fib_poptrie *f)
     poptrie_reclaim(f->fib.trie, epoch);
 }
 
-// Closes the epoch. The caller has the lock, and lets go of it meanwhile: control may hold up grace
-// periods while it waits for that.
+// Closes the epoch and waits. The caller's lock is released meanwhile: control may hold up grace
+// periods while it waits for the lock.
 static void wait_for_room(struct fib_poptrie *f)
 {
     uint64_t epoch = f->estate->closed = poptrie_epoch(f->fib.trie);
@@ -230,7 +225,7 @@ static void wait_for_room(struct fib_poptrie *f)
 
 // --- the writer's ---
 
-static int swap(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
+static int swap_route(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
     uint32_t was = 0, number = nexthop ? number_of(f, p, nexthop) : 0;
     int r = nexthop && !number ? -ENOSPC : poptrie_swap(f->fib.trie, p->b, p->len, number, &was);
@@ -246,33 +241,33 @@ static int swap(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 static int swap_with_room(struct fib *f, const struct prefix *p, uint32_t nexthop)
 {
     pthread_mutex_lock(&lock);
-    int r = swap(of(f), p, nexthop);
+    int r = swap_route(fib_poptrie_of(f), p, nexthop);
     if (r == -ENOSPC) { // waiting may make room
-        wait_for_room(of(f));
-        r = swap(of(f), p, nexthop);
+        wait_for_room(fib_poptrie_of(f));
+        r = swap_route(fib_poptrie_of(f), p, nexthop);
     }
     pthread_mutex_unlock(&lock);
     return r;
 }
 
-static int set(struct fib *f, const struct prefix *p, uint32_t nexthop)
+static int fib_poptrie_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
 {
     return !nexthop || nexthop >= NEXTHOP_MAX ? -ERANGE : swap_with_room(f, p, nexthop);
 }
 
-static int del(struct fib *f, const struct prefix *p)
+static int fib_poptrie_del(struct fib *f, const struct prefix *p)
 {
     return swap_with_room(f, p, 0);
 }
 
-static uint32_t get(const struct fib *f, const struct prefix *p)
+static uint32_t fib_poptrie_get(const struct fib *f, const struct prefix *p)
 {
     uint32_t number = poptrie_get(f->trie, p->b, p->len);
 
     return f->hops ? f->hops[number] : number;
 }
 
-static const struct poptrie *routes(const struct fib *f)
+static const struct poptrie *fib_poptrie_trie(const struct fib *f)
 {
     return f->trie;
 }
@@ -289,14 +284,13 @@ struct poptrie_route *fib_poptrie_routes(const struct fib_route *r, size_t n)
     return route;
 }
 
-static int count_route(void *ctx, const uint8_t *key, unsigned len, uint32_t number)
+static int count_number(void *ctx, const uint8_t *key, unsigned len, uint32_t number)
 {
-    of(ctx)->count[number]++;
+    fib_poptrie_of(ctx)->count[number]++;
     return 0;
 }
 
-// Each number that is found counts for its route at once: one that seems to have none could be
-// given to the next next hop.
+// Counts each number for its route at once, or it would look free to the next one.
 static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route,
                         const struct fib_route *r, size_t n, size_t *found)
 {
@@ -318,18 +312,18 @@ static int load_numbered(struct fib *f, struct poptrie_route *route, const struc
                          size_t n)
 {
     size_t found;
-    int e = numbers_find(of(f), route, r, n, &found);
+    int e = numbers_find(fib_poptrie_of(f), route, r, n, &found);
 
     if (!e)
         e = poptrie_load(f->trie, route, n);
     for (size_t i = 0; i < found; i++)
-        of(f)->count[route[i].value]--;
+        fib_poptrie_of(f)->count[route[i].value]--;
     if (!e)
-        poptrie_walk(f->trie, count_route, f); // of equal prefixes one counts
+        poptrie_walk(f->trie, count_number, f); // of equal prefixes one counts
     return e;
 }
 
-static int load(struct fib *f, const struct fib_route *r, size_t n)
+static int fib_poptrie_load(struct fib *f, const struct fib_route *r, size_t n)
 {
     struct poptrie_route *route = fib_poptrie_routes(r, n);
 
@@ -342,12 +336,12 @@ static int load(struct fib *f, const struct fib_route *r, size_t n)
     return e;
 }
 
-static void commit(struct fib *f, bool changed)
+static void fib_poptrie_commit(struct fib *f, bool changed)
 {
-    struct fib_poptrie *p = of(f);
+    struct fib_poptrie *p = fib_poptrie_of(f);
 
     pthread_mutex_lock(&lock);
-    reclaim(p);
+    reclaim_epochs(p);
     if (changed) {
         poptrie_dedupe(f->trie);
         p->estate->closed = poptrie_epoch(f->trie);
@@ -359,7 +353,7 @@ static void commit(struct fib *f, bool changed)
     pthread_mutex_unlock(&lock);
 }
 
-static void stats(const struct fib *f, struct fib_stats *s)
+static void fib_poptrie_stats(const struct fib *f, struct fib_stats *s)
 {
     struct poptrie_stats p;
 
@@ -380,7 +374,7 @@ static void stats(const struct fib *f, struct fib_stats *s)
     };
 }
 
-static int check(const struct fib *f, char *why, size_t n)
+static int fib_poptrie_check(const struct fib *f, char *why, size_t n)
 {
     const struct fib_poptrie *p = (const struct fib_poptrie *)f;
 
@@ -408,7 +402,7 @@ static int check(const struct fib *f, char *why, size_t n)
 
 // --- life ---
 
-// Leaves its estate, which ends with its last FIB.
+// Leaves its estate; the last FIB frees it.
 static void estate_leave(struct fib_poptrie *f)
 {
     struct estate *e = f->estate, **link = &estates;
@@ -426,23 +420,30 @@ static void estate_leave(struct fib_poptrie *f)
     free(e);
 }
 
-static void free_fib(struct fib *f)
+static void fib_poptrie_free(struct fib *f)
 {
     pthread_mutex_lock(&lock);
-    estate_leave(of(f));
+    estate_leave(fib_poptrie_of(f));
     poptrie_free(f->trie);
     pthread_mutex_unlock(&lock);
-    numbers_free(of(f));
+    numbers_free(fib_poptrie_of(f));
     free(f);
 }
 
 static const struct fib_ops ops = {
-    .free = free_fib, .set = set, .del = del, .get = get, .routes = routes, .load = load,
-    .commit = commit, .stats = stats, .check = check,
+    .free = fib_poptrie_free,
+    .set = fib_poptrie_set,
+    .del = fib_poptrie_del,
+    .get = fib_poptrie_get,
+    .routes = fib_poptrie_trie,
+    .load = fib_poptrie_load,
+    .commit = fib_poptrie_commit,
+    .stats = fib_poptrie_stats,
+    .check = fib_poptrie_check,
 };
 
 // Once, before readers start: the widest vectors that CPU and DPDK's limit allow.
-static void kernel_choose(void)
+static void choose_kernel(void)
 {
     static bool chosen;
 
@@ -451,14 +452,14 @@ static void kernel_choose(void)
     chosen = true;
 }
 
-// A place in an estate of the family, the first that has one.
+// Joins the first estate of the family that has room, or a new one.
 static bool estate_join(struct fib_poptrie *f, uint8_t family)
 {
     struct poptrie_config cfg = {.key_bits = ip_bits(family),
                                  .max_bytes = ARENA_BYTES,
                                  .places = POPTRIE_TABLES_MAX,
-                                 .map = map,
-                                 .unmap = unmap,
+                                 .map = map_copy,
+                                 .unmap = unmap_copy,
                                  .copies = mem_nodes()};
     struct estate *e = estates;
     unsigned k = 0;
@@ -498,7 +499,7 @@ struct fib *fib_poptrie_new(uint8_t family)
 
     if (!f)
         return NULL;
-    kernel_choose();
+    choose_kernel();
     pthread_mutex_lock(&lock);
     bool joined = numbers_make(f) && estate_join(f, family);
     int e = errno;

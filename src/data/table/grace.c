@@ -3,11 +3,10 @@
 //
 // G1  a ticket is over only after a grace period that began after its number was drawn.
 //
-// Numbers are drawn before the callback is queued. A callback with a higher
-// number proves all lower ones: whoever drew a lower number had unlinked its
-// thing before that (grace_ticket is ordered by `drawn`), hence before the
-// higher one was queued. So `over` only ever grows and needs no ordering of
-// callbacks.
+// Numbers are drawn before the callback is queued. A callback with a higher number proves all lower
+// ones: the drawer of a lower number had unlinked its thing before that (grace_ticket is ordered by
+// `drawn`), hence before the higher one was queued. So `over` only grows, and callbacks need no
+// order.
 #include "table/grace.h"
 
 #include <stdatomic.h>

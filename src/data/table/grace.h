@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // grace.h - numbering grace periods
 //
-// A writer that unlinked something takes a ticket; once the ticket's grace
-// period is over, what it unlinked may be used again. The writer asks on its
-// next call instead of being called back, so that every table keeps one writer:
+// A writer that has unlinked something takes a ticket; when the ticket's grace period is over, the
+// thing may be used again. The writer polls on its next call, so that every table keeps one writer:
 //
 //     unlink(x); ticket = grace_ticket();
 //     ... later ...

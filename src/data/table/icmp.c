@@ -13,7 +13,7 @@ static struct icmp_limit limit; // writer's own: control
 static struct token_bucket_rate rate, total_rate;
 static uint64_t bucket[IFACE_MAX], redirect_bucket[IFACE_MAX], total_bucket;
 
-static void set(const struct icmp_limit *to)
+static void set_limit(const struct icmp_limit *to)
 {
     limit = *to;
     token_bucket_rate_set(&rate, to->per_s, to->burst);
@@ -27,13 +27,13 @@ static void set(const struct icmp_limit *to)
 
 void icmp_limit_init(void)
 {
-    set(&icmp_limit_default);
+    set_limit(&icmp_limit_default);
 }
 
 void icmp_limit_set(const struct icmp_limit *to)
 {
     thread_must_be(ROLE_CONTROL);
-    set(to);
+    set_limit(to);
 }
 
 struct icmp_limit icmp_limit_now(void)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // icmp.h - how many ICMP errors the router sends
 //
-// Two token buckets for each error (RFC 4443 2.4f): that of the interface which
-// brought the packet it is about, so that one link's flood does not silence
-// the others, and one of the whole router. Control writes the limit; forwarders
-// share the buckets.
+// Two token buckets for each error (RFC 4443 2.4f): one of the interface by which the packet came,
+// so that one link's flood does not silence the others, and one of the whole router. Control writes
+// the limit; forwarders share the buckets.
 #ifndef TABLE_ICMP_H
 #define TABLE_ICMP_H
 
@@ -25,8 +24,7 @@ struct icmp_limit icmp_limit_now(void);
 bool icmp_may_send(uint16_t iface, uint64_t now);
 // The same, but no token is taken.
 bool icmp_could_send(uint16_t iface, uint64_t now);
-// May a redirect be sent? As many as errors, from a bucket of its own: they silence no error.
-// `dry`: no token is taken.
+// May a redirect be sent? As many as errors, from their own bucket. `dry`: no token is taken.
 bool icmp_may_redirect(uint16_t iface, uint64_t now, bool dry);
 
 #endif

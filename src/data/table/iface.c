@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface.c - the table of interfaces
 //
-// Ids are handed out lowest first, so that searches stop at the highest id ever
-// used. A freed id keeps its content, which a burst may still be reading, but
-// its kind says NONE; the id is free again when its grace ticket is over.
+// The lowest free id is handed out, so that searches stop at the highest one ever used. A freed
+// entry keeps its content, which a burst may still read, but its kind says NONE; the id is free
+// again when its grace ticket is over.
 #include "table/iface.h"
 
 #include <errno.h>
@@ -52,7 +52,8 @@ void iface_table_fini(void)
     slots = NULL;
 }
 
-static struct iface *find(bool (*match)(const struct iface *i, const void *key), const void *key)
+static struct iface *find_iface(bool (*match)(const struct iface *i, const void *key),
+                                const void *key)
 {
     unsigned n = __atomic_load_n(&n_ids, __ATOMIC_ACQUIRE); // partner: release in iface_new
 
@@ -70,7 +71,7 @@ static bool has_name(const struct iface *i, const void *key)
 
 struct iface *iface_find_name(const char *name)
 {
-    return find(has_name, name);
+    return find_iface(has_name, name);
 }
 
 struct index_key {
@@ -89,7 +90,7 @@ struct iface *iface_find_ifindex(uint16_t vr, int ifindex)
 {
     struct index_key key = {vr, ifindex};
 
-    return ifindex > 0 ? find(has_index, &key) : NULL;
+    return ifindex > 0 ? find_iface(has_index, &key) : NULL;
 }
 
 static bool is_reusable(struct slot *s)
@@ -104,8 +105,7 @@ void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
                      __ATOMIC_RELEASE); // a list before the bit
 }
 
-// A forwarder that reads meanwhile may miss one for a moment; whole words, so it finds none that
-// was not there.
+// A forwarder that reads meanwhile may miss one for a moment, but finds none that was not there.
 bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n)
 {
     bool changed = false;
@@ -167,7 +167,8 @@ struct iface *iface_new(const char *name)
     i->flags = acl_out_bound ? IFACE_ACL_OUT : 0;
     __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // this one has none
     counter_begin_iface(i->id);
-    __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE); // after the name; partner: find()
+    __atomic_store_n(&slots[id].state, USED,
+                     __ATOMIC_RELEASE); // after the name; partner: find_iface()
     if (id >= n_ids)
         __atomic_store_n(&n_ids, id + 1, __ATOMIC_RELEASE);
     return i;

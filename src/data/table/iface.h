@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface.h - interfaces: a port's own one, or a sub-interface with one or two VLAN tags (vport)
 //
-// An interface is what has a TAP, a virtual router and addresses. Written by
-// control (iface_manager), except `addr4`/`addr6`/`addr6_ll`, the addresses that ICMP
-// errors are sent from, which rib_manager writes; read by every forwarder.
-// Ids start at 1 and are reused only after a grace period.
+// An interface has a TAP, a virtual router and addresses. Written by control (iface_manager),
+// except `addr4`, `addr6` and `addr6_ll`, the sources of ICMP errors, which rib_manager writes;
+// read by every forwarder. Ids start at 1 and are reused after a grace period.
 #ifndef TABLE_IFACE_H
 #define TABLE_IFACE_H
 
@@ -17,11 +16,10 @@
 
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
-// Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and input features, a bit for each
-// that the interface has (forwarder/input_checks.c). A family's bit is set when it is on for that
-// family. All interfaces have IFACE_ACL_OUT while some interface has a list for what leaves by it:
-// who looks at what comes in need not ask. IFACE_OFFLOAD is struct port.offload of the interface's
-// port.
+// Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
+// that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
+// IFACE_ACL_OUT while some interface has an output list: its packets may come by any. IFACE_OFFLOAD
+// is struct port.offload of the interface's port.
 enum iface_flag {
     IFACE_URPF4 = 1,
     IFACE_URPF6 = 2,
@@ -33,8 +31,8 @@ enum iface_flag {
 };
 #define IFACE_FEATURES 0x7f
 
-// Which sources are believed (RFC 3704): any that a route leads to; those whose best route leaves
-// by the interface; those of which any candidate route does.
+// Which sources are accepted (RFC 3704): any with a route; those whose best route leaves by the
+// interface; those of which any candidate route does.
 enum iface_urpf {
     URPF_OFF,
     URPF_LOOSE,
@@ -86,8 +84,8 @@ _Static_assert(VR_MAX <= 256, "iface.vr");
 int iface_table_init(void);
 void iface_table_fini(void);
 extern struct iface *iface_table; // [IFACE_MAX]
-// The one list that all interfaces have for what leaves by them; 0: not all have the same.
-// Forwarders need not look at each packet's next hop then.
+// The output list that all interfaces have, or 0: not all have the same one. With one, forwarders
+// do not look at each packet's next hop.
 extern uint16_t iface_acl_out_of_all;
 
 static inline struct iface *iface_get(uint16_t id)
@@ -104,9 +102,8 @@ static inline uint64_t iface_mac_word(const uint8_t mac[6])
     return w | 1ull << 63;
 }
 
-// MACs that the interface has beside its own: those of macvlans on its TAP (VRRP's virtual router).
-// A packet to its own MAC costs nothing for them: who asks has found that the MAC is another one.
-// Plain pages, touched by few.
+// Further MACs of the interface, of macvlans on its TAP (VRRP's virtual router); looked at only for
+// frames to another MAC than its own. Plain pages, touched by few.
 extern uint64_t (*iface_macs)[IFACE_MACS]; // [IFACE_MAX]; the first 0 ends a row
 
 static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])

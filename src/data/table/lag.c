@@ -8,13 +8,13 @@
 
 struct lag lag_table[LAG_MAX];
 
-static void bucket_set(struct lag *lag, unsigned b, uint8_t member)
+static void set_bucket(struct lag *lag, unsigned b, uint8_t member)
 {
     __atomic_store_n(&lag->bucket[b], member, __ATOMIC_RELAXED);
 }
 
-// The member that has fewest of the buckets so far.
-static uint8_t neediest(const uint8_t *member, unsigned n, const unsigned *has)
+// The member that has the fewest buckets.
+static uint8_t neediest_member(const uint8_t *member, unsigned n, const unsigned *has)
 {
     uint8_t least = member[0];
 
@@ -44,8 +44,8 @@ void lag_share(struct lag *lag, const uint8_t *member, unsigned n)
     for (unsigned b = 0; b < LAG_BUCKETS; b++) {
         if (!left[b])
             continue;
-        uint8_t m = n ? neediest(member, n, has) : LAG_NO_MEMBER;
+        uint8_t m = n ? neediest_member(member, n, has) : LAG_NO_MEMBER;
         has[m]++;
-        bucket_set(lag, b, m);
+        set_bucket(lag, b, m);
     }
 }

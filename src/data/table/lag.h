@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag.h - link aggregation: by which member a frame leaves
 //
-// A LAG is an entry of the port table that no device stands behind: its id is one of the last
-// LAG_MAX. Its members are ports (struct port's `lag`). The flow of a frame gives one of
-// LAG_BUCKETS buckets, each of which is the id of a member.
+// A LAG is an entry of the port table without a device: its id is one of the last LAG_MAX. Its
+// members are ports (struct port's `lag`). The hash of a frame's flow chooses one of LAG_BUCKETS
+// buckets, each of which holds a member's id.
 //
-// Written by control (port/lag_active.c), byte by byte: each bucket is right for itself. Read by
-// every forwarder that has a frame for it.
+// Written by control (port/lag_active.c), byte by byte: each bucket alone is right. Read by every
+// forwarder that has a frame for it.
 #ifndef TABLE_LAG_H
 #define TABLE_LAG_H
 
@@ -38,8 +38,8 @@ static inline struct lag *lag_get(uint16_t port)
     return &lag_table[port - LAG_FIRST];
 }
 
-// The member by which a flow leaves. Mixed once more: what an ECMP group has sent here is alike in
-// some bits of its hash.
+// The member by which a flow leaves. The hash is mixed once more: an ECMP group has chosen by some
+// of its bits.
 static inline uint8_t lag_member(uint16_t port, uint32_t flow_hash)
 {
     return __atomic_load_n(&lag_get(port)->bucket[hash_mix64(flow_hash) % LAG_BUCKETS],
@@ -47,8 +47,7 @@ static inline uint8_t lag_member(uint16_t port, uint32_t flow_hash)
 }
 
 // --- control ---
-// The buckets are shared by these members alone, evenly, and as few of them as possible get another
-// member.
+// Shares the buckets evenly among these members; as few buckets as possible change.
 void lag_share(struct lag *lag, const uint8_t *member, unsigned n);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// latency.c - how long packets are inside a forwarder: a histogram for each pair of ports
+// latency.c - see latency.h
 //
-// A block has LATENCY_PAIRS histograms, given to pairs of ports as they are first seen;
-// place[in][out] says which, 0 = none yet. A reader that comes between the two stores of a new pair
-// sees an empty histogram.
+// A block has LATENCY_PAIRS histograms, given to pairs of ports when they are first seen;
+// place[in][out] says which, 0 = none yet. A reader between the two stores of a new pair sees an
+// empty histogram.
 #include "table/latency.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ uint32_t latency_every;
 static struct latency_block
     *blocks; // [FORWARDER_MAX]; set before latency_every is, and never changed then
 
-static uint64_t word(const uint64_t *p)
+static uint64_t read_word(const uint64_t *p)
 {
     return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
@@ -67,13 +67,13 @@ void latency_fini(void)
     blocks = NULL;
 }
 
-static void add(struct latency_pair *sum, const struct latency_pair *p)
+static void add_pair(struct latency_pair *sum, const struct latency_pair *p)
 {
-    sum->packets += word(&p->packets);
-    sum->cycles += word(&p->cycles);
-    sum->max = word(&p->max) > sum->max ? word(&p->max) : sum->max;
+    sum->packets += read_word(&p->packets);
+    sum->cycles += read_word(&p->cycles);
+    sum->max = read_word(&p->max) > sum->max ? read_word(&p->max) : sum->max;
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++)
-        sum->bucket[i] += word(&p->bucket[i]);
+        sum->bucket[i] += read_word(&p->bucket[i]);
 }
 
 void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum),
@@ -86,7 +86,7 @@ void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct 
             for (unsigned f = 0; f < FORWARDER_MAX; f++) {
                 uint16_t place = __atomic_load_n(&blocks[f].place[in][out], __ATOMIC_ACQUIRE);
                 if (place)
-                    add(&sum, &blocks[f].pair[place - 1]);
+                    add_pair(&sum, &blocks[f].pair[place - 1]);
             }
             if (sum.packets)
                 fn(ctx, (uint16_t)in, (uint16_t)out, &sum);
@@ -99,7 +99,7 @@ uint64_t latency_missed(void)
     uint64_t n = 0;
 
     for (unsigned f = 0; blocks && f < FORWARDER_MAX; f++)
-        n += word(&blocks[f].missed);
+        n += read_word(&blocks[f].missed);
     return n;
 }
 

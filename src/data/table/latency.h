@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // latency.h - how long packets are inside a forwarder: a histogram for each pair of ports
 //
-// From the call that took the burst from the receive queue to the return of the one that gave it to
-// the transmit queue, of one burst in so many, when that is configured. Each forwarder writes its
-// own block; readers add them up. Values are cycles of the TSC in buckets whose width is a 16th of
-// where they begin (as HDR histograms have it): exact to 6 %.
+// Measured from before the burst is taken from the receive queue until it is in the transmit queue,
+// for one burst in so many, if configured. Each forwarder writes its own block; readers add them
+// up. Values are cycles of the TSC, in buckets whose width is a 16th of their start (as in HDR
+// histograms): exact to 6 %.
 //
 //     forwarder                                     control
 //     latency_add(index, in, out, cycles, n)        latency_start(every)     latency_each(fn)
 //
-// The memory, 34 MB of addresses, is mapped when it is first switched on, and touched as pairs are
-// seen.
+// The memory, 34 MB of addresses, is mapped when first switched on, and touched as pairs are seen.
 #ifndef TABLE_LATENCY_H
 #define TABLE_LATENCY_H
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multicast.c - multicast routes: the writer's side and the lookup
 //
-// A hash of chains and not DPDK's rte_hash: its lock-free mode leaves the freeing
-// of keys to the caller all the same, takes its memory from DPDK's at its
-// full size, and has its strength in bulk lookups of thousands of new flows a burst.
-// Here one pointer store adds, one takes out, one replaces. With 16384 entries in 8192
-// buckets a chain has two; the seed keeps senders from choosing where they fall.
+// A hash of chains rather than DPDK's rte_hash, whose lock-free mode leaves freeing keys to the
+// caller anyway, takes its full size from DPDK's memory, and is strong in bulk lookups. Here one
+// pointer store adds, removes or replaces an entry. With 16384 entries in 8192 buckets a chain has
+// two; the seed keeps senders from choosing chains.
 #include "table/multicast.h"
 
 #include <errno.h>
@@ -52,7 +51,7 @@ void multicast_fini(void)
     memset(multicast_daemon, 0, sizeof multicast_daemon);
 }
 
-static uint32_t place(const struct multicast_table *t, const struct multicast_key *k)
+static uint32_t chain_of(const struct multicast_table *t, const struct multicast_key *k)
 {
     return (uint32_t)hash_bytes(k, sizeof *k, t->seed) & (MULTICAST_BUCKETS - 1);
 }
@@ -60,7 +59,7 @@ static uint32_t place(const struct multicast_table *t, const struct multicast_ke
 const struct multicast_entry *multicast_find(const struct multicast_table *t,
                                              const struct multicast_key *k)
 {
-    const struct multicast_entry *e = rcu_load(&t->bucket[place(t, k)]);
+    const struct multicast_entry *e = rcu_load(&t->bucket[chain_of(t, k)]);
 
     while (e && memcmp(&e->key, k, sizeof *k))
         e = rcu_load(&e->next);
@@ -77,7 +76,7 @@ static void entry_free(struct rcu_retired *r)
     free(e);
 }
 
-static struct multicast_table *table_of(uint16_t vr, uint16_t family)
+static struct multicast_table *get_table(uint16_t vr, uint16_t family)
 {
     struct multicast_table *t = multicast_table[vr][family == IP6];
 
@@ -92,9 +91,9 @@ static struct multicast_table *table_of(uint16_t vr, uint16_t family)
 }
 
 // The link that leads to the key's entry, or the chain's end.
-static struct multicast_entry **link_of(struct multicast_table *t, const struct multicast_key *k)
+static struct multicast_entry **find_link(struct multicast_table *t, const struct multicast_key *k)
 {
-    struct multicast_entry **at = &t->bucket[place(t, k)];
+    struct multicast_entry **at = &t->bucket[chain_of(t, k)];
 
     while (*at && memcmp(&(*at)->key, k, sizeof *k))
         at = &(*at)->next;
@@ -114,8 +113,8 @@ static struct multicast_counter *counter_new(void)
 
 int multicast_set(uint16_t vr, const struct multicast_entry *from)
 {
-    struct multicast_table *t = table_of(vr, from->key.family);
-    struct multicast_entry **at = t ? link_of(t, &from->key) : NULL, *old = at ? *at : NULL, *e;
+    struct multicast_table *t = get_table(vr, from->key.family);
+    struct multicast_entry **at = t ? find_link(t, &from->key) : NULL, *old = at ? *at : NULL, *e;
 
     thread_must_be(ROLE_RIB_MANAGER);
     if (t && !old && t->n >= MULTICAST_MAX)
@@ -139,7 +138,7 @@ int multicast_set(uint16_t vr, const struct multicast_entry *from)
     return 0;
 }
 
-static void take_out(struct multicast_table *t, struct multicast_entry **at)
+static void unlink_entry(struct multicast_table *t, struct multicast_entry **at)
 {
     struct multicast_entry *e = *at;
 
@@ -152,11 +151,11 @@ static void take_out(struct multicast_table *t, struct multicast_entry **at)
 void multicast_del(uint16_t vr, const struct multicast_key *k)
 {
     struct multicast_table *t = multicast_table[vr][k->family == IP6];
-    struct multicast_entry **at = t ? link_of(t, k) : NULL;
+    struct multicast_entry **at = t ? find_link(t, k) : NULL;
 
     thread_must_be(ROLE_RIB_MANAGER);
     if (at && *at)
-        take_out(t, at);
+        unlink_entry(t, at);
 }
 
 void multicast_clear(uint16_t vr)
@@ -167,7 +166,7 @@ void multicast_clear(uint16_t vr)
 
         for (unsigned i = 0; t && i < MULTICAST_BUCKETS; i++)
             while (t->bucket[i])
-                take_out(t, &t->bucket[i]);
+                unlink_entry(t, &t->bucket[i]);
     }
 }
 

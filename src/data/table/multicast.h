@@ -2,14 +2,11 @@
 // multicast.h - multicast routes: by which interface a group's packets must come, and to which they
 // are copied
 //
-// A table per virtual router and family: a hash of chains, keyed by source and
-// group; no source means any, (*,G). The interfaces on which the host itself has
-// joined a group, or has a link-local address, stand in the same table, keyed by group or address
-// and interface. A router that listens to nothing has no table. An entry never changes: it is
-// replaced, and retired after a grace period; what is counted lives beside it
-// and goes over to the one that replaces it.
-//
-// Written by rib_manager, read by every forwarder (src/data/forwarder/multicast.c).
+// A hash table per virtual router and family, keyed by source and group; no source means any,
+// (*,G). The same table has the groups that the host has joined on an interface, and its link-local
+// addresses, keyed by address and interface. A router that listens to nothing has no table. An
+// entry never changes: it is replaced, and retired after a grace period; its counters go over to
+// the new one. Written by rib_manager, read by every forwarder (src/data/forwarder/multicast.c).
 #ifndef TABLE_MULTICAST_H
 #define TABLE_MULTICAST_H
 
@@ -74,8 +71,8 @@ int multicast_init(void); // after eal_init; 0
 void multicast_fini(void);
 // [IPv4, IPv6]; rcu_load
 extern struct multicast_table *multicast_table[VR_MAX][2];
-// What the kernel does with packets for groups without a route, of each interface: bit 0 IPv4, bit
-// 1 IPv6: a multicast routing daemon wants to be told.
+// Of each interface: a multicast routing daemon wants packets for groups without a route; bit 0
+// IPv4, bit 1 IPv6.
 extern uint8_t multicast_daemon[IFACE_MAX];
 extern uint64_t multicast_sample_cycles,
     multicast_told_cycles; // TSC: at most one packet of a route goes up in so long

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop.c - where a FIB entry leads: ids and adjacencies (groups: nexthop_group.c)
 //
-// An adjacency has two copies of its rewrite. A change fills the copy that is
-// not in use and then names it in `word`, with the way out it belongs to, by one release
-// store (N3): nobody sees the port of one and the header of the other. The copy that was
-// left may still be read by a burst in flight: so the change draws a grace
-// ticket, and the next change of the same id waits for it if it is not over.
+// An adjacency has two copies of its rewrite. A change fills the copy that is not in use and then
+// names it in `word`, with interface and port, by one release store (N3): nobody sees the port of
+// one and the header of the other. A burst in flight may still read the other copy, so the change
+// draws a grace ticket, and the next change of the same id waits for it.
 //
-// A freed id keeps its content until it is handed out again, which happens only
-// when its grace ticket is over (N2): a burst that still holds the id sends as
-// before. Ids are handed out in the order in which they were freed.
+// A freed id keeps its content until it is handed out again, after its grace ticket is over (N2): a
+// burst that still holds the id sends as before. Ids are handed out in the order of freeing.
 #include "table/nexthop.h"
 
 #include <errno.h>
@@ -115,7 +113,7 @@ static void kind_set(struct nexthop *nh, enum nexthop_kind kind)
 }
 
 // The way out by `iface`, 0 = none.
-static struct nexthop way_out(enum nexthop_kind kind, uint16_t iface)
+static struct nexthop output_by(enum nexthop_kind kind, uint16_t iface)
 {
     const struct iface *i = iface_get(iface);
 
@@ -166,7 +164,7 @@ uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
             nexthop_chosen[f][id] = 0;
     }
     nexthop_count_clear(id);
-    word_set(nh, way_out(kind, iface));
+    word_set(nh, output_by(kind, iface));
     n_used++;
     return id;
 }
@@ -220,7 +218,7 @@ static uint8_t rewrite_fill(uint8_t rewrite[NEXTHOP_REWRITE], const struct iface
 static void rewrite_set(uint32_t id, enum nexthop_kind kind, uint16_t iface,
                         const uint8_t dst_mac[6])
 {
-    struct nexthop *nh = &nexthop_table[id], with = way_out(kind, iface);
+    struct nexthop *nh = &nexthop_table[id], with = output_by(kind, iface);
 
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP ||
@@ -261,7 +259,7 @@ void nexthop_refresh_iface(uint16_t iface)
         } else if (nexthop_word_kind(nh->word) == NEXTHOP_BROADCAST) {
             nexthop_set_broadcast(id, iface);
         } else if (nexthop_word_kind(nh->word) != NEXTHOP_GROUP) {
-            struct nexthop with = way_out(nh->kind, iface);
+            struct nexthop with = output_by(nh->kind, iface);
             with.rewrite_at = nh->rewrite_at;
             with.head = nh->head;
             word_set(nh, with);

@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop.h - where a FIB entry leads
 //
-// The FIB's leaf is a next-hop id; this table says what to do there. One cache
-// line each. Prefix-independent convergence: a MAC that changes, a gateway
-// that gets resolved, a group member that fails change an entry here and touch
-// no prefix. A group is a next hop of kind GROUP whose buckets name others. An alias is one of
-// kind ALIAS, which prefixes with something of their own name instead of the shared one
-// (manager/rib_source.c).
+// The FIB's leaf is a next-hop id; this table says what to do there, a cache line each.
+// Prefix-independent convergence: a MAC that changes, a gateway that gets resolved, a group member
+// that fails change an entry here and no prefix. A group is a next hop of kind GROUP whose buckets
+// name others. An alias is one of kind ALIAS, which prefixes with something of their own name in
+// place of the shared one (control/rib/rib_source.c).
 //
 // Written by rib_manager, read by every forwarder.
 //
-//     forwarder                           rib_manager
-//     nh = nexthop_get(fib leaf)          nexthop_set_adjacency(id, ...)
-//     if kind == GROUP: member by hash    nexthop_set_kind(id, NEXTHOP_HOLD)
+//     forwarder                              rib_manager
+//     nh = nexthop_get(fib leaf)             nexthop_set_adjacency(id, ...)
+//     if kind == GROUP: member by hash       nexthop_set_kind(id, NEXTHOP_HOLD)
 //     if kind == ADJACENCY: nexthop_rewrite  nexthop_free(id)   --- RCU ---> id reusable
 //
 // Always true (nexthop_check):
 //   N1  a bucket of a live group names a live next hop that is neither a group nor an alias; a live
-//   alias names live
-//       ones that are no aliases;
+//       alias names live ones that are no aliases;
 //   N2  an id is reused only a grace period after no FIB and no group names it;
 //   N3  the rewrite that `word` names is complete when `word` says ADJACENCY (release store of
-//   `word`, partner:
-//       acquire in nexthop_word).
-//   N4  a live group knows the interfaces of all its members (an id that is a member keeps its
-//   interface).
+//       `word`, partner: acquire in nexthop_word);
+//   N4  a live group knows the interfaces of all its members (a member's interface never changes).
 #ifndef TABLE_NEXTHOP_H
 #define TABLE_NEXTHOP_H
 
@@ -71,7 +67,7 @@ struct nexthop_alias { // of a prefix: never changed
 
 // All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset
 // of the rewrite in use, 2-3 iface, 4-5 mtu, 6 port, 7 head (bytes from the least significant one).
-// The fields of that name are for whoever need not read them together.
+// The separate fields are for reading one of them alone.
 struct nexthop {
     union {
         uint64_t word;
@@ -161,7 +157,7 @@ static inline uint32_t nexthop_real(uint32_t id)
 
     return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.target : id;
 }
-// MTU of the route that the prefix has, 0 = none: what the way out takes is another matter.
+// MTU of the prefix's route, 0 = none; the next hop's own may be smaller.
 static inline uint16_t nexthop_route_mtu(uint32_t id)
 {
     const struct nexthop *nh = nexthop_get(id);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_alias.c - what is a prefix's own: its MTU, is it the default route, by which interfaces
-// does it lead, where is it counted?
+// nexthop_alias.c - what a prefix has of its own beside its next hop: MTU, counter, data for uRPF
 //
-// Prefixes share next hops, so a next hop cannot say what is particular to one
-// prefix. Those few whose route has an MTU, of which uRPF has to know more, or whose packets are
-// counted, name an alias: it says that and which next hop it stands for. The forwarding path goes
-// through it as it does through a group.
+// Prefixes share next hops, so a next hop cannot say what is particular to one prefix. The few
+// prefixes whose route has an MTU, that uRPF has to know more of, or whose packets are counted,
+// name an alias, which says that and names the shared next hop. The forwarding path goes through it
+// as through a group.
 #include <errno.h>
 #include <stdio.h>
 

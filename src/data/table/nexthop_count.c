@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_count.c - packets and bytes that next hops were sent, when that is asked for
+// nexthop_count.c - see nexthop_count.h
 //
 // The memory stays once it is there: a forwarder may use its pointer until its next poll.
 #include "table/nexthop_count.h"
@@ -13,7 +13,7 @@ struct nexthop_count *nexthop_counting[FORWARDER_MAX];
 static struct nexthop_count
     *counts; // [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it
 
-static struct nexthop_count *all(void)
+static struct nexthop_count *all_counts(void)
 {
     return __atomic_load_n(&counts, __ATOMIC_ACQUIRE); // partner: nexthop_count_set
 }
@@ -42,10 +42,10 @@ void nexthop_count_fini(void)
     counts = NULL;
 }
 
-// Nobody counts on this id now: a grace period has passed since it meant something else.
+// No forwarder counts on this id now: a grace period has passed since it meant something else.
 void nexthop_count_clear(uint32_t id)
 {
-    struct nexthop_count *c = all();
+    struct nexthop_count *c = all_counts();
 
     for (size_t f = 0; c && f < FORWARDER_MAX; f++)
         if (c[f * NEXTHOP_MAX + id].packets) // reads of what is untouched commit no memory
@@ -59,7 +59,7 @@ bool nexthop_count_is_on(void)
 
 struct nexthop_count nexthop_count_sum(uint32_t id)
 {
-    const struct nexthop_count *c = all();
+    const struct nexthop_count *c = all_counts();
     struct nexthop_count sum = {0};
 
     for (size_t f = 0; c && f < FORWARDER_MAX; f++) {

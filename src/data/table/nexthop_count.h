@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_count.h - packets and bytes that next hops were sent, when that is asked for
+// nexthop_count.h - packets and bytes sent to each next hop, if switched on
 //
-// Each forwarder counts into a table of its own, which is there only once it has been switched on:
-// off, a burst costs a look at a pointer that the forwarder has at hand. Readers add them up.
-// Control switches; rib_manager clears what gets another meaning.
+// Each forwarder counts into its own table, which exists once it has been switched on; switched
+// off, a burst costs a check of a pointer. Readers add the tables up. Control switches; rib_manager
+// clears an id that gets another meaning.
 #ifndef TABLE_NEXTHOP_COUNT_H
 #define TABLE_NEXTHOP_COUNT_H
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_group.c - groups: buckets that name members, moved as little as possible
 //
-// A flow's hash picks a bucket, the bucket names the member. Each member owns
-// as many buckets as its weight entitles it to, give or take one, at least
-// one. A change takes away only the buckets of members that have too many
-// and gives them to those that have too few: flows in all other buckets stay where
-// they are (resilient hashing). A member that leaves moves its own buckets and no
-// others. With at least 32 buckets per member the shares of equals are within 1/16.
+// A flow's hash picks a bucket, the bucket names the member. Each member owns as many buckets as
+// its weight entitles it to, give or take one, at least one. A change only moves buckets from
+// members that have too many to members that have too few; flows in all other buckets stay where
+// they are (resilient hashing). With at least 32 buckets per member the shares of equals are within
+// 1/16.
 //
-// When a group outgrows its buckets it moves to a larger range in which bucket
-// i starts as bucket i mod old size, so flows stay; range and size change by one 64-bit
-// store. Ranges have power-of-two sizes, come from a free list per size
-// or from the untouched end, and are reused when their grace ticket is over.
+// A group that outgrows its buckets moves to a larger range in which bucket i starts as bucket i
+// mod old size, so flows stay; range and size change by one 64-bit store. Ranges have power-of-two
+// sizes, come from a free list per size or from the untouched end, and are reused when their grace
+// ticket is over.
 #include "table/nexthop_group.h"
 
 #include <errno.h>
@@ -71,7 +70,7 @@ static uint32_t size_for(unsigned n_members)
     return size;
 }
 
-static unsigned class_of(uint32_t size)
+static unsigned size_class_of(uint32_t size)
 {
     unsigned class = 0;
 
@@ -83,7 +82,7 @@ static unsigned class_of(uint32_t size)
 // Index of the first bucket of a range, or NEXTHOP_BUCKET_MAX when there is none.
 static uint32_t range_take(uint32_t size)
 {
-    unsigned class = class_of(size);
+    unsigned class = size_class_of(size);
 
     for (size_t i = 0; i < ranges[class].n; i++)
         if (grace_over(ranges[class].item[i].ticket)) {
@@ -105,7 +104,8 @@ static uint32_t range_take(uint32_t size)
 
 static void range_give(uint32_t start, uint32_t size)
 {
-    *vec_push(&ranges[class_of(size)]) = (struct range){.ticket = grace_ticket(), .start = start};
+    *vec_push(&ranges[size_class_of(size)]) =
+        (struct range){.ticket = grace_ticket(), .start = start};
 }
 
 static uint32_t group_start(const struct nexthop *nh)
@@ -150,39 +150,40 @@ static unsigned shares_collect(struct share *s, const uint32_t *member, const ui
 }
 
 // Buckets that a member has over its due (< 0: under it), in units of 1/sum.
-static int64_t excess(const struct share *s, uint32_t size, uint64_t sum)
+static int64_t excess_buckets(const struct share *s, uint32_t size, uint64_t sum)
 {
     return (int64_t)(s->target * sum) - (int64_t)(size * (uint64_t)s->weight);
 }
 
-// Who is furthest below its due; who has none at all comes before all others.
-static struct share *neediest(struct share *s, unsigned n, uint32_t size, uint64_t sum)
+// The share furthest below its due; one without buckets comes first.
+static struct share *neediest_share(struct share *s, unsigned n, uint32_t size, uint64_t sum)
 {
     struct share *best = s;
 
     for (unsigned i = 0; i < n; i++)
-        if (s[i].target ? best->target && excess(&s[i], size, sum) < excess(best, size, sum)
-                        : best->target != 0)
+        if (s[i].target
+                ? best->target && excess_buckets(&s[i], size, sum) < excess_buckets(best, size, sum)
+                : best->target != 0)
             best = &s[i];
     return best;
 }
 
-// Who is furthest above its due and can spare a bucket; NULL when all have just one.
-static struct share *richest(struct share *s, unsigned n, uint32_t size, uint64_t sum)
+// The share furthest above its due that has more than one bucket; NULL: none.
+static struct share *richest_share(struct share *s, unsigned n, uint32_t size, uint64_t sum)
 {
     struct share *best = NULL;
 
     for (unsigned i = 0; i < n; i++)
-        if (s[i].target > 1 && (!best || excess(&s[i], size, sum) > excess(best, size, sum)))
+        if (s[i].target > 1 &&
+            (!best || excess_buckets(&s[i], size, sum) > excess_buckets(best, size, sum)))
             best = &s[i];
     return best;
 }
 
-// Buckets for each, in proportion to the weights, at least one, and as near as can be to what each
-// has. Whom the others' leaving entitles to more gets it from what is free, so none that stays
-// loses a bucket when another leaves. Buckets move between members only when two are further than
-// TOLERANCE buckets from their relation (one came, or weights changed), and then until nothing more
-// is gained.
+// Buckets for each, in proportion to the weights, at least one, and as near as possible to what
+// each has. When a member leaves, the others share its buckets and lose none. Buckets move between
+// members only when two are further than TOLERANCE from their proportion (one came, or weights
+// changed), and then until nothing more is gained.
 static void shares_apportion(struct share *s, unsigned n, uint32_t size)
 {
     uint32_t free_buckets = size;
@@ -197,11 +198,12 @@ static void shares_apportion(struct share *s, unsigned n, uint32_t size)
     }
     int64_t limit = free_buckets && !comes ? TOLERANCE_LEAVING : TOLERANCE;
     for (; free_buckets; free_buckets--)
-        neediest(s, n, size, sum)->target++;
+        neediest_share(s, n, size, sum)->target++;
     for (;; limit = 1) {
-        struct share *to = neediest(s, n, size, sum), *from = richest(s, n, size, sum);
+        struct share *to = neediest_share(s, n, size, sum), *from = richest_share(s, n, size, sum);
         if (!from ||
-            (to->target && excess(from, size, sum) - excess(to, size, sum) <= limit * (int64_t)sum))
+            (to->target && excess_buckets(from, size, sum) - excess_buckets(to, size, sum) <=
+                               limit * (int64_t)sum))
             break;
         to->target++;
         from->target--;
@@ -215,7 +217,7 @@ static struct share *share_of(struct share *s, unsigned n, uint32_t member)
     return n ? bsearch(&key, s, n, sizeof *s, by_member) : NULL;
 }
 
-static void bucket_set(uint32_t index, uint32_t member)
+static void set_bucket(uint32_t index, uint32_t member)
 {
     // Relaxed: members were published by the store of their own `word`.
     __atomic_store_n(&nexthop_bucket[index], (uint16_t)member, __ATOMIC_RELAXED);
@@ -249,11 +251,11 @@ static void buckets_assign(uint32_t start, uint32_t size, struct share *s, unsig
             needy++;
         if (needy < n)
             s[needy].target--;
-        bucket_set(i, needy < n ? s[needy].member : 0);
+        set_bucket(i, needy < n ? s[needy].member : 0);
     }
 }
 
-// --- ways out, for uRPF ---
+// --- interfaces, for uRPF ---
 
 static bool has_iface(const uint16_t *list, unsigned n, uint16_t iface)
 {
@@ -338,7 +340,7 @@ static int group_grow(struct nexthop *nh, uint32_t size)
     if (start == NEXTHOP_BUCKET_MAX)
         return -ENOSPC;
     for (uint32_t i = 0; i < size; i++)
-        bucket_set(start + i, nexthop_bucket[old_start + (i & (old_size - 1))]);
+        set_bucket(start + i, nexthop_bucket[old_start + (i & (old_size - 1))]);
     group_publish(nh, start, size);
     range_give(old_start, old_size);
     return 0;

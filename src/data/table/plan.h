@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan.h - which forwarder polls which receive queue and sends by which transmit queue
 //
-// A forwarder's plan is immutable and replaced whole by RCU, so that queues
-// move between running forwarders without a lock: take the queue out of the
-// old plan, wait a grace period, put it into the new one. Written by control
-// (thread_manager), read by its forwarder once per poll.
+// A forwarder's plan is immutable and replaced whole by RCU, so that queues move between running
+// forwarders without a lock: take the queue out of the old plan, wait a grace period, put it into
+// the new one. Written by control (thread_manager), read by its forwarder once per poll.
 #ifndef TABLE_PLAN_H
 #define TABLE_PLAN_H
 
@@ -64,7 +63,7 @@ static inline bool plan_polls(const struct plan *plan, struct plan_rx q)
             return true;
     return false;
 }
-// It has not to be polled.
+// Its arrival wakes the forwarder: it need not be polled.
 static inline bool plan_wakes(const struct plan *plan, struct plan_rx q)
 {
     for (unsigned i = 0; i < plan->n_wait; i++)
@@ -83,8 +82,8 @@ struct plan_rx_stats { // written by the forwarder, one for each queue
     uint32_t depth, depth_max;    // packets that waited when a burst was taken: at the last sample,
                                   // most of all samples
 };
-// All forwarders' together, each word read atomically: a queue may have moved, and each keeps what
-// it took. Depth: the largest.
+// The sum of all forwarders, each word read atomically: a queue may have moved, and each forwarder
+// keeps what it counted. Depth: the largest.
 struct plan_rx_stats plan_rx_sum(uint16_t port, uint16_t queue);
 
 // Three parts on cache lines of their own (128 bytes: CPUs fetch lines in pairs), by who writes

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port.c - DPDK ports as forwarders see them: one fixed array, mapped at start
+// port.c - ports as forwarders see them: one fixed array, mapped at start
 //
-// Frames with two tags are looked up in two steps: the port's outer_row[] has a row of
-// port_inner[] for each outer VLAN that has sub-interfaces, the row an interface for each inner
-// VLAN. A row that leads nowhere any more is empty, and is given to another outer VLAN when no
-// burst can be looking at it (grace ticket).
+// Frames with two tags are looked up in two steps: the port's outer_row[] has a row of port_inner[]
+// for each outer VLAN with sub-interfaces, the row an interface for each inner VLAN. An empty row
+// is given to another outer VLAN when no burst can be looking at it (grace ticket).
 #include "table/port.h"
 
 #include <errno.h>
@@ -46,8 +45,7 @@ void port_table_fini(void)
     rows = NULL;
 }
 
-// A row without entries that nobody can be reading; 0 when there is none. Waits for readers rather
-// than refuse.
+// An empty row that nobody can be reading, waiting for readers if necessary; 0: there is none.
 static uint16_t row_take(void)
 {
     for (int again = 0; again < 2; again++) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.h - ports as forwarders see them: DPDK's, and LAGs (table/lag.h)
 //
-// Written by control (port_manager, iface_manager), read by every forwarder.
-// The index is DPDK's port id, or a LAG's own. A port's descriptor array never moves; fields a
-// forwarder reads change by single atomic stores while the port is in no
-// forwarder's plan, or one word at a time.
+// Written by control (port_manager, iface_manager), read by every forwarder. The index is DPDK's
+// port id, or a LAG's. Entries never move; fields that a forwarder reads change by single atomic
+// stores, or while the port is in no plan.
 #ifndef TABLE_PORT_H
 #define TABLE_PORT_H
 

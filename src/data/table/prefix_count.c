@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix_count.c - packets of single prefixes, for those that are to be counted
+// prefix_count.c - see prefix_count.h
 #include "table/prefix_count.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct prefix_count *prefix_count_row(unsigned forwarder)
 }
 
 // Nobody counts there now: a grace period has passed.
-static void clear(uint16_t slot)
+static void clear_slot(uint16_t slot)
 {
     for (unsigned f = 0; f < ROWS; f++)
         prefix_count_row(f)[slot] = (struct prefix_count){0};
@@ -55,7 +55,7 @@ uint16_t prefix_count_new(void)
         return 0;
     if (slots[oldest].ticket && !grace_over(slots[oldest].ticket))
         grace_wait();
-    clear(oldest);
+    clear_slot(oldest);
     slots[oldest].holders = 1;
     return oldest;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefix_count.h - packets of single prefixes, for those that are to be counted
+// prefix_count.h - packets of single prefixes, for those that are counted
 //
-// A counted prefix has a slot here for as long as it is configured, whatever becomes of its route.
-// The FIB leads to an alias (table/nexthop.h) that names the slot, and forwarders count where they
-// go through it (forwarder/fwd_priv.h): each in a row of its own, which readers add up. Prefixes
-// that are not counted have no alias: nothing is done for them.
+// A counted prefix has a slot as long as it is configured, whatever becomes of its route. The FIB
+// leads to an alias (table/nexthop.h) that names the slot, and forwarders count when they go
+// through it (forwarder/fwd_priv.h), each in its own row; readers add the rows up. Other prefixes
+// have no alias and cost nothing.
 //
-// rib_manager gives slots out; the configuration and each alias hold theirs. A slot is somebody
-// else's only a grace period after all have let go of it.
+// rib_manager gives slots out; the configuration and each alias hold theirs. A slot is reused only
+// a grace period after all have released it.
 #ifndef TABLE_PREFIX_COUNT_H
 #define TABLE_PREFIX_COUNT_H
 
@@ -24,8 +24,8 @@ struct prefix_count {
 int prefix_count_init(void); // 0 or -ENOMEM
 void prefix_count_fini(void);
 
-// --- forwarder: PREFIX_COUNT_MAX of its own; slot 0, of aliases that do not count, means nothing
-// --- `forwarder` = FORWARDER_MAX: of a dry run, which nobody reads.
+// --- forwarder: its row of PREFIX_COUNT_MAX; slot 0 is for aliases that do not count ---
+// `forwarder` = FORWARDER_MAX: the row of dry runs, which nobody reads.
 struct prefix_count *prefix_count_row(unsigned forwarder);
 
 // --- rib_manager ---

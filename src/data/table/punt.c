@@ -20,7 +20,7 @@ const struct punt_limit punt_limit_default[PUNT_CLASS_N] = {
 
 struct punt_policy punt_policy[PUNT_CLASS_N];
 
-static void set(struct punt_policy *p, const struct punt_limit *to)
+static void set_policy(struct punt_policy *p, const struct punt_limit *to)
 {
     token_bucket_rate_set(&p->rate, to->per_s, to->burst);
     __atomic_store_n(&p->limit.per_s, to->per_s, __ATOMIC_RELAXED);
@@ -31,11 +31,11 @@ static void set(struct punt_policy *p, const struct punt_limit *to)
 void punt_policy_init(void)
 {
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
-        set(&punt_policy[c], &punt_limit_default[c]);
+        set_policy(&punt_policy[c], &punt_limit_default[c]);
 }
 
 void punt_policy_set(enum punt_class class, const struct punt_limit *to)
 {
     thread_must_be(ROLE_CONTROL);
-    set(&punt_policy[class], to);
+    set_policy(&punt_policy[class], to);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// punt.h - the classes of packets for the control plane, and what each is allowed
+// punt.h - the classes of packets for the control plane, and the limits of each
 //
-// Control writes what is allowed; forwarders read the length of the queue,
-// tap_manager reads the rate and owns the buckets. Defaults are such that no
-// class can starve a better one, and all of them together leave most of a core
-// to the routing daemons (docs/features/punt.md has the reasons).
+// Control writes the limits; forwarders read the length of the queue, tap_manager reads the rate
+// and owns the buckets. By default no class can starve a better one, and all of them together leave
+// most of a core to the routing daemons (docs/features/punt.md has the reasons).
 #ifndef TABLE_PUNT_H
 #define TABLE_PUNT_H
 

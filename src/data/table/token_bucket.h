@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // token_bucket.h - a token bucket in one word
 //
-// The GCRA form (ITU-T I.371): the word is the time at which the bucket would
-// be full again. A token is there while that lies at most `tolerance` ahead;
-// taking it moves it `interval` on. No division, no timer that refills.
+// The GCRA form (ITU-T I.371): the word is the time at which the bucket would be full again. There
+// is a token while that lies at most `tolerance` ahead; taking one moves it `interval` on. No
+// division, no timer.
 //
-// Threads may share a bucket. A refusal only reads the word, so that a flood
-// beyond the rate writes nothing; who loses the race for a token too often goes
-// without one.
+// Threads may share a bucket. A refusal only reads the word, so that a flood beyond the rate writes
+// nothing; a thread that loses the race for a token too often goes without one.
 #ifndef TABLE_TOKEN_BUCKET_H
 #define TABLE_TOKEN_BUCKET_H
 
@@ -60,7 +59,7 @@ static inline bool token_bucket_has(const uint64_t *full_at, const struct token_
            __atomic_load_n(full_at, __ATOMIC_RELAXED) <= until;
 }
 
-// Of a bucket whose rate the writer has changed: full again.
+// Fills a bucket whose rate the writer has changed.
 static inline void token_bucket_fill(uint64_t *full_at)
 {
     __atomic_store_n(full_at, 0, __ATOMIC_RELAXED);

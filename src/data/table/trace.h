@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trace.h - what the stages did with real packets, a bounded number of them
 //
-// One trace at a time. It is a watch at rx (table/watch.h, WATCH_TO_TRACE), which chooses the
-// packets, and an array of packet traces (table/packet_trace.h), one for each packet up to `count`.
-// A forwarder that receives a packet the watch wants takes the next one, sends the packet through
-// the stages alone, and marks it as written. When all are taken nothing is traced any
-// more, whether or not anybody has looked.
+// One trace at a time: a watch at rx (table/watch.h, WATCH_TO_TRACE), which chooses the packets,
+// and an array of `count` packet traces. A forwarder that receives a packet which the watch wants
+// takes the next one, sends the packet through the stages alone, and marks it as written. When all
+// are taken, nothing more is traced.
 //
-// Written by control: trace_begin after the watch is there, trace_end before it goes. Read and
-// filled by every forwarder.
+// Written by control: trace_begin after the watch is there, trace_end before it goes. Filled and
+// read by every forwarder.
 #ifndef TABLE_TRACE_H
 #define TABLE_TRACE_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr.c - the table of virtual routers
 //
-// Each has its two FIBs from the start, empty: an unknown destination has no
-// route rather than no table. The ECMP seed differs between routers and between
-// runs, so that two hops of one path do not choose alike (polarization).
+// Each has its two FIBs from the start, empty: an unknown destination has no route rather than no
+// table. The ECMP seed differs between routers and between runs, so that two routers in a row do
+// not choose alike (polarization).
 #include "table/vr.h"
 
 #include <errno.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr.h - virtual routers
 //
-// A virtual router has its own IPv4 and IPv6 FIB and its own interfaces. In
-// Linux it is backed by a network namespace or by a VRF table of one. Id 0 is
-// "default": the main table of the namespace kamueed runs in. Written by
-// control (vr_manager), and by rib_manager when it changes the FIBs' engine, for which
-// the commit waits; forwarders read the two FIB pointers, once per burst.
+// A virtual router has its own IPv4 and IPv6 FIB and its own interfaces. In Linux it is a network
+// namespace or a VRF table of one; id 0 is "default", the main table of the namespace that kamueed
+// runs in. Written by control (vr_manager), and by rib_manager when it changes the FIBs' engine
+// while the commit waits; forwarders read the two FIB pointers once per burst.
 #ifndef TABLE_VR_H
 #define TABLE_VR_H
 
@@ -21,8 +20,7 @@
 
 enum flow_hash_mode { FLOW_HASH_L3, FLOW_HASH_L4, FLOW_HASH_SYMMETRIC, FLOW_HASH_MODES };
 
-// What chooses a flow's member of a group (forwarder/flow_hash.h). One word, so that nobody sees
-// half a change.
+// What the flow hash covers (forwarder/flow_hash.h). One word, so that nobody sees half a change.
 struct flow_hash {
     uint32_t seed;
     uint8_t mode; // enum flow_hash_mode
@@ -53,8 +51,8 @@ struct vr {
 int vr_table_init(void);
 void vr_table_fini(void);
 extern struct vr *vr_table; // [VR_MAX]
-// Each one's FIB of a family as readers on a memory node have it; fib_none while it is being made
-// or taken apart. Published by vr_publish.
+// The FIB of each, by family and memory node; fib_none while it is being made or freed. Published
+// by vr_publish.
 extern const struct fib *vr_near[MEM_NODES_MAX][2][VR_MAX];
 
 static inline struct vr *vr_get(uint16_t id)
@@ -90,8 +88,8 @@ void vr_set_flow_hash(struct vr *v,
 struct vr *vr_find(const char *name); // control; NULL when absent
 struct vr *vr_new(const char *name);  // control; with empty FIBs; NULL with errno
 void vr_free(struct vr *v);           // control; nothing refers to it any more
-// Everybody finds another FIB of the family, or one without routes (NULL). control; rib_manager
-// while a commit waits.
+// Publishes another FIB of the family, or one without routes (NULL). Control; rib_manager while a
+// commit waits.
 void vr_publish(struct vr *v, uint8_t family, struct fib *f);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch.c - copying frames for who watches
+// watch.c - copying frames for watches
 //
-// Slots and both rings lie in one region of mem_map(), so that a capture takes no packet buffer
-// from the ports, and what is not used is not in memory. Frames of a burst are chosen first, then
-// take their slots at once; rings are in RTS mode for the same reason as those of exchange.c.
+// Slots and both rings lie in one region of mem_map(), so a capture takes no packet buffer from the
+// ports, and unused slots take no memory. The frames of a burst are chosen first, then take their
+// slots at once; rings are in RTS mode, for the reason given in exchange.c.
 //
 // A port may have taken the VLAN tag off a frame. Filters and copies see it where it was: rte_bpf
-// reads frames by segments, so such a frame is shown as two, of which the first has addresses and
+// reads frames by segments, so such a frame is presented as two, the first one with addresses and
 // tag (struct tagged).
 #include "table/watch.h"
 
@@ -105,7 +105,7 @@ void watch_give_back(unsigned index, struct watch_slot **slot, unsigned n)
                            NULL); // has room for all slots there are
 }
 
-// --- who has frames ---
+// --- forwarders and managers ---
 
 struct tagged {
     struct rte_mbuf head, rest;
@@ -133,7 +133,7 @@ static struct rte_mbuf *on_wire(struct rte_mbuf *m, struct tagged *t)
     return &t->head;
 }
 
-static bool passes(const struct watch *w, struct rte_mbuf *m)
+static bool passes_filter(const struct watch *w, struct rte_mbuf *m)
 {
     if (!w->filter)
         return true;
@@ -154,7 +154,7 @@ bool watch_wants(const struct watch *w, struct rte_mbuf *m, const struct watch_t
 
     if ((w->iface && w->iface != tag->iface) || (w->port != PORT_NONE && !is_of_port(w, tag->port)))
         return false;
-    return passes(w, on_wire(m, &t));
+    return passes_filter(w, on_wire(m, &t));
 }
 
 static void copy_frame(struct watch_slot *s, uint32_t snap, struct rte_mbuf *m)

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watch.h - who looks at frames, and at which of the four points where they can be seen
+// watch.h - consumers of frames, at one of the four points where frames can be seen
 //
-//     rx    as received, before anything is known of them
-//     tx    as they are given to a port
-//     drop  at their end, with the reason; as the drop found them
+//     rx    as received
+//     tx    as given to a port
+//     drop  at their end, with the reason
 //     punt  for the kernel, with the class
 //
-// A watch is a capture (its frames are copied into slots of its own memory, which control or
-// tap_manager reads) or a mirror to a port (its frames are copied and sent). Each is one bit: in
-// struct port's watch_rx and watch_tx, and in watch_drop and watch_punt. The bit is looked at once
-// for a burst; without watches that is all they cost.
+// A watch is a capture, whose frames are copied into slots that control or tap_manager reads, or a
+// mirror to a port, whose frames are copied and sent. Each is one bit: in struct port's watch_rx
+// and watch_tx, and in watch_drop and watch_punt. The bit is checked once per burst; without
+// watches that is all they cost.
 //
-// A watch may be one that samples (`every`, at rx): of the packets of a port each forwarder passes
-// over a random number, 0 to 2 * (every - 1), takes the next, and so on; looking whether it is a
-// burst's turn is all that the others cost. A sample tells where the packet is to go (tag.way, out,
+// A watch at rx may sample (`every`): each forwarder skips a random number of a port's packets, 0
+// to 2 * (every - 1), takes the next, and so on. A sample says where the packet goes (tag.way, out,
 // gateway).
 //
-// A watch never delays what it sees. A frame for which there is no empty slot, no buffer or no room
-// in the port is counted as missed. Slots: `empty` --forwarder copies--> `full` --reader-->
-// `empty`.
+// A watch never delays what it sees: a frame without an empty slot, a buffer or room in the port is
+// counted as missed. Slots: `empty` --forwarder copies--> `full` --reader--> `empty`.
 //
-// Written by control: watch_new, then the bits; when they are taken back, watch_free after a grace
+// Written by control: watch_new, then the bits; after they are cleared, watch_free after a grace
 // period. Read by every forwarder, and by the managers that drop packets. Each thread counts for
 // itself.
 #ifndef TABLE_WATCH_H
@@ -120,8 +118,7 @@ static inline void watch_bit_set(uint32_t *word, unsigned index, bool on)
 }
 
 // --- the one reader of a watch with slots ---
-// At most n copied frames, oldest first of each thread; they are the reader's until it gives them
-// back.
+// At most n copied frames, oldest first of each thread; the reader gives them back.
 unsigned watch_take(unsigned index, struct watch_slot **slot, unsigned n);
 void watch_give_back(unsigned index, struct watch_slot **slot, unsigned n);
 
