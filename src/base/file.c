@@ -195,8 +195,8 @@ static char *new_name(const char *path)
 int file_prepare(const char *path, const struct text *t)
 {
     char *tmp = new_name(path);
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                  0640); // no pipe that waits for a reader
+    // No pipe that waits for a reader.
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
     int r = fd < 0 ? -errno : 0;
 
     if (!r) {

@@ -25,8 +25,8 @@ enum file_use {
 
 // A directory, with what lies below it. Before other threads start. Where none is stated everything
 // is allowed (tests).
-int file_allow(enum file_use use,
-               const char *dir); // -EINVAL: it does not begin with '/', or they are too many
+// -EINVAL: it does not begin with '/', or they are too many.
+int file_allow(enum file_use use, const char *dir);
 void file_allow_none(void);
 bool file_allowed(enum file_use use, const char *path);     // as it is written
 bool file_allowed_new(enum file_use use, const char *path); // it may not be there yet; no link
@@ -46,7 +46,7 @@ int file_read(const char *path, struct text *t); // appends; 0, -EFBIG, or anoth
 int file_prepare(const char *path, const struct text *t);
 int file_keep(const char *path);  // PATH.new becomes PATH. 0 or -errno; then PATH.new is gone
 void file_drop(const char *path); // PATH.new goes
-void file_sync_directory(
-    const char *path); // of the file: renames reach the disk; a failure costs only durability
+// Of the file: renames reach the disk; a failure costs only durability.
+void file_sync_directory(const char *path);
 
 #endif

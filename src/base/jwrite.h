@@ -25,9 +25,8 @@ struct jwrite {
 
 void jwrite_begin(struct jwrite *j, const char *key, char bracket);
 void jwrite_end(struct jwrite *j, char bracket);
-void jwrite_string(struct jwrite *j, const char *key,
-                   const char *value);                              // what is no UTF-8 becomes '?'
-void jwrite_string_any(struct jwrite *j, const char *key, const char *value); // nothing of ""
+// What is no UTF-8 becomes '?'.
+void jwrite_string(struct jwrite *j, const char *key, const char *value);
 void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // up to 32 bits by RFC 7951
 void jwrite_u64(struct jwrite *j, const char *key, uint64_t value); // a string
 void jwrite_i64(struct jwrite *j, const char *key, int64_t value);  // a string
@@ -36,8 +35,8 @@ void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6]);
 void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a);
 void jwrite_ip_any(struct jwrite *j, const char *key, const struct ip_addr *a); // of a family
 void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p);
-void jwrite_time(struct jwrite *j, const char *key,
-                 uint64_t wall_ns); // RFC 3339, UTC, milliseconds
+// RFC 3339, UTC, milliseconds.
+void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns);
 void jwrite_raw(struct jwrite *j, const char *key, const char *value); // JSON already
 
 #endif

@@ -144,8 +144,8 @@ static int make_stack(struct lane *l)
     makecontext(&l->turn, run_turns, 0);
     l->turn_stack = (struct stack){.bottom = l->memory + GUARD_BYTES, .size = STACK_BYTES};
 #ifdef __SANITIZE_ADDRESS__
-    __lsan_register_root_region(l->memory + GUARD_BYTES,
-                                STACK_BYTES); // what a turn that stands still holds has not leaked
+    // What a turn that stands still holds has not leaked.
+    __lsan_register_root_region(l->memory + GUARD_BYTES, STACK_BYTES);
 #endif
 #ifdef __SANITIZE_THREAD__
     l->turn_stack.fiber = __tsan_create_fiber(0);

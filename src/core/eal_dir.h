@@ -10,8 +10,8 @@
 
 #define EAL_DIR_PREFIX "kamuee-"
 
-int eal_dir_take(
-    const char *path); // ours; the dead beside it are removed. The lock's descriptor, or -1
+// Ours; the dead beside it are removed. The lock's descriptor, or -1.
+int eal_dir_take(const char *path);
 void eal_dir_drop(const char *path, int fd);
 
 #endif

@@ -141,10 +141,10 @@ static struct owned *own(void)
 static void call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it(void **state)
 {
     n_dropped_early = 0;
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30),
-                     -ETIMEDOUT); // while it runs
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 30),
-                     -ETIMEDOUT); // while it waits in the box
+    // While it runs.
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30), -ETIMEDOUT);
+    // While it waits in the box.
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 30), -ETIMEDOUT);
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 30), -ETIMEDOUT);
     assert_int_equal(n_owned, 2);
     sem_post(&let_go);

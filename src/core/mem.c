@@ -219,8 +219,8 @@ void mem_walk(void (*fn)(void *ctx, const struct mem_region *r), void *ctx)
     vec_foreach(&entries, e) {
         size_t used = resident_bytes(e->p, e->mapped);
 
-        e->region.used =
-            used < e->region.bytes ? used : e->region.bytes; // the last page may be ours in part
+        // The last page may be ours in part.
+        e->region.used = used < e->region.bytes ? used : e->region.bytes;
         fn(ctx, &e->region);
     }
     pthread_mutex_unlock(&lock);

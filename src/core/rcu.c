@@ -31,8 +31,8 @@
 #define LOOK_NS 20000
 
 struct reader {
-    _Alignas(
-        64) _Atomic uint64_t seen; // newest period that had begun when it held nothing; 0: offline
+    // Newest period that had begun when it held nothing; 0: offline.
+    _Alignas(64) _Atomic uint64_t seen;
     bool registered;
     struct reader *next;
 };
@@ -52,8 +52,8 @@ _Static_assert(_Alignof(struct retired) <= _Alignof(struct rcu_retired), "is ali
 
 static pthread_t reclaimer;
 static bool running;
-static pthread_mutex_t lock =
-    PTHREAD_MUTEX_INITIALIZER; // of what follows; held for a few instructions
+// Of what follows; held for a few instructions.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER, called = PTHREAD_COND_INITIALIZER;
 static struct retired *first, **last = &first;
 static uint64_t n_retired, n_called; // callbacks since the start
@@ -221,8 +221,8 @@ void rcu_retire(struct rcu_retired *retired, void (*fn)(struct rcu_retired *r))
     *last = r;
     last = &r->next;
     n_retired++;
-    pthread_cond_signal(
-        &more); // a system call only when the reclaimer sleeps because it has nothing
+    // A system call only when the reclaimer sleeps because it has nothing.
+    pthread_cond_signal(&more);
     pthread_mutex_unlock(&lock);
 }
 

@@ -32,8 +32,8 @@ void rcu_online(void);
 #define rcu_load(pp) __atomic_load_n((pp), __ATOMIC_CONSUME)
 
 // --- writers ---
-void rcu_retire(struct rcu_retired *r,
-                void (*fn)(struct rcu_retired *r)); // fn after a grace period
+// fn after a grace period.
+void rcu_retire(struct rcu_retired *r, void (*fn)(struct rcu_retired *r));
 void rcu_synchronize(void); // waits one grace period; the caller may be a registered, online reader
 void rcu_barrier(void);     // waits until all retired so far have had their callback
 

@@ -93,8 +93,8 @@ bool acl_match_by_address(struct forwarder *f, struct burst *b, struct acl_group
         return false;
     if (unlikely(!acl_sources(b, src)))
         return false;
-    bool ahead = family == ACL_IP4 && !g->out &&
-                 !(b->features & IFACE_REDIRECT); // redirect4 changes what it finds
+    // redirect4 changes what it finds.
+    bool ahead = family == ACL_IP4 && !g->out && !(b->features & IFACE_REDIRECT);
     struct late whom = {f, b};
     const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6,
                                   read_late, ahead ? look_up_ahead : NULL, &whom};

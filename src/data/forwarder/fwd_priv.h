@@ -70,8 +70,8 @@ FWD_INLINE void fwd_resolve_alias(struct forwarder *f, struct burst *b, unsigned
                                   struct fwd_narrow *w)
 {
     const struct nexthop_alias *alias = &nexthop_get(b->nh[i])->alias;
-    struct prefix_count *c =
-        &f->prefix_count[alias->counter]; // 0, never read, if the prefix is not counted
+    // 0, never read, if the prefix is not counted.
+    struct prefix_count *c = &f->prefix_count[alias->counter];
 
     c->packets++;
     c->bytes += b->len[i];

@@ -87,8 +87,8 @@ static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
     const unsigned head = IP6_HDR + REDIRECT6_HDR + OPTION_MAC_LEN + OPTION_QUOTE_HDR;
     const struct nexthop *nh = nexthop_get(id);
     uint64_t word = nexthop_word(nh);
-    uint32_t quote = RTE_MIN(IP6_REDIRECT_MAX - head, (uint32_t)b->len[i]) &
-                     ~7u; // options are counted in 8 bytes
+    // Options are counted in 8 bytes.
+    uint32_t quote = RTE_MIN(IP6_REDIRECT_MAX - head, (uint32_t)b->len[i]) & ~7u;
     struct rte_mbuf *m = icmp_quote(b, i, head, quote);
 
     if (!m)

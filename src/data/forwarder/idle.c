@@ -133,8 +133,8 @@ static bool interrupts_on(struct idle *idle, const struct plan *plan)
         if (!plan_wait_is_interrupt(w))
             continue;
         any = true;
-        idle->deaf |=
-            rte_eth_dev_rx_intr_enable(w->port, w->queue) != 0; // a vhost device without a guest
+        // A vhost device without a guest.
+        idle->deaf |= rte_eth_dev_rx_intr_enable(w->port, w->queue) != 0;
     }
     return !any;
 }

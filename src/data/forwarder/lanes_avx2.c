@@ -285,8 +285,8 @@ INLINE unsigned check_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
 
     four_columns(frame, l2 - 4, c);
     two_columns(frame, family == IP4 ? l2 + 12 : l2 + 24, tail);
-    two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags),
-                flag); // all that are asked for are in the first word
+    // All that are asked for are in the first word.
+    two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags), flag);
     two_columns(mbuf, offsetof(struct rte_mbuf, pkt_len), sizes);
     __m256i all = sizes[0], first = _mm256_and_si256(sizes[1], ALL(0xffff));
     bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16),

@@ -174,8 +174,8 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         p->len = be16_at(type, 4);
         p->hop = _mm512_srli_epi64(ip6, 16);
         p->dst = _mm512_srli_epi64(end, 16);
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)),
-                                         ALL(LANES_IP4));     // (3) (4)
+        // (3) (4)
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
         k = _mm512_mask_cmpge_epu64_mask(k, p->len, ALL(20)); // (5) (1)
         k = check_unicast(k, ip6, 6);                         // (7) source
         k = check_unicast(k, end, 2);                         // (7) destination
@@ -192,8 +192,8 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         p->len = _mm512_add_epi64(be16_at(type, 6), ALL(40));
         p->hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
         p->dst = end; // not stored: too wide
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)),
-                                         ALL(LANES_IP6)); // (8)
+        // (8)
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p->len, ALL(41)),
                                          ALL(UINT16_MAX - 40)); // (9)
         // (10)

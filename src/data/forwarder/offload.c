@@ -86,8 +86,8 @@ void offload_one(struct forwarder *f, struct burst *b, unsigned i)
     if (!find_l4(ip, b->family, RTE_MIN(packet_readable(m, ip), len), &l) ||
         likely(load16(ip + l.sum_at) != pseudo_sum(ip, b->family, l.proto, len - l.at)))
         return;
-    uint16_t sum = sum_of(m, packet_l2_len(m, ip) + l.at,
-                          len - l.at); // the pseudo-header's is in it, by the field
+    // The pseudo-header's is in it, by the field.
+    uint16_t sum = sum_of(m, packet_l2_len(m, ip) + l.at, len - l.at);
     uint16_t whole = sum == UINT16_MAX && l.proto == PROTO_UDP
                          ? UINT16_MAX
                          : (uint16_t)~sum; // RFC 768: 0 would say that there is none

@@ -240,8 +240,8 @@ unsigned forwarder_poll(struct forwarder *f)
 
     account_last_poll(f);
     f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
-    f->counting = __atomic_load_n(&nexthop_counting[f->index],
-                                  __ATOMIC_ACQUIRE); // partner: nexthop_count_set
+    // Partner: nexthop_count_set.
+    f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
     for (unsigned i = 0; f->plan && i < f->plan->n_rx; i++) {
         const struct plan_rx *q = &f->plan->rx[i];

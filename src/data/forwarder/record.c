@@ -179,8 +179,8 @@ static void find_lookup(const struct forwarder *f, const struct burst *b,
     l->leaf_kind = nexthop_word_kind(word);
     l->nexthop = b->nh[0];
     if (l->leaf_kind == NEXTHOP_GROUP) {
-        uint64_t group = __atomic_load_n(&nexthop_get(l->leaf)->group.word,
-                                         __ATOMIC_ACQUIRE); // as nexthop_member
+        // As nexthop_member.
+        uint64_t group = __atomic_load_n(&nexthop_get(l->leaf)->group.word, __ATOMIC_ACQUIRE);
         l->hash = fwd_hash(b, 0, b->family);
         l->n_buckets = (uint32_t)(group >> 32) + 1;
         l->bucket = l->hash & (uint32_t)(group >> 32);

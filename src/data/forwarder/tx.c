@@ -157,8 +157,8 @@ static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t
             tx_drop(f, lag, &pkt[i], 1, DROP_LAG_NO_MEMBER);
             continue;
         }
-        f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] =
-            pkt[i]; // has room: all arrays together hold tx_queued packets
+        // Has room: all arrays together hold tx_queued packets.
+        f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = pkt[i];
         members |= 1ull << port;
     }
     for (; members; members &= members - 1)

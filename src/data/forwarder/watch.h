@@ -10,8 +10,8 @@
 bool watch_received(struct forwarder *f, uint16_t port);
 // Watches `bits`, which sample, take their samples of f->rx.
 void watch_sample(struct forwarder *f, uint16_t port, uint32_t bits);
-void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt,
-                unsigned n); // all of one port
+// All of one port.
+void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt, unsigned n);
 void watch_dropped(struct forwarder *f);                                                  // f->dead
 // One frame that came in by `iface`, for watch `index` alone: of an access list.
 void watch_one(struct forwarder *f, unsigned index, struct rte_mbuf *m, uint16_t iface);

@@ -47,8 +47,8 @@ struct acl_action {
     uint16_t mirror;   // id of the session that takes copies (acl_target.h)
     uint16_t meter;    // acl_meter.h: what exceeds it is dropped
     uint16_t log_every; // one packet of about so many is logged
-    uint16_t
-        redirect; // id of the address it goes by instead, while there is a way to it (acl_target.h)
+    // Id of the address it goes by instead, while there is a way to it (acl_target.h).
+    uint16_t redirect;
     uint32_t number;   // of the rule, 0 = what no rule matches
 };
 
@@ -63,10 +63,10 @@ struct acl_cache;
 
 struct acl_content {
     struct acl_engine *engine; // NULL: no rules. Not owned
-    uint32_t
-        slots; // rules have slots below it; arrays have one entry more, for what no rule matches
-    uint32_t
-        epoch; // of the list's id; grows with each change, also in place: verdict caches look at it
+    // Rules have slots below it; arrays have one entry more, for what no rule matches.
+    uint32_t slots;
+    // Of the list's id; grows with each change, also in place: verdict caches look at it.
+    uint32_t epoch;
     bool cached;               // verdicts go by way of the cache
     uint8_t *verb;             // [slots + 1] enum acl_verb | ACL_MORE: all that most packets need
     struct acl_action *action; // [slots + 1]
@@ -95,14 +95,14 @@ void acl_table_fini(void); // contents and engines are acl_manager's to free bef
 
 // --- writer: acl_manager ---
 uint16_t acl_list_new(const char *name); // a free id, without content; 0 = all are taken
-void acl_list_free(
-    uint16_t id); // its content is out (acl_publish(id, NULL)); nothing is bound to it any more
+// Its content is out (acl_publish(id, NULL)); nothing is bound to it any more.
+void acl_list_free(uint16_t id);
 // No rules: `engine` NULL, `slots` 0. All actions permit with number 0 until they are set. NULL
 // with errno.
 struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots);
 void acl_content_free(struct acl_content *c); // no reader is left; NULL is fine
-void acl_content_set(struct acl_content *c, uint32_t slot,
-                     const struct acl_action *a); // ACL_MISS: what no rule matches
+// ACL_MISS: what no rule matches.
+void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_action *a);
 // Publishes `c`, NULL = none. Waits for a grace period; returns the content before, which nobody
 // reads any more.
 struct acl_content *acl_publish(uint16_t id, struct acl_content *c);

@@ -25,8 +25,8 @@ static struct redirect {
     uint64_t began[2]; // the sum of all forwarders when its first holder came
 } redirect[ACL_REDIRECT_MAX];
 
-static uint64_t redirected[FORWARDER_MAX][ACL_REDIRECT_MAX][2]
-    __attribute__((aligned(128))); // [no way, sent]; each forwarder's own
+// [no way, sent]; each forwarder's own.
+static uint64_t redirected[FORWARDER_MAX][ACL_REDIRECT_MAX][2] __attribute__((aligned(128)));
 
 // --- mirror sessions ---
 

@@ -104,14 +104,14 @@ struct counter_stage { // of the bursts that were timed
 
 struct counter_block {
     uint64_t rx, inject, tx, punt; // ledger sums of this thread
-    uint64_t
-        held; // gauge: packets this thread keeps in private queues (hold queues, unsent bursts)
+    // Gauge: packets this thread keeps in private queues (hold queues, unsent bursts).
+    uint64_t held;
     uint64_t drop[DROP_N];
     struct counter_punt punt_class[PUNT_CLASS_N];
     struct counter_icmp icmp;
     // forwarders only:
-    uint64_t polls, polls_idle,
-        bursts; // calls of the poll loop, those that found nothing, bursts handled
+    // Calls of the poll loop, those that found nothing, bursts handled.
+    uint64_t polls, polls_idle, bursts;
     uint64_t busy_cycles, idle_cycles;  // TSC
     uint64_t burst_size[BURST_SIZE_N];
     struct counter_stage stage[STAGE_N];
@@ -137,8 +137,8 @@ struct counter_icmp counter_sum_icmp(void);
 struct counter_offload counter_sum_offload(uint16_t port);
 
 // --- control ---
-void counter_begin_iface(
-    uint16_t iface); // at 0: when an interface id is reused after a grace period
+// At 0: when an interface id is reused after a grace period.
+void counter_begin_iface(uint16_t iface);
 
 // Counters only grow, because SNMP, metrics and RESTCONF read them. These are the counters when an
 // operator cleared them, which the CLI subtracts.

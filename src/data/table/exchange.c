@@ -45,8 +45,8 @@ static int populate_packed(struct rte_mempool *pool)
     size_t most = SIZE_MAX, least, align;
     char name[RTE_MEMZONE_NAMESIZE];
 
-    pool->flags &=
-        ~RTE_MEMPOOL_F_NON_IO; // before the event that the pool is ready, by which drivers map it
+    // Before the event that the pool is ready, by which drivers map it.
+    pool->flags &= ~RTE_MEMPOOL_F_NON_IO;
     for (unsigned i = 0; pool->populated_size < pool->size; i++) {
         ssize_t bytes = rte_mempool_op_calc_mem_size_default(
             pool, pool->size - pool->populated_size, 0, &least, &align);

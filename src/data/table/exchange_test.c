@@ -35,8 +35,8 @@ static void packets_in_rings_are_held_in_the_ledger(void **state)
     assert_int_equal(l.imbalance, -10); // nobody received them
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_NEIGH], &m), 0);
-        assert_int_equal(packet_meta(m)->iface,
-                         2 * i + 1); // in order, and nobody touched the private area
+        // In order, and nobody touched the private area.
+        assert_int_equal(packet_meta(m)->iface, 2 * i + 1);
         rte_pktmbuf_free(m);
     }
     assert_int_equal(exchange_held(), 5);
@@ -74,8 +74,8 @@ static void a_card_finds_each_buffer_where_it_is(void **state)
     assert_int_equal(rte_eal_iova_mode(), RTE_IOVA_VA);
     assert_int_equal(rte_mempool_obj_iter(exchange_pool, look_where, &wrong), BUFFERS);
     assert_int_equal(wrong, 0);
-    assert_false(exchange_pool->flags &
-                 RTE_MEMPOOL_F_NON_IO); // drivers that map memory themselves pass over such pools
+    // Drivers that map memory themselves pass over such pools.
+    assert_false(exchange_pool->flags & RTE_MEMPOOL_F_NON_IO);
 }
 
 static void fini_frees_what_is_left(void **state)

@@ -52,17 +52,17 @@ const struct fib *fib_near(const struct fib *f, unsigned node);
 const struct fib *fib_none(uint8_t family); // has no routes, for readers that are to find none
 const char *fib_engine_name(enum fib_engine e); // as in the configuration
 enum fib_engine fib_engine_of(const struct fib *f);
-unsigned fib_engine_mib(enum fib_engine e, uint8_t family,
-                        size_t routes); // of DPDK memory, about; 0 = none
+// Of DPDK memory, about; 0 = none.
+unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes);
 
 // --- control or rib_manager ---
-struct fib *fib_new(uint8_t family,
-                    enum fib_engine e); // NULL with errno; ENOMEM: DPDK's memory, fib_engine_mib
+// NULL with errno; ENOMEM: DPDK's memory, fib_engine_mib.
+struct fib *fib_new(uint8_t family, enum fib_engine e);
 void fib_free(struct fib *f); // after a grace period in which no forwarder could find it
 
 // --- writer: rib_manager ---
-int fib_set(struct fib *f, const struct prefix *p,
-            uint32_t nexthop); // insert or replace; 0 or -errno, old state kept
+// Insert or replace; 0 or -errno, old state kept.
+int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop);
 int fib_del(struct fib *f, const struct prefix *p);                   // 0 or -ENOENT
 uint32_t fib_get(const struct fib *f, const struct prefix *p);        // exact prefix, 0 = absent
 // The prefixes behind `after` (NULL: all) in the order of prefix_compare, until fn is not 0, which

@@ -297,8 +297,8 @@ static int update_table(struct fib_dpdk *f, const struct prefix *p, uint32_t nex
 {
     poptrie_reclaim(f->rib, poptrie_epoch(f->rib)); // nobody else reads it
     if (!p->len) {
-        __atomic_store_n(&f->default_nexthop, nexthop,
-                         __ATOMIC_RELAXED); // a word of its own: nothing to order
+        // A word of its own: nothing to order.
+        __atomic_store_n(&f->default_nexthop, nexthop, __ATOMIC_RELAXED);
         return 0;
     }
     bool groups_move = p->len > FIRST_BITS;

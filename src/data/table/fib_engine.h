@@ -22,8 +22,8 @@ struct fib_ops {
     int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop);
     int (*del)(struct fib *f, const struct prefix *p);
     uint32_t (*get)(const struct fib *f, const struct prefix *p);
-    const struct poptrie *(*routes)(
-        const struct fib *f); // the writer's own copy of the routes, for fib_walk
+    // The writer's own copy of the routes, for fib_walk.
+    const struct poptrie *(*routes)(const struct fib *f);
     int (*load)(struct fib *f, const struct fib_route *r, size_t n); // of an empty one
     void (*commit)(struct fib *f, bool changed);
     void (*stats)(const struct fib *f, struct fib_stats *s);
@@ -36,9 +36,9 @@ struct fib_ops {
 
 struct fib {
     struct poptrie *trie; // engine poptrie: what readers walk; else NULL
-    const uint16_t
-        *hops; // what trie's values stand for, while that has to be asked; NULL: a value is the
-               // next hop. Read behind the value. poptrie_user(trie) is the same, but never NULL
+    // What trie's values stand for; NULL: a value is the next hop. Read after the value.
+    // poptrie_user(trie) is the same, but never NULL.
+    const uint16_t *hops;
     const struct fib_ops *ops;
     struct fib *near[MEM_NODES_MAX]; // what readers on that memory node use: a copy there, or this
                                      // one itself

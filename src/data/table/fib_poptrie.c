@@ -516,8 +516,8 @@ struct fib *fib_poptrie_new(uint8_t family)
     for (unsigned node = 1; node < mem_nodes(); node++) {
         struct fib *copy = &f->copy[node - 1];
         copy->ops = &ops;
-        copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie,
-                                                               node); // readers' functions alone
+        // Readers' functions alone.
+        copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie, node);
         poptrie_set_user(f->fib.trie, node, f->hops[node]);
         f->fib.near[node] = copy;
     }

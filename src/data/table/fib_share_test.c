@@ -423,8 +423,8 @@ static void read_all(void *arg)
             fib_find6_each(of, which, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
         for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
             unsigned k = which[n];
-            n_wrong += got[n] <= IDS * (k + 1) ||
-                       got[n] >= IDS * (k + 2); // there is always a route, over one of its own
+            // There is always a route, over one of its own.
+            n_wrong += got[n] <= IDS * (k + 1) || got[n] >= IDS * (k + 2);
         }
         if (route[0].prefix.family == IP4) {
             fib_find4_bulk(router[1], dst4, got, FIB_EACH_MAX);
@@ -451,8 +451,8 @@ static void readers_never_find_what_another_router_has(void **state)
     assert_int_equal(thread_start(&t, ROLE_TAP_MANAGER, 2, "reader", -1, read_all, NULL), 0);
     for (unsigned step = 0; step < 1500 || n_read < 200000; step++) {
         unsigned i = (unsigned)random() % ROUTES;
-        uint32_t way =
-            random() % 4 ? 1 + (uint32_t)random() % 900 : 0; // many: numbers change hands
+        // Many: numbers change hands.
+        uint32_t way = random() % 4 ? 1 + (uint32_t)random() % 900 : 0;
         for (unsigned n = 0; n < 20; n++, i = (i + 1) % ROUTES)
             for (unsigned k = 0; k < ROUTERS; k++)
                 put(k, i, n % 5 || k != step % ROUTERS ? way : 1 + step % 900);

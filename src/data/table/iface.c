@@ -101,8 +101,8 @@ static bool is_reusable(struct slot *s)
 void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 {
     thread_must_be(ROLE_CONTROL);
-    __atomic_store_n(&i->flags, (uint8_t)((i->flags & ~mask) | (flags & mask)),
-                     __ATOMIC_RELEASE); // a list before the bit
+    // A list before the bit.
+    __atomic_store_n(&i->flags, (uint8_t)((i->flags & ~mask) | (flags & mask)), __ATOMIC_RELEASE);
 }
 
 // A forwarder that reads meanwhile may miss one for a moment, but finds none that was not there.
@@ -167,8 +167,8 @@ struct iface *iface_new(const char *name)
     i->flags = acl_out_bound ? IFACE_ACL_OUT : 0;
     __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // this one has none
     counter_begin_iface(i->id);
-    __atomic_store_n(&slots[id].state, USED,
-                     __ATOMIC_RELEASE); // after the name; partner: find_iface()
+    // After the name; partner: find_iface().
+    __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE);
     if (id >= n_ids)
         __atomic_store_n(&n_ids, id + 1, __ATOMIC_RELEASE);
     return i;

@@ -123,15 +123,15 @@ static inline bool iface_is_up(const struct iface *i)
 }
 
 // --- control ---
-struct iface *iface_find_name(
-    const char *name); // NULL when absent; any manager may call it between mailbox calls
+// NULL when absent; any manager may call it between mailbox calls.
+struct iface *iface_find_name(const char *name);
 struct iface *
 iface_new(const char *name); // free id with the name set, kind still NONE; NULL when full
 void iface_free(struct iface *i);                // id becomes free after a grace period
 void iface_set_flags(struct iface *i, unsigned mask,
                      unsigned flags); // those of `mask`; what a feature needs was stored before
-bool iface_set_macs(struct iface *i, const uint64_t *mac,
-                    unsigned n); // at most IFACE_MACS; true: others than before
+// At most IFACE_MACS; true: others than before.
+bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n);
 // The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period
 // after no interface has it.
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);

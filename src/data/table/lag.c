@@ -26,8 +26,8 @@ static uint8_t neediest_member(const uint8_t *member, unsigned n, const unsigned
 
 void lag_share(struct lag *lag, const uint8_t *member, unsigned n)
 {
-    unsigned has[256] = {0}, base = n ? LAG_BUCKETS / n : 0,
-             more = n ? LAG_BUCKETS % n : 0; // so many have one more than the others
+    // So many have one more than the others.
+    unsigned has[256] = {0}, base = n ? LAG_BUCKETS / n : 0, more = n ? LAG_BUCKETS % n : 0;
     bool in[256] = {false}, left[LAG_BUCKETS];
 
     thread_must_be(ROLE_CONTROL);

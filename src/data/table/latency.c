@@ -19,8 +19,8 @@ struct latency_block {
 } __attribute__((aligned(128)));
 
 uint32_t latency_every;
-static struct latency_block
-    *blocks; // [FORWARDER_MAX]; set before latency_every is, and never changed then
+// [FORWARDER_MAX]; set before latency_every is, and never changed then.
+static struct latency_block *blocks;
 
 static uint64_t read_word(const uint64_t *p)
 {

@@ -74,8 +74,8 @@ extern struct multicast_table *multicast_table[VR_MAX][2];
 // Of each interface: a multicast routing daemon wants packets for groups without a route; bit 0
 // IPv4, bit 1 IPv6.
 extern uint8_t multicast_daemon[IFACE_MAX];
-extern uint64_t multicast_sample_cycles,
-    multicast_told_cycles; // TSC: at most one packet of a route goes up in so long
+// TSC: at most one packet of a route goes up in so long.
+extern uint64_t multicast_sample_cycles, multicast_told_cycles;
 
 // --- rib_manager ---
 // Adds the entry or replaces the one of its key: key, in, flags, out are taken. 0, -ENOSPC or

@@ -164,8 +164,8 @@ static inline uint16_t nexthop_route_mtu(uint32_t id)
 
     return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.mtu : 0;
 }
-bool nexthop_leads_out(
-    uint32_t id, uint16_t iface); // no alias: by that interface, or some member of the group does
+// No alias: by that interface, or some member of the group does.
+bool nexthop_leads_out(uint32_t id, uint16_t iface);
 
 // --- writer: rib_manager ---
 uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface); // id, or 0 when the table is full
@@ -175,10 +175,10 @@ void nexthop_set_kind(uint32_t id, enum nexthop_kind kind);
 // iface table); then kind = ADJACENCY. Two changes within one grace period wait for it
 // (rcu_synchronize).
 void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6]);
-void nexthop_set_broadcast(
-    uint32_t id, uint16_t iface); // of kind BROADCAST: the rewrite towards everybody on the link
-void nexthop_refresh_iface(
-    uint16_t iface); // MTU, MAC or VLAN of the interface changed: rewrite all adjacencies out of it
+// Of kind BROADCAST: the rewrite towards everybody on the link.
+void nexthop_set_broadcast(uint32_t id, uint16_t iface);
+// MTU, MAC or VLAN of the interface changed: rewrite all adjacencies out of it.
+void nexthop_refresh_iface(uint16_t iface);
 // A new group of n members with weights (>= 1); id, or 0 when full. Resilient: a later
 // nexthop_group_set moves only the buckets it has to. n == 0 is allowed (all buckets 0 =
 // DROP_ECMP_EMPTY); n <= NEXTHOP_MEMBER_MAX; a member named twice gets the sum of its weights.
@@ -187,8 +187,8 @@ void nexthop_refresh_iface(
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n);
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
 uint32_t nexthop_alias_new(const struct nexthop_alias *a); // id, or 0 when full
-void nexthop_free(
-    uint32_t id); // caller has removed it from every FIB and group; reusable after a grace period
+// Caller has removed it from every FIB and group; reusable after a grace period.
+void nexthop_free(uint32_t id);
 unsigned nexthop_used(void);
 const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", …
 

@@ -10,8 +10,8 @@
 #include "core/mem.h"
 
 struct nexthop_count *nexthop_counting[FORWARDER_MAX];
-static struct nexthop_count
-    *counts; // [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it
+// [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it.
+static struct nexthop_count *counts;
 
 static struct nexthop_count *all_counts(void)
 {

@@ -292,8 +292,8 @@ static void ifaces_set(struct nexthop *nh, const struct share *s, unsigned n)
     for (unsigned i = NEXTHOP_GROUP_IFACES; i-- > 0;)
         if (have[i] && !has_iface(want, k, have[i]) && !(i == 0 && have[0] == NEXTHOP_IFACES_MANY))
             __atomic_store_n(&have[i], 0, __ATOMIC_RELAXED);
-    bool many =
-        have[0] == NEXTHOP_IFACES_MANY; // its place is free only when the others are written
+    // Its place is free only when the others are written.
+    bool many = have[0] == NEXTHOP_IFACES_MANY;
     for (unsigned w = 0, i = many; w < k; w++) {
         if (has_iface(have, NEXTHOP_GROUP_IFACES, want[w]))
             continue;

@@ -44,8 +44,8 @@ struct plan {
     struct plan_rx {
         uint16_t port, queue;
     } rx[PLAN_RX_MAX];
-    uint16_t
-        n_wait; // queues of rx[] that wake who sleeps. n_wait < n_rx: the others have to be polled
+    // Queues of rx[] that wake who sleeps. n_wait < n_rx: the others have to be polled.
+    uint16_t n_wait;
     struct plan_wait wait[PLAN_RX_MAX];
     uint16_t descriptors; // of the queue that has the fewest
     // For each port: who owns the transmit queue this forwarder's packets leave by. Own index: send
@@ -127,7 +127,7 @@ extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders rea
 
 // What becomes of IPv4 packets that ask to have route or time recorded (RFC 7126 4.5, 4.7).
 enum ip4_options { IP4_OPTIONS_DROP, IP4_OPTIONS_IGNORE, IP4_OPTIONS_PROCESS };
-extern uint8_t
-    plan_ip4_options; // enum ip4_options; control writes, forwarders read for packets with options
+// enum ip4_options; control writes, forwarders read for packets with options.
+extern uint8_t plan_ip4_options;
 
 #endif

@@ -59,8 +59,8 @@ static uint16_t row_take(void)
 
 static void entry_store(struct port *p, uint16_t outer, uint16_t vlan, uint16_t value)
 {
-    __atomic_store_n(outer ? &p->outer_row[outer] : &p->vlan_iface[vlan], value,
-                     __ATOMIC_RELEASE); // after the interface is complete
+    // After the interface is complete.
+    __atomic_store_n(outer ? &p->outer_row[outer] : &p->vlan_iface[vlan], value, __ATOMIC_RELEASE);
 }
 
 // An entry of the port, and of the members that collect for it if it is a LAG.
@@ -85,8 +85,8 @@ static int lead_pair(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
     uint16_t before = port_inner[row][vlan];
     rows[row].used = rows[row].used + (id != 0) - (before != 0);
     rows[row].was_used = true;
-    __atomic_store_n(&port_inner[row][vlan], id,
-                     __ATOMIC_RELEASE); // after the interface is complete
+    // After the interface is complete.
+    __atomic_store_n(&port_inner[row][vlan], id, __ATOMIC_RELEASE);
     entry_set(p, outer, 0, rows[row].used ? row : 0);
     if (!rows[row].used)
         rows[row].ticket = grace_ticket();

@@ -55,8 +55,8 @@ static inline uint16_t port_iface(const struct port *p, uint16_t outer, uint16_t
 // Frames of `p` with these VLAN ids lead to interface `id` from now on, 0 = nowhere. 0, or -ENOSPC:
 // no row is free.
 int port_lead(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id);
-void port_lead_as(struct port *p,
-                  const struct port *before); // its device was opened again: all frames as before
+// Its device was opened again: all frames as before.
+void port_lead_as(struct port *p, const struct port *before);
 // Frames of member `p` lead where those of its LAG do, now and later, or nowhere.
 void port_collect(struct port *p, bool on);
 

@@ -21,8 +21,8 @@ struct token_bucket_rate { // TSC cycles
 };
 
 // At most `burst` at once and `per_s` a second; 0 of either = none.
-void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s,
-                           uint32_t burst); // its one writer
+// Its one writer.
+void token_bucket_rate_set(struct token_bucket_rate *r, uint32_t per_s, uint32_t burst);
 
 // Moves the bucket on by `cost` cycles when it would be full again by `until`.
 static inline bool token_bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t until,

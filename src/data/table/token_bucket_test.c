@@ -12,8 +12,8 @@
 
 #define INTERVAL 1000u
 
-static const struct token_bucket_rate five = {.interval = INTERVAL,
-                                        .tolerance = 4 * INTERVAL}; // five at once
+// Five at once.
+static const struct token_bucket_rate five = {.interval = INTERVAL, .tolerance = 4 * INTERVAL};
 
 static unsigned take_all(uint64_t *bucket, const struct token_bucket_rate *r, uint64_t now)
 {
@@ -54,8 +54,8 @@ static void any_times_give_no_more_than_burst_and_rate(void **state)
         n += token_bucket_take(&bucket, &five, now);
     }
     assert_true(n <= 5 + (now - 5000) / INTERVAL);
-    assert_true(n >= (now - 5000) / INTERVAL * 99 /
-                         100); // asked for more often than it fills, it gives all it has
+    // Asked for more often than it fills, it gives all it has.
+    assert_true(n >= (now - 5000) / INTERVAL * 99 / 100);
 }
 
 static void a_rate_or_burst_of_zero_gives_none(void **state)

@@ -82,8 +82,8 @@ static inline struct flow_hash vr_flow_hash(const struct vr *v)
 
 extern const struct flow_hash flow_hash_default; // seed 0: a random one
 const char *flow_hash_name(unsigned mode); // "l3", "l4", "symmetric"; NULL behind the last one
-void vr_set_flow_hash(struct vr *v,
-                      struct flow_hash h); // control; live: flows may change their member
+// Control; live: flows may change their member.
+void vr_set_flow_hash(struct vr *v, struct flow_hash h);
 
 struct vr *vr_find(const char *name); // control; NULL when absent
 struct vr *vr_new(const char *name);  // control; with empty FIBs; NULL with errno

@@ -101,8 +101,8 @@ unsigned watch_take(unsigned index, struct watch_slot **slot, unsigned n)
 
 void watch_give_back(unsigned index, struct watch_slot **slot, unsigned n)
 {
-    rte_ring_enqueue_burst(watch_table[index].empty, (void **)slot, n,
-                           NULL); // has room for all slots there are
+    // Has room for all slots there are.
+    rte_ring_enqueue_burst(watch_table[index].empty, (void **)slot, n, NULL);
 }
 
 // --- forwarders and managers ---
