@@ -106,7 +106,7 @@ static bool may_answer6(const uint8_t *ip, uint32_t readable, uint8_t type)
 {
     const uint8_t *src = ip + 8;
 
-    if (!is_set6(src) || src[0] == 0xff || (src[0] == 0xfe && (src[1] & 0xc0) == 0x80))
+    if (!is_set6(src) || src[0] == 0xff || ip6_is_link_local(src))
         return false;
     if (ip[24] == 0xff && type != ICMP6_TOO_BIG_TYPE)
         return false;

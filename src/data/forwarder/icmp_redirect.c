@@ -75,11 +75,6 @@ void redirect4(struct forwarder *f, struct burst *b)
     }
 }
 
-static bool is_link_local(const uint8_t *a)
-{
-    return a[0] == 0xfe && (a[1] & 0xc0) == 0x80;
-}
-
 // The message about packet i, `id` its better next hop; NULL without a buffer.
 static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
                                        const uint8_t *from)
@@ -144,8 +139,8 @@ void redirect6(struct forwarder *f, struct burst *b)
         const struct iface *iface = iface_get(b->iface[i]);
         uint32_t id = better_nexthop(b, i, IP6), to = id ? sender_adjacency(f, b, i, IP6) : 0;
         const uint8_t *router = nexthop_address[id].b;
-        bool named = id && (is_link_local(router) || !memcmp(router, b->ip[i] + 24, 16));
-        if (!to || !named || !is_link_local(iface->addr6_ll))
+        bool named = id && (ip6_is_link_local(router) || !memcmp(router, b->ip[i] + 24, 16));
+        if (!to || !named || !ip6_is_link_local(iface->addr6_ll))
             continue;
         if (!icmp_may_redirect(b->iface[i], f->now, f->dry)) {
             f->counter->icmp.limited++;

@@ -26,12 +26,6 @@ static bool octet_is_unicast(uint8_t o)
     return (uint8_t)(o - 1) < 223 && o != 127;
 }
 
-// 169.254/16 (RFC 3927).
-static bool is_link_local(const uint8_t *a)
-{
-    return a[0] == 169 && a[1] == 254;
-}
-
 static bool is_group(const uint8_t *a)
 {
     return (a[0] & 0xf0) == 0xe0;
@@ -113,7 +107,7 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
         multicast(f, b, i);
         return false;
     }
-    if (!(is_link_local(ip + 12) || is_link_local(ip + 16)) || b->kind == BURST_LOCAL)
+    if (!(ip4_is_link_local(ip + 12) || ip4_is_link_local(ip + 16)) || b->kind == BURST_LOCAL)
         return true;
     unsigned k = burst_add(&f->local4, b->pkt[i], b->ip[i], b->iface[i]);
     f->local4.len[k] = b->len[i];

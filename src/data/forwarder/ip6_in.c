@@ -35,11 +35,6 @@ static bool is_mapped(const uint8_t *a)
     return !load64(a) && load32(a + 8) == RTE_BE32(0xffff);
 }
 
-static bool is_link_local(const uint8_t *a)
-{
-    return a[0] == 0xfe && (a[1] & 0xc0) == 0x80;
-}
-
 static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip)
 {
     if (ip[0] >> 4 != 6)
@@ -94,7 +89,7 @@ static enum drop_reason check_addresses(const struct burst *b, unsigned i, bool 
                : unspecified && !*up ? DROP_IP6_MARTIAN_SRC
                                      : DROP_NONE;
     }
-    if (is_link_local(dst))
+    if (ip6_is_link_local(dst))
         return check_link_local(b, i, up);
     if (unspecified) // of duplicate address detection only, and that is multicast (RFC 4862)
         return DROP_IP6_MARTIAN_SRC;
@@ -135,7 +130,7 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
         multicast(f, b, i);
         return false;
     }
-    if (!is_link_local(ip + 8) || b->kind == BURST_LOCAL)
+    if (!ip6_is_link_local(ip + 8) || b->kind == BURST_LOCAL)
         return true;
     unsigned k = burst_add(&f->local6, b->pkt[i], ip, b->iface[i]);
     f->local6.len[k] = b->len[i];

@@ -39,8 +39,7 @@ static void punt_family(struct forwarder *f, struct rte_mbuf *m, const uint8_t *
 
 static bool is_link_local(const uint8_t *src, uint8_t family)
 {
-    return family == IP4 ? src[0] == 169 && src[1] == 254
-                         : src[0] == 0xfe && (src[1] & 0xc0) == 0x80;
+    return family == IP4 ? ip4_is_link_local(src) : ip6_is_link_local(src);
 }
 
 static bool is_daemon(uint16_t iface, uint8_t family)

@@ -90,6 +90,16 @@ static inline bool is_tag(uint16_t type_be)
            type_be == ETHER_TYPE_QINQ_OLD;
 }
 
+static inline bool ip4_is_link_local(const uint8_t *a) // 169.254/16 (RFC 3927)
+{
+    return a[0] == 169 && a[1] == 254;
+}
+
+static inline bool ip6_is_link_local(const uint8_t *a) // fe80::/10
+{
+    return a[0] == 0xfe && (a[1] & 0xc0) == 0x80;
+}
+
 // Bytes in front of the IP header.
 static inline uint32_t packet_l2_len(const struct rte_mbuf *m, const uint8_t *ip)
 {

@@ -34,7 +34,7 @@ struct sources { // to be checked
 
 static bool is_of_link(const uint8_t *ip, uint8_t family)
 {
-    return family == IP4 ? ip[12] == 169 && ip[13] == 254 : ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80;
+    return family == IP4 ? ip4_is_link_local(ip + 12) : ip6_is_link_local(ip + 8);
 }
 
 static void collect_sources(struct sources *a, const struct burst *b)
