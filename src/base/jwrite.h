@@ -27,6 +27,7 @@ void jwrite_begin(struct jwrite *j, const char *key, char bracket);
 void jwrite_end(struct jwrite *j, char bracket);
 // What is no UTF-8 becomes '?'.
 void jwrite_string(struct jwrite *j, const char *key, const char *value);
+void jwrite_string_any(struct jwrite *j, const char *key, const char *value); // nothing of ""
 void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // up to 32 bits by RFC 7951
 void jwrite_u64(struct jwrite *j, const char *key, uint64_t value); // a string
 void jwrite_i64(struct jwrite *j, const char *key, int64_t value);  // a string

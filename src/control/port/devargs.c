@@ -196,6 +196,7 @@ static const struct path_key {
     {"net_pcap", "rx_pcap"},     {"net_pcap", "tx_pcap"},    {"eth_pcap", "rx_pcap"},
     {"eth_pcap", "tx_pcap"},     {"net_memif", "socket"},    {"net_vhost", "iface"},
     {"net_virtio_user", "path"}, {"net_af_xdp", "xdp_prog"}, {"net_replay", "routes"},
+    {"net_replay", "page"},
 };
 
 // Devices that do more than carry packets: net_failsafe runs commands, net_softnic scripts;

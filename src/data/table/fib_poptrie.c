@@ -8,9 +8,9 @@
 // node has a copy of what readers touch.
 //
 // Up to POPTRIE_TABLES_MAX FIBs of a family share an estate, which is one arena: virtual routers
-// with equal routes have them once (poptrie_dedupe, with each commit). Routes are equal only if their
-// values are, but each router has its own next hops. So a value is a number, and each FIB's `hops`
-// says which next hop it means there:
+// with equal routes have them once (poptrie_dedupe, with each commit). Routes are equal only if
+// their values are, but each router has its own next hops. So a value is a number, and each FIB's
+// `hops` says which next hop it means there:
 //
 //   - a route gets the number that another FIB of the estate has for the same prefix, if here it
 //     means the route's next hop, or nothing yet. So a next hop may have several numbers, and all
