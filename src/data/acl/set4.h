@@ -145,11 +145,6 @@ static inline bool set4_bit(const uint64_t *bits, unsigned i)
     return bits[i / 64] >> (i % 64) & 1;
 }
 
-static inline bool set4_bit32(const uint32_t *bits, unsigned i)
-{
-    return bits[i / 32] >> (i % 32) & 1;
-}
-
 // --- reader: the filter ---
 
 extern const uint32_t set4_item[SET4_ITEMS]; // its bits

@@ -396,9 +396,9 @@ INLINE void avx512_burst6(const struct poptrie *t, const uint8_t (*dst)[16], uin
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-#define avx512_find6 find6_avx512_vpopcnt
+#define avx512_find6 poptrie_find6_avx512_vpopcnt
 #else
-#define avx512_find6 find6_avx512
+#define avx512_find6 poptrie_find6_avx512
 #endif
 
 void avx512_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)

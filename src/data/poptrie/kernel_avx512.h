@@ -133,9 +133,10 @@ INLINE void load6(const uint8_t (*dst)[16], unsigned left, __m512i *hi, __m512i 
 }
 
 // kernel_avx512.c
-void find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
-void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+void poptrie_find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                           unsigned n);
+void poptrie_find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16],
+                                  uint32_t *value, unsigned n);
 
 // kernel_avx512_each.c
 void poptrie_find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be,
