@@ -83,7 +83,7 @@ static const struct lysc_node *key_number(const struct lysc_node *list, unsigned
 
 // Goes into `s` with the words behind its name; false: wrong. c->value is set where the words end
 // inside its value.
-static bool step(struct completion *c, const struct lysc_node *s, const struct words *w,
+static bool walk_into(struct completion *c, const struct lysc_node *s, const struct words *w,
                  unsigned *i, unsigned n)
 {
     const char *key[KEYS_MAX] = {0};
@@ -160,7 +160,7 @@ static bool walk(struct completion *c, const struct words *w, unsigned n)
 
         if (!s)
             return false;
-        if (!yang_is_keywordless(s) && !yang_is_flag(s) && !step(c, s, w, &i, n))
+        if (!yang_is_keywordless(s) && !yang_is_flag(s) && !walk_into(c, s, w, &i, n))
             return false;
     }
     return true;

@@ -365,7 +365,7 @@ static int is_possible(const struct snapshot *s, const struct commit *how, struc
 }
 
 // A candidate that is valid and compared; takes over the snapshot.
-static int finish(struct snapshot *s, const struct commit *how, struct config_result *result,
+static int finish_commit(struct snapshot *s, const struct commit *how, struct config_result *result,
                   struct errors *e)
 {
     int r = commit_prepare(config_model(), s->model, e);
@@ -393,7 +393,7 @@ struct comparing {
     struct config_result *result;
 };
 
-static void compare(void *arg)
+static void compare_trees(void *arg)
 {
     struct comparing *c = arg;
 
@@ -413,9 +413,9 @@ int config_commit(struct lyd_node *candidate, const struct commit *how,
         snapshot_unref(s);
         return r;
     }
-    aside(compare, &(struct comparing){config_running(), candidate, result});
+    aside(compare_trees, &(struct comparing){config_running(), candidate, result});
     note_change(config_model(), s->model, &result->notes);
-    return finish(s, how, result, e);
+    return finish_commit(s, how, result, e);
 }
 
 bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e,
@@ -435,6 +435,6 @@ bool config_commit_again(const struct commit *how, struct config_result *result,
     if (*r)
         snapshot_unref(s);
     else
-        *r = finish(s, how, result, e);
+        *r = finish_commit(s, how, result, e);
     return true;
 }

@@ -14,17 +14,17 @@
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-struct change {
+struct node_change {
     char *path;  // "port p0 mtu", "thread 1 forwarder port p0 rx-queue 3"
     char *value; // as a word, of the entry of a one-line list as words; "" of what is all path
     bool set;
 };
 
-struct changes {
-    VEC(struct change) item;
+struct node_changes {
+    VEC(struct node_change) item;
 };
 
-static void add_change(struct changes *c, const struct lyd_node *n, bool set)
+static void add_change(struct node_changes *c, const struct lyd_node *n, bool set)
 {
     bool is_value = n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST);
     struct text path = {0}, value = {0};
@@ -38,11 +38,11 @@ static void add_change(struct changes *c, const struct lyd_node *n, bool set)
         text_printf(&path, " %s", text_str(&value));
     if (n->schema->nodetype == LYS_LEAFLIST || !set)
         text_clear(&value);
-    *vec_push(&c->item) = (struct change){path.s, value.s ? value.s : strdup(""), set};
+    *vec_push(&c->item) = (struct node_change){path.s, value.s ? value.s : strdup(""), set};
 }
 
 // What is new, value by value; an entry that has no values but its keys as such.
-static void add_values(struct changes *c, const struct lyd_node *n)
+static void add_values(struct node_changes *c, const struct lyd_node *n)
 {
     bool any = false;
 
@@ -69,10 +69,10 @@ static void add_difference(void *ctx, const struct lyd_node *node, bool set)
 
 static int by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct change *)a)->path, ((const struct change *)b)->path);
+    return strcmp(((const struct node_change *)a)->path, ((const struct node_change *)b)->path);
 }
 
-static void changes_free(struct changes *c)
+static void changes_free(struct node_changes *c)
 {
     vec_foreach (&c->item, i) {
         free(i->path);
@@ -82,7 +82,7 @@ static void changes_free(struct changes *c)
 }
 
 // The first change at the path or behind it.
-static size_t at_or_behind(const struct changes *c, const char *path)
+static size_t at_or_behind(const struct node_changes *c, const char *path)
 {
     size_t lo = 0, hi = c->item.n;
 
@@ -97,7 +97,7 @@ static size_t at_or_behind(const struct changes *c, const char *path)
     return lo;
 }
 
-static const struct change *find(const struct changes *c, const char *path)
+static const struct node_change *find_change(const struct node_changes *c, const char *path)
 {
     size_t i = at_or_behind(c, path);
 
@@ -105,15 +105,15 @@ static const struct change *find(const struct changes *c, const char *path)
 }
 
 // Something above the path that they took away.
-static const struct change *gone_above(const struct changes *theirs, const char *path)
+static const struct node_change *gone_above(const struct node_changes *theirs, const char *path)
 {
-    const struct change *found = NULL;
+    const struct node_change *found = NULL;
     char *above = strdup(path), *blank;
 
     bug_on(!above);
     while (!found && (blank = strrchr(above, ' '))) {
         *blank = 0;
-        found = find(theirs, above);
+        found = find_change(theirs, above);
         if (found && found->set)
             found = NULL;
     }
@@ -122,9 +122,9 @@ static const struct change *gone_above(const struct changes *theirs, const char 
 }
 
 // Something below the path that they set.
-static const struct change *set_below(const struct changes *theirs, const char *path)
+static const struct node_change *set_below(const struct node_changes *theirs, const char *path)
 {
-    const struct change *found = NULL;
+    const struct node_change *found = NULL;
     struct text below = {0};
 
     text_printf(&below, "%s ", path);
@@ -136,7 +136,7 @@ static const struct change *set_below(const struct changes *theirs, const char *
     return found;
 }
 
-static void tell(const struct change *c, struct text *t)
+static void print_change(const struct node_change *c, struct text *t)
 {
     if (!c->set)
         text_printf(t, "deleted %s", c->path);
@@ -144,21 +144,22 @@ static void tell(const struct change *c, struct text *t)
         text_printf(t, "set %s%s%s", c->path, *c->value ? " " : "", c->value);
 }
 
-static void collide(const struct change *mine, const struct change *theirs,
+static void collide(const struct node_change *mine, const struct node_change *theirs,
                     struct errors *conflicts)
 {
     struct text a = {0}, b = {0};
 
-    tell(mine, &a);
-    tell(theirs, &b);
+    print_change(mine, &a);
+    print_change(theirs, &b);
     errors_add(conflicts, 0, "you %s, but meanwhile someone else %s", a.s, b.s);
     text_free(&a);
     text_free(&b);
 }
 
-static void judge(const struct change *mine, const struct changes *theirs, struct errors *conflicts)
+static void judge(const struct node_change *mine, const struct node_changes *theirs,
+                  struct errors *conflicts)
 {
-    const struct change *same = find(theirs, mine->path), *other = NULL;
+    const struct node_change *same = find_change(theirs, mine->path), *other = NULL;
 
     if (same && (same->set != mine->set || strcmp(same->value, mine->value)))
         other = same;
@@ -168,7 +169,7 @@ static void judge(const struct change *mine, const struct changes *theirs, struc
         collide(mine, other, conflicts);
 }
 
-static char *line_of(const struct change *c)
+static char *line_of(const struct node_change *c)
 {
     struct text line = {0};
 
@@ -177,7 +178,7 @@ static char *line_of(const struct change *c)
     return line.s;
 }
 
-static void repeat(struct lyd_node **tree, const struct changes *mine)
+static void repeat(struct lyd_node **tree, const struct node_changes *mine)
 {
     struct errors none = {0}; // what I take away may be gone already
     VEC(char *) line = {0};
@@ -195,7 +196,7 @@ struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_nod
                                const struct lyd_node *theirs, struct errors *conflicts)
 {
     struct lyd_node *result = config_dup(theirs);
-    struct changes m = {0}, t = {0};
+    struct node_changes m = {0}, t = {0};
 
     config_diff_each(base, mine, add_difference, &m);
     config_diff_each(base, theirs, add_difference, &t);

@@ -48,7 +48,7 @@ static void skip_blanks(struct reader *r)
     r->at += strspn(r->at, " \t\r\n");
 }
 
-static bool take(struct reader *r, const char *word)
+static bool take_word(struct reader *r, const char *word)
 {
     skip_blanks(r);
     if (strncmp(r->at, word, strlen(word)))
@@ -137,8 +137,8 @@ static bool read_test(struct reader *r, const struct lysc_node *event)
     char name[NAME_MAX_BYTES];
     const char *value;
 
-    take(r, "kamuee:");
-    if (!take_name(r, name) || !take(r, "=") || !(value = take_value(r)))
+    take_word(r, "kamuee:");
+    if (!take_name(r, name) || !take_word(r, "=") || !(value = take_value(r)))
         return no_grammar(r);
     const struct lysc_node *leaf = leaf_of(event, name);
     if (!leaf) {
@@ -163,12 +163,12 @@ static bool read_test(struct reader *r, const struct lysc_node *event)
 
 static bool read_tests(struct reader *r, const struct lysc_node *event)
 {
-    while (take(r, "[")) {
+    while (take_word(r, "[")) {
         do
             if (!read_test(r, event))
                 return false;
-        while (take(r, "and"));
-        if (!take(r, "]"))
+        while (take_word(r, "and"));
+        if (!take_word(r, "]"))
             return no_grammar(r);
     }
     return true;
@@ -179,7 +179,7 @@ static bool read_event(struct reader *r)
     struct filter *f = r->f;
     char name[NAME_MAX_BYTES];
 
-    if (!take(r, "/kamuee:") || !take_name(r, name))
+    if (!take_word(r, "/kamuee:") || !take_name(r, name))
         return no_grammar(r);
     const struct lysc_node *event = lys_find_child(NULL, yang_module, name, 0, LYS_NOTIF, 0);
     if (!event) {
@@ -204,7 +204,7 @@ static bool read_all(struct reader *r)
     do
         if (!read_event(r))
             return false;
-    while (take(r, "|"));
+    while (take_word(r, "|"));
     skip_blanks(r);
     return !*r->at || no_grammar(r);
 }

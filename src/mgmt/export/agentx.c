@@ -45,7 +45,7 @@ void agentx_reader_init(struct agentx_reader *r, const struct agentx_header *h,
 }
 
 // The next n bytes, or NULL.
-static const uint8_t *take(struct agentx_reader *r, size_t n)
+static const uint8_t *take_bytes(struct agentx_reader *r, size_t n)
 {
     const uint8_t *p = r->p;
 
@@ -59,21 +59,21 @@ static const uint8_t *take(struct agentx_reader *r, size_t n)
 
 uint16_t agentx_read_u16(struct agentx_reader *r)
 {
-    const uint8_t *p = take(r, 2);
+    const uint8_t *p = take_bytes(r, 2);
 
     return p ? get16(p, r->network_order) : 0;
 }
 
 uint32_t agentx_read_u32(struct agentx_reader *r)
 {
-    const uint8_t *p = take(r, 4);
+    const uint8_t *p = take_bytes(r, 4);
 
     return p ? get32(p, r->network_order) : 0;
 }
 
 void agentx_read_oid(struct agentx_reader *r, struct oid *o, bool *include)
 {
-    const uint8_t *p = take(r, 4);
+    const uint8_t *p = take_bytes(r, 4);
 
     o->n = 0;
     *include = p && p[2];
@@ -95,7 +95,7 @@ void agentx_read_oid(struct agentx_reader *r, struct oid *o, bool *include)
 void agentx_read_context(struct agentx_reader *r, char context[AGENTX_CONTEXT_MAX])
 {
     uint32_t n = agentx_read_u32(r);
-    const uint8_t *p = n < AGENTX_CONTEXT_MAX ? take(r, (n + 3) & ~3u) : NULL;
+    const uint8_t *p = n < AGENTX_CONTEXT_MAX ? take_bytes(r, (n + 3) & ~3u) : NULL;
 
     context[0] = '\0';
     if (!p) {

@@ -82,7 +82,7 @@ static void list_append(struct flow_cache *c, uint32_t i)
     c->newest = i;
 }
 
-static void end(struct flow_cache *c, uint32_t i, enum flow_end why)
+static void end_flow(struct flow_cache *c, uint32_t i, enum flow_end why)
 {
     struct flow *f = &c->flow[i];
     uint32_t *link = row_of(c, &f->key);
@@ -97,10 +97,10 @@ static void end(struct flow_cache *c, uint32_t i, enum flow_end why)
     c->used--;
 }
 
-static uint32_t make(struct flow_cache *c, const struct flow_key *key)
+static uint32_t make_flow(struct flow_cache *c, const struct flow_key *key)
 {
     if (!c->free)
-        end(c, c->oldest, FLOW_END_NO_ROOM);
+        end_flow(c, c->oldest, FLOW_END_NO_ROOM);
     uint32_t i = c->free, *row = row_of(c, key);
     struct flow *f = &c->flow[i];
     c->free = f->next_in_row;
@@ -119,7 +119,7 @@ void flow_cache_add(struct flow_cache *c, const struct flow_key *key, const stru
 
     while (i && memcmp(&c->flow[i].key, key, sizeof *key))
         i = c->flow[i].next_in_row;
-    i = i ? i : make(c, key);
+    i = i ? i : make_flow(c, key);
     struct flow *f = &c->flow[i];
     if (f->packets && now_ms - f->first_ms >= active_ms) {
         c->tell(f, FLOW_END_ACTIVE);
@@ -141,6 +141,6 @@ unsigned flow_cache_end(struct flow_cache *c, uint64_t before_ms, unsigned max, 
     unsigned n = 0;
 
     for (; n < max && c->oldest && c->flow[c->oldest].last_ms < before_ms; n++)
-        end(c, c->oldest, why);
+        end_flow(c, c->oldest, why);
     return n;
 }

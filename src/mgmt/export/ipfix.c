@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ipfix.c - IPFIX: flows, made of sampled packets
 //
-//     forwarders --watch's slots--> take_samples --> flow_cache --> told() --> collectors
+//     forwarders --watch's slots--> take_samples --> flow_cache --> send_flow() --> collectors
 //
 // Every TICK_MS at most BATCH samples are counted, and at most ENDS flows end. Templates and the
 // sampling options go out with the first message, and again every template interval, since
@@ -82,7 +82,7 @@ static void send_templates(uint64_t now)
     ipfix.templates_due_ms = now + ipfix.config.template_s * 1000ull;
 }
 
-static void told(const struct flow *f, enum flow_end why)
+static void send_flow(const struct flow *f, enum flow_end why)
 {
     if (ipfix.message.t.n + IPFIX_RECORD_MAX > IPFIX_MESSAGE_MAX)
         send_message();
@@ -95,7 +95,7 @@ static void told(const struct flow *f, enum flow_end why)
 
 // --- samples ------------------------------------------------------------------------------------
 
-static void count(const struct watch_slot *s, uint64_t now)
+static void count_sample(const struct watch_slot *s, uint64_t now)
 {
     struct sample_packet p;
     struct flow_key key;
@@ -130,7 +130,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
         send_templates(now);
     unsigned n = watch_take((unsigned)ipfix.watch, slot, BATCH);
     for (unsigned i = 0; i < n; i++)
-        count(slot[i], now);
+        count_sample(slot[i], now);
     watch_give_back((unsigned)ipfix.watch, slot, n);
     if (now > inactive)
         flow_cache_end(ipfix.cache, now - inactive, ENDS, FLOW_END_INACTIVE);
@@ -182,7 +182,7 @@ int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size)
 
     thread_must_be(ROLE_CONTROL);
     if (c->n_collectors) {
-        cache = flow_cache_new(c->flows_max, told);
+        cache = flow_cache_new(c->flows_max, send_flow);
         if (!cache) {
             snprintf(err, err_size, "no memory for %u flows: set 'flows' to less", c->flows_max);
             return -ENOMEM;

@@ -152,7 +152,7 @@ static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
         sort_rows(t);
 }
 
-static enum mib_found ask(enum table which, const struct mib_question *q)
+static enum mib_found ask_table(enum table which, const struct mib_question *q)
 {
     struct rows *t = &tables[which];
 
@@ -297,8 +297,9 @@ static const struct row *row_behind(const struct rows *t, const uint32_t *key, u
     return lo < t->row.n ? &t->row.item[lo] : NULL;
 }
 
-static enum mib_found next(enum table which, const struct mib_question *q, const struct oid *from,
-                           bool include, struct oid *name, struct value *v)
+static enum mib_found next_value(enum table which, const struct mib_question *q,
+                                 const struct oid *from, bool include, struct oid *name,
+                                 struct value *v)
 {
     const struct rows *t = &tables[which];
     struct mib_place p;
@@ -306,7 +307,7 @@ static enum mib_found next(enum table which, const struct mib_question *q, const
     if (!mib_place_of(&shape[which].tree, from, shape[which].first, &p))
         return MIB_END;
     if (!t->read_ns || t->vr != q->vr || clock_now_ns() - t->read_ns >= LIFE_NS)
-        return ask(which, q);
+        return ask_table(which, q);
     for (; p.column <= shape[which].last; p.column++, p.n = 0) {
         const struct row *r = row_behind(t, p.key, p.n, include);
         if (!r)
@@ -321,17 +322,17 @@ static enum mib_found next(enum table which, const struct mib_question *q, const
 enum mib_found mib_prefix_table(const struct mib_question *q, const struct oid *from, bool include,
                                 struct oid *name, struct value *v)
 {
-    return next(PREFIXES, q, from, include, name, v);
+    return next_value(PREFIXES, q, from, include, name, v);
 }
 
 enum mib_found mib_address_table(const struct mib_question *q, const struct oid *from, bool include,
                                  struct oid *name, struct value *v)
 {
-    return next(ADDRESSES, q, from, include, name, v);
+    return next_value(ADDRESSES, q, from, include, name, v);
 }
 
 enum mib_found mib_neighbor_table(const struct mib_question *q, const struct oid *from,
                                   bool include, struct oid *name, struct value *v)
 {
-    return next(NEIGHBORS, q, from, include, name, v);
+    return next_value(NEIGHBORS, q, from, include, name, v);
 }

@@ -16,7 +16,7 @@ enum {
 enum { HEADER_ETHERNET = 1, FCS = 4 };
 #define NOT_COUNTED UINT32_MAX
 
-static void put(struct text *t, uint32_t v)
+static void put_u32(struct text *t, uint32_t v)
 {
     uint32_t be = htonl(v);
 
@@ -25,20 +25,20 @@ static void put(struct text *t, uint32_t v)
 
 static void put64(struct text *t, uint64_t v)
 {
-    put(t, (uint32_t)(v >> 32));
-    put(t, (uint32_t)v);
+    put_u32(t, (uint32_t)(v >> 32));
+    put_u32(t, (uint32_t)v);
 }
 
 static void put_address(struct text *t, const struct ip_addr *a)
 {
-    put(t, a->family == IP6 ? 2 : 1); // 0.0.0.0 when there is none
+    put_u32(t, a->family == IP6 ? 2 : 1); // 0.0.0.0 when there is none
     text_append(t, a->b, a->family == IP6 ? 16 : 4);
 }
 
 // A length that is known when what it counts has been written.
 static size_t length_begin(struct text *t)
 {
-    put(t, 0);
+    put_u32(t, 0);
     return t->n;
 }
 
@@ -72,24 +72,24 @@ static void count_sample(struct text *t)
 void sflow_begin(struct text *t, const struct ip_addr *agent, uint32_t sequence, uint32_t uptime_ms)
 {
     text_clear(t);
-    put(t, 5);
+    put_u32(t, 5);
     put_address(t, agent);
-    put(t, 0); // sub-agent
-    put(t, sequence);
-    put(t, uptime_ms);
-    put(t, 0); // samples
+    put_u32(t, 0); // sub-agent
+    put_u32(t, sequence);
+    put_u32(t, uptime_ms);
+    put_u32(t, 0); // samples
 }
 
 static void put_header(struct text *t, const struct sflow_packet *p)
 {
     uint32_t kept = p->kept < SFLOW_HEADER_MAX ? p->kept : SFLOW_HEADER_MAX;
 
-    put(t, RAW_HEADER);
+    put_u32(t, RAW_HEADER);
     size_t begun = length_begin(t);
-    put(t, HEADER_ETHERNET);
-    put(t, p->length + FCS);
-    put(t, FCS); // taken off
-    put(t, kept);
+    put_u32(t, HEADER_ETHERNET);
+    put_u32(t, p->length + FCS);
+    put_u32(t, FCS); // taken off
+    put_u32(t, kept);
     text_append(t, p->frame, kept);
     text_append(t, "\0\0\0", -kept & 3);
     length_end(t, begun);
@@ -98,28 +98,28 @@ static void put_header(struct text *t, const struct sflow_packet *p)
 void sflow_packet(struct text *t, const struct sflow_packet *p)
 {
     count_sample(t);
-    put(t, FLOW_SAMPLE);
+    put_u32(t, FLOW_SAMPLE);
     size_t begun = length_begin(t);
-    put(t, p->sequence);
-    put(t, p->source);
-    put(t, p->rate);
-    put(t, p->pool);
-    put(t, p->drops);
-    put(t, p->input);
-    put(t, p->output);
-    put(t, 3); // records
+    put_u32(t, p->sequence);
+    put_u32(t, p->source);
+    put_u32(t, p->rate);
+    put_u32(t, p->pool);
+    put_u32(t, p->drops);
+    put_u32(t, p->input);
+    put_u32(t, p->output);
+    put_u32(t, 3); // records
     put_header(t, p);
-    put(t, EXTENDED_SWITCH);
-    put(t, 16);
-    put(t, p->vlan);
-    put(t, p->priority);
-    put(t, 0); // what it leaves with
-    put(t, 0);
-    put(t, EXTENDED_ROUTER);
+    put_u32(t, EXTENDED_SWITCH);
+    put_u32(t, 16);
+    put_u32(t, p->vlan);
+    put_u32(t, p->priority);
+    put_u32(t, 0); // what it leaves with
+    put_u32(t, 0);
+    put_u32(t, EXTENDED_ROUTER);
     size_t router = length_begin(t);
     put_address(t, &p->gateway);
-    put(t, p->src_len);
-    put(t, p->dst_len);
+    put_u32(t, p->src_len);
+    put_u32(t, p->dst_len);
     length_end(t, router);
     length_end(t, begun);
 }
@@ -127,32 +127,32 @@ void sflow_packet(struct text *t, const struct sflow_packet *p)
 void sflow_counters(struct text *t, const struct sflow_counters *c)
 {
     count_sample(t);
-    put(t, COUNTER_SAMPLE);
+    put_u32(t, COUNTER_SAMPLE);
     size_t begun = length_begin(t);
-    put(t, c->sequence);
-    put(t, c->source);
-    put(t, 1); // records
-    put(t, IF_COUNTERS);
+    put_u32(t, c->sequence);
+    put_u32(t, c->source);
+    put_u32(t, 1); // records
+    put_u32(t, IF_COUNTERS);
     size_t counters = length_begin(t);
-    put(t, c->source); // ifIndex
-    put(t, c->type);
+    put_u32(t, c->source); // ifIndex
+    put_u32(t, c->type);
     put64(t, c->speed_bps);
-    put(t, c->full_duplex ? 1 : 2);
-    put(t, (uint32_t)c->admin_up | (uint32_t)c->up << 1);
+    put_u32(t, c->full_duplex ? 1 : 2);
+    put_u32(t, (uint32_t)c->admin_up | (uint32_t)c->up << 1);
     put64(t, c->in_bytes);
-    put(t, c->in_packets);
-    put(t, NOT_COUNTED); // multicast
-    put(t, NOT_COUNTED); // broadcast
-    put(t, c->in_discards);
-    put(t, NOT_COUNTED); // errors
-    put(t, NOT_COUNTED); // unknown protocols
+    put_u32(t, c->in_packets);
+    put_u32(t, NOT_COUNTED); // multicast
+    put_u32(t, NOT_COUNTED); // broadcast
+    put_u32(t, c->in_discards);
+    put_u32(t, NOT_COUNTED); // errors
+    put_u32(t, NOT_COUNTED); // unknown protocols
     put64(t, c->out_bytes);
-    put(t, c->out_packets);
-    put(t, NOT_COUNTED);
-    put(t, NOT_COUNTED);
-    put(t, NOT_COUNTED); // discards
-    put(t, NOT_COUNTED);
-    put(t, c->promiscuous ? 1 : 2);
+    put_u32(t, c->out_packets);
+    put_u32(t, NOT_COUNTED);
+    put_u32(t, NOT_COUNTED);
+    put_u32(t, NOT_COUNTED); // discards
+    put_u32(t, NOT_COUNTED);
+    put_u32(t, c->promiscuous ? 1 : 2);
     length_end(t, counters);
     length_end(t, begun);
 }

@@ -175,7 +175,7 @@ static void on_response(const struct agentx_header *h, const uint8_t *payload)
 
 static void read_all(void);
 
-static void answered(void)
+static void send_answer(void)
 {
     send_text(&session.answer);
     if (!session.reading)
@@ -193,7 +193,7 @@ static bool take_pdu(const struct agentx_header *h, const uint8_t *payload)
     case AGENTX_GET_NEXT:
     case AGENTX_GET_BULK:
     case AGENTX_TEST_SET:
-        snmp_answer_begin(h, payload, &session.answer, answered);
+        snmp_answer_begin(h, payload, &session.answer, send_answer);
         return true;
     case AGENTX_CLEANUP_SET: // has no response
         return true;

@@ -20,7 +20,7 @@ struct range { // a search range (5.2); of a GetBulk it moves on
 struct snmp_counts snmp_counts;
 
 static struct answer {
-    bool active, within; // within: step() is at work
+    bool active, within; // within: answer_range() is at work
     struct agentx_header head;
     struct mib_question question;
     VEC(struct range) range;
@@ -30,15 +30,15 @@ static struct answer {
     void (*ready)(void);
 } answer;
 
-static void step(void);
+static void answer_range(void);
 
 static void found_later(void *ctx)
 {
     if (answer.active && !answer.within)
-        step();
+        answer_range();
 }
 
-static void finish(void)
+static void finish_answer(void)
 {
     agentx_end(answer.out, answer.begun);
     answer.active = false;
@@ -65,7 +65,7 @@ static void write_variable(const struct oid *name, const struct value *v)
 }
 
 // 7.2.3.1: the variable of that name, or why there is none. False: later.
-static bool get(struct range *r)
+static bool get_value(struct range *r)
 {
     struct oid name;
     struct value v;
@@ -116,7 +116,7 @@ static bool next_round(void)
     return true;
 }
 
-static void step(void)
+static void answer_range(void)
 {
     answer.within = true;
     do {
@@ -125,14 +125,14 @@ static void step(void)
                              : (unsigned)answer.range.n;
         for (; answer.at < asked; answer.at++) {
             struct range *r = &answer.range.item[answer.at];
-            if (!(answer.head.type == AGENTX_GET ? get(r) : get_next(r))) {
+            if (!(answer.head.type == AGENTX_GET ? get_value(r) : get_next(r))) {
                 answer.within = false;
                 return;
             }
         }
     } while (next_round());
     answer.within = false;
-    finish();
+    finish_answer();
 }
 
 // --- the question -------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ static void refuse(uint16_t error)
 {
     begin_response(error, error == AGENTX_NOT_WRITABLE);
     snmp_counts.errors += error != AGENTX_NO_ERROR;
-    finish();
+    finish_answer();
 }
 
 void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, struct text *out,
@@ -201,7 +201,7 @@ void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, st
         answer.not_repeated =
             answer.not_repeated > answer.range.n ? (unsigned)answer.range.n : answer.not_repeated;
         begin_response(AGENTX_NO_ERROR, 0);
-        step();
+        answer_range();
     }
 }
 

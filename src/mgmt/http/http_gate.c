@@ -261,7 +261,7 @@ static bool run_body(struct http_live *c, struct evbuffer *out)
     return true;
 }
 
-static void run(struct http_live *c, struct evbuffer *out)
+static void run_gate(struct http_live *c, struct evbuffer *out)
 {
     struct http_gate *g = &c->gate;
     bool more = true;
@@ -286,7 +286,7 @@ static void pass_to(struct http_live *c, struct evbuffer *in, size_t unread)
     c->gate.inside = true;
     evbuffer_remove_buffer(in, out, unread);
     evbuffer_add_buffer(c->gate.held, in);
-    run(c, out);
+    run_gate(c, out);
     evbuffer_prepend_buffer(in, out);
     c->gate.inside = false;
     evbuffer_free(out);

@@ -119,7 +119,7 @@ static void entries_allowed(const struct lysc_node *s, unsigned *min, unsigned *
 }
 
 // How many children there are of this schema node; at the top the index has counted them.
-static unsigned count(struct config_index *top, const struct lyd_node *place,
+static unsigned count_children(struct config_index *top, const struct lyd_node *place,
                       const struct lyd_node *first, const struct lysc_node *s)
 {
     unsigned n = 0;
@@ -139,7 +139,7 @@ static bool check_count(struct config_index *top, const struct lyd_node *place,
     entries_allowed(s, &min, &max);
     if (!min && max == UINT32_MAX)
         return true;
-    n = count(top, place, place ? lyd_child(place) : *top->tree, s);
+    n = count_children(top, place, place ? lyd_child(place) : *top->tree, s);
     if (n < min)
         add_too_few(e, place, s, min);
     if (n > max)

@@ -48,7 +48,7 @@ static struct index_list *list_of(struct config_index *x, const struct lysc_node
     return &x->list[x->lists++];
 }
 
-static void put(struct config_index *x, struct lyd_node *entry)
+static void put_entry(struct config_index *x, struct lyd_node *entry)
 {
     size_t i = hash_of(entry) & (x->slots - 1);
 
@@ -81,7 +81,7 @@ static void make_room(struct config_index *x)
     x->used = 0;
     for (size_t i = 0; i < n; i++)
         if (old[i] && old[i] != &gone)
-            put(x, old[i]);
+            put_entry(x, old[i]);
     free(old);
 }
 
@@ -106,12 +106,12 @@ static void keys_of(const struct lyd_node *entry, const char *key[KEYS_MAX])
     }
 }
 
-static void take(struct config_index *x, struct lyd_node *entry)
+static void take_entry(struct config_index *x, struct lyd_node *entry)
 {
     struct index_list *l = list_of(x, entry->schema);
 
     make_room(x);
-    put(x, entry);
+    put_entry(x, entry);
     l->last = entry;
     l->n++;
 }
@@ -129,7 +129,7 @@ static void fill(struct config_index *x)
         keys_of(n, key);
         if (find_slot(x, hash_of(n), n->schema, key))
             x->twice = n;
-        take(x, n);
+        take_entry(x, n);
     }
 }
 
@@ -164,7 +164,7 @@ void config_index_add(struct config_index *x, struct lyd_node *entry)
 {
     fill(x);
     config_link_behind(x->tree, list_of(x, entry->schema)->last, entry);
-    take(x, entry);
+    take_entry(x, entry);
 }
 
 void config_index_del(struct config_index *x, struct lyd_node *entry)

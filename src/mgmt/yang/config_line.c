@@ -56,7 +56,7 @@ static struct lyd_node *siblings(const struct walk *k)
     return k->place ? lyd_child(k->place) : *k->top->tree;
 }
 
-static struct lyd_node *find(const struct walk *k, const struct lysc_node *s,
+static struct lyd_node *find_node(const struct walk *k, const struct lysc_node *s,
                              const char *const *key)
 {
     if (k->place || s->nodetype == LYS_LEAFLIST)
@@ -251,7 +251,7 @@ static bool set_list(struct walk *k, const struct lysc_node *s)
 
     if (!take_keys(k, s, key))
         return false;
-    n = find(k, s, key);
+    n = find_node(k, s, key);
     if (!n && far_too_many(k, s)) {
         k->too_many = true;
         return false;
@@ -271,7 +271,7 @@ static bool set_list(struct walk *k, const struct lysc_node *s)
 
 static bool set_container(struct walk *k, const struct lysc_node *s)
 {
-    struct lyd_node *n = find(k, s, NULL);
+    struct lyd_node *n = find_node(k, s, NULL);
 
     if (!n) {
         bug_on(lyd_new_inner(k->place, module_at(k), s->name, 0, &n));
@@ -328,7 +328,7 @@ static bool set_value(struct walk *k, const struct lysc_node *s)
     if (!yang_value_ok(s, value))
         return bad_value(k, s, value, k->i - 1);
     forget_other_cases(k, s);
-    n = find(k, s, &value);
+    n = find_node(k, s, &value);
     if (n && !many)
         lyd_change_term(n, value);
     else if (!n) {
@@ -427,7 +427,7 @@ static struct lyd_node *delete_list(struct walk *k, const struct lysc_node *s)
 
     if (!take_keys(k, s, key))
         return NULL;
-    struct lyd_node *n = find(k, s, key);
+    struct lyd_node *n = find_node(k, s, key);
     if (!n)
         not_there(k, k->i);
     return n;
@@ -494,7 +494,7 @@ static bool delete_line(struct walk *k)
         if (s->nodetype == LYS_LIST) {
             n = delete_list(k, s);
         } else if (s->nodetype == LYS_CONTAINER) {
-            n = find(k, s, NULL);
+            n = find_node(k, s, NULL);
             k->i++;
             if (!n || !config_is_explicit(n))
                 return not_there(k, k->i);
