@@ -158,9 +158,9 @@ static void send_report(void *ctx, const struct rib_audit_report *r)
 
 static void run_audit(struct http *h, const struct lyd_node *op)
 {
-    const struct vr *v;
+    const struct vr *v = vr_of_input(h, op);
 
-    if (!vr_of_input(h, op, &v))
+    if (!v)
         return;
     int r = rib_manager_audit(v->id, send_report, h);
     if (r)

@@ -178,7 +178,7 @@ static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_qu
 {
     const struct vr *v;
 
-    if (!vr_of_input(h, op, &v))
+    if (!vr_of_input_or_all(h, op, &v))
         return false;
     q->vr = v ? v->id : -1;
     return true;

@@ -88,7 +88,7 @@ static void run_clear_neighbor(struct http *h, const struct lyd_node *op)
     struct ip_addr addr = {0};
     const struct vr *v;
 
-    if (!vr_of_input(h, op, &v))
+    if (!vr_of_input_or_all(h, op, &v))
         return;
     if (*name && !iface_find_name(name))
         http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);

@@ -402,10 +402,10 @@ static void look_up_next(struct lookup *l)
 
 static void run_lookup(struct http *h, const struct lyd_node *op)
 {
-    const struct vr *v;
+    const struct vr *v = vr_of_input(h, op);
     unsigned n = 0;
 
-    if (!vr_of_input(h, op, &v))
+    if (!v)
         return;
     for (const struct lyd_node *i = lyd_child(op); i; i = i->next)
         n++;

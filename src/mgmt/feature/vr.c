@@ -21,15 +21,20 @@
 #include "table/limits.h"
 #include "table/vr.h"
 
-bool vr_of_input(struct http *h, const struct lyd_node *op, const struct vr **v)
+const struct vr *vr_of_input(struct http *h, const struct lyd_node *op)
 {
     const char *name = operation_input(op, "vr");
+    const struct vr *v = vr_find(name);
 
-    *v = *name ? vr_find(name) : NULL;
-    if (*v || !*name)
-        return true;
-    http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
-    return false;
+    if (!v)
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
+    return v;
+}
+
+bool vr_of_input_or_all(struct http *h, const struct lyd_node *op, const struct vr **v)
+{
+    *v = NULL;
+    return !*operation_input(op, "vr") || (*v = vr_of_input(h, op));
 }
 
 // --- state with an entry for each virtual router -------------------------------------------------

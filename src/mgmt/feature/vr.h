@@ -31,10 +31,12 @@ const struct model_vr *model_find_vr(const struct model *m, const char *name);
 // Whether the virtual router is there before and after a change, with the same kernel table.
 bool vr_stays(const struct change *c, const char *name);
 
-// The virtual router that the leaf `vr` of an operation's input names; NULL: there is no such leaf.
-// False: there is none of that name, and an answer has been given.
+// The virtual router that the leaf `vr` of an operation's input names. NULL: there is none of that
+// name, and an answer has been given.
 struct http;
 struct lyd_node;
-bool vr_of_input(struct http *h, const struct lyd_node *op, const struct vr **v);
+const struct vr *vr_of_input(struct http *h, const struct lyd_node *op);
+// The same where the leaf may be missing: then *v is NULL. False: an answer has been given.
+bool vr_of_input_or_all(struct http *h, const struct lyd_node *op, const struct vr **v);
 
 #endif

@@ -373,6 +373,12 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
         404);
+    // The empty name is no virtual router's either.
+    assert_int_equal(
+        ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"\"}}"), 404);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
+                         "{\"kamuee:input\":{\"vr\":\"\",\"address\":[\"192.0.2.1\"]}}"),
+                     404);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
                          "{\"kamuee:input\":{\"address\":[\"192.0.2.1\",\"2001:db8::1\"]}}"),
                      200);
