@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// queue_test.c - does the queue manager keep its word? in virtual time, against a fluid model
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "queue/queue.h"
+
+#define HZ 2500000000ull
+#define VRS 16u
+#define FRAME 1518u
+#define BATCH 64u
+
+static unsigned rounded(double x)
+{
+    return (unsigned)(x + 0.5);
+}
+
+static struct queue_vr_config plain(uint64_t g, uint64_t m, uint8_t w)
+{
+    struct queue_vr_config c = {.guarantee_bps = g, .maximum_bps = m, .weight = w,
+                                .limit_bytes = 1u << 20};
+
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+        c.class[k].limit_bytes = 1u << 20;
+    c.class[7].weight = 1;
+    return c;
+}
+
+// --- sources ------------------------------------------------------------------------------------
+
+struct source {
+    struct queue_vr_config config;
+    double demand_bps; // what it offers; infinity: it always has packets waiting
+    uint32_t len;      // of its packets
+    double owed;       // bytes that it has not put yet
+    uint64_t sent, refused, delay_max;
+    uint64_t put_at[4096]; // of the packets that wait, in order
+    unsigned first, n;
+    double expected_bps;
+};
+
+static struct {
+    struct queue_manager *q;
+    uint64_t rate, now;
+    struct source source[VRS];
+    unsigned vrs;
+} t;
+
+static void source_put(unsigned i, unsigned n)
+{
+    struct source *s = &t.source[i];
+    struct queue_packet p[BATCH];
+    uint8_t refusal[BATCH];
+
+    n = n > BATCH ? BATCH : n;
+    for (unsigned k = 0; k < n; k++)
+        p[k] = (struct queue_packet){(void *)(uintptr_t)(i + 1), s->len, (uint16_t)i, 7};
+    unsigned taken = queue_put(t.q, p, n, t.now, refusal);
+    for (unsigned k = 0; k < taken; k++)
+        s->put_at[(s->first + s->n++) % 4096] = t.now;
+    s->refused += n - taken;
+}
+
+static void offer(unsigned i, uint64_t ticks)
+{
+    struct source *s = &t.source[i];
+
+    if (isinf(s->demand_bps)) {
+        if (s->n < 128)
+            source_put(i, 128 - s->n);
+        return;
+    }
+    s->owed += s->demand_bps / 8 * (double)ticks / (double)HZ;
+    unsigned n = (unsigned)(s->owed / s->len);
+    s->owed -= (double)n * s->len;
+    if (n)
+        source_put(i, n);
+}
+
+static void take_all(void)
+{
+    void *packet[BATCH];
+    unsigned n = queue_take(t.q, t.now, packet, BATCH);
+
+    for (unsigned k = 0; k < n; k++) {
+        struct source *s = &t.source[(uintptr_t)packet[k] - 1];
+        uint64_t waited = t.now - s->put_at[s->first++ % 4096];
+
+        assert_true(s->n--);
+        s->sent += s->len;
+        s->delay_max = waited > s->delay_max ? waited : s->delay_max;
+    }
+}
+
+static void run_for(double seconds)
+{
+    const uint64_t step = HZ / 1000000 * 2; // a poll every 2 us
+
+    for (uint64_t end = t.now + (uint64_t)(seconds * (double)HZ); t.now < end; t.now += step) {
+        for (unsigned i = 0; i < t.vrs; i++)
+            offer(i, step);
+        take_all();
+    }
+    const char *wrong = queue_check(t.q);
+    if (wrong)
+        fail_msg("%s", wrong);
+}
+
+static void begin(uint64_t rate, unsigned vrs)
+{
+    const struct queue_config c = {.ticks_hz = HZ, .rate_bps = rate, .vrs = VRS,
+                                   .packets_max = 1u << 16, .frame_max = FRAME};
+
+    memset(&t, 0, sizeof t);
+    t.now = 1000 * HZ;
+    t.rate = rate;
+    t.vrs = vrs;
+    t.q = queue_make(&c);
+    assert_non_null(t.q);
+}
+
+static void add(unsigned i, struct queue_vr_config c, double demand_bps, uint32_t len)
+{
+    t.source[i].config = c;
+    t.source[i].demand_bps = demand_bps;
+    t.source[i].len = len;
+    assert_int_equal(queue_configure(t.q, (uint16_t)i, &c, t.now), 0);
+}
+
+static void drop_nothing(void *ctx, void *packet)
+{
+    (*(unsigned *)ctx)++;
+}
+
+static void end(void)
+{
+    unsigned dropped = 0, waiting = 0;
+    struct queue_stats s;
+
+    for (unsigned i = 0; i < VRS; i++) {
+        queue_stats(t.q, (uint16_t)i, &s);
+        waiting += (unsigned)s.waiting_packets;
+    }
+    queue_free(t.q, drop_nothing, &dropped);
+    assert_int_equal(dropped, waiting); // none is lost, none is there twice
+}
+
+// --- the fluid model -----------------------------------------------------------------------------
+
+// What one gets if the share of a weight is `level`.
+static double rate_at(const struct source *s, double level)
+{
+    double r = (double)s->config.guarantee_bps + s->config.weight * level;
+
+    if (s->config.maximum_bps && r > (double)s->config.maximum_bps)
+        r = (double)s->config.maximum_bps;
+    return r > s->demand_bps ? s->demand_bps : r;
+}
+
+static double sum_at(double level)
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < t.vrs; i++)
+        sum += rate_at(&t.source[i], level);
+    return sum;
+}
+
+static void expect_rates(void)
+{
+    double low = 0, high = 1e13;
+
+    for (unsigned i = 0; i < 200; i++) {
+        double middle = (low + high) / 2;
+
+        *(sum_at(middle) > (double)t.rate ? &high : &low) = middle;
+    }
+    for (unsigned i = 0; i < t.vrs; i++)
+        t.source[i].expected_bps = rate_at(&t.source[i], low);
+}
+
+// The worst error of a virtual router, as a part of what it should get.
+static double worst_error(const uint64_t *before, double seconds)
+{
+    double worst = 0;
+
+    expect_rates();
+    for (unsigned i = 0; i < t.vrs; i++) {
+        double got = (double)(t.source[i].sent - before[i]) * 8 / seconds;
+        double want = t.source[i].expected_bps;
+        double least = (double)t.rate / 50; // of less, a turn more or less is a percent
+        double error = fabs(got - want) / (want > least ? want : least);
+
+        worst = error > worst ? error : worst;
+    }
+    return worst;
+}
+
+static double run_and_compare(double settle, double seconds)
+{
+    uint64_t before[VRS];
+
+    run_for(settle);
+    for (unsigned i = 0; i < t.vrs; i++)
+        before[i] = t.source[i].sent;
+    run_for(seconds);
+    return worst_error(before, seconds);
+}
+
+// --- tests ---------------------------------------------------------------------------------------
+
+static void a_port_sends_at_its_rate(void **state)
+{
+    begin(1000000000, 1);
+    add(0, plain(0, 0, 1), INFINITY, 1000);
+    run_for(0.2);
+    double got = (double)t.source[0].sent * 8 / 0.2;
+    assert_true(fabs(got / 1e9 - 1) < 0.001);
+    end();
+}
+
+static void weights_share_what_there_is(void **state)
+{
+    begin(1000000000, 8);
+    for (unsigned i = 0; i < 8; i++)
+        add(i, plain(0, 0, (uint8_t)(1u << i > 128 ? 128 : 1u << i)), INFINITY, 64 + 200 * i);
+    double error = run_and_compare(0.1, 1);
+    print_message("weights 1:2:...:128: worst error %.4f\n", error);
+    assert_true(error < 0.02);
+    end();
+}
+
+static void a_guarantee_is_kept_while_others_flood(void **state)
+{
+    begin(1000000000, 8);
+    add(0, plain(100000000, 0, 0), 99e6, 1518);
+    for (unsigned i = 1; i < 8; i++)
+        add(i, plain(0, 0, 128), INFINITY, i % 2 ? 64 : 1518);
+    double error = run_and_compare(0.1, 1);
+    double frames = (double)t.source[0].delay_max / HZ * 1e9 / (1518 * 8);
+    print_message("guarantee beside floods: worst error %.4f, longest wait %.2f frames\n", error,
+                  frames);
+    assert_true(error < 0.01);
+    assert_true(frames < 4); // what is on the wire, its own, and a poll of 2 us
+    assert_int_equal(t.source[0].refused, 0);
+    end();
+}
+
+static void a_maximum_is_not_exceeded(void **state)
+{
+    begin(1000000000, 3);
+    add(0, plain(0, 50000000, 128), INFINITY, 700);
+    add(1, plain(100000000, 100000000, 1), INFINITY, 1200);
+    add(2, plain(0, 0, 1), 10e6, 300);
+    double error = run_and_compare(0.1, 1);
+    print_message("maxima: worst error %.4f\n", error);
+    assert_true(error < 0.01);
+    end();
+}
+
+static void the_formula_holds_for_random_configurations(void **state)
+{
+    double worst = 0;
+
+    srand(7);
+    for (unsigned round = 0; round < 500; round++) {
+        unsigned vrs = 2 + (unsigned)rand() % (VRS - 1);
+        uint64_t rate = 100000000ull * (1 + (unsigned)rand() % 20), free = rate / 100 * 98;
+
+        begin(rate, vrs);
+        for (unsigned i = 0; i < vrs; i++) {
+            uint64_t g = rand() % 2 ? (uint64_t)(rand() % 100) * free / 200 : 0;
+            uint64_t m = rand() % 3 ? 0 : g + rate / 50 + (uint64_t)(rand() % 50) * rate / 100;
+            uint8_t w = (uint8_t)(g && rand() % 4 == 0 ? 0 : 1 + rand() % 8);
+            double demand = rand() % 3 ? INFINITY : (1 + rand() % 50) * 0.01 * (double)rate;
+
+            free -= g;
+            add(i, plain(g, m, w), demand, 64 + (uint32_t)rand() % 1400);
+        }
+        double error = run_and_compare(0.1, rate < 500000000 ? 1 : 0.4);
+        if (error > 0.01)
+            for (unsigned i = 0; i < vrs; i++)
+                print_message("  %u: g %.1f m %.1f w %u demand %.1f: want %.2f Mbit/s, got %.2f\n", i,
+                              (double)t.source[i].config.guarantee_bps / 1e6,
+                              (double)t.source[i].config.maximum_bps / 1e6,
+                              t.source[i].config.weight, t.source[i].demand_bps / 1e6,
+                              t.source[i].expected_bps / 1e6, (double)t.source[i].sent * 8 / 0.35e6);
+        if (error > 0.01)
+            fail_msg("round %u: error %.4f", round, error);
+        worst = error > worst ? error : worst;
+        end();
+    }
+    print_message("random configurations: worst error %.4f\n", worst);
+}
+
+static void a_jump_of_the_clock_changes_nothing(void **state)
+{
+    begin(1000000000, 3);
+    add(0, plain(300000000, 0, 1), INFINITY, 1000);
+    add(1, plain(0, 0, 3), INFINITY, 500);
+    add(2, plain(0, 200000000, 8), INFINITY, 1500);
+    run_for(0.1);
+    t.now += 10 * HZ;
+    double forwards = run_and_compare(0.02, 0.3);
+    t.now -= 20 * HZ;
+    double backwards = run_and_compare(0.02, 0.3);
+    print_message("jumps of 10 s: worst error %.4f, %.4f\n", forwards, backwards);
+    assert_true(forwards < 0.01 && backwards < 0.01);
+    end();
+}
+
+static void strict_classes_come_first_and_weighted_ones_share(void **state)
+{
+    uint64_t sent[QUEUE_CLASSES] = {0};
+    struct queue_vr_config c = plain(0, 0, 1);
+    uint8_t refusal[1];
+
+    c.limit_bytes = 4u << 20; // more than two full classes
+    c.class[5].weight = 1;
+    c.class[6].weight = 3;
+    begin(1000000000, 1);
+    assert_int_equal(queue_configure(t.q, 0, &c, t.now), 0);
+    for (unsigned i = 0; i < 60000; i++) {
+        void *packet;
+
+        for (unsigned k = 5; k < 7; k++)
+            queue_put(t.q, &(struct queue_packet){(void *)(uintptr_t)k, 500, 0, (uint8_t)k}, 1, t.now,
+                      refusal);
+        if (i % 10 == 0)
+            queue_put(t.q, &(struct queue_packet){(void *)2, 500, 0, 2}, 1, t.now, refusal);
+        t.now += HZ / 1000000 * 4; // a packet of 500 bytes
+        if (queue_take(t.q, t.now, &packet, 1))
+            sent[(uintptr_t)packet]++;
+    }
+    assert_int_equal(sent[2], 6000);
+    assert_int_equal(rounded((double)sent[6] / (double)sent[5]), 3);
+    end();
+}
+
+static void what_does_not_fit_is_refused_by_name(void **state)
+{
+    struct queue_vr_config c = plain(0, 0, 1);
+    struct queue_packet p[4];
+    uint8_t refusal[4];
+
+    c.limit_bytes = 3000;
+    c.class[0].limit_bytes = 1500;
+    begin(1000000000, 2);
+    assert_int_equal(queue_configure(t.q, 0, &c, t.now), 0);
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = (struct queue_packet){p, 1000, 0, (uint8_t)(i < 2 ? 0 : 7)};
+    assert_int_equal(queue_put(t.q, p, 4, t.now, refusal), 3);
+    assert_int_equal(refusal[1], QUEUE_CLASS_FULL);
+    assert_int_equal(queue_put(t.q, p + 3, 1, t.now, refusal), 0);
+    assert_int_equal(refusal[0], QUEUE_VR_FULL);
+    p[0].vr = 1; // without a configuration
+    assert_int_equal(queue_put(t.q, p, 1, t.now, refusal), 0);
+    end();
+}
+
+static void rates_that_cannot_be_kept_are_refused(void **state)
+{
+    struct queue_vr_config c = plain(500000000, 0, 1);
+
+    begin(1000000000, 2);
+    assert_int_equal(queue_configure(t.q, 0, &c, t.now), 0);
+    c.guarantee_bps = 480000000;
+    assert_int_equal(queue_configure(t.q, 1, &c, t.now), 0);
+    c.guarantee_bps = 480000001; // 98 %
+    assert_int_equal(queue_configure(t.q, 1, &c, t.now), -ENOSPC);
+    assert_int_equal(queue_set_rate(t.q, 999999999, t.now), -ENOSPC);
+    c.maximum_bps = 1000000;
+    assert_int_equal(queue_configure(t.q, 1, &c, t.now), -ERANGE);
+    c = plain(0, 0, 0);
+    assert_int_equal(queue_configure(t.q, 1, &c, t.now), -ERANGE);
+    c = plain(7999, 0, 1);
+    assert_int_equal(queue_configure(t.q, 1, &c, t.now), -ERANGE);
+    end();
+}
+
+static void a_change_under_load_loses_nothing(void **state)
+{
+    begin(1000000000, 4);
+    for (unsigned i = 0; i < 4; i++)
+        add(i, plain(100000000, 0, 1), INFINITY, 400 + 100 * i);
+    srand(3);
+    for (unsigned i = 0; i < 1000; i++) {
+        unsigned vr = (unsigned)rand() % 4;
+        struct queue_vr_config c =
+            plain((uint64_t)(rand() % 200) * 1000000, 0, (uint8_t)(1 + rand() % 128));
+
+        c.guarantee_bps = c.guarantee_bps < 8000 ? 0 : c.guarantee_bps;
+        c.maximum_bps = rand() % 2 ? c.guarantee_bps + 1000000 : 0;
+        for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+            c.class[k].weight = (uint8_t)(rand() % 3);
+        assert_int_equal(queue_configure(t.q, (uint16_t)vr, &c, t.now), 0);
+        run_for(0.0002);
+    }
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_port_sends_at_its_rate),
+        cmocka_unit_test(weights_share_what_there_is),
+        cmocka_unit_test(a_guarantee_is_kept_while_others_flood),
+        cmocka_unit_test(a_maximum_is_not_exceeded),
+        cmocka_unit_test(the_formula_holds_for_random_configurations),
+        cmocka_unit_test(a_jump_of_the_clock_changes_nothing),
+        cmocka_unit_test(strict_classes_come_first_and_weighted_ones_share),
+        cmocka_unit_test(what_does_not_fit_is_refused_by_name),
+        cmocka_unit_test(rates_that_cannot_be_kept_are_refused),
+        cmocka_unit_test(a_change_under_load_loses_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
