@@ -132,7 +132,8 @@ static void peer_make(void)
 
     for (unsigned k = 0; k < RTE_SCHED_TRAFFIC_CLASSES_PER_PIPE; k++) {
         share.tc_rate[k] = pipe.tc_rate[k] = rate;
-        subport.qsize[k] = vrs < 128 ? 8192 / (uint16_t)vrs : 64; // the backlog ends in the last class
+        subport.qsize[k] =
+            vrs < 128 ? 8192 / (uint16_t)vrs : 64; // the backlog ends in the last class
     }
     for (unsigned k = 0; k < RTE_SCHED_BE_QUEUES_PER_PIPE; k++)
         pipe.wrr_weights[k] = 1;
@@ -200,12 +201,14 @@ static uint64_t engine_fill(struct engine *e)
 
     for (unsigned i = 0; i < BATCH; i++) {
         m[i] = e->idle[--e->n_idle];
-        e->label(m[i], (unsigned)(bench_random() % vrs), (unsigned)(bench_random() % QUEUE_CLASSES));
+        e->label(m[i], (unsigned)(bench_random() % vrs),
+                 (unsigned)(bench_random() % QUEUE_CLASSES));
     }
     uint64_t from = rte_rdtsc_precise();
     unsigned n = e->put(m, BATCH);
     uint64_t cycles = rte_rdtsc_precise() - from;
-    bench_check(n == BATCH, "%s refused a packet: its queues are too short for this backlog", e->name);
+    bench_check(n == BATCH, "%s refused a packet: its queues are too short for this backlog",
+                e->name);
     e->queued += n;
     return cycles;
 }
@@ -293,7 +296,8 @@ static void measure_empty(unsigned n)
             p[k] = (struct queue_packet){&v, 1518, (uint16_t)i, (uint8_t)(k % QUEUE_CLASSES)};
         queue_put(ours, p, 16, now, refusal);
     }
-    // A millisecond later what may go has gone; the next packet of each is due 12 ms after its last.
+    // A millisecond later what may go has gone; the next packet of each is due 12 ms after its
+    // last.
     for (unsigned i = 0; i < 3000; i++, now += c.ticks_hz / 1000000)
         while (queue_take(ours, now, packet, BATCH))
             ;

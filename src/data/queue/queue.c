@@ -27,6 +27,7 @@
 #define TURN_PARTS 4u   // a turn of weight 1 in the ring of shares: a frame / TURN_PARTS
 #define BLOCK_PLACES 15u
 #define NONE UINT32_MAX
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 struct place {
     void *packet;
@@ -38,28 +39,30 @@ struct block { // of waiting packets of a class, first in, first out
     uint32_t next;
 };
 
-struct class_queue {
+struct class_queue { // a cache line
     uint32_t head, tail; // blocks, NONE = nothing waits
     uint8_t head_at, tail_at;
     uint32_t bytes, packets, limit;
     uint32_t quantum; // 0: strict
     int32_t deficit;
-};
+    uint64_t sent_packets, sent_bytes;
+    uint32_t refused_class, refused_vr; // modulo 2^32
+} __attribute__((aligned(64)));
 
-struct vr_queue {
-    uint64_t s, l;                // the time its next byte is due, and allowed
+struct vr_queue { // a cache line, then its classes
+    uint64_t s, l;                   // the time its next byte is due, and allowed
     uint64_t per_byte_g, per_byte_m; // 0 = none
     uint32_t bytes, limit;
     uint32_t quantum; // 0: no share
     int32_t deficit;
     uint8_t nonempty, strict; // masks of classes
     uint8_t turn;             // the weighted class that was served last
-    bool parked, configured;
+    bool parked;
     uint16_t next, prev; // in the ring of shares; CALENDAR_NONE: not there
-    uint64_t guarantee_bps;
+    uint64_t guaranteed_bytes;
     struct class_queue class[QUEUE_CLASSES];
-    struct queue_stats stats;
 };
+_Static_assert(offsetof(struct vr_queue, class) == 64, "what is read of each packet is one line");
 
 struct queue_manager {
     struct queue_config config;
@@ -69,6 +72,8 @@ struct queue_manager {
     uint64_t window, gap;
     uint64_t due;
     uint64_t guarantees_bps;
+    uint64_t *guarantee_bps; // of each virtual router
+    uint64_t refused;        // there were packets_max
     uint32_t packets;
     uint16_t share; // whose turn it is, CALENDAR_NONE: nobody is in the ring
     struct calendar guarantee, maximum;
@@ -248,6 +253,13 @@ static enum queue_refusal refusal_of(const struct queue_manager *q, const struct
     return c->bytes + len > c->limit ? QUEUE_CLASS_FULL : QUEUE_TAKEN;
 }
 
+static void count_refusal(struct queue_manager *q, struct class_queue *c, enum queue_refusal why)
+{
+    q->refused += why == QUEUE_PORT_FULL;
+    c->refused_vr += why == QUEUE_VR_FULL;
+    c->refused_class += why == QUEUE_CLASS_FULL;
+}
+
 unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsigned n, uint64_t now,
                    uint8_t *refusal)
 {
@@ -255,12 +267,16 @@ unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsign
 
     clock_set(q, now);
     for (unsigned i = 0; i < n; i++) {
+        __builtin_prefetch(&q->vr[p[i].vr]);
+        __builtin_prefetch(&q->vr[p[i].vr].class[p[i].class], 1);
+    }
+    for (unsigned i = 0; i < n; i++) {
         struct vr_queue *v = &q->vr[p[i].vr];
         struct class_queue *c = &v->class[p[i].class];
 
         refusal[i] = (uint8_t)refusal_of(q, v, c, p[i].len);
-        if (refusal[i]) {
-            v->stats.refused_packets[refusal[i]]++;
+        if (unlikely(refusal[i])) {
+            count_refusal(q, c, (enum queue_refusal)refusal[i]);
             continue;
         }
         taken++;
@@ -301,6 +317,16 @@ struct taking {
     unsigned n, max;
 };
 
+// Those whose turn comes after this one: two lines that the visits after it would wait for.
+static void vr_prefetch(const struct queue_manager *q, uint16_t next)
+{
+    if (next == CALENDAR_NONE)
+        return;
+    const struct vr_queue *v = &q->vr[next];
+    __builtin_prefetch(&q->vr[v->next == CALENDAR_NONE ? next : v->next]);
+    __builtin_prefetch(&v->class[v->nonempty ? __builtin_ctz(v->nonempty) : 0], 1);
+}
+
 // Sends from one virtual router until a frame's worth of bytes, its right or the port's credit is
 // used up.
 static void vr_visit(struct queue_manager *q, uint16_t id, bool guaranteed, struct taking *t)
@@ -308,6 +334,7 @@ static void vr_visit(struct queue_manager *q, uint16_t id, bool guaranteed, stru
     struct vr_queue *v = &q->vr[id];
     uint32_t sent = 0;
 
+    vr_prefetch(q, v->next);
     do {
         unsigned c = class_next(v);
         struct place p = class_take(q, &v->class[c]);
@@ -320,7 +347,8 @@ static void vr_visit(struct queue_manager *q, uint16_t id, bool guaranteed, stru
         }
         t->packet[t->n++] = p.packet;
         sent += p.len;
-        v->stats.sent_packets++;
+        v->class[c].sent_packets++;
+        v->class[c].sent_bytes += p.len;
         q->packets--;
         q->free_at += time_of_bytes(q->per_byte, p.len);
         v->l += time_of_bytes(v->per_byte_m, p.len);
@@ -332,8 +360,7 @@ static void vr_visit(struct queue_manager *q, uint16_t id, bool guaranteed, stru
              (!v->per_byte_m || is_over(q, v->l)) &&
              (guaranteed ? is_over(q, v->s) : v->deficit > 0));
     v->bytes -= sent;
-    v->stats.sent_bytes += sent;
-    v->stats.guaranteed_bytes += guaranteed ? sent : 0;
+    v->guaranteed_bytes += guaranteed ? sent : 0;
     if (!v->nonempty)
         vr_idle(q, id);
     else if (guaranteed || (v->per_byte_m && !is_over(q, v->l)))
@@ -424,7 +451,7 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, unsign
         if (!guaranteed && q->share == id && q->vr[id].deficit <= 0)
             q->share = q->vr[id].next; // its turn is over
     }
-    q->due = t.n == n ? q->now : due_time(q);
+    q->due = t.n == n && q->packets ? q->now : due_time(q);
     return t.n;
 }
 
@@ -443,7 +470,7 @@ static bool guarantees_fit(uint64_t guarantees, uint64_t rate)
     return guarantees <= rate / 100 * 98;
 }
 
-static int config_judge(const struct queue_manager *q, const struct vr_queue *v,
+static int config_judge(const struct queue_manager *q, uint16_t vr,
                         const struct queue_vr_config *c)
 {
     bool low = (c->guarantee_bps && c->guarantee_bps < RATE_MIN_BPS) ||
@@ -455,7 +482,7 @@ static int config_judge(const struct queue_manager *q, const struct vr_queue *v,
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
         if (c->class[k].weight > QUEUE_WEIGHT_MAX)
             return -ERANGE;
-    return guarantees_fit(q->guarantees_bps - v->guarantee_bps + c->guarantee_bps,
+    return guarantees_fit(q->guarantees_bps - q->guarantee_bps[vr] + c->guarantee_bps,
                           q->config.rate_bps)
                ? 0
                : -ENOSPC;
@@ -465,13 +492,13 @@ int queue_configure(struct queue_manager *q, uint16_t vr, const struct queue_vr_
                     uint64_t now)
 {
     struct vr_queue *v = &q->vr[vr];
-    int r = config_judge(q, v, c);
+    int r = config_judge(q, vr, c);
 
     if (r)
         return r;
     clock_set(q, now);
-    q->guarantees_bps += c->guarantee_bps - v->guarantee_bps;
-    v->guarantee_bps = c->guarantee_bps;
+    q->guarantees_bps += c->guarantee_bps - q->guarantee_bps[vr];
+    q->guarantee_bps[vr] = c->guarantee_bps;
     v->per_byte_g = ticks_per_byte(q, c->guarantee_bps);
     v->per_byte_m = ticks_per_byte(q, c->maximum_bps);
     v->limit = c->limit_bytes;
@@ -483,9 +510,8 @@ int queue_configure(struct queue_manager *q, uint16_t vr, const struct queue_vr_
         v->class[k].deficit = 0;
         v->strict |= (uint8_t)(!c->class[k].weight << k);
     }
-    if (!v->configured)
+    if (!v->s) // its first
         v->s = v->l = q->now;
-    v->configured = true;
     if (v->nonempty) {
         vr_idle(q, vr);
         vr_wake(q, vr);
@@ -517,6 +543,7 @@ static unsigned bucket_shift(uint64_t ticks_hz)
 
 static void vr_clear(struct vr_queue *v)
 {
+    memset(v, 0, sizeof *v);
     v->next = v->prev = CALENDAR_NONE;
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
         v->class[k].head = NONE;
@@ -540,12 +567,14 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->gap = (c->ticks_hz * GAP_US / 1000000) << TICK_BITS;
     // Every class may hold a block that is not full.
     uint32_t classes = c->vrs * QUEUE_CLASSES;
-    q->blocks = c->packets_max / BLOCK_PLACES + 1 + 2 * (classes < c->packets_max ? classes : c->packets_max);
-    q->vr = calloc(c->vrs, sizeof *q->vr);
+    q->blocks = c->packets_max / BLOCK_PLACES + 1 +
+                2 * (classes < c->packets_max ? classes : c->packets_max);
+    q->vr = aligned_alloc(64, c->vrs * sizeof *q->vr);
+    q->guarantee_bps = calloc(c->vrs, sizeof *q->guarantee_bps);
     q->block = malloc((size_t)q->blocks * sizeof *q->block); // touched when it is used first
     int r = calendar_init(&q->guarantee, c->vrs, shift, 0);
     r = calendar_init(&q->maximum, c->vrs, shift, 0) ? -ENOMEM : r;
-    if (!q->vr || !q->block || r) {
+    if (!q->vr || !q->guarantee_bps || !q->block || r) {
         queue_free(q, NULL, NULL);
         return NULL;
     }
@@ -565,6 +594,7 @@ void queue_free(struct queue_manager *q, void (*drop)(void *ctx, void *packet), 
     calendar_fini(&q->guarantee);
     calendar_fini(&q->maximum);
     free(q->vr);
+    free(q->guarantee_bps);
     free(q->block);
     free(q);
 }
@@ -575,10 +605,21 @@ void queue_stats(const struct queue_manager *q, uint16_t vr, struct queue_stats 
 {
     const struct vr_queue *v = &q->vr[vr];
 
-    *s = v->stats;
-    s->waiting_bytes = v->bytes;
-    for (unsigned k = 0; k < QUEUE_CLASSES; k++)
-        s->waiting_packets += v->class[k].packets;
+    *s = (struct queue_stats){.guaranteed_bytes = v->guaranteed_bytes, .waiting_bytes = v->bytes};
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
+        const struct class_queue *c = &v->class[k];
+
+        s->waiting_packets += c->packets;
+        s->sent_packets += c->sent_packets;
+        s->sent_bytes += c->sent_bytes;
+        s->refused_class += c->refused_class;
+        s->refused_vr += c->refused_vr;
+    }
+}
+
+uint64_t queue_refused(const struct queue_manager *q)
+{
+    return q->refused;
 }
 
 static const char *vr_check(const struct queue_manager *q, uint16_t id, uint32_t *packets)

@@ -48,7 +48,8 @@ struct queue_vr_config {
     uint64_t guarantee_bps, maximum_bps; // 0 = none
     uint8_t weight;                      // 0: its guarantee alone
     uint32_t limit_bytes;                // that may wait, of all classes
-    struct queue_class_config class[QUEUE_CLASSES]; // strict ones: the lower the number, the earlier
+    struct queue_class_config class[QUEUE_CLASSES]; // strict ones: the lower the number, the
+                                                    // earlier
 };
 
 struct queue_packet {
@@ -67,7 +68,7 @@ enum queue_refusal { // why a packet was not taken
 
 struct queue_stats {
     uint64_t sent_packets, sent_bytes, guaranteed_bytes; // guaranteed: sent because S had come
-    uint64_t refused_packets[QUEUE_PORT_FULL + 1];       // by enum queue_refusal
+    uint64_t refused_class, refused_vr; // packets, by enum queue_refusal
     uint64_t waiting_packets, waiting_bytes;
 };
 
@@ -95,6 +96,7 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, unsign
 uint64_t queue_due(const struct queue_manager *q);
 
 void queue_stats(const struct queue_manager *q, uint16_t vr, struct queue_stats *s);
+uint64_t queue_refused(const struct queue_manager *q); // QUEUE_PORT_FULL, of all
 // Every invariant of the structures; a sentence about the first that does not hold, or NULL.
 const char *queue_check(const struct queue_manager *q);
 

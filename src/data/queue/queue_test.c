@@ -288,11 +288,12 @@ static void the_formula_holds_for_random_configurations(void **state)
         double error = run_and_compare(0.1, rate < 500000000 ? 1 : 0.4);
         if (error > 0.01)
             for (unsigned i = 0; i < vrs; i++)
-                print_message("  %u: g %.1f m %.1f w %u demand %.1f: want %.2f Mbit/s, got %.2f\n", i,
-                              (double)t.source[i].config.guarantee_bps / 1e6,
+                print_message("  %u: g %.1f m %.1f w %u demand %.1f: want %.2f Mbit/s, got %.2f\n",
+                              i, (double)t.source[i].config.guarantee_bps / 1e6,
                               (double)t.source[i].config.maximum_bps / 1e6,
                               t.source[i].config.weight, t.source[i].demand_bps / 1e6,
-                              t.source[i].expected_bps / 1e6, (double)t.source[i].sent * 8 / 0.35e6);
+                              t.source[i].expected_bps / 1e6,
+                              (double)t.source[i].sent * 8 / 0.35e6);
         if (error > 0.01)
             fail_msg("round %u: error %.4f", round, error);
         worst = error > worst ? error : worst;
@@ -332,8 +333,8 @@ static void strict_classes_come_first_and_weighted_ones_share(void **state)
         void *packet;
 
         for (unsigned k = 5; k < 7; k++)
-            queue_put(t.q, &(struct queue_packet){(void *)(uintptr_t)k, 500, 0, (uint8_t)k}, 1, t.now,
-                      refusal);
+            queue_put(t.q, &(struct queue_packet){(void *)(uintptr_t)k, 500, 0, (uint8_t)k}, 1,
+                      t.now, refusal);
         if (i % 10 == 0)
             queue_put(t.q, &(struct queue_packet){(void *)2, 500, 0, 2}, 1, t.now, refusal);
         t.now += HZ / 1000000 * 4; // a packet of 500 bytes
@@ -407,6 +408,92 @@ static void a_change_under_load_loses_nothing(void **state)
     end();
 }
 
+// Packets of a class leave in the order in which they came, each once, and queue_check holds after
+// every step.
+static void random_steps_keep_every_invariant(void **state)
+{
+    static uint32_t in[VRS][QUEUE_CLASSES], out[VRS][QUEUE_CLASSES];
+    unsigned put = 0, taken = 0;
+
+    memset(in, 0, sizeof in);
+    memset(out, 0, sizeof out);
+    srand(11);
+    begin(1000000000, VRS);
+    for (unsigned step = 0; step < 100000; step++) {
+        uint16_t vr = (uint16_t)(rand() % VRS);
+        uint8_t class = (uint8_t)(rand() % QUEUE_CLASSES), refusal[8];
+        unsigned kind = (unsigned)rand() % 16;
+        void *packet[8];
+
+        if (!kind) {
+            struct queue_vr_config c =
+                plain(rand() % 2 ? 10000000 : 0, 0, (uint8_t)(1 + rand() % 128));
+
+            c.maximum_bps = rand() % 2 ? 10000000 + (uint64_t)(rand() % 100) * 1000000 : 0;
+            c.limit_bytes = 20000;
+            for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+                c.class[k].weight = (uint8_t)(rand() % 3);
+            assert_int_equal(queue_configure(t.q, vr, &c, t.now), 0);
+        } else if (kind < 8) {
+            uintptr_t name = (uintptr_t)in[vr][class] << 16 | (uintptr_t)vr << 4 | class;
+            struct queue_packet p = {(void *)name, 64 + (uint32_t)rand() % 1455, vr, class};
+
+            if (queue_put(t.q, &p, 1, t.now, refusal)) {
+                in[vr][class]++;
+                put++;
+            }
+        } else {
+            unsigned n = queue_take(t.q, t.now, packet, 1 + (unsigned)rand() % 8);
+
+            for (unsigned i = 0; i < n; i++, taken++) {
+                uintptr_t name = (uintptr_t)packet[i];
+
+                assert_int_equal(name >> 16, out[name >> 4 & 0xfff][name & 15]++);
+            }
+        }
+        // Past and future moments at which something may go, too.
+        t.now += rand() % 100 ? (uint64_t)rand() % 20000 : (uint64_t)rand() % HZ;
+        const char *wrong = queue_check(t.q);
+        if (wrong)
+            fail_msg("step %u: %s", step, wrong);
+    }
+    print_message("%u packets put, %u taken\n", put, taken);
+    assert_true(taken > 10000);
+    for (unsigned i = 0; i < VRS; i++)
+        t.source[i].n = 0;
+    end();
+}
+
+// When the time has come that queue_due() said, something goes; before it, nothing.
+static void what_is_due_goes_then_and_not_before(void **state)
+{
+    struct queue_vr_config c = plain(0, 8000000, 1); // a byte each microsecond
+    struct queue_packet p = {&p, 1000, 0, 0};
+    uint64_t due = 0, gap = 0;
+    uint8_t refusal[1];
+    void *packet;
+
+    begin(1000000000, 1);
+    assert_true(queue_due(t.q) == QUEUE_NEVER);
+    assert_int_equal(queue_configure(t.q, 0, &c, t.now), 0);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(queue_put(t.q, &p, 1, t.now, refusal), 1);
+    for (unsigned i = 0; i < 100; i++) {
+        while (queue_take(t.q, t.now, &packet, 1) == 0) {
+            due = queue_due(t.q);
+            assert_true(due != QUEUE_NEVER);
+            gap = due - t.now;
+            t.now = due > t.now ? due : t.now + HZ / 10000000;
+        }
+    }
+    assert_true(queue_due(t.q) == QUEUE_NEVER);
+    double us = (double)(t.now - 1000 * HZ) / (HZ / 1e6);
+    print_message("100 packets of 1 ms each: %.0f us\n", us);
+    assert_true(us > 96000 && us < 100000); // two frames may go at once
+    assert_true(gap < HZ);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +507,8 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused_by_name),
         cmocka_unit_test(rates_that_cannot_be_kept_are_refused),
         cmocka_unit_test(a_change_under_load_loses_nothing),
+        cmocka_unit_test(random_steps_keep_every_invariant),
+        cmocka_unit_test(what_is_due_goes_then_and_not_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
