@@ -63,8 +63,8 @@ struct label { // in the private area of an mbuf
 static void ours_make(void)
 {
     const struct queue_config c = {.ticks_hz = rte_get_tsc_hz(), .rate_bps = 400000000000ull,
-                                   .vrs = vrs, .packets_max = 1u << 16, .frame_max = 1518};
-    struct queue_vr_config v = {.guarantee_bps = c.rate_bps / 100 * 90 / vrs, .weight = 1,
+                                   .clients = vrs, .packets_max = 1u << 16, .frame_max = 1518};
+    struct queue_client_config v = {.guarantee_bps = c.rate_bps / 100 * 90 / vrs, .weight = 1,
                                 .limit_bytes = 1u << 24};
 
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
@@ -277,8 +277,8 @@ static double empty_round(uint64_t now)
 static void measure_empty(unsigned n)
 {
     const struct queue_config c = {.ticks_hz = rte_get_tsc_hz(), .rate_bps = 100000000000ull,
-                                   .vrs = n, .packets_max = 1u << 18, .frame_max = 1518};
-    struct queue_vr_config v = {.maximum_bps = 1000000, .weight = 1, .limit_bytes = 1u << 24};
+                                   .clients = n, .packets_max = 1u << 18, .frame_max = 1518};
+    struct queue_client_config v = {.maximum_bps = 1000000, .weight = 1, .limit_bytes = 1u << 24};
     uint64_t now = rte_rdtsc();
     double cycles[ROUNDS_MAX];
     void *packet[BATCH];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // queue.c - the queue manager of a port: its clock, its tags, and who is next
 //
-// A virtual router that has nothing waiting is in no list. One that has is in the calendar of
+// A client that has nothing waiting is in no list. One that has is in the calendar of
 // guarantees by its S (if it has a guarantee) and in the ring of shares (if it has a weight); or,
 // while its L is still to come, in the calendar of maxima alone.
 //
 // The clock inside (`now`) is the caller's without its jumps: backwards, and forwards by more than
-// GAP_US while nobody called. Tags would otherwise be behind by the whole jump, and virtual routers
+// GAP_US while nobody called. Tags would otherwise be behind by the whole jump, and clients
 // with a guarantee would catch up at the cost of all others. Times are ticks x 2^8.
 #include "queue/queue.h"
 
@@ -46,10 +46,10 @@ struct class_queue { // a cache line
     uint32_t quantum; // 0: strict
     int32_t deficit;
     uint64_t sent_packets, sent_bytes;
-    uint32_t refused_class, refused_vr; // modulo 2^32
+    uint32_t refused_class, refused_client; // modulo 2^32
 } __attribute__((aligned(64)));
 
-struct vr_queue { // a cache line, then its classes
+struct client { // a cache line, then its classes
     uint64_t s, l;                   // the time its next byte is due, and allowed
     uint64_t per_byte_g, per_byte_m; // 0 = none
     uint32_t bytes, limit;
@@ -62,7 +62,7 @@ struct vr_queue { // a cache line, then its classes
     uint64_t guaranteed_bytes;
     struct class_queue class[QUEUE_CLASSES];
 };
-_Static_assert(offsetof(struct vr_queue, class) == 64, "what is read of each packet is one line");
+_Static_assert(offsetof(struct client, class) == 64, "what is read of each packet is one line");
 
 struct queue_manager {
     struct queue_config config;
@@ -72,12 +72,12 @@ struct queue_manager {
     uint64_t window, gap;
     uint64_t due;
     uint64_t guarantees_bps;
-    uint64_t *guarantee_bps; // of each virtual router
+    uint64_t *guarantee_bps; // of each client
     uint64_t refused;        // there were packets_max
     uint32_t packets;
     uint16_t share; // whose turn it is, CALENDAR_NONE: nobody is in the ring
     struct calendar guarantee, maximum;
-    struct vr_queue *vr;
+    struct client *client;
     struct block *block;
     uint32_t block_free, block_new, blocks; // a list; those never used yet
 };
@@ -164,11 +164,11 @@ static struct place class_take(struct queue_manager *q, struct class_queue *c)
     return p;
 }
 
-// --- where a virtual router waits ----------------------------------------------------------------
+// --- where a client waits ----------------------------------------------------------------
 
 static void share_join(struct queue_manager *q, uint16_t id)
 {
-    struct vr_queue *v = &q->vr[id];
+    struct client *v = &q->client[id];
 
     if (!v->quantum || v->next != CALENDAR_NONE)
         return;
@@ -177,28 +177,28 @@ static void share_join(struct queue_manager *q, uint16_t id)
         return;
     }
     v->next = q->share; // before whose turn it is: last
-    v->prev = q->vr[q->share].prev;
-    q->vr[v->prev].next = id;
-    q->vr[v->next].prev = id;
+    v->prev = q->client[q->share].prev;
+    q->client[v->prev].next = id;
+    q->client[v->next].prev = id;
 }
 
 static void share_leave(struct queue_manager *q, uint16_t id)
 {
-    struct vr_queue *v = &q->vr[id];
+    struct client *v = &q->client[id];
 
     if (v->next == CALENDAR_NONE)
         return;
     if (q->share == id)
         q->share = v->next == id ? CALENDAR_NONE : v->next;
-    q->vr[v->prev].next = v->next;
-    q->vr[v->next].prev = v->prev;
+    q->client[v->prev].next = v->next;
+    q->client[v->next].prev = v->prev;
     v->next = v->prev = CALENDAR_NONE;
 }
 
-// Puts a virtual router with packets where it belongs now.
-static void vr_place(struct queue_manager *q, uint16_t id)
+// Puts a client with packets where it belongs now.
+static void client_place(struct queue_manager *q, uint16_t id)
 {
-    struct vr_queue *v = &q->vr[id];
+    struct client *v = &q->client[id];
 
     v->parked = v->per_byte_m && !is_over(q, v->l);
     if (v->parked) {
@@ -215,12 +215,12 @@ static void vr_place(struct queue_manager *q, uint16_t id)
         calendar_put(&q->guarantee, id, v->s);
 }
 
-static void vr_idle(struct queue_manager *q, uint16_t id)
+static void client_idle(struct queue_manager *q, uint16_t id)
 {
     calendar_remove(&q->guarantee, id);
     calendar_remove(&q->maximum, id);
     share_leave(q, id);
-    q->vr[id].parked = false;
+    q->client[id].parked = false;
 }
 
 // Two frames may go at once; more credit than that is not saved while nothing waits.
@@ -231,32 +231,32 @@ static uint64_t tag_after_idle(const struct queue_manager *q, uint64_t tag, uint
     return (int64_t)(tag - from) < 0 ? from : tag;
 }
 
-static void vr_wake(struct queue_manager *q, uint16_t id)
+static void client_wake(struct queue_manager *q, uint16_t id)
 {
-    struct vr_queue *v = &q->vr[id];
+    struct client *v = &q->client[id];
 
     v->s = tag_after_idle(q, v->s, v->per_byte_g);
     v->l = tag_after_idle(q, v->l, v->per_byte_m);
     v->deficit = v->deficit < 0 ? v->deficit : 0; // what was sent beyond a turn stays owed
-    vr_place(q, id);
+    client_place(q, id);
 }
 
 // --- putting -------------------------------------------------------------------------------------
 
-static enum queue_refusal refusal_of(const struct queue_manager *q, const struct vr_queue *v,
+static enum queue_refusal refusal_of(const struct queue_manager *q, const struct client *v,
                                      const struct class_queue *c, uint32_t len)
 {
     if (q->packets == q->config.packets_max)
         return QUEUE_PORT_FULL;
     if (v->bytes + len > v->limit)
-        return QUEUE_VR_FULL;
+        return QUEUE_CLIENT_FULL;
     return c->bytes + len > c->limit ? QUEUE_CLASS_FULL : QUEUE_TAKEN;
 }
 
 static void count_refusal(struct queue_manager *q, struct class_queue *c, enum queue_refusal why)
 {
     q->refused += why == QUEUE_PORT_FULL;
-    c->refused_vr += why == QUEUE_VR_FULL;
+    c->refused_client += why == QUEUE_CLIENT_FULL;
     c->refused_class += why == QUEUE_CLASS_FULL;
 }
 
@@ -267,11 +267,11 @@ unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsign
 
     clock_set(q, now);
     for (unsigned i = 0; i < n; i++) {
-        __builtin_prefetch(&q->vr[p[i].vr]);
-        __builtin_prefetch(&q->vr[p[i].vr].class[p[i].class], 1);
+        __builtin_prefetch(&q->client[p[i].client]);
+        __builtin_prefetch(&q->client[p[i].client].class[p[i].class], 1);
     }
     for (unsigned i = 0; i < n; i++) {
-        struct vr_queue *v = &q->vr[p[i].vr];
+        struct client *v = &q->client[p[i].client];
         struct class_queue *c = &v->class[p[i].class];
 
         refusal[i] = (uint8_t)refusal_of(q, v, c, p[i].len);
@@ -285,7 +285,7 @@ unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsign
         q->packets++;
         v->bytes += p[i].len;
         if (v->bytes == p[i].len && c->packets == 1) {
-            vr_wake(q, p[i].vr);
+            client_wake(q, p[i].client);
             q->due = q->now;
         }
     }
@@ -295,7 +295,7 @@ unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsign
 // --- taking --------------------------------------------------------------------------------------
 
 // The class that is next: the first strict one, or the weighted ones by deficit. One is not empty.
-static unsigned class_next(struct vr_queue *v)
+static unsigned class_next(struct client *v)
 {
     uint8_t strict = v->nonempty & v->strict;
     unsigned c = v->turn;
@@ -318,23 +318,23 @@ struct taking {
 };
 
 // Those whose turn comes after this one: two lines that the visits after it would wait for.
-static void vr_prefetch(const struct queue_manager *q, uint16_t next)
+static void client_prefetch(const struct queue_manager *q, uint16_t next)
 {
     if (next == CALENDAR_NONE)
         return;
-    const struct vr_queue *v = &q->vr[next];
-    __builtin_prefetch(&q->vr[v->next == CALENDAR_NONE ? next : v->next]);
+    const struct client *v = &q->client[next];
+    __builtin_prefetch(&q->client[v->next == CALENDAR_NONE ? next : v->next]);
     __builtin_prefetch(&v->class[v->nonempty ? __builtin_ctz(v->nonempty) : 0], 1);
 }
 
-// Sends from one virtual router until a frame's worth of bytes, its right or the port's credit is
+// Sends from one client until a frame's worth of bytes, its right or the port's credit is
 // used up.
-static void vr_visit(struct queue_manager *q, uint16_t id, bool guaranteed, struct taking *t)
+static void client_visit(struct queue_manager *q, uint16_t id, bool guaranteed, struct taking *t)
 {
-    struct vr_queue *v = &q->vr[id];
+    struct client *v = &q->client[id];
     uint32_t sent = 0;
 
-    vr_prefetch(q, v->next);
+    client_prefetch(q, v->next);
     do {
         unsigned c = class_next(v);
         struct place p = class_take(q, &v->class[c]);
@@ -362,9 +362,9 @@ static void vr_visit(struct queue_manager *q, uint16_t id, bool guaranteed, stru
     v->bytes -= sent;
     v->guaranteed_bytes += guaranteed ? sent : 0;
     if (!v->nonempty)
-        vr_idle(q, id);
+        client_idle(q, id);
     else if (guaranteed || (v->per_byte_m && !is_over(q, v->l)))
-        vr_place(q, id);
+        client_place(q, id);
 }
 
 // Those whose L has come are back in the race.
@@ -377,13 +377,13 @@ static void unpark(struct queue_manager *q)
 
         if (id == CALENDAR_NONE || span > here)
             return;
-        if (!is_over(q, q->vr[id].l) && q->vr[id].l >> q->maximum.shift <= span)
+        if (!is_over(q, q->client[id].l) && q->client[id].l >> q->maximum.shift <= span)
             return; // within this very bucket
-        vr_place(q, id); // or it was beyond the end, and is parked again
+        client_place(q, id); // or it was beyond the end, and is parked again
     }
 }
 
-// The virtual router whose guarantee is due, the oldest first.
+// The client whose guarantee is due, the oldest first.
 static uint16_t guaranteed_next(struct queue_manager *q)
 {
     uint64_t span, here = q->now >> q->guarantee.shift;
@@ -391,12 +391,12 @@ static uint16_t guaranteed_next(struct queue_manager *q)
     for (;;) {
         uint16_t id = calendar_first(&q->guarantee, q->now, &span);
 
-        if (id == CALENDAR_NONE || is_over(q, q->vr[id].s))
+        if (id == CALENDAR_NONE || is_over(q, q->client[id].s))
             return id;
-        if (span > here || q->vr[id].s >> q->guarantee.shift <= span)
+        if (span > here || q->client[id].s >> q->guarantee.shift <= span)
             return CALENDAR_NONE;
         calendar_remove(&q->guarantee, id); // it was beyond the end when it was put
-        calendar_put(&q->guarantee, id, q->vr[id].s);
+        calendar_put(&q->guarantee, id, q->client[id].s);
     }
 }
 
@@ -404,8 +404,8 @@ static uint16_t share_next(struct queue_manager *q)
 {
     if (q->share == CALENDAR_NONE)
         return CALENDAR_NONE;
-    for (;; q->share = q->vr[q->share].next) {
-        struct vr_queue *v = &q->vr[q->share];
+    for (;; q->share = q->client[q->share].next) {
+        struct client *v = &q->client[q->share];
 
         if (v->deficit > 0 || (v->deficit += (int32_t)v->quantum) > 0)
             return q->share;
@@ -430,7 +430,8 @@ static uint64_t due_time(struct queue_manager *q)
     return (int64_t)(q->free_at - due) > 0 ? q->free_at : due;
 }
 
-unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, unsigned n)
+unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_t *verdict,
+                    unsigned n)
 {
     struct taking t = {packet, 0, n};
 
@@ -447,11 +448,12 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, unsign
         id = guaranteed ? id : share_next(q);
         if (id == CALENDAR_NONE)
             break;
-        vr_visit(q, id, guaranteed, &t);
-        if (!guaranteed && q->share == id && q->vr[id].deficit <= 0)
-            q->share = q->vr[id].next; // its turn is over
+        client_visit(q, id, guaranteed, &t);
+        if (!guaranteed && q->share == id && q->client[id].deficit <= 0)
+            q->share = q->client[id].next; // its turn is over
     }
     q->due = t.n == n && q->packets ? q->now : due_time(q);
+    memset(verdict, QUEUE_SEND, t.n);
     return t.n;
 }
 
@@ -470,8 +472,8 @@ static bool guarantees_fit(uint64_t guarantees, uint64_t rate)
     return guarantees <= rate / 100 * 98;
 }
 
-static int config_judge(const struct queue_manager *q, uint16_t vr,
-                        const struct queue_vr_config *c)
+static int config_judge(const struct queue_manager *q, uint16_t client,
+                        const struct queue_client_config *c)
 {
     bool low = (c->guarantee_bps && c->guarantee_bps < RATE_MIN_BPS) ||
                (c->maximum_bps && c->maximum_bps < RATE_MIN_BPS);
@@ -482,23 +484,23 @@ static int config_judge(const struct queue_manager *q, uint16_t vr,
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
         if (c->class[k].weight > QUEUE_WEIGHT_MAX)
             return -ERANGE;
-    return guarantees_fit(q->guarantees_bps - q->guarantee_bps[vr] + c->guarantee_bps,
+    return guarantees_fit(q->guarantees_bps - q->guarantee_bps[client] + c->guarantee_bps,
                           q->config.rate_bps)
                ? 0
                : -ENOSPC;
 }
 
-int queue_configure(struct queue_manager *q, uint16_t vr, const struct queue_vr_config *c,
+int queue_configure(struct queue_manager *q, uint16_t client, const struct queue_client_config *c,
                     uint64_t now)
 {
-    struct vr_queue *v = &q->vr[vr];
-    int r = config_judge(q, vr, c);
+    struct client *v = &q->client[client];
+    int r = config_judge(q, client, c);
 
     if (r)
         return r;
     clock_set(q, now);
-    q->guarantees_bps += c->guarantee_bps - q->guarantee_bps[vr];
-    q->guarantee_bps[vr] = c->guarantee_bps;
+    q->guarantees_bps += c->guarantee_bps - q->guarantee_bps[client];
+    q->guarantee_bps[client] = c->guarantee_bps;
     v->per_byte_g = ticks_per_byte(q, c->guarantee_bps);
     v->per_byte_m = ticks_per_byte(q, c->maximum_bps);
     v->limit = c->limit_bytes;
@@ -513,8 +515,8 @@ int queue_configure(struct queue_manager *q, uint16_t vr, const struct queue_vr_
     if (!v->s) // its first
         v->s = v->l = q->now;
     if (v->nonempty) {
-        vr_idle(q, vr);
-        vr_wake(q, vr);
+        client_idle(q, client);
+        client_wake(q, client);
         q->due = q->now;
     }
     return 0;
@@ -541,7 +543,7 @@ static unsigned bucket_shift(uint64_t ticks_hz)
     return us ? 63u - (unsigned)__builtin_clzll(us) : 0;
 }
 
-static void vr_clear(struct vr_queue *v)
+static void client_clear(struct client *v)
 {
     memset(v, 0, sizeof *v);
     v->next = v->prev = CALENDAR_NONE;
@@ -566,20 +568,20 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->window = frames > q->window ? frames : q->window;
     q->gap = (c->ticks_hz * GAP_US / 1000000) << TICK_BITS;
     // Every class may hold a block that is not full.
-    uint32_t classes = c->vrs * QUEUE_CLASSES;
+    uint32_t classes = c->clients * QUEUE_CLASSES;
     q->blocks = c->packets_max / BLOCK_PLACES + 1 +
                 2 * (classes < c->packets_max ? classes : c->packets_max);
-    q->vr = aligned_alloc(64, c->vrs * sizeof *q->vr);
-    q->guarantee_bps = calloc(c->vrs, sizeof *q->guarantee_bps);
+    q->client = aligned_alloc(64, c->clients * sizeof *q->client);
+    q->guarantee_bps = calloc(c->clients, sizeof *q->guarantee_bps);
     q->block = malloc((size_t)q->blocks * sizeof *q->block); // touched when it is used first
-    int r = calendar_init(&q->guarantee, c->vrs, shift, 0);
-    r = calendar_init(&q->maximum, c->vrs, shift, 0) ? -ENOMEM : r;
-    if (!q->vr || !q->guarantee_bps || !q->block || r) {
+    int r = calendar_init(&q->guarantee, c->clients, shift, 0);
+    r = calendar_init(&q->maximum, c->clients, shift, 0) ? -ENOMEM : r;
+    if (!q->client || !q->guarantee_bps || !q->block || r) {
         queue_free(q, NULL, NULL);
         return NULL;
     }
-    for (uint32_t i = 0; i < c->vrs; i++)
-        vr_clear(&q->vr[i]);
+    for (uint32_t i = 0; i < c->clients; i++)
+        client_clear(&q->client[i]);
     return q;
 }
 
@@ -587,13 +589,13 @@ void queue_free(struct queue_manager *q, void (*drop)(void *ctx, void *packet), 
 {
     if (!q)
         return;
-    for (uint32_t i = 0; drop && i < q->config.vrs; i++)
+    for (uint32_t i = 0; drop && i < q->config.clients; i++)
         for (unsigned k = 0; k < QUEUE_CLASSES; k++)
-            while (q->vr[i].class[k].packets)
-                drop(ctx, class_take(q, &q->vr[i].class[k]).packet);
+            while (q->client[i].class[k].packets)
+                drop(ctx, class_take(q, &q->client[i].class[k]).packet);
     calendar_fini(&q->guarantee);
     calendar_fini(&q->maximum);
-    free(q->vr);
+    free(q->client);
     free(q->guarantee_bps);
     free(q->block);
     free(q);
@@ -601,20 +603,31 @@ void queue_free(struct queue_manager *q, void (*drop)(void *ctx, void *packet), 
 
 // --- questions -----------------------------------------------------------------------------------
 
-void queue_stats(const struct queue_manager *q, uint16_t vr, struct queue_stats *s)
+void queue_stats(const struct queue_manager *q, uint16_t client, struct queue_stats *s)
 {
-    const struct vr_queue *v = &q->vr[vr];
+    const struct client *v = &q->client[client];
 
     *s = (struct queue_stats){.guaranteed_bytes = v->guaranteed_bytes, .waiting_bytes = v->bytes};
-    for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
-        const struct class_queue *c = &v->class[k];
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+        s->waiting_packets += v->class[k].packets;
+}
 
-        s->waiting_packets += c->packets;
-        s->sent_packets += c->sent_packets;
-        s->sent_bytes += c->sent_bytes;
-        s->refused_class += c->refused_class;
-        s->refused_vr += c->refused_vr;
-    }
+void queue_class_stats(const struct queue_manager *q, uint16_t client, unsigned class,
+                       struct queue_class_stats *s)
+{
+    const struct class_queue *c = &q->client[client].class[class];
+
+    *s = (struct queue_class_stats){.sent_packets = c->sent_packets,
+                                    .sent_bytes = c->sent_bytes,
+                                    .refused_class = c->refused_class,
+                                    .refused_client = c->refused_client,
+                                    .waiting_packets = c->packets,
+                                    .waiting_bytes = c->bytes};
+}
+
+uint32_t queue_waiting(const struct queue_manager *q)
+{
+    return q->packets;
 }
 
 uint64_t queue_refused(const struct queue_manager *q)
@@ -622,9 +635,9 @@ uint64_t queue_refused(const struct queue_manager *q)
     return q->refused;
 }
 
-static const char *vr_check(const struct queue_manager *q, uint16_t id, uint32_t *packets)
+static const char *client_check(const struct queue_manager *q, uint16_t id, uint32_t *packets)
 {
-    const struct vr_queue *v = &q->vr[id];
+    const struct client *v = &q->client[id];
     uint64_t bytes = 0;
 
     for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
@@ -634,7 +647,7 @@ static const char *vr_check(const struct queue_manager *q, uint16_t id, uint32_t
             return "a class and the mask of those that are not empty disagree";
     }
     if (bytes != v->bytes)
-        return "the bytes of a virtual router are not the sum of its classes'";
+        return "the bytes of a client are not the sum of its classes'";
     if (!v->nonempty || v->parked) {
         if (calendar_has(&q->guarantee, id) || v->next != CALENDAR_NONE)
             return "one that must not be served is in a list";
@@ -651,14 +664,14 @@ const char *queue_check(const struct queue_manager *q)
 {
     uint32_t packets = 0;
 
-    for (uint32_t i = 0; i < q->config.vrs; i++) {
-        const char *wrong = vr_check(q, (uint16_t)i, &packets);
+    for (uint32_t i = 0; i < q->config.clients; i++) {
+        const char *wrong = client_check(q, (uint16_t)i, &packets);
 
         if (wrong)
             return wrong;
     }
     if (packets != q->packets)
-        return "the packets of the port are not the sum of its virtual routers'";
+        return "the packets of the port are not the sum of its clients'";
     if (q->packets && q->due == QUEUE_NEVER)
         return "packets wait and nothing is due";
     return NULL;

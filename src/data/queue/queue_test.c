@@ -14,7 +14,7 @@
 #include "queue/queue.h"
 
 #define HZ 2500000000ull
-#define VRS 16u
+#define CLIENTS 16u
 #define FRAME 1518u
 #define BATCH 64u
 
@@ -23,9 +23,9 @@ static unsigned rounded(double x)
     return (unsigned)(x + 0.5);
 }
 
-static struct queue_vr_config plain(uint64_t g, uint64_t m, uint8_t w)
+static struct queue_client_config plain(uint64_t g, uint64_t m, uint8_t w)
 {
-    struct queue_vr_config c = {.guarantee_bps = g, .maximum_bps = m, .weight = w,
+    struct queue_client_config c = {.guarantee_bps = g, .maximum_bps = m, .weight = w,
                                 .limit_bytes = 1u << 20};
 
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
@@ -37,7 +37,7 @@ static struct queue_vr_config plain(uint64_t g, uint64_t m, uint8_t w)
 // --- sources ------------------------------------------------------------------------------------
 
 struct source {
-    struct queue_vr_config config;
+    struct queue_client_config config;
     double demand_bps; // what it offers; infinity: it always has packets waiting
     uint32_t len;      // of its packets
     double owed;       // bytes that it has not put yet
@@ -50,8 +50,8 @@ struct source {
 static struct {
     struct queue_manager *q;
     uint64_t rate, now;
-    struct source source[VRS];
-    unsigned vrs;
+    struct source source[CLIENTS];
+    unsigned clients;
 } t;
 
 static void source_put(unsigned i, unsigned n)
@@ -105,7 +105,7 @@ static void run_for(double seconds)
     const uint64_t step = HZ / 1000000 * 2; // a poll every 2 us
 
     for (uint64_t end = t.now + (uint64_t)(seconds * (double)HZ); t.now < end; t.now += step) {
-        for (unsigned i = 0; i < t.vrs; i++)
+        for (unsigned i = 0; i < t.clients; i++)
             offer(i, step);
         take_all();
     }
@@ -114,20 +114,20 @@ static void run_for(double seconds)
         fail_msg("%s", wrong);
 }
 
-static void begin(uint64_t rate, unsigned vrs)
+static void begin(uint64_t rate, unsigned clients)
 {
-    const struct queue_config c = {.ticks_hz = HZ, .rate_bps = rate, .vrs = VRS,
+    const struct queue_config c = {.ticks_hz = HZ, .rate_bps = rate, .clients = CLIENTS,
                                    .packets_max = 1u << 16, .frame_max = FRAME};
 
     memset(&t, 0, sizeof t);
     t.now = 1000 * HZ;
     t.rate = rate;
-    t.vrs = vrs;
+    t.clients = clients;
     t.q = queue_make(&c);
     assert_non_null(t.q);
 }
 
-static void add(unsigned i, struct queue_vr_config c, double demand_bps, uint32_t len)
+static void add(unsigned i, struct queue_client_config c, double demand_bps, uint32_t len)
 {
     t.source[i].config = c;
     t.source[i].demand_bps = demand_bps;
@@ -145,7 +145,7 @@ static void end(void)
     unsigned dropped = 0, waiting = 0;
     struct queue_stats s;
 
-    for (unsigned i = 0; i < VRS; i++) {
+    for (unsigned i = 0; i < CLIENTS; i++) {
         queue_stats(t.q, (uint16_t)i, &s);
         waiting += (unsigned)s.waiting_packets;
     }
@@ -169,7 +169,7 @@ static double sum_at(double level)
 {
     double sum = 0;
 
-    for (unsigned i = 0; i < t.vrs; i++)
+    for (unsigned i = 0; i < t.clients; i++)
         sum += rate_at(&t.source[i], level);
     return sum;
 }
@@ -183,17 +183,17 @@ static void expect_rates(void)
 
         *(sum_at(middle) > (double)t.rate ? &high : &low) = middle;
     }
-    for (unsigned i = 0; i < t.vrs; i++)
+    for (unsigned i = 0; i < t.clients; i++)
         t.source[i].expected_bps = rate_at(&t.source[i], low);
 }
 
-// The worst error of a virtual router, as a part of what it should get.
+// The worst error of a client, as a part of what it should get.
 static double worst_error(const uint64_t *before, double seconds)
 {
     double worst = 0;
 
     expect_rates();
-    for (unsigned i = 0; i < t.vrs; i++) {
+    for (unsigned i = 0; i < t.clients; i++) {
         double got = (double)(t.source[i].sent - before[i]) * 8 / seconds;
         double want = t.source[i].expected_bps;
         double least = (double)t.rate / 50; // of less, a turn more or less is a percent
@@ -206,10 +206,10 @@ static double worst_error(const uint64_t *before, double seconds)
 
 static double run_and_compare(double settle, double seconds)
 {
-    uint64_t before[VRS];
+    uint64_t before[CLIENTS];
 
     run_for(settle);
-    for (unsigned i = 0; i < t.vrs; i++)
+    for (unsigned i = 0; i < t.clients; i++)
         before[i] = t.source[i].sent;
     run_for(seconds);
     return worst_error(before, seconds);
@@ -272,11 +272,11 @@ static void the_formula_holds_for_random_configurations(void **state)
 
     srand(7);
     for (unsigned round = 0; round < 500; round++) {
-        unsigned vrs = 2 + (unsigned)rand() % (VRS - 1);
+        unsigned clients = 2 + (unsigned)rand() % (CLIENTS - 1);
         uint64_t rate = 100000000ull * (1 + (unsigned)rand() % 20), free = rate / 100 * 98;
 
-        begin(rate, vrs);
-        for (unsigned i = 0; i < vrs; i++) {
+        begin(rate, clients);
+        for (unsigned i = 0; i < clients; i++) {
             uint64_t g = rand() % 2 ? (uint64_t)(rand() % 100) * free / 200 : 0;
             uint64_t m = rand() % 3 ? 0 : g + rate / 50 + (uint64_t)(rand() % 50) * rate / 100;
             uint8_t w = (uint8_t)(g && rand() % 4 == 0 ? 0 : 1 + rand() % 8);
@@ -287,7 +287,7 @@ static void the_formula_holds_for_random_configurations(void **state)
         }
         double error = run_and_compare(0.1, rate < 500000000 ? 1 : 0.4);
         if (error > 0.01)
-            for (unsigned i = 0; i < vrs; i++)
+            for (unsigned i = 0; i < clients; i++)
                 print_message("  %u: g %.1f m %.1f w %u demand %.1f: want %.2f Mbit/s, got %.2f\n",
                               i, (double)t.source[i].config.guarantee_bps / 1e6,
                               (double)t.source[i].config.maximum_bps / 1e6,
@@ -321,7 +321,7 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
 static void strict_classes_come_first_and_weighted_ones_share(void **state)
 {
     uint64_t sent[QUEUE_CLASSES] = {0};
-    struct queue_vr_config c = plain(0, 0, 1);
+    struct queue_client_config c = plain(0, 0, 1);
     uint8_t refusal[1];
 
     c.limit_bytes = 4u << 20; // more than two full classes
@@ -348,7 +348,7 @@ static void strict_classes_come_first_and_weighted_ones_share(void **state)
 
 static void what_does_not_fit_is_refused_by_name(void **state)
 {
-    struct queue_vr_config c = plain(0, 0, 1);
+    struct queue_client_config c = plain(0, 0, 1);
     struct queue_packet p[4];
     uint8_t refusal[4];
 
@@ -361,15 +361,15 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     assert_int_equal(queue_put(t.q, p, 4, t.now, refusal), 3);
     assert_int_equal(refusal[1], QUEUE_CLASS_FULL);
     assert_int_equal(queue_put(t.q, p + 3, 1, t.now, refusal), 0);
-    assert_int_equal(refusal[0], QUEUE_VR_FULL);
-    p[0].vr = 1; // without a configuration
+    assert_int_equal(refusal[0], QUEUE_CLIENT_FULL);
+    p[0].client = 1; // without a configuration
     assert_int_equal(queue_put(t.q, p, 1, t.now, refusal), 0);
     end();
 }
 
 static void rates_that_cannot_be_kept_are_refused(void **state)
 {
-    struct queue_vr_config c = plain(500000000, 0, 1);
+    struct queue_client_config c = plain(500000000, 0, 1);
 
     begin(1000000000, 2);
     assert_int_equal(queue_configure(t.q, 0, &c, t.now), 0);
@@ -394,15 +394,15 @@ static void a_change_under_load_loses_nothing(void **state)
         add(i, plain(100000000, 0, 1), INFINITY, 400 + 100 * i);
     srand(3);
     for (unsigned i = 0; i < 1000; i++) {
-        unsigned vr = (unsigned)rand() % 4;
-        struct queue_vr_config c =
+        unsigned client = (unsigned)rand() % 4;
+        struct queue_client_config c =
             plain((uint64_t)(rand() % 200) * 1000000, 0, (uint8_t)(1 + rand() % 128));
 
         c.guarantee_bps = c.guarantee_bps < 8000 ? 0 : c.guarantee_bps;
         c.maximum_bps = rand() % 2 ? c.guarantee_bps + 1000000 : 0;
         for (unsigned k = 0; k < QUEUE_CLASSES; k++)
             c.class[k].weight = (uint8_t)(rand() % 3);
-        assert_int_equal(queue_configure(t.q, (uint16_t)vr, &c, t.now), 0);
+        assert_int_equal(queue_configure(t.q, (uint16_t)client, &c, t.now), 0);
         run_for(0.0002);
     }
     end();
@@ -412,34 +412,34 @@ static void a_change_under_load_loses_nothing(void **state)
 // every step.
 static void random_steps_keep_every_invariant(void **state)
 {
-    static uint32_t in[VRS][QUEUE_CLASSES], out[VRS][QUEUE_CLASSES];
+    static uint32_t in[CLIENTS][QUEUE_CLASSES], out[CLIENTS][QUEUE_CLASSES];
     unsigned put = 0, taken = 0;
 
     memset(in, 0, sizeof in);
     memset(out, 0, sizeof out);
     srand(11);
-    begin(1000000000, VRS);
+    begin(1000000000, CLIENTS);
     for (unsigned step = 0; step < 100000; step++) {
-        uint16_t vr = (uint16_t)(rand() % VRS);
+        uint16_t client = (uint16_t)(rand() % CLIENTS);
         uint8_t class = (uint8_t)(rand() % QUEUE_CLASSES), refusal[8];
         unsigned kind = (unsigned)rand() % 16;
         void *packet[8];
 
         if (!kind) {
-            struct queue_vr_config c =
+            struct queue_client_config c =
                 plain(rand() % 2 ? 10000000 : 0, 0, (uint8_t)(1 + rand() % 128));
 
             c.maximum_bps = rand() % 2 ? 10000000 + (uint64_t)(rand() % 100) * 1000000 : 0;
             c.limit_bytes = 20000;
             for (unsigned k = 0; k < QUEUE_CLASSES; k++)
                 c.class[k].weight = (uint8_t)(rand() % 3);
-            assert_int_equal(queue_configure(t.q, vr, &c, t.now), 0);
+            assert_int_equal(queue_configure(t.q, client, &c, t.now), 0);
         } else if (kind < 8) {
-            uintptr_t name = (uintptr_t)in[vr][class] << 16 | (uintptr_t)vr << 4 | class;
-            struct queue_packet p = {(void *)name, 64 + (uint32_t)rand() % 1455, vr, class};
+            uintptr_t name = (uintptr_t)in[client][class] << 16 | (uintptr_t)client << 4 | class;
+            struct queue_packet p = {(void *)name, 64 + (uint32_t)rand() % 1455, client, class};
 
             if (queue_put(t.q, &p, 1, t.now, refusal)) {
-                in[vr][class]++;
+                in[client][class]++;
                 put++;
             }
         } else {
@@ -459,7 +459,7 @@ static void random_steps_keep_every_invariant(void **state)
     }
     print_message("%u packets put, %u taken\n", put, taken);
     assert_true(taken > 10000);
-    for (unsigned i = 0; i < VRS; i++)
+    for (unsigned i = 0; i < CLIENTS; i++)
         t.source[i].n = 0;
     end();
 }
@@ -467,7 +467,7 @@ static void random_steps_keep_every_invariant(void **state)
 // When the time has come that queue_due() said, something goes; before it, nothing.
 static void what_is_due_goes_then_and_not_before(void **state)
 {
-    struct queue_vr_config c = plain(0, 8000000, 1); // a byte each microsecond
+    struct queue_client_config c = plain(0, 8000000, 1); // a byte each microsecond
     struct queue_packet p = {&p, 1000, 0, 0};
     uint64_t due = 0;
     uint8_t refusal[1];
