@@ -13,20 +13,9 @@
 #include <stdint.h>
 
 #include "queue/queue.h"
+#include "table/port_queue.h"
 
 struct event_base;
-
-#define PORT_QUEUE_VPORTS_MAX 2048u // sub-interfaces of a port that have a queue of their own
-
-// How packets get their class. An access-list rule's `class` comes before both.
-struct class_map {
-    bool by_pcp;               // of a tagged frame: by the priority it leaves with, before the DSCP
-    uint8_t of_dscp[64];       // DSCP -> class
-    uint8_t of_pcp[8];         // 802.1p priority -> class
-    uint8_t other;             // class of what is neither IPv4 nor IPv6
-    bool remarks_pcp;          // tagged frames leave with the priority of their class:
-    uint8_t pcp_of_class[QUEUE_CLASSES];
-};
 
 // A client of a port's queue: a virtual router, or a sub-interface. Exactly one name is set.
 struct port_queue_client {
