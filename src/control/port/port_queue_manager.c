@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "port/port_manager.h"
-#include "port/port_queue.h"
+#include "port/port_queue_entry.h"
 #include "port/thread_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -355,7 +355,7 @@ void port_queue_manager_port_stopped(uint16_t port)
             memset(q->current, 0, PORT_QUEUE_CLIENTS * sizeof *q->current);
             q->applied = NULL;
             q->applied_bps = 0;
-            (*e)->watched_from_start = true;
+            port_queue_watch_restart(*e);
         }
 }
 
@@ -486,7 +486,7 @@ void port_queue_manager_remove(const char *name)
     }
     for (size_t i = 0; i < port_queues.entry.n; i++)
         if (port_queues.entry.item[i] == e)
-            vec_remove(&port_queues.entry, i);
+            vec_del_swap(&port_queues.entry, i);
     entry_free(e);
 }
 

@@ -47,6 +47,7 @@ settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64
     if (s->rate_bps < q->applied_bps)
         queue_set_rate(q->manager, s->rate_bps, now);
     clients_configure(q, s, now, false);
+    queue_set_packets_max(q->manager, s->packets_max);
     q->applied_bps = s->rate_bps;
     q->applied = s;
 }

@@ -536,6 +536,11 @@ int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now)
     return 0;
 }
 
+void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max)
+{
+    q->config.packets_max = packets_max;
+}
+
 static unsigned bucket_shift(uint64_t ticks_hz)
 {
     uint64_t us = (ticks_hz << TICK_BITS) / 1000000;

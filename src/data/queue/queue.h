@@ -129,6 +129,8 @@ int queue_config_check(const struct queue_client_config *c);
 int queue_configure(struct queue_manager *q, uint16_t client, const struct queue_client_config *c,
                     uint64_t now);
 int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now); // -ENOSPC as above
+// At most as many as queue_make() was told.
+void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max);
 
 // Puts n packets behind the others of their classes. refusal[i] says what became of the i-th; how
 // many were taken.
