@@ -406,6 +406,14 @@ static int config_check(const struct port_queue_config *c, char *err, size_t n)
                      c->port, c->client[i].vr[0] ? c->client[i].vr : c->client[i].vport);
             return -EINVAL;
         }
+    uint64_t reserves = (uint64_t)VR_MAX * c->other.reserve_packets;
+    for (unsigned i = 0; i < c->n_clients; i++)
+        reserves += c->client[i].config.reserve_packets;
+    if (reserves > port_queue_packets_max(c)) {
+        snprintf(err, n, "port %s: the reserves are %llu packets together, at most %u may wait",
+                 c->port, (unsigned long long)reserves, port_queue_packets_max(c));
+        return -ENOSPC;
+    }
     return rate_check(c, err, n);
 }
 

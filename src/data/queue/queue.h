@@ -33,6 +33,7 @@
 #define QUEUE_WEIGHT_MAX 128u
 #define QUEUE_CLIENTS_MAX 8192u
 #define QUEUE_FLOWS_MAX 1024u
+#define QUEUE_CLASS_OWN 0u     // of what the router itself sends
 #define QUEUE_NEVER UINT64_MAX // no time
 
 struct queue_config {
