@@ -426,7 +426,7 @@ static void the_owner_changes_without_loss_and_order_stays(void **state)
     struct frame f;
 
     router(FAST);
-    for (unsigned round = 0; round < 50; round++) {
+    for (unsigned round = 0; round < 40; round++) {
         send_numbered(0, sent, 20);
         sent += 20;
         rig_step(0);
