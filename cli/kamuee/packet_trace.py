@@ -182,6 +182,15 @@ def end(step: dict) -> Iterator[str]:
     for n, frame in enumerate(left if result in ("sent", "on") else [], 1):
         number = f"{n}. " if len(left) > 1 else ""
         yield f"{number}out of {place(frame)}: {frame_text(frame)}"
+        if "queue" in frame:
+            yield queue_text(frame["queue"])
+
+
+def queue_text(queue: dict) -> str:
+    owner = f"vport {queue['vport']}" if "vport" in queue else f"vr {queue.get('vr', '?')}"
+    waiting = int(queue["waiting-packets"])
+    before = f"behind {waiting} packets ({int(queue['waiting-bytes'])} bytes)" if waiting else "nothing waits before it"
+    return f"queue of {owner}, class {queue['class']}: " + ("full, it would be dropped" if queue["full"] else before)
 
 
 def place(frame: dict) -> str:
