@@ -15,7 +15,7 @@ import schema  # noqa: E402
 
 # Shapes that are a list or container of the schema as it is: of the state, or of an operation's output.
 FROM_SCHEMA = {
-    "port": "state/port", "lag": "state/lag", "port-history": "state/port-history", "interface": "state/interface",
+    "port": "state/port", "lag": "state/lag", "queue": "state/queue", "port-history": "state/port-history", "interface": "state/interface",
     "route": "state/routes/route", "mroute": "state/multicast/route", "neighbor": "state/neighbor",
     "nexthop": "state/nexthop", "thread": "state/thread", "punt": "state/punt", "icmp": "state/icmp",
     "ledger": "state/ledger", "vr": "state/vr", "capture": "state/capture", "acl": "state/acl",

@@ -207,21 +207,3 @@ bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_c
     fill(s);
     return true;
 }
-
-// As the engine's, which unit tests of mgmt are not linked with.
-int queue_config_check(const struct queue_client_config *c)
-{
-    bool bad = c->weight > QUEUE_WEIGHT_MAX || (!c->weight && !c->guarantee_bps) ||
-               (c->guarantee_bps && c->guarantee_bps < 8000) ||
-               (c->maximum_bps && c->maximum_bps < 8000) ||
-               (c->maximum_bps && c->maximum_bps < c->guarantee_bps);
-
-    for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
-        const struct queue_class_config *i = &c->class[k];
-
-        bad = bad || i->weight > QUEUE_WEIGHT_MAX || (i->rate_bps && i->rate_bps < 8000) ||
-              (i->discipline == QUEUE_FQ_CODEL &&
-               (!i->flows || i->flows > QUEUE_FLOWS_MAX || i->flows & (i->flows - 1)));
-    }
-    return bad ? -ERANGE : 0;
-}
