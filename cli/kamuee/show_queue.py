@@ -118,12 +118,13 @@ def check(queues: list[dict], args: dict) -> None:
 
 
 def head(context: Context, queue: dict) -> Iterator[str]:
-    rate, wanted = queue.get("rate", 0), queue.get("configured-rate", 0)
+    rate, wanted = queue.get("rate", 0), queue.get("configured-rate")
     whole = [(what, queue.get(leaf)) for what, leaf in (("port full", "dropped-port"), ("ring full", "dropped-ring"))]
     core = queue.get("core", -1)
     yield f"Queue of {queue['port']}" + ("" if queue.get("active") else " (not active: the port is stopped)")
     yield from fields((
-        ("rate", f"{si(rate)}, configured {si(wanted)}: the device takes less" if rate < wanted else si(rate)),
+        ("rate", si(rate) + (f", configured {si(wanted)}" if queue.get("lowered") and wanted else "")
+         + (": the device takes less" if queue.get("lowered") else "")),
         ("core", str(core) if core >= 0 else None),
         ("waiting", f"{count(queue.get('waiting-packets', 0))} of {count(queue.get('packets', 0))} packets"),
         ("dropped", ", ".join(f"{what} {count(n)}" for what, n in whole if n) or None)), context.room)

@@ -96,12 +96,12 @@ def state():
             {"name": "p0", "interval": 10, "point": [point(second, 1_000_000 * second, 64_000_000 * second, 900_000 * second) for second in range(0, 150, 10)]},
             {"name": "p1", "interval": 10, "point": [point(0, 9_000_000, 576_000_000, 7), point(10, 10, 640, 7), point(20, 110, 7040, 7, 3)]}],
         "queue": [
-            {"port": "p0", "active": True, "rate": "950000000", "configured-rate": "1000000000", "core": 1, "packets": 16384,
+            {"port": "p0", "active": True, "rate": "950000000", "configured-rate": "1000000000", "lowered": True, "core": 1, "packets": 16384,
              "waiting-packets": 1217, "dropped-port": "3", "dropped-ring": "0", "device-refused": "42",
              "vr": [queue_client("default", "74900000", False, guarantee=None, maximum=None, weight=1),
                     queue_client("red", "98765432", True, guarantee="100000000", maximum="1000000000", weight=10)],
              "vport": [queue_client("v40", "19999872", True, guarantee=None, maximum="20000000", weight=1)]},
-            {"port": "p1", "active": False, "rate": "100000000", "configured-rate": "100000000", "core": -1, "packets": 16384,
+            {"port": "p1", "active": False, "rate": "100000000", "configured-rate": "100000000", "lowered": False, "core": -1, "packets": 16384,
              "waiting-packets": 0, "dropped-port": "0", "dropped-ring": "0", "device-refused": "0", "vr": [], "vport": []}],
         "mirror": [
             {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
