@@ -3,7 +3,7 @@
 //
 // A client that has nothing waiting is in no list. One that has is in the calendar of guarantees
 // by its S (if it has a guarantee) and in the ring of shares (if it has a weight); or, while its L
-// is still to come, in the calendar of maxima alone.
+// is still to come, in the calendar of maxima alone. Without a maximum L never is.
 #include "queue/queue_priv.h"
 
 #define UNPARK_MAX 32u // of a call
@@ -41,7 +41,7 @@ void queue_client_place(struct queue_manager *q, uint16_t id)
 {
     struct client *v = &q->client[id];
 
-    v->parked = v->per_byte_m && !is_over(q, v->l);
+    v->parked = !is_over(q, v->l);
     if (v->parked) {
         calendar_remove(&q->guarantee, id);
         share_leave(q, id);

@@ -109,8 +109,9 @@ struct queue_manager {
     uint64_t due;
     uint64_t refused; // there were packets_max
     uint32_t packets;
-    // Places in use or reserved: of each client the larger of the two, and those in `gone`.
-    uint32_t committed;
+    // Places that are neither in use (of clients, or in `gone`) nor reserved. It may be below 0
+    // when `gone` has some while reserves are not used up.
+    int32_t free;
     struct pool pool;
     struct fifo gone; // dropped from flow queues, and to be taken out
     unsigned shift;   // of a time to its span
@@ -122,6 +123,8 @@ struct queue_manager {
     uint64_t *guarantee_bps;
     uint64_t guarantees_bps, reserves; // of all
     struct calendar guarantee, maximum;
+    unsigned visits;
+    uint32_t *wait_next, wait_none; // the counter of the last sample: it is counted with the next
     uint32_t wait_limit[QUEUE_WAIT_N]; // of each bucket, in spans
     uint8_t wait_first[32];            // the bucket of 2^i spans
     uint16_t inv_sqrt[INV_SQRT_N];     // 2^15 / sqrt(i)

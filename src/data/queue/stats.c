@@ -140,7 +140,7 @@ const char *queue_check(const struct queue_manager *q)
     fifo_sum(&q->pool, &q->gone, &bytes, &gone, &sums.blocks);
     if (sums.packets + gone != q->packets)
         return "the packets of the port are not the sum of its clients'";
-    if (sums.committed + gone != q->committed)
+    if (q->config.packets_max - sums.committed - gone != (uint32_t)q->free)
         return "the places that are committed are not the sum of the clients'";
     if (q->packets && q->due == QUEUE_NEVER)
         return "packets wait and nothing is due";
