@@ -14,6 +14,7 @@
 #define GAP_US 10000u
 #define WINDOW_US 10u // credit of a port that was not asked in time
 #define TURN_PARTS 4u // a turn of weight 1 in the ring of shares: a frame / TURN_PARTS
+#define WRAPS_AFTER 4u // a quarter of a second: what happens after some months is met in each test
 #define HUGE ((size_t)2 << 20)
 #define LIMIT_MAX (UINT32_MAX - LEN_MAX)
 
@@ -238,6 +239,7 @@ static void times_init(struct queue_manager *q)
     frames = time_of_bytes(q->per_byte, 2 * c->frame_max);
     q->window = frames > q->window ? frames : q->window;
     q->gap = (c->ticks_hz * GAP_US / 1000000) << TICK_BITS;
+    q->now = q->free_at = -((c->ticks_hz / WRAPS_AFTER) << TICK_BITS);
 }
 
 static void waits_init(struct queue_manager *q)
@@ -289,8 +291,8 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->guaranteed_bytes = calloc(c->clients, sizeof *q->guaranteed_bytes);
     // Touched when it is used first.
     q->pool.place = memory_new((size_t)c->packets_max * BLOCK_PLACES * sizeof(struct place));
-    int r = calendar_init(&q->guarantee, c->clients, q->shift, 0);
-    r = calendar_init(&q->maximum, c->clients, q->shift, 0) ? -ENOMEM : r;
+    int r = calendar_init(&q->guarantee, c->clients, q->shift, q->now);
+    r = calendar_init(&q->maximum, c->clients, q->shift, q->now) ? -ENOMEM : r;
     if (!q->client || !q->count || !q->guarantee_bps || !q->guaranteed_bytes || !q->pool.place ||
         r) {
         free(q->client);

@@ -23,6 +23,7 @@ void queue_clock_set(struct queue_manager *q, uint64_t ticks)
     else if (t - q->now > q->gap)
         q->skew += t - q->now - q->gap;
     q->now = (ticks << TICK_BITS) - q->skew;
+    q->ticks = ticks;
 }
 
 // --- putting -------------------------------------------------------------------------------------
@@ -365,7 +366,9 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
 
 uint64_t queue_due(const struct queue_manager *q)
 {
-    return q->due == QUEUE_NEVER
-               ? QUEUE_NEVER
-               : (q->due + q->skew + (1u << TICK_BITS) - 1) >> TICK_BITS;
+    if (q->due == QUEUE_NEVER)
+        return QUEUE_NEVER;
+    // From the last call on: a clock of ticks may be beyond what has room for 2^8 times as many.
+    return is_over(q, q->due) ? q->ticks
+                              : q->ticks + ((q->due - q->now + (1u << TICK_BITS) - 1) >> TICK_BITS);
 }

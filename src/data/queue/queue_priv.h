@@ -105,6 +105,7 @@ struct queue_manager {
     uint64_t per_byte; // of the port
     uint64_t free_at;  // when the port has sent what it was given
     uint64_t now, skew;
+    uint64_t ticks; // of the caller's clock, in the last call
     uint64_t window, gap;
     uint64_t due;
     uint64_t refused; // there were packets_max
