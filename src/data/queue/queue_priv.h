@@ -128,7 +128,7 @@ struct queue_manager {
     uint32_t *wait_next, wait_none; // the counter of the last sample: it is counted with the next
     uint32_t wait_limit[QUEUE_WAIT_N]; // of each bucket, in spans
     uint8_t wait_first[32];            // the bucket of 2^i spans
-    uint16_t inv_sqrt[INV_SQRT_N];     // 2^15 / sqrt(i)
+    uint32_t inv_sqrt[INV_SQRT_N + 1]; // 2^24 / sqrt(i)
 };
 
 static inline uint64_t queue_ticks_per_byte(const struct queue_manager *q, uint64_t bps)
