@@ -52,7 +52,8 @@ static bool codel_is_above(const struct aqm *a, struct codel *s, uint32_t now, u
         return false;
     }
     if (!s->first_above) {
-        s->first_above = (now + a->interval) | 1; // 0 says that it is not
+        s->first_above = now + a->interval;
+        s->first_above += !s->first_above; // 0 says that it is not
         return false;
     }
     return (int32_t)(now - s->first_above) >= 0;

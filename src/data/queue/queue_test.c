@@ -320,7 +320,7 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     end();
 }
 
-// A clock that steps back, or far ahead, all the time: what passes between its steps is what counts.
+// A clock that steps back all the time: what passes between its steps is what counts.
 static void steps_of_the_clock_change_nothing(void **state)
 {
     begin(1000000000, 3);
@@ -357,7 +357,8 @@ static void strict_classes_come_first_and_weighted_ones_share(void **state)
         void *packet;
 
         for (unsigned k = 5; k < 7; k++)
-            queue_put(t.q, &(struct queue_packet){(void *)(uintptr_t)k, 500, 0, (uint8_t)k, 0, 0}, 1,
+            queue_put(t.q,
+                      &(struct queue_packet){(void *)(uintptr_t)k, 500, 0, (uint8_t)k, 0, 0}, 1,
                       t.now, refusal);
         if (i % 10 == 0)
             queue_put(t.q, &(struct queue_packet){(void *)2, 500, 0, 2, 0, 0}, 1, t.now, refusal);
@@ -460,7 +461,8 @@ static void random_steps_keep_every_invariant(void **state)
             assert_int_equal(queue_configure(t.q, client, &c, t.now), 0);
         } else if (kind < 8) {
             uintptr_t name = (uintptr_t)in[client][class] << 16 | (uintptr_t)client << 4 | class;
-            struct queue_packet p = {(void *)name, 64 + (uint32_t)rand() % 1455, client, class, 0, 0};
+            struct queue_packet p = {(void *)name, 64 + (uint32_t)rand() % 1455, client, class,
+                                     0, 0};
 
             if (queue_put(t.q, &p, 1, t.now, refusal)) {
                 in[client][class]++;
