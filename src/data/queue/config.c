@@ -84,29 +84,6 @@ static uint16_t class_flows(const struct queue_class_config *c)
     return c->discipline == QUEUE_FQ_CODEL ? c->flows : 0;
 }
 
-// What each class will have: what it has, where that will do. Or nothing is kept: -ENOMEM.
-static int aqm_prepare(const struct client *v, const struct queue_client_config *c,
-                       struct aqm **aqm)
-{
-    for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
-        struct aqm *has = v->class[k].aqm;
-
-        aqm[k] = NULL;
-        if (!class_flags(&c->class[k]))
-            continue;
-        aqm[k] = has && has->flows == class_flows(&c->class[k])
-                     ? has
-                     : queue_aqm_new(class_flows(&c->class[k]));
-        if (aqm[k])
-            continue;
-        while (k--)
-            if (aqm[k] != v->class[k].aqm)
-                free(aqm[k]);
-        return -ENOMEM;
-    }
-    return 0;
-}
-
 // Half of what 32 bits hold is the future.
 static uint32_t spans(const struct queue_manager *q, uint32_t us)
 {
@@ -135,13 +112,17 @@ static void aqm_set(const struct queue_manager *q, struct aqm *a,
     a->allowed = q->now;
 }
 
-static void class_set(struct queue_manager *q, struct class_queue *c,
-                      const struct queue_class_config *config, struct aqm *aqm)
+static void class_set(struct queue_manager *q, uint16_t client, unsigned class,
+                      const struct queue_class_config *config)
 {
-    if (c->aqm && c->aqm != aqm) {
+    struct class_queue *c = &q->client[client].class[class];
+    struct aqm *aqm = class_flags(config) ? queue_aqm_of(q, client, class) : NULL;
+    bool flows_change = !c->aqm || c->aqm->flows != class_flows(config);
+
+    if (c->aqm && (flows_change || !aqm))
         queue_flow_empty(q, c);
-        free(c->aqm);
-    }
+    if (aqm && flows_change)
+        queue_aqm_init(aqm, class_flows(config));
     c->aqm = aqm;
     c->flags = (uint8_t)class_flags(config);
     c->limit = config->limit_bytes < LIMIT_MAX ? config->limit_bytes : LIMIT_MAX;
@@ -179,10 +160,8 @@ int queue_configure(struct queue_manager *q, uint16_t client, const struct queue
                     uint64_t now)
 {
     struct client *v = &q->client[client];
-    struct aqm *aqm[QUEUE_CLASSES];
     int r = config_judge(q, client, c);
 
-    r = r ? r : aqm_prepare(v, c, aqm);
     if (r)
         return r;
     queue_clock_set(q, now);
@@ -190,7 +169,7 @@ int queue_configure(struct queue_manager *q, uint16_t client, const struct queue
     q->guarantee_bps[client] = c->guarantee_bps;
     client_set(q, v, c);
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
-        class_set(q, &v->class[k], &c->class[k], aqm[k]);
+        class_set(q, client, k, &c->class[k]);
     if (v->nonempty) {
         queue_client_idle(q, client);
         queue_client_wake(q, client);
@@ -211,6 +190,12 @@ int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now)
     q->free_at = q->now;
     q->due = q->packets ? q->now : QUEUE_NEVER;
     return 0;
+}
+
+void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max)
+{
+    q->free += (int32_t)(packets_max - q->config.packets_max);
+    q->config.packets_max = packets_max;
 }
 
 // --- making it -----------------------------------------------------------------------------------
@@ -291,8 +276,10 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->guaranteed_bytes = calloc(c->clients, sizeof *q->guaranteed_bytes);
     // Touched when it is used first.
     q->pool.place = memory_new((size_t)c->packets_max * BLOCK_PLACES * sizeof(struct place));
-    int r = calendar_init(&q->guarantee, c->clients, q->shift, q->now);
-    r = calendar_init(&q->maximum, c->clients, q->shift, q->now) ? -ENOMEM : r;
+    q->pool.blocks = c->packets_max;
+    int r = queue_aqms_make(q);
+    r = r ? r : calendar_init(&q->guarantee, c->clients, q->shift, q->now);
+    r = r ? r : calendar_init(&q->maximum, c->clients, q->shift, q->now);
     if (!q->client || !q->count || !q->guarantee_bps || !q->guaranteed_bytes || !q->pool.place ||
         r) {
         free(q->client);
@@ -312,7 +299,6 @@ static void class_free(struct queue_manager *q, struct class_queue *c,
         queue_flow_empty(q, c);
     while (drop && !fifo_is_empty(&c->fifo))
         drop(ctx, fifo_take(&q->pool, &c->fifo).packet);
-    free(c->aqm);
 }
 
 void queue_free(struct queue_manager *q, void (*drop)(void *ctx, void *packet), void *ctx)
@@ -331,5 +317,6 @@ void queue_free(struct queue_manager *q, void (*drop)(void *ctx, void *packet), 
     free(q->guarantee_bps);
     free(q->guaranteed_bytes);
     free(q->pool.place);
+    queue_aqms_free(q);
     free(q);
 }

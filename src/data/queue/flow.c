@@ -10,26 +10,44 @@
 // packets, to `gone`, from where the next queue_take() gives them to the caller.
 #include "queue/queue_priv.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define SHRINK_MAX 64u  // packets that are dropped at once, unless more are needed
 #define SHRINK_PART 16u // or this part of what waits
 
-struct aqm *queue_aqm_new(uint16_t flows)
+// The owner of a queue manager may not allocate, so there is an address for whatever a class may be
+// told to have. What is never used is never in memory.
+int queue_aqms_make(struct queue_manager *q)
 {
-    size_t bytes = sizeof(struct aqm) + flows * sizeof(struct flow);
-    struct aqm *a = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    size_t bytes = AQM_BYTES * QUEUE_CLASSES * q->config.clients;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (!a)
-        return NULL;
-    memset(a, 0, bytes);
+    q->aqms = p == MAP_FAILED ? NULL : p;
+    return q->aqms ? 0 : -ENOMEM;
+}
+
+void queue_aqms_free(struct queue_manager *q)
+{
+    if (q->aqms)
+        munmap(q->aqms, AQM_BYTES * QUEUE_CLASSES * q->config.clients);
+}
+
+struct aqm *queue_aqm_of(const struct queue_manager *q, uint16_t client, unsigned class)
+{
+    return (struct aqm *)(void *)(q->aqms + AQM_BYTES * (client * QUEUE_CLASSES + class));
+}
+
+void queue_aqm_init(struct aqm *a, uint16_t flows)
+{
+    memset(a, 0, sizeof(struct aqm) + a->flows * sizeof(struct flow));
     a->flows = flows;
     a->hash_shift = 32;
     while (flows >>= 1)
         a->hash_shift--;
     a->fresh.head = a->old.head = FLOW_NONE;
-    return a;
 }
 
 // --- lists ---------------------------------------------------------------------------------------

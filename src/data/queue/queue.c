@@ -42,7 +42,7 @@ static inline enum queue_refusal refusal_of(const struct queue_manager *q, const
     if (unlikely(c->bytes + len > c->limit))
         return QUEUE_CLASS_FULL;
     if (unlikely(v->packets < v->reserve)) // in use are all only if some are in `gone`
-        return q->packets == q->config.packets_max ? QUEUE_PORT_FULL : QUEUE_TAKEN;
+        return q->packets >= q->config.packets_max ? QUEUE_PORT_FULL : QUEUE_TAKEN;
     if (unlikely((int32_t)(v->packets - v->reserve) >= q->free))
         return refusal_of_place(q);
     return QUEUE_TAKEN;

@@ -60,6 +60,7 @@ struct aqm {
     bool ecn;
     struct flow flow[];
 } __attribute__((aligned(64)));
+#define AQM_BYTES (sizeof(struct aqm) + QUEUE_FLOWS_MAX * sizeof(struct flow))
 
 enum class_flag {
     CLASS_CODEL = 1,
@@ -119,6 +120,7 @@ struct queue_manager {
     uint16_t share;   // whose turn it is, CALENDAR_NONE: nobody is in the ring
     bool flows;       // a class has flow queues
     struct client *client;
+    uint8_t *aqms; // of client i, class k at AQM_BYTES * (i * QUEUE_CLASSES + k)
     struct class_count *count; // of client i, class k: [i * QUEUE_CLASSES + k]
     uint64_t *guaranteed_bytes; // of each client
     uint64_t *guarantee_bps;
@@ -196,7 +198,11 @@ enum queue_verdict queue_aqm_judge(const struct queue_manager *q, const struct c
 void queue_codel_init(struct queue_manager *q);
 
 // --- flow.c --------------------------------------------------------------------------------------
-struct aqm *queue_aqm_new(uint16_t flows); // NULL: no memory
+int queue_aqms_make(struct queue_manager *q); // 0 or -ENOMEM
+void queue_aqms_free(struct queue_manager *q);
+// The place of a class's; the same as long as there is a queue manager.
+struct aqm *queue_aqm_of(const struct queue_manager *q, uint16_t client, unsigned class);
+void queue_aqm_init(struct aqm *a, uint16_t flows); // one of whose flow queues none has a packet
 void queue_flow_put(struct queue_manager *q, struct aqm *a, uint32_t hash, struct place p);
 enum queue_verdict queue_flow_take(struct queue_manager *q, struct class_queue *c, struct place *p);
 // Drops from the longest flow queues until `need` bytes and one packet at least are gone.

@@ -118,7 +118,7 @@ static const char *pool_check(const struct queue_manager *q, uint32_t used)
 {
     uint32_t n = q->pool.new / BLOCK_PLACES, unused = 0;
 
-    if (n > q->config.packets_max)
+    if (n > q->pool.blocks)
         return "more blocks are in use than there are";
     for (uint32_t b = q->pool.free; b != PLACE_NONE && unused <= n; b = q->pool.place[b].at)
         unused++;
