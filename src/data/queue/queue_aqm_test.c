@@ -519,6 +519,29 @@ static void above_its_reserve_a_client_has_as_many_places_as_are_free(void **sta
     end();
 }
 
+// Fewer places than packets wait: they stay, and no other comes before places are free.
+static void places_can_be_taken_away_while_packets_wait(void **state)
+{
+    struct queue_client_config c = client_of(0);
+    enum queue_refusal why;
+    struct got g;
+
+    begin(1000000000, 1000);
+    configure(1, &c);
+    assert_int_equal(fill(1, &why), 500);
+    queue_set_packets_max(t.q, 300);
+    assert_int_equal(put(1, 5, 0, 100, 0), QUEUE_PORT_FULL);
+    check();
+    for (unsigned i = 0; i < 400; i++) {
+        t.now += 2 * US; // the time of 100 bytes
+        assert_true(take(&g));
+    }
+    assert_int_equal(fill(1, &why), 50);
+    queue_set_packets_max(t.q, 1000);
+    assert_int_equal(fill(1, &why), 350);
+    end();
+}
+
 // --- configuration -------------------------------------------------------------------------------
 
 static void what_cannot_be_kept_is_refused(void **state)
@@ -635,6 +658,7 @@ int main(void)
         cmocka_unit_test(what_waits_too_long_is_dropped_and_takes_no_rate),
         cmocka_unit_test(waits_are_counted_by_length),
         cmocka_unit_test(above_its_reserve_a_client_has_as_many_places_as_are_free),
+        cmocka_unit_test(places_can_be_taken_away_while_packets_wait),
         cmocka_unit_test(what_cannot_be_kept_is_refused),
         cmocka_unit_test(a_thousand_changes_under_load_lose_nothing),
     };
