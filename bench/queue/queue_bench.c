@@ -95,7 +95,9 @@ static unsigned ours_put(struct rte_mbuf **m, unsigned n)
 
 static unsigned ours_take(struct rte_mbuf **m, unsigned n)
 {
-    return queue_take(ours, rte_rdtsc(), (void **)m, n);
+    uint8_t verdict[BATCH];
+
+    return queue_take(ours, rte_rdtsc(), (void **)m, verdict, n);
 }
 
 static void ours_end(void)
@@ -126,8 +128,6 @@ static void peer_make(void)
                                            .n_subport_profiles = 1,
                                            .n_max_subport_profiles = 1,
                                            .subport_profiles = &share,
-                                           .n_subport_profiles = 1,
-                                           .n_max_subport_profiles = 1,
                                            .n_pipes_per_subport = vrs};
 
     for (unsigned k = 0; k < RTE_SCHED_TRAFFIC_CLASSES_PER_PIPE; k++) {
@@ -267,10 +267,11 @@ static void measure_classes(unsigned n)
 static double empty_round(uint64_t now)
 {
     void *packet[BATCH];
+    uint8_t verdict[BATCH];
     uint64_t from = rte_rdtsc_precise();
 
     for (unsigned i = 0; i < CALLS; i++)
-        bench_check(!queue_take(ours, now, packet, BATCH), "something was sent");
+        bench_check(!queue_take(ours, now, packet, verdict, BATCH), "something was sent");
     return (double)(rte_rdtsc_precise() - from) / CALLS;
 }
 
@@ -282,7 +283,7 @@ static void measure_empty(unsigned n)
     uint64_t now = rte_rdtsc();
     double cycles[ROUNDS_MAX];
     void *packet[BATCH];
-    uint8_t refusal[BATCH];
+    uint8_t refusal[BATCH], verdict[BATCH];
 
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
         v.class[k].limit_bytes = 1u << 24;
@@ -299,7 +300,7 @@ static void measure_empty(unsigned n)
     // A millisecond later what may go has gone; the next packet of each is due 12 ms after its
     // last.
     for (unsigned i = 0; i < 3000; i++, now += c.ticks_hz / 1000000)
-        while (queue_take(ours, now, packet, BATCH))
+        while (queue_take(ours, now, packet, verdict, BATCH))
             ;
     for (unsigned r = 0; r < opt.rounds; r++)
         cycles[r] = empty_round(now);

@@ -88,7 +88,8 @@ static void offer(unsigned i, uint64_t ticks)
 static void take_all(void)
 {
     void *packet[BATCH];
-    unsigned n = queue_take(t.q, t.now, packet, BATCH);
+    uint8_t verdict[BATCH];
+    unsigned n = queue_take(t.q, t.now, packet, verdict, BATCH);
 
     for (unsigned k = 0; k < n; k++) {
         struct source *s = &t.source[(uintptr_t)packet[k] - 1];
@@ -322,7 +323,7 @@ static void strict_classes_come_first_and_weighted_ones_share(void **state)
 {
     uint64_t sent[QUEUE_CLASSES] = {0};
     struct queue_client_config c = plain(0, 0, 1);
-    uint8_t refusal[1];
+    uint8_t refusal[1], verdict[1];
 
     c.limit_bytes = 4u << 20; // more than two full classes
     c.class[5].weight = 1;
@@ -338,7 +339,7 @@ static void strict_classes_come_first_and_weighted_ones_share(void **state)
         if (i % 10 == 0)
             queue_put(t.q, &(struct queue_packet){(void *)2, 500, 0, 2}, 1, t.now, refusal);
         t.now += HZ / 1000000 * 4; // a packet of 500 bytes
-        if (queue_take(t.q, t.now, &packet, 1))
+        if (queue_take(t.q, t.now, &packet, verdict, 1))
             sent[(uintptr_t)packet]++;
     }
     assert_int_equal(sent[2], 6000);
@@ -421,7 +422,7 @@ static void random_steps_keep_every_invariant(void **state)
     begin(1000000000, CLIENTS);
     for (unsigned step = 0; step < 100000; step++) {
         uint16_t client = (uint16_t)(rand() % CLIENTS);
-        uint8_t class = (uint8_t)(rand() % QUEUE_CLASSES), refusal[8];
+        uint8_t class = (uint8_t)(rand() % QUEUE_CLASSES), refusal[8], verdict[8];
         unsigned kind = (unsigned)rand() % 16;
         void *packet[8];
 
@@ -443,7 +444,7 @@ static void random_steps_keep_every_invariant(void **state)
                 put++;
             }
         } else {
-            unsigned n = queue_take(t.q, t.now, packet, 1 + (unsigned)rand() % 8);
+            unsigned n = queue_take(t.q, t.now, packet, verdict, 1 + (unsigned)rand() % 8);
 
             for (unsigned i = 0; i < n; i++, taken++) {
                 uintptr_t name = (uintptr_t)packet[i];
@@ -470,7 +471,7 @@ static void what_is_due_goes_then_and_not_before(void **state)
     struct queue_client_config c = plain(0, 8000000, 1); // a byte each microsecond
     struct queue_packet p = {&p, 1000, 0, 0};
     uint64_t due = 0;
-    uint8_t refusal[1];
+    uint8_t refusal[1], verdict[1];
     void *packet;
 
     begin(1000000000, 1);
@@ -479,7 +480,7 @@ static void what_is_due_goes_then_and_not_before(void **state)
     for (unsigned i = 0; i < 100; i++)
         assert_int_equal(queue_put(t.q, &p, 1, t.now, refusal), 1);
     for (unsigned i = 0; i < 100; i++) {
-        while (queue_take(t.q, t.now, &packet, 1) == 0) {
+        while (queue_take(t.q, t.now, &packet, verdict, 1) == 0) {
             due = queue_due(t.q);
             assert_true(due != QUEUE_NEVER);
             t.now = due > t.now ? due : t.now + HZ / 10000000;
