@@ -6,9 +6,10 @@
 // A feeder puts bursts of 32 elements of 16 bytes (pointer, length, client, class, hash) into a
 // ring with one producer and one consumer, and the owner takes up to 64 at a time: the way of a
 // packet to a shaped port whose queue manager another forwarder owns. Both do other work for each
-// packet as well, about 40 cycles of it (--work, in steps of five); what the ring adds is the time of a packet in
-// this loop less its time with the work alone. Each side is measured while it is the slower one,
-// the other works less, and `cycles` is the sum of both sides: cycles spent, on either core.
+// packet as well, about 40 cycles of it (--work, in steps of five); what the ring adds is the time
+// of a packet in this loop less its time with the work alone. Each side is measured while it is the
+// slower one, the other works less, and `cycles` is the sum of both sides: cycles spent, on either
+// core.
 //
 // The two have a core each; where there is one core only, one thread is both in turn, and "cores"
 // says so. A turn of the loop during which the thread was taken off its core (more than PREEMPTED
