@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_bench.c - what the queue manager costs beside DPDK's rte_sched, in one process
+// queue_bench.c - what the queue manager costs beside DPDK's rte_sched and a plain round robin
 //
 //     queue_bench [--rounds 15] [--packets 131072] [--only CASE] [--json]
 //
@@ -22,6 +22,7 @@
 #include "lib/eal.h"
 #include "lib/report.h"
 #include "lib/stat.h"
+#include "queue/drr.h"
 #include "queue/queue.h"
 
 #define BATCH 32u
@@ -163,12 +164,43 @@ static void peer_end(void)
     rte_sched_port_free(port);
 }
 
+// --- the round robin -----------------------------------------------------------------------------
+
+static struct drr *drr;
+
+static void drr_begin(void)
+{
+    drr = drr_make(vrs, MBUFS, 1518);
+}
+
+static unsigned drr_put_all(struct rte_mbuf **m, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct label *l = rte_mbuf_to_priv(m[i]);
+
+        drr_put(drr, m[i], FRAME, l->vr, l->class);
+    }
+    return n;
+}
+
+static unsigned drr_take_all(struct rte_mbuf **m, unsigned n)
+{
+    return drr_take(drr, (void **)m, n);
+}
+
+static void drr_end(void)
+{
+    drr_free(drr);
+}
+
 // --- classes -------------------------------------------------------------------------------------
 
 static struct engine engines[] = {
     {"kamuee", ours_make, ours_label, ours_put, ours_take, ours_end, {0}, 0, 0, {0}},
     {"rte_sched", peer_make, peer_label, peer_put, peer_take, peer_end, {0}, 0, 0, {0}},
+    {"drr", drr_begin, ours_label, drr_put_all, drr_take_all, drr_end, {0}, 0, 0, {0}},
 };
+#define ENGINES (sizeof engines / sizeof *engines)
 
 static void engine_begin(struct engine *e)
 {
@@ -242,12 +274,12 @@ static double engine_round(struct engine *e)
 static void measure_classes(unsigned n)
 {
     vrs = n;
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < ENGINES; i++)
         engine_begin(&engines[i]);
     for (unsigned r = 0; r <= opt.rounds; r++) // the first one warms up
-        for (unsigned i = 0; i < 2; i++)
+        for (unsigned i = 0; i < ENGINES; i++)
             engines[i].cycles[r ? r - 1 : 0] = engine_round(&engines[i]);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < ENGINES; i++) {
         report_open(NULL, '{');
         report_text("case", "classes");
         report_number("vrs", 0, n);
@@ -336,7 +368,7 @@ int main(int argc, char **argv)
     bench_options(argc, argv, options, NULL);
     bench_eal_heap(256, 64ul << 20, false);
     bench_pin(0);
-    pool = rte_pktmbuf_pool_create("queue", 4 * MBUFS - 1, 0, 64, 256, -1);
+    pool = rte_pktmbuf_pool_create("queue", ENGINES * MBUFS + 1024, 0, 64, 256, -1);
     bench_check(pool, "no memory for mbufs");
     report_begin(opt.json);
     report_open("rows", '[');
