@@ -5,6 +5,8 @@
 // stays unpolled.
 // Transmit: every forwarder may send by every port. If a port has too few transmit queues, the
 // forwarders that poll it own them first, and the others pass their packets to an owner.
+// Queue: the forwarder of the core that was wished, which may poll nothing; else the one that owns
+// the fewest so far, those that do not poll the port first: they have less to do for it.
 #include "port/plan_compute.h"
 
 #include <errno.h>
@@ -147,38 +149,99 @@ static void plan_transmit_port(struct plan_output *out, const struct plan_port *
     }
 }
 
+// The forwarder that owns the port's queue; -1: no forwarder runs.
+static int queue_owner(const struct plan_input *in, struct plan_output *out,
+                       const struct plan_port *p)
+{
+    int best = p->queue_core >= 0 ? forwarder_of_core(in, out, p->queue_core) : -1;
+
+    for (int first = 0; best < 0 && first <= 1; first++)
+        for (int f = 0; f < FORWARDER_MAX; f++)
+            if (out->core[f] >= 0 && polls_port(&out->plan[f], p->id) == first &&
+                (best < 0 || out->plan[f].n_owned < out->plan[best].n_owned))
+                best = f;
+    return best;
+}
+
+static void plan_queue(const struct plan_input *in, struct plan_output *out,
+                       const struct plan_port *p)
+{
+    int owner = queue_owner(in, out, p);
+
+    if (owner < 0)
+        return;
+    out->plan[owner].owned[out->plan[owner].n_owned++] = (uint8_t)p->id;
+    for (int f = 0; f < FORWARDER_MAX; f++) {
+        out->plan[f].tx_owner[p->id] = PLAN_TX_QUEUE;
+        out->plan[f].queue[p->id] = p->queue;
+        out->plan[f].queue_owner[p->id] = (uint8_t)owner;
+    }
+}
+
 int plan_compute(const struct plan_input *in, struct plan_output *out, char *err, size_t err_size)
 {
     memset(out, 0, sizeof *out);
     for (unsigned f = 0; f < FORWARDER_MAX; f++) {
         out->core[f] = -1;
         memset(out->plan[f].tx_owner, PLAN_TX_NONE, sizeof out->plan[f].tx_owner);
+        memset(out->plan[f].queue_owner, PLAN_TX_NONE, sizeof out->plan[f].queue_owner);
     }
     int r = check_assignments(in, err, err_size);
     if (!r)
         r = plan_receive(in, out, err, err_size);
     for (unsigned p = 0; !r && p < in->n_ports; p++)
-        plan_transmit_port(out, &in->port[p]);
+        if (in->port[p].queue && in->port[p].n_tx)
+            plan_queue(in, out, &in->port[p]);
+    for (unsigned p = 0; !r && p < in->n_ports; p++) // to all forwarders that there are
+        if (!in->port[p].queue)
+            plan_transmit_port(out, &in->port[p]);
     return r;
 }
 
 // --- from old plans to new ones ---
 
-static bool owns_tx(const struct plan *plan, unsigned f, uint16_t port, uint16_t queue)
+static bool owns_queue(const struct plan *plan, unsigned f, uint16_t port)
 {
-    return plan && plan->tx_owner[port] == f && plan->tx_queue[port] == queue;
+    return plan->tx_owner[port] == PLAN_TX_QUEUE && plan->queue_owner[port] == f;
+}
+
+// The transmit queue of the port that forwarder f's plan lets it use, -1: none. A port's queue
+// sends by its first one.
+static int tx_of(const struct plan *plan, unsigned f, uint16_t port)
+{
+    if (!plan)
+        return -1;
+    return plan->tx_owner[port] == f ? plan->tx_queue[port] : owns_queue(plan, f, port) ? 0 : -1;
 }
 
 // The (port, queue) of forwarder f's next plan still belongs to another forwarder.
 static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const struct plan *next,
                                   unsigned f, uint16_t port)
 {
-    if (next->tx_owner[port] != f)
-        return false;
-    for (unsigned g = 0; g < FORWARDER_MAX; g++)
-        if (g != f && owns_tx(old[g], g, port, next->tx_queue[port]))
+    int queue = tx_of(next, f, port);
+
+    for (unsigned g = 0; queue >= 0 && g < FORWARDER_MAX; g++)
+        if (g != f && tx_of(old[g], g, port) == queue)
             return true;
     return false;
+}
+
+// Nobody sends by the port: packets for its queue wait in the rings, others are not expected.
+static void remove_moving_tx(struct plan_output *mid, unsigned f, uint16_t port)
+{
+    struct plan *plan = &mid->plan[f];
+    unsigned n = 0;
+
+    if (plan->tx_owner[port] != PLAN_TX_QUEUE) {
+        plan->tx_owner[port] = PLAN_TX_NONE;
+        return;
+    }
+    for (unsigned i = 0; i < plan->n_owned; i++)
+        if (plan->owned[i] != port)
+            plan->owned[n++] = plan->owned[i];
+    plan->n_owned = (uint16_t)n;
+    for (unsigned g = 0; g < FORWARDER_MAX; g++)
+        mid->plan[g].queue_owner[port] = PLAN_TX_NONE;
 }
 
 static bool rx_comes_from_another(struct plan *const old[FORWARDER_MAX], unsigned f,
@@ -212,7 +275,7 @@ bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_outpu
         rx_moves |= remove_moving_rx(old, f, &mid->plan[f]);
         for (uint16_t p = 0; p < PORT_MAX; p++)
             if (tx_comes_from_another(old, &next->plan[f], f, p)) {
-                mid->plan[f].tx_owner[p] = PLAN_TX_NONE;
+                remove_moving_tx(mid, f, p);
                 tx_moves = true;
             }
     }

@@ -17,6 +17,8 @@ struct plan_port { // a started port
     uint16_t id;
     char name[16];
     uint16_t n_rx, n_tx; // queues
+    struct port_queue *queue; // NULL: sends straight
+    int queue_core;           // whose forwarder owns `queue`, -1: chosen
 };
 
 struct plan_input {

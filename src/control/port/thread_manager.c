@@ -24,6 +24,7 @@
 #include "table/exchange.h"
 #include "table/lag.h"
 #include "table/port.h"
+#include "table/port_queue.h"
 
 #define CORES_MAX 1024
 
@@ -81,6 +82,8 @@ static unsigned list_started_ports(struct plan_port *port)
             continue;
         port[n] =
             (struct plan_port){.id = id, .n_rx = info.nb_rx_queues, .n_tx = info.nb_tx_queues};
+        port[n].queue = p->queue;
+        port[n].queue_core = p->queue ? p->queue->core : -1;
         snprintf(port[n].name, sizeof port[n].name, "%.15s", p->name);
         n++;
     }
@@ -156,7 +159,9 @@ static void publish_plan(unsigned f, const struct plan *plan)
     if (old && plan && old->n_rx == plan->n_rx &&
         !memcmp(old->rx, plan->rx, old->n_rx * sizeof *old->rx) &&
         !memcmp(old->tx_owner, plan->tx_owner, sizeof old->tx_owner) &&
-        !memcmp(old->tx_queue, plan->tx_queue, sizeof old->tx_queue))
+        !memcmp(old->tx_queue, plan->tx_queue, sizeof old->tx_queue) &&
+        !memcmp(old->queue, plan->queue, sizeof old->queue) &&
+        !memcmp(old->queue_owner, plan->queue_owner, sizeof old->queue_owner))
         return;
     if (plan) {
         copy = malloc(sizeof *copy);
@@ -228,7 +233,8 @@ static void set_port_homes(bool gone_only)
     for (uint16_t p = 0; p < PORT_MAX; p++) {
         uint8_t home = PLAN_TX_NONE;
         for (unsigned f = 0; f < FORWARDER_MAX && home == PLAN_TX_NONE; f++)
-            if ((next.plan[f].tx_owner[p] == f || next.plan[f].tx_owner[p] == PLAN_TX_LAG) &&
+            if ((next.plan[f].tx_owner[p] == f || next.plan[f].tx_owner[p] == PLAN_TX_LAG ||
+                 next.plan[f].queue_owner[p] == f) &&
                 (gone_only || threads[f]))
                 home = (uint8_t)f;
         if (!gone_only || home == PLAN_TX_NONE)
@@ -390,6 +396,7 @@ void thread_manager_fini(void)
     for (unsigned f = 0; f < FORWARDER_MAX; f++) {
         next.core[f] = -1;
         memset(next.plan[f].tx_owner, PLAN_TX_NONE, sizeof next.plan[f].tx_owner);
+        memset(next.plan[f].queue_owner, PLAN_TX_NONE, sizeof next.plan[f].queue_owner);
     }
     move_to_next_plans();
     rcu_barrier();

@@ -55,6 +55,7 @@
 #define COST_SLEEPS 64u
 #define WOKEN_MAX_US 100000u
 #define IN_VAIN_MAX 2
+#define LATE_US 60u // a sleep may last so much longer, which a queue that is due must not
 
 static const struct schedule {
     uint32_t spin_us, first_us, max_us;
@@ -210,12 +211,14 @@ static void woken_by_queue(struct idle *idle, unsigned n, uint32_t serial)
     idle->in_vain += !emptied;
 }
 
-static void idle_sleep(struct idle *idle, const struct plan *plan, uint32_t polled_us)
+// `due_us`: until a queue may send.
+static void idle_sleep(struct idle *idle, const struct plan *plan, uint32_t polled_us,
+                       uint32_t due_us)
 {
     struct waker *waker = &forwarder_slot[idle->forwarder].waker;
     uint32_t serial = plan ? plan->serial : 0;
     unsigned n;
-    uint32_t us = sleep_prepare(idle, plan, polled_us, &n);
+    uint32_t us = RTE_MIN(sleep_prepare(idle, plan, polled_us, &n), due_us);
     struct timespec t = {.tv_nsec = (long)us * 1000};
     int n_ready = 0;
 
@@ -246,7 +249,16 @@ static void pause_end(struct idle *idle, uint64_t now, unsigned taken)
         interrupts_off(idle);
 }
 
-void idle_after_poll(struct idle *idle, unsigned taken)
+// Less what a sleep may last too long.
+static uint32_t due_in_us(const struct idle *idle, uint64_t now, uint64_t due)
+{
+    if (due == UINT64_MAX)
+        return UINT32_MAX;
+    uint64_t us = due > now ? (due - now) / idle->tsc_per_us : 0;
+    return us > LATE_US ? clamp_us(us - LATE_US, 0, UINT32_MAX) : 0;
+}
+
+void idle_after_poll(struct idle *idle, unsigned taken, uint64_t due)
 {
     uint64_t now = rte_rdtsc();
 
@@ -261,14 +273,15 @@ void idle_after_poll(struct idle *idle, unsigned taken)
                            .last_us = idle->sleep_us,
                            .cost_ns = idle->cost_ns,
                            .descriptors = plan ? plan->descriptors : UINT16_MAX};
-    uint32_t us = idle_sleep_us(mode, &p);
+    uint32_t due_us = due_in_us(idle, now, due);
+    uint32_t us = RTE_MIN(idle_sleep_us(mode, &p), due_us);
     if (p.idle_us > FEW_PAUSE_US)
         idle->n_few = 0;
     if (us && !interrupts_on(idle, plan))
         return; // one more poll
     idle->sleep_us = us;
     if (us)
-        idle_sleep(idle, plan, us);
+        idle_sleep(idle, plan, us, due_us);
     else if (idle->can_nap && mode != IDLE_PERFORMANCE)
         rte_power_pause(now + idle->tsc_per_us);
     else

@@ -27,9 +27,9 @@ struct idle {
 };
 
 void idle_init(struct idle *idle, unsigned forwarder);
-// After each poll: `taken` packets. Returns at once, or sleeps as plan_idle_mode says; offline for
-// RCU meanwhile.
-void idle_after_poll(struct idle *idle, unsigned taken);
+// After each poll: `taken` packets. Returns at once, or sleeps as plan_idle_mode says, but not
+// beyond `due` (TSC), when there is something to send; offline for RCU meanwhile.
+void idle_after_poll(struct idle *idle, unsigned taken, uint64_t due);
 
 struct idle_pause {
     uint64_t idle_us;     // since the last packet

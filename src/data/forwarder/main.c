@@ -100,7 +100,7 @@ void forwarder_main(void *arg)
         rcu_quiescent();
         if (f->handed || f->punted || f->holds)
             wake_receivers(f);
-        idle_after_poll(&idle, taken);
+        idle_after_poll(&idle, taken, f->queue_due);
     }
     forwarder_free(f);
 }

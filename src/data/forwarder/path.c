@@ -23,6 +23,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/measure.h"
+#include "forwarder/queue_stage.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/tx.h"
@@ -261,6 +262,9 @@ unsigned forwarder_poll(struct forwarder *f)
         path_leave(f, USUAL);
     }
     taken += injected;
+    f->queue_due = QUEUE_NEVER;
+    if (unlikely(f->plan && f->plan->n_owned))
+        taken += queue_serve(f);
     f->last_poll_busy = taken > 0;
     f->counter->polls_idle += !taken;
     return taken;

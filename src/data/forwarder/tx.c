@@ -2,7 +2,7 @@
 // Stage tx: hand each port's packets to its transmit queue
 //
 //   in     f->tx_pkt[port] of every port, how many: tx_word[port]
-//   out    sent (ledger: tx), or handed to the forwarder that owns the queue
+//   out    sent (ledger: tx), handed to the forwarder that owns the queue, or in the port's queue
 //   exits  TX_FULL, TX_NO_QUEUE, TX_NO_BUFFER, INJECT_RING_FULL, LAG_NO_MEMBER
 //
 // Called at the end of each burst: a packet never waits for a later one. What a port does not take
@@ -18,6 +18,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/flow_hash.h"
 #include "forwarder/packet.h"
+#include "forwarder/queue_stage.h"
 #include "forwarder/tags.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
@@ -27,8 +28,8 @@
 
 #define TX_TRIES 16
 
-static void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n,
-                    enum drop_reason reason)
+void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n,
+             enum drop_reason reason)
 {
     uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
     uint16_t of = lag ? lag : port; // has the interfaces
@@ -69,14 +70,26 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
     return k;
 }
 
-// Inline, because a call would cost 0.6 % of a plain packet's instructions.
-static inline __attribute__((always_inline)) void
-tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
+static inline __attribute__((always_inline)) unsigned prepare(struct forwarder *f, uint16_t port,
+                                                              struct rte_mbuf **pkt, unsigned n)
 {
     if (unlikely(port_get(port)->watch_tx))
         watch_sent(f, port, pkt, n);
     if (unlikely(__atomic_load_n(&exchange_mixed, __ATOMIC_RELAXED)) && port_get(port)->fast_free)
         n = tx_copies(f, port, pkt, n);
+    return n;
+}
+
+unsigned tx_prepare(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
+{
+    return prepare(f, port, pkt, n);
+}
+
+// Inline, because a call would cost 0.6 % of a plain packet's instructions.
+static inline __attribute__((always_inline)) void
+tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
+{
+    n = prepare(f, port, pkt, n);
     unsigned sent = rte_eth_tx_burst(port, queue, pkt, (uint16_t)n);
 
     for (unsigned try = 0; unlikely(sent < n) && try < TX_TRIES; try++) {
@@ -116,6 +129,8 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
     c->tx_bytes += word >> 32;
     if (likely(owner == f->index))
         tx_send(f, port, f->plan->tx_queue[port], pkt, n);
+    else if (owner == PLAN_TX_QUEUE)
+        queue_feed(f, port, pkt, n);
     else if (owner < FORWARDER_MAX)
         tx_hand_over(f, port, owner, pkt, n);
     else if (owner == PLAN_TX_LAG && !member)

@@ -18,6 +18,7 @@
 
 #define PLAN_TX_NONE 0xff // in tx_owner: the port is stopped: drop TX_NO_QUEUE
 #define PLAN_TX_LAG 0xfe  // in tx_owner: the port is a LAG: each packet by one of its members
+#define PLAN_TX_QUEUE 0xfd // in tx_owner: the port has a queue (table/port_queue.h)
 #define PLAN_RX_MAX 128
 
 // How a forwarder that sleeps learns that a receive queue has a packet.
@@ -37,6 +38,8 @@ struct plan_wait {
     int fd;               // -1: WAKE_POLL
 };
 
+struct port_queue;
+
 struct plan {
     struct rcu_retired retired;
     uint32_t serial; // of all plans ever published, from 1 on
@@ -53,6 +56,12 @@ struct plan {
     // fewer queues than forwarders).
     uint8_t tx_owner[PORT_MAX];
     uint16_t tx_queue[PORT_MAX];
+    // Where tx_owner is PLAN_TX_QUEUE: the queue, and whose it is; PLAN_TX_NONE while it moves, when
+    // packets wait in the rings.
+    struct port_queue *queue[PORT_MAX];
+    uint8_t queue_owner[PORT_MAX];
+    uint16_t n_owned; // ports whose queue is this forwarder's
+    uint8_t owned[PORT_MAX];
 };
 
 // NULL polls nothing.

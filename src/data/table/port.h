@@ -12,6 +12,8 @@
 
 #include "table/limits.h"
 
+struct port_queue;
+
 struct port {
     // reader: forwarder
     uint16_t mtu;              // bytes of layer 3
@@ -31,6 +33,7 @@ struct port {
     bool used, started;
     bool collects; // a member: its frames lead where those of its LAG do
     char name[32]; // operator's name, e.g. "p0"
+    struct port_queue *queue; // NULL: sends straight
 };
 
 int port_table_init(void);

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_queue_manager.c - the queue managers of ports: what is wanted, and what is in force
+//
+// What is configured names virtual routers and sub-interfaces; forwarders know ids. settings_build()
+// turns one into the other and is called again whenever ids may have changed: at the end of each
+// change, when the port starts, and once a second. Nothing is published that is as before.
+//
+// A port's queue exists from its first configuration to its removal. While the port is stopped it is
+// in no plan, and what waited in it is dropped as what waits in a device is. See also
+// port_queue_watch.c: rates, waits, and devices that take less than they should.
+#define ALLOW_EXPERIMENTAL_API // rte_ring_elem
+#include "port/port_queue_manager.h"
+
+#include <errno.h>
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ring_elem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "port/port_manager.h"
+#include "port/port_queue.h"
+#include "port/thread_manager.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+#include "table/lag.h"
+#include "table/port.h"
+#include "table/vr.h"
+
+#define FRAME_MIN 64u
+#define FRAME_OVERHEAD 22u // Ethernet header, two tags
+#define RATE_UNKNOWN_BPS 10000000000ull // of a port whose speed nobody knows
+#define PER_MILLE_OF_LINK 995u // so that packets wait here, and not in the device's ring
+#define PER_MILLE_GUARANTEED 980u
+#define DRAIN_TRIES 1000u // of 100 us
+
+struct port_queues port_queues;
+
+struct port_queue_entry *port_queue_find(const char *port)
+{
+    vec_foreach (&port_queues.entry, e)
+        if (!strcmp((*e)->config.port, port))
+            return *e;
+    return NULL;
+}
+
+// --- rates ---------------------------------------------------------------------------------------
+
+static uint64_t link_bps(const char *port)
+{
+    struct port_state s;
+
+    return port_manager_state(port, &s) ? 0 : s.speed_mbps * 1000000ull;
+}
+
+uint64_t port_queue_rate(const struct port_queue_entry *e)
+{
+    uint64_t link = link_bps(e->config.port), most = link / 1000 * PER_MILLE_OF_LINK;
+    uint64_t rate = e->config.rate_bps;
+
+    if (!rate || (link && rate > most))
+        rate = link ? most : RATE_UNKNOWN_BPS;
+    return e->lowered_bps && e->lowered_bps < rate ? e->lowered_bps : rate;
+}
+
+static uint64_t guarantees_of(const struct port_queue_config *c)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < c->n_clients; i++)
+        sum += c->client[i].config.guarantee_bps;
+    return sum;
+}
+
+// --- settings ------------------------------------------------------------------------------------
+
+// The place of a sub-interface among the port's clients; kept when it has no queue any more, since
+// packets may wait there, until another one needs it. -1: none is free.
+static int vport_place(struct port_queue_entry *e, const char *name)
+{
+    int empty = -1;
+
+    for (unsigned i = 0; i < e->vport.n; i++) {
+        if (!strcmp(e->vport.item[i].name, name))
+            return (int)i;
+        if (!e->vport.item[i].wanted && empty < 0)
+            empty = (int)i;
+    }
+    if (empty < 0 && e->vport.n == PORT_QUEUE_VPORTS_MAX)
+        return -1;
+    if (empty < 0) {
+        empty = (int)e->vport.n;
+        vec_push(&e->vport);
+    }
+    struct port_queue_vport *v = &e->vport.item[empty];
+    memset(v, 0, sizeof *v);
+    snprintf(v->name, sizeof v->name, "%s", name);
+    return empty;
+}
+
+int port_queue_client_id(struct port_queue_entry *e, const struct port_queue_client *c)
+{
+    if (c->vport[0]) {
+        int place = vport_place(e, c->vport);
+
+        if (place >= 0)
+            e->vport.item[place].wanted = true;
+        return place < 0 ? -1 : VR_MAX + place;
+    }
+    const struct vr *v = vr_find(c->vr);
+    return v ? v->id : -1;
+}
+
+// Where the rate is lower than was configured, guarantees are cut by as much.
+static void guarantees_fit(struct port_queue_settings *s, uint64_t sum)
+{
+    uint64_t most = s->rate_bps / 1000 * PER_MILLE_GUARANTEED;
+
+    for (unsigned i = 0; sum > most && i < s->n; i++)
+        s->client[i].guarantee_bps =
+            (uint64_t)((unsigned __int128)s->client[i].guarantee_bps * most / sum);
+}
+
+static void clients_fill(struct port_queue_entry *e, struct port_queue_settings *s)
+{
+    const struct port_queue_config *c = &e->config;
+
+    vec_foreach (&e->vport, v)
+        v->wanted = false;
+    for (unsigned i = 0; i < VR_MAX; i++)
+        s->client[i] = c->other;
+    for (unsigned i = 0; i < c->n_clients; i++) {
+        int id = port_queue_client_id(e, &c->client[i]);
+
+        if (id >= 0)
+            s->client[id] = c->client[i].config;
+    }
+    s->n = VR_MAX + (unsigned)e->vport.n;
+    for (unsigned i = VR_MAX; i < s->n; i++)
+        if (!e->vport.item[i - VR_MAX].wanted)
+            s->client[i] = c->other; // for what still waits there
+}
+
+static void ifaces_fill(struct port_queue_entry *e, struct port_queue_settings *s)
+{
+    for (unsigned i = 0; i < e->vport.n; i++) {
+        const struct iface *iface =
+            e->vport.item[i].wanted ? iface_find_name(e->vport.item[i].name) : NULL;
+
+        if (iface)
+            s->client_of_iface[iface->id] = (uint16_t)(VR_MAX + i);
+    }
+}
+
+static void flows_fill(struct port_queue_settings *s)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+            if (s->client[i].class[k].discipline == QUEUE_FQ_CODEL)
+                s->has_flows[i] |= (uint8_t)(1u << k);
+}
+
+static struct port_queue_settings *settings_build(struct port_queue_entry *e)
+{
+    struct port_queue_settings *s = calloc(1, sizeof *s);
+
+    bug_on(!s);
+    s->rate_bps = port_queue_rate(e);
+    s->overhead = e->config.overhead;
+    s->packets_max = port_queue_packets_max(&e->config);
+    s->map = e->config.map;
+    clients_fill(e, s);
+    guarantees_fit(s, guarantees_of(&e->config));
+    ifaces_fill(e, s);
+    flows_fill(s);
+    return s;
+}
+
+static void settings_free(struct rcu_retired *r)
+{
+    free(r); // `retired` is the first member
+}
+
+// Publishes the settings if they are not as before.
+static void settings_update(struct port_queue_entry *e)
+{
+    const size_t head = offsetof(struct port_queue_settings, rate_bps);
+    struct port_queue_settings *old = e->queue->settings, *new = settings_build(e);
+
+    if (old && !memcmp((char *)old + head, (char *)new + head, sizeof *new - head)) {
+        free(new);
+        return;
+    }
+    rcu_publish(&e->queue->settings, new);
+    if (old)
+        rcu_retire(&old->retired, settings_free);
+    uint8_t owner = plan_home(e->queue->port);
+    if (owner < FORWARDER_MAX)
+        waker_wake(&forwarder_slot[owner].waker);
+}
+
+void port_queue_manager_refresh(void)
+{
+    vec_foreach (&port_queues.entry, e)
+        settings_update(*e);
+}
+
+// --- a port's queue ------------------------------------------------------------------------------
+
+uint32_t port_queue_packets_max(const struct port_queue_config *c)
+{
+    uint32_t all = exchange_pool ? exchange_pool->size : 4096;
+
+    return c->packets_max ? RTE_MIN(c->packets_max, all / 2) : all / 4;
+}
+
+static struct queue_manager *manager_new(const struct port_queue_entry *e)
+{
+    struct port_state s;
+    uint32_t mtu = port_manager_state(e->config.port, &s) ? 1500 : s.config.mtu;
+
+    return queue_make(&(struct queue_config){
+        .ticks_hz = rte_get_tsc_hz(),
+        .rate_bps = port_queue_rate(e),
+        .clients = PORT_QUEUE_CLIENTS,
+        .packets_max = exchange_pool ? exchange_pool->size : 4096,
+        .frame_max = mtu + FRAME_OVERHEAD + e->config.overhead,
+    });
+}
+
+static void queue_delete(struct rcu_retired *r)
+{
+    struct port_queue *q = (struct port_queue *)r;
+
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        rte_ring_free(q->ring[f]);
+    queue_free(q->manager, NULL, NULL);
+    free(q->settings);
+    free(q->current);
+    free(q->full);
+    free(q);
+}
+
+static bool rings_make(struct port_queue *q)
+{
+    static unsigned serial;
+    char name[RTE_RING_NAMESIZE];
+    bool ok = true;
+
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
+        snprintf(name, sizeof name, "queue-%u-%u", serial, f);
+        q->ring[f] = rte_ring_create_elem(name, sizeof(struct port_queue_element),
+                                          PORT_QUEUE_RING_SIZE, SOCKET_ID_ANY,
+                                          RING_F_SP_ENQ | RING_F_SC_DEQ);
+        ok = ok && q->ring[f];
+    }
+    serial++;
+    return ok;
+}
+
+static struct port_queue *queue_new(const struct port_queue_entry *e)
+{
+    struct port_queue *q = calloc(1, sizeof *q);
+
+    if (!q)
+        return NULL;
+    q->port = PORT_NONE;
+    q->manager = manager_new(e);
+    q->current = calloc(PORT_QUEUE_CLIENTS, sizeof *q->current);
+    q->full = calloc(PORT_QUEUE_CLIENTS, 1);
+    if (q->manager && q->current && q->full && rings_make(q))
+        return q;
+    queue_delete(&q->retired);
+    return NULL;
+}
+
+// --- what waits, when nobody owns the queue ------------------------------------------------------
+
+static void packet_discard(void *ctx, void *packet)
+{
+    struct counter_block *c = counter_mine();
+
+    (void)ctx;
+    c->held--;
+    c->drop[DROP_TX_NO_QUEUE]++;
+    rte_pktmbuf_free(packet);
+}
+
+// To the forwarder that sends by the port now.
+static void packet_pass_on(void *ctx, void *packet)
+{
+    uint16_t port = *(const uint16_t *)ctx;
+    uint8_t home = plan_home(port);
+
+    *packet_meta(packet) = (struct packet_meta){.port = port, .kind = INJECT_TX};
+    for (unsigned i = 0; home < FORWARDER_MAX && i < DRAIN_TRIES; i++) {
+        if (!rte_ring_enqueue(exchange_inject[home], packet)) {
+            counter_mine()->held--;
+            waker_wake(&forwarder_slot[home].waker);
+            return;
+        }
+        usleep(100);
+    }
+    packet_discard(NULL, packet);
+}
+
+// In the order in which they would have left, as far as that is known: first what has had its turn.
+static void queue_empty(struct port_queue *q, void (*end)(void *ctx, void *packet), void *ctx)
+{
+    struct port_queue_element e;
+
+    for (unsigned i = 0; i < q->n_kept; i++)
+        end(ctx, q->kept[i]);
+    q->n_kept = 0;
+    queue_free(q->manager, end, ctx);
+    q->manager = NULL;
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        while (q->ring[f] && !rte_ring_dequeue_elem(q->ring[f], &e, sizeof e))
+            end(ctx, e.packet);
+}
+
+// --- ports come and go ---------------------------------------------------------------------------
+
+void port_queue_manager_port_starts(const char *name, uint16_t port)
+{
+    struct port_queue_entry *e = port_queue_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!e)
+        return;
+    e->queue->port = port;
+    settings_update(e);
+    port_get(port)->queue = e->queue;
+}
+
+void port_queue_manager_port_stopped(uint16_t port)
+{
+    struct port_queue *q = port_get(port)->queue;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!q)
+        return;
+    port_get(port)->queue = NULL;
+    q->port = PORT_NONE;
+    vec_foreach (&port_queues.entry, e)
+        if ((*e)->queue == q) {
+            queue_empty(q, packet_discard, NULL);
+            q->manager = manager_new(*e);
+            bug_on(!q->manager);
+            memset(q->current, 0, PORT_QUEUE_CLIENTS * sizeof *q->current);
+            q->applied = NULL;
+            q->applied_bps = 0;
+            (*e)->watched_from_start = true;
+        }
+}
+
+static uint16_t started_port(const char *name)
+{
+    struct port_state s;
+
+    return port_manager_state(name, &s) || !s.started ? PORT_NONE : s.id;
+}
+
+// --- configuration -------------------------------------------------------------------------------
+
+static int rate_check(const struct port_queue_config *c, char *err, size_t n)
+{
+    uint64_t link = link_bps(c->port), sum = guarantees_of(c), rate = c->rate_bps;
+
+    if (rate && link && rate > link) {
+        snprintf(err, n,
+                 "port %s: queue rate %llu bit/s is above the link's %llu bit/s, expected a lower "
+                 "rate, or none for 99.5 %% of the link's",
+                 c->port, (unsigned long long)rate, (unsigned long long)link);
+        return -EINVAL;
+    }
+    if (!rate && link)
+        rate = link / 1000 * PER_MILLE_OF_LINK;
+    if (!rate || sum <= rate / 1000 * PER_MILLE_GUARANTEED)
+        return 0;
+    snprintf(err, n,
+             "port %s: the guarantees are %llu bit/s together, at most %llu bit/s (98 %% of %llu) "
+             "can be kept: lower one, or raise the rate",
+             c->port, (unsigned long long)sum,
+             (unsigned long long)(rate / 1000 * PER_MILLE_GUARANTEED), (unsigned long long)rate);
+    return -ENOSPC;
+}
+
+static int config_check(const struct port_queue_config *c, char *err, size_t n)
+{
+    if (c->core >= 0 && !thread_core_exists(c->core)) {
+        snprintf(err, n, "port %s: queue core %d does not exist or is not allowed", c->port,
+                 c->core);
+        return -EINVAL;
+    }
+    for (unsigned i = 0; i < c->n_clients; i++)
+        if (queue_config_check(&c->client[i].config)) {
+            snprintf(err, n,
+                     "port %s: queue of %s: a rate below 8 kbit/s, a maximum below the guarantee, "
+                     "or a weight out of range",
+                     c->port, c->client[i].vr[0] ? c->client[i].vr : c->client[i].vport);
+            return -EINVAL;
+        }
+    return rate_check(c, err, n);
+}
+
+static void config_copy(struct port_queue_entry *e, const struct port_queue_config *c)
+{
+    vec_clear(&e->client);
+    for (unsigned i = 0; i < c->n_clients; i++)
+        *vec_push(&e->client) = c->client[i];
+    e->config = *c;
+    e->config.client = e->client.item;
+    e->lowered_bps = 0;
+}
+
+static struct port_queue_entry *entry_new(const struct port_queue_config *c)
+{
+    struct port_queue_entry *e = calloc(1, sizeof *e);
+
+    if (!e)
+        return NULL;
+    config_copy(e, c);
+    e->queue = queue_new(e);
+    if (!e->queue) {
+        vec_free(&e->client);
+        free(e);
+        return NULL;
+    }
+    *vec_push(&port_queues.entry) = e;
+    return e;
+}
+
+int port_queue_manager_set(const struct port_queue_config *c, char *err, size_t err_size)
+{
+    struct port_queue_entry *e = port_queue_find(c->port);
+    bool moves = !e || e->config.core != c->core;
+    int r = config_check(c, err, err_size);
+
+    thread_must_be(ROLE_CONTROL);
+    if (r)
+        return r;
+    if (e) {
+        config_copy(e, c);
+    } else if (!(e = entry_new(c))) {
+        snprintf(err, err_size, "port %s: no memory for its queue", c->port);
+        return -ENOMEM;
+    }
+    e->queue->core = c->core;
+    settings_update(e);
+    uint16_t port = started_port(c->port);
+    if (port != PORT_NONE && moves) {
+        port_queue_manager_port_starts(c->port, port);
+        thread_manager_update();
+    }
+    return 0;
+}
+
+static void entry_free(struct port_queue_entry *e)
+{
+    port_queue_watch_forget(e);
+    vec_free(&e->client);
+    vec_free(&e->vport);
+    rcu_retire(&e->queue->retired, queue_delete);
+    free(e);
+}
+
+void port_queue_manager_remove(const char *name)
+{
+    struct port_queue_entry *e = port_queue_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!e)
+        return;
+    uint16_t port = e->queue->port;
+    if (port != PORT_NONE) {
+        port_get(port)->queue = NULL;
+        thread_manager_update();
+        rcu_synchronize();
+        queue_empty(e->queue, packet_pass_on, &port);
+    }
+    for (size_t i = 0; i < port_queues.entry.n; i++)
+        if (port_queues.entry.item[i] == e)
+            vec_remove(&port_queues.entry, i);
+    entry_free(e);
+}
+
+// --- the module ----------------------------------------------------------------------------------
+
+int port_queue_manager_init(struct event_base *loop)
+{
+    return port_queue_watch_init(loop);
+}
+
+void port_queue_manager_fini(void)
+{
+    port_queue_watch_fini();
+    vec_foreach (&port_queues.entry, e) {
+        queue_empty((*e)->queue, packet_discard, NULL);
+        entry_free(*e);
+    }
+    vec_free(&port_queues.entry);
+    rcu_barrier();
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage queue, first half: into the queue of a port, or into the ring to its owner
+//
+//   in     finished frames of one port, from tx_flush
+//   out    queue_put(), or port_queue.ring[our index]
+//   exits  QUEUE_FULL, QUEUE_SHARE, QUEUE_PORT_FULL, QUEUE_RING_FULL
+//
+// The client is the frame's sub-interface, if that has a queue of its own, or its virtual router.
+// The class is the access list's, or the DSCP's. Headers are in the cache: ether_out has just
+// written them.
+#define ALLOW_EXPERIMENTAL_API // rte_ring_elem
+#include <rte_ring_elem.h>
+
+#include "forwarder/flow_hash.h"
+#include "forwarder/packet.h"
+#include "forwarder/queue_stage.h"
+#include "forwarder/tags.h"
+#include "forwarder/tx.h"
+#include "table/packet_class.h"
+#include "forwarder/forbidden.h"
+
+#define ECN_MASK 3u
+#define FLOW_SEED 0x51f10e5u // apart from the hash that chooses next hops
+#define RING_BUSY (PORT_QUEUE_RING_SIZE / 2) // from here on for clients that are not full
+
+static uint8_t tos_of(const uint8_t *type_at, const uint8_t **ip)
+{
+    uint16_t type = load16(type_at);
+
+    *ip = type_at + 2;
+    if (type == ETHER_TYPE_IP4)
+        return type_at[3];
+    if (type == ETHER_TYPE_IP6)
+        return (uint8_t)(load16_host(type_at + 2) >> 4);
+    *ip = NULL;
+    return 0;
+}
+
+// Of a frame with tags. NULL: it ends before its EtherType.
+static __rte_noinline const uint8_t *tagged_place(const struct port *port, const struct rte_mbuf *m,
+                                                  struct queue_place *p)
+{
+    struct tags tags;
+    const uint8_t *type_at = tags_read(m, false, &tags);
+
+    p->iface = 0;
+    if (!type_at || tags_iface(port, &tags, &p->iface))
+        return NULL;
+    p->tag = (uint8_t *)(uintptr_t)(type_at - 2);
+    return type_at;
+}
+
+static inline __attribute__((always_inline)) struct queue_place
+place_of(const struct port_queue_settings *s, const struct port *port, const struct rte_mbuf *m)
+{
+    struct queue_place p = {.iface = port->untagged, .class = s->map.other};
+    const uint8_t *type_at = rte_pktmbuf_mtod(m, const uint8_t *) + 12;
+    int given = packet_class_get(m);
+
+    if (unlikely(is_tag(load16(type_at))))
+        type_at = tagged_place(port, m, &p);
+    uint8_t tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : 0;
+    if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel sends anything
+        p.ip = NULL, tos = 0;
+    if (p.ip)
+        p.class = s->map.of_dscp[tos >> 2];
+    if (given >= 0)
+        p.class = (uint8_t)given;
+    p.client = s->client_of_iface[p.iface];
+    if (!p.client)
+        p.client = iface_get(p.iface)->vr;
+    // A mark is written into the frame, which must be ours alone.
+    if (likely(RTE_MBUF_DIRECT(m) && rte_mbuf_refcnt_read(m) == 1))
+        p.ecn = tos & ECN_MASK;
+    else
+        p.tag = NULL;
+    return p;
+}
+
+struct queue_place queue_place_of(const struct port_queue_settings *s, const struct port *port,
+                                  const struct rte_mbuf *m)
+{
+    return place_of(s, port, m);
+}
+
+// 28 bits, which is what an element of a ring has room for.
+static uint32_t flow_of(const struct rte_mbuf *m, const struct queue_place *p)
+{
+    const struct flow_hash how = {.seed = FLOW_SEED, .mode = FLOW_HASH_L4};
+    uint32_t hash = 0;
+
+    if (!p->ip)
+        return 0;
+    uint32_t readable = packet_readable(m, p->ip), len = m->pkt_len - packet_l2_len(m, p->ip);
+    if (p->ip[0] >> 4 == 4 && readable >= IP4_HDR)
+        hash = flow_hash4(p->ip, readable, len, how);
+    else if (p->ip[0] >> 4 == 6 && readable >= IP6_HDR)
+        hash = flow_hash6(p->ip, readable, len, how);
+    return hash >> 4;
+}
+
+// What the queue manager wants to know of the frames.
+static void places_fill(const struct port_queue_settings *s, const struct port *port,
+                        struct rte_mbuf **pkt, unsigned n, struct queue_packet *out)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = pkt[i];
+        struct queue_place p = place_of(s, port, m);
+
+        out[i] = (struct queue_packet){.packet = m,
+                                       .len = m->pkt_len + s->overhead,
+                                       .client = p.client,
+                                       .class = p.class,
+                                       .ecn = p.ecn};
+        if (s->has_flows[p.client] >> p.class & 1)
+            out[i].hash = flow_of(m, &p);
+        if (s->map.remarks_pcp && p.tag)
+            p.tag[0] = (uint8_t)((p.tag[0] & 0x1f) | s->map.pcp_of_class[p.class] << 5);
+    }
+}
+
+static enum drop_reason reason_of(uint8_t refusal)
+{
+    static const enum drop_reason reason[] = {
+        [QUEUE_CLASS_FULL] = DROP_QUEUE_FULL,
+        [QUEUE_CLIENT_FULL] = DROP_QUEUE_FULL,
+        [QUEUE_SHARE_FULL] = DROP_QUEUE_SHARE,
+        [QUEUE_PORT_FULL] = DROP_QUEUE_PORT_FULL,
+    };
+
+    return reason[refusal];
+}
+
+static void feed_drop(struct forwarder *f, uint16_t port, struct rte_mbuf *m,
+                      enum drop_reason reason)
+{
+    f->counter->held--;
+    tx_drop(f, port, &m, 1, reason);
+}
+
+bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, struct queue_packet *p,
+                   unsigned n, uint64_t now)
+{
+    uint8_t refusal[BURST_MAX];
+    unsigned taken = queue_put(q->manager, p, n, now, refusal);
+
+    if (likely(taken == n))
+        return true;
+    for (unsigned i = 0; i < n; i++)
+        if (refusal[i]) {
+            feed_drop(f, port, p[i].packet, reason_of(refusal[i]));
+            p[i].packet = NULL;
+        }
+    return false;
+}
+
+// Those of a client that is full take no place in the ring that others may need.
+static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, unsigned owner,
+                      const struct queue_packet *p, unsigned n)
+{
+    struct rte_ring *ring = q->ring[f->index];
+    struct port_queue_element e[BURST_MAX];
+    unsigned free_n = ring ? rte_ring_free_count(ring) : 0, k = 0, sent;
+    bool busy = free_n < PORT_QUEUE_RING_SIZE - RING_BUSY;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (unlikely(!ring || (busy && __atomic_load_n(&q->full[p[i].client], __ATOMIC_RELAXED)))) {
+            q->refused_ring[f->index]++;
+            feed_drop(f, port, p[i].packet, ring ? DROP_QUEUE_FULL : DROP_QUEUE_RING_FULL);
+            continue;
+        }
+        e[k++] = (struct port_queue_element){.packet = p[i].packet,
+                                             .len = p[i].len,
+                                             .client = p[i].client,
+                                             .class = p[i].class,
+                                             .ecn = p[i].ecn,
+                                             .hash = p[i].hash};
+    }
+    sent = ring ? rte_ring_sp_enqueue_burst_elem(ring, e, sizeof *e, k, NULL) : 0;
+    for (unsigned i = sent; i < k; i++) {
+        q->refused_ring[f->index]++;
+        feed_drop(f, port, e[i].packet, DROP_QUEUE_RING_FULL);
+    }
+    if (owner < FORWARDER_MAX)
+        f->handed |= 1u << owner;
+}
+
+void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
+{
+    struct port_queue *q = f->plan->queue[port];
+    unsigned owner = f->plan->queue_owner[port];
+    const struct port_queue_settings *s = rcu_load(&q->settings);
+    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
+    const struct port *has_ifaces = port_get(lag ? lag : port);
+    struct queue_packet p[BURST_MAX];
+
+    f->counter->held += n;
+    for (unsigned at = 0, k; at < n; at += k) {
+        k = RTE_MIN(n - at, BURST_MAX);
+        places_fill(s, has_ifaces, pkt + at, k, p);
+        if (owner == f->index)
+            queue_put_all(f, q, port, p, k, f->now);
+        else
+            ring_feed(f, q, port, owner, p, k);
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage queue, second half: the owner of a port's queue sends what may leave
+//
+//   in     the rings of those who feed the port, the queue manager
+//   out    the port's transmit queue 0 (ledger: tx)
+//   exits  QUEUE_CODEL, QUEUE_TIME, QUEUE_FLOW, and those of queue_feed.c
+//
+// Once in each poll, after all receive queues. What the device does not take stays first in line
+// (port_queue.kept): a packet is never dropped after its turn has come.
+#define ALLOW_EXPERIMENTAL_API // rte_ring_elem
+#include <rte_ethdev.h>
+#include <rte_ring_elem.h>
+
+#include "forwarder/drop.h"
+#include "forwarder/packet.h"
+#include "forwarder/queue_stage.h"
+#include "forwarder/tags.h"
+#include "forwarder/tx.h"
+#include "table/port.h"
+#include "forwarder/forbidden.h"
+
+#define SERVE_BURSTS 4u // of a poll: 256 packets, as many as a poll of one receive queue may add
+
+// --- settings ------------------------------------------------------------------------------------
+
+// Guarantees that fall go before those that rise: at no moment do they exceed the port's rate.
+static void clients_configure(struct port_queue *q, const struct port_queue_settings *s,
+                              uint64_t now, bool falling)
+{
+    for (unsigned i = 0; i < s->n; i++) {
+        const struct queue_client_config *c = &s->client[i];
+
+        if ((c->guarantee_bps < q->current[i].guarantee_bps) != falling ||
+            !memcmp(c, &q->current[i], sizeof *c))
+            continue;
+        if (!queue_configure(q->manager, (uint16_t)i, c, now))
+            q->current[i] = *c;
+    }
+}
+
+static __attribute__((noinline, cold)) void
+settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now)
+{
+    if (s->rate_bps > q->applied_bps)
+        queue_set_rate(q->manager, s->rate_bps, now);
+    clients_configure(q, s, now, true);
+    if (s->rate_bps < q->applied_bps)
+        queue_set_rate(q->manager, s->rate_bps, now);
+    clients_configure(q, s, now, false);
+    q->applied_bps = s->rate_bps;
+    q->applied = s;
+}
+
+// --- from the rings ------------------------------------------------------------------------------
+
+// Feeders drop what comes for the client as soon as their ring is half full.
+static void client_is_full(struct port_queue *q, uint16_t client)
+{
+    if (q->full[client] || q->n_full == sizeof q->full_client / sizeof *q->full_client)
+        return;
+    __atomic_store_n(&q->full[client], 1, __ATOMIC_RELAXED);
+    q->full_client[q->n_full++] = client;
+}
+
+// Until less than half of its limit waits.
+static void full_review(struct port_queue *q)
+{
+    struct queue_stats stats;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < q->n_full; i++) {
+        uint16_t client = q->full_client[i];
+
+        queue_stats(q->manager, client, &stats);
+        if (stats.waiting_bytes > q->current[client].limit_bytes / 2)
+            q->full_client[n++] = client;
+        else
+            __atomic_store_n(&q->full[client], 0, __ATOMIC_RELAXED);
+    }
+    q->n_full = n;
+}
+
+static unsigned ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
+                          struct rte_ring *ring, uint64_t now)
+{
+    struct port_queue_element e[BURST_MAX];
+    struct queue_packet p[BURST_MAX];
+    unsigned n = rte_ring_sc_dequeue_burst_elem(ring, e, sizeof *e, BURST_MAX, NULL);
+
+    for (unsigned i = 0; i < n; i++)
+        p[i] = (struct queue_packet){.packet = e[i].packet,
+                                     .len = (uint32_t)e[i].len,
+                                     .client = (uint16_t)e[i].client,
+                                     .class = (uint8_t)e[i].class,
+                                     .ecn = (uint8_t)e[i].ecn,
+                                     .hash = (uint32_t)e[i].hash};
+    if (n && !queue_put_all(f, q, port, p, n, now))
+        for (unsigned i = 0; i < n; i++)
+            if (!p[i].packet)
+                client_is_full(q, p[i].client);
+    return n;
+}
+
+// --- to the device -------------------------------------------------------------------------------
+
+static bool kept_send(struct forwarder *f, struct port_queue *q, uint16_t port)
+{
+    unsigned sent = rte_eth_tx_burst(port, 0, q->kept, (uint16_t)q->n_kept);
+
+    f->counter->tx += sent;
+    f->counter->held -= sent;
+    q->n_kept -= sent;
+    memmove(q->kept, q->kept + sent, q->n_kept * sizeof *q->kept);
+    return !q->n_kept;
+}
+
+static void device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
+                        struct rte_mbuf **pkt, unsigned n)
+{
+    f->counter->held -= n; // what tx_prepare drops is held no longer
+    n = tx_prepare(f, port, pkt, n);
+    unsigned sent = rte_eth_tx_burst(port, 0, pkt, (uint16_t)n);
+
+    f->counter->tx += sent;
+    if (likely(sent == n))
+        return;
+    f->counter->held += n - sent;
+    q->device_refused++;
+    q->n_kept = n - sent;
+    memcpy(q->kept, pkt + sent, q->n_kept * sizeof *q->kept);
+}
+
+// Congestion experienced, RFC 3168 5: both bits; the IPv4 checksum changes by as much (RFC 1624).
+static void mark_ce(const struct port *port, struct rte_mbuf *m)
+{
+    struct tags tags;
+    const uint8_t *type_at = tags_read(m, false, &tags);
+
+    if (!type_at)
+        return;
+    uint8_t *ip = (uint8_t *)(uintptr_t)type_at + 2;
+    if (load16(type_at) == ETHER_TYPE_IP6) {
+        ip[1] |= 0x30;
+        return;
+    }
+    uint8_t before = ip[1];
+    uint32_t sum = (uint16_t)~load16_host(ip + 10);
+    ip[1] |= 3;
+    sum += (uint16_t)~(ip[0] << 8 | before) + (uint32_t)(ip[0] << 8 | ip[1]);
+    sum = (sum & 0xffff) + (sum >> 16);
+    store16(ip + 10, rte_cpu_to_be_16((uint16_t)~((sum & 0xffff) + (sum >> 16))));
+}
+
+// Carries verdicts out; how many packets are left to be sent.
+static unsigned verdicts(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt,
+                         const uint8_t *verdict, unsigned n)
+{
+    static const enum drop_reason reason[] = {
+        [QUEUE_DROP_CODEL] = DROP_QUEUE_CODEL,
+        [QUEUE_DROP_OLD] = DROP_QUEUE_TIME,
+        [QUEUE_DROP_FLOW] = DROP_QUEUE_FLOW,
+    };
+    unsigned k = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = pkt[i];
+
+        if (unlikely(verdict[i] > QUEUE_SEND_MARKED)) {
+            f->counter->held--;
+            tx_drop(f, port, &m, 1, reason[verdict[i]]);
+            continue;
+        }
+        if (unlikely(verdict[i] == QUEUE_SEND_MARKED))
+            mark_ce(port_get(port), m);
+        pkt[k++] = m;
+    }
+    return k;
+}
+
+// Packets that left.
+static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t port, uint64_t now)
+{
+    const struct port_queue_settings *s = rcu_load(&q->settings);
+    struct rte_mbuf *pkt[BURST_MAX];
+    uint8_t verdict[BURST_MAX];
+    unsigned n, total = 0;
+
+    if (unlikely(s != q->applied))
+        settings_apply(q, s, now);
+    for (unsigned g = 0; g < FORWARDER_MAX; g++)
+        if (q->ring[g] && !rte_ring_empty(q->ring[g]))
+            total += ring_take(f, q, port, q->ring[g], now);
+    if (unlikely(q->n_full))
+        full_review(q);
+    if (unlikely(q->n_kept) && !kept_send(f, q, port))
+        return total;
+    for (unsigned b = 0; b < SERVE_BURSTS && !q->n_kept; b++) {
+        n = queue_take(q->manager, now, (void **)pkt, verdict, BURST_MAX);
+        total += n;
+        if (!n)
+            break;
+        unsigned k = verdicts(f, port, pkt, verdict, n);
+        if (k)
+            device_send(f, q, port, pkt, k);
+        if (n < BURST_MAX)
+            break;
+    }
+    return total;
+}
+
+unsigned queue_serve(struct forwarder *f)
+{
+    const struct plan *plan = f->plan;
+    uint64_t now = rte_rdtsc(), due = QUEUE_NEVER;
+    unsigned total = 0;
+
+    for (unsigned i = 0; i < plan->n_owned; i++) {
+        uint16_t port = plan->owned[i];
+        struct port_queue *q = plan->queue[port];
+
+        total += port_serve(f, q, port, now);
+        uint64_t next = q->n_kept ? now : queue_due(q->manager);
+        due = next < due ? next : due;
+    }
+    f->queue_due = due;
+    return total;
+}
