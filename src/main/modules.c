@@ -26,6 +26,7 @@
 #include "server/mgmt.h"
 #include "port/iface_manager.h"
 #include "port/port_manager.h"
+#include "port/port_queue_manager.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/thread_manager.h"
@@ -168,6 +169,8 @@ static const struct module {
     {"vr_manager", .init_plain = vr_manager_init, .fini = vr_manager_fini},
     {"iface_manager", .init = start_iface, .fini = iface_manager_fini},
     {"tap_sysctl", .init_on_loop = tap_sysctl_init, .fini = tap_sysctl_fini},
+    {"port_queue_manager", .init_on_loop = port_queue_manager_init,
+     .fini = port_queue_manager_fini},
     {"port_manager", .init_on_loop = port_manager_init, .fini = port_manager_fini},
     {"export", .init_on_loop = export_start, .fini = export_stop},
     {"explain", .init = start_explain, .fini = forwarder_explain_fini},

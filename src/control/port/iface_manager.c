@@ -23,6 +23,7 @@
 #include "port/iface_follow.h"
 #include "port/iface_policy.h"
 #include "port/kernel_state.h"
+#include "port/port_queue_manager.h"
 #include "port/tap.h"
 #include "port/tap_address.h"
 #include "port/tap_alias.h"
@@ -347,6 +348,7 @@ void iface_manager_end_change(void)
     tap_delete_batch_run();
     if (changed)
         tap_list_save();
+    port_queue_manager_refresh();
 }
 
 // --- changing ---

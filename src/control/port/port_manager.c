@@ -20,6 +20,7 @@
 #include "port/managed_port.h"
 #include "port/port_history.h"
 #include "port/port_pool.h"
+#include "port/port_queue_manager.h"
 #include "port/thread_manager.h"
 #include "port/watch_manager.h"
 #include "table/iface.h"
@@ -78,6 +79,7 @@ int managed_port_start(struct managed_port *p, char *err, size_t err_size)
     p->started = true;
     port_get(p->device.id)->started = true;
     lag_member_enter(p);
+    port_queue_manager_port_starts(p->wish.name, p->device.id);
     thread_manager_update();
     port_link_update(p);
     log_info("port_manager: started: port=%s rx-queues=%u tx-queues=%u", p->wish.name,
@@ -93,6 +95,7 @@ void managed_port_stop(struct managed_port *p)
     p->started = false;
     lag_member_leave(p);
     thread_manager_release_port(p->device.id);
+    port_queue_manager_port_stopped(p->device.id);
     port_link_update(p); // down
     port_device_stop(&p->device);
     log_info("port_manager: stopped: port=%s", p->wish.name);
@@ -488,6 +491,8 @@ void port_manager_fini(void)
     thread_manager_update(); // takes all ports out of the plans at once
     rcu_synchronize();
     vec_foreach (&managed.port, p) { // routes need not move any more: no managed_port_stop
+        if ((*p)->started)
+            port_queue_manager_port_stopped((*p)->device.id);
         if ((*p)->started)
             port_device_stop(&(*p)->device);
         close_device(*p);

@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "port/port_manager.h"
-#include "port/port_queue.h"
+#include "port/port_queue_entry.h"
 #include "port/thread_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -355,7 +355,7 @@ void port_queue_manager_port_stopped(uint16_t port)
             memset(q->current, 0, PORT_QUEUE_CLIENTS * sizeof *q->current);
             q->applied = NULL;
             q->applied_bps = 0;
-            (*e)->watched_from_start = true;
+            port_queue_watch_restart(*e);
         }
 }
 
@@ -406,6 +406,14 @@ static int config_check(const struct port_queue_config *c, char *err, size_t n)
                      c->port, c->client[i].vr[0] ? c->client[i].vr : c->client[i].vport);
             return -EINVAL;
         }
+    uint64_t reserves = (uint64_t)VR_MAX * c->other.reserve_packets;
+    for (unsigned i = 0; i < c->n_clients; i++)
+        reserves += c->client[i].config.reserve_packets;
+    if (reserves > port_queue_packets_max(c)) {
+        snprintf(err, n, "port %s: the reserves are %llu packets together, at most %u may wait",
+                 c->port, (unsigned long long)reserves, port_queue_packets_max(c));
+        return -ENOSPC;
+    }
     return rate_check(c, err, n);
 }
 
@@ -486,7 +494,7 @@ void port_queue_manager_remove(const char *name)
     }
     for (size_t i = 0; i < port_queues.entry.n; i++)
         if (port_queues.entry.item[i] == e)
-            vec_remove(&port_queues.entry, i);
+            vec_del_swap(&port_queues.entry, i);
     entry_free(e);
 }
 

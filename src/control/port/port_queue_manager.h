@@ -45,7 +45,8 @@ struct port_queue_state {
     char port[16];
     bool active;              // the port is started, and its packets go through the queue
     uint64_t rate_bps;        // C in force; below what is configured where the device takes less
-    uint64_t configured_bps;
+    uint64_t configured_bps;  // 0: 99.5 % of the link's
+    bool lowered;             // the device takes less than it should: rate_bps is what it takes
     int core;                 // of its owner, -1 = none
     uint32_t packets_max, waiting_packets;
     uint64_t refused_port;    // packets: packets_max
@@ -56,7 +57,7 @@ struct port_queue_state {
 struct port_queue_class_state {
     struct queue_class_stats total; // they only grow
     uint64_t rate_bps;              // sent in the last second
-    // Waits in the last ten seconds, in nanoseconds; 0: nothing was sent.
+    // Waits in the last ten to twenty seconds, in nanoseconds; 0: nothing was sent.
     uint64_t p50_ns, p99_ns, max_ns;
 };
 
@@ -73,6 +74,14 @@ struct port_queue_client_state {
 bool port_queue_manager_at(unsigned i, struct port_queue_state *s);
 // The i-th client of the port: those configured, then virtual routers that have sent by it.
 bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_client_state *s);
+
+// --- port_manager, iface_manager ---
+// The port may be in plans from now on, under this id: thread_manager_update() comes next.
+void port_queue_manager_port_starts(const char *name, uint16_t port);
+// It is in no plan any more, and a grace period has passed: what waited is dropped.
+void port_queue_manager_port_stopped(uint16_t port);
+// Virtual routers or sub-interfaces may have come, gone or moved.
+void port_queue_manager_refresh(void);
 
 int port_queue_manager_init(struct event_base *loop);
 void port_queue_manager_fini(void);

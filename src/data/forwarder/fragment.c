@@ -13,6 +13,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/ttl.h"
+#include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
 int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu)
@@ -50,6 +51,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         store16(ip + 10, 0);
         store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
         out->hop[at] = load32(ip + 8);
+        packet_class_copy(piece[k], m);
     }
     (void)f->lanes->apply_nexthops(out, false); // they fit: sets what ether_out needs
     f->counter->inject += (unsigned)n - 1;

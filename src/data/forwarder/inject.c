@@ -13,7 +13,9 @@
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
 #include "forwarder/tx.h"
+#include "queue/queue.h"
 #include "table/iface.h"
+#include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
 static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
@@ -22,8 +24,10 @@ static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
 
     if (m->data_len < ETHER_HDR)
         packet_drop(f, m, id, DROP_ETHER_TRUNCATED);
-    else
+    else {
+        packet_class_set(m, QUEUE_CLASS_OWN);
         tx_frame(f, m, id, DROP_INJECT_NO_BUFFER);
+    }
 }
 
 // Sends the packets in f->resumed.

@@ -185,6 +185,17 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
         f->handed |= 1u << owner;
 }
 
+// What we put into our ring while the queue was another's, or nobody's, goes first.
+static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
+                     struct queue_packet *p, unsigned n)
+{
+    struct rte_ring *ring = q->ring[f->index];
+
+    while (unlikely(ring && !rte_ring_empty(ring)))
+        queue_ring_take(f, q, port, ring, f->now);
+    queue_put_all(f, q, port, p, n, f->now);
+}
+
 void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
 {
     struct port_queue *q = f->plan->queue[port];
@@ -196,10 +207,10 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
 
     f->counter->held += n;
     for (unsigned at = 0, k; at < n; at += k) {
-        k = RTE_MIN(n - at, BURST_MAX);
+        k = RTE_MIN(n - at, (unsigned)BURST_MAX);
         places_fill(s, has_ifaces, pkt + at, k, p);
         if (owner == f->index)
-            queue_put_all(f, q, port, p, k, f->now);
+            own_feed(f, q, port, p, k);
         else
             ring_feed(f, q, port, owner, p, k);
     }

@@ -47,6 +47,7 @@ settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64
     if (s->rate_bps < q->applied_bps)
         queue_set_rate(q->manager, s->rate_bps, now);
     clients_configure(q, s, now, false);
+    queue_set_packets_max(q->manager, s->packets_max);
     q->applied_bps = s->rate_bps;
     q->applied = s;
 }
@@ -80,8 +81,8 @@ static void full_review(struct port_queue *q)
     q->n_full = n;
 }
 
-static unsigned ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
-                          struct rte_ring *ring, uint64_t now)
+unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
+                         struct rte_ring *ring, uint64_t now)
 {
     struct port_queue_element e[BURST_MAX];
     struct queue_packet p[BURST_MAX];
@@ -189,7 +190,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
         settings_apply(q, s, now);
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
         if (q->ring[g] && !rte_ring_empty(q->ring[g]))
-            total += ring_take(f, q, port, q->ring[g], now);
+            total += queue_ring_take(f, q, port, q->ring[g], now);
     if (unlikely(q->n_full))
         full_review(q);
     if (unlikely(q->n_kept) && !kept_send(f, q, port))

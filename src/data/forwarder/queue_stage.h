@@ -24,6 +24,9 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
 // now.
 bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, struct queue_packet *p,
                    unsigned n, uint64_t now);
+// For the owner: takes over a burst out of a ring. How many.
+unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
+                         struct rte_ring *ring, uint64_t now);
 // The queues that are ours: takes over what others feed and sends what may leave. How many packets
 // were sent. Sets f->queue_due.
 unsigned queue_serve(struct forwarder *f);

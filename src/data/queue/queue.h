@@ -33,6 +33,7 @@
 #define QUEUE_WEIGHT_MAX 128u
 #define QUEUE_CLIENTS_MAX 8192u
 #define QUEUE_FLOWS_MAX 1024u
+#define QUEUE_CLASS_OWN 0u     // of what the router itself sends
 #define QUEUE_NEVER UINT64_MAX // no time
 
 struct queue_config {
@@ -58,8 +59,8 @@ struct queue_class_config {
     uint32_t limit_bytes;  // that may wait
     uint32_t limit_us;     // what has waited longer is dropped; 0: no limit
     uint32_t target_us, interval_us; // of CoDel
-    uint32_t step_us; // ECT(1) that has waited longer is marked (RFC 9332's step), with QUEUE_FQ_CODEL
-                      // and ecn; 0: treated as ECT(0)
+    uint32_t step_us; // with QUEUE_FQ_CODEL and ecn: ECT(1) that has waited longer is marked (the
+                      // step of RFC 9332); 0: it is treated as ECT(0)
 };
 
 struct queue_client_config {
@@ -67,7 +68,7 @@ struct queue_client_config {
     uint8_t weight;                      // 0: its guarantee alone
     uint32_t limit_bytes;                // that may wait, of all classes
     uint32_t reserve_packets; // places of packets_max that are its own. Above it, it may have as
-                              // many as are free (Choudhury and Hahne, 1998)
+                              // many as are neither taken nor reserved (Choudhury and Hahne, 1998)
     struct queue_class_config class[QUEUE_CLASSES]; // strict ones: the lower the number, the
                                                     // earlier
 };
@@ -91,22 +92,23 @@ enum queue_refusal { // why a packet was not taken
 
 enum queue_verdict { // what becomes of a packet that was taken out
     QUEUE_SEND,
-    QUEUE_SEND_MARKED,  // with ECN's mark CE
+    QUEUE_SEND_MARKED, // with ECN's mark CE
     QUEUE_DROP_CODEL,
-    QUEUE_DROP_OLD,     // limit_us
-    QUEUE_DROP_FLOW,    // of the longest flow queue, when its class was full
+    QUEUE_DROP_OLD,  // limit_us
+    QUEUE_DROP_FLOW, // of the longest flow queue, when its class was full
 };
 
 // Waits are counted by length: bucket i is those of QUEUE_WAIT_FIRST_US * 2^(i/2) microseconds and
 // less, the last one all longer ones.
 #define QUEUE_WAIT_N 32u
+#define QUEUE_WAIT_FIRST_US 4u
 
 struct queue_class_stats { // of a class; all but waiting_* only grow
     uint64_t sent_packets, sent_bytes, marked;
     uint64_t refused_class, refused_client, refused_share; // packets, by enum queue_refusal
     uint64_t dropped_codel, dropped_old, dropped_flow;     // by enum queue_verdict
     uint64_t waiting_packets, waiting_bytes;
-    uint32_t wait[QUEUE_WAIT_N]; // packets by how long they waited; modulo 2^32
+    uint32_t wait[QUEUE_WAIT_N]; // packets that were sent, by how long they waited; modulo 2^32
 };
 
 struct queue_stats { // of a client
@@ -122,20 +124,25 @@ struct queue_manager *queue_make(const struct queue_config *c);
 void queue_free(struct queue_manager *q, void (*drop)(void *ctx, void *packet), void *ctx);
 
 // Is the configuration one that can be kept? 0; -ERANGE: a weight, a rate that is too low to be
-// kept (below 8 kbit/s), a maximum below the guarantee, flows.
+// kept (below 8 kbit/s), a maximum below the guarantee, neither guarantee nor weight, a discipline,
+// flows, CoDel without target or interval.
 int queue_config_check(const struct queue_client_config *c);
-// From now on, also while packets of it wait. 0; -ERANGE as above; -ENOSPC: the guarantees exceed
-// 98 % of the port's rate; -ENOMEM: no memory for flow queues. Then nothing has changed.
+// From now on, also while packets of it wait: none is lost, and those of a flow stay in order.
+// 0; -ERANGE as above; -ENOSPC: the guarantees exceed 98 % of the port's rate, or the reserves
+// packets_max; -ENOMEM: no memory for flow queues. Then nothing has changed.
 int queue_configure(struct queue_manager *q, uint16_t client, const struct queue_client_config *c,
                     uint64_t now);
 int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now); // -ENOSPC as above
+// At most as many as queue_make() was told.
+void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max);
 
 // Puts n packets behind the others of their classes. refusal[i] says what became of the i-th; how
 // many were taken.
 unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsigned n, uint64_t now,
                    uint8_t *refusal);
 // Takes out up to n packets that may leave now, in order, and those that are dropped instead;
-// verdict[i] is what becomes of the i-th (enum queue_verdict). How many.
+// verdict[i] is what becomes of the i-th (enum queue_verdict). How many. What is dropped counts
+// against no rate.
 unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_t *verdict,
                     unsigned n);
 // Until when queue_take() finds nothing unless something is put: QUEUE_NEVER when nothing waits.
@@ -146,8 +153,9 @@ void queue_stats(const struct queue_manager *q, uint16_t client, struct queue_st
 void queue_class_stats(const struct queue_manager *q, uint16_t client, unsigned class,
                        struct queue_class_stats *s);
 uint64_t queue_refused(const struct queue_manager *q); // QUEUE_PORT_FULL, of all
-uint32_t queue_waiting(const struct queue_manager *q); // packets of all clients
-// The longest wait that is counted in bucket i, in nanoseconds.
+// Packets that were put and not taken: of all clients, and those of QUEUE_DROP_FLOW to come.
+uint32_t queue_waiting(const struct queue_manager *q);
+// The longest wait that is counted in bucket i, in nanoseconds; UINT64_MAX of the last one.
 uint64_t queue_wait_ns(unsigned i);
 
 // Every invariant of the structures; a sentence about the first that does not hold, or NULL. The

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "core/rcu.h"
+#include "core/thread.h"
 #include "queue/queue.h"
 #include "table/limits.h"
 
@@ -38,6 +39,7 @@ struct class_map {
 struct port_queue_settings {
     struct rcu_retired retired;
     uint64_t rate_bps;
+    uint32_t packets_max;
     uint32_t overhead; // bytes of a frame on the wire that its length does not have
     struct class_map map;
     uint8_t has_flows[PORT_QUEUE_CLIENTS];   // bit c: class c of the client has flow queues
@@ -71,7 +73,6 @@ struct port_queue {
     uint16_t full_client[64];
     // counters: of the owner, and of each that feeds
     uint64_t device_refused;           // bursts that the device did not take whole
-    uint64_t sent_bytes;               // with overhead
     uint64_t refused_ring[FORWARDER_MAX]; // packets: ring full, or client full
     uint16_t port; // control's; DPDK's id, PORT_NONE: its device is not there
     int core;      // control's: wished owner, -1 = any

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fifo.h - packets that wait, first in, first out, in blocks of a cache line from a pool
+//
+// A block is three places and a link: what a packet is charged by is in its place, so that the
+// packet itself is not read between put and take. Each block of a queue holds a packet that waits,
+// so a pool of as many blocks as there may be packets never runs out. Memory is touched when it is
+// needed first, and used again last in, first out.
+#ifndef QUEUE_FIFO_H
+#define QUEUE_FIFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLOCK_PLACES 4u
+#define BLOCK_LINK (BLOCK_PLACES - 1)
+#define PLACE_NONE UINT32_MAX
+#define LEN_BITS 24
+#define LEN_MAX ((1u << LEN_BITS) - 1)
+
+struct place {
+    void *packet;
+    uint32_t len_ecn; // ECN bits above the length
+    uint32_t at;      // span of its arrival; in a link, the first place of the next block
+};
+_Static_assert(sizeof(struct place) == 16, "a block is a cache line");
+
+struct pool {
+    struct place *place;
+    uint32_t free; // the first place of a block, a list by links in first places; PLACE_NONE: none
+    uint32_t new;  // those from here on were never used
+};
+
+struct fifo { // equal: nothing waits
+    uint32_t head, tail; // places: the first that waits, the one after the last
+};
+
+static inline bool fifo_is_empty(const struct fifo *f)
+{
+    return f->head == f->tail;
+}
+
+static inline uint32_t block_take(struct pool *p)
+{
+    uint32_t b = p->free;
+
+    if (b == PLACE_NONE) {
+        b = p->new;
+        p->new += BLOCK_PLACES;
+        return b;
+    }
+    p->free = p->place[b].at;
+    return b;
+}
+
+static inline void block_give(struct pool *p, uint32_t b)
+{
+    p->place[b].at = p->free;
+    p->free = b;
+}
+
+static inline void fifo_put(struct pool *pool, struct fifo *f, struct place p)
+{
+    if (f->head == f->tail) {
+        f->head = f->tail = block_take(pool);
+    } else if (f->tail % BLOCK_PLACES == BLOCK_LINK) {
+        uint32_t b = block_take(pool);
+
+        pool->place[f->tail].at = b;
+        f->tail = b;
+    }
+    pool->place[f->tail++] = p;
+}
+
+// Of one that is not empty.
+static inline struct place fifo_take(struct pool *pool, struct fifo *f)
+{
+    uint32_t head = f->head++;
+    struct place p = pool->place[head];
+
+    if (f->head == f->tail) {
+        block_give(pool, head / BLOCK_PLACES * BLOCK_PLACES);
+    } else if (f->head % BLOCK_PLACES == BLOCK_LINK) {
+        uint32_t next = pool->place[f->head].at;
+
+        block_give(pool, head / BLOCK_PLACES * BLOCK_PLACES);
+        f->head = next;
+    }
+    return p;
+}
+
+// Whether a walk meets what it should is asked by queue_check() alone.
+static inline void fifo_sum(const struct pool *pool, const struct fifo *f, uint64_t *bytes,
+                            uint32_t *packets, uint32_t *blocks)
+{
+    for (uint32_t at = f->head; at != f->tail; at++) {
+        if (at % BLOCK_PLACES == BLOCK_LINK)
+            at = pool->place[at].at;
+        *blocks += at == f->head || at % BLOCK_PLACES == 0;
+        *bytes += pool->place[at].len_ecn & LEN_MAX;
+        ++*packets;
+    }
+}
+
+static inline uint32_t place_len(const struct place *p)
+{
+    return p->len_ecn & LEN_MAX;
+}
+
+static inline unsigned place_ecn(const struct place *p)
+{
+    return p->len_ecn >> LEN_BITS;
+}
+
+#endif

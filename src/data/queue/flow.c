@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// flow.c - the flow queues of a class (RFC 8290): a flow that sends little does not wait for bulk
+//
+// A flow queue that gets its first packet goes to the list of new ones, which is served before the
+// list of old ones; each may send a frame in its turn. One that has nothing left goes from the new
+// list through the old one before it is idle, so that a flow cannot be new each time. CoDel is
+// each flow queue's own.
+//
+// A class that is full does not refuse what comes: the longest flow queues lose their oldest
+// packets, to `gone`, from where the next queue_take() gives them to the caller.
+#include "queue/queue_priv.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SHRINK_MAX 64u  // packets that are dropped at once, unless more are needed
+#define SHRINK_PART 16u // or this part of what waits
+
+// The owner of a queue manager may not allocate, so there is an address for whatever a class may be
+// told to have. What is never used is never in memory.
+int queue_aqms_make(struct queue_manager *q)
+{
+    size_t bytes = AQM_BYTES * QUEUE_CLASSES * q->config.clients;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    q->aqms = p == MAP_FAILED ? NULL : p;
+    return q->aqms ? 0 : -ENOMEM;
+}
+
+void queue_aqms_free(struct queue_manager *q)
+{
+    if (q->aqms)
+        munmap(q->aqms, AQM_BYTES * QUEUE_CLASSES * q->config.clients);
+}
+
+struct aqm *queue_aqm_of(const struct queue_manager *q, uint16_t client, unsigned class)
+{
+    return (struct aqm *)(void *)(q->aqms + AQM_BYTES * (client * QUEUE_CLASSES + class));
+}
+
+void queue_aqm_init(struct aqm *a, uint16_t flows)
+{
+    memset(a, 0, sizeof(struct aqm) + a->flows * sizeof(struct flow));
+    a->flows = flows;
+    a->hash_shift = 32;
+    while (flows >>= 1)
+        a->hash_shift--;
+    a->fresh.head = a->old.head = FLOW_NONE;
+}
+
+// --- lists ---------------------------------------------------------------------------------------
+
+static void list_add(struct aqm *a, struct flow_list *l, struct flow *f)
+{
+    uint16_t i = (uint16_t)(f - a->flow);
+
+    f->next = FLOW_NONE;
+    f->where = l == &a->fresh ? FLOW_NEW : FLOW_OLD;
+    if (l->head == FLOW_NONE)
+        l->head = i;
+    else
+        a->flow[l->tail].next = i;
+    l->tail = i;
+}
+
+static struct flow *list_take(struct aqm *a, struct flow_list *l)
+{
+    struct flow *f = &a->flow[l->head];
+
+    l->head = f->next;
+    f->where = FLOW_IDLE;
+    return f;
+}
+
+// --- a packet ------------------------------------------------------------------------------------
+
+void queue_flow_put(struct queue_manager *q, struct aqm *a, uint32_t hash, struct place p)
+{
+    struct flow *f = flow_of(a, hash);
+
+    fifo_put(&q->pool, &f->fifo, p);
+    f->bytes += place_len(&p);
+    if (f->where != FLOW_IDLE)
+        return;
+    f->deficit = (int32_t)q->config.frame_max;
+    list_add(a, &a->fresh, f);
+}
+
+// The flow queue whose turn it is; one is not empty.
+static struct flow *flow_next(const struct queue_manager *q, struct aqm *a)
+{
+    for (;;) {
+        struct flow_list *l = a->fresh.head != FLOW_NONE ? &a->fresh : &a->old;
+        struct flow *f = &a->flow[l->head];
+
+        if (likely(f->next != FLOW_NONE))
+            __builtin_prefetch(&a->flow[f->next], 1);
+        if (fifo_is_empty(&f->fifo)) {
+            list_take(a, l);
+            if (l == &a->fresh && a->old.head != FLOW_NONE)
+                list_add(a, &a->old, f);
+        } else if (f->deficit > 0) {
+            return f;
+        } else {
+            f->deficit += (int32_t)q->config.frame_max;
+            list_add(a, &a->old, list_take(a, l));
+        }
+    }
+}
+
+enum queue_verdict queue_flow_take(struct queue_manager *q, struct class_queue *c, struct place *p)
+{
+    struct flow *f = flow_next(q, c->aqm);
+
+    *p = fifo_take(&q->pool, &f->fifo);
+    f->bytes -= place_len(p);
+    enum queue_verdict verdict = queue_aqm_judge(q, c, &f->codel, p, f->bytes);
+    if (likely(verdict <= QUEUE_SEND_MARKED))
+        f->deficit -= (int32_t)place_len(p);
+    return verdict;
+}
+
+// --- a class that is full ------------------------------------------------------------------------
+
+static struct flow *flow_longest(struct aqm *a)
+{
+    struct flow *longest = a->flow;
+
+    for (unsigned i = 1; i < a->flows; i++)
+        if (a->flow[i].bytes > longest->bytes)
+            longest = &a->flow[i];
+    return longest;
+}
+
+struct shrinking {
+    uint16_t client;
+    uint8_t class;
+    uint32_t need, like; // bytes
+    uint32_t bytes, packets; // that are gone
+};
+
+static bool is_shrunk(const struct shrinking *s)
+{
+    return s->bytes >= s->need && (s->bytes >= s->like || s->packets >= SHRINK_MAX);
+}
+
+static void flow_drop(struct queue_manager *q, struct flow *f, struct shrinking *s)
+{
+    struct client *v = &q->client[s->client];
+    struct class_queue *c = &v->class[s->class];
+    struct place p = fifo_take(&q->pool, &f->fifo);
+    uint32_t len = place_len(&p);
+
+    fifo_put(&q->pool, &q->gone, p);
+    q->committed += v->packets <= v->reserve; // a place of its reserve is free, one of `gone` taken
+    v->packets--;
+    v->bytes -= len;
+    c->packets--;
+    c->bytes -= len;
+    f->bytes -= len;
+    s->bytes += len;
+    s->packets++;
+    count_of(q, s->client, s->class)->dropped_flow++;
+}
+
+// The longest queue to half of its length, and those that are nearly as long: where all are alike,
+// looking for the longest must not be done for each packet.
+void queue_flow_shrink(struct queue_manager *q, uint16_t client, unsigned class, uint32_t need)
+{
+    struct class_queue *c = &q->client[client].class[class];
+    struct aqm *a = c->aqm;
+    struct shrinking s = {client, (uint8_t)class, need, c->bytes / SHRINK_PART, 0, 0};
+
+    // One packet stays, so that the client is in its lists for a reason.
+    for (bool found = true; found && !is_shrunk(&s);) {
+        struct flow *longest = flow_longest(a);
+        uint32_t half = longest->bytes / 2, near = longest->bytes / 4 * 3;
+
+        found = false;
+        for (unsigned i = 0; i < a->flows && !is_shrunk(&s); i++) {
+            struct flow *f = &a->flow[((unsigned)(longest - a->flow) + i) % a->flows];
+
+            if (f->bytes < near)
+                continue;
+            while (f->bytes > half && c->packets > 1 && !is_shrunk(&s)) {
+                flow_drop(q, f, &s);
+                found = true;
+            }
+        }
+    }
+    q->due = q->now;
+}
+
+void queue_flow_empty(struct queue_manager *q, struct class_queue *c)
+{
+    struct aqm *a = c->aqm;
+
+    while (a->fresh.head != FLOW_NONE)
+        list_add(a, &a->old, list_take(a, &a->fresh));
+    while (a->old.head != FLOW_NONE) {
+        struct flow *f = list_take(a, &a->old);
+
+        if (fifo_is_empty(&f->fifo))
+            continue;
+        struct place p = fifo_take(&q->pool, &f->fifo);
+        f->bytes -= place_len(&p);
+        fifo_put(&q->pool, &c->fifo, p);
+        list_add(a, &a->old, f);
+    }
+}
+
+// --- invariants ----------------------------------------------------------------------------------
+
+static const char *list_check(const struct aqm *a, const struct flow_list *l, enum flow_where where,
+                              unsigned *listed)
+{
+    unsigned n = 0;
+
+    for (uint16_t i = l->head; i != FLOW_NONE; i = a->flow[i].next) {
+        if (a->flow[i].where != where || ++n > a->flows)
+            return "a flow queue is in a list by mistake";
+        if (a->flow[i].next == FLOW_NONE && l->tail != i)
+            return "the last of a list of flow queues is not its tail";
+    }
+    *listed += n;
+    return NULL;
+}
+
+const char *queue_flow_check(const struct queue_manager *q, const struct aqm *a, uint64_t *bytes,
+                             uint32_t *packets, uint32_t *blocks)
+{
+    unsigned listed = 0, busy = 0;
+    const char *wrong = list_check(a, &a->fresh, FLOW_NEW, &listed);
+
+    wrong = wrong ? wrong : list_check(a, &a->old, FLOW_OLD, &listed);
+    for (unsigned i = 0; i < a->flows && !wrong; i++) {
+        const struct flow *f = &a->flow[i];
+        uint64_t its = 0;
+
+        fifo_sum(&q->pool, &f->fifo, &its, packets, blocks);
+        *bytes += its;
+        busy += f->where != FLOW_IDLE;
+        if (its != f->bytes)
+            return "the bytes of a flow queue are not the sum of its packets'";
+        if (!fifo_is_empty(&f->fifo) && f->where == FLOW_IDLE)
+            return "a flow queue with packets is in no list";
+    }
+    if (!wrong && busy != listed)
+        return "a flow queue is in no list, or in two";
+    return wrong;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// queue_priv.h - the structures of a queue manager; included by the files of this folder alone
+//
+//     port ─ client (a line) ─ class x 8 (a line each) ─ fifo of places
+//                                                      └ aqm (codel.c) ─ flow queues (flow.c)
+//
+// The inner clock (`now`) is the caller's without its jumps (queue.c). Times are ticks x 2^8, u64.
+// Where 32 bits must do (arrival, CoDel) a time is in spans, a time >> `shift`: half a microsecond
+// to one. Both wrap, and are compared by their difference.
+#ifndef QUEUE_QUEUE_PRIV_H
+#define QUEUE_QUEUE_PRIV_H
+
+#include "queue/calendar.h"
+#include "queue/fifo.h"
+#include "queue/queue.h"
+
+#define TICK_BITS 8
+#define RATE_BITS 16 // of a rate's ticks per byte, more than those of a time
+#define RATE_MIN_BPS 8000u
+#define FLOW_NONE UINT16_MAX
+#define INV_SQRT_N 256u
+#define ECT1 1u
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+struct codel { // RFC 8289, of one queue; times in spans
+    uint32_t first_above; // when the wait will have been too long for an interval; 0: it is not
+    uint32_t drop_next;
+    uint16_t count; // of drops since it began to drop
+    uint16_t last_count : 14, state : 2;
+};
+
+enum codel_state { CODEL_IDLE, CODEL_DROPPING, CODEL_DROPPED };
+
+enum flow_where { FLOW_IDLE, FLOW_NEW, FLOW_OLD };
+
+struct flow { // half a cache line
+    struct fifo fifo;
+    uint32_t bytes;
+    int32_t deficit;
+    struct codel codel;
+    uint16_t next; // in its list
+    uint8_t where; // enum flow_where
+};
+_Static_assert(sizeof(struct flow) == 32, "two flow queues to a line");
+
+struct flow_list {
+    uint16_t head, tail; // FLOW_NONE: empty
+};
+
+// What a class has that does more than count its bytes: CoDel, flow queues, a limit of time, a
+// rate. Beside its line, so that tail drop does without it.
+struct aqm {
+    uint64_t allowed, per_byte; // of a strict class with a rate: like L and M of a client
+    uint32_t target, interval, limit, step; // spans; limit and step: 0 = none
+    struct codel codel; // of the class as one queue
+    struct flow_list fresh, old;
+    uint16_t flows; // 0: one queue
+    uint8_t hash_shift;
+    bool ecn;
+    struct flow flow[];
+} __attribute__((aligned(64)));
+#define AQM_BYTES (sizeof(struct aqm) + QUEUE_FLOWS_MAX * sizeof(struct flow))
+
+enum class_flag {
+    CLASS_CODEL = 1,
+    CLASS_FLOWS = 2,
+    CLASS_OLD = 4,     // limit_us
+    CLASS_LIMITED = 8, // strict, with a rate
+    CLASS_MANAGED = CLASS_CODEL | CLASS_FLOWS | CLASS_OLD,
+};
+
+struct class_queue { // a cache line
+    struct fifo fifo; // with flow queues: what came before there were any, and goes before them
+    uint32_t bytes, packets, limit;
+    uint32_t quantum; // 0: strict
+    int32_t deficit;
+    uint8_t flags;
+    uint64_t sent_packets, sent_bytes;
+    struct aqm *aqm; // NULL: none is needed
+} __attribute__((aligned(64)));
+
+struct client { // a cache line, then its classes
+    uint64_t s, l;                   // the time its next byte is due, and allowed
+    uint64_t per_byte_g, per_byte_m; // 0 = none
+    uint32_t bytes, limit;
+    uint32_t packets, reserve;
+    uint32_t quantum; // 0: no share
+    int32_t deficit;
+    uint8_t nonempty, strict; // masks of classes
+    uint8_t turn;             // the weighted class that was served last
+    bool parked;
+    uint16_t next, prev; // in the ring of shares; CALENDAR_NONE: not there
+    struct class_queue class[QUEUE_CLASSES];
+};
+_Static_assert(offsetof(struct client, class) == 64, "what is read of each packet is one line");
+
+struct class_count { // what is seldom read, of each class
+    uint32_t wait[QUEUE_WAIT_N];
+    uint64_t refused_class, refused_client, refused_share;
+    uint64_t dropped_codel, dropped_old, dropped_flow, marked;
+} __attribute__((aligned(64)));
+
+struct queue_manager {
+    struct queue_config config;
+    uint64_t per_byte; // of the port
+    uint64_t free_at;  // when the port has sent what it was given
+    uint64_t now, skew;
+    uint64_t window, gap;
+    uint64_t due;
+    uint64_t refused; // there were packets_max
+    uint32_t packets;
+    // Places in use or reserved: of each client the larger of the two, and those in `gone`.
+    uint32_t committed;
+    struct pool pool;
+    struct fifo gone; // dropped from flow queues, and to be taken out
+    unsigned shift;   // of a time to its span
+    uint16_t share;   // whose turn it is, CALENDAR_NONE: nobody is in the ring
+    bool flows;       // a class has flow queues
+    struct client *client;
+    uint8_t *aqms; // of client i, class k at AQM_BYTES * (i * QUEUE_CLASSES + k)
+    struct class_count *count; // of client i, class k: [i * QUEUE_CLASSES + k]
+    uint64_t *guaranteed_bytes; // of each client
+    uint64_t *guarantee_bps;
+    uint64_t guarantees_bps, reserves; // of all
+    struct calendar guarantee, maximum;
+    uint32_t wait_limit[QUEUE_WAIT_N]; // of each bucket, in spans
+    uint8_t wait_first[32];            // the bucket of 2^i spans
+    uint16_t inv_sqrt[INV_SQRT_N];     // 2^15 / sqrt(i)
+};
+
+static inline uint64_t queue_ticks_per_byte(const struct queue_manager *q, uint64_t bps)
+{
+    return bps ? (uint64_t)(((unsigned __int128)q->config.ticks_hz * 8 << (TICK_BITS + RATE_BITS)) /
+                            bps)
+               : 0;
+}
+
+static inline uint64_t time_of_bytes(uint64_t per_byte, uint32_t bytes)
+{
+    return per_byte * bytes >> RATE_BITS;
+}
+
+static inline bool is_over(const struct queue_manager *q, uint64_t time)
+{
+    return (int64_t)(q->now - time) >= 0;
+}
+
+static inline uint32_t span_now(const struct queue_manager *q)
+{
+    return (uint32_t)(q->now >> q->shift);
+}
+
+static inline struct class_count *count_of(const struct queue_manager *q, uint16_t client,
+                                           unsigned class)
+{
+    return &q->count[client * QUEUE_CLASSES + class];
+}
+
+// Two frames may go at once; more credit than that is not saved while nothing waits.
+static inline uint64_t tag_after_idle(const struct queue_manager *q, uint64_t tag,
+                                      uint64_t per_byte)
+{
+    uint64_t burst = time_of_bytes(per_byte, 2 * q->config.frame_max), from = q->now - burst;
+
+    return (int64_t)(tag - from) < 0 ? from : tag;
+}
+
+// Places that the client holds beyond its reserve.
+static inline uint32_t client_excess(const struct client *v)
+{
+    return v->packets > v->reserve ? v->packets - v->reserve : 0;
+}
+
+// --- queue.c -------------------------------------------------------------------------------------
+void queue_clock_set(struct queue_manager *q, uint64_t ticks);
+
+// --- client.c: where a client waits --------------------------------------------------------------
+void queue_client_place(struct queue_manager *q, uint16_t id); // one with packets, where it belongs
+void queue_client_idle(struct queue_manager *q, uint16_t id);  // in no list
+void queue_client_wake(struct queue_manager *q, uint16_t id);  // after it was idle
+void queue_client_unpark(struct queue_manager *q);             // those whose L has come
+// The client whose guarantee is due, the oldest first; whose turn it is to share; CALENDAR_NONE.
+uint16_t queue_guaranteed_next(struct queue_manager *q);
+uint16_t queue_share_next(struct queue_manager *q);
+uint64_t queue_due_time(struct queue_manager *q);
+
+// --- codel.c -------------------------------------------------------------------------------------
+// Takes the next packet out of a class that is CLASS_MANAGED and not empty: what becomes of it.
+enum queue_verdict queue_aqm_take(struct queue_manager *q, struct class_queue *c, struct place *p);
+// What becomes of a packet that left a queue with `behind` bytes in it.
+enum queue_verdict queue_aqm_judge(const struct queue_manager *q, const struct class_queue *c,
+                                   struct codel *state, const struct place *p, uint32_t behind);
+void queue_codel_init(struct queue_manager *q);
+
+// --- flow.c --------------------------------------------------------------------------------------
+int queue_aqms_make(struct queue_manager *q); // 0 or -ENOMEM
+void queue_aqms_free(struct queue_manager *q);
+// The place of a class's; the same as long as there is a queue manager.
+struct aqm *queue_aqm_of(const struct queue_manager *q, uint16_t client, unsigned class);
+void queue_aqm_init(struct aqm *a, uint16_t flows); // one of whose flow queues none has a packet
+void queue_flow_put(struct queue_manager *q, struct aqm *a, uint32_t hash, struct place p);
+enum queue_verdict queue_flow_take(struct queue_manager *q, struct class_queue *c, struct place *p);
+// Drops from the longest flow queues until `need` bytes and one packet at least are gone.
+void queue_flow_shrink(struct queue_manager *q, uint16_t client, unsigned class, uint32_t need);
+// All of its packets into the class's own fifo, in turn.
+void queue_flow_empty(struct queue_manager *q, struct class_queue *c);
+// The first invariant of flow queues that does not hold; adds what waits.
+const char *queue_flow_check(const struct queue_manager *q, const struct aqm *a, uint64_t *bytes,
+                             uint32_t *packets, uint32_t *blocks);
+
+static inline struct flow *flow_of(struct aqm *a, uint32_t hash)
+{
+    return &a->flow[(uint64_t)(uint32_t)(hash * 0x9e3779b1u) >> a->hash_shift];
+}
+
+#endif

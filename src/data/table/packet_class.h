@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// packet_class.h - the class that an access list gave a packet: 0-7, for the queue of its output
+//
+// A rule with `class N` marks the packet (forwarder/acl_act.c), and the queue manager of the port
+// that it leaves by reads the mark before it looks at the packet's DSCP. Ports without queue
+// manager ignore it. The mark stays with the packet while it is held or handed to another
+// forwarder; copies of the whole buffer keep it, pieces get it by packet_class_copy.
+//
+// A bit of ol_flags says that there is a class: a dynamic flag of DPDK's, so that no driver uses it
+// otherwise, and which every driver clears when it receives. The class itself is
+// hash.sched.traffic_class, which nobody else here reads. Both lie in the buffer's first cache
+// line.
+#ifndef TABLE_PACKET_CLASS_H
+#define TABLE_PACKET_CLASS_H
+
+#include <rte_mbuf.h>
+#include <stdint.h>
+
+#define PACKET_CLASS_N 8u
+#define PACKET_CLASS_NONE (-1)
+
+extern uint64_t packet_class_flag; // of ol_flags; 0 before packet_class_init
+
+// Registers the flag. exchange_init calls it; again is fine. 0 or -errno.
+int packet_class_init(void);
+
+// --- forwarder ---
+static inline void packet_class_set(struct rte_mbuf *m, unsigned class)
+{
+    m->ol_flags |= packet_class_flag;
+    m->hash.sched.traffic_class = (uint8_t)class;
+}
+
+// 0 .. PACKET_CLASS_N - 1, or PACKET_CLASS_NONE.
+static inline int packet_class_get(const struct rte_mbuf *m)
+{
+    return m->ol_flags & packet_class_flag ? m->hash.sched.traffic_class : PACKET_CLASS_NONE;
+}
+
+// A piece of `from` has its class.
+static inline void packet_class_copy(struct rte_mbuf *to, const struct rte_mbuf *from)
+{
+    to->ol_flags = (to->ol_flags & ~packet_class_flag) | (from->ol_flags & packet_class_flag);
+    to->hash.sched.traffic_class = from->hash.sched.traffic_class;
+}
+
+#endif

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// queue_test.c - a port with a queue: who feeds it, who owns it, what becomes of packets in it
+//
+// The clock is the TSC. Rates are either so high that nothing waits, or so low that, once the
+// first packets are gone, nothing leaves in the time of a test.
+#include "harness.h"
+
+#include <rte_cycles.h>
+#define ALLOW_EXPERIMENTAL_API // rte_ring_elem
+#include <rte_ring_elem.h>
+#include <stdlib.h>
+
+#include "table/port_queue.h"
+
+#define FAST 100000000000ull
+#define SLOW 1000000ull // 64 bytes take half a millisecond
+#define LIMIT (1u << 20)
+#define CLASS_OF_EF 1
+#define CLASS_OF_DEFAULT 6
+#define DSCP_EF 46
+
+static uint16_t in, out, port;
+static struct port_queue queue;
+
+// --- the fixture: what port_queue_manager makes ---------------------------------------------------
+
+static struct queue_client_config weights(void)
+{
+    struct queue_client_config c = {.weight = 1, .limit_bytes = LIMIT};
+
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+        c.class[k] = (struct queue_class_config){.weight = k > CLASS_OF_EF, .limit_bytes = LIMIT};
+    return c;
+}
+
+static struct port_queue_settings *settings_new(uint64_t rate_bps)
+{
+    struct port_queue_settings *s = calloc(1, sizeof *s);
+
+    assert_non_null(s);
+    s->rate_bps = rate_bps;
+    s->packets_max = 4000;
+    s->n = VR_MAX;
+    for (unsigned i = 0; i < s->n; i++)
+        s->client[i] = weights();
+    memset(s->map.of_dscp, CLASS_OF_DEFAULT, sizeof s->map.of_dscp);
+    s->map.of_dscp[DSCP_EF] = CLASS_OF_EF;
+    s->map.other = CLASS_OF_DEFAULT;
+    return s;
+}
+
+static void settings_set(struct port_queue_settings *s)
+{
+    struct port_queue_settings *old = queue.settings;
+
+    rcu_publish(&queue.settings, s);
+    rcu_synchronize();
+    free(old);
+}
+
+static void rings_make(void)
+{
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++) {
+        queue.ring[f] = rte_ring_create_elem(f ? "queue-1" : "queue-0",
+                                             sizeof(struct port_queue_element),
+                                             PORT_QUEUE_RING_SIZE, SOCKET_ID_ANY,
+                                             RING_F_SP_ENQ | RING_F_SC_DEQ);
+        assert_non_null(queue.ring[f]);
+    }
+}
+
+static void plans_set(unsigned owner)
+{
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++) {
+        struct plan_rx rx = {iface_get(in)->port, (uint16_t)f};
+        struct plan *p = rig_plan_new(f, &rx, 1);
+
+        p->tx_owner[port] = PLAN_TX_QUEUE;
+        p->queue[port] = &queue;
+        p->queue_owner[port] = (uint8_t)owner;
+        if (owner == f)
+            p->owned[p->n_owned++] = (uint8_t)port;
+        rig_plan_set(f, p);
+    }
+}
+
+static void router(uint64_t rate_bps)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    port = iface_get(out)->port;
+    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
+    rig_route(VR_DEFAULT, "2001:db8:1::/48", rig_adjacency(out, 1));
+    memset(&queue, 0, sizeof queue);
+    queue.port = port;
+    queue.core = -1;
+    queue.manager = queue_make(&(struct queue_config){.ticks_hz = rte_get_tsc_hz(),
+                                                      .rate_bps = rate_bps,
+                                                      .clients = PORT_QUEUE_CLIENTS,
+                                                      .packets_max = 4000,
+                                                      .frame_max = 1518});
+    queue.current = calloc(PORT_QUEUE_CLIENTS, sizeof *queue.current);
+    queue.full = calloc(PORT_QUEUE_CLIENTS, 1);
+    assert_true(queue.manager && queue.current && queue.full);
+    rings_make();
+    settings_set(settings_new(rate_bps));
+    plans_set(0);
+}
+
+// Lets everything go, and takes the queue away.
+static void router_end(void)
+{
+    settings_set(settings_new(FAST));
+    plans_set(0);
+    for (unsigned i = 0; i < 1000 && (queue_waiting(queue.manager) || queue.n_kept); i++)
+        rig_step(0);
+    assert_int_equal(queue_waiting(queue.manager), 0);
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++)
+        rig_plan_set(f, rig_plan_new(f, NULL, 0));
+    queue_free(queue.manager, NULL, NULL);
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++)
+        rte_ring_free(queue.ring[f]);
+    free(queue.settings);
+    free(queue.current);
+    free(queue.full);
+}
+
+static struct frame packet(unsigned number, uint8_t dscp)
+{
+    return frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                      .dst = "198.51.100.1",
+                                      .sport = (uint16_t)number,
+                                      .tos = (uint8_t)(dscp << 2)});
+}
+
+static void send_numbered(unsigned rx_queue, unsigned from, unsigned n)
+{
+    for (unsigned i = from; i < from + n; i++) {
+        struct frame f = packet(i, 0);
+        rig_send_queue(0, rx_queue, &f);
+    }
+}
+
+static unsigned number_of(struct frame *f)
+{
+    const uint8_t *l4 = frame_l3(f) + 20;
+
+    return (unsigned)l4[0] << 8 | l4[1];
+}
+
+static uint64_t held(void)
+{
+    struct ledger l;
+
+    ledger_read(&l, 2);
+    assert_int_equal(l.imbalance, 0);
+    return l.held;
+}
+
+// --- one forwarder --------------------------------------------------------------------------------
+
+static void packets_leave_in_their_order_when_nothing_waits(void **state)
+{
+    struct frame f;
+
+    router(FAST);
+    send_numbered(0, 1, 200);
+    for (unsigned i = 0; i < 10; i++)
+        rig_step(0);
+    for (unsigned i = 1; i <= 200; i++) {
+        assert_true(rig_receive_queue(1, 0, &f));
+        assert_int_equal(number_of(&f), i);
+        assert_true(frame_is_ip4_sound(&f));
+    }
+    assert_int_equal(held(), 0);
+    assert_int_equal(rig_drops_all(), 0);
+    router_end();
+}
+
+static void what_waits_is_held_and_leaves_when_the_rate_allows_it(void **state)
+{
+    router(SLOW);
+    send_numbered(0, 1, 100);
+    for (unsigned i = 0; i < 5; i++)
+        rig_step(0);
+    unsigned sent = rig_discard(1);
+    assert_in_range(sent, 1, 20);
+    assert_int_equal(held(), 100 - sent);
+    uint64_t due = queue_due(queue.manager), now = rte_rdtsc();
+    assert_in_range(due, now - rte_get_tsc_hz() / 1000, now + rte_get_tsc_hz() / 1000);
+    settings_set(settings_new(FAST)); // while they wait
+    for (unsigned i = 0; i < 5; i++)
+        rig_step(0);
+    assert_int_equal(sent + rig_discard(1), 100);
+    assert_int_equal(held(), 0);
+    assert_int_equal(rig_drops_all(), 0);
+    router_end();
+}
+
+static void a_strict_class_overtakes_and_the_dscp_says_who_is_in_it(void **state)
+{
+    struct frame f;
+
+    router(SLOW);
+    send_numbered(0, 1, 50);
+    rig_step(0);
+    rig_discard(1);
+    f = packet(1000, DSCP_EF);
+    rig_send(0, &f);
+    rig_step(0);
+    settings_set(settings_new(FAST));
+    for (unsigned i = 0; i < 5; i++)
+        rig_step(0);
+    assert_true(rig_receive_queue(1, 0, &f));
+    assert_int_equal(number_of(&f), 1000);
+    struct queue_class_stats s;
+    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_EF, &s);
+    assert_int_equal(s.sent_packets, 1);
+    router_end();
+}
+
+static void a_sub_interface_may_have_a_queue_of_its_own(void **state)
+{
+    struct queue_class_stats s;
+    struct frame f;
+
+    router(FAST);
+    uint16_t red = rig_vr("red"), vport = rig_iface(1, 9, VR_DEFAULT), other = rig_iface(1, 8, red),
+             from_red = rig_iface(0, 8, red);
+    rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(vport, 2));
+    rig_route(red, "203.0.113.0/24", rig_adjacency(other, 2));
+    struct port_queue_settings *with = settings_new(FAST);
+    with->n = VR_MAX + 1;
+    with->client[VR_MAX] = weights();
+    with->client_of_iface[vport] = VR_MAX;
+    with->map.remarks_pcp = true;
+    with->map.pcp_of_class[CLASS_OF_DEFAULT] = 5;
+    settings_set(with);
+    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    rig_send(0, &f);
+    f = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "203.0.113.1", .vlan = 8, .to_iface = from_red});
+    rig_send(0, &f);
+    rig_send(0, &f);
+    rig_step(0);
+    rig_step(0);
+    queue_class_stats(queue.manager, VR_MAX, CLASS_OF_DEFAULT, &s);
+    assert_int_equal(s.sent_packets, 1);
+    queue_class_stats(queue.manager, red, CLASS_OF_DEFAULT, &s);
+    assert_int_equal(s.sent_packets, 2);
+    assert_true(rig_receive_queue(1, 0, &f));
+    assert_int_equal(f.b[12] << 8 | f.b[13], 0x8100);
+    assert_int_equal(f.b[14] >> 5, 5);
+    assert_int_equal((f.b[14] & 15) << 8 | f.b[15], 9);
+    router_end();
+}
+
+static void what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent(void **state)
+{
+    struct counter_iface c;
+
+    router(SLOW);
+    struct port_queue_settings *small = settings_new(SLOW);
+    small->client[VR_DEFAULT].class[CLASS_OF_DEFAULT].limit_bytes = 1000;
+    settings_set(small);
+    rig_step(0);
+    send_numbered(0, 1, 200);
+    for (unsigned i = 0; i < 6; i++)
+        rig_step(0);
+    uint64_t lost = rig_drops(DROP_QUEUE_FULL);
+    assert_in_range(lost, 100, 199);
+    assert_int_equal(rig_drops_all(), lost);
+    counter_sum_iface(out, &c);
+    assert_int_equal(c.tx_packets, 200 - lost);
+    assert_int_equal(c.drop_packets, lost);
+    router_end();
+    assert_int_equal(rig_discard(1), 200 - lost);
+}
+
+static void what_the_device_does_not_take_stays_first_in_line(void **state)
+{
+    struct frame f;
+
+    router(FAST);
+    rig_tx_block(1, true);
+    send_numbered(0, 1, 300);
+    for (unsigned i = 0; i < 20; i++)
+        rig_step(0);
+    assert_int_equal(rig_drops_all(), 0);
+    assert_int_equal(held(), 300);
+    assert_true(queue.device_refused > 0);
+    rig_tx_block(1, false);
+    for (unsigned i = 0; i < 20; i++)
+        rig_step(0);
+    for (unsigned i = 1; i <= 300; i++) {
+        assert_true(rig_receive_queue(1, 0, &f));
+        assert_int_equal(number_of(&f), i);
+    }
+    router_end();
+}
+
+static void a_mark_keeps_the_checksum_right(void **state)
+{
+    struct frame f;
+    unsigned marked = 0;
+
+    router(SLOW);
+    struct port_queue_settings *codel = settings_new(SLOW);
+    codel->client[VR_DEFAULT].class[CLASS_OF_DEFAULT] = (struct queue_class_config){
+        .weight = 1, .discipline = QUEUE_CODEL, .ecn = true, .limit_bytes = LIMIT, .target_us = 1,
+        .interval_us = 1};
+    settings_set(codel);
+    for (unsigned i = 0; i < 40; i++) {
+        struct ip_spec s = {.src = "192.0.2.1", .dst = "198.51.100.1", .tos = 2};
+
+        if (i % 2)
+            s.src = "2001:db8::1", s.dst = "2001:db8:1::1";
+        f = frame_ip(&s);
+        rig_send(0, &f);
+    }
+    for (uint64_t end = rte_rdtsc() + rte_get_tsc_hz(); held() && rte_rdtsc() < end;)
+        rig_step(0);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_true(rig_receive_queue(1, 0, &f));
+        const uint8_t *ip = frame_l3(&f);
+        bool is4 = ip[0] >> 4 == 4;
+        marked += (is4 ? ip[1] & 3 : ip[1] >> 4 & 3) == 3;
+        assert_true(!is4 || frame_is_ip4_sound(&f));
+    }
+    assert_in_range(marked, 5, 40);
+    assert_int_equal(rig_drops_all(), 0);
+    router_end();
+}
+
+static void frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm(void **state)
+{
+    struct queue_class_stats s;
+    struct frame f = {.n = 14, .b = {2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x08, 0x00}};
+
+    router(FAST);
+    rig_inject_frame(0, out, &f);
+    f.b[12] = 0x88;
+    f.b[13] = 0xcc;
+    rig_inject_frame(0, out, &f);
+    rig_step(0);
+    rig_step(0);
+    assert_int_equal(rig_discard(1), 2);
+    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_DEFAULT, &s);
+    queue_class_stats(queue.manager, VR_DEFAULT, 0, &s);
+    assert_int_equal(s.sent_packets, 2); // the router's own: class 0
+    router_end();
+}
+
+// --- several forwarders ---------------------------------------------------------------------------
+
+static void another_forwarder_feeds_by_its_ring(void **state)
+{
+    struct frame f;
+
+    router(FAST);
+    send_numbered(1, 1, 150);
+    for (unsigned i = 0; i < 4; i++)
+        rig_step(1);
+    assert_int_equal(held(), 150);
+    assert_false(rig_receive(1, &f));
+    for (unsigned i = 0; i < 6; i++)
+        rig_step(0);
+    for (unsigned i = 1; i <= 150; i++) {
+        assert_true(rig_receive_queue(1, 0, &f));
+        assert_int_equal(number_of(&f), i);
+    }
+    assert_int_equal(held(), 0);
+    router_end();
+}
+
+static void a_full_ring_is_a_named_drop(void **state)
+{
+    router(FAST);
+    for (unsigned i = 0; i < 20; i++) {
+        send_numbered(1, 1, 100);
+        rig_step(1);
+        rig_step(1);
+    }
+    assert_int_equal(rig_drops(DROP_QUEUE_RING_FULL), 2000 - (PORT_QUEUE_RING_SIZE - 1));
+    assert_int_equal(queue.refused_ring[1], 2000 - (PORT_QUEUE_RING_SIZE - 1));
+    for (unsigned i = 0; i < 40; i++)
+        rig_step(0);
+    assert_int_equal(rig_discard(1), PORT_QUEUE_RING_SIZE - 1);
+    router_end();
+}
+
+static void who_is_full_takes_no_places_in_a_busy_ring(void **state)
+{
+    router(SLOW);
+    uint16_t red = rig_vr("red"), in_red = rig_iface(0, 8, red), out_red = rig_iface(1, 8, red);
+    rig_route(red, "198.51.100.0/24", rig_adjacency(out_red, 2));
+    struct port_queue_settings *small = settings_new(SLOW);
+    small->client[VR_DEFAULT].limit_bytes = 1000;
+    settings_set(small);
+    rig_step(0);
+    for (unsigned round = 0; round < 20; round++) { // floods
+        send_numbered(1, 1, 60);
+        rig_step(1);
+        if (round < 4)
+            rig_step(0); // the owner learns of it
+    }
+    assert_int_equal(queue.full[VR_DEFAULT], 1);
+    unsigned busy = rte_ring_count(queue.ring[1]);
+    assert_in_range(busy, PORT_QUEUE_RING_SIZE / 2, PORT_QUEUE_RING_SIZE / 2 + 64);
+    struct frame f = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 8, .to_iface = in_red});
+    for (unsigned i = 0; i < 60; i++)
+        rig_send_queue(0, 1, &f);
+    rig_step(1);
+    assert_int_equal(rte_ring_count(queue.ring[1]), busy + 60);
+    assert_int_equal(rig_drops(DROP_QUEUE_RING_FULL), 0);
+    router_end();
+    assert_int_equal(queue.n_full, 0);
+}
+
+static void the_owner_changes_without_loss_and_order_stays(void **state)
+{
+    unsigned owner = 0, next = 1;
+    struct frame f;
+
+    router(FAST);
+    for (unsigned round = 0; round < 50; round++) {
+        send_numbered(0, 1 + round * 20, 20);
+        rig_step(0);
+        if (round % 5 == 4) {
+            plans_set(PLAN_TX_NONE); // between: packets wait in the rings
+            send_numbered(0, 1 + ++round * 20, 20);
+            rig_step(0);
+            plans_set(owner ^= 1);
+        }
+        rig_step(1);
+    }
+    for (unsigned i = 0; i < 20; i++)
+        rig_step(i % 2);
+    while (rig_receive_queue(1, 0, &f))
+        assert_int_equal(number_of(&f), next++);
+    assert_int_equal(next, 1001);
+    assert_int_equal(rig_drops_all(), 0);
+    router_end();
+}
+
+static void a_port_without_a_queue_sends_as_ever(void **state)
+{
+    router(SLOW);
+    uint16_t third = rig_iface(2, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(third, 2));
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    for (unsigned i = 0; i < 60; i++)
+        rig_send(0, &f);
+    rig_step(0);
+    assert_int_equal(rig_discard(2), 60);
+    router_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(packets_leave_in_their_order_when_nothing_waits),
+        path_test(what_waits_is_held_and_leaves_when_the_rate_allows_it),
+        path_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it),
+        path_test(a_sub_interface_may_have_a_queue_of_its_own),
+        path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent),
+        path_test(what_the_device_does_not_take_stays_first_in_line),
+        path_test(a_mark_keeps_the_checksum_right),
+        path_test(frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm),
+        path_test(another_forwarder_feeds_by_its_ring),
+        path_test(a_full_ring_is_a_named_drop),
+        path_test(who_is_full_takes_no_places_in_a_busy_ring),
+        path_test(the_owner_changes_without_loss_and_order_stays),
+        path_test(a_port_without_a_queue_sends_as_ever),
+    };
+
+    return path_run(tests);
+}
