@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
-//     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT | --acl | --queue] [--sets]
-//                   [--quick] [--json]
+//     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl | --queue]
+//                   [--sets] [--quick] [--json]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
 //
 // --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those
 // with packets for access lists, of which "acl-none" has nothing bound. --queue: 16 virtual routers
-// that all send by one port, with and without a queue manager on it. --sets: each case with
+// that all send by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a
+// generated table of so many in place of the full one. --sets: each case with
 // every set of lanes and every lookup kernel that this CPU runs, in place of those that are chosen
 // at start. --polls: so many polls a trial instead of a time, and how many packets they were: for
 // counting instructions.
@@ -63,7 +64,8 @@
 static uint16_t port_id[PORTS];            // DPDK's ids
 static uint16_t vport[3 * ROUTERS][PORTS]; // the interfaces of the VLANs
 static struct forwarder *forwarder;
-static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
+static const char *prefixes, *routes = "full"; // file; table_make()'s name
+static const char *only = ""; // text in the names of the cases to run
 static bool lists_only, queue_only, all_sets, json;
 static unsigned sampler; // watch
 static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
@@ -302,7 +304,7 @@ static void plan_begin(const struct test *t)
         rest = *old;
         rest.n_rx = 0;
         rcu_publish(&forwarder_slot[0].plan, &rest);
-        while (forwarder_poll(forwarder))
+        while (forwarder_poll(forwarder) || forwarder->queue_due != QUEUE_NEVER)
             ;
     }
     rcu_publish(&forwarder_slot[0].plan, &plans[t->queue]);
@@ -420,7 +422,8 @@ static void quick_set(const char *unused)
 }
 
 static const struct bench_option options[] = {
-    OPTION_TEXT("prefixes", &prefixes), OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX),
+    OPTION_TEXT("prefixes", &prefixes), OPTION_TEXT("routes", &routes),
+    OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX),
     OPTION_TEXT("only", &only), OPTION_NUMBER("polls", &polls, 0, 0),
     OPTION_FLAG("acl", &lists_only), OPTION_FLAG("queue", &queue_only),
     OPTION_FLAG("sets", &all_sets),
@@ -476,12 +479,14 @@ int main(int argc, char **argv)
     bench_check(pool, "no memory for packets");
     for (unsigned p = 0; p < PORTS; p++)
         port_id[p] = port_lines_new(p, pool);
-    bench_check(!table_make(&t4, "full", 4, prefixes) && !table_make(&t6, "full", 6, prefixes),
-                "no routes in that file");
+    bench_check(!table_make(&t4, routes, 4, prefixes) &&
+                    !table_make(&t6, queue_only ? "1000" : routes, 6, prefixes),
+                "no routes in that file, or no such number of routes");
     table_next_hops(&t4, NEXT_HOPS);
     table_next_hops(&t6, NEXT_HOPS);
     router_make(&t4, &t6);
-    bench_check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
+    bench_check(queue_only || !peer_make(&t4, port_id, NEXT_HOPS),
+                "rte_fib does not take the table");
     // Both receiving ports and their sub-interfaces answer to one MAC: either may get any line.
     memcpy(iface_get(port_get(port_id[1])->untagged)->mac,
            iface_get(port_get(port_id[0])->untagged)->mac, 6);

@@ -33,12 +33,13 @@ static struct queue_client_config client_config(unsigned vrs, unsigned flows)
     return c;
 }
 
-static struct port_queue_settings *settings_new(unsigned vrs, unsigned flows)
+static struct port_queue_settings *settings_new(unsigned vrs, unsigned packets_max, unsigned flows)
 {
     struct port_queue_settings *s = calloc(1, sizeof *s);
 
     bench_check(s, "no memory for a queue's settings");
     s->rate_bps = RATE_BPS;
+    s->packets_max = packets_max;
     s->overhead = OVERHEAD;
     for (unsigned d = 0; d < 64; d++)
         s->map.of_dscp[d] = (uint8_t)(d >> 3);
@@ -60,12 +61,26 @@ static struct rte_ring *ring_new(unsigned owner)
                                 SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
+// As the owner does with new settings at its first poll.
+static void settings_apply(struct port_queue *q)
+{
+    const struct port_queue_settings *s = q->settings;
+
+    for (unsigned i = 0; i < s->n; i++) {
+        bench_check(!queue_configure(q->manager, (uint16_t)i, &s->client[i], rte_rdtsc()),
+                    "a queue manager refuses its configuration");
+        q->current[i] = s->client[i];
+    }
+    q->applied_bps = s->rate_bps;
+    q->applied = s;
+}
+
 struct port_queue *router_queue_new(unsigned vrs, unsigned packets_max, unsigned flows)
 {
     struct port_queue *q = calloc(1, sizeof *q);
 
     bench_check(q, "no memory for a queue");
-    q->settings = settings_new(vrs, flows);
+    q->settings = settings_new(vrs, packets_max, flows);
     q->manager = queue_make(&(struct queue_config){.ticks_hz = rte_get_tsc_hz(),
                                                    .rate_bps = RATE_BPS,
                                                    .clients = PORT_QUEUE_CLIENTS,
@@ -74,6 +89,7 @@ struct port_queue *router_queue_new(unsigned vrs, unsigned packets_max, unsigned
     q->current = calloc(PORT_QUEUE_CLIENTS, sizeof *q->current);
     q->full = calloc(PORT_QUEUE_CLIENTS, 1);
     bench_check(q->manager && q->current && q->full, "no memory for a queue manager");
+    settings_apply(q);
     return q;
 }
 
