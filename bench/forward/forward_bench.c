@@ -163,9 +163,9 @@ static void plans_make(void)
             plans[i].rx[p] = (struct plan_rx){port_id[p], 0};
     }
     for (unsigned i = SHAPED; queue_only && i <= SHAPED_FLOWS; i++)
-        router_queue_plan(&plans[i],
-                          router_queue_new(1 + ROUTERS, POOL_SIZE / 2, i == SHAPED_FLOWS ? 1024 : 0),
-                          port_id[OUT_PORT], 0, 0);
+        router_queue_plan(
+            &plans[i], router_queue_new(1 + ROUTERS, POOL_SIZE / 2, i == SHAPED_FLOWS ? 1024 : 0),
+            port_id[OUT_PORT], 0, 0);
 }
 
 static void router_make(const struct table *t4, const struct table *t6)

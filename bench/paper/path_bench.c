@@ -18,7 +18,7 @@
 //     ports, queues, threads
 //               receiving ports, queues of each, forwarders: queues go to them in turn
 //     pipeline  1: one thread receives, the other forwards and sends, a ring between them
-//     queue     1: each port that sends has a queue manager, eight classes, a rate that never limits
+//     queue     1: each port has a queue manager, eight classes, a rate that holds nothing back
 //     mpps      packets offered to each receiving port; 0: as many as are taken
 //
 // All cases take turns within each round. Cycles are of the TSC and of the thread's own CPU time:
@@ -314,8 +314,8 @@ static void sinks_clear(const struct path_case *c)
 }
 
 // Receive queue k of all goes to thread k in turn; transmit queue i of each port is thread i's.
-// Queue managers go to the threads in turn. Behind the pipeline's ring stands one forwarder, which finds the ring where port 0 has its last
-// queue.
+// Queue managers go to the threads in turn. Behind the pipeline's ring stands one forwarder, which
+// finds the ring where port 0 has its last queue.
 static void plans_make(const struct path_case *c)
 {
     for (unsigned i = 0; i < c->threads; i++) {

@@ -2,8 +2,8 @@
 // drr.h - a deficit round robin and nothing else: what choosing costs at least
 //
 // Virtual routers take turns of a quantum of bytes (Shreedhar and Varghese, 1995); within one, the
-// lowest class that has packets goes first. No rates, no limits, no statistics, no drops. A peer for
-// queue_bench, not a queue manager.
+// lowest class that has packets goes first. No rates, no limits, no statistics, no drops. A peer
+// for queue_bench, not a queue manager.
 #ifndef BENCH_QUEUE_DRR_H
 #define BENCH_QUEUE_DRR_H
 
