@@ -187,10 +187,12 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
 
 // What we put into our ring while the queue was another's, or nobody's, goes first.
 static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
-                     struct queue_packet *p, unsigned n)
+                     const struct port_queue_settings *s, struct queue_packet *p, unsigned n)
 {
     struct rte_ring *ring = q->ring[f->index];
 
+    if (unlikely(s != q->applied))
+        queue_settings_apply(q, s, f->now);
     while (unlikely(ring && !rte_ring_empty(ring)))
         queue_ring_take(f, q, port, ring, f->now);
     queue_put_all(f, q, port, p, n, f->now);
@@ -210,7 +212,7 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
         k = RTE_MIN(n - at, (unsigned)BURST_MAX);
         places_fill(s, has_ifaces, pkt + at, k, p);
         if (owner == f->index)
-            own_feed(f, q, port, p, k);
+            own_feed(f, q, port, s, p, k);
         else
             ring_feed(f, q, port, owner, p, k);
     }

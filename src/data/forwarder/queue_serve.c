@@ -38,8 +38,8 @@ static void clients_configure(struct port_queue *q, const struct port_queue_sett
     }
 }
 
-static __attribute__((noinline, cold)) void
-settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now)
+__attribute__((noinline, cold)) void
+queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now)
 {
     if (s->rate_bps > q->applied_bps)
         queue_set_rate(q->manager, s->rate_bps, now);
@@ -187,7 +187,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
     unsigned n, total = 0;
 
     if (unlikely(s != q->applied))
-        settings_apply(q, s, now);
+        queue_settings_apply(q, s, now);
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
         if (q->ring[g] && !rte_ring_empty(q->ring[g]))
             total += queue_ring_take(f, q, port, q->ring[g], now);
@@ -223,6 +223,8 @@ unsigned queue_serve(struct forwarder *f)
         uint64_t next = q->n_kept ? now : queue_due(q->manager);
         due = next < due ? next : due;
     }
+    if (f->dead.n)
+        dead_flush(f);
     f->queue_due = due;
     return total;
 }

@@ -24,6 +24,8 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
 // now.
 bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, struct queue_packet *p,
                    unsigned n, uint64_t now);
+// For the owner: the queue manager is as the settings say from now on.
+void queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now);
 // For the owner: takes over a burst out of a ring. How many.
 unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
                          struct rte_ring *ring, uint64_t now);

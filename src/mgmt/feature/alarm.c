@@ -66,6 +66,13 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                             "the LAG has fewer members in use than configured: show lag shows why; "
                             "check the link, and LACP at the other end",
                             {true, 1, 0}},
+    [ALARM_QUEUE_RATE] = {"queue-rate",
+                          "major",
+                          "percent",
+                          "the port's device takes less than the queue's rate, so that guarantees "
+                          "may not be kept: lower the rate ('set port PORT queue rate'), or look "
+                          "for what slows the device down",
+                          {true, 1, 0}},
     [ALARM_OFFLOAD_CUT] = {"offload-cut",
                            "major",
                            "segments in a minute",

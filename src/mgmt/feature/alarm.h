@@ -25,6 +25,7 @@ enum alarm_name { // in the order of the schema
     ALARM_PUNT_DROPS,
     ALARM_LINK_FLAPPING,
     ALARM_LAG_DEGRADED,
+    ALARM_QUEUE_RATE,
     ALARM_OFFLOAD_CUT,
     ALARM_TEMPERATURE,
     ALARM_STALL,

@@ -22,6 +22,7 @@
 #include "port/kernel_state.h"
 #include "port/lag_manager.h"
 #include "port/port_manager.h"
+#include "port/port_queue_manager.h"
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
 #include "rib/rib_manager.h"
@@ -179,6 +180,20 @@ static void look_lags(void)
             alarm_observe(ALARM_LAG_DEGRADED, name[i], l.n_missing);
 }
 
+// How much of its rate each lacks, in percent, upward.
+static void look_queues(void)
+{
+    struct port_queue_state q;
+
+    for (unsigned i = 0; port_queue_manager_at(i, &q); i++) {
+        bool is_less = q.active && q.rate_bps < q.configured_bps;
+        uint64_t lacks = is_less ? q.configured_bps - q.rate_bps : 0;
+
+        alarm_observe(ALARM_QUEUE_RATE, q.port,
+                      lacks ? (100 * lacks + q.configured_bps - 1) / q.configured_bps : 0);
+    }
+}
+
 static void look_memory(void)
 {
     struct process_regions all;
@@ -278,6 +293,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_punt(now_ns);
     look_ports(now_ns, slow);
     look_lags();
+    look_queues();
     look_threads(now_ns);
     look_routers(now_ns);
     look_kernel_state();

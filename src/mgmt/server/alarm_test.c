@@ -14,6 +14,7 @@
 #include "feature/alarm_window.h"
 #include "base/clock.h"
 #include "server/fake/fake_managers.h"
+#include "server/fake/fake_queue.h"
 #include "server/fake/fake_rib.h"
 #include "core/thread.h"
 #include "server/test_server.h"
@@ -248,6 +249,25 @@ static void a_lag_with_a_member_out_of_use_is_degraded(void **state)
     fake_missing = 0;
 }
 
+static void a_device_that_takes_less_than_the_queues_rate_raises_queue_rate(void **state)
+{
+    fake_queue_shape("p0", "v40");
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_RATE));
+    fake_queue_takes_bps = 999999999; // one percent begins with the first bit that is missing
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_QUEUE_RATE), 1);
+    fake_queue_takes_bps = 750000000;
+    seconds_pass(1);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=queue-rate,p0", NULL), 200);
+    assert_said("\"value\":\"25\"");
+    assert_said("p0: 25 percent: the port's device takes less than the queue's rate");
+    fake_queue_takes_bps = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_QUEUE_RATE));
+    fake_queue_reset();
+}
+
 static void a_segment_that_the_port_cut_raises_offload_cut(void **state)
 {
     fake_offload_cut = 0;
@@ -470,6 +490,7 @@ int main(void)
         served(dropped_control_packets_raise_punt_drops),
         served(a_link_that_comes_and_goes_raises_link_flapping),
         served(a_lag_with_a_member_out_of_use_is_degraded),
+        served(a_device_that_takes_less_than_the_queues_rate_raises_queue_rate),
         served(a_segment_that_the_port_cut_raises_offload_cut),
         served(a_hot_device_raises_temperature),
         served(a_forwarder_that_does_not_poll_raises_stall),

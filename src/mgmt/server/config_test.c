@@ -17,8 +17,8 @@
 
 // What a line may begin with, in the order of the schema.
 #define TOP_WORDS                                                                                  \
-    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, "    \
-    "mirror-session, acl-limit, thread, forwarding, punt, "                                        \
+    "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, vr, "       \
+    "interface, address-set, acl, mirror-session, acl-limit, thread, forwarding, punt, "           \
     "multicast, icmp, journal, "                                                                   \
     "fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
 
@@ -148,14 +148,14 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, "
          "devargs, lag, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, "
-         "mac, promiscuous, enabled, mirror"},
+         "mac, promiscuous, enabled, mirror, queue"},
         {"set prot p0",
          "c:1: unknown word 'prot', did you mean 'port'? expected one of " TOP_WORDS},
         {"set port p5 name x", "c:1: port p5: unknown word 'name', did you mean 'namespace'? "
                                "expected one of kernel-interface, devargs, lag, force, "
                                "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, "
                                "rx-mode, mtu, mac, promiscuous, "
-                               "enabled, mirror"},
+                               "enabled, mirror, queue"},
         {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},
         {"set port", "c:1: port: the line is incomplete, expected a name of 1 to 15 letters, "
                      "digits, '_', '.' or '-'"},

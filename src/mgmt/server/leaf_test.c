@@ -54,6 +54,16 @@ static const char everything[] =
     "set acl a rule 7 permit ip from any to any mirror m\nset acl a rule 8 permit ip from any to "
     "any redirect to 192.0.2.1\n"
     "set acl-limit memory 77 build-time 7\n"
+    "set class-map cm dscp ef class 3\nset class-map cm other 2\n"
+    "set class-map cm remark-pcp class 3 pcp 7\n"
+    "set queue-profile q class 4 strict rate-percent 7\nset queue-profile q class 1 weight 7\n"
+    "set queue-profile q class 2 discipline fq-codel flows 64 ecn true limit 90k limit-time 70ms "
+    "target 7ms interval 77ms step 2ms\nset queue-profile q class 3 strict\n"
+    "set queue-profile r class 1 weight 9\n"
+    "set port p1 queue rate 100M core 2 profile q class-map cm packets 777 overhead 20\n"
+    "set port p1 queue vr red guarantee 7M maximum 70M weight 7 limit 77k reserve 7 profile r\n"
+    "set port p0 queue vport v1 guarantee 7M maximum 70M weight 7 limit 77k reserve 7 profile r\n"
+    "set port p0 queue other maximum 70M weight 7 limit 77k reserve 7 profile r\n"
     "set thread 1 forwarder port p0 rx-queue 0\nset thread 1 forwarder port p0 rx-queue 2\nset "
     "thread 2 forwarder port p0 rx-queue 1\n"
     "set forwarding idle performance ipv4-options process latency-sample 61 flow-hash l3 "
@@ -93,6 +103,8 @@ static const struct {
     {"/kamuee:vport/outer-vlan", "77"},
     {"/kamuee:vr/namespace", "green"},
     {"/kamuee:vr/table", "77"},
+    {"/kamuee:class-map/dscp/class", "5"},
+    {"/kamuee:class-map/remark-pcp/class/pcp", "6"},
     {"/kamuee:acl/rule/action", "deny"},
     {"/kamuee:acl/rule/protocol", "132"},
     {"/kamuee:mirror-session/to/tap", "mon9"},
@@ -292,12 +304,14 @@ static void steps_come_in_the_safe_order(void **state)
         "set interface lag0\nset interface lag1\nset interface lag2\nset interface p0\nset "
         "interface p1\nset interface p1\n"
         "set interface p1\nset interface p2\n"
-        "set interface p3\nset interface v1\nset interface v2\nset thread\nadd mirror of port p0\n"
+        "set interface p3\nset interface v1\nset interface v2\nset thread\nadd queue of port p0\n"
+        "add queue of port p1\nadd mirror of port p0\n"
         "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\nadd multicast route\n"
         "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
     expect_order(
         all, empty,
-        "set access lists\ndel mirror of port p0\ndel mirror of port p1\ndel mirror-session m\n"
+        "set access lists\ndel queue of port p0\ndel queue of port p1\n"
+        "del mirror of port p0\ndel mirror of port p1\ndel mirror-session m\n"
         "del mirror-session t\ndel multicast route\ndel counters prefix\n"
         "set interface lag0\nset interface lag1\nset interface lag2\nset interface p0\n"
         "set interface p1\nset interface p1\nset interface p1\nset interface p1\n"

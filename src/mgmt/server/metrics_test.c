@@ -15,6 +15,7 @@
 #include "restconf/metric.h"
 #include "restconf/metrics.h"
 #include "server/fake/fake_managers.h"
+#include "server/fake/fake_queue.h"
 #include "server/fake/fake_rib.h"
 #include "server/test_server.h"
 #include "table/counter.h"
@@ -177,6 +178,47 @@ static void members_of_a_lag_have_their_states(void **state)
     text_free(&m.text);
 }
 
+// Classes that have done nothing have no series.
+static void queues_have_metrics_of_what_was_used(void **state)
+{
+    static const char *const said[] = {
+        "kamuee_queue_rate_bytes_per_second{port=\"p0\"} 125000000\n",
+        "kamuee_queue_configured_rate_bytes_per_second{port=\"p0\"} 125000000\n",
+        "kamuee_queue_limit_packets{port=\"p0\"} 16384\n",
+        "kamuee_queue_device_refused_bursts_total{port=\"p0\"} 5\n",
+        "kamuee_queue_guarantee_bytes_per_second{port=\"p0\",vr=\"default\"} 12500000\n",
+        "kamuee_queue_maximum_bytes_per_second{port=\"p0\",vr=\"default\"} 62500000\n",
+        "kamuee_queue_guaranteed_bytes_total{port=\"p0\",vport=\"v40\"} 9000\n",
+        "kamuee_queue_sent_packets_total{port=\"p0\",vr=\"default\",class=\"1\"} 1099511627776\n",
+        "kamuee_queue_sent_bytes_total{port=\"p0\",vport=\"v40\",class=\"6\"} 100000\n",
+        "kamuee_queue_marked_packets_total{port=\"p0\",vr=\"default\",class=\"6\"} 6\n",
+        "kamuee_queue_waiting_packets{port=\"p0\",vr=\"default\",class=\"6\"} 7\n",
+        "kamuee_queue_waiting_bytes{port=\"p0\",vr=\"default\",class=\"6\"} 7000\n",
+        "kamuee_queue_delay_median_seconds{port=\"p0\",vr=\"default\",class=\"6\"} 0.005\n",
+        "kamuee_queue_delay_p99_seconds{port=\"p0\",vr=\"default\",class=\"6\"} 0.009",
+        "kamuee_queue_delay_max_seconds{port=\"p0\",vr=\"default\",class=\"6\"} 0.012\n",
+        "kamuee_queue_dropped_packets_total{port=\"p0\",reason=\"port-full\"} 3\n",
+        "kamuee_queue_dropped_packets_total{port=\"p0\",reason=\"ring-full\"} 4\n",
+        "kamuee_queue_dropped_packets_total{port=\"p0\",vr=\"default\",class=\"6\","
+        "reason=\"class-full\"} 1\n",
+        "kamuee_queue_dropped_packets_total{port=\"p0\",vr=\"default\",class=\"6\","
+        "reason=\"codel\"} 4\n",
+        "kamuee_queue_dropped_packets_total{port=\"p0\",vport=\"v40\",class=\"6\","
+        "reason=\"flow\"} 6\n",
+    };
+    struct metrics m = {0};
+
+    features[FEATURE_queue]->metrics->write(&m, NULL);
+    assert_null(m.text.s); // no port has one
+    fake_queue_shape("p0", "v40");
+    features[FEATURE_queue]->metrics->write(&m, NULL);
+    fake_queue_reset();
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        assert_has(m.text.s, said[i]);
+    assert_null(strstr(m.text.s, "class=\"2\""));
+    text_free(&m.text);
+}
+
 static void every_thing_has_its_metric(void **state)
 {
     static const char *const said[] = {
@@ -237,6 +279,7 @@ int main(void)
         cmocka_unit_test(labels_are_escaped_and_types_named),
         cmocka_unit_test(lists_and_sets_have_metrics),
         served(members_of_a_lag_have_their_states),
+        served(queues_have_metrics_of_what_was_used),
         served(every_thing_has_its_metric),
         served(a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none),
     };

@@ -135,6 +135,22 @@ static void clients(struct text *t, unsigned i)
                 i >> 16 & 255, i >> 8 & 255, i & 255);
 }
 
+static void queues(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set vport v%u port p0 outer-vlan %u vlan %u\nset interface v%u vr r%u\nset vr r%u "
+                "table %u\nset port p0 queue vport v%u weight 3\nset port p0 queue vr r%u weight "
+                "3\n",
+                i, 1 + i / 4000 % 4000, 1 + i % 4000, i, i, i, i + 1, i, i);
+}
+
+static void profiles(struct text *t, unsigned i)
+{
+    text_printf(t,
+                "set queue-profile q%u class 3 weight 7\nset class-map m%u dscp %u class 3\n", i, i,
+                i % 64);
+}
+
 static const struct many {
     const char *what;
     void (*line)(struct text *t, unsigned i);
@@ -151,6 +167,8 @@ static const struct many {
     {"acl set", lists_of_sets},
     {"acl rule", rules},
     {"mirror-session", mirror_sessions},
+    {"port queue", queues},
+    {"queue-profile", profiles},
     {"thread", threads},
     {"multicast route", routes},
     {"counters prefix", counted},

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "server/fake/fake_managers.h"
+#include "server/fake/fake_queue.h"
 #include "server/fake/fake_rib.h"
 #include "server/mgmt.h"
 #include "server/test_server.h"
@@ -126,6 +127,30 @@ static void what_is_cleared_is_as_the_schema_says_and_of_what_was_named(void **s
     assert_string_equal(reply.body.s, "{\"kamuee:rx-packets\":\"1099511627776\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
     assert_in_schema(reply.body.s);
+}
+
+static void queues_are_told_by_port_client_and_class(void **state)
+{
+    fake_queue_shape("p0", "v40");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
+    assert_in_schema(reply.body.s);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/queue=p0", NULL), 200);
+    assert_said("\"rate\":\"1000000000\",\"configured-rate\":\"1000000000\",\"core\":1,\"packets\":"
+                "16384,\"waiting-packets\":7,\"dropped-port\":\"3\",\"dropped-ring\":\"4\"");
+    assert_said("{\"name\":\"default\",\"configured\":true,\"guarantee\":\"100000000\",\"maximum\":"
+                "\"500000000\",\"weight\":10,\"limit\":1000000,\"reserve\":64,\"rate\":"
+                "\"80000000\"");
+    assert_said("{\"class\":0,\"strict-rate\":\"100000000\",\"discipline\":\"tail-drop\",\"ecn\":"
+                "false");
+    assert_said("\"delay-p50\":\"5000000\",\"delay-p99\":\"9000000\",\"delay-max\":\"12000000\","
+                "\"dropped\":{\"class-full\":\"1\",\"client-full\":\"2\",\"share-full\":\"3\","
+                "\"codel\":\"4\",\"old\":\"5\",\"flow\":\"6\"}");
+    assert_int_equal(
+        ask("GET", "/restconf/data/kamuee:state/queue=p0/vport=v40/class=6/sent-packets", NULL),
+        200);
+    assert_string_equal(reply.body.s, "{\"kamuee:sent-packets\":\"100\"}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/queue=p1", NULL), 404);
+    fake_queue_reset();
 }
 
 // Wraps {"kamuee:X": …} of a child of state as the whole tree has it.
@@ -394,6 +419,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         served(all_state_is_as_the_schema_says),
+        served(queues_are_told_by_port_client_and_class),
         cmocka_unit_test(schema_and_features_differ_in_nothing_or_the_start_is_a_bug),
         served(what_is_cleared_is_as_the_schema_says_and_of_what_was_named),
         served(each_part_of_state_can_be_asked_for),

@@ -53,7 +53,11 @@ static bool has_no_unit(const char *name)
                                         "observation-domain",
                                         "raise",
                                         "clear",
-                                        "system-priority"};
+                                        "system-priority",
+                                        "weight",
+                                        "class",
+                                        "other",
+                                        "pcp"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))

@@ -2,6 +2,7 @@
 // fake_config.c - random configurations, for unit tests of mgmt
 #include "server/fake/fake_config.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 void fake_config(struct text *t)
@@ -18,13 +19,24 @@ void fake_config(struct text *t)
     for (int i = 0; i < n_ports; i++) {
         text_printf(t, "set port p%d devargs net_null%d mtu %d rx-queues 4%s\n", i, (shift + i) % 5,
                     2000 + rand() % 3 * 1000, rand() % 3 ? "" : " enabled false");
-        if (rand() % 2)
-            text_printf(t, "set interface p%d vr %s\n", i, vr[rand() % (n_vrs + 1)]);
+        bool queue = rand() % 2;
+        if (queue)
+            text_printf(t, "set port p%d queue rate %dG\n", i, 1 + rand() % 2);
+        if (rand() % 2) {
+            const char *of = vr[rand() % (n_vrs + 1)];
+
+            text_printf(t, "set interface p%d vr %s\n", i, of);
+            if (queue)
+                text_printf(t, "set port p%d queue vr %s weight %d\n", i, of, 1 + rand() % 2);
+        }
         for (int v = rand() % 3; v > 0; v--) {
             static const char *const outer[] = {"", " outer-vlan 9", " outer-vlan 9 tpid 0x8100",
                                                 " outer-vlan 8"};
             text_printf(t, "set vport v%d%d port p%d vlan %d%s%s\n", i, v, i, v + 10 * (rand() % 2),
                         outer[rand() % 4], rand() % 2 ? " mtu 1400" : "");
+            if (queue && rand() % 2)
+                text_printf(t, "set port p%d queue vport v%d%d guarantee %dM\n", i, i, v,
+                            1 + rand() % 2);
             if (rand() % 2)
                 text_printf(t, "set interface v%d%d vr %s\n", i, v, vr[rand() % (n_vrs + 1)]);
         }

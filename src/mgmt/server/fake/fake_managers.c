@@ -19,6 +19,7 @@
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
 #include "rib/rib_manager.h"
+#include "server/fake/fake_queue.h"
 #include "table/iface.h"
 
 static struct port_config ports[64];
@@ -63,6 +64,7 @@ void fake_reset(void)
     fake_fail_at = 0;
     fake_journal_fails = false;
     fake_acl_reset();
+    fake_queue_reset();
 }
 
 static int full(char *err, size_t n)
@@ -85,6 +87,24 @@ static struct port_config *find_port(const char *name)
         if (!strcmp(ports[i].name, name))
             return &ports[i];
     return NULL;
+}
+
+bool fake_has_port(const char *name)
+{
+    return find_port(name);
+}
+
+bool fake_has_interface(const char *name)
+{
+    return find_iface(name);
+}
+
+bool fake_has_vr(const char *name)
+{
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            return true;
+    return !strcmp(name, "default");
 }
 
 // Only one port may hold a device.
@@ -136,7 +156,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
     int r = fake_called(err, err_size, "detach", name);
     struct port_config *p = find_port(name);
 
-    bug_on(!p);
+    bug_on(!p || fake_queue(name)); // its queue goes first
     for (unsigned i = 0; i < n_ifaces; i++)
         bug_on(ifaces[i].tags.vlan && !strcmp(ifaces[i].port, name)); // vports go first
     if (r)
@@ -181,7 +201,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     int r = fake_called(err, err_size, "del-vport", name);
     struct fake_iface *i = find_iface(name);
 
-    bug_on(!i);
+    bug_on(!i || fake_queue_names(name));
     if (!r)
         *i = ifaces[--n_ifaces];
     return r;
@@ -293,6 +313,7 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
 
     for (unsigned i = 0; i < n_ifaces; i++)
         bug_on(!strcmp(ifaces[i].vr, name)); // nobody may live in it
+    bug_on(fake_queue_names(name));
     for (unsigned i = 0; i < n_multicast; i++)
         bug_on(!strcmp(multicast[i].vr, name));
     for (unsigned i = 0; i < n_counted; i++)
@@ -493,6 +514,7 @@ void fake_state(struct text *t)
                 flow_hash_name(default_flow_hash.mode), default_flow_hash.label,
                 default_flow_hash.seed);
     text_printf(t, "%s", text_str(&assignments));
+    fake_queue_state(t);
 }
 
 int tap_test_start(const char *name)

@@ -28,6 +28,9 @@ extern uint64_t fake_waiting;      // for each of them, bytes
 void fake_link(const char *port, bool up); // changes, as far as listeners are told
 void fake_member(const char *port, const char *status,
                  const char *reason); // of lag0 comes into use or goes out of it, in the same way
+bool fake_has_port(const char *name);
+bool fake_has_interface(const char *name);
+bool fake_has_vr(const char *name);
 void fake_reset(void);
 // Everything the managers hold, sorted, one thing a line.
 void fake_state(struct text *t);

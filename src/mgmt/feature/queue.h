@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// queue.h - queues of ports, class maps and queue profiles of a configuration; control role
+#ifndef FEATURE_QUEUE_H
+#define FEATURE_QUEUE_H
+
+#include "base/vec.h"
+#include "config/change.h"
+#include "port/port_queue_manager.h"
+
+struct lyd_node;
+
+// --- queue_profile.c -----------------------------------------------------------------------------
+
+struct class_map_dscp { // a line of a class map
+    int dscp;           // -1: there is none of that name
+    char word[8];
+    unsigned line;
+};
+
+struct model_class_map {
+    char name[32];
+    struct class_map map;
+    VEC(struct class_map_dscp) given;
+};
+
+struct queue_profile_class {
+    struct queue_class_config config; // limit_bytes 0: QUEUE_LIMIT_MS of the client's rate
+    uint8_t percent;                  // of the client's rate, when strict; 0: no limit
+    unsigned line;                    // 0: as in the built-in profile
+};
+
+struct model_queue_profile {
+    char name[32];
+    struct queue_profile_class class[QUEUE_CLASSES];
+};
+
+#define QUEUE_LIMIT_MS 100u    // what a class may have waiting unless it is told
+#define QUEUE_LIMIT_FRAMES 4u  // at least
+#define QUEUE_RATE_MIN 8000ull // bits/s: lower ones cannot be kept
+
+struct model_queue_profiles {
+    VEC(struct model_class_map) map; // sorted by name, naturally
+    VEC(struct model_queue_profile) profile;
+};
+
+void queue_profiles_read(struct model_queue_profiles *all, const struct lyd_node *tree);
+void queue_profiles_check(const struct model_queue_profiles *all, struct errors *e);
+void queue_profiles_free(struct model_queue_profiles *all);
+// The built-in one when there is none of that name.
+const struct class_map *queue_class_map(const struct model_queue_profiles *all, const char *name);
+const struct model_queue_profile *queue_profile(const struct model_queue_profiles *all,
+                                                const char *name);
+// The classes of a client whose rate, its maximum or else the port's, is `bps`; `frame`: the bytes
+// of the port's longest frame.
+void queue_profile_apply(const struct model_queue_profile *p, uint64_t bps, uint32_t frame,
+                         struct queue_client_config *c);
+
+uint64_t queue_bps_of(const char *text);   // "2.5G"; of NULL: 0
+uint32_t queue_bytes_of(const char *text); // "100k"; of NULL: 0
+#define QUEUE_BPS_TEXT 24
+const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT]); // "2.5G"; returns buf
+
+// --- queue_config.c ------------------------------------------------------------------------------
+
+struct model_queue_client {
+    struct port_queue_client set; // its classes are those of the profile
+    char profile_name[32];        // "": the port's
+    const struct model_queue_profile *profile;
+    bool on_port; // a virtual router has an interface there
+    unsigned line;
+};
+
+struct model_queue {
+    char port[16];
+    struct port_queue_config config;
+    char profile_name[32], map_name[32];
+    struct model_queue_client other;       // as config.other
+    VEC(struct model_queue_client) client; // virtual routers, then sub-interfaces; each by name
+    unsigned n_vrs;
+    bool has_rate;
+    uint32_t frame;                        // bytes of the port's longest frame
+    struct port_queue_client *complete;    // of config.client
+    unsigned line;
+};
+
+struct model_queues {
+    struct model_queue_profiles profiles;
+    VEC(struct model_queue) queue; // sorted by port, naturally
+};
+const struct model_queue *model_find_queue(const struct model *m, const char *port);
+
+extern const struct feature_config queue_config;
+
+#endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// queue_profile.c - class maps and queue profiles of a configuration, and the built-in ones
+//
+// A class map or profile says what differs from the built-in one. What is built in follows RFC 4594
+// and RFC 8622: network control and telephony first, each with a rate of its own so that neither
+// starves the rest, and lower effort last.
+#include "feature/queue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl_manager/acl_word.h"
+#include "config/leaf.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+// --- numbers with a unit -------------------------------------------------------------------------
+
+// "2.5G": the schema has judged the text.
+static uint64_t with_suffix(const char *text, const char *suffixes)
+{
+    char *end;
+    uint64_t value = strtoull(text, &end, 10), scale = 1, part = 1;
+    const char *fraction = *end == '.' ? end + 1 : NULL;
+    uint64_t below = fraction ? strtoull(fraction, &end, 10) : 0;
+    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+
+    for (int n = suffix ? (int)(suffix - suffixes) + 1 : 0; n > 0; n--)
+        scale *= 1000;
+    for (const char *d = fraction; d && d < end; d++)
+        part *= 10;
+    return value * scale + below * scale / part;
+}
+
+uint64_t queue_bps_of(const char *text)
+{
+    return text ? with_suffix(text, "kMGT") : 0;
+}
+
+const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT])
+{
+    static const char suffix[] = " kMGT";
+    unsigned n = 0;
+    uint64_t scale = 1;
+
+    while (n < 4 && bps >= scale * 1000)
+        n++, scale *= 1000;
+    snprintf(buf, QUEUE_BPS_TEXT, "%.12g%.1s", (double)bps / (double)scale, n ? suffix + n : "");
+    return buf;
+}
+
+uint32_t queue_bytes_of(const char *text)
+{
+    uint64_t n = text ? with_suffix(text, "kM") : 0;
+
+    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+static uint32_t microseconds_of(const char *text, uint32_t absent)
+{
+    char *unit;
+    uint64_t n = text ? strtoull(text, &unit, 10) : 0;
+
+    if (!text)
+        return absent;
+    n *= *unit == 's' ? 1000000 : *unit == 'm' ? 1000 : 1;
+    return n < 1000000000 ? (uint32_t)n : 1000000000;
+}
+
+// --- built in ------------------------------------------------------------------------------------
+
+static const struct class_map map_default = {
+    .of_dscp =
+        {
+            6, 7, 6, 6, 6, 6, 6, 6, // DF; LE (RFC 8622): lower effort
+            7, 6, 5, 6, 5, 6, 5, 6, // CS1: what LE was before; AF1x: high-throughput data
+            4, 6, 4, 6, 4, 6, 4, 6, // CS2: operation and management; AF2x: low-latency data
+            2, 6, 3, 6, 3, 6, 3, 6, // CS3: broadcast video; AF3x: streams
+            2, 6, 2, 6, 2, 6, 2, 6, // CS4: real time; AF4x: conferences
+            2, 6, 6, 6, 1, 6, 1, 6, // CS5: signaling; VOICE-ADMIT (RFC 5865) and EF: telephony
+            0, 6, 6, 6, 6, 6, 6, 6, // CS6: network control
+            0, 6, 6, 6, 6, 6, 6, 6, // CS7: likewise
+        },
+    .other = 6,
+    .pcp_of_class = {6, 5, 4, 3, 2, 2, 0, 1}, // IEEE 802.1Q, annex I
+};
+
+#define CODEL .target_us = 5000, .interval_us = 100000, .step_us = 1000, .flows = 1024
+static const struct model_queue_profile profile_default = {
+    "default",
+    {
+        {.config = {.discipline = QUEUE_TAIL_DROP, CODEL}, .percent = 10},
+        {.config = {.discipline = QUEUE_TAIL_DROP, CODEL}, .percent = 30},
+        {.config = {.weight = 20, .discipline = QUEUE_CODEL, CODEL}},
+        {.config = {.weight = 15, .discipline = QUEUE_CODEL, CODEL}},
+        {.config = {.weight = 15, .discipline = QUEUE_CODEL, CODEL}},
+        {.config = {.weight = 10, .discipline = QUEUE_CODEL, CODEL}},
+        {.config = {.weight = 20, .discipline = QUEUE_FQ_CODEL, .ecn = true, CODEL}},
+        {.config = {.weight = 1, .discipline = QUEUE_FQ_CODEL, CODEL}},
+    },
+};
+#undef CODEL
+
+const struct class_map *queue_class_map(const struct model_queue_profiles *all, const char *name)
+{
+    const struct model_class_map *m =
+        model_find(all->map.item, all->map.n, sizeof *all->map.item, name);
+
+    return m ? &m->map : &map_default;
+}
+
+const struct model_queue_profile *queue_profile(const struct model_queue_profiles *all,
+                                                const char *name)
+{
+    const struct model_queue_profile *p =
+        model_find(all->profile.item, all->profile.n, sizeof *all->profile.item, name);
+
+    return p ? p : &profile_default;
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static int dscp_of(const char *word)
+{
+    const struct acl_word *w = acl_word_find(acl_dscps, word);
+    unsigned long number = strtoul(word, NULL, 10);
+
+    if (w)
+        return w->number;
+    return *word >= '0' && *word <= '9' && number < 64 ? (int)number : -1;
+}
+
+static void read_dscp(struct model_class_map *m, const struct lyd_node *entry)
+{
+    const struct lyd_node *first = lyd_child(entry);
+    struct class_map_dscp *d = vec_push(&m->given);
+
+    leaf_copy(d->word, sizeof d->word, first, "dscp", "");
+    d->dscp = dscp_of(d->word);
+    d->line = leaf_line(entry, "class");
+    if (d->dscp >= 0)
+        m->map.of_dscp[d->dscp] = (uint8_t)leaf_number(first, "class", 0);
+}
+
+static void read_remark(struct model_class_map *m, const struct lyd_node *entry)
+{
+    const struct lysc_node *schema = yang_child(entry->schema, "remark-pcp", true);
+    const struct lyd_node *remark = config_find(lyd_child(entry), schema, NULL);
+    struct lyd_nodes v = {0};
+
+    m->map.remarks_pcp = remark;
+    config_children(lyd_child(remark), yang_child(schema, "class", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        m->map.pcp_of_class[leaf_number(lyd_child(v.item[i]), "class", 0)] =
+            (uint8_t)leaf_number(lyd_child(v.item[i]), "pcp", 0);
+    free(v.item);
+}
+
+static void read_map(struct model_class_map *m, const struct lyd_node *entry)
+{
+    struct lyd_nodes v = {0};
+
+    memset(m, 0, sizeof *m);
+    m->map = map_default;
+    leaf_copy(m->name, sizeof m->name, lyd_child(entry), "name", "");
+    m->map.other = (uint8_t)leaf_number(lyd_child(entry), "other", map_default.other);
+    config_children(lyd_child(entry), yang_child(entry->schema, "dscp", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        read_dscp(m, v.item[i]);
+    free(v.item);
+    read_remark(m, entry);
+}
+
+static void read_service(struct queue_profile_class *c, const struct lyd_node *first)
+{
+    if (config_value(first, "weight")) {
+        c->config.weight = (uint8_t)leaf_number(first, "weight", 1);
+        c->percent = 0;
+    } else if (config_value(first, "strict")) {
+        c->config.weight = 0;
+        c->percent = 0;
+    }
+    c->percent = (uint8_t)leaf_number(first, "rate-percent", c->percent);
+}
+
+static void read_class(struct model_queue_profile *p, const struct lyd_node *entry)
+{
+    static const char *const disciplines[] = {"tail-drop", "codel", "fq-codel"}; // as the enum
+    const struct lyd_node *first = lyd_child(entry);
+    struct queue_profile_class *c = &p->class[leaf_number(first, "class", 0)];
+    struct queue_class_config *i = &c->config;
+    int discipline = leaf_word(first, "discipline", disciplines, 3);
+
+    read_service(c, first);
+    if (discipline >= 0)
+        i->discipline = (uint8_t)discipline;
+    if (config_value(first, "ecn"))
+        i->ecn = leaf_true(first, "ecn");
+    i->flows = (uint16_t)leaf_number(first, "flows", i->flows);
+    i->limit_bytes = queue_bytes_of(config_value(first, "limit"));
+    i->limit_us = microseconds_of(config_value(first, "limit-time"), i->limit_us);
+    i->target_us = microseconds_of(config_value(first, "target"), i->target_us);
+    i->interval_us = microseconds_of(config_value(first, "interval"), i->interval_us);
+    i->step_us = microseconds_of(config_value(first, "step"), i->step_us);
+    c->line = leaf_line(entry, NULL);
+}
+
+static void read_profile(struct model_queue_profile *p, const struct lyd_node *entry)
+{
+    struct lyd_nodes v = {0};
+
+    memcpy(p, &profile_default, sizeof *p);
+    leaf_copy(p->name, sizeof p->name, lyd_child(entry), "name", "");
+    config_children(lyd_child(entry), yang_child(entry->schema, "class", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        read_class(p, v.item[i]);
+    free(v.item);
+}
+
+void queue_profiles_read(struct model_queue_profiles *all, const struct lyd_node *tree)
+{
+    struct lyd_nodes v = {0};
+
+    config_children(tree, yang_child(NULL, "class-map", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        read_map(vec_push(&all->map), v.item[i]);
+    free(v.item);
+    v = (struct lyd_nodes){0};
+    config_children(tree, yang_child(NULL, "queue-profile", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        read_profile(vec_push(&all->profile), v.item[i]);
+    free(v.item);
+}
+
+void queue_profiles_free(struct model_queue_profiles *all)
+{
+    vec_foreach (&all->map, m)
+        vec_free(&m->given);
+    vec_free(&all->map);
+    vec_free(&all->profile);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_map(const struct model_class_map *m, struct errors *e)
+{
+    const struct class_map_dscp *by[64] = {0};
+
+    vec_foreach (&m->given, d) {
+        const struct class_map_dscp *a = d, *b = d;
+
+        if (d->dscp < 0) {
+            errors_add(e, d->line,
+                       "class-map %s: dscp '%s' does not exist, expected 0..63, ef, va, le, "
+                       "cs0..cs7 or af11..af43",
+                       m->name, d->word);
+            continue;
+        }
+        if (by[d->dscp] && by[d->dscp]->line > d->line) // blame the later line of the two
+            a = by[d->dscp];
+        else if (by[d->dscp])
+            b = by[d->dscp];
+        if (a != b)
+            errors_add(e, a->line,
+                       "class-map %s: dscp '%s' is the same as dscp '%s', expected one of the two",
+                       m->name, a->word, b->word);
+        by[d->dscp] = d;
+    }
+}
+
+static void check_class(const char *profile, unsigned class, const struct queue_profile_class *c,
+                        struct errors *e)
+{
+    const struct queue_class_config *i = &c->config;
+
+    if (i->flows & (i->flows - 1))
+        errors_add(e, c->line,
+                   "queue-profile %s: class %u flows is '%u', expected a power of two such as 1024",
+                   profile, class, i->flows);
+    if (!i->target_us || i->target_us >= i->interval_us)
+        errors_add(e, c->line,
+                   "queue-profile %s: class %u target is %u us, expected more than 0, and less "
+                   "than its interval of %u us",
+                   profile, class, i->target_us, i->interval_us);
+    if (i->weight && c->percent)
+        errors_add(e, c->line,
+                   "queue-profile %s: class %u has a weight, and 'rate-percent' is of a strict "
+                   "class, expected 'strict' as well",
+                   profile, class);
+}
+
+void queue_profiles_check(const struct model_queue_profiles *all, struct errors *e)
+{
+    vec_foreach (&all->map, m)
+        check_map(m, e);
+    vec_foreach (&all->profile, p)
+        for (unsigned k = 0; k < QUEUE_CLASSES; k++)
+            check_class(p->name, k, &p->class[k], e);
+}
+
+// --- classes of a client -------------------------------------------------------------------------
+
+static uint32_t limit_of(uint64_t bps, uint32_t frame)
+{
+    uint64_t bytes = bps / 8 * QUEUE_LIMIT_MS / 1000, least = (uint64_t)frame * QUEUE_LIMIT_FRAMES;
+
+    bytes = bytes > least ? bytes : least;
+    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
+void queue_profile_apply(const struct model_queue_profile *p, uint64_t bps, uint32_t frame,
+                         struct queue_client_config *c)
+{
+    uint64_t sum = 0;
+
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
+        struct queue_class_config *i = &c->class[k];
+
+        *i = p->class[k].config;
+        if (!i->limit_bytes)
+            i->limit_bytes = limit_of(bps, frame);
+        if (i->discipline != QUEUE_FQ_CODEL)
+            i->flows = 0;
+        if (p->class[k].percent && !i->weight) {
+            i->rate_bps = bps / 100 * p->class[k].percent;
+            i->rate_bps = i->rate_bps > QUEUE_RATE_MIN ? i->rate_bps : QUEUE_RATE_MIN;
+        }
+        sum += i->limit_bytes;
+    }
+    if (!c->limit_bytes)
+        c->limit_bytes = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
