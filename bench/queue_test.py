@@ -117,11 +117,21 @@ def test_shares_that_are_kept_have_no_error_and_one_that_is_not_is_the_error():
     assert shaped.share_error(flows(kept[0] * 0.9, *kept[1:])) == pytest.approx(0.1, abs=0.005)
 
 
-def test_the_error_of_the_rate_counts_bytes_as_the_shaper_does():
+def test_the_error_of_the_rate_is_of_all_classes_together():
     whole = shaped.RATE_BPS / 8 * shaped.WINDOW_MS / 1000
-    assert shaped.rate_error(flows(whole / 2, whole / 2), shaped.Htb()) == 0
-    frames = whole * (shaped.FRAME - shaped.FCS) / (shaped.FRAME - shaped.FCS + 24)
-    assert shaped.rate_error(flows(frames), shaped.Shaper("x", "linux", 24)) == pytest.approx(0, abs=1e-4)
+    assert shaped.rate_error(flows(whole / 2, whole / 2)) == 0
+    assert shaped.rate_error(flows(whole * 0.99)) == pytest.approx(-0.01)
+
+
+def test_a_load_that_the_machine_could_not_send_says_nothing(monkeypatch):
+    class Notes:
+        said: list[str] = []
+
+        def note(self, text):
+            self.said.append(text)
+    sent = [{"sent": shaped.LOAD * share / 8 / (shaped.FRAME - shaped.FCS)} for share in (1e6, 2e6)]
+    assert shaped.overloaded(Notes, shaped.Htb(), sent, (1e6, 2e6), 1) == sent
+    assert shaped.overloaded(Notes(), shaped.Htb(), sent, (1e6, 3e6), 1) == [] and "not reached" in Notes.said[0]
 
 
 # --- the programs ---

@@ -38,7 +38,7 @@ PROGRAM = {
 RING, WHOLE, LINUX = "ring", "whole", "linux"
 CASES = {**PROGRAM, RING: "what the ring from another core adds",
          WHOLE: "the whole path, full table: 16 virtual routers by one port, with and without a queue",
-         LINUX: "eight classes on veth links, shaped by Linux HTB (root)"}
+         LINUX: "eight classes on a veth link, shaped by Linux HTB and by kamueed (root)"}
 OURS, PEER = "kamuee", "rte_sched"
 MEMBERS = ("case", "vrs", "engine", "cycles", "cycles_min", "cycles_max", "ratio", "error", "p99_us")
 QUICK_ROUTES = 100_000
@@ -166,8 +166,8 @@ def linux(quick: bool) -> tuple[list[dict], list[str]]:
     with tempfile.TemporaryDirectory(prefix="kb-") as work:
         ctx = Context(daemon().parent, daemon(), 1, quick, None, Path(work))
         ctx.outcome.name = "queue"
-        rows = shaped.rows(ctx, [shaped.Htb()])
-        leaves = sorted({row["leaf"] for row in rows})
+        rows = shaped.rows(ctx, [shaped.Htb(), shaped.KamueeQueue()])
+        leaves = sorted({row["leaf"] for row in rows if row["engine"] != OURS})
         return rows, [*ctx.outcome.notes, f"Linux HTB: leaves are {', '.join(leaves)}"
                       + (" (this kernel has no fq_codel)." if leaves != ["fq_codel"] else ".")]
 
@@ -191,7 +191,7 @@ def cells(row: dict) -> list[str | None]:
     def number(value: float | None, digits: int) -> str | None:
         return None if value is None else f"{value:.{digits}f}"
     error = None if row["error"] is None else 100 * row["error"]
-    return [row["case"], count(row["vrs"]), row["engine"],
+    return [row["case"], count(row["vrs"]), label(row),
             *(number(row[name], 1) for name in ("cycles", "cycles_min", "cycles_max")), number(row["ratio"], 2),
             number(error, 3), number(row["p99_us"], 1), number(row.get("mpps"), 3)]
 
@@ -231,7 +231,7 @@ def of(what: str, case: str, vrs: Sequence[int] = (), scale: float = 1) -> Calla
     """The largest of ours in this case."""
     def value(found: dict) -> float | None:
         values = [scale * abs(row[what]) for row in found["rows"] if row["case"] == case and row["engine"] == OURS
-                  and (not vrs or row["vrs"] in vrs) and row[what] is not None]
+                  and "links" not in row and (not vrs or row["vrs"] in vrs) and row[what] is not None]
         return max(values, default=None)
     return value
 
