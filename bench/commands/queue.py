@@ -159,16 +159,17 @@ def linux(quick: bool) -> tuple[list[dict], list[str]]:
     """Rows of links that Linux HTB shapes, and sentences."""
     if os.geteuid():
         return [], ["Linux HTB: not measured; network namespaces need root."]
-    from measure import shaped                          # they need packages that the other cases do without
+    from measure import machine, shaped                 # they need packages that the other cases do without
     from measure.context import Context
     from measure.topology import own_namespaces
     own_namespaces()
+    _, disturbed = machine.must_be_quiet(force=True)
     with tempfile.TemporaryDirectory(prefix="kb-") as work:
         ctx = Context(daemon().parent, daemon(), 1, quick, None, Path(work))
         ctx.outcome.name = "queue"
         rows = shaped.rows(ctx, [shaped.Htb(), shaped.KamueeQueue()])
         leaves = sorted({row["leaf"] for row in rows if row["engine"] != OURS})
-        return rows, [*ctx.outcome.notes, f"Linux HTB: leaves are {', '.join(leaves)}"
+        return rows, [*ctx.outcome.notes, *([f"Links: {disturbed}"] if disturbed else []), f"Linux HTB: leaves are {', '.join(leaves)}"
                       + (" (this kernel has no fq_codel)." if leaves != ["fq_codel"] else ".")]
 
 
