@@ -29,7 +29,7 @@
 #define BATCH 32u
 #define BACKLOG 2048u
 #define FRAME 64u
-#define PREEMPTED 200000u // cycles of a call that say that the thread was taken off its core
+#define PREEMPTED 1000000u // cycles of a call: the thread was taken off its core meanwhile
 #define MBUFS (BACKLOG + 16 * BATCH)
 #define BEST_EFFORT RTE_SCHED_TRAFFIC_CLASS_BE
 
