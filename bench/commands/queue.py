@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kamuee import render
 from kamuee.context import terminal_width
+from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, count, right
 from measure import plot
@@ -79,7 +80,7 @@ def case_names(text: str) -> list[str]:
 
 def main(argv: list[str]) -> int:
     given = parser().parse_args(argv)
-    return run_command("queue", lambda: run(given), plot.NoPlot, LabError, RuntimeError)
+    return run_command("queue", lambda: run(given), plot.NoPlot, LabError, DaemonError, Unreachable, RuntimeError)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -169,7 +170,8 @@ def linux(quick: bool) -> tuple[list[dict], list[str]]:
         ctx.outcome.name = "queue"
         rows = shaped.rows(ctx, [shaped.Htb(), shaped.KamueeQueue()])
         leaves = sorted({row["leaf"] for row in rows if row["engine"] != OURS})
-        return rows, [*ctx.outcome.notes, *([f"Links: {disturbed}"] if disturbed else []), f"Linux HTB: leaves are {', '.join(leaves)}"
+        return rows, [*ctx.outcome.notes, *([f"Links: {disturbed}"] if disturbed else []),
+                      f"Linux HTB: leaves are {', '.join(leaves)}"
                       + (" (this kernel has no fq_codel)." if leaves != ["fq_codel"] else ".")]
 
 
