@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_bench.c - what the queue manager costs beside DPDK's rte_sched, in one process
+// queue_bench.c - what the queue manager costs beside DPDK's rte_sched and a plain round robin
 //
 //     queue_bench [--rounds 15] [--packets 131072] [--only CASE] [--json]
 //
 // Cases: `classes` with 8 to 4,096 virtual routers of eight classes; `empty`, a call of queue_take
 // that finds nothing to send while all virtual routers are over their maximum and have packets
 // waiting; `flows`, fq_codel with 1,024 flow queues a class; `rate`, `share` and `delay`, what is
-// kept of what was promised (kept.h). In `classes` each packet belongs to a random virtual router and class, a standing
-// backlog is kept, and neither engine is held back by its rates: what is measured is choosing, not
-// waiting. Engines get the same packets in rounds that alternate; a ratio is the median of the
-// rounds' own ratios. Cycles are of the TSC. Our class is rte_sched's traffic class; it has 13, of
-// which eight are used.
+// kept of what was promised (kept.h).
+//
+// In `classes` each packet belongs to a random virtual router and class, a standing backlog is
+// kept, and no engine is held back by its rates: what is measured is choosing, not waiting. Engines
+// get the same packets in rounds that alternate; a ratio is the median of the rounds' own ratios.
+// Cycles are of the TSC, less what reading it costs, without calls during which the thread was
+// taken off its core. Our class is rte_sched's traffic class; it has 13, of which eight are used.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +26,14 @@
 #include "lib/eal.h"
 #include "lib/report.h"
 #include "lib/stat.h"
+#include "queue/drr.h"
 #include "queue/kept.h"
 #include "queue/queue.h"
 
 #define BATCH 32u
 #define BACKLOG 2048u
 #define FRAME 64u
+#define PREEMPTED 1000000u // cycles of a call: the thread was taken off its core meanwhile
 #define MBUFS (BACKLOG + 16 * BATCH)
 #define BEST_EFFORT RTE_SCHED_TRAFFIC_CLASS_BE
 
@@ -42,6 +46,7 @@ static struct {
 static struct rte_mempool *pool;
 static unsigned vrs;
 static uint16_t flows; // of a class of ours; 0: tail drop
+static double tsc_cost; // of reading the clock before and after a call
 
 struct engine {
     const char *name;
@@ -176,12 +181,62 @@ static void peer_end(void)
     rte_sched_port_free(port);
 }
 
+// --- the round robin -----------------------------------------------------------------------------
+
+static struct drr *drr;
+
+static void drr_begin(void)
+{
+    drr = drr_make(vrs, MBUFS, 1518);
+}
+
+static unsigned drr_put_all(struct rte_mbuf **m, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct label *l = rte_mbuf_to_priv(m[i]);
+
+        drr_put(drr, m[i], FRAME, l->vr, l->class);
+    }
+    return n;
+}
+
+static unsigned drr_take_all(struct rte_mbuf **m, unsigned n)
+{
+    return drr_take(drr, (void **)m, n);
+}
+
+static void drr_end(void)
+{
+    drr_free(drr);
+}
+
 // --- classes -------------------------------------------------------------------------------------
 
 static struct engine engines[] = {
     {"kamuee", ours_make, ours_label, ours_put, ours_take, ours_end, {0}, 0, 0, {0}},
     {"rte_sched", peer_make, peer_label, peer_put, peer_take, peer_end, {0}, 0, 0, {0}},
+    {"drr", drr_begin, ours_label, drr_put_all, drr_take_all, drr_end, {0}, 0, 0, {0}},
 };
+#define ENGINES (sizeof engines / sizeof *engines)
+
+struct cost {
+    double cycles;
+    uint64_t packets;
+};
+
+static void cost_add(struct cost *c, uint64_t cycles, unsigned packets)
+{
+    if (cycles > PREEMPTED)
+        return;
+    c->cycles += (double)cycles - tsc_cost;
+    c->packets += packets;
+}
+
+static double cost_of(const struct cost *c)
+{
+    bench_check(c->packets, "no call was undisturbed");
+    return c->cycles / (double)c->packets;
+}
 
 static void engine_begin(struct engine *e)
 {
@@ -240,27 +295,40 @@ static uint64_t engine_drain(struct engine *e, unsigned *taken)
 
 static double engine_round(struct engine *e)
 {
-    uint64_t cycles = 0;
-    unsigned taken = 0;
+    struct cost put = {0}, take = {0};
 
     while (e->queued < BACKLOG)
         engine_fill(e);
-    while (taken < opt.packets) {
-        cycles += e->queued < BACKLOG + BATCH ? engine_fill(e) : 0;
-        cycles += engine_drain(e, &taken);
+    for (unsigned taken = 0; taken < opt.packets;) {
+        if (e->queued < BACKLOG + BATCH)
+            cost_add(&put, engine_fill(e), BATCH);
+        unsigned before = taken;
+        uint64_t cycles = engine_drain(e, &taken);
+        cost_add(&take, cycles, taken - before);
     }
-    return (double)cycles / taken;
+    return cost_of(&put) + cost_of(&take);
+}
+
+static double tsc_measure(void)
+{
+    double cost[ROUNDS_MAX];
+
+    for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+        uint64_t from = rte_rdtsc_precise();
+        cost[i] = (double)(rte_rdtsc_precise() - from);
+    }
+    return stat_median(cost, ROUNDS_MAX);
 }
 
 static void measure_classes(unsigned n)
 {
     vrs = n;
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < ENGINES; i++)
         engine_begin(&engines[i]);
     for (unsigned r = 0; r <= opt.rounds; r++) // the first one warms up
-        for (unsigned i = 0; i < 2; i++)
+        for (unsigned i = 0; i < ENGINES; i++)
             engines[i].cycles[r ? r - 1 : 0] = engine_round(&engines[i]);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < ENGINES; i++) {
         report_open(NULL, '{');
         report_text("case", "classes");
         report_number("vrs", 0, n);
@@ -390,8 +458,9 @@ int main(int argc, char **argv)
     bench_options(argc, argv, options, NULL);
     bench_eal_heap(256, 64ul << 20, false);
     bench_pin(0);
-    pool = rte_pktmbuf_pool_create("queue", 4 * MBUFS - 1, 0, 64, 256, -1);
+    pool = rte_pktmbuf_pool_create("queue", ENGINES * MBUFS + 1024, 0, 64, 256, -1);
     bench_check(pool, "no memory for mbufs");
+    tsc_cost = tsc_measure();
     report_begin(opt.json);
     report_open("rows", '[');
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
