@@ -190,7 +190,7 @@ void acl_out(struct forwarder *f, struct burst *b)
 
 // Why packet i does not pass its list; DROP_NONE: it does.
 static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
-                                bool out)
+                                   bool out)
 {
     uint16_t list = out ? list_out(iface) : list_in(iface);
     const struct acl_content *c = acl_content_of(list);
