@@ -59,7 +59,7 @@ static struct acl_key6 wide_key(const struct burst *b, const struct acl_verdict 
     return k;
 }
 
-static bool is_neighbor_discovery(const struct burst *b, unsigned i)
+bool acl_is_neighbor_discovery(const struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i];
     bool readable =
@@ -161,7 +161,7 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
 {
     const struct acl_action *a = &v->c->action[v->place];
 
-    if (a->verb != ACL_PERMIT && !v->out && is_neighbor_discovery(b, i)) {
+    if (a->verb != ACL_PERMIT && !v->out && acl_is_neighbor_discovery(b, i)) {
         uncount_hit(f, b, i, v);
         f->record.acl.spared = true;
         return DROP_NONE;
