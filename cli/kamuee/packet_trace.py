@@ -112,8 +112,10 @@ def access_list(said: dict) -> Iterator[str]:
     rule = f"rule {said['rule']}" if said["rule"] else "no rule matches: the default"
     also = "".join(f", {word}" for word in said.get("also", []))
     hop = f" to next hop {said['nexthop']} while it is resolved" if "nexthop" in said else ""
+    marks = f", class {said['class']}" if "class" in said else ""
+    marks += f", DSCP becomes {said['remark-dscp']}" if "remark-dscp" in said else ""
     yield (f"access list {said['name']}, {said['direction']} at {said.get('interface', '?')}: {rule}: "
-           f"{said['action']}{also}{hop}")
+           f"{said['action']}{also}{hop}{marks}")
     if "key" in said:
         yield f"compared: {', '.join(asked_about(said['key']))}"
     if said.get("neighbor-discovery"):

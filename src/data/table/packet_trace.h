@@ -65,6 +65,7 @@ struct packet_trace_acl { // what an access list said
     bool rules;     // the list has any: there is a key
     bool spared;    // neighbor discovery passes all the same
     uint8_t verb, extra; // enum acl_verb, enum acl_extra
+    uint8_t class, dscp; // of ACL_CLASS, ACL_REMARK
     uint32_t rule;  // number; 0 = no rule matches
     uint32_t nexthop; // of a redirect; 0 = there is no way there now
     struct acl_key6 key; // what was asked; IPv4: the first four bytes of the addresses

@@ -210,6 +210,10 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
         if (a->extra & 1u << i)
             jwrite_string(j, NULL, extra[i]);
     jwrite_end(j, ']');
+    if (a->extra & ACL_CLASS)
+        jwrite_int(j, "class", a->class);
+    if (a->extra & ACL_REMARK)
+        jwrite_int(j, "remark-dscp", a->dscp);
     if (a->nexthop)
         jwrite_int(j, "nexthop", a->nexthop);
     if (a->rules)

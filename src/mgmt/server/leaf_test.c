@@ -53,6 +53,7 @@ static const char everything[] =
     "set acl a rule 6 permit udp from any to any police 100 burst 10\n"
     "set acl a rule 7 permit ip from any to any mirror m\nset acl a rule 8 permit ip from any to "
     "any redirect to 192.0.2.1\n"
+    "set acl a rule 9 permit ip from any to any class 3 remark-dscp ef\n"
     "set acl-limit memory 77 build-time 7\n"
     "set class-map cm dscp ef class 3\nset class-map cm other 2\n"
     "set class-map cm remark-pcp class 3 pcp 7\n"
