@@ -17,7 +17,6 @@
 #define TICK_BITS 8
 #define RATE_BITS 16 // of a rate's ticks per byte, more than those of a time
 #define RATE_MIN_BPS 8000u
-#define FLOW_NONE UINT16_MAX
 #define INV_SQRT_N 256u
 #define ECT1 1u
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -39,13 +38,12 @@ struct flow { // half a cache line
     uint32_t bytes;
     int32_t deficit;
     struct codel codel;
-    uint16_t next; // in its list
     uint8_t where; // enum flow_where
 };
 _Static_assert(sizeof(struct flow) == 32, "two flow queues to a line");
 
-struct flow_list {
-    uint16_t head, tail; // FLOW_NONE: empty
+struct flow_list { // a ring of as many numbers as there are flow queues
+    uint32_t head, tail; // counted on; equal: empty
 };
 
 // What a class has that does more than count its bytes: CoDel, flow queues, a limit of time, a
@@ -58,9 +56,11 @@ struct aqm {
     uint16_t flows; // 0: one queue
     uint8_t hash_shift;
     bool ecn;
-    struct flow flow[];
-} __attribute__((aligned(64)));
-#define AQM_BYTES (sizeof(struct aqm) + QUEUE_FLOWS_MAX * sizeof(struct flow))
+    struct flow flow[] __attribute__((aligned(64))); // then the rings of `fresh` and `old`, uint16_t
+};
+_Static_assert(offsetof(struct aqm, flow) == 64, "a line, then two flow queues to a line");
+#define AQM_OF_FLOWS(n) (sizeof(struct aqm) + (n) * (sizeof(struct flow) + 2 * sizeof(uint16_t)))
+#define AQM_BYTES AQM_OF_FLOWS(QUEUE_FLOWS_MAX)
 
 enum class_flag {
     CLASS_CODEL = 1,
@@ -106,12 +106,14 @@ struct queue_manager {
     uint64_t per_byte; // of the port
     uint64_t free_at;  // when the port has sent what it was given
     uint64_t now, skew;
+    uint64_t ticks; // of the caller's clock, in the last call
     uint64_t window, gap;
     uint64_t due;
     uint64_t refused; // there were packets_max
     uint32_t packets;
-    // Places in use or reserved: of each client the larger of the two, and those in `gone`.
-    uint32_t committed;
+    // Places that are neither in use (of clients, or in `gone`) nor reserved. It may be below 0
+    // when `gone` has some while reserves are not used up.
+    int32_t free;
     struct pool pool;
     struct fifo gone; // dropped from flow queues, and to be taken out
     unsigned shift;   // of a time to its span
@@ -124,9 +126,11 @@ struct queue_manager {
     uint64_t *guarantee_bps;
     uint64_t guarantees_bps, reserves; // of all
     struct calendar guarantee, maximum;
+    unsigned visits;
+    uint32_t *wait_next, wait_none; // the counter of the last sample: it is counted with the next
     uint32_t wait_limit[QUEUE_WAIT_N]; // of each bucket, in spans
     uint8_t wait_first[32];            // the bucket of 2^i spans
-    uint16_t inv_sqrt[INV_SQRT_N];     // 2^15 / sqrt(i)
+    uint32_t inv_sqrt[INV_SQRT_N + 1]; // 2^24 / sqrt(i)
 };
 
 static inline uint64_t queue_ticks_per_byte(const struct queue_manager *q, uint64_t bps)
