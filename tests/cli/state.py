@@ -17,7 +17,7 @@ def queue_client(name, rate, configured, guarantee, maximum, weight):
              "guaranteed-bytes": "9000", "waiting-packets": "405", "waiting-bytes": "607500",
              "class": [queue_class(1, 0, "tail-drop", 8000, 0, ("4000", "24000", "30100")),
                        queue_class(2, 20, "codel", 0, 0, ()),
-                       queue_class(6, 20, "fq-codel", 1234567, 405, ("4800000", "9120000", "12000000"), codel=12, class_full=3456)]}
+                       queue_class(6, 20, "fq-codel", 1234567, 405, ("4800000", "9120000", "131072000"), codel=12, class_full=3456)]}
     return entry | ({"guarantee": guarantee} if guarantee else {}) | ({"maximum": maximum} if maximum else {})
 
 
