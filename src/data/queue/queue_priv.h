@@ -56,7 +56,7 @@ struct aqm {
     uint16_t flows; // 0: one queue
     uint8_t hash_shift;
     bool ecn;
-    struct flow flow[] __attribute__((aligned(64))); // then the rings of `fresh` and `old`, uint16_t
+    struct flow flow[] __attribute__((aligned(64))); // then the rings of `fresh` and `old`
 };
 _Static_assert(offsetof(struct aqm, flow) == 64, "a line, then two flow queues to a line");
 #define AQM_OF_FLOWS(n) (sizeof(struct aqm) + (n) * (sizeof(struct flow) + 2 * sizeof(uint16_t)))
