@@ -12,7 +12,7 @@
 // with a guarantee would catch up at the cost of all others. Times are ticks x 2^8.
 #include "queue/queue_priv.h"
 
-#include <string.h>
+#define FEW 32u // packets that wait: each visit's wait is counted
 
 void queue_clock_set(struct queue_manager *q, uint64_t ticks)
 {
@@ -274,12 +274,18 @@ static inline __attribute__((always_inline)) void client_prefetch(const struct q
 }
 
 // Of one visit of eight a packet is counted, in steps of the golden ratio: no rhythm of clients and
-// classes meets them.
+// classes meets them. Of each one while there is little to do.
 static unsigned sample_to(struct queue_manager *q, unsigned from)
 {
     uint32_t i = q->visits++ * 0x9e3779b1u;
 
-    return unlikely(!(i >> 29)) ? from + 1 + (i >> 24) : 0;
+    return unlikely(!(i >> 29) || q->packets <= FEW) ? from + 1 + (i >> 24 & 31) : 0;
+}
+
+static void count_last_wait(struct queue_manager *q)
+{
+    ++*q->wait_next;
+    q->wait_next = &q->wait_none;
 }
 
 // Takes from one client until a frame's worth of bytes, its right or the port's credit is used up.
@@ -361,6 +367,8 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
             q->share = q->client[id].next; // its turn is over
     }
     q->due = t.n == n && q->packets ? q->now : queue_due_time(q);
+    if (!q->packets)
+        count_last_wait(q);
     return t.n;
 }
 
