@@ -76,6 +76,17 @@ def state():
         "port-history": [
             {"name": "p0", "interval": 10, "point": [point(second, 1_000_000 * second, 64_000_000 * second, 900_000 * second) for second in range(0, 150, 10)]},
             {"name": "p1", "interval": 10, "point": [point(0, 9_000_000, 576_000_000, 7), point(10, 10, 640, 7), point(20, 110, 7040, 7, 3)]}],
+        "policer": [
+            {"interface": "p0", "direction": "in", "policer": "gold", "kind": "trtcm", "cir": "100000000", "cbs": "1250000",
+             "pir": "2500000000", "pbs": "31250000", "color-aware": True, "color": [
+                 {"color": "green", "action": "pass", "packets": "123456789", "bytes": "98765432109"},
+                 {"color": "yellow", "action": "remark", "remark-dscp": 12, "packets": "4567", "bytes": "4567000"},
+                 {"color": "red", "action": "drop", "packets": "89", "bytes": "89000"}]},
+            {"interface": "v40", "direction": "out", "policer": "customer-of-a-long-name", "kind": "srtcm", "cir": "64000", "cbs": "16000",
+             "ebs": "16000", "color-aware": False, "color": [
+                 {"color": "green", "action": "pass", "packets": "0", "bytes": "0"},
+                 {"color": "yellow", "action": "pass", "packets": "0", "bytes": "0"},
+                 {"color": "red", "action": "drop", "packets": "0", "bytes": "0"}]}],
         "mirror": [
             {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
             {"port": "p1", "direction": "rx", "to-port": "p3", "sent": "0", "bytes": "0", "missed": "0"}],

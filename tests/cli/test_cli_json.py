@@ -33,6 +33,7 @@ EXAMPLES = {
     "address-set": ("show address-set", "show address-set bad"),
     "address-set-contains": ("show address-set bad contains 192.0.2.1",),
     "lag": ("show lag",),
+    "policer": ("show policer",),
     "mirror": ("show mirror",),
     "mirror-session": ("show mirror-session",),
     "snmp": ("show snmp",),

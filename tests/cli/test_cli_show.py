@@ -21,7 +21,7 @@ COMMANDS = (
     "show nexthop 7", "show nexthop-group", "show nexthop-group 9", "show thread", "show thread statistics",
     "show thread stages", "show thread stages -w", "show thread queues",
     "show drops", "show drops all", "show drops all -w", "show punt", "show punt -w", "show icmp", "show capture", "show capture -w",
-    "show mirror", "show mirror-session", "show snmp", "show sflow", "show ipfix",
+    "show policer", "show policer -w", "show mirror", "show mirror-session", "show snmp", "show sflow", "show ipfix",
     "show port-history", "show port-history p1", "show ledger", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
     "show audit", "show audit vr red", "show journal", "show alarm history", "show latency",
