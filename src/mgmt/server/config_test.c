@@ -259,8 +259,8 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:3: interface p0: police out: 'cbs' of policer a is 2000 bytes, less than the "
          "interface's MTU, expected at least 9000"},
         {"set port p0 devargs x\nset interface p0 police in gold",
-         "c:2: interface p0 police: 'in' refers to policer 'gold', which does not exist; expected the "
-         "name of a policer (none is configured)"},
+         "c:2: interface p0 police: 'in' refers to policer 'gold', which does not exist; expected "
+         "the name of a policer (none is configured)"},
         {"set port p0 devargs x\nset port p0 mirror rx to port p0",
          "c:2: port p0: a mirror to the port itself would loop, expected another port"},
         {"set port p0 devargs x mirror rx to port p1\nset port p1 devargs y\nset port p1 mirror tx "
