@@ -5,12 +5,14 @@
 //
 // Cases: `classes` with 8 to 4,096 virtual routers of eight classes; `empty`, a call of queue_take
 // that finds nothing to send while all virtual routers are over their maximum and have packets
-// waiting. In `classes` each packet belongs to a random virtual router and class, a standing
-// backlog is kept, and no engine is held back by its rates: what is measured is choosing, not
-// waiting. Engines get the same packets in rounds that alternate; a ratio is the median of the
-// rounds' own ratios. Cycles are of the TSC, less what reading it costs, without calls during which
-// the thread was taken off its core. Our class is rte_sched's traffic class; it has 13, of which
-// eight are used.
+// waiting; `flows`, fq_codel with 1,024 flow queues a class; `rate`, `share` and `delay`, what is
+// kept of what was promised (kept.h). In `classes` each packet belongs to a random virtual router
+// and class, a standing backlog is kept, and no engine is held back by its rates: what is measured
+// is choosing, not waiting. Engines get the same packets in rounds that alternate; a ratio is the
+// median of the rounds' own ratios. Cycles are of the TSC, less what reading it costs, without
+// calls during which the thread was taken off its core. Our class is rte_sched's traffic class; it
+// has 13, of which eight are used.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@
 #include "lib/report.h"
 #include "lib/stat.h"
 #include "queue/drr.h"
+#include "queue/kept.h"
 #include "queue/queue.h"
 
 #define BATCH 32u
@@ -42,6 +45,7 @@ static struct {
 static struct rte_mempool *pool;
 static unsigned vrs;
 static double tsc_cost; // of reading the clock before and after a call
+static uint16_t flows; // of a class of ours; 0: tail drop
 
 struct engine {
     const char *name;
@@ -62,6 +66,7 @@ static struct queue_manager *ours;
 struct label { // in the private area of an mbuf
     uint16_t vr;
     uint8_t class;
+    uint32_t hash;
 };
 
 static void ours_make(void)
@@ -72,7 +77,14 @@ static void ours_make(void)
                                 .limit_bytes = 1u << 24};
 
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
-        v.class[k].limit_bytes = 1u << 24;
+        v.class[k] = (struct queue_class_config){
+            .discipline = flows ? QUEUE_FQ_CODEL : QUEUE_TAIL_DROP,
+            .flows = flows,
+            .target_us = 5000,
+            .interval_us = 100000,
+            .ecn = true,
+            .limit_bytes = 1u << 24,
+        };
     ours = queue_make(&c);
     bench_check(ours, "no memory");
     for (unsigned i = 0; i < vrs; i++)
@@ -81,7 +93,8 @@ static void ours_make(void)
 
 static void ours_label(struct rte_mbuf *m, unsigned vr, unsigned class)
 {
-    *(struct label *)rte_mbuf_to_priv(m) = (struct label){(uint16_t)vr, (uint8_t)class};
+    *(struct label *)rte_mbuf_to_priv(m) =
+        (struct label){(uint16_t)vr, (uint8_t)class, flows ? (uint32_t)bench_random() : 0};
 }
 
 static unsigned ours_put(struct rte_mbuf **m, unsigned n)
@@ -92,7 +105,7 @@ static unsigned ours_put(struct rte_mbuf **m, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         const struct label *l = rte_mbuf_to_priv(m[i]);
 
-        p[i] = (struct queue_packet){m[i], FRAME, l->vr, l->class};
+        p[i] = (struct queue_packet){m[i], FRAME, l->vr, l->class, 0, l->hash};
     }
     return queue_put(ours, p, n, rte_rdtsc(), refusal);
 }
@@ -326,6 +339,42 @@ static void measure_classes(unsigned n)
     }
 }
 
+// --- flows ---------------------------------------------------------------------------------------
+
+// As in `classes`; each packet is of a random flow, so that nearly each is the first of its flow.
+static void measure_flows(unsigned n)
+{
+    struct engine *e = &engines[0];
+
+    vrs = n;
+    flows = QUEUE_FLOWS_MAX;
+    engine_begin(e);
+    for (unsigned r = 0; r <= opt.rounds; r++)
+        e->cycles[r ? r - 1 : 0] = engine_round(e);
+    report_open(NULL, '{');
+    report_text("case", "flows");
+    report_number("vrs", 0, n);
+    report_text("engine", "%s", e->name);
+    report_series("cycles", 1, e->cycles, opt.rounds);
+    report_null("ratio");
+    report_close();
+    engine_end(e);
+    flows = 0;
+}
+
+// --- what is kept --------------------------------------------------------------------------------
+
+static void report_kept(const char *name, double error, double p99_us)
+{
+    report_open(NULL, '{');
+    report_text("case", "%s", name);
+    report_number("vrs", 0, 8);
+    report_text("engine", "kamuee");
+    report_number("error", 5, error);
+    report_number("p99_us", 2, p99_us);
+    report_close();
+}
+
 // --- empty ---------------------------------------------------------------------------------------
 
 #define CALLS 20000u
@@ -361,7 +410,7 @@ static void measure_empty(unsigned n)
 
         bench_check(!queue_configure(ours, (uint16_t)i, &v, now), "a rate is refused");
         for (unsigned k = 0; k < 16; k++)
-            p[k] = (struct queue_packet){&v, 1518, (uint16_t)i, (uint8_t)(k % QUEUE_CLASSES)};
+            p[k] = (struct queue_packet){&v, 1518, (uint16_t)i, (uint8_t)(k % QUEUE_CLASSES), 0, 0};
         queue_put(ours, p, 16, now, refusal);
     }
     // A millisecond later what may go has gone; the next packet of each is due 12 ms after its
@@ -396,6 +445,11 @@ static const struct bench_option options[] = {
     {0},
 };
 
+static bool is_asked(const char *name)
+{
+    return !*opt.only || !strcmp(opt.only, name);
+}
+
 int main(int argc, char **argv)
 {
     static const unsigned sizes[] = {8, 16, 1024, 4096};
@@ -409,10 +463,19 @@ int main(int argc, char **argv)
     report_begin(opt.json);
     report_open("rows", '[');
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (!*opt.only || !strcmp(opt.only, "classes"))
+        if (is_asked("classes"))
             measure_classes(sizes[i]);
-    if (!*opt.only || !strcmp(opt.only, "empty"))
+    for (unsigned i = 0; i < 2; i++)
+        if (is_asked("flows"))
+            measure_flows(sizes[i]);
+    if (is_asked("empty"))
         measure_empty(4096);
+    if (is_asked("rate"))
+        report_kept("rate", kept_rate(), NAN);
+    if (is_asked("share"))
+        report_kept("share", kept_share(), NAN);
+    if (is_asked("delay"))
+        report_kept("delay", NAN, kept_delay_us());
     report_close();
     report_end();
     return 0;
