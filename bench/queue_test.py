@@ -161,6 +161,13 @@ def test_a_call_that_finds_nothing_is_timed():
     assert one["vrs"] == 4096 and one["cycles"] > 0 and one["ratio"] is None
 
 
+def test_rate_share_and_delay_are_kept_and_each_row_has_its_figure_alone():
+    rows = {name: row for name in ("rate", "share", "delay") for row in answer_of("queue_bench", "--only", name)}
+    assert set(rows) == {"rate", "share", "delay"} and all(one["engine"] == "kamuee" for one in rows.values())
+    assert rows["rate"]["error"] is not None and rows["share"]["error"] >= 0 and rows["delay"]["p99_us"] > 0
+    assert rows["delay"]["error"] is None and rows["rate"]["p99_us"] is None
+
+
 def test_the_ring_loses_nothing():
     one, = answer_of("ring_bench", "--rounds", "1", "--packets", "65536")
     assert one["case"] == "ring" and one["cores"] in (1, 2) and one["cycles"] is not None
