@@ -14,7 +14,7 @@
 #define CLIENTS 8u
 #define FRAME 1518u
 #define BATCH 32u
-#define GAP_US 20u // a poll that took longer was not ours
+#define GAP_US 10u // a poll that took longer was not ours alone: more credit is not saved
 #define WINDOW_MS 100u
 #define WINDOWS 20u
 #define WAITING 64u // packets that a flooding client keeps in its queue

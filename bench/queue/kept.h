@@ -8,8 +8,8 @@
 
 // What was sent in a second, beside the port's rate: the error, as a fraction of it.
 double kept_rate(void);
-// The worst client's error, rms over windows of 100 ms, as a fraction of its share: eight clients of
-// weights 1:2:...:128 that offer 1.2 times their shares.
+// The worst client's error, rms over windows of 100 ms, as a fraction of its share: eight clients
+// of weights 1:2:...:128 that offer 1.2 times their shares.
 double kept_share(void);
 // 99 % of the packets of a client within its guarantee wait no longer, in microseconds, while seven
 // others flood; 2.5 Gbit/s, 1518 bytes.

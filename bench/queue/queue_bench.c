@@ -6,12 +6,13 @@
 // Cases: `classes` with 8 to 4,096 virtual routers of eight classes; `empty`, a call of queue_take
 // that finds nothing to send while all virtual routers are over their maximum and have packets
 // waiting; `flows`, fq_codel with 1,024 flow queues a class; `rate`, `share` and `delay`, what is
-// kept of what was promised (kept.h). In `classes` each packet belongs to a random virtual router
-// and class, a standing backlog is kept, and no engine is held back by its rates: what is measured
-// is choosing, not waiting. Engines get the same packets in rounds that alternate; a ratio is the
-// median of the rounds' own ratios. Cycles are of the TSC, less what reading it costs, without
-// calls during which the thread was taken off its core. Our class is rte_sched's traffic class; it
-// has 13, of which eight are used.
+// kept of what was promised (kept.h).
+//
+// In `classes` each packet belongs to a random virtual router and class, a standing backlog is
+// kept, and no engine is held back by its rates: what is measured is choosing, not waiting. Engines
+// get the same packets in rounds that alternate; a ratio is the median of the rounds' own ratios.
+// Cycles are of the TSC, less what reading it costs, without calls during which the thread was
+// taken off its core. Our class is rte_sched's traffic class; it has 13, of which eight are used.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +45,8 @@ static struct {
 
 static struct rte_mempool *pool;
 static unsigned vrs;
-static double tsc_cost; // of reading the clock before and after a call
 static uint16_t flows; // of a class of ours; 0: tail drop
+static double tsc_cost; // of reading the clock before and after a call
 
 struct engine {
     const char *name;

@@ -99,7 +99,8 @@ enum queue_verdict { // what becomes of a packet that was taken out
 };
 
 // Waits are counted by length: bucket i is those of QUEUE_WAIT_FIRST_US * 2^(i/2) microseconds and
-// less, the last one all longer ones.
+// less, the last one all longer ones. Counted are samples: of one visit of a client in eight, one
+// packet (a visit is a frame's worth of bytes at most).
 #define QUEUE_WAIT_N 32u
 #define QUEUE_WAIT_FIRST_US 4u
 
@@ -108,7 +109,7 @@ struct queue_class_stats { // of a class; all but waiting_* only grow
     uint64_t refused_class, refused_client, refused_share; // packets, by enum queue_refusal
     uint64_t dropped_codel, dropped_old, dropped_flow;     // by enum queue_verdict
     uint64_t waiting_packets, waiting_bytes;
-    uint32_t wait[QUEUE_WAIT_N]; // packets that were sent, by how long they waited; modulo 2^32
+    uint32_t wait[QUEUE_WAIT_N]; // samples of what was sent, by how long it waited; modulo 2^32
 };
 
 struct queue_stats { // of a client

@@ -17,7 +17,6 @@
 #define TICK_BITS 8
 #define RATE_BITS 16 // of a rate's ticks per byte, more than those of a time
 #define RATE_MIN_BPS 8000u
-#define FLOW_NONE UINT16_MAX
 #define INV_SQRT_N 256u
 #define ECT1 1u
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -39,13 +38,12 @@ struct flow { // half a cache line
     uint32_t bytes;
     int32_t deficit;
     struct codel codel;
-    uint16_t next; // in its list
     uint8_t where; // enum flow_where
 };
 _Static_assert(sizeof(struct flow) == 32, "two flow queues to a line");
 
-struct flow_list {
-    uint16_t head, tail; // FLOW_NONE: empty
+struct flow_list { // a ring of as many numbers as there are flow queues
+    uint32_t head, tail; // counted on; equal: empty
 };
 
 // What a class has that does more than count its bytes: CoDel, flow queues, a limit of time, a
@@ -58,9 +56,11 @@ struct aqm {
     uint16_t flows; // 0: one queue
     uint8_t hash_shift;
     bool ecn;
-    struct flow flow[];
-} __attribute__((aligned(64)));
-#define AQM_BYTES (sizeof(struct aqm) + QUEUE_FLOWS_MAX * sizeof(struct flow))
+    struct flow flow[] __attribute__((aligned(64))); // then the rings of `fresh` and `old`
+};
+_Static_assert(offsetof(struct aqm, flow) == 64, "a line, then two flow queues to a line");
+#define AQM_OF_FLOWS(n) (sizeof(struct aqm) + (n) * (sizeof(struct flow) + 2 * sizeof(uint16_t)))
+#define AQM_BYTES AQM_OF_FLOWS(QUEUE_FLOWS_MAX)
 
 enum class_flag {
     CLASS_CODEL = 1,
