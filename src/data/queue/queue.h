@@ -99,8 +99,9 @@ enum queue_verdict { // what becomes of a packet that was taken out
 };
 
 // Waits are counted by length: bucket i is those of QUEUE_WAIT_FIRST_US * 2^(i/2) microseconds and
-// less, the last one all longer ones. Counted are samples: of one visit of a client in eight, one
-// packet (a visit is a frame's worth of bytes at most).
+// less, the last one all longer ones. Counted are samples: of one visit of a client in eight (a
+// visit is a frame's worth of bytes at most; where there are more than 512 clients, in 32), and of
+// each while 32 packets and less wait at the port, one packet.
 #define QUEUE_WAIT_N 32u
 #define QUEUE_WAIT_FIRST_US 4u
 

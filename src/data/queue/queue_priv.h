@@ -126,7 +126,7 @@ struct queue_manager {
     uint64_t *guarantee_bps;
     uint64_t guarantees_bps, reserves; // of all
     struct calendar guarantee, maximum;
-    unsigned visits;
+    unsigned visits, sample_shift;
     uint32_t *wait_next, wait_none; // the counter of the last sample: it is counted with the next
     uint32_t wait_limit[QUEUE_WAIT_N]; // of each bucket, in spans
     uint8_t wait_first[32];            // the bucket of 2^i spans
