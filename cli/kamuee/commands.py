@@ -28,6 +28,8 @@ def _both(pattern: str, text: str, run: str, json: str) -> list[Command]:
 COMMANDS = (
     Command("show port [PORT] [statistics]", "ports: state and device; counters", "show_port:show", json="port"),
     Command("show lag [PORT]", "link aggregation: members and their state", "show_lag:show", json="lag"),
+    Command("show queue [PORT] [vr VR|vport INTERFACE] [class CLASS]",
+            "queues of ports: rates, guarantees, waiting, delay, drops; by class", "show_queue:show", json="queue"),
     Command("show port-history [PORT]", "traffic of each port by the minute, during the last hour",
             "show_port_history:show", json="port-history"),
     Command("show port [PORT] statistics (pps|bps)",
@@ -209,6 +211,7 @@ WORDS = {
     "vr": "of one virtual router", "show vr": "virtual routers",
     "neighbor": "neighbors (ARP and ND)", "thread": "threads and forwarders",
     "nexthop": "next hops", "nexthop-group": "groups of next hops (ECMP)",
+    "queue": "queues of ports: rates, waiting, drops", "vport": "of one sub-interface", "class": "of one class",
     "stages": "cycles per packet by stage, bursts by size", "queues": "receive queues: packets waiting",
     "drops": "dropped packets by reason", "all": "include reasons with no drops",
     "punt": "packets to the control plane", "icmp": "ICMP errors sent by the router",

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "forwarder/budget.h"
 #include "forwarder/burst.h"
 #include "forwarder/forwarder.h"
 #include "forwarder/lanes.h"
@@ -66,6 +67,7 @@ struct forwarder {
     uint8_t used_epoch;              // nexthop_used_epoch of this burst
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;
+    struct budget budget;
     uint64_t queue_due;              // TSC when a queue of ours may send next, QUEUE_NEVER: none
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
     uint64_t lap;                    // of a timed burst: TSC at the end of the stage before

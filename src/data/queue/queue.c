@@ -48,6 +48,13 @@ static inline enum queue_refusal refusal_of(const struct queue_manager *q, const
     return QUEUE_TAKEN;
 }
 
+enum queue_refusal queue_judge(const struct queue_manager *q, const struct queue_packet *p)
+{
+    const struct client *v = &q->client[p->client];
+
+    return refusal_of(q, v, &v->class[p->class], p->len);
+}
+
 static uint32_t excess(uint32_t bytes, uint32_t limit)
 {
     return bytes > limit ? bytes - limit : 0;

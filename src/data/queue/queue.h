@@ -142,6 +142,8 @@ void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max);
 // many were taken.
 unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsigned n, uint64_t now,
                    uint8_t *refusal);
+// What queue_put() would say to it now; any thread.
+enum queue_refusal queue_judge(const struct queue_manager *q, const struct queue_packet *p);
 // Takes out up to n packets that may leave now, in order, and those that are dropped instead;
 // verdict[i] is what becomes of the i-th (enum queue_verdict). How many. What is dropped counts
 // against no rate.

@@ -66,6 +66,23 @@ static void write_iface(struct jwrite *j, const char *key, uint16_t id)
 
 // --- parts of a step ---
 
+static void write_queue(struct jwrite *j, const struct packet_trace_frame *f)
+{
+    const struct packet_trace_queue *q = &f->queue;
+
+    jwrite_begin(j, "queue", '{');
+    if (q->own)
+        write_iface(j, "vport", f->iface);
+    else
+        jwrite_string(j, "vr", vr_get(q->vr)->name);
+    jwrite_int(j, "class", q->class);
+    jwrite_u64(j, "waiting-packets", q->waiting_packets);
+    jwrite_u64(j, "waiting-bytes", q->waiting_bytes);
+    jwrite_u64(j, "all-classes-bytes", q->client_bytes);
+    jwrite_bool(j, "full", q->refusal != 0);
+    jwrite_end(j, '}');
+}
+
 static void write_frame(struct jwrite *j, const char *key, const struct packet_trace *p,
                         const struct packet_trace_frame *f)
 {
@@ -75,6 +92,8 @@ static void write_frame(struct jwrite *j, const char *key, const struct packet_t
     write_iface(j, "interface", f->iface);
     jwrite_int(j, "length", f->len);
     write_bytes(j, "octets", p->bytes + f->at, f->kept);
+    if (f->queue.has)
+        write_queue(j, f);
     jwrite_end(j, '}');
 }
 
@@ -191,6 +210,10 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
         if (a->extra & 1u << i)
             jwrite_string(j, NULL, extra[i]);
     jwrite_end(j, ']');
+    if (a->extra & ACL_CLASS)
+        jwrite_int(j, "class", a->class);
+    if (a->extra & ACL_REMARK)
+        jwrite_int(j, "remark-dscp", a->dscp);
     if (a->nexthop)
         jwrite_int(j, "nexthop", a->nexthop);
     if (a->rules)

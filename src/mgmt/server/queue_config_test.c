@@ -293,9 +293,10 @@ static void class_maps_that_contradict_themselves_are_refused(void **state)
     assert_string_equal(
         refusal("set class-map m dscp ef class 1\nset class-map m dscp 46 class 2\n"),
         "line 2: class-map m: dscp '46' is the same as dscp 'ef', expected one of the two\n");
-    assert_string_equal(refusal("set class-map m dscp 64 class 1\n"),
-                        "line 1: class-map m: dscp '64' does not exist, expected 0..63, ef, va, le, "
-                        "cs0..cs7 or af11..af43\n");
+    assert_string_equal(
+        refusal("set class-map m dscp 64 class 1\n"),
+        "line 1: class-map m: dscp '64' does not exist, expected 0..63, ef, va, le, cs0..cs7 or "
+        "af11..af43\n");
     assert_non_null(strstr(refusal("set class-map m dscp ef class 8\n"), "0..7"));
 }
 

@@ -10,6 +10,7 @@
 #include <rte_ring_elem.h>
 #include <stdlib.h>
 
+#include "table/packet_trace.h"
 #include "table/port_queue.h"
 
 #define FAST 100000000000ull
@@ -448,6 +449,77 @@ static void the_owner_changes_without_loss_and_order_stays(void **state)
     router_end();
 }
 
+// --- a core that does not keep up -----------------------------------------------------------------
+
+static void who_floods_a_core_loses_and_the_others_do_not(void **state)
+{
+    uint16_t red = rig_vr("red"), blue = rig_vr("blue"), vr[] = {red, blue}, at[2];
+    struct counter_iface flood, calm;
+    uint64_t received = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        at[i] = rig_iface(0, (uint16_t)(10 + i), vr[i]);
+        rig_route(vr[i], "198.51.100.0/24",
+                  rig_adjacency(rig_iface(1, (uint16_t)(10 + i), vr[i]), 1));
+    }
+    uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 20;
+    while (rte_rdtsc() < end) {
+        for (unsigned i = 0; i < BURST_MAX; i++) { // each burst is full
+            bool floods = i % 16;
+            struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                        .dst = "198.51.100.1",
+                                                        .vlan = floods ? 10 : 11,
+                                                        .to_iface = at[!floods]});
+            rig_send(0, &f);
+        }
+        rig_step(0);
+        received += rig_discard(1);
+    }
+    counter_sum_iface(at[0], &flood);
+    counter_sum_iface(at[1], &calm);
+    assert_true(rig_drops(DROP_VR_CPU_BUDGET) > 0);
+    assert_int_equal(rig_drops_all(), rig_drops(DROP_VR_CPU_BUDGET));
+    assert_int_equal(flood.drop_packets, rig_drops(DROP_VR_CPU_BUDGET));
+    assert_true(calm.rx_packets > 0);
+    assert_int_equal(calm.drop_packets, 0);
+    assert_int_equal(received + rig_drops_all(), flood.rx_packets + calm.rx_packets);
+}
+
+static void one_virtual_router_may_have_the_whole_core(void **state)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(rig_iface(1, 0, VR_DEFAULT), 1));
+    uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 50;
+    while (rte_rdtsc() < end) {
+        send_numbered(0, 1, BURST_MAX);
+        rig_step(0);
+        rig_discard(1);
+    }
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void explain_says_which_queue_and_what_waits_there(void **state)
+{
+    struct packet_trace *p = calloc(1, sizeof *p + 4096);
+    struct frame f = packet(1, DSCP_EF);
+
+    router(SLOW);
+    send_numbered(0, 1, 50);
+    rig_step(0);
+    packet_trace_init(p, 4096, 128);
+    router_role(ROLE_CONTROL);
+    assert_int_equal(forwarder_explain(iface_get(in)->port, f.b, f.n, p), 0);
+    printf("%d %s %d %d\n", p->n_steps, p->step[p->n_steps-1].stage, p->step[p->n_steps-1].end, p->step[p->n_steps-1].drop);
+    assert_int_equal(p->n_frames, 1);
+    assert_true(p->frame[0].queue.has);
+    assert_int_equal(p->frame[0].queue.class, CLASS_OF_EF);
+    assert_int_equal(p->frame[0].queue.waiting_packets, 0);
+    assert_int_equal(p->frame[0].queue.client_bytes, queue_waiting(queue.manager) * 64);
+    assert_int_equal(packet_trace_last(p, TRACED_PACKET)->end, TRACED_SENT);
+    free(p);
+    router_end();
+}
+
 static void a_port_without_a_queue_sends_as_ever(void **state)
 {
     router(SLOW);
@@ -476,6 +548,9 @@ int main(void)
         path_test(a_full_ring_is_a_named_drop),
         path_test(who_is_full_takes_no_places_in_a_busy_ring),
         path_test(the_owner_changes_without_loss_and_order_stays),
+        path_test(who_floods_a_core_loses_and_the_others_do_not),
+        path_test(one_virtual_router_may_have_the_whole_core),
+        path_test(explain_says_which_queue_and_what_waits_there),
         path_test(a_port_without_a_queue_sends_as_ever),
     };
 
