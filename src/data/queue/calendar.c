@@ -29,9 +29,9 @@ static unsigned bucket_of(const struct calendar *c, uint64_t time)
 {
     uint64_t span = time >> c->shift;
 
-    if (span < c->first)
+    if (calendar_is_after(c, c->first, span))
         span = c->first;
-    if (span - c->first >= CALENDAR_BUCKETS)
+    if (calendar_is_after(c, span, c->first + CALENDAR_BUCKETS - 1))
         span = c->first + CALENDAR_BUCKETS - 1;
     return (unsigned)(span % CALENDAR_BUCKETS);
 }
@@ -99,14 +99,14 @@ uint16_t calendar_first(struct calendar *c, uint64_t now, uint64_t *span)
     uint64_t here = now >> c->shift;
 
     if (!c->groups) {
-        c->first = here > c->first ? here : c->first;
+        c->first = calendar_is_after(c, here, c->first) ? here : c->first;
         return CALENDAR_NONE;
     }
     unsigned from = (unsigned)(c->first % CALENDAR_BUCKETS), b = next_bucket(c, from);
     uint64_t found = c->first + (b - from) % CALENDAR_BUCKETS;
     // Nothing is before `found`. What comes may be, but not before now.
-    uint64_t to = found < here ? found : here;
-    c->first = to > c->first ? to : c->first;
+    uint64_t to = calendar_is_after(c, here, found) ? found : here;
+    c->first = calendar_is_after(c, to, c->first) ? to : c->first;
     *span = found;
     return c->head[b];
 }

@@ -6,6 +6,9 @@
 // what is due after the end into the last one; whoever finds it there compares its time and puts
 // it again. So a bucket only orders: the exact time is the item's own. After Eiffel (NSDI 2019).
 //
+// Times wrap (ticks x 2^8 after some months), and so do spans, earlier: they are compared by their
+// difference.
+//
 // An item is a number below the calendar's size and is in it at most once. One thread.
 #ifndef QUEUE_CALENDAR_H
 #define QUEUE_CALENDAR_H
@@ -43,6 +46,12 @@ uint16_t calendar_first(struct calendar *c, uint64_t now, uint64_t *span);
 static inline bool calendar_has(const struct calendar *c, uint16_t item)
 {
     return c->link[item].bucket != CALENDAR_NONE;
+}
+
+// Is span a after span b?
+static inline bool calendar_is_after(const struct calendar *c, uint64_t a, uint64_t b)
+{
+    return (int64_t)((a - b) << c->shift) > 0;
 }
 
 #endif

@@ -3,7 +3,7 @@
 //
 // A client that has nothing waiting is in no list. One that has is in the calendar of guarantees
 // by its S (if it has a guarantee) and in the ring of shares (if it has a weight); or, while its L
-// is still to come, in the calendar of maxima alone.
+// is still to come, in the calendar of maxima alone. Without a maximum L never is.
 #include "queue/queue_priv.h"
 
 #define UNPARK_MAX 32u // of a call
@@ -41,7 +41,7 @@ void queue_client_place(struct queue_manager *q, uint16_t id)
 {
     struct client *v = &q->client[id];
 
-    v->parked = v->per_byte_m && !is_over(q, v->l);
+    v->parked = !is_over(q, v->l);
     if (v->parked) {
         calendar_remove(&q->guarantee, id);
         share_leave(q, id);
@@ -74,6 +74,12 @@ void queue_client_wake(struct queue_manager *q, uint16_t id)
     queue_client_place(q, id);
 }
 
+// Is the time within a span, or before it?
+static bool is_within(const struct calendar *c, uint64_t time, uint64_t span)
+{
+    return !calendar_is_after(c, time >> c->shift, span);
+}
+
 void queue_client_unpark(struct queue_manager *q)
 {
     uint64_t span, here = q->now >> q->maximum.shift;
@@ -81,9 +87,9 @@ void queue_client_unpark(struct queue_manager *q)
     for (unsigned i = 0; i < UNPARK_MAX; i++) {
         uint16_t id = calendar_first(&q->maximum, q->now, &span);
 
-        if (id == CALENDAR_NONE || span > here)
+        if (id == CALENDAR_NONE || calendar_is_after(&q->maximum, span, here))
             return;
-        if (!is_over(q, q->client[id].l) && q->client[id].l >> q->maximum.shift <= span)
+        if (!is_over(q, q->client[id].l) && is_within(&q->maximum, q->client[id].l, span))
             return; // within this very bucket
         queue_client_place(q, id); // or it was beyond the end, and is parked again
     }
@@ -98,7 +104,8 @@ uint16_t queue_guaranteed_next(struct queue_manager *q)
 
         if (id == CALENDAR_NONE || is_over(q, q->client[id].s))
             return id;
-        if (span > here || q->client[id].s >> q->guarantee.shift <= span)
+        if (calendar_is_after(&q->guarantee, span, here) ||
+            is_within(&q->guarantee, q->client[id].s, span))
             return CALENDAR_NONE;
         calendar_remove(&q->guarantee, id); // it was beyond the end when it was put
         calendar_put(&q->guarantee, id, q->client[id].s);
@@ -117,20 +124,29 @@ uint16_t queue_share_next(struct queue_manager *q)
     }
 }
 
-static uint64_t first_time(struct calendar *c, uint64_t now)
+// The earlier of *due and the beginning of the first span that is not empty.
+static void due_earlier(struct queue_manager *q, struct calendar *c, uint64_t *due, bool *found)
 {
     uint64_t span;
 
-    return calendar_first(c, now, &span) == CALENDAR_NONE ? UINT64_MAX : span << c->shift;
+    if (calendar_first(c, q->now, &span) == CALENDAR_NONE)
+        return;
+    if (!*found || (int64_t)((span << c->shift) - *due) < 0)
+        *due = span << c->shift;
+    *found = true;
 }
 
 uint64_t queue_due_time(struct queue_manager *q)
 {
+    uint64_t due = q->free_at;
+    bool found = false;
+
     if (!q->packets)
         return QUEUE_NEVER;
-    if (q->share != CALENDAR_NONE)
-        return q->free_at;
-    uint64_t s = first_time(&q->guarantee, q->now), l = first_time(&q->maximum, q->now);
-    uint64_t due = s < l ? s : l;
-    return (int64_t)(q->free_at - due) > 0 ? q->free_at : due;
+    if (q->share == CALENDAR_NONE) {
+        due_earlier(q, &q->guarantee, &due, &found);
+        due_earlier(q, &q->maximum, &due, &found);
+        due = (int64_t)(q->free_at - due) > 0 ? q->free_at : due;
+    }
+    return due == QUEUE_NEVER ? due - 1 : due;
 }

@@ -10,34 +10,37 @@
 #include "queue/queue_priv.h"
 
 #define COUNT_MAX ((1u << 14) - 1)
-#define INV_SQRT_BITS 15
+#define INV_SQRT_BITS 24
 #define RECENT 16 // intervals after which earlier drops are forgotten
 
-// 2^15 / sqrt(i), the nearest; without a library.
-static uint16_t inv_sqrt(uint32_t i)
+// 2^24 / sqrt(i), the nearest; without a library.
+static uint32_t inv_sqrt(uint32_t i)
 {
     uint64_t square = (1ull << (2 * INV_SQRT_BITS + 2)) / i, x = 0; // of twice the value
 
     for (uint64_t bit = 1ull << (INV_SQRT_BITS + 1); bit; bit >>= 1)
         if ((x + bit) * (x + bit) <= square)
             x += bit;
-    return (uint16_t)((x + 1) / 2);
+    return (uint32_t)((x + 1) / 2);
 }
 
 void queue_codel_init(struct queue_manager *q)
 {
-    for (uint32_t i = 1; i < INV_SQRT_N; i++)
+    for (uint32_t i = 1; i <= INV_SQRT_N; i++)
         q->inv_sqrt[i] = inv_sqrt(i);
 }
 
-// interval / sqrt(count): beyond the table by 1 / sqrt(4 n) = 1 / (2 sqrt(n)).
+// interval / sqrt(count). Beyond the table by 1 / sqrt(4 n) = 1 / (2 sqrt(n)), and between two of
+// its values by a straight line.
 static uint32_t codel_pause(const struct queue_manager *q, uint32_t interval, uint32_t count)
 {
     unsigned halves = 0;
 
-    for (; count >= INV_SQRT_N; count /= 4)
+    while (count >> 2 * halves >= INV_SQRT_N)
         halves++;
-    return (uint32_t)((uint64_t)interval * q->inv_sqrt[count] >> (INV_SQRT_BITS + halves));
+    uint32_t i = count >> 2 * halves, part = count - (i << 2 * halves);
+    uint64_t step = (uint64_t)(q->inv_sqrt[i] - q->inv_sqrt[i + 1]) * part >> 2 * halves;
+    return (uint32_t)(interval * (q->inv_sqrt[i] - step) >> (INV_SQRT_BITS + halves));
 }
 
 // Has the wait been above the target for an interval?
@@ -49,7 +52,8 @@ static bool codel_is_above(const struct aqm *a, struct codel *s, uint32_t now, u
         return false;
     }
     if (!s->first_above) {
-        s->first_above = (now + a->interval) | 1; // 0 says that it is not
+        s->first_above = now + a->interval;
+        s->first_above += !s->first_above; // 0 says that it is not
         return false;
     }
     return (int32_t)(now - s->first_above) >= 0;

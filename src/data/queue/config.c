@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define GAP_US 10000u
 #define WINDOW_US 10u // credit of a port that was not asked in time
 #define TURN_PARTS 4u // a turn of weight 1 in the ring of shares: a frame / TURN_PARTS
+#define WRAPS_AFTER 4u // a quarter of a second: what happens after some months is met in each test
+#define HUGE ((size_t)2 << 20)
 #define LIMIT_MAX (UINT32_MAX - LEN_MAX)
 
 // --- is it one that can be kept? -----------------------------------------------------------------
@@ -135,10 +138,10 @@ static void class_set(struct queue_manager *q, uint16_t client, unsigned class,
 static void client_set(struct queue_manager *q, struct client *v,
                        const struct queue_client_config *c)
 {
-    q->committed -= client_excess(v) + v->reserve;
+    q->free += (int32_t)(client_excess(v) + v->reserve);
     q->reserves += (uint64_t)c->reserve_packets - v->reserve;
     v->reserve = c->reserve_packets;
-    q->committed += client_excess(v) + v->reserve;
+    q->free -= (int32_t)(client_excess(v) + v->reserve);
     v->per_byte_g = queue_ticks_per_byte(q, c->guarantee_bps);
     v->per_byte_m = queue_ticks_per_byte(q, c->maximum_bps);
     v->limit = c->limit_bytes < LIMIT_MAX ? c->limit_bytes : LIMIT_MAX;
@@ -148,7 +151,9 @@ static void client_set(struct queue_manager *q, struct client *v,
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
         v->strict |= (uint8_t)(!c->class[k].weight << k);
     if (!v->s) // its first
-        v->s = v->l = q->now;
+        v->s = q->now;
+    if (!v->per_byte_m || !v->l)
+        v->l = q->now;
 }
 
 int queue_configure(struct queue_manager *q, uint16_t client, const struct queue_client_config *c,
@@ -189,6 +194,7 @@ int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now)
 
 void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max)
 {
+    q->free += (int32_t)(packets_max - q->config.packets_max);
     q->config.packets_max = packets_max;
 }
 
@@ -218,6 +224,7 @@ static void times_init(struct queue_manager *q)
     frames = time_of_bytes(q->per_byte, 2 * c->frame_max);
     q->window = frames > q->window ? frames : q->window;
     q->gap = (c->ticks_hz * GAP_US / 1000000) << TICK_BITS;
+    q->now = q->free_at = -((c->ticks_hz / WRAPS_AFTER) << TICK_BITS);
 }
 
 static void waits_init(struct queue_manager *q)
@@ -236,6 +243,18 @@ static void waits_init(struct queue_manager *q)
     }
 }
 
+// What packets touch, in pages of 2 MB where it is large enough: each packet is in another place.
+static void *memory_new(size_t bytes)
+{
+    if (bytes < HUGE / 4)
+        return aligned_alloc(64, (bytes + 63) / 64 * 64);
+    bytes = (bytes + HUGE - 1) / HUGE * HUGE;
+    void *p = aligned_alloc(HUGE, bytes);
+    if (p)
+        madvise(p, bytes, MADV_HUGEPAGE); // a wish
+    return p;
+}
+
 struct queue_manager *queue_make(const struct queue_config *c)
 {
     struct queue_manager *q = calloc(1, sizeof *q);
@@ -246,17 +265,21 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->share = CALENDAR_NONE;
     q->due = QUEUE_NEVER;
     q->pool.free = PLACE_NONE;
+    q->free = (int32_t)c->packets_max;
+    q->wait_next = &q->wait_none;
     times_init(q);
     waits_init(q);
     queue_codel_init(q);
-    q->client = aligned_alloc(64, c->clients * sizeof *q->client);
+    q->client = memory_new(c->clients * sizeof *q->client);
     q->count = calloc((size_t)c->clients * QUEUE_CLASSES, sizeof *q->count);
     q->guarantee_bps = calloc(c->clients, sizeof *q->guarantee_bps);
     q->guaranteed_bytes = calloc(c->clients, sizeof *q->guaranteed_bytes);
     // Touched when it is used first.
-    q->pool.place = aligned_alloc(64, (size_t)c->packets_max * BLOCK_PLACES * sizeof(struct place));
-    int r = queue_aqms_make(q) ? -ENOMEM : calendar_init(&q->guarantee, c->clients, q->shift, 0);
-    r = r ? r : calendar_init(&q->maximum, c->clients, q->shift, 0);
+    q->pool.place = memory_new((size_t)c->packets_max * BLOCK_PLACES * sizeof(struct place));
+    q->pool.blocks = c->packets_max;
+    int r = queue_aqms_make(q);
+    r = r ? r : calendar_init(&q->guarantee, c->clients, q->shift, q->now);
+    r = r ? r : calendar_init(&q->maximum, c->clients, q->shift, q->now);
     if (!q->client || !q->count || !q->guarantee_bps || !q->guaranteed_bytes || !q->pool.place ||
         r) {
         free(q->client);

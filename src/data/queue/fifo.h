@@ -28,7 +28,8 @@ _Static_assert(sizeof(struct place) == 16, "a block is a cache line");
 struct pool {
     struct place *place;
     uint32_t free; // the first place of a block, a list by links in first places; PLACE_NONE: none
-    uint32_t new;  // those from here on were never used
+    uint32_t new;    // those from here on were never used
+    uint32_t blocks; // that there are
 };
 
 struct fifo { // equal: nothing waits

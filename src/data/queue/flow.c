@@ -154,7 +154,7 @@ static void flow_drop(struct queue_manager *q, struct flow *f, struct shrinking 
     uint32_t len = place_len(&p);
 
     fifo_put(&q->pool, &q->gone, p);
-    q->committed += v->packets <= v->reserve; // a place of its reserve is free, one of `gone` taken
+    q->free -= v->packets <= v->reserve; // its reserve has one more, `gone` holds one more
     v->packets--;
     v->bytes -= len;
     c->packets--;

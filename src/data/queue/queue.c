@@ -23,25 +23,29 @@ void queue_clock_set(struct queue_manager *q, uint64_t ticks)
     else if (t - q->now > q->gap)
         q->skew += t - q->now - q->gap;
     q->now = (ticks << TICK_BITS) - q->skew;
+    q->ticks = ticks;
 }
 
 // --- putting -------------------------------------------------------------------------------------
 
-static enum queue_refusal refusal_of(const struct queue_manager *q, const struct client *v,
-                                     const struct class_queue *c, uint32_t len)
+// Of a client without a place that is its own.
+static enum queue_refusal refusal_of_place(const struct queue_manager *q)
+{
+    return q->free <= 0 ? QUEUE_PORT_FULL : QUEUE_SHARE_FULL;
+}
+
+static inline enum queue_refusal refusal_of(const struct queue_manager *q, const struct client *v,
+                                            const struct class_queue *c, uint32_t len)
 {
     if (unlikely(v->bytes + len > v->limit))
         return QUEUE_CLIENT_FULL;
     if (unlikely(c->bytes + len > c->limit))
         return QUEUE_CLASS_FULL;
-    if (unlikely(q->packets == q->config.packets_max))
-        return QUEUE_PORT_FULL;
-    if (v->packets < v->reserve)
-        return QUEUE_TAKEN;
-    int32_t free = (int32_t)(q->config.packets_max - q->committed);
-    if (unlikely(free <= 0))
-        return QUEUE_PORT_FULL;
-    return unlikely(v->packets - v->reserve >= (uint32_t)free) ? QUEUE_SHARE_FULL : QUEUE_TAKEN;
+    if (unlikely(v->packets < v->reserve)) // in use are all only if some are in `gone`
+        return q->packets >= q->config.packets_max ? QUEUE_PORT_FULL : QUEUE_TAKEN;
+    if (unlikely((int32_t)(v->packets - v->reserve) >= q->free))
+        return refusal_of_place(q);
+    return QUEUE_TAKEN;
 }
 
 static uint32_t excess(uint32_t bytes, uint32_t limit)
@@ -76,7 +80,10 @@ static void count_refusal(struct queue_manager *q, const struct queue_packet *p,
     n->refused_share += why == QUEUE_SHARE_FULL;
 }
 
-static void put_prefetch(const struct queue_manager *q, const struct queue_packet *p, unsigned n)
+// Always inline: GCC takes a function that does nothing but prefetch for one without effects, and
+// leaves its calls out.
+static inline __attribute__((always_inline)) void
+put_prefetch(const struct queue_manager *q, const struct queue_packet *p, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         __builtin_prefetch(&q->client[p[i].client], 1);
@@ -104,7 +111,7 @@ static void put_one(struct queue_manager *q, const struct queue_packet *p, uint3
     c->packets++;
     v->nonempty |= (uint8_t)(1u << p->class);
     v->bytes += p->len;
-    q->committed += v->packets >= v->reserve;
+    q->free -= v->packets >= v->reserve;
     q->packets++;
     if (!v->packets++) {
         queue_client_wake(q, p->client);
@@ -170,20 +177,17 @@ static void class_charge(const struct queue_manager *q, struct aqm *a, uint32_t 
         a->allowed = tag_after_idle(q, a->allowed, a->per_byte) + time_of_bytes(a->per_byte, len);
 }
 
-static unsigned wait_bucket(const struct queue_manager *q, uint32_t wait)
+// The line of the counter comes while the packets up to the next sample pass; then it is counted.
+static void count_wait(struct queue_manager *q, uint16_t id, uint64_t sample)
 {
-    unsigned b = q->wait_first[31 - __builtin_clz(wait | 1)]; // an octave is three at most
+    uint32_t wait = span_now(q) - (uint32_t)sample;
+    unsigned b = q->wait_first[31 - __builtin_clz(wait | 1)]; // an octave is three buckets at most
 
     b += wait > q->wait_limit[b];
-    return b + (wait > q->wait_limit[b]);
-}
-
-static void count_sent(struct queue_manager *q, struct class_queue *c, struct class_count *n,
-                       const struct place *p)
-{
-    c->sent_packets++;
-    c->sent_bytes += place_len(p);
-    n->wait[wait_bucket(q, span_now(q) - p->at)]++;
+    b += wait > q->wait_limit[b];
+    ++*q->wait_next;
+    q->wait_next = &count_of(q, id, (unsigned)(sample >> 32))->wait[b];
+    __builtin_prefetch(q->wait_next, 1);
 }
 
 static void count_unusual(struct class_count *n, enum queue_verdict verdict)
@@ -197,43 +201,70 @@ struct taking {
     void **packet;
     uint8_t *verdict;
     unsigned n, max;
+    // Of one visit: bytes that left, and the packet whose wait is counted: class, time of arrival.
+    uint32_t bytes;
+    unsigned sample_to; // it is the last one sent up to here
+    uint64_t sample;
 };
+#define SAMPLE_NONE UINT64_MAX
+
+// What a weighted class has sent. Credit is not saved while nothing waits.
+static void class_pay(struct class_queue *c, uint32_t len)
+{
+    c->deficit -= (int32_t)len;
+    if (!c->packets && c->deficit > 0)
+        c->deficit = 0;
+}
+
+static __attribute__((noinline)) enum queue_verdict
+take_managed(struct queue_manager *q, uint16_t id, unsigned k, struct place *p)
+{
+    struct class_queue *c = &q->client[id].class[k];
+    enum queue_verdict verdict = QUEUE_SEND;
+
+    if (c->flags & CLASS_MANAGED)
+        verdict = queue_aqm_take(q, c, p);
+    else
+        *p = fifo_take(&q->pool, &c->fifo);
+    if (verdict)
+        count_unusual(count_of(q, id, k), verdict);
+    if (c->flags & CLASS_LIMITED && verdict <= QUEUE_SEND_MARKED)
+        class_charge(q, c->aqm, place_len(p));
+    return verdict;
+}
 
 // Takes one packet of a client: the bytes that count against rates, 0 when it is dropped.
-static uint32_t take_one(struct queue_manager *q, uint16_t id, struct taking *t)
+static inline uint32_t take_one(struct queue_manager *q, struct client *v, struct taking *t)
 {
-    struct client *v = &q->client[id];
     unsigned k = class_next(q, v);
     struct class_queue *c = &v->class[k];
-    struct class_count *n = count_of(q, id, k);
     enum queue_verdict verdict = QUEUE_SEND;
     struct place p;
 
-    if (likely(!(c->flags & CLASS_MANAGED)))
+    if (likely(!c->flags))
         p = fifo_take(&q->pool, &c->fifo);
     else
-        verdict = queue_aqm_take(q, c, &p);
-    uint32_t len = place_len(&p), sent = likely(verdict <= QUEUE_SEND_MARKED) ? len : 0;
+        verdict = take_managed(q, (uint16_t)(v - q->client), k, &p);
+    uint32_t len = place_len(&p);
     t->packet[t->n] = p.packet;
     t->verdict[t->n++] = (uint8_t)verdict;
+    t->bytes += len;
     c->bytes -= len;
-    v->bytes -= len;
-    c->deficit -= c->quantum ? (int32_t)sent : 0;
-    if (!--c->packets) {
+    if (!--c->packets)
         v->nonempty &= (uint8_t)~(1u << k);
-        c->deficit = c->deficit > 0 ? 0 : c->deficit;
-    }
-    if (unlikely(verdict))
-        count_unusual(n, verdict);
-    if (likely(sent))
-        count_sent(q, c, n, &p);
-    if (unlikely(c->flags & CLASS_LIMITED))
-        class_charge(q, c->aqm, sent);
-    return sent;
+    if (unlikely(verdict > QUEUE_SEND_MARKED))
+        return 0;
+    t->sample = t->n <= t->sample_to ? (uint64_t)k << 32 | p.at : t->sample;
+    c->sent_packets++;
+    c->sent_bytes += len;
+    if (c->quantum)
+        class_pay(c, len);
+    return len;
 }
 
 // Those whose turn comes after this one: two lines that the visits after it would wait for.
-static void client_prefetch(const struct queue_manager *q, uint16_t next)
+static inline __attribute__((always_inline)) void client_prefetch(const struct queue_manager *q,
+                                                                  uint16_t next)
 {
     if (next == CALENDAR_NONE)
         return;
@@ -242,36 +273,56 @@ static void client_prefetch(const struct queue_manager *q, uint16_t next)
     __builtin_prefetch(&v->class[v->nonempty ? __builtin_ctz(v->nonempty) : 0], 1);
 }
 
+// Of one visit of eight a packet is counted, in steps of the golden ratio: no rhythm of clients and
+// classes meets them.
+static unsigned sample_to(struct queue_manager *q, unsigned from)
+{
+    uint32_t i = q->visits++ * 0x9e3779b1u;
+
+    return unlikely(!(i >> 29)) ? from + 1 + (i >> 24) : 0;
+}
+
 // Takes from one client until a frame's worth of bytes, its right or the port's credit is used up.
 // What is dropped uses up none of them.
 static void client_visit(struct queue_manager *q, uint16_t id, bool guaranteed, struct taking *t)
 {
     struct client *v = &q->client[id];
+    uint64_t free_at = q->free_at, l = v->l, s = v->s;
     uint32_t sent = 0, before = client_excess(v);
     unsigned from = t->n;
+    int64_t right; // below 0: it is used up
 
+    t->bytes = 0;
+    t->sample = SAMPLE_NONE;
+    t->sample_to = sample_to(q, from);
     client_prefetch(q, v->next);
     do {
-        uint32_t len = take_one(q, id, t);
+        uint32_t len = take_one(q, v, t);
 
         sent += len;
-        q->free_at += time_of_bytes(q->per_byte, len);
-        v->l += time_of_bytes(v->per_byte_m, len);
-        if (guaranteed)
-            v->s += time_of_bytes(v->per_byte_g, len);
-        else
-            v->deficit -= (int32_t)len;
-    } while (v->nonempty && t->n < t->max && sent < q->config.frame_max && is_over(q, q->free_at) &&
-             (!v->per_byte_m || is_over(q, v->l)) &&
-             (guaranteed ? is_over(q, v->s) : v->deficit > 0));
+        free_at += time_of_bytes(q->per_byte, len);
+        l += time_of_bytes(v->per_byte_m, len);
+        s += time_of_bytes(v->per_byte_g, len);
+        right = guaranteed ? (int64_t)(q->now - s) : (int64_t)v->deficit - sent - 1;
+    } while (v->nonempty && t->n < t->max && sent < q->config.frame_max &&
+             ((int64_t)(q->now - free_at) | (int64_t)(q->now - l) | right) >= 0);
+    q->free_at = free_at;
+    v->l = l;
+    v->bytes -= t->bytes;
     v->packets -= t->n - from;
     q->packets -= t->n - from;
-    q->committed -= before - client_excess(v);
-    if (guaranteed)
+    q->free += (int32_t)(before - client_excess(v));
+    if (guaranteed) {
+        v->s = s;
         q->guaranteed_bytes[id] += sent;
+    } else {
+        v->deficit -= (int32_t)sent;
+    }
+    if (unlikely(t->sample != SAMPLE_NONE))
+        count_wait(q, id, t->sample);
     if (!v->nonempty)
         queue_client_idle(q, id);
-    else if (guaranteed || (v->per_byte_m && !is_over(q, v->l)))
+    else if (guaranteed || !is_over(q, l))
         queue_client_place(q, id);
 }
 
@@ -281,14 +332,14 @@ static void take_gone(struct queue_manager *q, struct taking *t)
         t->packet[t->n] = fifo_take(&q->pool, &q->gone).packet;
         t->verdict[t->n++] = QUEUE_DROP_FLOW;
         q->packets--;
-        q->committed--;
+        q->free++;
     }
 }
 
 unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_t *verdict,
                     unsigned n)
 {
-    struct taking t = {packet, verdict, 0, n};
+    struct taking t = {.packet = packet, .verdict = verdict, .max = n};
 
     queue_clock_set(q, now);
     if (q->due == QUEUE_NEVER || !is_over(q, q->due) || !n)
@@ -315,7 +366,9 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
 
 uint64_t queue_due(const struct queue_manager *q)
 {
-    return q->due == QUEUE_NEVER
-               ? QUEUE_NEVER
-               : (q->due + q->skew + (1u << TICK_BITS) - 1) >> TICK_BITS;
+    if (q->due == QUEUE_NEVER)
+        return QUEUE_NEVER;
+    // From the last call on: a clock of ticks may be beyond what has room for 2^8 times as many.
+    return is_over(q, q->due) ? q->ticks
+                              : q->ticks + ((q->due - q->now + (1u << TICK_BITS) - 1) >> TICK_BITS);
 }

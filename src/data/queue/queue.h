@@ -129,11 +129,11 @@ void queue_free(struct queue_manager *q, void (*drop)(void *ctx, void *packet), 
 int queue_config_check(const struct queue_client_config *c);
 // From now on, also while packets of it wait: none is lost, and those of a flow stay in order.
 // 0; -ERANGE as above; -ENOSPC: the guarantees exceed 98 % of the port's rate, or the reserves
-// packets_max; -ENOMEM: no memory for flow queues. Then nothing has changed.
+// packets_max. Then nothing has changed. It does not allocate.
 int queue_configure(struct queue_manager *q, uint16_t client, const struct queue_client_config *c,
                     uint64_t now);
 int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now); // -ENOSPC as above
-// At most as many as queue_make() was told.
+// At most as many as queue_make() was told. Those that wait stay, also if they are more.
 void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max);
 
 // Puts n packets behind the others of their classes. refusal[i] says what became of the i-th; how

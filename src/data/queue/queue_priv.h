@@ -106,12 +106,14 @@ struct queue_manager {
     uint64_t per_byte; // of the port
     uint64_t free_at;  // when the port has sent what it was given
     uint64_t now, skew;
+    uint64_t ticks; // of the caller's clock, in the last call
     uint64_t window, gap;
     uint64_t due;
     uint64_t refused; // there were packets_max
     uint32_t packets;
-    // Places in use or reserved: of each client the larger of the two, and those in `gone`.
-    uint32_t committed;
+    // Places that are neither in use (of clients, or in `gone`) nor reserved. It may be below 0
+    // when `gone` has some while reserves are not used up.
+    int32_t free;
     struct pool pool;
     struct fifo gone; // dropped from flow queues, and to be taken out
     unsigned shift;   // of a time to its span
@@ -124,9 +126,11 @@ struct queue_manager {
     uint64_t *guarantee_bps;
     uint64_t guarantees_bps, reserves; // of all
     struct calendar guarantee, maximum;
+    unsigned visits;
+    uint32_t *wait_next, wait_none; // the counter of the last sample: it is counted with the next
     uint32_t wait_limit[QUEUE_WAIT_N]; // of each bucket, in spans
     uint8_t wait_first[32];            // the bucket of 2^i spans
-    uint16_t inv_sqrt[INV_SQRT_N];     // 2^15 / sqrt(i)
+    uint32_t inv_sqrt[INV_SQRT_N + 1]; // 2^24 / sqrt(i)
 };
 
 static inline uint64_t queue_ticks_per_byte(const struct queue_manager *q, uint64_t bps)

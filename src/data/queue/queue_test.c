@@ -14,6 +14,7 @@
 #include "queue/queue.h"
 
 #define HZ 2500000000ull
+#define START ((1ull << 56) - HZ / 10) // ticks x 2^8 wrap soon
 #define CLIENTS 16u
 #define FRAME 1518u
 #define BATCH 64u
@@ -62,7 +63,7 @@ static void source_put(unsigned i, unsigned n)
 
     n = n > BATCH ? BATCH : n;
     for (unsigned k = 0; k < n; k++)
-        p[k] = (struct queue_packet){(void *)(uintptr_t)(i + 1), s->len, (uint16_t)i, 7};
+        p[k] = (struct queue_packet){(void *)(uintptr_t)(i + 1), s->len, (uint16_t)i, 7, 0, 0};
     unsigned taken = queue_put(t.q, p, n, t.now, refusal);
     for (unsigned k = 0; k < taken; k++)
         s->put_at[(s->first + s->n++) % 4096] = t.now;
@@ -121,7 +122,7 @@ static void begin(uint64_t rate, unsigned clients)
                                    .packets_max = 1u << 16, .frame_max = FRAME};
 
     memset(&t, 0, sizeof t);
-    t.now = 1000 * HZ;
+    t.now = START;
     t.rate = rate;
     t.clients = clients;
     t.q = queue_make(&c);
@@ -319,6 +320,28 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     end();
 }
 
+// A clock that steps back all the time: what passes between its steps is what counts.
+static void steps_of_the_clock_change_nothing(void **state)
+{
+    begin(1000000000, 3);
+    add(0, plain(300000000, 0, 1), INFINITY, 1000);
+    add(1, plain(0, 0, 3), INFINITY, 500);
+    add(2, plain(0, 200000000, 8), INFINITY, 1500);
+    srand(5);
+    for (unsigned i = 0; i < 400; i++) {
+        run_for(0.001);
+        t.now -= (uint64_t)rand() % HZ;
+        take_all(); // the step itself passes no time
+    }
+    expect_rates();
+    for (unsigned i = 0; i < 3; i++) {
+        double got = (double)t.source[i].sent * 8 / 0.4;
+
+        assert_true(fabs(got / t.source[i].expected_bps - 1) < 0.02);
+    }
+    end();
+}
+
 static void strict_classes_come_first_and_weighted_ones_share(void **state)
 {
     uint64_t sent[QUEUE_CLASSES] = {0};
@@ -334,10 +357,11 @@ static void strict_classes_come_first_and_weighted_ones_share(void **state)
         void *packet;
 
         for (unsigned k = 5; k < 7; k++)
-            queue_put(t.q, &(struct queue_packet){(void *)(uintptr_t)k, 500, 0, (uint8_t)k}, 1,
+            queue_put(t.q,
+                      &(struct queue_packet){(void *)(uintptr_t)k, 500, 0, (uint8_t)k, 0, 0}, 1,
                       t.now, refusal);
         if (i % 10 == 0)
-            queue_put(t.q, &(struct queue_packet){(void *)2, 500, 0, 2}, 1, t.now, refusal);
+            queue_put(t.q, &(struct queue_packet){(void *)2, 500, 0, 2, 0, 0}, 1, t.now, refusal);
         t.now += HZ / 1000000 * 4; // a packet of 500 bytes
         if (queue_take(t.q, t.now, &packet, verdict, 1))
             sent[(uintptr_t)packet]++;
@@ -358,7 +382,7 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     begin(1000000000, 2);
     assert_int_equal(queue_configure(t.q, 0, &c, t.now), 0);
     for (unsigned i = 0; i < 4; i++)
-        p[i] = (struct queue_packet){p, 1000, 0, (uint8_t)(i < 2 ? 0 : 7)};
+        p[i] = (struct queue_packet){p, 1000, 0, (uint8_t)(i < 2 ? 0 : 7), 0, 0};
     assert_int_equal(queue_put(t.q, p, 4, t.now, refusal), 3);
     assert_int_equal(refusal[1], QUEUE_CLASS_FULL);
     assert_int_equal(queue_put(t.q, p + 3, 1, t.now, refusal), 0);
@@ -437,7 +461,8 @@ static void random_steps_keep_every_invariant(void **state)
             assert_int_equal(queue_configure(t.q, client, &c, t.now), 0);
         } else if (kind < 8) {
             uintptr_t name = (uintptr_t)in[client][class] << 16 | (uintptr_t)client << 4 | class;
-            struct queue_packet p = {(void *)name, 64 + (uint32_t)rand() % 1455, client, class};
+            struct queue_packet p = {(void *)name, 64 + (uint32_t)rand() % 1455, client, class,
+                                     0, 0};
 
             if (queue_put(t.q, &p, 1, t.now, refusal)) {
                 in[client][class]++;
@@ -469,7 +494,7 @@ static void random_steps_keep_every_invariant(void **state)
 static void what_is_due_goes_then_and_not_before(void **state)
 {
     struct queue_client_config c = plain(0, 8000000, 1); // a byte each microsecond
-    struct queue_packet p = {&p, 1000, 0, 0};
+    struct queue_packet p = {&p, 1000, 0, 0, 0, 0};
     uint64_t due = 0;
     uint8_t refusal[1], verdict[1];
     void *packet;
@@ -487,10 +512,97 @@ static void what_is_due_goes_then_and_not_before(void **state)
         }
     }
     assert_true(queue_due(t.q) == QUEUE_NEVER);
-    double us = (double)(t.now - 1000 * HZ) / (HZ / 1e6);
+    double us = (double)(t.now - START) / (HZ / 1e6);
     print_message("100 packets of 1 ms each: %.0f us\n", us);
     assert_true(us > 98900 && us < 99100); // the first goes at once
     end();
+}
+
+// --- many clients --------------------------------------------------------------------------------
+
+#define MANY 4096u
+
+static struct many {
+    struct queue_client_config config;
+    uint32_t len, n;
+    uint64_t sent;
+} many[MANY];
+
+static void many_put(struct queue_manager *q, unsigned i, uint64_t now)
+{
+    struct queue_packet p = {&many[i], many[i].len, (uint16_t)i, (uint8_t)(7 - i % 2), i % 4, i};
+    uint8_t refusal[1];
+
+    assert_int_equal(queue_put(q, &p, 1, now, refusal), 1);
+    many[i].n++;
+}
+
+static double many_rate(double level)
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < MANY; i++) {
+        double r = (double)many[i].config.guarantee_bps + many[i].config.weight * level;
+        double m = (double)many[i].config.maximum_bps;
+
+        sum += m > 0 && r > m ? m : r;
+    }
+    return sum;
+}
+
+// Each gets what the formula says, but for two turns and a frame.
+static void four_thousand_clients_get_what_the_formula_says(void **state)
+{
+    const struct queue_config c = {HZ, 10000000000, MANY, 1u << 18, FRAME};
+    struct queue_manager *q = queue_make(&c);
+    uint64_t now = START, end_at = START + HZ;
+    double low = 0, high = 1e10, worst = 0;
+    unsigned dropped = 0, waiting;
+
+    srand(9);
+    memset(many, 0, sizeof many);
+    for (unsigned i = 0; i < MANY; i++) {
+        uint64_t g = rand() % 2 ? 100000 + (uint64_t)rand() % 2000000 : 0;
+
+        many[i].config = plain(g, rand() % 4 ? 0 : g + 500000, (uint8_t)(1 + rand() % 4));
+        many[i].len = 200 + (uint32_t)rand() % 1300;
+        assert_int_equal(queue_configure(q, (uint16_t)i, &many[i].config, now), 0);
+    }
+    for (; now < end_at; now += HZ / 100000) {
+        void *packet[BATCH];
+        uint8_t verdict[BATCH];
+
+        for (unsigned i = 0; i < MANY && now == START; i++)
+            while (many[i].n * many[i].len < 2 * FRAME) // more than a turn
+                many_put(q, i, now);
+        for (unsigned n; (n = queue_take(q, now, packet, verdict, BATCH));)
+            for (unsigned k = 0; k < n; k++) {
+                struct many *m = packet[k];
+
+                assert_int_equal(verdict[k], QUEUE_SEND);
+                m->sent += m->len;
+                m->n--;
+                many_put(q, (unsigned)(m - many), now);
+            }
+    }
+    assert_null(queue_check(q));
+    for (unsigned i = 0; i < 100; i++)
+        *(many_rate((low + high) / 2) > 1e10 ? &high : &low) = (low + high) / 2;
+    for (unsigned i = 0; i < MANY; i++) {
+        double m = (double)many[i].config.maximum_bps;
+        double want = (double)many[i].config.guarantee_bps + many[i].config.weight * low;
+        double turns = 2 * many[i].config.weight * (FRAME / 4) + 3 * FRAME;
+        double error;
+
+        want = m > 0 && want > m ? m : want;
+        error = fabs((double)many[i].sent - want / 8) / turns;
+        worst = error > worst ? error : worst;
+    }
+    print_message("4096 clients: worst error %.2f of two turns and three frames\n", worst);
+    assert_true(worst < 1);
+    waiting = queue_waiting(q);
+    queue_free(q, drop_nothing, &dropped);
+    assert_int_equal(dropped, waiting);
 }
 
 int main(void)
@@ -502,12 +614,14 @@ int main(void)
         cmocka_unit_test(a_maximum_is_not_exceeded),
         cmocka_unit_test(the_formula_holds_for_random_configurations),
         cmocka_unit_test(a_jump_of_the_clock_changes_nothing),
+        cmocka_unit_test(steps_of_the_clock_change_nothing),
         cmocka_unit_test(strict_classes_come_first_and_weighted_ones_share),
         cmocka_unit_test(what_does_not_fit_is_refused_by_name),
         cmocka_unit_test(rates_that_cannot_be_kept_are_refused),
         cmocka_unit_test(a_change_under_load_loses_nothing),
         cmocka_unit_test(random_steps_keep_every_invariant),
         cmocka_unit_test(what_is_due_goes_then_and_not_before),
+        cmocka_unit_test(four_thousand_clients_get_what_the_formula_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static const char *pool_check(const struct queue_manager *q, uint32_t used)
 {
     uint32_t n = q->pool.new / BLOCK_PLACES, unused = 0;
 
-    if (n > q->config.packets_max)
+    if (n > q->pool.blocks)
         return "more blocks are in use than there are";
     for (uint32_t b = q->pool.free; b != PLACE_NONE && unused <= n; b = q->pool.place[b].at)
         unused++;
@@ -140,7 +140,7 @@ const char *queue_check(const struct queue_manager *q)
     fifo_sum(&q->pool, &q->gone, &bytes, &gone, &sums.blocks);
     if (sums.packets + gone != q->packets)
         return "the packets of the port are not the sum of its clients'";
-    if (sums.committed + gone != q->committed)
+    if (q->config.packets_max - sums.committed - gone != (uint32_t)q->free)
         return "the places that are committed are not the sum of the clients'";
     if (q->packets && q->due == QUEUE_NEVER)
         return "packets wait and nothing is due";
