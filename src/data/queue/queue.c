@@ -379,8 +379,9 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
         return 0;
     if (unlikely(!fifo_is_empty(&q->gone)))
         take_gone(q, &t);
-    if (!is_to_come(q, q->free_at) && q->now - q->free_at > q->window)
-        q->free_at = q->now - q->window;
+    uint64_t window = q->is_wanted ? q->late : q->window;
+    if (!is_to_come(q, q->free_at) && q->now - q->free_at > window)
+        q->free_at = q->now - window;
     queue_client_unpark(q);
     while (t.n < n && is_over(q, q->free_at)) {
         uint16_t id = queue_guaranteed_next(q);
@@ -393,6 +394,7 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
         if (!guaranteed && q->share == id && q->client[id].deficit <= 0)
             q->share = q->client[id].next; // its turn is over
     }
+    q->is_wanted = q->packets && (t.n == n || !is_over(q, q->free_at));
     q->due = t.n == n && q->packets ? q->now : queue_due_time(q);
     if (!q->packets)
         count_last_wait(q);

@@ -108,7 +108,7 @@ struct queue_manager {
     uint64_t free_at;  // when the port has sent what it was given
     uint64_t now, skew;
     uint64_t ticks; // of the caller's clock, in the last call
-    uint64_t window, gap;
+    uint64_t window, late, gap; // credit that is saved: nobody wanted it; we were asked late
     uint64_t due;
     uint64_t refused; // there were packets_max
     uint32_t packets;
@@ -120,6 +120,7 @@ struct queue_manager {
     unsigned shift;   // of a time to its span
     uint16_t share;   // whose turn it is, CALENDAR_NONE: nobody is in the ring
     bool flows;       // a class has flow queues
+    bool is_wanted;   // packets wait for nothing but the port's credit
     struct client *client;
     uint8_t *aqms; // of client i, class k at AQM_BYTES * (i * QUEUE_CLASSES + k)
     struct class_count *count; // of client i, class k: [i * QUEUE_CLASSES + k]
