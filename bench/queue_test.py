@@ -61,15 +61,17 @@ def test_the_ring_counts_where_the_cores_share_a_cache_and_says_so():
 
 def test_cases_are_asked_for_by_name(monkeypatch):
     asked = []
-    monkeypatch.setattr(queue, "answer_of", lambda *argv: asked.append(argv) or {"rows": []})
-    monkeypatch.setattr(queue, "linux", lambda quick: ([], ["linux"]))
-    monkeypatch.setattr(queue, "whole", lambda given: [])
+    monkeypatch.setattr(queue, "answer_of", lambda *argv: asked.append(argv) or {"rows": [{}][:"ring" in argv[0]]})
+    monkeypatch.setattr(queue, "linux", lambda given: ([], ["linux"]))
+    monkeypatch.setattr(queue, "whole", lambda given: ([], ["whole"]))
+    monkeypatch.setattr(queue, "near", lambda row: (row, "ring"))
     queue.measured(queue.parser().parse_args(["--only", "rate,delay", "--rounds", "3"]))
     assert asked == [("queue_bench", "--only", name, "--rounds", "3") for name in ("rate", "delay")]
     asked.clear()
-    assert queue.measured(queue.parser().parse_args(["--quick"])) == ([], [
-        "Whole: with --quick a table has 100,000 routes.", "linux"])
+    assert queue.measured(queue.parser().parse_args(["--quick"]))[1] == ["ring", "whole", "linux"]
     assert asked == [("queue_bench", "--quick"), ("ring_bench", "--quick")]
+    monkeypatch.setattr(queue, "QUICK_S", -1.0)
+    assert all("too busy" in note for note in queue.measured(queue.parser().parse_args(["--quick"]))[1])
     with pytest.raises(SystemExit):
         queue.parser().parse_args(["--only", "rate,htb"])
 
@@ -81,7 +83,8 @@ def test_the_whole_path_is_compared_round_by_round(monkeypatch):
         return {"harness_cycles": 50.0, "results": [{"what": what + "unshaped", "values": [50.0, 150.0, 30.0]},
                                                     {"what": what + "shaped", "values": [75.0, 200.0, 110.0]}]}
     monkeypatch.setattr(queue, "answer_of", answer)
-    unshaped, shaped_row = queue.whole(queue.parser().parse_args(["--quick"]))
+    (unshaped, shaped_row), notes = queue.whole(queue.parser().parse_args(["--quick"]))
+    assert notes == ["Whole: with --quick a table has 100,000 routes."]
     assert unshaped["ratio"] == 1 and unshaped["engine"] == "no queue"
     assert shaped_row["cycles"] == [125.0, 250.0, 160.0] and shaped_row["ratio"] == 0.8
     goal = goals_of(queue.plain(shaped_row))["whole router, 16 virtual routers by one port: against no queue"]
@@ -159,6 +162,15 @@ def test_the_scheduler_and_its_peers_are_measured_in_one_run():
 def test_a_call_that_finds_nothing_is_timed():
     one, = answer_of("queue_bench", "--rounds", "1", "--only", "empty")
     assert one["vrs"] == 4096 and one["cycles"] > 0 and one["ratio"] is None
+
+
+@pytest.mark.parametrize("case, figure", [("share", "error"), ("delay", "p99_us")])
+def test_what_is_kept_has_a_row_for_each_engine_and_its_figure_alone(case, figure):
+    rows = {one["engine"]: one for one in answer_of("queue_bench", "--only", case, "--windows", "1")}
+    assert set(rows) == {"kamuee", "rte_sched", "drr"}
+    assert all(rows[name][figure] > 0 for name in ("kamuee", "drr")), "rte_sched has none on a busy machine"
+    assert all(one["cycles"] is None and one["vrs"] == 8 for one in rows.values())
+    assert all(one[{"error": "p99_us", "p99_us": "error"}[figure]] is None for one in rows.values())
 
 
 def test_the_ring_loses_nothing():

@@ -13,6 +13,7 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -43,6 +44,7 @@ CASES = {**PROGRAM, RING: "what the ring from another core adds",
 OURS, PEER = "kamuee", "rte_sched"
 MEMBERS = ("case", "vrs", "engine", "cycles", "cycles_min", "cycles_max", "ratio", "error", "p99_us")
 QUICK_ROUTES = 100_000
+QUICK_S = 35.0          # with --quick a case that takes long is not begun later
 # What forward_bench calls its cases, and who is measured there
 BY_ONE_PORT = {"unshaped": "no queue", "shaped": OURS, "shaped, fq_codel": f"{OURS}, fq_codel"}
 NEAR_CYCLES = 600       # there and back for a cache line: farther cores share no cache
@@ -103,28 +105,34 @@ def run(given: argparse.Namespace) -> int:
 
 def measured(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
     """The rows, and what has to be said about them."""
-    wanted = given.only or list(CASES)
-    argv = [*(["--quick"] if given.quick else []), *(["--rounds", str(given.rounds)] if given.rounds else [])]
-    rows, notes = [], []
-    if all(name in wanted for name in PROGRAM):
-        rows += answer_of("queue_bench", *argv)["rows"]
-    else:
-        rows += [row for name in PROGRAM if name in wanted for row in answer_of("queue_bench", "--only", name,
-                                                                                *argv)["rows"]]
-    if RING in wanted:
-        for row in answer_of("ring_bench", *argv)["rows"]:
-            row, note = near(row)
-            rows.append(row)
-            notes.append(note)
-    if WHOLE in wanted:
-        rows += whole(given)
-        if given.quick:
-            notes.append(f"Whole: with --quick a table has {QUICK_ROUTES:,} routes.")
-    if LINUX in wanted:
-        more, said = linux(given.quick)
+    wanted, begun = given.only or list(CASES), time.monotonic()
+    rows, notes = scheduler(given, [name for name in PROGRAM if name in wanted]), []
+    for name, part in ((RING, ring), (WHOLE, whole), (LINUX, linux)):
+        if name not in wanted:
+            continue
+        if given.quick and time.monotonic() - begun > QUICK_S:
+            notes.append(f"{name}: not measured; with --quick this machine is too slow or too busy.")
+            continue
+        more, said = part(given)
         rows += more
         notes += said
     return [plain(row) for row in rows], notes
+
+
+def options(given: argparse.Namespace) -> list[str]:
+    return [*(["--quick"] if given.quick else []), *(["--rounds", str(given.rounds)] if given.rounds else [])]
+
+
+def scheduler(given: argparse.Namespace, cases: Sequence[str]) -> list[dict]:
+    """The scheduler by itself and its peers, in one run where all cases are wanted."""
+    if len(cases) == len(PROGRAM):
+        return answer_of("queue_bench", *options(given))["rows"]
+    return [row for name in cases for row in answer_of("queue_bench", "--only", name, *options(given))["rows"]]
+
+
+def ring(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
+    row, note = near(*answer_of("ring_bench", *options(given))["rows"])
+    return [row], [note]
 
 
 def near(row: dict) -> tuple[dict, str]:
@@ -140,23 +148,23 @@ def near(row: dict) -> tuple[dict, str]:
                     f"line takes {statistics.median(chosen['line']):.0f} cycles there and back).")
 
 
-def whole(given: argparse.Namespace) -> list[dict]:
+def whole(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
     """Cycles of the whole path, ports included. Throughput is compared round by round."""
-    argv = [*(["--quick"] if given.quick else []), *(["--rounds", str(given.rounds)] if given.rounds else [])]
+    table, notes = [], []
     if given.prefixes:
-        argv += ["--prefixes", given.prefixes]
+        table = ["--prefixes", given.prefixes]
     elif given.quick:
-        argv += ["--routes", str(QUICK_ROUTES)]
-    found = answer_of("forward_bench", "--queue", *argv)
+        table, notes = ["--routes", str(QUICK_ROUTES)], [f"Whole: with --quick a table has {QUICK_ROUTES:,} routes."]
+    found = answer_of("forward_bench", "--queue", *options(given), *table)
     ports = found["harness_cycles"]
     cycles = {one["what"].partition("by one port, ")[2]: [ports + net for net in one["values"]]
               for one in found["results"]}
     return [{"case": WHOLE, "vrs": 16, "engine": BY_ONE_PORT[name], "cycles": [round(one, 2) for one in rounds],
              "ratio": round(statistics.median(plain / one for plain, one in zip(cycles["unshaped"], rounds)), 3)}
-            for name, rounds in cycles.items()]
+            for name, rounds in cycles.items()], notes
 
 
-def linux(quick: bool) -> tuple[list[dict], list[str]]:
+def linux(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
     """Rows of links that Linux HTB shapes, and sentences."""
     if os.geteuid():
         return [], ["Linux HTB: not measured; network namespaces need root."]
@@ -166,7 +174,7 @@ def linux(quick: bool) -> tuple[list[dict], list[str]]:
     own_namespaces()
     _, disturbed = machine.must_be_quiet(force=True)
     with tempfile.TemporaryDirectory(prefix="kb-") as work:
-        ctx = Context(daemon().parent, daemon(), 1, quick, None, Path(work))
+        ctx = Context(daemon().parent, daemon(), 1, given.quick, None, Path(work))
         ctx.outcome.name = "queue"
         rows = shaped.rows(ctx, [shaped.Htb(), shaped.KamueeQueue()])
         leaves = sorted({row["leaf"] for row in rows if row["engine"] != OURS})

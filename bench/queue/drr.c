@@ -16,7 +16,7 @@ struct entry {
 
 struct vr {
     uint32_t head[DRR_CLASSES], tail[DRR_CLASSES];
-    uint32_t next, deficit;
+    uint32_t next, deficit, quantum;
     uint8_t waiting; // bit of each class with packets
 };
 
@@ -36,7 +36,14 @@ struct drr *drr_make(unsigned vrs, unsigned packets_max, uint32_t quantum)
     for (unsigned i = 0; i < packets_max; i++)
         d->entry[i].next = i + 1;
     d->quantum = quantum;
+    for (unsigned i = 0; i < vrs; i++)
+        drr_weight(d, i, 1);
     return d;
+}
+
+void drr_weight(struct drr *d, unsigned vr, unsigned weight)
+{
+    d->vr[vr].quantum = weight * d->quantum;
 }
 
 void drr_free(struct drr *d)
@@ -67,7 +74,7 @@ void drr_put(struct drr *d, void *packet, uint32_t len, unsigned vr, unsigned cl
         v->head[class] = i;
     v->tail[class] = i;
     if (!v->waiting) {
-        v->deficit = d->quantum;
+        v->deficit = v->quantum;
         vr_append(d, vr);
     }
     v->waiting |= (uint8_t)(1u << class);
@@ -77,7 +84,7 @@ void drr_put(struct drr *d, void *packet, uint32_t len, unsigned vr, unsigned cl
 static void turn_end(struct drr *d, struct vr *v)
 {
     if (v->waiting) {
-        v->deficit += d->quantum;
+        v->deficit += v->quantum;
         d->last = d->vr[d->last].next;
     } else {
         d->vr[d->last].next = v->next;

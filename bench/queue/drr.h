@@ -15,6 +15,7 @@ struct drr;
 
 struct drr *drr_make(unsigned vrs, unsigned packets_max, uint32_t quantum); // or the program ends
 void drr_free(struct drr *d);
+void drr_weight(struct drr *d, unsigned vr, unsigned weight); // quanta a turn; 1 without
 // The caller sees to it that no more than packets_max wait.
 void drr_put(struct drr *d, void *packet, uint32_t len, unsigned vr, unsigned class);
 unsigned drr_take(struct drr *d, void **packet, unsigned n);

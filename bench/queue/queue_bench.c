@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // queue_bench.c - what the queue manager costs beside DPDK's rte_sched and a plain round robin
 //
-//     queue_bench [--rounds 15] [--packets 131072] [--only CASE] [--json]
+//     queue_bench [--rounds 15] [--packets 131072] [--windows 20] [--only CASE] [--quick] [--json]
 //
 // Cases: `classes` with 8 to 4,096 virtual routers of eight classes; `empty`, a call of queue_take
 // that finds nothing to send while all virtual routers are over their maximum and have packets
@@ -38,10 +38,10 @@
 #define BEST_EFFORT RTE_SCHED_TRAFFIC_CLASS_BE
 
 static struct {
-    unsigned rounds, packets;
+    unsigned rounds, packets, windows; // windows of `share`, and as many times 50 ms of `delay`
     const char *only;
     bool json;
-} opt = {.rounds = 15, .packets = 1u << 17, .only = ""};
+} opt = {.rounds = 15, .packets = 1u << 17, .windows = 20, .only = ""};
 
 static struct rte_mempool *pool;
 static unsigned vrs;
@@ -365,15 +365,26 @@ static void measure_flows(unsigned n)
 
 // --- what is kept --------------------------------------------------------------------------------
 
-static void report_kept(const char *name, double error, double p99_us)
+static void kept_report(const char *name, unsigned engine, double error, double p99_us)
 {
     report_open(NULL, '{');
     report_text("case", "%s", name);
     report_number("vrs", 0, 8);
-    report_text("engine", "kamuee");
+    report_text("engine", "%s", kept_name(engine));
     report_number("error", 5, error);
     report_number("p99_us", 2, p99_us);
     report_close();
+}
+
+static void measure_kept(const char *name)
+{
+    for (unsigned e = 0; e < KEPT_ENGINES; e++)
+        if (!strcmp(name, "rate"))
+            kept_report(name, e, kept_rate(e), NAN);
+        else if (!strcmp(name, "share"))
+            kept_report(name, e, kept_share(e, opt.windows), NAN);
+        else
+            kept_report(name, e, NAN, kept_delay_us(e, 50 * opt.windows));
 }
 
 // --- empty ---------------------------------------------------------------------------------------
@@ -435,11 +446,13 @@ static void quick(const char *unused)
 {
     opt.rounds = 5;
     opt.packets = 1u << 15;
+    opt.windows = 8;
 }
 
 static const struct bench_option options[] = {
     OPTION_NUMBER("rounds", &opt.rounds, 1, ROUNDS_MAX),
     OPTION_NUMBER("packets", &opt.packets, 1024, 1u << 24),
+    OPTION_NUMBER("windows", &opt.windows, 1, 1000),
     OPTION_TEXT("only", &opt.only),
     OPTION_FLAG("json", &opt.json),
     OPTION_DO("quick", quick),
@@ -458,7 +471,7 @@ int main(int argc, char **argv)
     bench_options(argc, argv, options, NULL);
     bench_eal_heap(256, 64ul << 20, false);
     bench_pin(0);
-    pool = rte_pktmbuf_pool_create("queue", ENGINES * MBUFS + 1024, 0, 64, 256, -1);
+    pool = rte_pktmbuf_pool_create("queue", ENGINES * MBUFS + 4096, 0, 64, 256, -1);
     bench_check(pool, "no memory for mbufs");
     tsc_cost = tsc_measure();
     report_begin(opt.json);
@@ -471,12 +484,10 @@ int main(int argc, char **argv)
             measure_flows(sizes[i]);
     if (is_asked("empty"))
         measure_empty(4096);
-    if (is_asked("rate"))
-        report_kept("rate", kept_rate(), NAN);
-    if (is_asked("share"))
-        report_kept("share", kept_share(), NAN);
-    if (is_asked("delay"))
-        report_kept("delay", NAN, kept_delay_us());
+    kept_init(pool);
+    for (unsigned i = 0; i < 3; i++)
+        if (is_asked((const char *[]){"rate", "share", "delay"}[i]))
+            measure_kept((const char *[]){"rate", "share", "delay"}[i]);
     report_close();
     report_end();
     return 0;

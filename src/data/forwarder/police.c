@@ -34,18 +34,21 @@ static bool passes_policer(struct forwarder *f, struct burst *b, unsigned i, uin
                            enum policer_direction d)
 {
     struct policer_meter *m = policer_meter_of(iface, d);
-    enum policer_color came = m->color_aware
-                                  ? policer_color_of_dscp(remark_dscp_of(b->ip[i], b->family))
-                                  : POLICER_GREEN,
-                       color = policer_color_of(m, b->len[i], came, f->now, f->dry);
+    enum policer_color came = POLICER_GREEN, color;
 
+    if (policer_byte(&m->color_aware))
+        came = policer_color_of_dscp(remark_dscp_of(b->ip[i], b->family));
+    color = policer_color_of(m, b->len[i], came, f->now, f->dry);
     count_color(f, b, i, iface, d, color);
-    if (likely(m->action[color] == POLICER_PASS))
+    switch (policer_byte(&m->action[color])) {
+    case POLICER_PASS:
         return true;
-    if (m->action[color] == POLICER_DROP)
+    case POLICER_REMARK:
+        packet_remark(b, i, policer_byte(&m->dscp[color]));
+        return true;
+    default:
         return d == POLICER_IN && acl_is_neighbor_discovery(b, i);
-    packet_remark(b, i, m->dscp[color]);
-    return true;
+    }
 }
 
 // The interface has the policer; acquire, partner: iface_bind_police.

@@ -12,10 +12,14 @@
 #include <sys/mman.h>
 
 #define GAP_US 10000u
-#define WINDOW_US 10u // credit of a port that was not asked in time
+#define WINDOW_US 10u // credit that is saved while nobody wants it
+// While packets wait, what a thread that was kept from its CPU has not sent is still owed: a time
+// slice of Linux, or a tick of a host with 250 Hz.
+#define LATE_US 4000u
 #define TURN_PARTS 4u // a turn of weight 1 in the ring of shares: a frame / TURN_PARTS
 #define WRAPS_AFTER 4u // a quarter of a second: what happens after some months is met in each test
 #define HUGE ((size_t)2 << 20)
+#define CLIENTS_MANY 512u // of each 32nd visit instead of each eighth a wait is counted
 #define LIMIT_MAX (UINT32_MAX - LEN_MAX)
 
 // --- is it one that can be kept? -----------------------------------------------------------------
@@ -223,6 +227,8 @@ static void times_init(struct queue_manager *q)
     q->window = (c->ticks_hz * WINDOW_US / 1000000) << TICK_BITS;
     frames = time_of_bytes(q->per_byte, 2 * c->frame_max);
     q->window = frames > q->window ? frames : q->window;
+    q->late = (c->ticks_hz * LATE_US / 1000000) << TICK_BITS;
+    q->late = q->window > q->late ? q->window : q->late;
     q->gap = (c->ticks_hz * GAP_US / 1000000) << TICK_BITS;
     q->now = q->free_at = -((c->ticks_hz / WRAPS_AFTER) << TICK_BITS);
 }
@@ -267,6 +273,7 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->pool.free = PLACE_NONE;
     q->free = (int32_t)c->packets_max;
     q->wait_next = &q->wait_none;
+    q->sample_shift = 32 - (c->clients > CLIENTS_MANY ? 5 : 3);
     times_init(q);
     waits_init(q);
     queue_codel_init(q);

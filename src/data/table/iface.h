@@ -18,9 +18,9 @@ enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
 // that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
-// IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets may
-// come by any. IFACE_POLICE: a policer of what comes in. IFACE_OFFLOAD is struct port.offload of the
-// interface's port.
+// IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets
+// may come by any. IFACE_POLICE: a policer of what comes in. IFACE_OFFLOAD is struct port.offload
+// of the interface's port.
 enum iface_flag {
     IFACE_URPF4 = 1,
     IFACE_URPF6 = 2,

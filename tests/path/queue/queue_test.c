@@ -10,6 +10,7 @@
 #include <rte_ring_elem.h>
 #include <stdlib.h>
 
+#include "core/rcu.h"
 #include "table/packet_trace.h"
 #include "table/port_queue.h"
 
@@ -449,6 +450,68 @@ static void the_owner_changes_without_loss_and_order_stays(void **state)
     router_end();
 }
 
+static struct thread *running[RIG_FORWARDERS];
+
+static void threads_start(void)
+{
+    static const char *const name[] = {"forwarder/0", "forwarder/1"};
+
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++) {
+        router_role(ROLE_CONTROL);
+        forwarder_slot[f].stop = 0;
+        assert_int_equal(thread_start(&running[f], ROLE_FORWARDER, THREAD_SLOT_FORWARDER + f,
+                                      name[f], -1, forwarder_main, (void *)(uintptr_t)f),
+                         0);
+    }
+}
+
+static void threads_stop(void)
+{
+    rcu_offline(); // or the threads' grace periods would wait for us
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++) {
+        __atomic_store_n(&forwarder_slot[f].stop, 1, __ATOMIC_RELEASE);
+        waker_wake(&forwarder_slot[f].waker);
+        thread_join(running[f]);
+    }
+    rcu_online();
+}
+
+// With real threads, for ThreadSanitizer: both feed, settings and owner change all the time.
+static void owner_and_feeders_are_threads(void **state)
+{
+    unsigned sent = 0, received = 0, owner = 0;
+    uint64_t end = rte_rdtsc() + 30 * rte_get_tsc_hz();
+
+    router(FAST);
+    threads_start();
+    for (unsigned round = 0; round < 60; round++) {
+        send_numbered(0, 1, 50);
+        send_numbered(1, 1, 50);
+        sent += 100;
+        if (round % 3 == 0)
+            settings_set(settings_new(FAST - round));
+        if (round % 7 == 6) {
+            plans_set(PLAN_TX_NONE);
+            plans_set(owner ^= 1);
+        }
+        for (unsigned f = 0; f < RIG_FORWARDERS; f++)
+            waker_wake(&forwarder_slot[f].waker);
+        while (received + 400 < sent && rte_rdtsc() < end) {
+            received += rig_discard(1);
+            rcu_quiescent();
+        }
+    }
+    while (received < sent && rte_rdtsc() < end) {
+        received += rig_discard(1);
+        rcu_quiescent();
+    }
+    threads_stop();
+    assert_int_equal(received, sent);
+    assert_int_equal(rig_drops_all(), 0);
+    assert_null(queue_check(queue.manager));
+    router_end();
+}
+
 // --- a core that does not keep up -----------------------------------------------------------------
 
 static void who_floods_a_core_loses_and_the_others_do_not(void **state)
@@ -509,7 +572,6 @@ static void explain_says_which_queue_and_what_waits_there(void **state)
     packet_trace_init(p, 4096, 128);
     router_role(ROLE_CONTROL);
     assert_int_equal(forwarder_explain(iface_get(in)->port, f.b, f.n, p), 0);
-    printf("%d %s %d %d\n", p->n_steps, p->step[p->n_steps-1].stage, p->step[p->n_steps-1].end, p->step[p->n_steps-1].drop);
     assert_int_equal(p->n_frames, 1);
     assert_true(p->frame[0].queue.has);
     assert_int_equal(p->frame[0].queue.class, CLASS_OF_EF);
@@ -548,6 +610,7 @@ int main(void)
         path_test(a_full_ring_is_a_named_drop),
         path_test(who_is_full_takes_no_places_in_a_busy_ring),
         path_test(the_owner_changes_without_loss_and_order_stays),
+        path_test(owner_and_feeders_are_threads),
         path_test(who_floods_a_core_loses_and_the_others_do_not),
         path_test(one_virtual_router_may_have_the_whole_core),
         path_test(explain_says_which_queue_and_what_waits_there),
