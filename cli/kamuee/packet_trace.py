@@ -55,8 +55,13 @@ def sentences(step: dict) -> Iterator[str]:
         yield from arrived(step)
     if "lookup" in step:
         yield from lookup(step["lookup"])
+    police = step.get("police", {})
+    if police.get("direction") == "in":
+        yield from policer(police)
     if "acl" in step:
         yield from access_list(step["acl"])
+    if police.get("direction") == "out":
+        yield from policer(police)
     yield from error(step)
     yield from end(step)
 
@@ -106,6 +111,12 @@ def hop(found: dict) -> Iterator[str]:
     if "neighbor" in found:
         mac = f" {found['neighbor-mac']}" if "neighbor-mac" in found else ""
         yield f"neighbor {found['neighbor']}{mac} ({found['neighbor-status']})"
+
+
+def policer(said: dict) -> Iterator[str]:
+    does = {"pass": "passes", "drop": "dropped", "remark": f"DSCP becomes {said.get('remark-dscp')}"}[said["action"]]
+    yield (f"policer {said.get('policer', '?')}, {said['direction']} at {said.get('interface', '?')}: "
+           f"{said['color']}: {does}")
 
 
 def access_list(said: dict) -> Iterator[str]:

@@ -74,6 +74,9 @@ def test_what_is_in_use_stays_and_changes_live(lab, router):
     with pytest.raises(DaemonError, match="less than the interface's MTU"):
         router.configure("set port p0 mtu 9000", "set policer gold cbs 2k")
     assert router.entries("policer")[0]["cir"] == 1_000_000
+    passage = router.call("explain", interface="p0", source="10.1.0.2", destination="10.2.0.2", protocol="udp", destination_port=7000)
+    said = next(step["police"] for step in passage["step"] if "police" in step)
+    assert said == {"policer": "gold", "interface": "p0", "direction": "in", "color": "green", "action": "pass"}
     router.configure("set policer gold cir 2.5M")
     assert router.entries("policer")[0]["cir"] == 2_500_000
     router.configure("delete interface p0 police", "delete policer gold")

@@ -42,6 +42,11 @@ static bool passes_policer(struct forwarder *f, struct burst *b, unsigned i, uin
         came = policer_color_of_dscp(remark_dscp_of(b->ip[i], b->family));
     color = policer_color_of(m, b->len[i], came, f->now, f->dry);
     count_color(f, b, i, iface, d, color);
+    if (f->record.on)
+        f->record.police =
+            (struct packet_trace_police){iface, d == POLICER_OUT, (uint8_t)color,
+                                         policer_byte(&m->action[color]),
+                                         policer_byte(&m->dscp[color])};
     switch (policer_byte(&m->action[color])) {
     case POLICER_PASS:
         return true;

@@ -65,6 +65,7 @@ static void note_state(struct forwarder *f)
         r->tx[p] = (uint16_t)tx_word_n(f->tx_word[p]);
     r->acl.list = 0;
     r->acl.spared = false;
+    r->police.iface = 0;
 }
 
 static enum drop_reason drop_since_note(const struct forwarder *f)
@@ -296,6 +297,7 @@ void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
         find_end(f, s, b && b->n);
         find_icmp(f, s);
         s->acl = f->record.acl;
+        s->police = f->record.police;
         f->record.iface = s->iface;
     }
     note_state(f);

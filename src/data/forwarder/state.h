@@ -45,8 +45,9 @@ struct record {
     struct counter_icmp icmp;
     uint32_t punt[PUNT_CLASS_N], hold, local, origin;
     uint16_t tx[PORT_MAX];
-    // what an access list said since then
+    // what an access list and a policer said since then
     struct packet_trace_acl acl;
+    struct packet_trace_police police;
 };
 
 struct sampling { // of one watch that samples (sample.c)

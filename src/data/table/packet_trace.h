@@ -71,6 +71,13 @@ struct packet_trace_acl { // what an access list said
     struct acl_key6 key; // what was asked; IPv4: the first four bytes of the addresses
 };
 
+struct packet_trace_police { // what an interface's policer said
+    uint16_t iface;    // that has it, 0 = none was asked
+    bool out;          // of what leaves
+    uint8_t color;     // enum policer_color
+    uint8_t action, dscp; // enum policer_action; of POLICER_REMARK
+};
+
 struct packet_trace_step {
     const char *stage;
     uint8_t of;    // enum packet_trace_of
@@ -87,6 +94,7 @@ struct packet_trace_step {
     uint16_t frame, n_frames;           // that left in this step: frame[frame .. frame + n_frames)
     struct packet_trace_lookup lookup;
     struct packet_trace_acl acl;
+    struct packet_trace_police police;
 };
 
 struct packet_trace_queue { // of the port that it leaves by

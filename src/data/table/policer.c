@@ -13,6 +13,7 @@
 
 #include "core/mem.h"
 
+const char *const policer_color_name[POLICER_COLORS] = {"green", "yellow", "red"};
 struct policer_meter (*policer_meters)[POLICER_DIRECTIONS];
 struct policer_count (*policer_counts)[IFACE_MAX][POLICER_DIRECTIONS];
 

@@ -28,6 +28,7 @@
 
 enum policer_kind { POLICER_NONE, POLICER_SRTCM, POLICER_TRTCM };
 enum policer_color { POLICER_GREEN, POLICER_YELLOW, POLICER_RED, POLICER_COLORS };
+extern const char *const policer_color_name[POLICER_COLORS]; // "green"
 enum policer_action { POLICER_PASS, POLICER_DROP, POLICER_REMARK };
 enum policer_direction { POLICER_IN, POLICER_OUT, POLICER_DIRECTIONS };
 

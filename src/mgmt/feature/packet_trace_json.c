@@ -18,6 +18,7 @@
 #include "table/acl.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
+#include "table/policer.h"
 #include "table/port.h"
 #include "table/vr.h"
 
@@ -221,6 +222,23 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
     jwrite_end(j, '}');
 }
 
+static void write_police(struct jwrite *j, const struct packet_trace_police *p)
+{
+    static const char *const action[] = {"pass", "drop", "remark"};
+    const struct policer *of = policer_of(p->iface, p->out ? POLICER_OUT : POLICER_IN);
+
+    jwrite_begin(j, "police", '{');
+    if (of)
+        jwrite_string(j, "policer", of->name);
+    write_iface(j, "interface", p->iface);
+    jwrite_string(j, "direction", p->out ? "out" : "in");
+    jwrite_string(j, "color", policer_color_name[p->color]);
+    jwrite_string(j, "action", action[p->action]);
+    if (p->action == POLICER_REMARK)
+        jwrite_int(j, "remark-dscp", p->dscp);
+    jwrite_end(j, '}');
+}
+
 static void write_icmp(struct jwrite *j, const struct packet_trace_step *s)
 {
     jwrite_begin(j, "icmp-error", '{');
@@ -272,6 +290,8 @@ static void write_step(const struct telling *t, unsigned i)
         write_lookup(t, i);
     if (s->acl.list)
         write_acl(j, s);
+    if (s->police.iface)
+        write_police(j, &s->police);
     if (s->icmp)
         write_icmp(j, s);
     write_step_end(j, s);

@@ -26,7 +26,6 @@
 #define BURST_DEFAULT_MIN 16000ull
 
 static const char *const kind_name[] = {"none", "srtcm", "trtcm"};
-static const char *const color_name[POLICER_COLORS] = {"green", "yellow", "red"};
 static const char *const direction_name[POLICER_DIRECTIONS] = {"in", "out"};
 // By color, in the configuration.
 static const char *const case_name[POLICER_COLORS] = {"conform", "exceed", "violate"};
@@ -357,7 +356,7 @@ static void write_color(struct jwrite *j, const struct policer *p, const struct 
     static const char *const action[] = {"pass", "drop", "remark"};
 
     jwrite_begin(j, NULL, '{');
-    jwrite_string(j, "color", color_name[color]);
+    jwrite_string(j, "color", policer_color_name[color]);
     jwrite_string(j, "action", action[p->action[color]]);
     if (p->action[color] == POLICER_REMARK)
         jwrite_int(j, "remark-dscp", p->dscp[color]);
@@ -429,7 +428,7 @@ static void write_packets_metric(void *ctx, const struct iface *i, enum policer_
 
     for (unsigned color = 0; color < POLICER_COLORS; color++)
         metric_u64(ctx, n.packets[color], "interface", i->name, "direction", direction_name[d],
-                   "color", color_name[color], NULL);
+                   "color", policer_color_name[color], NULL);
 }
 
 static void write_bytes_metric(void *ctx, const struct iface *i, enum policer_direction d,
@@ -439,7 +438,7 @@ static void write_bytes_metric(void *ctx, const struct iface *i, enum policer_di
 
     for (unsigned color = 0; color < POLICER_COLORS; color++)
         metric_u64(ctx, n.bytes[color], "interface", i->name, "direction", direction_name[d],
-                   "color", color_name[color], NULL);
+                   "color", policer_color_name[color], NULL);
 }
 
 static void note_any(void *ctx, const struct iface *i, enum policer_direction d,
