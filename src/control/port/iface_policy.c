@@ -68,6 +68,8 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
                     (policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) |
                         (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
                         (policy->redirect ? IFACE_REDIRECT : 0));
+    iface_bind_police(i, (uint8_t)((i->police & ~IFACE_PCP_CLASS) |
+                                   (policy->pcp_class ? IFACE_PCP_CLASS : 0)));
     return 0;
 }
 

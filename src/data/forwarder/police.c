@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// police.c - which packets an interface's policers let pass (table/policer.h)
+// police.c - which packets an interface's policers let pass (table/policer.h), and the class that
+// an interface gives by 802.1p priority
 //
 //   in     packets whose headers are sound; those that leave with the next hop that takes them
 //   out    those that pass, in the same order, perhaps with another DSCP
@@ -15,6 +16,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/remark.h"
+#include "table/packet_class.h"
 #include "table/policer.h"
 #include "forwarder/forbidden.h"
 
@@ -57,6 +59,24 @@ static bool has_policer(uint16_t iface, enum iface_police which)
     return __atomic_load_n(&iface_get(iface)->police, __ATOMIC_ACQUIRE) & which;
 }
 
+// The priority of the VLAN tag that the packet came with, -1: it had none.
+static int priority_of(const struct rte_mbuf *m, const uint8_t *ip)
+{
+    if (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED)
+        return m->vlan_tci >> 13;
+    return packet_l2_len(m, ip) >= ETHER_HDR + VLAN_HDR ? ip[-4] >> 5 : -1;
+}
+
+static void class_by_priority(struct burst *b, unsigned i)
+{
+    const struct iface *iface = iface_get(b->iface[i]);
+    int priority = priority_of(b->pkt[i], b->ip[i]);
+    uint32_t given = priority < 0 ? 0 : iface->policy.pcp_class >> 4 * priority & 15;
+
+    if (given & IFACE_PCP_GIVEN)
+        packet_class_set(b->pkt[i], given & 7);
+}
+
 static void drop_policed(struct forwarder *f, struct burst *b, uint64_t gone, enum drop_reason why)
 {
     for (uint64_t left = gone; left; left &= left - 1)
@@ -69,10 +89,13 @@ void police_in(struct forwarder *f, struct burst *b)
 {
     uint64_t gone = 0;
 
-    for (unsigned i = 0; i < b->n; i++)
+    for (unsigned i = 0; i < b->n; i++) {
+        if (has_policer(b->iface[i], IFACE_PCP_CLASS))
+            class_by_priority(b, i);
         if (has_policer(b->iface[i], IFACE_POLICE_IN) &&
             !passes_policer(f, b, i, b->iface[i], POLICER_IN))
             gone |= 1ull << i;
+    }
     drop_policed(f, b, gone, DROP_POLICED_IN);
 }
 

@@ -40,6 +40,7 @@ static const char everything[] =
     "set vr red namespace red\nset vr blue table 7 fib-engine dir24_8 flow-hash symmetric "
     "flow-label true flow-hash-seed 5 cpu-weight 9 acl in a out b\n"
     "set interface p1 description uplink vr red urpf ipv4 strict ipv6 loose allow-default true\n"
+    "set interface p1 pcp 5 class 3\n"
     "set interface p1 redirect true sflow true ipfix true directed-broadcast true acl in a out b\n"
     "set address-set s prefix 192.0.2.0/24\nset address-set f file /etc/set\n"
     "set acl a default permit\nset acl b file /etc/list\n"

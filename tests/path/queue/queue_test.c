@@ -258,6 +258,35 @@ static void a_sub_interface_may_have_a_queue_of_its_own(void **state)
     router_end();
 }
 
+// An access list's class is tested in tests/path/policer and tests/path/acl.
+static void the_priority_of_a_tag_comes_before_the_dscp(void **state)
+{
+    struct queue_class_stats s;
+
+    router(FAST);
+    uint16_t from = rig_iface(0, 7, VR_DEFAULT);
+    router_role(ROLE_CONTROL);
+    struct iface *i = iface_get(from);
+    i->policy.pcp_class = (IFACE_PCP_GIVEN | 3u) << 4 * 5;
+    iface_bind_police(i, IFACE_PCP_CLASS);
+    for (unsigned pcp = 4; pcp < 6; pcp++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = "198.51.100.1",
+                                                    .tos = DSCP_EF << 2,
+                                                    .vlan = (uint16_t)(pcp << 13 | 7),
+                                                    .to_iface = from});
+        rig_send(0, &f);
+    }
+    rig_step(0);
+    rig_step(0);
+    queue_class_stats(queue.manager, VR_DEFAULT, 3, &s);
+    assert_int_equal(s.sent_packets, 1);
+    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_EF, &s);
+    assert_int_equal(s.sent_packets, 1);
+    assert_int_equal(rig_discard(1), 2);
+    router_end();
+}
+
 static void what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent(void **state)
 {
     struct counter_iface c;
@@ -602,6 +631,7 @@ int main(void)
         path_test(what_waits_is_held_and_leaves_when_the_rate_allows_it),
         path_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it),
         path_test(a_sub_interface_may_have_a_queue_of_its_own),
+        path_test(the_priority_of_a_tag_comes_before_the_dscp),
         path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent),
         path_test(what_the_device_does_not_take_stays_first_in_line),
         path_test(a_mark_keeps_the_checksum_right),
