@@ -30,6 +30,8 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 
