@@ -374,6 +374,16 @@ static uint64_t link_bps_of(const char *port)
     return bps;
 }
 
+// The step's subject says it already.
+static void strip_port(const char *port, char *err)
+{
+    char words[32];
+    int n = snprintf(words, sizeof words, "port %s: ", port);
+
+    if (!strncmp(err, words, (size_t)n))
+        memmove(err, err + n, strlen(err + n) + 1);
+}
+
 static int run_queue(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     struct model_queue *q = (struct model_queue *)(uintptr_t)to;
@@ -389,6 +399,8 @@ static int run_queue(const struct step *s, const void *from, const void *to, cha
     complete(&now, link_bps_of(s->name));
     int r = port_queue_manager_set(&now.config, err, n);
     free(now.complete);
+    if (r)
+        strip_port(s->name, err);
     return r;
 }
 
