@@ -15,6 +15,7 @@ from rich.text import Text
 
 from kamuee.render import count, duration, iec, si
 from kamuee.show_latency import span
+from kamuee.show_queue import wait
 
 BARS = " ▁▂▃▄▅▆▇█"
 FIXED = 6       # lines of the head, the ledger, the foot and between
@@ -176,7 +177,7 @@ def latency(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableT
 def queues(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
     table = grid(("Queue", "Client", "bps", "Guarantee", "Waiting", "99 %", "Drops/s", ""), 2, width)
     rows = [[one["port"], one["client"], dash(si(one["bps"])), dash(si(one["guarantee"])), dash(count(one["waiting"])),
-             "-" if one["p99"] is None else span(one["p99"]),
+             dash(wait(one["p99"])),
              Text(dash(si(one["drop-pps"])), style="yellow" if one["drop-pps"] else ""), share_bar(one, max(width - 70, 8))]
             for one in sample["queue"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "clients")))

@@ -13,6 +13,7 @@ from kamuee.show_latency import span
 
 NONE = "no port has a queue; to shape one: 'set port PORT queue rate 100M'"
 KINDS = ("vr", "vport")
+LONGEST_NS = 131_072_000
 
 
 def dropped(one: dict) -> int:
@@ -30,10 +31,13 @@ def longest(client: dict, delay: str) -> int | None:
     return max((part[delay] for part in client.get("class", []) if delay in part), default=None)
 
 
+def wait(ns: int | None) -> Cell:
+    """A wait; the longest that is told apart stands for longer ones."""
+    return None if ns is None else f"> {span(LONGEST_NS)}" if ns >= LONGEST_NS else span(ns)
+
+
 def delay(name: str):
-    def shown(part: dict) -> Cell:
-        return span(part[name]) if name in part else None
-    return shown
+    return lambda part: wait(part.get(name))
 
 
 def service(part: dict) -> Cell:
@@ -53,8 +57,7 @@ CLIENT = (
     Leaf("maximum", right("Maximum"), show=si),
     Leaf("weight", right("Weight")),
     Leaf("waiting-packets", right("Waiting"), show=count),
-    Leaf("", right("99 %"), show=lambda client: None if longest(client, "delay-p99") is None
-         else span(longest(client, "delay-p99"))),
+    Leaf("", right("99 %"), show=lambda client: wait(longest(client, "delay-p99"))),
     Leaf("", right("Dropped"), show=lambda client: count(dropped(client))),
     Leaf("", right("Marked", wide=True), show=lambda client: count(marked(client))),
     Leaf("waiting-bytes", right("Bytes", wide=True), show=count),

@@ -17,7 +17,7 @@ def queue_client(name, rate, configured, guarantee, maximum, weight):
              "guaranteed-bytes": "9000", "waiting-packets": "405", "waiting-bytes": "607500",
              "class": [queue_class(1, 0, "tail-drop", 8000, 0, ("4000", "24000", "30100")),
                        queue_class(2, 20, "codel", 0, 0, ()),
-                       queue_class(6, 20, "fq-codel", 1234567, 405, ("4800000", "9120000", "12000000"), codel=12, class_full=3456)]}
+                       queue_class(6, 20, "fq-codel", 1234567, 405, ("4800000", "9120000", "131072000"), codel=12, class_full=3456)]}
     return entry | ({"guarantee": guarantee} if guarantee else {}) | ({"maximum": maximum} if maximum else {})
 
 
@@ -103,6 +103,17 @@ def state():
              "vport": [queue_client("v40", "19999872", True, guarantee=None, maximum="20000000", weight=1)]},
             {"port": "p1", "active": False, "rate": "100000000", "configured-rate": "100000000", "lowered": False, "core": -1, "packets": 16384,
              "waiting-packets": 0, "dropped-port": "0", "dropped-ring": "0", "device-refused": "0", "vr": [], "vport": []}],
+        "policer": [
+            {"interface": "p0", "direction": "in", "policer": "gold", "kind": "trtcm", "cir": "100000000", "cbs": "1250000",
+             "pir": "2500000000", "pbs": "31250000", "color-aware": True, "color": [
+                 {"color": "green", "action": "pass", "packets": "123456789", "bytes": "98765432109"},
+                 {"color": "yellow", "action": "remark", "remark-dscp": 12, "packets": "4567", "bytes": "4567000"},
+                 {"color": "red", "action": "drop", "packets": "89", "bytes": "89000"}]},
+            {"interface": "v40", "direction": "out", "policer": "customer-of-a-long-name", "kind": "srtcm", "cir": "64000", "cbs": "16000",
+             "ebs": "16000", "color-aware": False, "color": [
+                 {"color": "green", "action": "pass", "packets": "0", "bytes": "0"},
+                 {"color": "yellow", "action": "pass", "packets": "0", "bytes": "0"},
+                 {"color": "red", "action": "drop", "packets": "0", "bytes": "0"}]}],
         "mirror": [
             {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
             {"port": "p1", "direction": "rx", "to-port": "p3", "sent": "0", "bytes": "0", "missed": "0"}],

@@ -3,8 +3,9 @@
 
     flood.py INTERFACE ROUTER_MAC FRAMES_PER_S KIND...    until its input closes; then prints how many it sent
 
-Kinds: local, bgp_port (segments to other hosts' port 179), ttl, glean, arp, martian, fragment, option, icmp. They take turns,
-frame by frame. The addresses are those of tests/e2e/test_flood.py: we are 10.1.0.2/16, the router is 10.1.0.1 and 10.2.0.1.
+Kinds: local, bgp_port (segments to other hosts' port 179), ttl, glean, arp, martian, fragment, option, icmp, transit (to
+10.2.0.2). They take turns, frame by frame. The addresses are those of tests/e2e/test_flood.py: we are 10.1.0.2/16, the router
+is 10.1.0.1 and 10.2.0.1.
 """
 import random
 import select
@@ -14,7 +15,7 @@ import sys
 import time
 
 OUR_MAC = bytes.fromhex("02f100d00001")
-SLICE_S = 0.01
+SLICE_S = 0.002
 
 
 def checksum(data: bytes) -> int:
@@ -72,6 +73,10 @@ def option(rnd):
 def icmp(rnd):
     body = struct.pack("!BBHHH", 8, 0, 0, rnd.randrange(65536), 1)
     return 0x0800, ipv4(somebody(rnd), "10.1.0.1", 1, body[:2] + struct.pack("!H", checksum(body)) + body[4:])
+
+
+def transit(rnd):
+    return 0x0800, ipv4("10.1.0.2", "10.2.0.2", 17, udp(rnd))
 
 
 def main() -> None:

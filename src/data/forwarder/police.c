@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// police.c - which packets an interface's policers let pass (table/policer.h)
+// police.c - which packets an interface's policers let pass (table/policer.h), and the class that
+// an interface gives by 802.1p priority
 //
 //   in     packets whose headers are sound; those that leave with the next hop that takes them
 //   out    those that pass, in the same order, perhaps with another DSCP
@@ -15,6 +16,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/remark.h"
+#include "table/packet_class.h"
 #include "table/policer.h"
 #include "forwarder/forbidden.h"
 
@@ -34,24 +36,45 @@ static bool passes_policer(struct forwarder *f, struct burst *b, unsigned i, uin
                            enum policer_direction d)
 {
     struct policer_meter *m = policer_meter_of(iface, d);
-    enum policer_color came = m->color_aware
-                                  ? policer_color_of_dscp(remark_dscp_of(b->ip[i], b->family))
-                                  : POLICER_GREEN,
-                       color = policer_color_of(m, b->len[i], came, f->now, f->dry);
+    enum policer_color came = POLICER_GREEN, color;
 
+    if (policer_byte(&m->color_aware))
+        came = policer_color_of_dscp(remark_dscp_of(b->ip[i], b->family));
+    color = policer_color_of(m, b->len[i], came, f->now, f->dry);
     count_color(f, b, i, iface, d, color);
-    if (likely(m->action[color] == POLICER_PASS))
+    switch (policer_byte(&m->action[color])) {
+    case POLICER_PASS:
         return true;
-    if (m->action[color] == POLICER_DROP)
+    case POLICER_REMARK:
+        packet_remark(b, i, policer_byte(&m->dscp[color]));
+        return true;
+    default:
         return d == POLICER_IN && acl_is_neighbor_discovery(b, i);
-    packet_remark(b, i, m->dscp[color]);
-    return true;
+    }
 }
 
 // The interface has the policer; acquire, partner: iface_bind_police.
 static bool has_policer(uint16_t iface, enum iface_police which)
 {
     return __atomic_load_n(&iface_get(iface)->police, __ATOMIC_ACQUIRE) & which;
+}
+
+// The priority of the VLAN tag that the packet came with, -1: it had none.
+static int priority_of(const struct rte_mbuf *m, const uint8_t *ip)
+{
+    if (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED)
+        return m->vlan_tci >> 13;
+    return packet_l2_len(m, ip) >= ETHER_HDR + VLAN_HDR ? ip[-4] >> 5 : -1;
+}
+
+static void class_by_priority(struct burst *b, unsigned i)
+{
+    const struct iface *iface = iface_get(b->iface[i]);
+    int priority = priority_of(b->pkt[i], b->ip[i]);
+    uint32_t given = priority < 0 ? 0 : iface->policy.pcp_class >> 4 * priority & 15;
+
+    if (given & IFACE_PCP_GIVEN)
+        packet_class_set(b->pkt[i], given & 7);
 }
 
 static void drop_policed(struct forwarder *f, struct burst *b, uint64_t gone, enum drop_reason why)
@@ -66,10 +89,13 @@ void police_in(struct forwarder *f, struct burst *b)
 {
     uint64_t gone = 0;
 
-    for (unsigned i = 0; i < b->n; i++)
+    for (unsigned i = 0; i < b->n; i++) {
+        if (has_policer(b->iface[i], IFACE_PCP_CLASS))
+            class_by_priority(b, i);
         if (has_policer(b->iface[i], IFACE_POLICE_IN) &&
             !passes_policer(f, b, i, b->iface[i], POLICER_IN))
             gone |= 1ull << i;
+    }
     drop_policed(f, b, gone, DROP_POLICED_IN);
 }
 

@@ -99,6 +99,22 @@ static uint32_t flow_of(const struct rte_mbuf *m, const struct queue_place *p)
     return hash >> 4;
 }
 
+// Who has the port's interfaces: of a LAG's member the LAG.
+static const struct port *port_of_ifaces(uint16_t port)
+{
+    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
+
+    return port_get(lag ? lag : port);
+}
+
+uint32_t queue_flow_hash(const struct port_queue_settings *s, uint16_t port,
+                         const struct rte_mbuf *m)
+{
+    struct queue_place p = place_of(s, port_of_ifaces(port), m);
+
+    return flow_of(m, &p);
+}
+
 // What the queue manager wants to know of the frames.
 static void places_fill(const struct port_queue_settings *s, const struct port *port,
                         struct rte_mbuf **pkt, unsigned n, struct queue_packet *out)
@@ -194,7 +210,7 @@ static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
     if (unlikely(s != q->applied))
         queue_settings_apply(q, s, f->now);
     while (unlikely(ring && !rte_ring_empty(ring)))
-        queue_ring_take(f, q, port, ring, f->now);
+        queue_ring_take(f, q, port, s, ring, f->now);
     queue_put_all(f, q, port, p, n, f->now);
 }
 
@@ -203,8 +219,7 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
     struct port_queue *q = f->plan->queue[port];
     unsigned owner = f->plan->queue_owner[port];
     const struct port_queue_settings *s = rcu_load(&q->settings);
-    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
-    const struct port *has_ifaces = port_get(lag ? lag : port);
+    const struct port *has_ifaces = port_of_ifaces(port);
     struct queue_packet p[BURST_MAX];
 
     f->counter->held += n;

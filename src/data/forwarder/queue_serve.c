@@ -81,8 +81,18 @@ static void full_review(struct port_queue *q)
     q->n_full = n;
 }
 
+// Who fed them may not have known yet that their class has flow queues. Without their hash, those
+// of one flow would wait in two of them.
+static void hashes_complete(const struct port_queue_settings *s, uint16_t port,
+                            struct queue_packet *p, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (unlikely(!p[i].hash && s->has_flows[p[i].client] >> p[i].class & 1))
+            p[i].hash = queue_flow_hash(s, port, p[i].packet);
+}
+
 unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
-                         struct rte_ring *ring, uint64_t now)
+                         const struct port_queue_settings *s, struct rte_ring *ring, uint64_t now)
 {
     struct port_queue_element e[BURST_MAX];
     struct queue_packet p[BURST_MAX];
@@ -95,6 +105,7 @@ unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t por
                                      .class = (uint8_t)e[i].class,
                                      .ecn = (uint8_t)e[i].ecn,
                                      .hash = (uint32_t)e[i].hash};
+    hashes_complete(s, port, p, n);
     if (n && !queue_put_all(f, q, port, p, n, now))
         for (unsigned i = 0; i < n; i++)
             if (!p[i].packet)
@@ -190,7 +201,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
         queue_settings_apply(q, s, now);
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
         if (q->ring[g] && !rte_ring_empty(q->ring[g]))
-            total += queue_ring_take(f, q, port, q->ring[g], now);
+            total += queue_ring_take(f, q, port, s, q->ring[g], now);
     if (unlikely(q->n_full))
         full_review(q);
     if (unlikely(q->n_kept) && !kept_send(f, q, port))

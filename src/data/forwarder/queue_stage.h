@@ -17,6 +17,10 @@ struct queue_place { // where a frame goes in a port's queue
 struct queue_place queue_place_of(const struct port_queue_settings *s, const struct port *port,
                                   const struct rte_mbuf *m);
 
+// Of the frame's flow; 0: it has none.
+uint32_t queue_flow_hash(const struct port_queue_settings *s, uint16_t port,
+                         const struct rte_mbuf *m);
+
 // n finished frames for `port`, whose tx_owner is PLAN_TX_QUEUE: into its queue, or into the ring
 // to its owner. Counted as held from now on.
 void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n);
@@ -28,7 +32,7 @@ bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, str
 void queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now);
 // For the owner: takes over a burst out of a ring. How many.
 unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
-                         struct rte_ring *ring, uint64_t now);
+                         const struct port_queue_settings *s, struct rte_ring *ring, uint64_t now);
 // The queues that are ours: takes over what others feed and sends what may leave. How many packets
 // were sent. Sets f->queue_due.
 unsigned queue_serve(struct forwarder *f);

@@ -12,7 +12,10 @@
 #include <sys/mman.h>
 
 #define GAP_US 10000u
-#define WINDOW_US 10u // credit of a port that was not asked in time
+#define WINDOW_US 10u // credit that is saved while nobody wants it
+// While packets wait, what a thread that was kept from its CPU has not sent is still owed: a time
+// slice of Linux, or a tick of a host with 250 Hz.
+#define LATE_US 4000u
 #define TURN_PARTS 4u // a turn of weight 1 in the ring of shares: a frame / TURN_PARTS
 #define WRAPS_AFTER 4u // a quarter of a second: what happens after some months is met in each test
 #define HUGE ((size_t)2 << 20)
@@ -224,6 +227,8 @@ static void times_init(struct queue_manager *q)
     q->window = (c->ticks_hz * WINDOW_US / 1000000) << TICK_BITS;
     frames = time_of_bytes(q->per_byte, 2 * c->frame_max);
     q->window = frames > q->window ? frames : q->window;
+    q->late = (c->ticks_hz * LATE_US / 1000000) << TICK_BITS;
+    q->late = q->window > q->late ? q->window : q->late;
     q->gap = (c->ticks_hz * GAP_US / 1000000) << TICK_BITS;
     q->now = q->free_at = -((c->ticks_hz / WRAPS_AFTER) << TICK_BITS);
 }

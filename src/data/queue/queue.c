@@ -72,6 +72,8 @@ static enum queue_refusal make_room(struct queue_manager *q, const struct queue_
         return why;
     uint32_t class = excess(c->bytes + p->len, c->limit);
     uint32_t client = excess(v->bytes + p->len, v->limit);
+    if (client > c->bytes / 2) // others of the client fill it
+        return why;
     queue_flow_shrink(q, p->client, p->class, class > client ? class : client);
     return refusal_of(q, v, c, p->len);
 }
@@ -104,6 +106,12 @@ put_prefetch(const struct queue_manager *q, const struct queue_packet *p, unsign
     }
 }
 
+static void port_wake(struct queue_manager *q)
+{
+    calendar_restart(&q->guarantee, q->now);
+    calendar_restart(&q->maximum, q->now);
+}
+
 static inline void put_one(struct queue_manager *q, struct client *v, struct class_queue *c,
                            const struct queue_packet *p, uint32_t span)
 {
@@ -120,6 +128,8 @@ static inline void put_one(struct queue_manager *q, struct client *v, struct cla
     q->free -= v->packets >= v->reserve;
     q->packets++;
     if (!v->packets++) {
+        if (q->packets == 1)
+            port_wake(q);
         queue_client_wake(q, p->client);
         q->due = q->now;
     }
@@ -177,7 +187,8 @@ static inline unsigned class_next(const struct queue_manager *q, struct client *
     for (unsigned m = v->nonempty & v->strict; m; m &= m - 1) {
         unsigned k = (unsigned)__builtin_ctz(m);
 
-        if (likely(!(v->class[k].flags & CLASS_LIMITED)) || is_over(q, v->class[k].aqm->allowed))
+        if (likely(!(v->class[k].flags & CLASS_LIMITED)) ||
+            !is_to_come(q, v->class[k].aqm->allowed))
             return k;
     }
     return class_next_weighted(v);
@@ -186,7 +197,7 @@ static inline unsigned class_next(const struct queue_manager *q, struct client *
 // What a strict class sends above its rate is not counted: it has its rate again at once.
 static void class_charge(const struct queue_manager *q, struct aqm *a, uint32_t len)
 {
-    if (is_over(q, a->allowed))
+    if (!is_to_come(q, a->allowed))
         a->allowed = tag_after_idle(q, a->allowed, a->per_byte) + time_of_bytes(a->per_byte, len);
 }
 
@@ -221,7 +232,7 @@ struct taking {
 };
 #define SAMPLE_NONE UINT64_MAX
 
-// What a weighted class has sent. Credit is not saved while nothing waits.
+// What a class has sent: it counts for weighted ones. Credit is not saved while nothing waits.
 static void class_pay(struct class_queue *c, uint32_t len)
 {
     c->deficit -= (int32_t)len;
@@ -265,8 +276,10 @@ static inline uint32_t take_one(struct queue_manager *q, struct client *v, struc
     c->bytes -= len;
     if (!--c->packets)
         v->nonempty &= (uint8_t)~(1u << k);
-    if (unlikely(verdict > QUEUE_SEND_MARKED))
+    if (unlikely(verdict > QUEUE_SEND_MARKED)) {
+        class_pay(c, 0);
         return 0;
+    }
     t->sample = t->n <= t->sample_to ? (uint64_t)k << 32 | p.at : t->sample;
     c->sent_packets++;
     c->sent_bytes += len;
@@ -327,7 +340,7 @@ static void client_visit(struct queue_manager *q, uint16_t id, bool guaranteed, 
     } while (v->nonempty && t->n < t->max && sent < q->config.frame_max &&
              ((int64_t)(q->now - free_at) | (int64_t)(q->now - l) | right) >= 0);
     q->free_at = free_at;
-    v->l = l;
+    v->l = v->per_byte_m ? l : q->now;
     v->bytes -= t->bytes;
     v->packets -= t->n - from;
     q->packets -= t->n - from;
@@ -366,8 +379,9 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
         return 0;
     if (unlikely(!fifo_is_empty(&q->gone)))
         take_gone(q, &t);
-    if ((int64_t)(q->now - q->free_at) > (int64_t)q->window)
-        q->free_at = q->now - q->window;
+    uint64_t window = q->is_wanted ? q->late : q->window;
+    if (!is_to_come(q, q->free_at) && q->now - q->free_at > window)
+        q->free_at = q->now - window;
     queue_client_unpark(q);
     while (t.n < n && is_over(q, q->free_at)) {
         uint16_t id = queue_guaranteed_next(q);
@@ -380,6 +394,7 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
         if (!guaranteed && q->share == id && q->client[id].deficit <= 0)
             q->share = q->client[id].next; // its turn is over
     }
+    q->is_wanted = q->packets && (t.n == n || !is_over(q, q->free_at));
     q->due = t.n == n && q->packets ? q->now : queue_due_time(q);
     if (!q->packets)
         count_last_wait(q);

@@ -75,7 +75,7 @@ struct queue_client_config {
 
 struct queue_packet {
     void *packet;
-    uint32_t len;
+    uint32_t len; // below 2^24
     uint16_t client;
     uint8_t class;
     uint8_t ecn;   // the two bits of its IP header; 0: cannot be marked

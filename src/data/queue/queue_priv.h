@@ -17,6 +17,7 @@
 #define TICK_BITS 8
 #define RATE_BITS 16 // of a rate's ticks per byte, more than those of a time
 #define RATE_MIN_BPS 8000u
+#define TAG_AHEAD_MAX (1ull << 50) // at 2.5 GHz half an hour
 #define INV_SQRT_N 256u
 #define ECT1 1u
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -107,7 +108,7 @@ struct queue_manager {
     uint64_t free_at;  // when the port has sent what it was given
     uint64_t now, skew;
     uint64_t ticks; // of the caller's clock, in the last call
-    uint64_t window, gap;
+    uint64_t window, late, gap; // credit that is saved: nobody wanted it; we were asked late
     uint64_t due;
     uint64_t refused; // there were packets_max
     uint32_t packets;
@@ -119,6 +120,7 @@ struct queue_manager {
     unsigned shift;   // of a time to its span
     uint16_t share;   // whose turn it is, CALENDAR_NONE: nobody is in the ring
     bool flows;       // a class has flow queues
+    bool is_wanted;   // packets wait for nothing but the port's credit
     struct client *client;
     uint8_t *aqms; // of client i, class k at AQM_BYTES * (i * QUEUE_CLASSES + k)
     struct class_count *count; // of client i, class k: [i * QUEUE_CLASSES + k]
@@ -150,6 +152,13 @@ static inline bool is_over(const struct queue_manager *q, uint64_t time)
     return (int64_t)(q->now - time) >= 0;
 }
 
+// Is a tag in the future? One that was not moved for half of what 64 bits hold would seem to be: a
+// client that was idle for 166 days. No tag is ahead by more than TAG_AHEAD_MAX.
+static inline bool is_to_come(const struct queue_manager *q, uint64_t tag)
+{
+    return tag - q->now - 1 < TAG_AHEAD_MAX;
+}
+
 static inline uint32_t span_now(const struct queue_manager *q)
 {
     return (uint32_t)(q->now >> q->shift);
@@ -165,9 +174,9 @@ static inline struct class_count *count_of(const struct queue_manager *q, uint16
 static inline uint64_t tag_after_idle(const struct queue_manager *q, uint64_t tag,
                                       uint64_t per_byte)
 {
-    uint64_t burst = time_of_bytes(per_byte, 2 * q->config.frame_max), from = q->now - burst;
+    uint64_t burst = time_of_bytes(per_byte, 2 * q->config.frame_max);
 
-    return (int64_t)(tag - from) < 0 ? from : tag;
+    return is_to_come(q, tag) || q->now - tag < burst ? tag : q->now - burst;
 }
 
 // Places that the client holds beyond its reserve.

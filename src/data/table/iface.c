@@ -156,10 +156,12 @@ void iface_bind_police(struct iface *i, uint8_t police)
     bool was = decides_out();
 
     thread_must_be(ROLE_CONTROL);
-    police_out_bound += (unsigned)(!!(police & IFACE_POLICE_OUT) - !!(i->police & IFACE_POLICE_OUT));
+    police_out_bound += !!(police & IFACE_POLICE_OUT);
+    police_out_bound -= !!(i->police & IFACE_POLICE_OUT);
     __atomic_store_n(&i->police, police, __ATOMIC_RELEASE); // partner: forwarder/police.c
     __atomic_store_n(&iface_police_out, police_out_bound > 0, __ATOMIC_RELAXED);
-    iface_set_flags(i, IFACE_POLICE, police & IFACE_POLICE_IN ? IFACE_POLICE : 0);
+    iface_set_flags(i, IFACE_POLICE,
+                    police & (IFACE_POLICE_IN | IFACE_PCP_CLASS) ? IFACE_POLICE : 0);
     if (was != decides_out())
         decide_out_set();
 }

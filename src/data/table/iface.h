@@ -18,9 +18,9 @@ enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
 // that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
-// IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets may
-// come by any. IFACE_POLICE: a policer of what comes in. IFACE_OFFLOAD is struct port.offload of the
-// interface's port.
+// IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets
+// may come by any. IFACE_POLICE: a policer of what comes in, or classes by priority. IFACE_OFFLOAD
+// is struct port.offload of the interface's port.
 enum iface_flag {
     IFACE_URPF4 = 1,
     IFACE_URPF6 = 2,
@@ -46,7 +46,8 @@ enum iface_urpf {
 
 enum iface_police { // bits of iface.police; meters: table/policer.h
     IFACE_POLICE_IN = 1,
-    IFACE_POLICE_OUT = 2
+    IFACE_POLICE_OUT = 2,
+    IFACE_PCP_CLASS = 4 // no policer, but looked at in the same place
 };
 
 enum iface_sample {
@@ -59,7 +60,11 @@ struct iface_policy { // as configured; all zero = none of it
     bool redirect;           // who could have sent straight to the next hop is told so
     bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
     uint8_t sample;          // bits of enum iface_sample
+    // Class of what comes in, by the 802.1p priority of its VLAN tag: priority p has four bits,
+    // from bit 4 p on, IFACE_PCP_GIVEN and the class. 0: none has one.
+    uint32_t pcp_class;
 };
+#define IFACE_PCP_GIVEN 8u
 
 #define IFACE_MACS 32 // of macvlans on a TAP, for each interface
 

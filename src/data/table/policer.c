@@ -56,16 +56,24 @@ static struct policer_bucket bucket_of(uint64_t bit_per_s, uint64_t bytes)
                                    (uint64_t)(per_byte * (double)bytes)};
 }
 
+static void set_bucket(struct policer_bucket *b, struct policer_bucket to)
+{
+    __atomic_store_n(&b->per_byte, to.per_byte, __ATOMIC_RELAXED);
+    __atomic_store_n(&b->depth, to.depth, __ATOMIC_RELAXED);
+}
+
 static void set_meter(struct policer_meter *m, const struct policer *p)
 {
     bool two = p->kind == POLICER_TRTCM;
 
-    m->c = bucket_of(p->cir, p->cbs);
-    m->s = two ? bucket_of(p->pir, p->ebs) : bucket_of(p->cir, p->cbs + p->ebs);
-    m->kind = p->kind;
-    m->color_aware = p->color_aware;
-    memcpy(m->action, p->action, sizeof m->action);
-    memcpy(m->dscp, p->dscp, sizeof m->dscp);
+    set_bucket(&m->c, bucket_of(p->cir, p->cbs));
+    set_bucket(&m->s, two ? bucket_of(p->pir, p->ebs) : bucket_of(p->cir, p->cbs + p->ebs));
+    __atomic_store_n(&m->kind, p->kind, __ATOMIC_RELAXED);
+    __atomic_store_n(&m->color_aware, p->color_aware, __ATOMIC_RELAXED);
+    for (unsigned k = 0; k < POLICER_COLORS; k++) {
+        __atomic_store_n(&m->action[k], p->action[k], __ATOMIC_RELAXED);
+        __atomic_store_n(&m->dscp[k], p->dscp[k], __ATOMIC_RELAXED);
+    }
     token_bucket_fill(&m->c_full_at);
     token_bucket_fill(&m->s_full_at);
 }

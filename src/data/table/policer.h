@@ -50,7 +50,7 @@ struct policer_meter {
     struct policer_bucket c; // committed
     struct policer_bucket s; // srTCM: committed and excess together; trTCM: peak
     uint8_t kind;            // enum policer_kind
-    bool color_aware;
+    uint8_t color_aware;
     uint8_t action[POLICER_COLORS], dscp[POLICER_COLORS];
     // forwarders'
     uint64_t c_full_at __attribute__((aligned(64)));
@@ -80,14 +80,30 @@ static inline struct policer_meter *policer_meter_of(uint16_t iface, enum police
     return &policer_meters[iface][d];
 }
 
+// Words that control may change meanwhile; each decision loads a depth once.
 static inline uint64_t policer_cost(const struct policer_bucket *b, uint32_t bytes)
 {
-    return b->per_byte * bytes >> POLICER_SHIFT;
+    return __atomic_load_n(&b->per_byte, __ATOMIC_RELAXED) * bytes >> POLICER_SHIFT;
 }
 
-static inline bool policer_take(uint64_t *full_at, uint64_t cost, uint64_t until, uint64_t now,
+static inline uint64_t policer_depth(const struct policer_bucket *b)
+{
+    return __atomic_load_n(&b->depth, __ATOMIC_RELAXED);
+}
+
+static inline uint8_t policer_byte(const uint8_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+// Takes `cost` from a bucket that may then lack at most `depth` cycles of being full.
+static inline bool policer_take(uint64_t *full_at, uint64_t cost, uint64_t depth, uint64_t now,
                                 bool dry)
 {
+    uint64_t until = now + depth - cost;
+
+    if (cost > depth)
+        return false;
     return dry ? __atomic_load_n(full_at, __ATOMIC_RELAXED) <= until
                : token_bucket_take_cost(full_at, cost, until, now);
 }
@@ -95,20 +111,15 @@ static inline bool policer_take(uint64_t *full_at, uint64_t cost, uint64_t until
 static inline bool policer_take_committed(struct policer_meter *m, uint32_t bytes, uint64_t now,
                                           bool dry)
 {
-    uint64_t cost = policer_cost(&m->c, bytes);
-
-    return cost <= m->c.depth &&
-           policer_take(&m->c_full_at, cost, now + m->c.depth - cost, now, dry);
+    return policer_take(&m->c_full_at, policer_cost(&m->c, bytes), policer_depth(&m->c), now, dry);
 }
 
 // RFC 2698 3; color-blind: `came` is green.
 static inline enum policer_color policer_color2(struct policer_meter *m, uint32_t bytes,
                                                 enum policer_color came, uint64_t now, bool dry)
 {
-    uint64_t cost = policer_cost(&m->s, bytes);
-
-    if (came == POLICER_RED || cost > m->s.depth ||
-        !policer_take(&m->s_full_at, cost, now + m->s.depth - cost, now, dry))
+    if (came == POLICER_RED || !policer_take(&m->s_full_at, policer_cost(&m->s, bytes),
+                                             policer_depth(&m->s), now, dry))
         return POLICER_RED;
     return came == POLICER_GREEN && policer_take_committed(m, bytes, now, dry) ? POLICER_GREEN
                                                                                : POLICER_YELLOW;
@@ -122,21 +133,20 @@ static inline uint64_t policer_filled(const uint64_t *full_at, uint64_t depth, u
     return lacks < depth ? depth - lacks : 0;
 }
 
-// RFC 2697 3; color-blind: `came` is green.
+// RFC 2697 3; color-blind: `came` is green. What S holds beyond the content of C is E's.
 static inline enum policer_color policer_color1(struct policer_meter *m, uint32_t bytes,
                                                 enum policer_color came, uint64_t now, bool dry)
 {
-    uint64_t cost = policer_cost(&m->s, bytes), c, e;
+    uint64_t cost = policer_cost(&m->s, bytes), c, s;
 
     if (came == POLICER_GREEN && policer_take_committed(m, bytes, now, dry)) {
         if (!dry)
             token_bucket_take_cost(&m->s_full_at, cost, UINT64_MAX, now);
         return POLICER_GREEN;
     }
-    c = policer_filled(&m->c_full_at, m->c.depth, now);
-    e = m->s.depth - m->c.depth;
-    return came != POLICER_RED && cost <= e &&
-                   policer_take(&m->s_full_at, cost, now + m->s.depth - c - cost, now, dry)
+    c = policer_filled(&m->c_full_at, policer_depth(&m->c), now);
+    s = policer_depth(&m->s);
+    return came != POLICER_RED && s > c && policer_take(&m->s_full_at, cost, s - c, now, dry)
                ? POLICER_YELLOW
                : POLICER_RED;
 }
@@ -145,7 +155,7 @@ static inline enum policer_color policer_color1(struct policer_meter *m, uint32_
 static inline enum policer_color policer_color_of(struct policer_meter *m, uint32_t bytes,
                                                   enum policer_color came, uint64_t now, bool dry)
 {
-    return m->kind == POLICER_SRTCM ? policer_color1(m, bytes, came, now, dry)
+    return policer_byte(&m->kind) == POLICER_SRTCM ? policer_color1(m, bytes, came, now, dry)
                                     : policer_color2(m, bytes, came, now, dry);
 }
 

@@ -23,6 +23,14 @@ static const struct {
 };
 #define DROPS (sizeof drops / sizeof *drops)
 
+// Waits are told apart up to a bound; what was longer is said to be that.
+static uint64_t told_ns(uint64_t ns)
+{
+    uint64_t most = queue_wait_ns(QUEUE_WAIT_N - 2);
+
+    return ns < most ? ns : most;
+}
+
 // --- state ---------------------------------------------------------------------------------------
 
 static void write_class_config(struct jwrite *j, const struct queue_class_config *c)
@@ -52,9 +60,9 @@ static void write_class(struct jwrite *j, unsigned class, const struct queue_cla
     jwrite_u64(j, "waiting-packets", s->total.waiting_packets);
     jwrite_u64(j, "waiting-bytes", s->total.waiting_bytes);
     if (s->max_ns) {
-        jwrite_u64(j, "delay-p50", s->p50_ns);
-        jwrite_u64(j, "delay-p99", s->p99_ns);
-        jwrite_u64(j, "delay-max", s->max_ns);
+        jwrite_u64(j, "delay-p50", told_ns(s->p50_ns));
+        jwrite_u64(j, "delay-p99", told_ns(s->p99_ns));
+        jwrite_u64(j, "delay-max", told_ns(s->max_ns));
     }
     jwrite_begin(j, "dropped", '{');
     for (size_t i = 0; i < DROPS; i++)
@@ -259,8 +267,8 @@ static void write_class_family(struct metrics *m, const struct rows *r, size_t a
             if (!is_used(&c->s.class[k].total))
                 continue;
             if (delay)
-                metric_real(m, (double)value / 1e9, "port", c->port, kind_of(c), name_of(c),
-                            "class", class, NULL);
+                metric_real(m, (double)told_ns(value) / 1e9, "port", c->port, kind_of(c),
+                            name_of(c), "class", class, NULL);
             else
                 metric_u64(m, value, "port", c->port, kind_of(c), name_of(c), "class", class, NULL);
         }
@@ -272,7 +280,8 @@ static void write_delay_families(struct metrics *m, const struct rows *r)
                   "Median wait in the last ten to twenty seconds; 0: nothing was sent.");
     write_class_family(m, r, offsetof(struct port_queue_class_state, p50_ns), true);
     metric_family(m, METRIC_GAUGE, "queue_delay_p99_seconds", "seconds",
-                  "99th percentile of the wait in the last ten to twenty seconds; 0: nothing was sent.");
+                  "99th percentile of the wait in the last ten to twenty seconds; 0: nothing was "
+                  "sent.");
     write_class_family(m, r, offsetof(struct port_queue_class_state, p99_ns), true);
     metric_family(m, METRIC_GAUGE, "queue_delay_max_seconds", "seconds",
                   "Longest wait in the last ten to twenty seconds; 0: nothing was sent.");

@@ -88,7 +88,9 @@ static void read_queue(struct model *m, const struct lyd_node *port)
     leaf_copy(q->profile_name, sizeof q->profile_name, first, "profile", "default");
     leaf_copy(q->map_name, sizeof q->map_name, first, "class-map", "default");
     q->line = leaf_line(queue, "rate");
-    read_client(&q->other, leaf_inside(first, schema, "other"));
+    const struct lyd_node *other = config_find(first, yang_child(schema, "other", true), NULL);
+    read_client(&q->other, lyd_child(other));
+    q->other.line = other ? leaf_line(other, NULL) : 0;
     read_clients(q, queue, "vr");
     q->n_vrs = (unsigned)q->client.n;
     read_clients(q, queue, "vport");

@@ -229,6 +229,9 @@ static void rates_that_cannot_be_kept_are_refused(void **state)
                         "that it could send nothing: expected a weight of 1..128, or a "
                         "guarantee\n");
     assert_string_equal(refusal(RED "set port p1 queue vr red weight 0 guarantee 1M\n"), "");
+    assert_string_equal(refusal(PORT "set port p1 queue\nset port p1 queue other maximum 1k\n"),
+                        "line 3: port p1: queue other: 'maximum' is 1k, expected at least 8k "
+                        "bits/s\n");
     assert_non_null(strstr(refusal(PORT "set port p1 queue rate fast\n"),
                            "a rate in bits per second, such as 500k, 100M or 2.5G"));
     assert_non_null(strstr(refusal(PORT "set port p1 queue other weight 129\n"), "0..128"));

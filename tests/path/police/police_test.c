@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// police_test.c - the colors of policers against a model that counts bytes as the RFCs say, and what
-// becomes of packets by them, in and out
+// police_test.c - the colors of policers against a model that counts bytes as the RFCs say, and
+// what becomes of packets by them, in and out
 #include "acl_fixture.h"
 
 #include <rte_cycles.h>

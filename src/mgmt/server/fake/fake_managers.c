@@ -21,6 +21,7 @@
 #include "rib/rib_manager.h"
 #include "server/fake/fake_queue.h"
 #include "table/iface.h"
+#include "table/policer.h"
 
 static struct port_config ports[64];
 static unsigned n_ports;
@@ -29,6 +30,7 @@ static struct fake_iface {
     struct vport_tags tags;
     uint16_t mtu;
     struct iface_policy policy;
+    struct policer police[POLICER_DIRECTIONS];
     char description[256];
 } ifaces[256];
 static unsigned n_ifaces;
@@ -234,6 +236,19 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     if (!r)
         find_iface(name)->policy = *policy;
     return r;
+}
+
+int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
+                             char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-police", name);
+
+    bug_on(!find_iface(name));
+    if (r)
+        return r;
+    find_iface(name)->police[POLICER_IN] = *in;
+    find_iface(name)->police[POLICER_OUT] = *out;
+    return 0;
 }
 
 int iface_manager_set_description(const char *name, const char *description, char *err,
@@ -508,11 +523,11 @@ void fake_state(struct text *t)
     for (unsigned i = 0; i < n_ifaces; i++)
         bug_on(asprintf(&line[n++],
                         "interface %s of %s tags=%u.%u/%#x mtu=%u vr=%s urpf=%u/%u redirect=%u "
-                        "broadcast=%u",
+                        "broadcast=%u pcp=%#x",
                         ifaces[i].name, ifaces[i].port, ifaces[i].tags.outer, ifaces[i].tags.vlan,
                         ifaces[i].tags.tpid, ifaces[i].mtu, ifaces[i].vr, ifaces[i].policy.urpf[0],
                         ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
-                        ifaces[i].policy.directed_broadcast) < 0);
+                        ifaces[i].policy.directed_broadcast, ifaces[i].policy.pcp_class) < 0);
     for (unsigned i = 0; i < n_vrs; i++)
         bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u",
                         vrs[i].name, vrs[i].netns, vrs[i].table, fib_engine_name(vrs[i].engine),
