@@ -81,6 +81,8 @@ PAYLOAD = 1000
 WIRE_BITS = 8 * (PAYLOAD + 8 + 20 + 14 + 4 + 24)  # UDP, IPv4, Ethernet, VLAN tag, and the overhead that rates count
 LATE_S = 0.02                                     # a sender that the machine did not run does not make up for more
 
+QUIET_S = 1.5                                     # after which what is missing is lost
+
 
 @dataclasses.dataclass
 class Got:
@@ -138,7 +140,7 @@ def _receive(socks, pipe) -> None:
         if wanted is None and pipe.poll():
             wanted, quiet = pipe.recv(), now
         quiet = now if ready else quiet
-        if wanted is not None and (now - quiet > 2 or [len(s) for s in seen] == wanted):
+        if wanted is not None and (now - quiet > QUIET_S or [len(s) for s in seen] == wanted):
             break
     pipe.send([(len(s), a, l) for s, a, l in zip(seen, again, longest)])
 
@@ -332,7 +334,7 @@ def test_tcp_shares_as_the_formula_says(lab, router, iperf, discipline, guarante
                                maximum={i: f"{m:.0f}" for i, m in maximum.items()}))
     clients = [lab[f"a{i}"].popen(["iperf3", "-c", "10.2.0.2", "-t", "60", "-P", "4", "-C", "cubic"]) for i in range(1, N + 1)]
     try:
-        time.sleep(4)                             # slow start
+        time.sleep(3)                             # slow start
         before, begun = arrived(lab), time.monotonic()
         time.sleep(8)                             # shares over that time are what is tested
         after, took_s = arrived(lab), time.monotonic() - begun
@@ -456,11 +458,11 @@ def test_the_owner_moves_without_loss(lab, router, two_forwarders):
 
 # --- RTT beside bulk TCP: Kamuee and Linux's HTB with fq_codel -----------------------------------
 
-def rtts(lab, source: str, target: str) -> list[float]:
+def rtts(lab, source: str, target: str, n: int = 200) -> list[float]:
     """Milliseconds, in order of length."""
-    said = lab[source].run(f"ping -n -c 200 -i 0.02 -W 1 {target}", check=False, timeout_s=60)
+    said = lab[source].run(f"ping -n -c {n} -i 0.02 -W 1 {target}", check=False, timeout_s=60)
     found = sorted(float(ms) for ms in re.findall(r"time=([0-9.]+) ms", said))
-    assert len(found) >= 180, said[-300:]
+    assert len(found) >= 0.9 * n, said[-300:]
     return found
 
 
@@ -483,15 +485,15 @@ def test_rtt_under_load_is_no_worse_than_linux_makes_it(lab, router, iperf):
     router.configure("set port p1 queue rate 20M")
     ours = rtts_beside_bulk(lab, "a3", "10.2.0.2", lambda: waiting(router))
     router.configure("delete port p1 queue")
-    bare = rtts(lab, "a3", "10.2.0.2")
-    print(f"RTT in ms, p50 and p99: kamuee {ours}; without load and queue {bare[100], bare[198]}")
+    bare = rtts(lab, "a3", "10.2.0.2", 50)
+    print(f"RTT in ms, p50 and p99: kamuee {ours}; without load and queue, median and longest: {bare[25], bare[-1]}")
     lab["swb"].run("tc qdisc add dev e3 root handle 1: htb default 1 r2q 100")
     try:
         lab["swb"].run("tc class add dev e3 parent 1: classid 1:1 htb rate 20mbit")
         lab["swb"].run("tc qdisc add dev e3 parent 1:1 fq_codel", check=False)
         if "fq_codel" not in lab["swb"].run("tc qdisc show dev e3"):
             # Then by itself: more than the target of CoDel beside others' packets would be no flow queue.
-            assert ours[0] < bare[100] + 10, ours
+            assert ours[0] < bare[25] + 10, ours
             pytest.skip("this kernel has no fq_codel to compare with")
         linux = rtts_beside_bulk(lab, "a3", "10.2.0.2", lambda: "backlog 0b" not in lab["swb"].run("tc -s class show dev e3"))
     finally:
@@ -554,7 +556,7 @@ def without(text: str, *words: str) -> str:
 def test_what_packets_wait_for_is_removed_and_comes_back(lab, router, two_forwarders, words):
     router.configure(*vr_lines(weight={i: i for i in range(1, N + 1)}), *SLOW)
     text = router.call("configuration")["text"]
-    for _ in range(3):
+    for _ in range(2):
         fill(lab, router)
         with Streams(lab, {i: 1e6 for i in range(1, N + 1)}):
             router.call("configure", replace=True, text=without(text, *words))

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define GAP_US 10000u
+#define GAP_US 100000u // of a thread that others keep from its CPU; longer: the clock has jumped
 #define WINDOW_US 10u // credit that is saved while nobody wants it
 // While packets wait, what a thread that was kept from its CPU has not sent is still owed: a time
 // slice of Linux, or a tick of a host with 250 Hz.

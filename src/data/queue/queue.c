@@ -8,8 +8,9 @@
 //   Q4  each block of places belongs to one queue or to the free list.
 //
 // The clock inside (`now`) is the caller's without its jumps: backwards, and forwards by more than
-// GAP_US while nobody called. Tags would otherwise be behind by the whole jump, and clients
-// with a guarantee would catch up at the cost of all others. Times are ticks x 2^8.
+// GAP_US while nobody called. Tags would otherwise be behind by the whole jump, and clients with a
+// guarantee would catch up at the cost of all others. What is due in a shorter gap they do catch
+// up: it was guaranteed. Times are ticks x 2^8.
 #include "queue/queue_priv.h"
 
 #define FEW 32u // packets that wait: each visit's wait is counted

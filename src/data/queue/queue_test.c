@@ -312,7 +312,7 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     add(2, plain(0, 200000000, 8), INFINITY, 1500);
     run_for(0.1);
     t.now += 10 * HZ;
-    double forwards = run_and_compare(0.02, 0.3);
+    double forwards = run_and_compare(0.2, 0.3); // of the jump, GAP_US is caught up with
     t.now -= 20 * HZ;
     double backwards = run_and_compare(0.02, 0.3);
     print_message("jumps of 10 s: worst error %.4f, %.4f\n", forwards, backwards);
