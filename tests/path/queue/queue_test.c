@@ -593,11 +593,12 @@ static void one_virtual_router_may_have_the_whole_core(void **state)
 static void explain_says_which_queue_and_what_waits_there(void **state)
 {
     struct packet_trace *p = calloc(1, sizeof *p + 4096);
-    struct frame f = packet(1, DSCP_EF);
+    struct frame f;
 
     router(SLOW);
     send_numbered(0, 1, 50);
     rig_step(0);
+    f = packet(1, DSCP_EF);
     packet_trace_init(p, 4096, 128);
     router_role(ROLE_CONTROL);
     assert_int_equal(forwarder_explain(iface_get(in)->port, f.b, f.n, p), 0);
