@@ -33,7 +33,7 @@ static uint64_t held(void)
     return l.held;
 }
 
-// --- the fixture: what port_queue_manager makes ---------------------------------------------------
+// --- the fixture: what port_queue_manager makes --------------------------------------------------
 
 static struct queue_client_config weights(void)
 {
@@ -160,7 +160,7 @@ static unsigned number_of(struct frame *f)
     return (unsigned)l4[0] << 8 | l4[1];
 }
 
-// --- one forwarder --------------------------------------------------------------------------------
+// --- one forwarder -------------------------------------------------------------------------------
 
 static void packets_leave_in_their_order_when_nothing_waits(void **state)
 {
@@ -385,7 +385,7 @@ static void frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm(void *
     router_end();
 }
 
-// --- several forwarders ---------------------------------------------------------------------------
+// --- several forwarders --------------------------------------------------------------------------
 
 static void another_forwarder_feeds_by_its_ring(void **state)
 {
@@ -541,7 +541,7 @@ static void owner_and_feeders_are_threads(void **state)
     router_end();
 }
 
-// --- a core that does not keep up -----------------------------------------------------------------
+// --- a core that does not keep up ----------------------------------------------------------------
 
 static void who_floods_a_core_loses_and_the_others_do_not(void **state)
 {
