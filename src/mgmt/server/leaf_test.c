@@ -115,6 +115,7 @@ static const struct {
     {"/kamuee:vr/namespace", "green"},
     {"/kamuee:vr/table", "77"},
     {"/kamuee:class-map/dscp/class", "5"},
+    {"/kamuee:interface/pcp/class", "6"},
     {"/kamuee:class-map/remark-pcp/class/pcp", "6"},
     {"/kamuee:acl/rule/action", "deny"},
     {"/kamuee:acl/rule/protocol", "132"},
