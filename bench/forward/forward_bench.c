@@ -318,14 +318,6 @@ static void samples_read(void)
     watch_give_back(sampler, slot, watch_take(sampler, slot, 64));
 }
 
-// With sources without end the core is always overloaded, and several virtual routers would lose
-// packets by their budgets: for them the budgets' window does not end.
-static void budget_begin(const struct test *t)
-{
-    forwarder->budget.on = false;
-    forwarder->budget.ends = rte_rdtsc() + (t->tagged > 1 ? INT64_MAX / 2 : 0);
-}
-
 static double cycles_per_packet(const struct test *t)
 {
     double end = (double)rte_get_tsc_hz() / 1000 * round_ms, start, now;
@@ -333,7 +325,6 @@ static double cycles_per_packet(const struct test *t)
 
     lists_bind(t);
     plan_begin(t);
-    budget_begin(t);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
     port_lines = (struct port_lines){.line = (const uint8_t(*)[FRAME_LINE])t->line,

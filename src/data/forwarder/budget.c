@@ -16,7 +16,10 @@
 #include "forwarder/forbidden.h"
 
 #define WINDOWS_PER_S 1000u
-#define ON_WINDOWS 100u // it stays on so long after the last full window
+#define ON_WINDOWS 100u // limits last so long after the last full window
+#define PROBE 16u
+#define CLEARLY_PERCENT 125u // of its share, and CLEARLY_PACKETS: more is clearly more
+#define CLEARLY_PACKETS 64u
 #define FULL_PERCENT 90u // of a window's bursts: the core does not keep up
 #define BURSTS_MIN 8u    // in a window, or it says nothing
 #define FORGOTTEN_PART 32u // of the best window's capacity, in each full window
@@ -66,6 +69,23 @@ static void limits_forget(struct budget *b)
 {
     for (unsigned i = 0; i < VR_MAX; i++)
         b->limit[i] = UINT32_MAX;
+}
+
+// Has somebody clearly more than his share?
+static bool somebody_floods(const struct budget *b, uint32_t capacity)
+{
+    uint64_t weights = 0;
+
+    for (unsigned i = 0; i < b->n_active; i++)
+        weights += weight_of(b->active[i]);
+    for (unsigned i = 0; i < b->n_active; i++) {
+        uint8_t vr = b->active[i];
+        uint64_t share = (uint64_t)capacity * weight_of(vr) / weights;
+
+        if (b->offered[vr] > share * CLEARLY_PERCENT / 100 + CLEARLY_PACKETS)
+            return true;
+    }
+    return false;
 }
 
 // Divides the capacity: who wants less than his share by weight gets what he wants, and what he
@@ -125,6 +145,18 @@ static void window_begin(struct forwarder *f, uint64_t length)
     b->dropped = 0;
 }
 
+// Are packets counted in the next window?
+static void counting_decide(struct budget *b, bool full)
+{
+    bool probe = full && vr_several() && !b->probe;
+
+    if (full)
+        b->probe = b->probe ? b->probe - 1 : PROBE - 1;
+    if (probe && !b->on)
+        limits_forget(b);
+    b->on = b->limits || probe;
+}
+
 void budget_window(struct forwarder *f)
 {
     struct budget *b = &f->budget;
@@ -139,18 +171,18 @@ void budget_window(struct forwarder *f)
         // A window in which the thread was not running says little.
         b->capacity -= b->capacity / FORGOTTEN_PART;
         b->capacity = RTE_MAX(b->capacity, capacity);
+    }
+    // Without the limits it would be full.
+    if (full || (b->limits && rx > b->capacity))
         b->off_at = f->now + ON_WINDOWS * length;
-    }
-    if (full && !b->on) {
-        limits_forget(b);
-        b->on = true;
-    } else if (b->on && f->now > b->off_at) {
-        b->on = false;
-    }
-    if (b->on && b->n_active > 1)
+    if (b->on && b->n_active > 1 && f->now < b->off_at && somebody_floods(b, b->capacity)) {
         shares_set(b, (uint32_t)((uint64_t)b->capacity * USED_PERCENT / 100));
-    else if (b->on)
+        b->limits = true;
+    } else if (b->on) {
         limits_forget(b);
+        b->limits = false;
+    }
+    counting_decide(b, full);
     offered_forget(b);
     window_begin(f, length);
 }

@@ -5,10 +5,12 @@
 // one virtual router that is flooded would cost all others their packets. While bursts are full,
 // each virtual router may have its share of the core, by weight, and what others leave of theirs
 // (max-min fairness); what it sends above that ends right behind ether_in, where a packet has cost
-// least. With one virtual router, or while the core keeps up, nothing is dropped and nothing is
-// counted.
+// least. Nobody loses anything while the core keeps up, or while nobody has clearly more than his
+// share.
 //
-// A window of a millisecond is judged by the counters that there are anyway.
+// A window of a millisecond is judged by the counters that there are anyway. Packets are counted by
+// virtual router in one full window of PROBE, and in each while somebody is limited; never where
+// there is only one virtual router.
 #ifndef FORWARDER_BUDGET_H
 #define FORWARDER_BUDGET_H
 
@@ -20,9 +22,11 @@
 struct forwarder;
 
 struct budget {
-    bool on;        // packets are counted
-    uint64_t ends;  // TSC: of this window
-    uint64_t off_at; // TSC: no window was full since so long that counting ends
+    bool on;          // packets are counted in this window
+    bool limits;      // somebody is limited
+    uint8_t probe;    // full windows until packets are counted again
+    uint64_t ends;    // TSC: of this window
+    uint64_t off_at;  // TSC: no window was full since so long that limits end
     // Counters at its start.
     uint64_t bursts, full, idle, rx;
     uint32_t dropped;  // packets over budget, in this window

@@ -18,6 +18,7 @@
 #include "core/thread.h"
 
 struct vr *vr_table;
+uint16_t vr_count;
 const struct fib *vr_near[MEM_NODES_MAX][2][VR_MAX];
 const struct flow_hash flow_hash_default = {.mode = FLOW_HASH_L4, .label = true};
 
@@ -100,6 +101,7 @@ struct vr *vr_new(const char *name)
     vr_publish(v, IP4, fib4);
     vr_publish(v, IP6, fib6);
     v->used = true;
+    __atomic_store_n(&vr_count, vr_count + 1, __ATOMIC_RELAXED);
     return v;
 }
 
@@ -109,6 +111,7 @@ void vr_free(struct vr *v)
 
     thread_must_be(ROLE_CONTROL);
     v->used = false;
+    __atomic_store_n(&vr_count, vr_count - 1, __ATOMIC_RELAXED);
     vr_publish(v, IP4, NULL);
     vr_publish(v, IP6, NULL);
     rcu_synchronize(); // no burst holds a FIB of it any more

@@ -56,6 +56,13 @@ extern struct vr *vr_table; // [VR_MAX]
 // by vr_publish.
 extern const struct fib *vr_near[MEM_NODES_MAX][2][VR_MAX];
 
+extern uint16_t vr_count; // virtual routers; control writes
+// Is there another one beside the default one?
+static inline bool vr_several(void)
+{
+    return __atomic_load_n(&vr_count, __ATOMIC_RELAXED) > 1;
+}
+
 static inline struct vr *vr_get(uint16_t id)
 {
     return &vr_table[id];
