@@ -151,7 +151,7 @@ static void counting_decide(struct budget *b, bool full)
     bool probe = full && vr_several() && !b->probe;
 
     if (full)
-        b->probe = b->probe ? b->probe - 1 : PROBE - 1;
+        b->probe = (uint8_t)(b->probe ? b->probe - 1u : PROBE - 1);
     if (probe && !b->on)
         limits_forget(b);
     b->on = b->limits || probe;

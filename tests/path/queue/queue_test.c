@@ -606,7 +606,7 @@ static void explain_says_which_queue_and_what_waits_there(void **state)
     assert_true(p->frame[0].queue.has);
     assert_int_equal(p->frame[0].queue.class, CLASS_OF_EF);
     assert_int_equal(p->frame[0].queue.waiting_packets, 0);
-    assert_int_equal(p->frame[0].queue.client_bytes, queue_waiting(queue.manager) * 64);
+    assert_int_equal(p->frame[0].queue.client_bytes, queue_waiting(queue.manager) * f.n);
     assert_int_equal(packet_trace_last(p, TRACED_PACKET)->end, TRACED_SENT);
     free(p);
     router_end();
