@@ -257,7 +257,7 @@ def test_every_packet_comes_out():
     common = "table=1000,pattern="
     cases = [common + pattern for pattern in ("straight", "cross", "random", "prefix", "flows", "ports")]
     cases += [f"{common}random,{more}" for more in ("ports=4,queues=3", "burst=1", "bytes=1518,whole=1",
-                                                    "engine=dir24_8", "engine=lpm", "mode=io", "mode=rx", "mode=tx")]
+                                                    "engine=dir24_8", "engine=lpm", "mode=io", "mode=rx", "mode=tx", "queue=1")]
     if len(os.sched_getaffinity(0)) >= 2:
         cases += [f"{common}random,threads=2,queues=2,rss={rss}" for rss in ("none", "ip", "all")]
         cases += [f"{common}random,threads=2,pipeline=1"]

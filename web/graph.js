@@ -17,6 +17,15 @@ function sparkline(name, value, what) {
     shape("polygon", {points: [`${start},100`, ...points, `${SPARK - 1},100`].join(" ")}), shape("polyline", {points: points.join(" ")}));
 }
 
+// The rate of a client of a queue between nothing and the most it may have, and its guarantee as a line.
+function share_bar(rate, guarantee, most, whose) {
+  const x = value => 100 * Math.min(value / (most || 1), 1), said = guarantee ? `, guarantee ${short(guarantee)}` : "";
+  return shape("svg", {viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", class: "share",
+                       "aria-label": `${whose}: ${short(rate)} bit/s of at most ${short(most)}${said}`},
+    shape("rect", {width: 100, height: 10, class: "most"}), shape("rect", {width: x(rate), height: 10}),
+    ...guarantee ? [shape("line", {x1: x(guarantee), x2: x(guarantee), y1: 0, y2: 10})] : []);
+}
+
 // --- the hour ---
 
 // Rates between the points of one port: [{at: seconds before now, rx, tx}]. A counter that fell began anew: no rate there.

@@ -75,6 +75,22 @@ function tables(now, then, s) {
   fill("latency", now.latency.map(l => [first(l.input), first(l.output), ...["median", "p99", "p999", "max"].map(q => number(span(n(l[q]))))]));
 }
 
+const clients_of = queue => ["vr", "vport"].flatMap(kind => (queue[kind] ?? []).map(one => ({...one, kind, port: queue.port, rate_of_port: n(queue.rate)})));
+const dropped_by = client => client.class.reduce((sum, one) => sum + Object.values(one.dropped).reduce((all, packets) => all + n(packets), 0), 0);
+
+function queues(now, then, s) {
+  const old = then?.queue.flatMap(clients_of) ?? [];
+  at("queues-section").hidden = !now.queue.length;
+  fill_or("queues", now.queue.flatMap(clients_of).map(one => {
+    const was = old.find(o => o.port === one.port && o.kind === one.kind && o.name === one.name);
+    const most = Math.min(n(one.maximum) || one.rate_of_port, one.rate_of_port), lost = rate(dropped_by(one), was && dropped_by(was), s);
+    const p99 = Math.max(0, ...one.class.map(k => n(k["delay-p99"])));
+    return [first(one.port), first(`${one.kind} ${one.name}`), cell(share_bar(n(one.rate), n(one.guarantee), most, `${one.kind} ${one.name}`)),
+            number(short(n(one.rate))), number(one.guarantee ? short(n(one.guarantee)) : ""), number(count(one["waiting-packets"])),
+            number(p99 ? span(p99) : "–"), node("td", {class: lost ? "n bad" : "n"}, short(lost))];
+  }), "Nobody has sent yet.");
+}
+
 // The hour changes every ten seconds and is long: it is asked for as often as that, and when another port or unit is chosen.
 async function draw_hour() {
   const all = at("hour-port").options[0].text, port = at("hour-port").value;
@@ -85,8 +101,8 @@ async function draw_hour() {
 at("hour").addEventListener("change", () => draw_hour().catch(error => failed("hour-graph", error)));
 
 async function overview() {
-  const [now, then, s] = await look("overview", "port", "thread", "drop", "punt", "ledger", "vr", "latency");
-  for (const draw of [ports, threads, drops, tables]) draw(now, then, s);
+  const [now, then, s] = await look("overview", "port", "thread", "drop", "punt", "ledger", "vr", "latency", "queue");
+  for (const draw of [ports, threads, drops, tables, queues]) draw(now, then, s);
   choices("hour-port", ["all ports", ...now.port.map(port => port.name)]);
   if (!(performance.now() - draw_hour.at < 10000)) await draw_hour();
 }

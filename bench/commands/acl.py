@@ -11,11 +11,11 @@ import argparse
 import json
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
+from measure.goal import GOALS, Goal
 from measure.program import answer_of, run_command
 
 IDEA = ("access lists and address sets with up to a million entries, compared with rte_acl: lookups, updates, "
@@ -38,7 +38,6 @@ TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column(
          right("Min"), right("Max"),
          right("Cycles"), right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"), right("Batched/s"))
 PATHS = (Column("Whole path, cycles per packet"), right("Median"), right("Min"), right("Max"))
-GOALS = (Column("Goal"), right("Must"), right("Goal"), right("Measured"), Column("Verdict"))
 LEGEND = ("Ratio: speed relative to rte_acl's fastest variant, median over the rounds; * = rte_acl has fewer rules "
           "because it cannot hold as many.",
           "Cycles: TSC cycles per packet in bursts of 64. MB: memory of readers and writer. Updates: measured with a "
@@ -183,37 +182,6 @@ def lost(case: str) -> Callable[[dict], float | None]:
             return None
         return statistics.median(100 * (1 - plain / bound) for plain, bound in zip(cycles[PLAIN], cycles[case]))
     return value
-
-
-@dataclass(frozen=True)
-class Goal:
-    name: str
-    unit: str
-    must: float | None
-    goal: float
-    value: Callable[[dict], float | None]
-    at_most: bool = False
-
-    def reached(self, value: float, bound: float) -> bool:
-        return value <= bound if self.at_most else value >= bound
-
-    def verdict(self, value: float | None) -> str:
-        if value is None:
-            return "not measured"
-        if self.reached(value, self.goal):
-            return "goal"
-        return "must" if self.must is not None and self.reached(value, self.must) else "missed"
-
-    def as_json(self, found: dict) -> dict:
-        value = self.value(found)
-        return {"name": self.name, "unit": self.unit, "must": self.must, "goal": self.goal, "at_most": self.at_most,
-                "value": value, "verdict": self.verdict(value)}
-
-    def cells(self, found: dict) -> list[str | None]:
-        value, sign = self.value(found), "≤" if self.at_most else "≥"
-        shown = [f"{sign} {bound:,.10g} {self.unit}" if bound is not None else None for bound in (self.must, self.goal)]
-        return [self.name, *shown, None if value is None else f"{value:,.{2 if abs(value) < 10 else 1}f} {self.unit}",
-                self.verdict(value)]
 
 
 FIVE = {"set": "acl", "family": 4}

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
-//     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT | --acl] [--sets] [--quick]
-//                   [--json]
+//     forward_bench [--prefixes FILE] [--routes N] [--rounds 21] [--only TEXT | --acl] [--queue]
+//                   [--sets] [--quick] [--json]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE
 //              --polls 2000
 //
 // --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those
-// with packets for access lists, of which "acl-none" has nothing bound. --sets: each case with
+// with packets for access lists, of which "acl-none" has nothing bound. --queue: 16 virtual routers
+// that all send by one port, with and without a queue manager on it; no IPv6, no peer. --routes: a
+// generated table of so many in place of the full one. --sets: each case with
 // every set of lanes and every lookup kernel that this CPU runs, in place of those that are chosen
 // at start. --polls: so many polls a trial instead of a time, and how many packets they were: for
 // counting instructions.
@@ -24,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "core/eal.h"
 #include "core/rcu.h"
 #include "forward/lists.h"
@@ -35,12 +38,14 @@
 #include "lib/report.h"
 #include "lib/router.h"
 #include "lib/router_fib.h"
+#include "lib/router_queue.h"
 #include "lib/stat.h"
 #include "table/acl.h"
 #include "table/exchange.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
 #include "table/port.h"
+#include "table/port_queue.h"
 #include "table/vr.h"
 #include "table/watch.h"
 
@@ -51,6 +56,7 @@
 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the
 // first one's; 16 more are the first one's own.
 #define ROUTERS 16
+#define OUT_PORT 2 // of --queue: one that receives nothing
 #define POOL_SIZE 8191
 #define SAMPLE_RATE 1000
 #define TESTS_MAX 160
@@ -58,8 +64,9 @@
 static uint16_t port_id[PORTS];            // DPDK's ids
 static uint16_t vport[3 * ROUTERS][PORTS]; // the interfaces of the VLANs
 static struct forwarder *forwarder;
-static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
-static bool lists_only, all_sets, json;
+static const char *prefixes, *routes = "full"; // file; table_make()'s name
+static const char *only = ""; // text in the names of the cases to run
+static bool lists_only, queue_only, all_sets, json;
 static unsigned sampler; // watch
 static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
 
@@ -71,6 +78,7 @@ struct test {
     unsigned tagged, vlan;         // frames are of so many VLANs in turn, from this one on
     enum lists_case lists;
     bool out;                      // of what leaves, not of what comes in
+    enum queue_case { QUEUE_NO_CASE, UNSHAPED, SHAPED, SHAPED_FLOWS } queue;
     bool sampled;                  // a watch takes one packet in SAMPLE_RATE, with its reader
     const struct lanes *lanes;     // NULL, POPTRIE_KERNEL_AUTO: as chosen at start
     enum poptrie_kernel kernel;
@@ -104,7 +112,15 @@ static struct test tests[TESTS_MAX] = {
     FULL4(", acl-empty-out", .lists = LISTS_EMPTY, .out = true),
     FULL4(", acl-blocklist", .lists = LISTS_BLOCKLIST),
     FULL4(", acl-full", .lists = LISTS_FULL),
+    FULL4(", 16 virtual routers by one port, unshaped", .tagged = ROUTERS, .vlan = VLAN,
+          .queue = UNSHAPED),
+    FULL4(", 16 virtual routers by one port, shaped", .tagged = ROUTERS, .vlan = VLAN,
+          .queue = SHAPED),
+    FULL4(", 16 virtual routers by one port, shaped, fq_codel", .tagged = ROUTERS, .vlan = VLAN,
+          .queue = SHAPED_FLOWS),
 };
+
+static struct plan plans[SHAPED_FLOWS + 1]; // by queue_case
 
 static unsigned n_tests;
 
@@ -121,11 +137,11 @@ static uint16_t iface_make(unsigned p, uint16_t vlan)
     return i->id;
 }
 
-// Next hops 1..64 by value, on the ports' interfaces in turn.
+// Next hops 1..64 by value, on the ports' interfaces in turn; with --queue all by one port.
 static void next_hops_make(uint32_t hop[NEXT_HOPS + 1], const uint16_t iface[PORTS], unsigned v)
 {
     for (unsigned k = 0; k < NEXT_HOPS; k++)
-        hop[k + 1] = router_adjacency_new(iface[k % PORTS],
+        hop[k + 1] = router_adjacency_new(iface[queue_only ? OUT_PORT : k % PORTS],
                                           (uint8_t[6]){2, 0, 0, 2, (uint8_t)v, (uint8_t)k});
 }
 
@@ -139,11 +155,23 @@ static void sampler_make(void)
     sampler = (unsigned)w;
 }
 
+static void plans_make(void)
+{
+    for (unsigned i = 0; i <= SHAPED_FLOWS; i++) {
+        plans[i].n_rx = 2;
+        for (unsigned p = 0; p < 2; p++)
+            plans[i].rx[p] = (struct plan_rx){port_id[p], 0};
+    }
+    for (unsigned i = SHAPED; queue_only && i <= SHAPED_FLOWS; i++)
+        router_queue_plan(
+            &plans[i], router_queue_new(1 + ROUTERS, POOL_SIZE / 2, i == SHAPED_FLOWS ? 1024 : 0),
+            port_id[OUT_PORT], 0, 0);
+}
+
 static void router_make(const struct table *t4, const struct table *t6)
 {
     uint32_t hop[NEXT_HOPS + 1];
     uint16_t own[PORTS];
-    static struct plan plan = {.n_rx = 2};
     char name[16];
 
     bench_check(!router_tables_init(2047), "no memory for the tables");
@@ -158,7 +186,6 @@ static void router_make(const struct table *t4, const struct table *t6)
             vport[v][p] = iface_make(p, (uint16_t)(VLAN + v));
             iface_get(vport[v][p])->vr = v < 2 * ROUTERS ? (uint16_t)(1 + v) : 1;
         }
-        plan.rx[p] = (struct plan_rx){port_id[p], 0};
     }
     sampler_make();
     next_hops_make(hop, own, 0);
@@ -171,10 +198,12 @@ static void router_make(const struct table *t4, const struct table *t6)
     router_role(ROLE_RIB_MANAGER);
     for (unsigned v = ROUTERS; v < 2 * ROUTERS; v++)
         vr_publish(vr_get((uint16_t)(1 + v)), IP4, vr_get(1)->fib4);
-    rcu_publish(&forwarder_slot[0].plan, &plan);
+    plans_make();
+    rcu_publish(&forwarder_slot[0].plan, &plans[0]);
     router_role(ROLE_FORWARDER);
     forwarder = forwarder_new(0);
     bench_check(forwarder, "no memory for the forwarder");
+    forwarder->budget.ends = rte_rdtsc() + INT64_MAX / 2; // a source without end is no overload
 }
 
 // --- the packets ---
@@ -185,6 +214,17 @@ static bool is_forwarded(const struct traffic *a, unsigned i)
     const uint8_t *dst = (const uint8_t *)&a->net[i];
 
     return dst[0] != 169 || dst[1] != 254;
+}
+
+// CS0 .. CS7: one class after the other.
+static void class_write(uint8_t *ip, unsigned class)
+{
+    uint16_t sum;
+
+    ip[1] = (uint8_t)(class << 5);
+    memset(ip + 10, 0, 2);
+    sum = checksum(ip, 20);
+    memcpy(ip + 10, &sum, 2);
 }
 
 static void line_write(uint8_t *p, const struct test *t, bool is4, const struct traffic *a,
@@ -203,6 +243,8 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
         if (t->lists)
             lists_packet(src, p + 22);
         frame_ip4(p + 2, 42, src, &a->net[t->one_flow ? 0 : i]);
+        if (t->queue)
+            class_write(p + 2, i / t->tagged % QUEUE_CLASSES);
     } else {
         memcpy(p,
                (uint8_t[26]){0x86, 0xdd, 0x60, 0, 0, 0, 0, 6, 59, 64, 0x20, 1, 0xd, 0xb8, [25] = 1},
@@ -251,6 +293,24 @@ static void lists_bind(const struct test *t)
     router_role(ROLE_FORWARDER);
 }
 
+// To the plan of this test. What waits in the queue of the one before is sent first.
+static void plan_begin(const struct test *t)
+{
+    static struct plan rest;
+    const struct plan *old = forwarder_slot[0].plan;
+
+    if (old == &plans[t->queue])
+        return;
+    if (old->n_owned) {
+        rest = *old;
+        rest.n_rx = 0;
+        rcu_publish(&forwarder_slot[0].plan, &rest);
+        while (forwarder_poll(forwarder) || forwarder->queue_due != QUEUE_NEVER)
+            ;
+    }
+    rcu_publish(&forwarder_slot[0].plan, &plans[t->queue]);
+}
+
 // What the exporter does first: takes the samples, and gives the slots back.
 static void samples_read(void)
 {
@@ -265,6 +325,7 @@ static double cycles_per_packet(const struct test *t)
     uint64_t packets = 0;
 
     lists_bind(t);
+    plan_begin(t);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
     port_lines = (struct port_lines){.line = (const uint8_t(*)[FRAME_LINE])t->line,
@@ -287,6 +348,8 @@ static double cycles_per_packet(const struct test *t)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets,
                polls);
     rcu_quiescent();
+    if (t->queue >= SHAPED) // packets count when they come in and when they leave
+        packets = port_lines_sent - sent;
     bench_check(port_lines_sent - sent == packets, "not every packet was forwarded");
     return (now - start) / (double)packets;
 }
@@ -349,6 +412,8 @@ static bool test_wanted(const struct test *t)
 
     if (lists_only)
         return t->lists;
+    if (queue_only != (t->queue != QUEUE_NO_CASE)) // their next hops are not those of the others
+        return false;
     return *only == '=' ? !strcmp(name, only + 1) : strstr(name, only) != NULL;
 }
 
@@ -358,9 +423,11 @@ static void quick_set(const char *unused)
 }
 
 static const struct bench_option options[] = {
-    OPTION_TEXT("prefixes", &prefixes), OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX),
+    OPTION_TEXT("prefixes", &prefixes), OPTION_TEXT("routes", &routes),
+    OPTION_NUMBER("rounds", &rounds, 1, ROUNDS_MAX),
     OPTION_TEXT("only", &only), OPTION_NUMBER("polls", &polls, 0, 0),
-    OPTION_FLAG("acl", &lists_only), OPTION_FLAG("sets", &all_sets),
+    OPTION_FLAG("acl", &lists_only), OPTION_FLAG("queue", &queue_only),
+    OPTION_FLAG("sets", &all_sets),
     OPTION_DO("quick", quick_set), OPTION_FLAG("json", &json), {0}};
 
 // The wanted cases once more with these lanes and this kernel, where they run.
@@ -413,12 +480,14 @@ int main(int argc, char **argv)
     bench_check(pool, "no memory for packets");
     for (unsigned p = 0; p < PORTS; p++)
         port_id[p] = port_lines_new(p, pool);
-    bench_check(!table_make(&t4, "full", 4, prefixes) && !table_make(&t6, "full", 6, prefixes),
-                "no routes in that file");
+    bench_check(!table_make(&t4, routes, 4, prefixes) &&
+                    !table_make(&t6, queue_only ? "1000" : routes, 6, prefixes),
+                "no routes in that file, or no such number of routes");
     table_next_hops(&t4, NEXT_HOPS);
     table_next_hops(&t6, NEXT_HOPS);
     router_make(&t4, &t6);
-    bench_check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
+    bench_check(queue_only || !peer_make(&t4, port_id, NEXT_HOPS),
+                "rte_fib does not take the table");
     // Both receiving ports and their sub-interfaces answer to one MAC: either may get any line.
     memcpy(iface_get(port_get(port_id[1])->untagged)->mac,
            iface_get(port_get(port_id[0])->untagged)->mac, 6);

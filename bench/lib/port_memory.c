@@ -76,6 +76,7 @@ static uint16_t source_rx(void *queue, struct rte_mbuf **pkt, uint16_t n)
         s->first = (s->first + n) % SOURCE_DEPTH;
         s->waiting -= n;
     }
+    s->given += n;
     return n;
 }
 

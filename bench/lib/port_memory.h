@@ -42,6 +42,7 @@ struct source {
     uint16_t burst;        // at most so many at a time
     uint16_t bytes;        // of each frame, without its checksum
     bool whole;            // the payload is written too
+    uint64_t given;        // packets
     // an offered load: TSC cycles between two packets; 0 = as fast as it is asked
     double apart, next; // next: the time of arrival of the first packet that has not arrived
     uint32_t first, waiting;

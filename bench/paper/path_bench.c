@@ -18,6 +18,7 @@
 //     ports, queues, threads
 //               receiving ports, queues of each, forwarders: queues go to them in turn
 //     pipeline  1: one thread receives, the other forwards and sends, a ring between them
+//     queue     1: each port has a queue manager, eight classes, a rate that holds nothing back
 //     mpps      packets offered to each receiving port; 0: as many as are taken
 //
 // All cases take turns within each round. Cycles are of the TSC and of the thread's own CPU time:
@@ -36,15 +37,18 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "forwarder/forwarder.h"
+#include "forwarder/state.h"
 #include "lib/eal.h"
 #include "lib/port_memory.h"
 #include "lib/report.h"
 #include "lib/router_fib.h"
+#include "lib/router_queue.h"
 #include "lib/rss.h"
 #include "lib/stat.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/plan.h"
+#include "table/port_queue.h"
 #include "table/vr.h"
 
 #define CASES_MAX 256u
@@ -72,7 +76,7 @@ struct path_case {
     enum mode mode;
     struct traffic_of traffic;
     unsigned burst, ports, queues, threads;
-    bool whole, pipeline, acl;
+    bool whole, pipeline, acl, queue;
     double mpps;
     const struct router_fib *fib;
     struct trial trial[ROUNDS_MAX];
@@ -92,6 +96,7 @@ static struct path_case cases[CASES_MAX];
 static struct worker workers[FORWARDER_MAX];
 static struct rte_mempool *pool;
 static struct rte_ring *pipe_ring;
+static struct port_queue *port_queue[SOURCE_PORTS];
 static unsigned n_cases, rounds = 3, trial_ms = 20, count; // count: packets of a trial, 0 = by time
 static const char *prefixes, *simd = "512"; // bits of a vector at most, 64 = none
 static bool small_pages;
@@ -182,6 +187,19 @@ static inline unsigned worker_poll(struct worker *w)
     }
 }
 
+// A forwarder with a queue counts a packet when it comes in and when it leaves; the sources know
+// better. They are this thread's while it runs.
+static uint64_t given_to(const struct worker *w)
+{
+    uint64_t n = 0;
+
+    for (unsigned p = 0; p < SOURCE_PORTS; p++)
+        for (unsigned i = 0; i < w->plan.n_rx; i++)
+            if (w->plan.rx[i].port == port_id[p])
+                n += source[p][w->plan.rx[i].queue].given;
+    return n;
+}
+
 // Until the time has come, or there were so many packets. A function of its own: callgrind counts
 // what is in it.
 __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, uint64_t packets);
@@ -211,6 +229,22 @@ static void pipe_drain(struct worker *w)
         w->received += worker_poll(w);
 }
 
+// Nothing comes any more, and what waits in queues and on its way to them is sent.
+static void queues_drain(struct worker *w)
+{
+    if (!w->c->queue)
+        return;
+    for (unsigned p = 0; p < SOURCE_PORTS; p++)
+        for (unsigned i = 0; i < w->plan.n_rx; i++)
+            if (w->plan.rx[i].port == port_id[p])
+                source[p][w->plan.rx[i].queue].line = NULL;
+    atomic_fetch_sub(&receiving, 1); // partner: the load below; what was received is in the rings
+    for (bool all_fed = false, empty = false; !all_fed || !empty;) {
+        all_fed = !atomic_load(&receiving);
+        empty = !forwarder_poll(w->forwarder) && w->forwarder->queue_due == QUEUE_NEVER;
+    }
+}
+
 static void work(void *arg)
 {
     struct worker *w = arg;
@@ -227,11 +261,17 @@ static void work(void *arg)
          rte_rdtsc() < until && (!count || n < count / 4); w->received += n)
         n = worker_poll(w);
     double began = bench_wall_s(), used = bench_cpu_s();
+    uint64_t given = given_to(w);
     w->packets = path_measured(w, atomic_load(&measure_until), count);
+    if (w->c->queue)
+        w->packets = given_to(w) - given;
     w->cycles = (bench_cpu_s() - used) * (double)rte_get_tsc_hz();
     w->seconds = bench_wall_s() - began;
     w->received += w->packets;
     pipe_drain(w);
+    queues_drain(w);
+    if (w->c->queue)
+        w->received = given_to(w);
     rcu_quiescent();
     forwarder_free(w->forwarder);
 }
@@ -247,6 +287,7 @@ static void source_set(const struct path_case *c, struct source *s, uint32_t fir
     s->burst = (uint16_t)c->burst;
     s->bytes = (uint16_t)(c->traffic.bytes - 4);
     s->whole = c->whole;
+    s->given = 0;
     source_start(s, c->mpps / c->queues);
 }
 
@@ -273,8 +314,8 @@ static void sinks_clear(const struct path_case *c)
 }
 
 // Receive queue k of all goes to thread k in turn; transmit queue i of each port is thread i's.
-// Behind the pipeline's ring stands one forwarder, which finds the ring where port 0 has its last
-// queue.
+// Queue managers go to the threads in turn. Behind the pipeline's ring stands one forwarder, which
+// finds the ring where port 0 has its last queue.
 static void plans_make(const struct path_case *c)
 {
     for (unsigned i = 0; i < c->threads; i++) {
@@ -282,6 +323,8 @@ static void plans_make(const struct path_case *c)
         for (unsigned p = 0; p < SOURCE_PORTS; p++) {
             workers[i].plan.tx_owner[port_id[p]] = (uint8_t)i;
             workers[i].plan.tx_queue[port_id[p]] = (uint16_t)i;
+            if (c->queue)
+                router_queue_plan(&workers[i].plan, port_queue[p], port_id[p], p % c->threads, i);
         }
     }
     for (unsigned k = 0; k < c->ports * c->queues; k++) {
@@ -305,7 +348,7 @@ static void threads_run(const struct path_case *c)
 
     atomic_store(&ready, 0);
     atomic_store(&measure_until, 0);
-    atomic_store(&receiving, c->pipeline ? 1 : 0);
+    atomic_store(&receiving, c->queue ? c->threads : c->pipeline);
     for (unsigned i = 0; i < c->threads; i++) {
         snprintf(name, sizeof name, "forwarder-%u", i);
         bench_check(!thread_start(&workers[i].thread, ROLE_FORWARDER, THREAD_SLOT_FORWARDER + i,
@@ -393,6 +436,8 @@ static void trial_run(const struct path_case *c, struct trial *t)
         t->sent = t->received;
     bench_check(t->received == t->sent + t->dropped,
                 "not every packet was forwarded or counted as dropped: %s", c->text);
+    if (c->queue) // those that found the ring to a queue full have not been forwarded
+        t->packets = (uint64_t)((double)t->packets * (double)t->sent / (double)t->received);
 }
 
 // --- cases and options ---
@@ -435,6 +480,8 @@ static void case_set(struct path_case *c, const char *key, const char *value)
         c->whole = atoi(value);
     else if (!strcmp(key, "pipeline"))
         c->pipeline = atoi(value);
+    else if (!strcmp(key, "queue"))
+        c->queue = atoi(value);
     else if (!strcmp(key, "acl"))
         c->acl = name_find((const char *const[]){"none", "empty"}, 2, value, c->text);
     else if (!strcmp(key, "mpps"))
@@ -467,6 +514,8 @@ static void case_read(struct path_case *c, const char *text)
                 "1-4 ports, 1-31 queues, bursts of 1-64, frames of 64-1518 bytes, 1-131072 flows, "
                 "a pipeline of 2 threads: %s",
                 text);
+    bench_check(!c->queue || (c->mode == FORWARD && !c->pipeline),
+                "a queue manager in mode=forward, without a pipeline: %s", text);
     bench_check(router_fib_mib(c->table, c->engine) >= 0, "no such table or engine: %s", text);
 }
 
@@ -509,6 +558,16 @@ static unsigned memory_mib(void)
     return mib;
 }
 
+static void queues_make(void)
+{
+    bool wanted = false;
+
+    for (unsigned i = 0; i < n_cases; i++)
+        wanted |= cases[i].queue;
+    for (unsigned p = 0; wanted && p < SOURCE_PORTS; p++)
+        port_queue[p] = router_queue_new(ROUTER_FIBS + 1, POOL_SIZE / 8, 0);
+}
+
 static void router_start(void)
 {
     char width[48];
@@ -530,6 +589,7 @@ static void router_start(void)
     for (unsigned i = 0; i < n_cases; i++)
         bench_check((cases[i].fib = router_fib_get(cases[i].table, cases[i].engine)),
                     "the table does not fit into: %s", cases[i].text);
+    queues_make();
     rcu_offline();
 }
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_bench.c - what the queue manager costs beside DPDK's rte_sched, in one process
+// queue_bench.c - what the queue manager costs beside DPDK's rte_sched and a plain round robin
 //
-//     queue_bench [--rounds 15] [--packets 131072] [--only CASE] [--json]
+//     queue_bench [--rounds 15] [--packets 131072] [--windows 20] [--only CASE] [--quick] [--json]
 //
 // Cases: `classes` with 8 to 4,096 virtual routers of eight classes; `empty`, a call of queue_take
 // that finds nothing to send while all virtual routers are over their maximum and have packets
-// waiting. In `classes` each packet belongs to a random virtual router and class, a standing
-// backlog is kept, and neither engine is held back by its rates: what is measured is choosing, not
-// waiting. Engines get the same packets in rounds that alternate; a ratio is the median of the
-// rounds' own ratios. Cycles are of the TSC. Our class is rte_sched's traffic class; it has 13, of
-// which eight are used.
+// waiting; `flows`, fq_codel with 1,024 flow queues a class; `rate`, `share` and `delay`, what is
+// kept of what was promised (kept.h).
+//
+// In `classes` each packet belongs to a random virtual router and class, a standing backlog is
+// kept, and no engine is held back by its rates: what is measured is choosing, not waiting. Engines
+// get the same packets in rounds that alternate; a ratio is the median of the rounds' own ratios.
+// Cycles are of the TSC, less what reading it costs, without calls during which the thread was
+// taken off its core. Our class is rte_sched's traffic class; it has 13, of which eight are used.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,22 +26,27 @@
 #include "lib/eal.h"
 #include "lib/report.h"
 #include "lib/stat.h"
+#include "queue/drr.h"
+#include "queue/kept.h"
 #include "queue/queue.h"
 
 #define BATCH 32u
 #define BACKLOG 2048u
 #define FRAME 64u
+#define PREEMPTED 1000000u // cycles of a call: the thread was taken off its core meanwhile
 #define MBUFS (BACKLOG + 16 * BATCH)
 #define BEST_EFFORT RTE_SCHED_TRAFFIC_CLASS_BE
 
 static struct {
-    unsigned rounds, packets;
+    unsigned rounds, packets, windows; // windows of `share`, and as many times 50 ms of `delay`
     const char *only;
     bool json;
-} opt = {.rounds = 15, .packets = 1u << 17, .only = ""};
+} opt = {.rounds = 15, .packets = 1u << 17, .windows = 20, .only = ""};
 
 static struct rte_mempool *pool;
 static unsigned vrs;
+static uint16_t flows; // of a class of ours; 0: tail drop
+static double tsc_cost; // of reading the clock before and after a call
 
 struct engine {
     const char *name;
@@ -58,6 +67,7 @@ static struct queue_manager *ours;
 struct label { // in the private area of an mbuf
     uint16_t vr;
     uint8_t class;
+    uint32_t hash;
 };
 
 static void ours_make(void)
@@ -68,7 +78,14 @@ static void ours_make(void)
                                 .limit_bytes = 1u << 24};
 
     for (unsigned k = 0; k < QUEUE_CLASSES; k++)
-        v.class[k].limit_bytes = 1u << 24;
+        v.class[k] = (struct queue_class_config){
+            .discipline = flows ? QUEUE_FQ_CODEL : QUEUE_TAIL_DROP,
+            .flows = flows,
+            .target_us = 5000,
+            .interval_us = 100000,
+            .ecn = true,
+            .limit_bytes = 1u << 24,
+        };
     ours = queue_make(&c);
     bench_check(ours, "no memory");
     for (unsigned i = 0; i < vrs; i++)
@@ -77,7 +94,8 @@ static void ours_make(void)
 
 static void ours_label(struct rte_mbuf *m, unsigned vr, unsigned class)
 {
-    *(struct label *)rte_mbuf_to_priv(m) = (struct label){(uint16_t)vr, (uint8_t)class};
+    *(struct label *)rte_mbuf_to_priv(m) =
+        (struct label){(uint16_t)vr, (uint8_t)class, flows ? (uint32_t)bench_random() : 0};
 }
 
 static unsigned ours_put(struct rte_mbuf **m, unsigned n)
@@ -88,7 +106,7 @@ static unsigned ours_put(struct rte_mbuf **m, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         const struct label *l = rte_mbuf_to_priv(m[i]);
 
-        p[i] = (struct queue_packet){m[i], FRAME, l->vr, l->class};
+        p[i] = (struct queue_packet){m[i], FRAME, l->vr, l->class, 0, l->hash};
     }
     return queue_put(ours, p, n, rte_rdtsc(), refusal);
 }
@@ -163,12 +181,62 @@ static void peer_end(void)
     rte_sched_port_free(port);
 }
 
+// --- the round robin -----------------------------------------------------------------------------
+
+static struct drr *drr;
+
+static void drr_begin(void)
+{
+    drr = drr_make(vrs, MBUFS, 1518);
+}
+
+static unsigned drr_put_all(struct rte_mbuf **m, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct label *l = rte_mbuf_to_priv(m[i]);
+
+        drr_put(drr, m[i], FRAME, l->vr, l->class);
+    }
+    return n;
+}
+
+static unsigned drr_take_all(struct rte_mbuf **m, unsigned n)
+{
+    return drr_take(drr, (void **)m, n);
+}
+
+static void drr_end(void)
+{
+    drr_free(drr);
+}
+
 // --- classes -------------------------------------------------------------------------------------
 
 static struct engine engines[] = {
     {"kamuee", ours_make, ours_label, ours_put, ours_take, ours_end, {0}, 0, 0, {0}},
     {"rte_sched", peer_make, peer_label, peer_put, peer_take, peer_end, {0}, 0, 0, {0}},
+    {"drr", drr_begin, ours_label, drr_put_all, drr_take_all, drr_end, {0}, 0, 0, {0}},
 };
+#define ENGINES (sizeof engines / sizeof *engines)
+
+struct cost {
+    double cycles;
+    uint64_t packets;
+};
+
+static void cost_add(struct cost *c, uint64_t cycles, unsigned packets)
+{
+    if (cycles > PREEMPTED)
+        return;
+    c->cycles += (double)cycles - tsc_cost;
+    c->packets += packets;
+}
+
+static double cost_of(const struct cost *c)
+{
+    bench_check(c->packets, "no call was undisturbed");
+    return c->cycles / (double)c->packets;
+}
 
 static void engine_begin(struct engine *e)
 {
@@ -227,27 +295,40 @@ static uint64_t engine_drain(struct engine *e, unsigned *taken)
 
 static double engine_round(struct engine *e)
 {
-    uint64_t cycles = 0;
-    unsigned taken = 0;
+    struct cost put = {0}, take = {0};
 
     while (e->queued < BACKLOG)
         engine_fill(e);
-    while (taken < opt.packets) {
-        cycles += e->queued < BACKLOG + BATCH ? engine_fill(e) : 0;
-        cycles += engine_drain(e, &taken);
+    for (unsigned taken = 0; taken < opt.packets;) {
+        if (e->queued < BACKLOG + BATCH)
+            cost_add(&put, engine_fill(e), BATCH);
+        unsigned before = taken;
+        uint64_t cycles = engine_drain(e, &taken);
+        cost_add(&take, cycles, taken - before);
     }
-    return (double)cycles / taken;
+    return cost_of(&put) + cost_of(&take);
+}
+
+static double tsc_measure(void)
+{
+    double cost[ROUNDS_MAX];
+
+    for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+        uint64_t from = rte_rdtsc_precise();
+        cost[i] = (double)(rte_rdtsc_precise() - from);
+    }
+    return stat_median(cost, ROUNDS_MAX);
 }
 
 static void measure_classes(unsigned n)
 {
     vrs = n;
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < ENGINES; i++)
         engine_begin(&engines[i]);
     for (unsigned r = 0; r <= opt.rounds; r++) // the first one warms up
-        for (unsigned i = 0; i < 2; i++)
+        for (unsigned i = 0; i < ENGINES; i++)
             engines[i].cycles[r ? r - 1 : 0] = engine_round(&engines[i]);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < ENGINES; i++) {
         report_open(NULL, '{');
         report_text("case", "classes");
         report_number("vrs", 0, n);
@@ -257,6 +338,53 @@ static void measure_classes(unsigned n)
         report_close();
         engine_end(&engines[i]);
     }
+}
+
+// --- flows ---------------------------------------------------------------------------------------
+
+// As in `classes`; each packet is of a random flow, so that nearly each is the first of its flow.
+static void measure_flows(unsigned n)
+{
+    struct engine *e = &engines[0];
+
+    vrs = n;
+    flows = QUEUE_FLOWS_MAX;
+    engine_begin(e);
+    for (unsigned r = 0; r <= opt.rounds; r++)
+        e->cycles[r ? r - 1 : 0] = engine_round(e);
+    report_open(NULL, '{');
+    report_text("case", "flows");
+    report_number("vrs", 0, n);
+    report_text("engine", "%s", e->name);
+    report_series("cycles", 1, e->cycles, opt.rounds);
+    report_null("ratio");
+    report_close();
+    engine_end(e);
+    flows = 0;
+}
+
+// --- what is kept --------------------------------------------------------------------------------
+
+static void kept_report(const char *name, unsigned engine, double error, double p99_us)
+{
+    report_open(NULL, '{');
+    report_text("case", "%s", name);
+    report_number("vrs", 0, 8);
+    report_text("engine", "%s", kept_name(engine));
+    report_number("error", 5, error);
+    report_number("p99_us", 2, p99_us);
+    report_close();
+}
+
+static void measure_kept(const char *name)
+{
+    for (unsigned e = 0; e < KEPT_ENGINES; e++)
+        if (!strcmp(name, "rate"))
+            kept_report(name, e, kept_rate(e), NAN);
+        else if (!strcmp(name, "share"))
+            kept_report(name, e, kept_share(e, opt.windows), NAN);
+        else
+            kept_report(name, e, NAN, kept_delay_us(e, 50 * opt.windows));
 }
 
 // --- empty ---------------------------------------------------------------------------------------
@@ -294,7 +422,7 @@ static void measure_empty(unsigned n)
 
         bench_check(!queue_configure(ours, (uint16_t)i, &v, now), "a rate is refused");
         for (unsigned k = 0; k < 16; k++)
-            p[k] = (struct queue_packet){&v, 1518, (uint16_t)i, (uint8_t)(k % QUEUE_CLASSES)};
+            p[k] = (struct queue_packet){&v, 1518, (uint16_t)i, (uint8_t)(k % QUEUE_CLASSES), 0, 0};
         queue_put(ours, p, 16, now, refusal);
     }
     // A millisecond later what may go has gone; the next packet of each is due 12 ms after its
@@ -318,16 +446,23 @@ static void quick(const char *unused)
 {
     opt.rounds = 5;
     opt.packets = 1u << 15;
+    opt.windows = 8;
 }
 
 static const struct bench_option options[] = {
     OPTION_NUMBER("rounds", &opt.rounds, 1, ROUNDS_MAX),
     OPTION_NUMBER("packets", &opt.packets, 1024, 1u << 24),
+    OPTION_NUMBER("windows", &opt.windows, 1, 1000),
     OPTION_TEXT("only", &opt.only),
     OPTION_FLAG("json", &opt.json),
     OPTION_DO("quick", quick),
     {0},
 };
+
+static bool is_asked(const char *name)
+{
+    return !*opt.only || !strcmp(opt.only, name);
+}
 
 int main(int argc, char **argv)
 {
@@ -336,15 +471,23 @@ int main(int argc, char **argv)
     bench_options(argc, argv, options, NULL);
     bench_eal_heap(256, 64ul << 20, false);
     bench_pin(0);
-    pool = rte_pktmbuf_pool_create("queue", 4 * MBUFS - 1, 0, 64, 256, -1);
+    pool = rte_pktmbuf_pool_create("queue", ENGINES * MBUFS + 4096, 0, 64, 256, -1);
     bench_check(pool, "no memory for mbufs");
+    tsc_cost = tsc_measure();
     report_begin(opt.json);
     report_open("rows", '[');
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (!*opt.only || !strcmp(opt.only, "classes"))
+        if (is_asked("classes"))
             measure_classes(sizes[i]);
-    if (!*opt.only || !strcmp(opt.only, "empty"))
+    for (unsigned i = 0; i < 2; i++)
+        if (is_asked("flows"))
+            measure_flows(sizes[i]);
+    if (is_asked("empty"))
         measure_empty(4096);
+    kept_init(pool);
+    for (unsigned i = 0; i < 3; i++)
+        if (is_asked((const char *[]){"rate", "share", "delay"}[i]))
+            measure_kept((const char *[]){"rate", "share", "delay"}[i]);
     report_close();
     report_end();
     return 0;

@@ -15,25 +15,17 @@
 #include <string.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "lib/report.h"
 #include "throughput/arrival.h"
 #include "traffic/load.h"
+#include "traffic/receive_ring.h"
 
 #define BURST 32
-#define RING_FRAME 2048
-#define RING_BLOCK (1 << 16)
-#define RING_BLOCKS 1024 // 64 MiB, 32768 frames
 #define REST_NS (200 * NS_PER_MS) // without a packet: the trial is over
 #define SOL_PACKET_LEVEL 263
-
-struct ring {
-    uint8_t *map;
-    unsigned at, n;
-};
 
 static struct netns_place to;
 static double rate, seconds = 1;
@@ -51,42 +43,19 @@ static _Noreturn void die(const char *what)
 
 // --- receiving ---
 
-static void ring_open(struct ring *r, int fd)
-{
-    struct tpacket_req q = {.tp_block_size = RING_BLOCK, .tp_block_nr = RING_BLOCKS,
-                            .tp_frame_size = RING_FRAME,
-                            .tp_frame_nr = RING_BLOCK / RING_FRAME * RING_BLOCKS};
-    int version = TPACKET_V2;
-
-    if (setsockopt(fd, SOL_PACKET_LEVEL, PACKET_VERSION, &version, sizeof(version)) ||
-        setsockopt(fd, SOL_PACKET_LEVEL, PACKET_RX_RING, &q, sizeof(q)))
-        die("receive ring");
-    r->map = mmap(NULL, (size_t)RING_BLOCK * RING_BLOCKS, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_POPULATE, fd, 0);
-    if (r->map == MAP_FAILED)
-        die("mapping the receive ring");
-    r->at = 0;
-    r->n = q.tp_frame_nr;
-}
-
 // Counts what lies in the ring; number of frames.
-static unsigned ring_drain(struct ring *r, struct arrival *a)
+static unsigned ring_drain(struct receive_ring *r, struct arrival *a)
 {
+    const struct tpacket2_hdr *h;
     unsigned n = 0;
 
-    for (;;) {
-        struct tpacket2_hdr *h = (void *)(r->map + (size_t)r->at * RING_FRAME);
+    for (; (h = receive_ring_first(r)) != NULL; receive_ring_next(r), n++) {
         uint32_t number;
 
-        // acquire: partner is the kernel's barrier before it hands the frame over
-        if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
-            return n;
-        if (load_read((uint8_t *)h + h->tp_mac, h->tp_snaplen, &number))
+        if (load_read((const uint8_t *)h + h->tp_mac, h->tp_snaplen, &number))
             arrival_note(a, arrival_number(a, number));
-        __atomic_store_n(&h->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
-        r->at = r->at + 1 == r->n ? 0 : r->at + 1;
-        n++;
     }
+    return n;
 }
 
 // --- sending ---
@@ -149,7 +118,7 @@ static void result_report(const struct arrival *a, uint64_t sent, double sending
     report_end();
 }
 
-static void load_run(int out, struct ring *in)
+static void load_run(int out, struct receive_ring *in)
 {
     static struct arrival a;
     static uint64_t first, refused, lost_in_all;
@@ -198,7 +167,7 @@ static const struct bench_option options[] = {
 
 int main(int argc, char **argv)
 {
-    struct ring ring;
+    struct receive_ring ring;
     int out, in;
 
     bench_options(argc, argv, options, NULL);
@@ -210,7 +179,7 @@ int main(int argc, char **argv)
     out = load_open();
     send_open(out);
     in = netns_packet_socket(&to, ETH_P_IP, NULL);
-    ring_open(&ring, in);
+    receive_ring_open(&ring, in);
     load_pin();
     load_run(out, &ring);
     return 0;

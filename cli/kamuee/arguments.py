@@ -100,6 +100,7 @@ def is_ip_protocol(word: str) -> bool:
 ARGUMENTS = {
     "PORT": Argument("a port", is_name, "port"),
     "INTERFACE": Argument("an interface: a port or a vport", is_name, "interface"),
+    "CLASS": Argument("a class of a queue: 0 to 7", number(0, 7), values=tuple("01234567")),
     "VR": Argument("a virtual router; default 'default'", is_name, "vr"),
     "NAME": Argument("a new name of 1 to 15 letters, digits, '_', '.', '-'", is_name),
     "DEVARGS": Argument("a DPDK device: 0000:3b:00.0, net_af_packet0,iface=eth1, …", is_word),

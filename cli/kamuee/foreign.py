@@ -21,6 +21,7 @@ REBOOT = "reboot from Linux: systemctl reboot; to restart only kamueed: systemct
 IN_TIME = "to avoid locking yourself out: commit confirmed MINUTES, or set … --confirmed MINUTES"
 USERS = "manage users, logins and the clock in Linux"
 NOT_THERE = "Kamuee does not support this"
+QUEUE = "try: set port PORT queue rate 100M; set queue-profile NAME class N …; set class-map NAME dscp DSCP class N"
 PERMIT = "did you mean 'permit'?"
 DENY = "did you mean 'deny'? 'reject' answers with an ICMP error"
 ACL = "try: set acl NAME rule N permit …; for IOS lists: acl import ios FILE"
@@ -102,8 +103,8 @@ HINTS = {
     "description": "try: set interface INTERFACE description \"…\"", "mtu": "try: set port PORT mtu N",
     "speed": "set it on the NIC: ethtool", "duplex": "set it on the NIC: ethtool", "switchport": NOT_THERE,
     "spanning-tree": NOT_THERE, "channel-group": NOT_THERE, "vlan": "try: set vport NAME port PORT vlan N",
-    "vrf": "try: set vr NAME table N; set interface INTERFACE vr NAME", "access-list": ACL, "policy-map": NOT_THERE,
-    "class-map": NOT_THERE, "monitor session": "try: set port PORT mirror both to port PORT",
+    "vrf": "try: set vr NAME table N; set interface INTERFACE vr NAME", "access-list": ACL, "policy-map": QUEUE,
+    "class-map": QUEUE, "service-policy": QUEUE, "show policy-map": "try: show queue", "monitor session": "try: set port PORT mirror both to port PORT",
     "monitor capture": "try: capture port PORT write FILE", "monitor traffic": "try: capture interface INTERFACE",
     "monitor interface": "try: monitor", "monitor log": "the log is in the journal: journalctl -fu kamueed",
     "monitor start": "the log is in the journal: journalctl -fu kamueed",
@@ -159,7 +160,8 @@ HINTS = {
     "show route": "try: show ipv4 route, show ipv6 route", "show route *": "try: show ipv4 route, show ipv6 route",
     "show route table": "try: show ipv4 route vr VR", "show route forwarding-table": "try: lookup ADDRESS",
     "show arp": "try: show neighbor", "show ndp": "try: show neighbor", "show vlan": "try: show interface",
-    "show vrf": "try: show vr", "show mac": NOT_THERE, "show spanning-tree": NOT_THERE,
+    "show vrf": "try: show vr", "show class-of-service": "try: show queue", "show qos": "try: show queue",
+    "set class-of-service": QUEUE, "set traffic-policy": QUEUE, "set qos": QUEUE, "show mac": NOT_THERE, "show spanning-tree": NOT_THERE,
     "show log": "try: journalctl -u kamueed", "show logging": "try: journalctl -u kamueed",
     "show who": "try: show users", "show access-lists": "try: show acl", "show firewall": "try: show acl",
     "show errors": "try: show drops", "show counters": "try: show interface statistics",

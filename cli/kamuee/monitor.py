@@ -23,6 +23,7 @@ from kamuee.errors import KamueeError, UsageError
 from kamuee.grammar import Match
 from kamuee.render import Column, right, si
 from kamuee.show_latency import span
+from kamuee.show_queue import wait
 
 ENDS = (b"q", b"Q", b"\x03", b"\x04")
 
@@ -86,6 +87,14 @@ def text(found: dict, width: int) -> Iterator[str]:
                                 [[pair["input"], pair["output"],
                                   *(span(pair[name]) for name in ("median", "p99", "p999"))]
                                  for pair in found["latency"]], width)
+    if found["queue"]:
+        yield ""
+        yield from render.table(
+            (Column("Queue"), Column("Client"), right("bps"), right("Guarantee"), right("At most"), right("Waiting"),
+             right("99 %"), right("Drops/s")),
+            [[one["port"], one["client"], *(si(one[name]) for name in ("bps", "guarantee", "most")),
+              render.count(one["waiting"]), wait(one["p99"]), si(one["drop-pps"])]
+             for one in found["queue"]], width)
     if found["alarm"]:
         yield ""
         yield from render.table((Column("Severity"), Column("Alarm"), Column("Meaning", wrap=True)),

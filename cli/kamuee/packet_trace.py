@@ -55,8 +55,13 @@ def sentences(step: dict) -> Iterator[str]:
         yield from arrived(step)
     if "lookup" in step:
         yield from lookup(step["lookup"])
+    police = step.get("police", {})
+    if police.get("direction") == "in":
+        yield from policer(police)
     if "acl" in step:
         yield from access_list(step["acl"])
+    if police.get("direction") == "out":
+        yield from policer(police)
     yield from error(step)
     yield from end(step)
 
@@ -108,12 +113,20 @@ def hop(found: dict) -> Iterator[str]:
         yield f"neighbor {found['neighbor']}{mac} ({found['neighbor-status']})"
 
 
+def policer(said: dict) -> Iterator[str]:
+    does = {"pass": "passes", "drop": "dropped", "remark": f"DSCP becomes {said.get('remark-dscp')}"}[said["action"]]
+    yield (f"policer {said.get('policer', '?')}, {said['direction']} at {said.get('interface', '?')}: "
+           f"{said['color']}: {does}")
+
+
 def access_list(said: dict) -> Iterator[str]:
     rule = f"rule {said['rule']}" if said["rule"] else "no rule matches: the default"
     also = "".join(f", {word}" for word in said.get("also", []))
     hop = f" to next hop {said['nexthop']} while it is resolved" if "nexthop" in said else ""
+    marks = f", class {said['class']}" if "class" in said else ""
+    marks += f", DSCP becomes {said['remark-dscp']}" if "remark-dscp" in said else ""
     yield (f"access list {said['name']}, {said['direction']} at {said.get('interface', '?')}: {rule}: "
-           f"{said['action']}{also}{hop}")
+           f"{said['action']}{also}{hop}{marks}")
     if "key" in said:
         yield f"compared: {', '.join(asked_about(said['key']))}"
     if said.get("neighbor-discovery"):
@@ -182,6 +195,15 @@ def end(step: dict) -> Iterator[str]:
     for n, frame in enumerate(left if result in ("sent", "on") else [], 1):
         number = f"{n}. " if len(left) > 1 else ""
         yield f"{number}out of {place(frame)}: {frame_text(frame)}"
+        if "queue" in frame:
+            yield queue_text(frame["queue"])
+
+
+def queue_text(queue: dict) -> str:
+    owner = f"vport {queue['vport']}" if "vport" in queue else f"vr {queue.get('vr', '?')}"
+    waiting = int(queue["waiting-packets"])
+    before = f"behind {waiting} packets ({int(queue['waiting-bytes'])} bytes)" if waiting else "nothing waits before it"
+    return f"queue of {owner}, class {queue['class']}: " + ("full, it would be dropped" if queue["full"] else before)
 
 
 def place(frame: dict) -> str:

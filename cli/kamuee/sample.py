@@ -6,12 +6,13 @@ before = look(client); …; after = look(client); measured(before, after) -> the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kamuee.client import Client
 from kamuee.rates import named, rate
 from kamuee.show_port import measured as port_rates
+from kamuee.show_queue import KINDS, dropped, longest
 
 
 class Look(NamedTuple):
@@ -26,6 +27,7 @@ class Look(NamedTuple):
     punts: dict[str, dict]
     alarms: list[dict]
     latency: dict[tuple[str, str], dict]
+    queues: list[dict]
 
 
 def look(client: Client, clock: Callable[[], float] = time.monotonic) -> Look:
@@ -33,7 +35,7 @@ def look(client: Client, clock: Callable[[], float] = time.monotonic) -> Look:
                 named(client.entries("thread")), named(client.entries("drop")), client.state("ledger"),
                 client.entries("vr"), {entry["class"]: entry for entry in client.entries("punt")},
                 client.entries("alarm"),
-                {(pair["input"], pair["output"]): pair for pair in client.entries("latency")})
+                {(pair["input"], pair["output"]): pair for pair in client.entries("latency")}, client.entries("queue"))
 
 
 def measured(before: Look, after: Look) -> dict:
@@ -52,6 +54,7 @@ def measured(before: Look, after: Look) -> dict:
         "table": tables(before, after, seconds),
         "punt": punts(before, after, seconds),
         "latency": latencies(before, after),
+        "queue": queues(before, after, seconds),
         "alarm": [{key: alarm[key] for key in ("name", "subject", "severity", "message")} for alarm in after.alarms],
         "held": after.ledger.get("held", 0),
         "imbalance": after.ledger.get("imbalance", 0),
@@ -119,6 +122,20 @@ def latencies(before: Look, after: Look) -> list[dict]:
                       **{name: quantile(grown, total * part)
                          for name, part in (("median", 0.5), ("p99", 0.99), ("p999", 0.999))}})
     return found
+
+
+def queues(before: Look, after: Look, seconds: float) -> list[dict]:
+    """Every client of a port's queue; its rate is the daemon's own, of the last second."""
+    was = {(queue["port"], kind, client["name"]): dropped(client) for queue, kind, client in queue_clients(before)}
+    return [{"port": queue["port"], "client": f"{kind} {client['name']}", "bps": client.get("rate"),
+             "guarantee": client.get("guarantee"), "most": min(client.get("maximum", queue["rate"]), queue["rate"]),
+             "waiting": client.get("waiting-packets"), "p99": longest(client, "delay-p99"),
+             "drop-pps": rate(was.get((queue["port"], kind, client["name"])), dropped(client), seconds)}
+            for queue, kind, client in queue_clients(after)]
+
+
+def queue_clients(at: Look) -> Iterator[tuple[dict, str, dict]]:
+    return ((queue, kind, client) for queue in at.queues for kind in KINDS for client in queue.get(kind, []))
 
 
 def quantile(grown: list[tuple[int, int]], wanted: float) -> int:

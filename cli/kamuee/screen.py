@@ -15,6 +15,7 @@ from rich.text import Text
 
 from kamuee.render import count, duration, iec, si
 from kamuee.show_latency import span
+from kamuee.show_queue import wait
 
 BARS = " ▁▂▃▄▅▆▇█"
 FIXED = 6       # lines of the head, the ledger, the foot and between
@@ -63,7 +64,7 @@ def screen(sample: dict | None, trail: Trail, trouble: str, width: int, height: 
     for part in (tables, threads):  # a small terminal shows some sections well rather than all of them counted
         if height - FIXED - 2 * len(parts) + 1 < 2 * len(parts):
             parts.remove(part)
-    for name, part in (("alarm", alarms), ("latency", latency), ("punt", punt)):
+    for name, part in (("alarm", alarms), ("queue", queues), ("latency", latency), ("punt", punt)):
         if sample[name] and height - FIXED - 3 * (len(parts) + 1) > 8:
             parts.insert(0 if part is alarms else len(parts), part)
     lengths = [len(sample[CONTENT[part]]) for part in parts]
@@ -173,7 +174,28 @@ def latency(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableT
     return Group(Text(), filled(table, cut(rows, n_lines, "pairs")))
 
 
-CONTENT = {ports: "port", threads: "thread", tables: "table", drops: "drop", alarms: "alarm", punt: "punt",
+def queues(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("Queue", "Client", "bps", "Guarantee", "Waiting", "99 %", "Drops/s", ""), 2, width)
+    rows = [[one["port"], one["client"], dash(si(one["bps"])), dash(si(one["guarantee"])), dash(count(one["waiting"])),
+             dash(wait(one["p99"])),
+             Text(dash(si(one["drop-pps"])), style="yellow" if one["drop-pps"] else ""), share_bar(one, max(width - 70, 8))]
+            for one in sample["queue"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "clients")))
+
+
+def share_bar(one: dict, width: int) -> Text:
+    """The rate of a client between nothing and the most it may have; up to its guarantee in green, and that as a line."""
+    most = one["most"] or 1
+    full, sure = (round(min((one[name] or 0) / most, 1.0) * width) for name in ("bps", "guarantee"))
+    found = Text()
+    for at in range(width):
+        is_line = sure and at == min(sure, width - 1)
+        found.append("|" if is_line else "█" if at < full else "·",
+                     style="bold" if is_line else "dim" if at >= full else "green" if at < sure else "cyan")
+    return found
+
+
+CONTENT = {ports: "port", queues: "queue", threads: "thread", tables: "table", drops: "drop", alarms: "alarm", punt: "punt",
            latency: "latency"}
 
 

@@ -15,12 +15,13 @@ import schema  # noqa: E402
 
 # Shapes that are a list or container of the schema as it is: of the state, or of an operation's output.
 FROM_SCHEMA = {
-    "port": "state/port", "lag": "state/lag", "port-history": "state/port-history", "interface": "state/interface",
+    "port": "state/port", "lag": "state/lag", "queue": "state/queue", "port-history": "state/port-history", "interface": "state/interface",
     "route": "state/routes/route", "mroute": "state/multicast/route", "neighbor": "state/neighbor",
     "nexthop": "state/nexthop", "thread": "state/thread", "punt": "state/punt", "icmp": "state/icmp",
     "ledger": "state/ledger", "vr": "state/vr", "capture": "state/capture", "acl": "state/acl",
     "acl-redirect": "state/acl-redirect", "address-set": "state/address-set",
-    "counted-prefix": "state/counted-prefix", "mirror": "state/mirror", "mirror-session": "state/mirror-session",
+    "counted-prefix": "state/counted-prefix", "policer": "state/policer",
+    "mirror": "state/mirror", "mirror-session": "state/mirror-session",
     "snmp": "state/snmp", "sflow": "state/sflow", "ipfix": "state/ipfix", "journal": "state/journal",
     "audit-report": "state/audit", "alarm": "state/alarm", "alarm-history": "state/alarm-history",
     "latency": "state/latency", "revision": "state/configuration/revision",
@@ -45,7 +46,8 @@ OWN = {
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "
                "thread [{name, role, core, load, pps, burst}], drop [{name, severity, sentence, pps}], "
                "table [{vr, family, routes, bytes, synced, updates-ps}], punt [{class, pps, queued, drop-pps}], "
-               "latency [{input, output, packets, median, p99, p999}], alarm [{name, subject, severity, message}], "
+               "latency [{input, output, packets, median, p99, p999}], "
+               "queue [{port, client, bps, guarantee, most, waiting, p99, drop-pps}], alarm [{name, subject, severity, message}], "
                "held, imbalance}",
     "event": "[{event, at, port, status, vr, interface, address, mac, time, prefix, cause, from, to, by, lines, "
              "comment, change [], name, subject, severity, message, count}]",

@@ -43,6 +43,7 @@ PORT = (  # in the order of the details
     Leaf("tx-queues", right("TxQ"), at=5),
     Leaf("", label="queues", show=both_ways("queues")),
     Leaf("", label="descriptors", show=both_ways("descriptors")),
+    Leaf("queue", label="queue", show=lambda queue: f"{si(queue.get('rate'))}bit/s: 'show queue {queue['port']}'"),
     Leaf("rx-mode", Column("Rx mode", wide=True), label=True, at=8),
     Leaf("socket", right("Socket", wide=True), label=True, at=9),
     Leaf("promiscuous", label=True, show=render.yes_no),
@@ -93,7 +94,12 @@ def show(context: Context, match: Match) -> None:
             context.lines(inside(context, ports[0].get("statistics", {})))
     else:
         context.line(f"Port {name} is {ports[0].get('status', 'unknown')}")
-        context.lines(details(context, PORT, ports[0]))
+        context.lines(details(context, PORT, {**ports[0], "queue": shaped(context, name)}))
+
+
+def shaped(context: Context, name: str) -> dict | None:
+    """The queue of a port; None where it sends straight."""
+    return next((queue for queue in context.client.entries("queue") if queue["port"] == name), None)
 
 
 def inside(context: Context, seen: dict) -> Iterator[str]:

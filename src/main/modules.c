@@ -42,6 +42,7 @@
 #include "table/nexthop.h"
 #include "table/nexthop_count.h"
 #include "table/plan.h"
+#include "table/policer.h"
 #include "table/port.h"
 #include "table/vr.h"
 
@@ -106,6 +107,7 @@ static void stop_tables(void)
     nexthop_count_fini();
     multicast_fini();
     nexthop_table_fini();
+    policer_fini();
     iface_table_fini();
     port_table_fini();
     counter_fini();

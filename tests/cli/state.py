@@ -2,6 +2,25 @@
 """The state of a small router, as kamueed sends it: 64-bit numbers as strings."""
 
 
+def queue_class(number, weight, discipline, sent, waiting, delays, **dropped):
+    entry = {"class": number, "discipline": discipline, "ecn": number == 6, "limit": 1250000, "rate": str(8 * sent), "sent-packets": str(sent),
+             "sent-bytes": str(100 * sent), "marked-packets": str(sent // 9 if number == 6 else 0), "waiting-packets": str(waiting),
+             "waiting-bytes": str(1500 * waiting),
+             "dropped": {name: str(dropped.get(name.replace("-", "_"), 0))
+                         for name in ("class-full", "client-full", "share-full", "codel", "old", "flow")}}
+    entry |= {"weight": weight} if weight else {"strict-rate": "300000000"}
+    return entry | dict(zip(("delay-p50", "delay-p99", "delay-max"), delays))
+
+
+def queue_client(name, rate, configured, guarantee, maximum, weight):
+    entry = {"name": name, "configured": configured, "weight": weight, "limit": 10000000, "reserve": 64, "rate": rate,
+             "guaranteed-bytes": "9000", "waiting-packets": "405", "waiting-bytes": "607500",
+             "class": [queue_class(1, 0, "tail-drop", 8000, 0, ("4000", "24000", "30100")),
+                       queue_class(2, 20, "codel", 0, 0, ()),
+                       queue_class(6, 20, "fq-codel", 1234567, 405, ("4800000", "9120000", "131072000"), codel=12, class_full=3456)]}
+    return entry | ({"guarantee": guarantee} if guarantee else {}) | ({"maximum": maximum} if maximum else {})
+
+
 def state():
     """A fresh copy for each test."""
     return {
@@ -76,6 +95,25 @@ def state():
         "port-history": [
             {"name": "p0", "interval": 10, "point": [point(second, 1_000_000 * second, 64_000_000 * second, 900_000 * second) for second in range(0, 150, 10)]},
             {"name": "p1", "interval": 10, "point": [point(0, 9_000_000, 576_000_000, 7), point(10, 10, 640, 7), point(20, 110, 7040, 7, 3)]}],
+        "queue": [
+            {"port": "p0", "active": True, "rate": "950000000", "configured-rate": "1000000000", "lowered": True, "core": 1, "packets": 16384,
+             "waiting-packets": 1217, "dropped-port": "3", "dropped-ring": "0", "device-refused": "42",
+             "vr": [queue_client("default", "74900000", False, guarantee=None, maximum=None, weight=1),
+                    queue_client("red", "98765432", True, guarantee="100000000", maximum="1000000000", weight=10)],
+             "vport": [queue_client("v40", "19999872", True, guarantee=None, maximum="20000000", weight=1)]},
+            {"port": "p1", "active": False, "rate": "100000000", "configured-rate": "100000000", "lowered": False, "core": -1, "packets": 16384,
+             "waiting-packets": 0, "dropped-port": "0", "dropped-ring": "0", "device-refused": "0", "vr": [], "vport": []}],
+        "policer": [
+            {"interface": "p0", "direction": "in", "policer": "gold", "kind": "trtcm", "cir": "100000000", "cbs": "1250000",
+             "pir": "2500000000", "pbs": "31250000", "color-aware": True, "color": [
+                 {"color": "green", "action": "pass", "packets": "123456789", "bytes": "98765432109"},
+                 {"color": "yellow", "action": "remark", "remark-dscp": 12, "packets": "4567", "bytes": "4567000"},
+                 {"color": "red", "action": "drop", "packets": "89", "bytes": "89000"}]},
+            {"interface": "v40", "direction": "out", "policer": "customer-of-a-long-name", "kind": "srtcm", "cir": "64000", "cbs": "16000",
+             "ebs": "16000", "color-aware": False, "color": [
+                 {"color": "green", "action": "pass", "packets": "0", "bytes": "0"},
+                 {"color": "yellow", "action": "pass", "packets": "0", "bytes": "0"},
+                 {"color": "red", "action": "drop", "packets": "0", "bytes": "0"}]}],
         "mirror": [
             {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
             {"port": "p1", "direction": "rx", "to-port": "p3", "sent": "0", "bytes": "0", "missed": "0"}],

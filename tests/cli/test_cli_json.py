@@ -33,6 +33,8 @@ EXAMPLES = {
     "address-set": ("show address-set", "show address-set bad"),
     "address-set-contains": ("show address-set bad contains 192.0.2.1",),
     "lag": ("show lag",),
+    "queue": ("show queue", "show queue p0", "show queue p0 vr red", "show queue vport v40 class 6", "show queue class 1"),
+    "policer": ("show policer",),
     "mirror": ("show mirror",),
     "mirror-session": ("show mirror-session",),
     "snmp": ("show snmp",),

@@ -49,6 +49,23 @@ def test_sample_holds_what_changed_by_the_second(daemon):
     assert [alarm["name"] for alarm in found["alarm"]] == ["ledger", "link-flapping"]
 
 
+def test_sample_has_each_client_of_a_queue_and_what_it_drops_now(daemon):
+    def drop(state):
+        state["queue"][0]["vr"][1]["class"][2]["dropped"]["codel"] = "32"
+    found = sample.measured(*looks(daemon, drop))["queue"]
+    assert [one["client"] for one in found] == ["vr default", "vr red", "vport v40"]
+    assert found[1] == {"port": "p0", "client": "vr red", "bps": 98765432, "guarantee": 100_000_000, "most": 950_000_000, "waiting": 405,
+                        "p99": 9120000, "drop-pps": 10}
+    assert (found[2]["most"], found[2]["guarantee"], found[2]["drop-pps"]) == (20_000_000, None, 0)
+
+
+def test_screen_draws_the_rate_of_a_client_against_its_guarantee():
+    one = {"bps": 250, "guarantee": 500, "most": 1000}
+    assert screen.share_bar(one, 8).plain == "██··|···"
+    assert screen.share_bar({**one, "bps": 5000}, 8).plain == "████|███"
+    assert screen.share_bar({"bps": None, "guarantee": None, "most": 1000}, 8).plain == "········"
+
+
 def test_sample_across_a_restart_of_the_daemon_has_no_false_rates(daemon):
     def restart(state):
         busy(state)

@@ -125,7 +125,7 @@ def test_a_tuned_machine_has_nothing_to_do(tmp_path):
     found = look(plant(tmp_path, GOOD))
     assert {finding.check: finding.status for finding in found if finding.status in ("advice", "wrong")} == {}
     good = {finding.check for finding in found if finding.status == "good"}
-    quiet = {"steal", "rss", "route-not-followed", *AGREE}   # no hypervisor; one queue; kamueed is not running
+    quiet = {"steal", "rss", "route-not-followed", "queue-cores", *AGREE}   # no hypervisor; one queue; kamueed is not running
     assert good >= {check.name for check in command.CHECKS} - quiet
 
 
@@ -143,7 +143,7 @@ def test_each_condition_is_seen_when_it_does_not_hold(tmp_path, check, files, st
 
 
 def test_every_check_can_fail():
-    assert {row[0] for row in WRONG} | {row[0] for row in DISAGREE} | {"rss", "route-not-followed"} == {check.name for check in command.CHECKS}
+    assert {row[0] for row in WRONG} | {row[0] for row in DISAGREE} | {"rss", "route-not-followed", "queue-cores"} == {check.name for check in command.CHECKS}
 
 
 # --- where kernel and kamueed disagree ---
@@ -215,6 +215,15 @@ def test_rss_is_judged_by_the_queues_of_a_running_router(tmp_path, packets, stat
     queues = [{"queue": n, "rx-packets": count} for n, count in enumerate(packets)]
     state = {"system": {}, "thread": [], "port": [{"name": "p0", "devargs": CARD, "rss": ["ipv4"], "statistics": {"queue": queues}}]}
     assert [finding.status for finding in look(plant(tmp_path, GOOD), ["rss"], state)] == [status]
+
+
+@pytest.mark.parametrize("busy, status", [(600, "good"), (800, "advice")])
+def test_a_busy_core_that_sends_for_a_queue_is_named(tmp_path, busy, status):
+    state = {"thread": [{"name": "forwarder/1", "core": 2, "statistics": {"busy-cycles": busy, "idle-cycles": 1000 - busy}}],
+             "queue": [{"port": "p0", "core": 2}, {"port": "p1", "core": -1}]}
+    found = command.findings(Facts(Host(str(tmp_path)), [], state), ["queue-cores"])
+    assert [(finding.status, finding.subject) for finding in found] == [(status, "queue of port p0")]
+    assert f"core 2 is {busy // 10} % busy" in found[0].found
 
 
 def test_what_is_not_followed_is_wrong(tmp_path):

@@ -64,6 +64,7 @@ def test_lookups_are_compared_with_the_fastest_peer_of_this_cpu(kamueed, prefixe
 
 @pytest.mark.parametrize("simd, words", [
     ("avx2", ("acl", "--quick", "--sets", "acl:4:1000,fw:6:1000", "--no-forward")),
+    ("avx2", ("queue", "--quick")),
     ("avx2", ("forward", "ipv4-default4", "ipv6-full", "--quick", "--force")),
     ("none", ("throughput", "--quick", "--force")),
     ("none", ("paper", "kamuee0-rcu", "--quick", "--force")),

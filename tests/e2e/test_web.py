@@ -50,7 +50,8 @@ for k in range(100000):
 def daemon(kamueed):
     daemon = Daemon(kamueed, "we-e2e")
     daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\nset vr red table 77\n"
-                 "set vport v40 port p1 vlan 40\nset forwarding latency-sample 61\nset web listen 127.0.0.1\n")
+                 "set vport v40 port p1 vlan 40\nset forwarding latency-sample 61\nset web listen 127.0.0.1\n"
+                 "set port p1 queue rate 1G\nset port p1 queue vr default guarantee 100M\n")
     for i in range(2):
         daemon.run(f"ip address add 10.{i}.{i}.1/24 dev p{i}")
         daemon.run(f"ip neighbor add 10.{i}.{i}.2 lladdr 02:00:00:00:00:0{i + 2} dev p{i}")
@@ -141,6 +142,15 @@ def test_the_overview_is_live_and_has_the_last_hour(daemon, url, browser):
     assert re.search(r"\d\d:\d\d", browser.run("document.querySelector('#hour-graph svg').textContent")), "the axis says when"
     browser.run("document.getElementById('hour-port').value = 'p1'; hour.dispatchEvent(new Event('change'))")
     eventually(lambda: "p1: received" in browser.text("#hour-graph .legend"), 20, lambda: browser.text("#hour-graph"))
+    no_complaints(browser)
+
+
+def test_the_overview_draws_who_sends_by_a_queue(daemon, url, browser):
+    browser.open(url)
+    go(browser, "overview")
+    eventually(lambda: column(browser, "queues", 1) == ["vr default"], 20, lambda: browser.text("#queues-section"))
+    assert column(browser, "queues", 4) == ["100M"]
+    assert "guarantee 100M" in browser.run("document.querySelector('#queues svg.share').getAttribute('aria-label')")
     no_complaints(browser)
 
 

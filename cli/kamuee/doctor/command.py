@@ -56,7 +56,7 @@ def gather(options: argparse.Namespace, client: Client) -> Facts:
     state, lines = None, None
     if host.live:
         try:
-            state = {name: client.state(name) for name in ("system", "port", "interface", "thread", "audit")}
+            state = {name: client.state(name) for name in ("system", "port", "interface", "thread", "audit", "queue")}
             lines = client.call("configuration").get("text", "").splitlines()
         except KamueeError:
             state = None

@@ -12,6 +12,7 @@ from kamuee.doctor.host import cores_of, list_of
 CPU = "/sys/devices/system/cpu"
 SLOW_EXIT_US = 10   # a sleep that takes longer to end is felt: at 10 Mpps a queue of 1024 fills in 100 microseconds
 STEAL_PERCENT = 0.5
+QUEUE_PERCENT = 70
 
 
 def watched(facts: Facts) -> list[int]:
@@ -191,6 +192,29 @@ def stolen(facts: Facts) -> Iterator[Finding]:
         yield good("steal", "hypervisor", f"{share:.1f} %")
 
 
+def queue_cores(facts: Facts) -> Iterator[Finding]:
+    """Forwarders that send for a port with a queue, and how busy they have been since they started."""
+    state = facts.state or {}
+    load = {}
+    for thread in state.get("thread", []):
+        seen = thread.get("statistics", {})
+        busy, idle = (int(seen.get(name, 0)) for name in ("busy-cycles", "idle-cycles"))
+        if busy + idle:
+            load[thread.get("core")] = 100 * busy / (busy + idle)
+    queues = [(queue["port"], queue["core"]) for queue in state.get("queue", []) if queue.get("core") in load]
+    for port, core in queues:
+        if load[core] > QUEUE_PERCENT:
+            yield Finding("queue-cores", "advice", f"queue of port {port}", f"core {core} is {load[core]:.0f} % busy",
+                          f"at most {QUEUE_PERCENT} %: another core ('set port {port} queue core N'), best one whose "
+                          "forwarder receives nothing",
+                          "packets of the queue wait for the forwarder rather than for their turn")
+        else:
+            yield good("queue-cores", f"queue of port {port}", f"core {core} is {load[core]:.0f} % busy")
+    if not queues:
+        yield absent("queue-cores", "ports", "none has a queue")
+
+
 CHECKS = (Check("instructions", instructions), Check("cores", exist), Check("isolated-cores", isolation),
           Check("interrupts", interrupts),
-          Check("governor", governor), Check("c-states", sleep), Check("smt", siblings), Check("steal", stolen))
+          Check("governor", governor), Check("c-states", sleep), Check("smt", siblings), Check("steal", stolen),
+          Check("queue-cores", queue_cores))

@@ -75,6 +75,8 @@ static const char *make_action(struct acl_action *a, uint32_t number, uint8_t ve
         return NULL;
     a->extra = m->extra;
     a->log_every = m->log_every;
+    a->class = m->class;
+    a->dscp = m->remark_dscp;
     if (m->extra & ACL_POLICE && !(a->meter = new_meter(m)))
         why = "too many rules with 'police': all lists together can have at most 4095, including a "
               "list being replaced";

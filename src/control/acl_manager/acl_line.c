@@ -253,7 +253,7 @@ static bool read_icmp_type(struct parse *p)
     return true;
 }
 
-static bool read_dscp(struct parse *p)
+static bool read_codepoint(struct parse *p, uint8_t *dscp)
 {
     const char *s = next_word(p, "a codepoint: 0..63, ef, va, cs0..cs7 or af11..af43");
     const struct acl_word *w = s ? acl_word_find(acl_dscps, s) : NULL;
@@ -262,8 +262,13 @@ static bool read_dscp(struct parse *p)
     if (s && !w && !parse_number(s, 0, 63, &v))
         return line_error(
             p, "unknown codepoint '%.40s', expected 0..63, ef, va, cs0..cs7 or af11..af43", s);
-    p->r.dscp = (uint8_t)v;
+    *dscp = (uint8_t)v;
     return s;
+}
+
+static bool read_dscp(struct parse *p)
+{
+    return read_codepoint(p, &p->r.dscp);
 }
 
 static bool set_part(struct parse *p, uint8_t part)
@@ -377,6 +382,27 @@ static bool read_redirect(struct parse *p)
     return families_narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
 }
 
+static bool read_class(struct parse *p)
+{
+    const char *s = next_word(p, "a class, 0..7");
+    uint64_t v = 0;
+
+    if (!s)
+        return false;
+    if (!parse_number(s, 0, ACL_CLASS_MAX, &v))
+        return line_error(p, "'class' is '%.40s', expected 0..7", s);
+    p->more.class = (uint8_t)v;
+    p->more.extra |= ACL_CLASS;
+    return p->has_more = true;
+}
+
+static bool read_remark(struct parse *p)
+{
+    p->more.extra |= ACL_REMARK;
+    p->has_more = true;
+    return read_codepoint(p, &p->more.remark_dscp);
+}
+
 static bool read_description(struct parse *p)
 {
     const char *s = next_word(p, "text in quotes");
@@ -409,6 +435,8 @@ static const struct part {
              {"police", read_police},
              {"mirror", read_mirror},
              {"redirect", read_redirect},
+             {"class", read_class},
+             {"remark-dscp", read_remark},
              {"description", read_description}};
 #define N_PARTS (sizeof parts / sizeof *parts)
 
@@ -427,7 +455,8 @@ static bool read_part(struct parse *p, uint32_t *seen)
     return line_error(p,
                       "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, "
                       "dscp, fragments, first-fragment, "
-                      "any-fragment, unfragmented, log, police, mirror, redirect or description",
+                      "any-fragment, unfragmented, log, police, mirror, redirect, class, "
+                      "remark-dscp or description",
                       s);
 }
 
@@ -454,6 +483,14 @@ static bool has_ports(const struct acl_rule *r)
     return r->sport[0] || r->sport[1] != 65535 || r->dport[0] || r->dport[1] != 65535;
 }
 
+static const struct {
+    uint8_t extra; // enum acl_extra
+    const char *word;
+} with_permit[] = {{ACL_POLICE, "police"},
+                   {ACL_REDIRECT, "redirect"},
+                   {ACL_CLASS, "class"},
+                   {ACL_REMARK, "remark-dscp"}};
+
 // What acl_rule_check would find, too, but in the words of the line.
 static bool rule_check(struct parse *p)
 {
@@ -468,12 +505,10 @@ static bool rule_check(struct parse *p)
     if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
         return line_error(p, "'fragments' matches later fragments, which carry no ports, flags or "
                              "types: remove one of the two");
-    if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
-        return line_error(p, "'police' works only with 'permit', not with '%s'",
-                          acl_verb_name[p->verb]);
-    if (p->verb != ACL_PERMIT && p->more.extra & ACL_REDIRECT)
-        return line_error(p, "'redirect' works only with 'permit', not with '%s'",
-                          acl_verb_name[p->verb]);
+    for (unsigned i = 0; i < sizeof with_permit / sizeof *with_permit; i++)
+        if (p->verb != ACL_PERMIT && p->more.extra & with_permit[i].extra)
+            return line_error(p, "'%s' works only with 'permit', not with '%s'",
+                              with_permit[i].word, acl_verb_name[p->verb]);
     return !acl_rule_check(r, p->why, p->why_size);
 }
 

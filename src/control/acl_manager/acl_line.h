@@ -26,11 +26,13 @@
 
 struct acl_more {  // options that few rules have
     uint8_t extra; // enum acl_extra
+    uint8_t class; // 0-7
     uint16_t log_every;
     uint32_t police_kbps, police_burst_kib; // burst 0 = from the rate
     struct ip_addr redirect;                // family 0 = none
     char mirror[ACL_NAME_MAX];              // name of a session, "" = none
     char description[ACL_DESCRIPTION_MAX];
+    uint8_t remark_dscp;
 };
 
 struct acl_how {   // for the rule with the same index

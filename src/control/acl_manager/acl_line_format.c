@@ -198,16 +198,14 @@ static void put_type(const struct acl_rule *r, struct text *t)
         text_printf(t, " icmp-type %u", r->sport[0]);
 }
 
-static void put_dscp(uint8_t dscp, struct text *t)
+static void put_dscp(const char *word, uint8_t dscp, struct text *t)
 {
     const char *name = acl_word_name(acl_dscps, dscp);
 
-    if (dscp == ACL_DSCP_ANY)
-        return;
     if (name)
-        text_printf(t, " dscp %s", name);
+        text_printf(t, " %s %s", word, name);
     else
-        text_printf(t, " dscp %u", dscp);
+        text_printf(t, " %s %u", word, dscp);
 }
 
 static const char *part_word(uint8_t part)
@@ -247,6 +245,10 @@ static void put_more(const struct acl_more *m, struct text *t)
         text_printf(t, " mirror %s", m->mirror);
     if (m->extra & ACL_REDIRECT)
         text_printf(t, " redirect to %s", ip_format(&m->redirect, address));
+    if (m->extra & ACL_CLASS)
+        text_printf(t, " class %u", m->class);
+    if (m->extra & ACL_REMARK)
+        put_dscp("remark-dscp", m->remark_dscp, t);
     if (!m->description[0])
         return;
     text_printf(t, " description ");
@@ -278,7 +280,8 @@ void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_mo
     put_flags(r, t);
     if (types)
         put_type(r, t);
-    put_dscp(r->dscp, t);
+    if (r->dscp != ACL_DSCP_ANY)
+        put_dscp("dscp", r->dscp, t);
     text_printf(t, "%s", part_word(r->part));
     if (more)
         put_more(more, t);

@@ -692,7 +692,8 @@ static void damaged_files_are_refused_or_say_what_they_say(void **state)
         "number,action,protocol,from,from-port,to,to-port,options\n"
         "10 permit tcp from set a port 1-5 to 2001:db8::/32 port https established tcp-flags "
         "syn,!ack dscp ef log every 3 "
-        "police 100 burst 7 description \"x \\\" y\"\n20,deny,icmp6,,,,,icmp-type 3/4 "
+        "police 100 burst 7 class 3 remark-dscp 9 description \"x \\\" y\"\n"
+        "20,deny,icmp6,,,,,icmp-type 3/4 "
         "any-fragment\n192.0.2.0/24 # c\n::/0\n";
     unsigned seed = 3;
     uint8_t data[sizeof sample];

@@ -41,6 +41,10 @@ int iface_manager_set_description(const char *name, const char *description, cha
 void iface_manager_description(uint16_t id, char description[256]);
 // Ids of table/acl.h.
 int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size);
+// The policers of what comes in and of what leaves; of kind NONE: none.
+struct policer;
+int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
+                             char *err, size_t err_size);
 
 // The port's carrier is its interfaces' carrier.
 void iface_manager_port_link(uint16_t port, bool up);

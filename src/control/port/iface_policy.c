@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface_policy.c - uRPF, redirects, sampling and access lists of an interface
+// iface_policy.c - uRPF, redirects, sampling, access lists and policers of an interface
 //
 // Writes the policy in table/iface.h, which forwarders read when the interface's flags say so. uRPF
 // may need more than the FIB has: rib_manager learns what all interfaces of a virtual router need
@@ -16,6 +16,7 @@
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
+#include "table/policer.h"
 #include "table/vr.h"
 
 static uint8_t urpf_sources(const struct iface *i, unsigned six)
@@ -67,6 +68,8 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
                     (policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) |
                         (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
                         (policy->redirect ? IFACE_REDIRECT : 0));
+    iface_bind_police(i, (uint8_t)((i->police & ~IFACE_PCP_CLASS) |
+                                   (policy->pcp_class ? IFACE_PCP_CLASS : 0)));
     return 0;
 }
 
@@ -78,4 +81,19 @@ int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err
         return -ENOENT;
     iface_bind_acl(i, in, out);
     return 0;
+}
+
+int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
+                             char *err, size_t err_size)
+{
+    struct iface *i = iface_manager_find(name, err, err_size);
+
+    if (!i)
+        return -ENOENT;
+    int r = policer_bind(i->id, POLICER_IN, in->kind ? in : NULL);
+    if (!r)
+        r = policer_bind(i->id, POLICER_OUT, out->kind ? out : NULL);
+    if (r)
+        snprintf(err, err_size, "interface %s: no memory for policers", name);
+    return r;
 }

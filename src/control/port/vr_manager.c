@@ -130,6 +130,16 @@ int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, s
     return set_vr_engine(v, engine, err, err_size);
 }
 
+int vr_manager_set_cpu_weight(const char *name, uint8_t weight, char *err, size_t err_size)
+{
+    struct vr *v = find_vr_or_error(name, err, err_size);
+
+    if (!v)
+        return -ENOENT;
+    __atomic_store_n(&v->cpu_weight, weight, __ATOMIC_RELAXED);
+    return 0;
+}
+
 int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
 {
     struct vr *v = find_vr_or_error(name, err, err_size);

@@ -19,6 +19,8 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
 // While it forwards; on failure the old engine stays.
 int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size);
 // While it forwards; seed 0 = random.
+// Of a core that does not keep up (forwarder/budget.h); live.
+int vr_manager_set_cpu_weight(const char *name, uint8_t weight, char *err, size_t err_size);
 int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size);
 // Refused while interfaces are bound to it.
 int vr_manager_del(const char *name, char *err, size_t err_size);

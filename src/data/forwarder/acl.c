@@ -3,7 +3,8 @@
 //
 //   in     packets whose headers are sound; at acl_out with the next hop that takes them
 //   out    those that are permitted, in the same order
-//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE; ICMP errors, TCP resets
+//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE, POLICED_OUT; ICMP errors,
+//          TCP resets
 //
 // Packets of one list are decided together (acl_decide.c), list after list.
 //
@@ -16,6 +17,7 @@
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
+#include "forwarder/police.h"
 #include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
@@ -174,7 +176,7 @@ void acl_in(struct forwarder *f, struct burst *b)
     decide_burst(f, b, list, false);
 }
 
-void acl_out(struct forwarder *f, struct burst *b)
+static void ask_lists_out(struct forwarder *f, struct burst *b)
 {
     uint16_t list[BURST_MAX], of_all = __atomic_load_n(&iface_acl_out_of_all, __ATOMIC_RELAXED);
 
@@ -188,9 +190,21 @@ void acl_out(struct forwarder *f, struct burst *b)
     decide_burst(f, b, list, true);
 }
 
+static bool polices_out(void)
+{
+    return __atomic_load_n(&iface_police_out, __ATOMIC_RELAXED);
+}
+
+void acl_out(struct forwarder *f, struct burst *b)
+{
+    ask_lists_out(f, b);
+    if (polices_out() && b->n)
+        police_out(f, b);
+}
+
 // Why packet i does not pass its list; DROP_NONE: it does.
 static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
-                                bool out)
+                                   bool out)
 {
     uint16_t list = out ? list_out(iface) : list_in(iface);
     const struct acl_content *c = acl_content_of(list);
@@ -217,11 +231,8 @@ static enum drop_reason decide_one(struct forwarder *f, struct burst *b, unsigne
     return c->verb[v.place] == ACL_PERMIT ? DROP_NONE : acl_act(f, b, i, &v);
 }
 
-static bool drop_unless_passes(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface,
-                               bool out)
+static bool drop_unless(struct forwarder *f, struct burst *b, unsigned i, enum drop_reason why)
 {
-    enum drop_reason why = decide_one(f, b, i, iface, out);
-
     if (why != DROP_NONE)
         packet_drop_of(f, b, i, why);
     return why == DROP_NONE;
@@ -229,17 +240,21 @@ static bool drop_unless_passes(struct forwarder *f, struct burst *b, unsigned i,
 
 bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i)
 {
-    return drop_unless_passes(f, b, i, b->iface[i], false);
+    enum drop_reason why = police_in_one(f, b, i);
+
+    return drop_unless(f, b, i, why == DROP_NONE ? decide_one(f, b, i, b->iface[i], false) : why);
 }
 
 bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
 {
-    return drop_unless_passes(f, b, i, iface, true);
+    return drop_unless(f, b, i, acl_out_copy(f, b, i, iface));
 }
 
 enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
 {
-    return decide_one(f, b, i, iface, true);
+    enum drop_reason why = decide_one(f, b, i, iface, true);
+
+    return why == DROP_NONE && polices_out() ? police_out_one(f, b, i, iface) : why;
 }
 
 void acl_redirect(struct forwarder *f, struct burst *b)

@@ -9,11 +9,11 @@
 // An input check: the list of the interface that each packet came in by. Survivors in order;
 // redirected ones are also in f->redirected.
 void acl_in(struct forwarder *f, struct burst *b);
-// Stage acl_out: the list of the interface that each packet leaves by. For bursts with
-// IFACE_ACL_OUT.
+// Stage acl_out: the list of the interface that each packet leaves by, then its policer. For bursts
+// with IFACE_ACL_OUT, as acl_out_one and acl_out_copy.
 void acl_out(struct forwarder *f, struct burst *b);
 
-// For one packet that leaves its burst, b->len[i] set. False: it was dropped.
+// For one packet that leaves its burst, b->len[i] set: list and policer. False: it was dropped.
 bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i);
 bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
 // Why a copy of it may not leave by that interface; DROP_NONE: it may. The packet stays.
@@ -63,6 +63,8 @@ struct acl_verdict { // of one packet
 // stays.
 enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
                          const struct acl_verdict *v);
+// A solicitation or advertisement from the link, which passes what would drop it on the way in.
+bool acl_is_neighbor_discovery(const struct burst *b, unsigned i);
 // Writes the verdict into f->record.
 void acl_record(struct forwarder *f, const struct burst *b, const struct acl_verdict *v);
 

@@ -2,7 +2,8 @@
 // acl_act.c - what a rule of an access list does beyond a plain permit
 //
 // In this order: log, one packet in so many; mirror; deny, or reject, which tells the sender;
-// police; redirect to another next hop. A rule may have several of these.
+// police; redirect to another next hop; class for the output's queue; remark the DSCP. A rule may
+// have several of these.
 //
 // Rejected TCP is reset (tcp_reset.c); everything else gets ICMP unreachable, administratively
 // prohibited (RFC 1812 5.2.7.1, RFC 4443 3.1), within the limits of all ICMP errors.
@@ -13,16 +14,20 @@
 // Redirect: the packet takes the route that the FIB of its virtual router has to the rule's
 // address, if that ends at a resolved neighbor or a group; otherwise its own. What is for us stays
 // ours.
+//
+// Class and DSCP: the list that decides last, that of what leaves, has the last word.
 #include "base/hash.h"
 #include "forwarder/acl.h"
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
 #include "forwarder/packet.h"
+#include "forwarder/remark.h"
 #include "forwarder/tcp_reset.h"
 #include "forwarder/watch.h"
 #include "table/acl_log.h"
 #include "table/acl_meter.h"
 #include "table/acl_target.h"
+#include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
 enum {
@@ -54,7 +59,7 @@ static struct acl_key6 wide_key(const struct burst *b, const struct acl_verdict 
     return k;
 }
 
-static bool is_neighbor_discovery(const struct burst *b, unsigned i)
+bool acl_is_neighbor_discovery(const struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i];
     bool readable =
@@ -156,7 +161,7 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
 {
     const struct acl_action *a = &v->c->action[v->place];
 
-    if (a->verb != ACL_PERMIT && !v->out && is_neighbor_discovery(b, i)) {
+    if (a->verb != ACL_PERMIT && !v->out && acl_is_neighbor_discovery(b, i)) {
         uncount_hit(f, b, i, v);
         f->record.acl.spared = true;
         return DROP_NONE;
@@ -173,6 +178,10 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i,
         return DROP_ACL_POLICED;
     if (a->extra & ACL_REDIRECT && !v->out)
         redirect_packet(f, b, i, a->redirect);
+    if (a->extra & ACL_CLASS)
+        packet_class_set(b->pkt[i], a->class);
+    if (a->extra & ACL_REMARK)
+        packet_remark(b, i, a->dscp);
     return DROP_NONE;
 }
 
@@ -190,6 +199,8 @@ void acl_record(struct forwarder *f, const struct burst *b, const struct acl_ver
                                          .rule = a->number,
                                          .verb = a->verb,
                                          .extra = a->extra,
+                                         .class = a->class,
+                                         .dscp = a->dscp,
                                          .nexthop = nexthop,
                                          .key = wide_key(b, v)};
 }

@@ -22,6 +22,7 @@ static struct dry {
     uint8_t used_mark[NEXTHOP_MAX];
     uint64_t chosen[NEXTHOP_MAX];
 } *dry; // control's
+static struct port_queue *const no_queues[PORT_MAX];
 
 // The plan of the forwarder that polls the port; NULL: none does.
 static const struct plan *plan_of(uint16_t port)
@@ -68,7 +69,7 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
 
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         unsigned port = (unsigned)__builtin_ctzll(ports);
-        no_queue |= !real || real->tx_owner[port] >= FORWARDER_MAX;
+        no_queue |= !real || real->tx_owner[port] == PLAN_TX_NONE;
         rte_pktmbuf_free_bulk(f->tx_pkt[port], tx_word_n(f->tx_word[port]));
         f->tx_word[port] = 0;
     }
@@ -116,6 +117,7 @@ int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct packe
     f->rx.pkt[0] = m;
     f->rx.frame[0] = rte_pktmbuf_mtod(m, uint8_t *);
     p->polled = real != NULL;
+    memcpy(dry->plan.queue, real ? real->queue : no_queues, sizeof dry->plan.queue);
     record_begin(f, p, port, m);
     path_recorded(f, port, &nowhere);
     flush_dry(f, real);

@@ -10,6 +10,7 @@
 // burst of interfaces without a bit never comes here: that is all that plain traffic pays.
 #include "forwarder/acl.h"
 #include "forwarder/input_check.h"
+#include "forwarder/police.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
@@ -17,6 +18,8 @@ void features_in(struct forwarder *f, struct burst *b)
 {
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
         urpf(f, b);
+    if (b->n && b->features & IFACE_POLICE)
+        police_in(f, b);
     f->n_redirected = 0;
     if (b->n && b->features & IFACE_ACL_IN)
         acl_in(f, b);

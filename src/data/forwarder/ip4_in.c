@@ -90,7 +90,8 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
         packet_drop(f, b->pkt[i], b->iface[i], why);
         return false;
     }
-    if ((up || is_group(ip + 16)) && iface_get(b->iface[i])->flags & IFACE_ACL_IN) {
+    if ((up || is_group(ip + 16)) &&
+        iface_get(b->iface[i])->flags & (IFACE_ACL_IN | IFACE_POLICE)) {
         b->len[i] = load16_host(ip + 2);
         if (!acl_in_one(f, b, i))
             return false;

@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "forwarder/packet.h"
+#include "forwarder/queue_stage.h"
 #include "forwarder/watch.h"
 #include "forwarder/forbidden.h"
 
@@ -56,6 +57,9 @@ static unsigned send_copies(struct forwarder *f, uint16_t port, struct rte_mbuf 
     if (owner == f->index) {
         sent = rte_eth_tx_burst(port, f->plan->tx_queue[port], copy, (uint16_t)n);
         f->counter->tx += sent;
+    } else if (owner == PLAN_TX_QUEUE) {
+        queue_feed(f, port, copy, n);
+        sent = n;
     } else if (owner < FORWARDER_MAX) {
         for (unsigned i = 0; i < n; i++)
             *packet_meta(copy[i]) = (struct packet_meta){.port = port, .kind = INJECT_TX};

@@ -113,6 +113,8 @@ PATH_INLINE void path_received(struct forwarder *f, uint16_t port, struct plan_r
     burst_reset(&f->in4);
     burst_reset(&f->in6);
     stats->bytes += ether_in(f, port);
+    if (unlikely(f->budget.on))
+        budget_spend(f);
     stage_done(f, how, STAGE_ETHER_IN, NULL, n);
     path_burst(f, &f->in4, IP4, PLAIN, how);
     path_burst(f, &f->in6, IP6, PLAIN, how);
@@ -240,6 +242,8 @@ unsigned forwarder_poll(struct forwarder *f)
     unsigned taken = 0;
 
     account_last_poll(f);
+    if (unlikely((int64_t)(f->now - f->budget.ends) > 0))
+        budget_window(f);
     f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
     // Partner: nexthop_count_set.
     f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);

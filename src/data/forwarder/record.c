@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // record.c - see record.h
 #include "forwarder/lookup.h"
+#include "forwarder/queue_stage.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
 
+#include "core/rcu.h"
+#include "table/iface.h"
 #include "table/port.h"
 #include "table/trace.h"
 #include "forwarder/forbidden.h"
@@ -62,6 +65,7 @@ static void note_state(struct forwarder *f)
         r->tx[p] = (uint16_t)tx_word_n(f->tx_word[p]);
     r->acl.list = 0;
     r->acl.spared = false;
+    r->police.iface = 0;
 }
 
 static enum drop_reason drop_since_note(const struct forwarder *f)
@@ -72,13 +76,44 @@ static enum drop_reason drop_since_note(const struct forwarder *f)
     return DROP_NONE;
 }
 
+// Where in the port's queue the frame goes.
+static void note_queue(const struct port_queue *q, uint16_t port, const struct rte_mbuf *m,
+                       struct packet_trace_queue *note)
+{
+    const struct port_queue_settings *s = rcu_load(&q->settings);
+    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
+    struct queue_place place = queue_place_of(s, port_get(lag ? lag : port), m);
+    struct queue_packet p = {.len = m->pkt_len + s->overhead,
+                             .client = place.client,
+                             .class = place.class};
+    struct queue_class_stats class;
+    struct queue_stats client;
+
+    queue_class_stats(q->manager, place.client, place.class, &class);
+    queue_stats(q->manager, place.client, &client);
+    *note = (struct packet_trace_queue){.has = true,
+                                        .class = place.class,
+                                        .refusal = (uint8_t)queue_judge(q->manager, &p),
+                                        .vr = iface_get(place.iface)->vr,
+                                        .own = place.client >= VR_MAX,
+                                        .waiting_packets = class.waiting_packets,
+                                        .waiting_bytes = class.waiting_bytes,
+                                        .client_bytes = client.waiting_bytes};
+}
+
 static void add_sent(struct forwarder *f, struct packet_trace_step *s)
 {
+    struct packet_trace *p = f->record.trace;
+
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         uint16_t port = (uint16_t)__builtin_ctzll(ports);
-        for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++)
-            frame_add(f->record.trace, s, f->tx_pkt[port][k], port,
-                      iface_of_frame(port_get(port), f->tx_pkt[port][k], false));
+        for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++) {
+            struct rte_mbuf *m = f->tx_pkt[port][k];
+            unsigned n = p->n_frames;
+            frame_add(p, s, m, port, iface_of_frame(port_get(port), m, false));
+            if (p->n_frames > n && f->plan && f->plan->queue[port])
+                note_queue(f->plan->queue[port], port, m, &p->frame[n].queue);
+        }
     }
 }
 
@@ -262,6 +297,7 @@ void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
         find_end(f, s, b && b->n);
         find_icmp(f, s);
         s->acl = f->record.acl;
+        s->police = f->record.police;
         f->record.iface = s->iface;
     }
     note_state(f);

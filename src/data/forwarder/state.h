@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "forwarder/budget.h"
 #include "forwarder/burst.h"
 #include "forwarder/forwarder.h"
 #include "forwarder/lanes.h"
@@ -44,8 +45,9 @@ struct record {
     struct counter_icmp icmp;
     uint32_t punt[PUNT_CLASS_N], hold, local, origin;
     uint16_t tx[PORT_MAX];
-    // what an access list said since then
+    // what an access list and a policer said since then
     struct packet_trace_acl acl;
+    struct packet_trace_police police;
 };
 
 struct sampling { // of one watch that samples (sample.c)
@@ -66,6 +68,7 @@ struct forwarder {
     uint8_t used_epoch;              // nexthop_used_epoch of this burst
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;
+    struct budget budget;
     uint64_t queue_due;              // TSC when a queue of ours may send next, QUEUE_NEVER: none
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
     uint64_t lap;                    // of a timed burst: TSC at the end of the stage before

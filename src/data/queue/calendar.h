@@ -43,6 +43,12 @@ void calendar_remove(struct calendar *c, uint16_t item); // also one that is not
 // calendar on.
 uint16_t calendar_first(struct calendar *c, uint64_t now, uint64_t *span);
 
+// After a time in which nobody asked, for one that is empty.
+static inline void calendar_restart(struct calendar *c, uint64_t now)
+{
+    c->first = now >> c->shift;
+}
+
 static inline bool calendar_has(const struct calendar *c, uint16_t item)
 {
     return c->link[item].bucket != CALENDAR_NONE;

@@ -19,6 +19,7 @@
 #define TURN_PARTS 4u // a turn of weight 1 in the ring of shares: a frame / TURN_PARTS
 #define WRAPS_AFTER 4u // a quarter of a second: what happens after some months is met in each test
 #define HUGE ((size_t)2 << 20)
+#define CLIENTS_MANY 512u // of each 32nd visit instead of each eighth a wait is counted
 #define LIMIT_MAX (UINT32_MAX - LEN_MAX)
 
 // --- is it one that can be kept? -----------------------------------------------------------------
@@ -272,6 +273,7 @@ struct queue_manager *queue_make(const struct queue_config *c)
     q->pool.free = PLACE_NONE;
     q->free = (int32_t)c->packets_max;
     q->wait_next = &q->wait_none;
+    q->sample_shift = 32 - (c->clients > CLIENTS_MANY ? 5 : 3);
     times_init(q);
     waits_init(q);
     queue_codel_init(q);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define HUGE_MAX (64ul << 20) // bytes of which a page of 2 MB may be touched for a class
 #define SHRINK_MAX 64u  // packets that are dropped at once, unless more are needed
 #define SHRINK_PART 16u // or this part of what waits
 
@@ -26,6 +27,8 @@ int queue_aqms_make(struct queue_manager *q)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     q->aqms = p == MAP_FAILED ? NULL : p;
+    if (q->aqms && bytes <= HUGE_MAX)
+        madvise(p, bytes, MADV_HUGEPAGE); // a wish: each packet is of another flow
     return q->aqms ? 0 : -ENOMEM;
 }
 
@@ -42,34 +45,38 @@ struct aqm *queue_aqm_of(const struct queue_manager *q, uint16_t client, unsigne
 
 void queue_aqm_init(struct aqm *a, uint16_t flows)
 {
-    memset(a, 0, sizeof(struct aqm) + a->flows * sizeof(struct flow));
+    memset(a, 0, AQM_OF_FLOWS(a->flows));
     a->flows = flows;
     a->hash_shift = 32;
     while (flows >>= 1)
         a->hash_shift--;
-    a->fresh.head = a->old.head = FLOW_NONE;
 }
 
 // --- lists ---------------------------------------------------------------------------------------
 
-static void list_add(struct aqm *a, struct flow_list *l, struct flow *f)
+// The i-th number of a list, as it is counted.
+static inline uint16_t *list_at(struct aqm *a, const struct flow_list *l, uint32_t i)
 {
-    uint16_t i = (uint16_t)(f - a->flow);
+    uint16_t *ring = (uint16_t *)(void *)&a->flow[a->flows];
 
-    f->next = FLOW_NONE;
-    f->where = l == &a->fresh ? FLOW_NEW : FLOW_OLD;
-    if (l->head == FLOW_NONE)
-        l->head = i;
-    else
-        a->flow[l->tail].next = i;
-    l->tail = i;
+    return &ring[(l == &a->old ? a->flows : 0u) + (i & (a->flows - 1u))];
 }
 
-static struct flow *list_take(struct aqm *a, struct flow_list *l)
+static bool list_is_empty(const struct flow_list *l)
 {
-    struct flow *f = &a->flow[l->head];
+    return l->head == l->tail;
+}
 
-    l->head = f->next;
+static inline void list_add(struct aqm *a, struct flow_list *l, struct flow *f)
+{
+    f->where = l == &a->fresh ? FLOW_NEW : FLOW_OLD;
+    *list_at(a, l, l->tail++) = (uint16_t)(f - a->flow);
+}
+
+static inline struct flow *list_take(struct aqm *a, struct flow_list *l)
+{
+    struct flow *f = &a->flow[*list_at(a, l, l->head++)];
+
     f->where = FLOW_IDLE;
     return f;
 }
@@ -88,18 +95,27 @@ void queue_flow_put(struct queue_manager *q, struct aqm *a, uint32_t hash, struc
     list_add(a, &a->fresh, f);
 }
 
+// Lines that would be waited for. A number beyond the tail is of some flow queue, too.
+static inline __attribute__((always_inline)) void
+flow_prefetch(const struct queue_manager *q, struct aqm *a, const struct flow_list *l)
+{
+    const struct flow *soon = &a->flow[*list_at(a, l, l->head + 2)];
+
+    __builtin_prefetch(&a->flow[*list_at(a, l, l->head + 6)], 1);
+    __builtin_prefetch(&q->pool.place[soon->fifo.head]);
+}
+
 // The flow queue whose turn it is; one is not empty.
 static struct flow *flow_next(const struct queue_manager *q, struct aqm *a)
 {
     for (;;) {
-        struct flow_list *l = a->fresh.head != FLOW_NONE ? &a->fresh : &a->old;
-        struct flow *f = &a->flow[l->head];
+        struct flow_list *l = list_is_empty(&a->fresh) ? &a->old : &a->fresh;
+        struct flow *f = &a->flow[*list_at(a, l, l->head)];
 
-        if (likely(f->next != FLOW_NONE))
-            __builtin_prefetch(&a->flow[f->next], 1);
+        flow_prefetch(q, a, l);
         if (fifo_is_empty(&f->fifo)) {
             list_take(a, l);
-            if (l == &a->fresh && a->old.head != FLOW_NONE)
+            if (l == &a->fresh && !list_is_empty(&a->old))
                 list_add(a, &a->old, f);
         } else if (f->deficit > 0) {
             return f;
@@ -197,9 +213,9 @@ void queue_flow_empty(struct queue_manager *q, struct class_queue *c)
 {
     struct aqm *a = c->aqm;
 
-    while (a->fresh.head != FLOW_NONE)
+    while (!list_is_empty(&a->fresh))
         list_add(a, &a->old, list_take(a, &a->fresh));
-    while (a->old.head != FLOW_NONE) {
+    while (!list_is_empty(&a->old)) {
         struct flow *f = list_take(a, &a->old);
 
         if (fifo_is_empty(&f->fifo))
@@ -216,15 +232,12 @@ void queue_flow_empty(struct queue_manager *q, struct class_queue *c)
 static const char *list_check(const struct aqm *a, const struct flow_list *l, enum flow_where where,
                               unsigned *listed)
 {
-    unsigned n = 0;
-
-    for (uint16_t i = l->head; i != FLOW_NONE; i = a->flow[i].next) {
-        if (a->flow[i].where != where || ++n > a->flows)
+    if (l->tail - l->head > a->flows)
+        return "a list has more flow queues than there are";
+    for (uint32_t i = l->head; i != l->tail; i++)
+        if (a->flow[*list_at((struct aqm *)(uintptr_t)a, l, i)].where != where)
             return "a flow queue is in a list by mistake";
-        if (a->flow[i].next == FLOW_NONE && l->tail != i)
-            return "the last of a list of flow queues is not its tail";
-    }
-    *listed += n;
+    *listed += l->tail - l->head;
     return NULL;
 }
 

@@ -13,7 +13,7 @@
 // up: it was guaranteed. Times are ticks x 2^8.
 #include "queue/queue_priv.h"
 
-#include <string.h>
+#define FEW 32u // packets that wait: each visit's wait is counted
 
 void queue_clock_set(struct queue_manager *q, uint64_t ticks)
 {
@@ -49,6 +49,13 @@ static inline enum queue_refusal refusal_of(const struct queue_manager *q, const
     return QUEUE_TAKEN;
 }
 
+enum queue_refusal queue_judge(const struct queue_manager *q, const struct queue_packet *p)
+{
+    const struct client *v = &q->client[p->client];
+
+    return refusal_of(q, v, &v->class[p->class], p->len);
+}
+
 static uint32_t excess(uint32_t bytes, uint32_t limit)
 {
     return bytes > limit ? bytes - limit : 0;
@@ -66,6 +73,8 @@ static enum queue_refusal make_room(struct queue_manager *q, const struct queue_
         return why;
     uint32_t class = excess(c->bytes + p->len, c->limit);
     uint32_t client = excess(v->bytes + p->len, v->limit);
+    if (client > c->bytes / 2) // others of the client fill it
+        return why;
     queue_flow_shrink(q, p->client, p->class, class > client ? class : client);
     return refusal_of(q, v, c, p->len);
 }
@@ -98,10 +107,15 @@ put_prefetch(const struct queue_manager *q, const struct queue_packet *p, unsign
     }
 }
 
-static void put_one(struct queue_manager *q, const struct queue_packet *p, uint32_t span)
+static void port_wake(struct queue_manager *q)
 {
-    struct client *v = &q->client[p->client];
-    struct class_queue *c = &v->class[p->class];
+    calendar_restart(&q->guarantee, q->now);
+    calendar_restart(&q->maximum, q->now);
+}
+
+static inline void put_one(struct queue_manager *q, struct client *v, struct class_queue *c,
+                           const struct queue_packet *p, uint32_t span)
+{
     struct place place = {p->packet, p->len | (uint32_t)p->ecn << LEN_BITS, span};
 
     if (unlikely(c->flags & CLASS_FLOWS))
@@ -115,6 +129,8 @@ static void put_one(struct queue_manager *q, const struct queue_packet *p, uint3
     q->free -= v->packets >= v->reserve;
     q->packets++;
     if (!v->packets++) {
+        if (q->packets == 1)
+            port_wake(q);
         queue_client_wake(q, p->client);
         q->due = q->now;
     }
@@ -130,7 +146,8 @@ unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsign
     uint32_t span = span_now(q);
     for (unsigned i = 0; i < n; i++) {
         struct client *v = &q->client[p[i].client];
-        enum queue_refusal why = refusal_of(q, v, &v->class[p[i].class], p[i].len);
+        struct class_queue *c = &v->class[p[i].class];
+        enum queue_refusal why = refusal_of(q, v, c, p[i].len);
 
         if (unlikely(why))
             why = make_room(q, &p[i], why);
@@ -140,41 +157,48 @@ unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsign
             continue;
         }
         taken++;
-        put_one(q, &p[i], span);
+        put_one(q, v, c, &p[i], span);
     }
     return taken;
 }
 
 // --- taking --------------------------------------------------------------------------------------
 
-// The class that is next: the first strict one that is within its rate, the weighted ones by
-// deficit, or a strict one that is not. One is not empty.
-static unsigned class_next(const struct queue_manager *q, struct client *v)
+// Where no strict one is within its rate: the weighted ones by deficit, or the first strict one.
+static unsigned class_next_weighted(struct client *v)
 {
+    uint8_t weighted = v->nonempty & (uint8_t)~v->strict;
     unsigned k = v->turn;
 
-    for (unsigned m = v->nonempty & v->strict; m; m &= m - 1) {
-        const struct class_queue *c = &v->class[__builtin_ctz(m)];
-
-        if (likely(!(c->flags & CLASS_LIMITED)) || is_over(q, c->aqm->allowed))
-            return (unsigned)__builtin_ctz(m);
-    }
-    if (!(v->nonempty & ~v->strict))
+    if (!weighted)
         return (unsigned)__builtin_ctz(v->nonempty);
-    if (v->nonempty >> k & 1 && v->class[k].deficit > 0)
+    if (weighted >> k & 1 && v->class[k].deficit > 0)
         return k;
     do
         k = (k + 1) % QUEUE_CLASSES;
-    while (!((v->nonempty & ~v->strict) >> k & 1));
+    while (!(weighted >> k & 1));
     v->class[k].deficit += (int32_t)v->class[k].quantum; // of at least a frame: more than 0 now
     v->turn = (uint8_t)k;
     return k;
 }
 
+// The class that is next. One is not empty.
+static inline unsigned class_next(const struct queue_manager *q, struct client *v)
+{
+    for (unsigned m = v->nonempty & v->strict; m; m &= m - 1) {
+        unsigned k = (unsigned)__builtin_ctz(m);
+
+        if (likely(!(v->class[k].flags & CLASS_LIMITED)) ||
+            !is_to_come(q, v->class[k].aqm->allowed))
+            return k;
+    }
+    return class_next_weighted(v);
+}
+
 // What a strict class sends above its rate is not counted: it has its rate again at once.
 static void class_charge(const struct queue_manager *q, struct aqm *a, uint32_t len)
 {
-    if (is_over(q, a->allowed))
+    if (!is_to_come(q, a->allowed))
         a->allowed = tag_after_idle(q, a->allowed, a->per_byte) + time_of_bytes(a->per_byte, len);
 }
 
@@ -209,7 +233,7 @@ struct taking {
 };
 #define SAMPLE_NONE UINT64_MAX
 
-// What a weighted class has sent. Credit is not saved while nothing waits.
+// What a class has sent: it counts for weighted ones. Credit is not saved while nothing waits.
 static void class_pay(struct class_queue *c, uint32_t len)
 {
     c->deficit -= (int32_t)len;
@@ -253,8 +277,10 @@ static inline uint32_t take_one(struct queue_manager *q, struct client *v, struc
     c->bytes -= len;
     if (!--c->packets)
         v->nonempty &= (uint8_t)~(1u << k);
-    if (unlikely(verdict > QUEUE_SEND_MARKED))
+    if (unlikely(verdict > QUEUE_SEND_MARKED)) {
+        class_pay(c, 0);
         return 0;
+    }
     t->sample = t->n <= t->sample_to ? (uint64_t)k << 32 | p.at : t->sample;
     c->sent_packets++;
     c->sent_bytes += len;
@@ -274,13 +300,20 @@ static inline __attribute__((always_inline)) void client_prefetch(const struct q
     __builtin_prefetch(&v->class[v->nonempty ? __builtin_ctz(v->nonempty) : 0], 1);
 }
 
-// Of one visit of eight a packet is counted, in steps of the golden ratio: no rhythm of clients and
-// classes meets them.
+// Of one visit in eight a packet is counted, in steps of the golden ratio: no rhythm of clients and
+// classes meets them. Of each one while there is little to do; of fewer where there are so many
+// clients that the counters are in no cache.
 static unsigned sample_to(struct queue_manager *q, unsigned from)
 {
     uint32_t i = q->visits++ * 0x9e3779b1u;
 
-    return unlikely(!(i >> 29)) ? from + 1 + (i >> 24) : 0;
+    return unlikely(!(i >> q->sample_shift) || q->packets <= FEW) ? from + 1 + (i >> 20 & 31) : 0;
+}
+
+static void count_last_wait(struct queue_manager *q)
+{
+    ++*q->wait_next;
+    q->wait_next = &q->wait_none;
 }
 
 // Takes from one client until a frame's worth of bytes, its right or the port's credit is used up.
@@ -308,7 +341,7 @@ static void client_visit(struct queue_manager *q, uint16_t id, bool guaranteed, 
     } while (v->nonempty && t->n < t->max && sent < q->config.frame_max &&
              ((int64_t)(q->now - free_at) | (int64_t)(q->now - l) | right) >= 0);
     q->free_at = free_at;
-    v->l = l;
+    v->l = v->per_byte_m ? l : q->now;
     v->bytes -= t->bytes;
     v->packets -= t->n - from;
     q->packets -= t->n - from;
@@ -348,7 +381,7 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
     if (unlikely(!fifo_is_empty(&q->gone)))
         take_gone(q, &t);
     uint64_t window = q->is_wanted ? q->late : q->window;
-    if ((int64_t)(q->now - q->free_at) > (int64_t)window)
+    if (!is_to_come(q, q->free_at) && q->now - q->free_at > window)
         q->free_at = q->now - window;
     queue_client_unpark(q);
     while (t.n < n && is_over(q, q->free_at)) {
@@ -364,6 +397,8 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
     }
     q->is_wanted = q->packets && (t.n == n || !is_over(q, q->free_at));
     q->due = t.n == n && q->packets ? q->now : queue_due_time(q);
+    if (!q->packets)
+        count_last_wait(q);
     return t.n;
 }
 

@@ -75,7 +75,7 @@ struct queue_client_config {
 
 struct queue_packet {
     void *packet;
-    uint32_t len;
+    uint32_t len; // below 2^24
     uint16_t client;
     uint8_t class;
     uint8_t ecn;   // the two bits of its IP header; 0: cannot be marked
@@ -99,7 +99,9 @@ enum queue_verdict { // what becomes of a packet that was taken out
 };
 
 // Waits are counted by length: bucket i is those of QUEUE_WAIT_FIRST_US * 2^(i/2) microseconds and
-// less, the last one all longer ones.
+// less, the last one all longer ones. Counted are samples: of one visit of a client in eight (a
+// visit is a frame's worth of bytes at most; where there are more than 512 clients, in 32), and of
+// each while 32 packets and less wait at the port, one packet.
 #define QUEUE_WAIT_N 32u
 #define QUEUE_WAIT_FIRST_US 4u
 
@@ -108,7 +110,7 @@ struct queue_class_stats { // of a class; all but waiting_* only grow
     uint64_t refused_class, refused_client, refused_share; // packets, by enum queue_refusal
     uint64_t dropped_codel, dropped_old, dropped_flow;     // by enum queue_verdict
     uint64_t waiting_packets, waiting_bytes;
-    uint32_t wait[QUEUE_WAIT_N]; // packets that were sent, by how long they waited; modulo 2^32
+    uint32_t wait[QUEUE_WAIT_N]; // samples of what was sent, by how long it waited; modulo 2^32
 };
 
 struct queue_stats { // of a client
@@ -140,6 +142,8 @@ void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max);
 // many were taken.
 unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsigned n, uint64_t now,
                    uint8_t *refusal);
+// What queue_put() would say to it now; any thread.
+enum queue_refusal queue_judge(const struct queue_manager *q, const struct queue_packet *p);
 // Takes out up to n packets that may leave now, in order, and those that are dropped instead;
 // verdict[i] is what becomes of the i-th (enum queue_verdict). How many. What is dropped counts
 // against no rate.

@@ -475,7 +475,7 @@ static void waits_are_counted_by_length(void **state)
         if (s.wait[i])
             assert_true(least < 100000 && 100000 <= most);
     }
-    assert_in_range(counted, 100, 1000);
+    assert_int_equal(counted, 1000); // few wait: each is counted
     assert_int_equal(queue_wait_ns(0), QUEUE_WAIT_FIRST_US * 1000);
     assert_int_equal(queue_wait_ns(2), 2 * QUEUE_WAIT_FIRST_US * 1000);
     end();
@@ -516,6 +516,29 @@ static void above_its_reserve_a_client_has_as_many_places_as_are_free(void **sta
     assert_int_equal(why, QUEUE_PORT_FULL); // the rest is reserved
     c.reserve_packets = 901;
     assert_int_equal(queue_configure(t.q, 3, &c, t.now), -ENOSPC);
+    end();
+}
+
+// Fewer places than packets wait: they stay, and no other comes before places are free.
+static void places_can_be_taken_away_while_packets_wait(void **state)
+{
+    struct queue_client_config c = client_of(0);
+    enum queue_refusal why;
+    struct got g;
+
+    begin(1000000000, 1000);
+    configure(1, &c);
+    assert_int_equal(fill(1, &why), 500);
+    queue_set_packets_max(t.q, 300);
+    assert_int_equal(put(1, 5, 0, 100, 0), QUEUE_PORT_FULL);
+    check();
+    for (unsigned i = 0; i < 400; i++) {
+        t.now += 2 * US; // the time of 100 bytes
+        assert_true(take(&g));
+    }
+    assert_int_equal(fill(1, &why), 50);
+    queue_set_packets_max(t.q, 1000);
+    assert_int_equal(fill(1, &why), 350);
     end();
 }
 
@@ -571,6 +594,64 @@ static struct queue_client_config random_client(void)
             .interval_us = 1 + (uint32_t)rand() % 100000,
             .step_us = (uint32_t)rand() % 2000};
     return c;
+}
+
+// Half of what 64 bits of time hold, with a clock so fast that it takes half a minute.
+static void a_client_may_be_idle_for_half_a_year(void **state)
+{
+    const struct queue_config config = {1ull << 50, 10000000000, CLIENTS, 1000, FRAME};
+    struct queue_client_config c = client_of(4000000000);
+    const uint64_t step = config.ticks_hz / 1000 * 9;
+    struct got g;
+
+    memset(&t, 0, sizeof t);
+    t.q = queue_make(&config);
+    assert_non_null(t.q);
+    c.guarantee_bps = 2000000000;
+    c.class[0].weight = 0;
+    c.class[0].rate_bps = 1000000000;
+    configure(0, &c);
+    for (unsigned round = 0; round < 8; round++) {
+        for (unsigned k = 0; k < 8; k += 7)
+            for (unsigned i = 0; i < 10; i++)
+                assert_int_equal(put(0, k, 0, 1000, 0), QUEUE_TAKEN);
+        for (unsigned us = 0; us < 50; us++, t.now += config.ticks_hz / 1000000)
+            while (take(&g))
+                assert_int_equal(g.verdict, QUEUE_SEND);
+        assert_int_equal(queue_waiting(t.q), 0);
+        for (unsigned i = 0; i < 900 * (round + 1); i++, t.now += step)
+            assert_false(take(&g));
+    }
+    end();
+}
+
+// A class whose packets are dropped when its turn comes has no more turns later.
+static void what_is_dropped_earns_no_credit(void **state)
+{
+    struct queue_client_config c = client_of(8000000); // a packet each millisecond
+    unsigned sent[QUEUE_CLASSES] = {0};
+    struct queue_class_stats s;
+    struct got g;
+
+    begin(1000000000, PACKETS);
+    c.class[6].limit_us = 500;
+    configure(0, &c);
+    for (unsigned ms = 0; ms < 2100; ms++, t.now += 1000 * US) {
+        bool old = ms < 2000;
+
+        for (queue_class_stats(t.q, 0, 7, &s); s.waiting_packets < 4; s.waiting_packets++)
+            put(0, 7, 0, 1000, 0);
+        for (unsigned i = 0; i < 2 && !old; i++)
+            put(0, 6, 0, 1000, 0);
+        while (take(&g))
+            sent[g.class] += is_sent(&g) && !old;
+        if (old && ms % 3 == 0)
+            put(0, 6, 0, 1000, 0);
+    }
+    queue_class_stats(t.q, 0, 6, &s);
+    assert_true(s.dropped_old > 600);
+    assert_in_range(sent[6], 45, 55); // half of a hundred
+    end();
 }
 
 // Every packet that was put leaves once, and those of a flow that are sent leave in order, whatever
@@ -635,7 +716,10 @@ int main(void)
         cmocka_unit_test(what_waits_too_long_is_dropped_and_takes_no_rate),
         cmocka_unit_test(waits_are_counted_by_length),
         cmocka_unit_test(above_its_reserve_a_client_has_as_many_places_as_are_free),
+        cmocka_unit_test(places_can_be_taken_away_while_packets_wait),
         cmocka_unit_test(what_cannot_be_kept_is_refused),
+        cmocka_unit_test(a_client_may_be_idle_for_half_a_year),
+        cmocka_unit_test(what_is_dropped_earns_no_credit),
         cmocka_unit_test(a_thousand_changes_under_load_lose_nothing),
     };
 

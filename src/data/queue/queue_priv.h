@@ -17,7 +17,7 @@
 #define TICK_BITS 8
 #define RATE_BITS 16 // of a rate's ticks per byte, more than those of a time
 #define RATE_MIN_BPS 8000u
-#define FLOW_NONE UINT16_MAX
+#define TAG_AHEAD_MAX (1ull << 50) // at 2.5 GHz half an hour
 #define INV_SQRT_N 256u
 #define ECT1 1u
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -39,13 +39,12 @@ struct flow { // half a cache line
     uint32_t bytes;
     int32_t deficit;
     struct codel codel;
-    uint16_t next; // in its list
     uint8_t where; // enum flow_where
 };
 _Static_assert(sizeof(struct flow) == 32, "two flow queues to a line");
 
-struct flow_list {
-    uint16_t head, tail; // FLOW_NONE: empty
+struct flow_list { // a ring of as many numbers as there are flow queues
+    uint32_t head, tail; // counted on; equal: empty
 };
 
 // What a class has that does more than count its bytes: CoDel, flow queues, a limit of time, a
@@ -58,9 +57,11 @@ struct aqm {
     uint16_t flows; // 0: one queue
     uint8_t hash_shift;
     bool ecn;
-    struct flow flow[];
-} __attribute__((aligned(64)));
-#define AQM_BYTES (sizeof(struct aqm) + QUEUE_FLOWS_MAX * sizeof(struct flow))
+    struct flow flow[] __attribute__((aligned(64))); // then the rings of `fresh` and `old`
+};
+_Static_assert(offsetof(struct aqm, flow) == 64, "a line, then two flow queues to a line");
+#define AQM_OF_FLOWS(n) (sizeof(struct aqm) + (n) * (sizeof(struct flow) + 2 * sizeof(uint16_t)))
+#define AQM_BYTES AQM_OF_FLOWS(QUEUE_FLOWS_MAX)
 
 enum class_flag {
     CLASS_CODEL = 1,
@@ -127,7 +128,7 @@ struct queue_manager {
     uint64_t *guarantee_bps;
     uint64_t guarantees_bps, reserves; // of all
     struct calendar guarantee, maximum;
-    unsigned visits;
+    unsigned visits, sample_shift;
     uint32_t *wait_next, wait_none; // the counter of the last sample: it is counted with the next
     uint32_t wait_limit[QUEUE_WAIT_N]; // of each bucket, in spans
     uint8_t wait_first[32];            // the bucket of 2^i spans
@@ -151,6 +152,13 @@ static inline bool is_over(const struct queue_manager *q, uint64_t time)
     return (int64_t)(q->now - time) >= 0;
 }
 
+// Is a tag in the future? One that was not moved for half of what 64 bits hold would seem to be: a
+// client that was idle for 166 days. No tag is ahead by more than TAG_AHEAD_MAX.
+static inline bool is_to_come(const struct queue_manager *q, uint64_t tag)
+{
+    return tag - q->now - 1 < TAG_AHEAD_MAX;
+}
+
 static inline uint32_t span_now(const struct queue_manager *q)
 {
     return (uint32_t)(q->now >> q->shift);
@@ -166,9 +174,9 @@ static inline struct class_count *count_of(const struct queue_manager *q, uint16
 static inline uint64_t tag_after_idle(const struct queue_manager *q, uint64_t tag,
                                       uint64_t per_byte)
 {
-    uint64_t burst = time_of_bytes(per_byte, 2 * q->config.frame_max), from = q->now - burst;
+    uint64_t burst = time_of_bytes(per_byte, 2 * q->config.frame_max);
 
-    return (int64_t)(tag - from) < 0 ? from : tag;
+    return is_to_come(q, tag) || q->now - tag < burst ? tag : q->now - burst;
 }
 
 // Places that the client holds beyond its reserve.

@@ -33,13 +33,21 @@
 #define ACL_LIST_MAX 1024   // id 0 = none
 #define ACL_RULES_MAX (1u << 22)
 #define ACL_NAME_SIZE 32
+#define ACL_CLASS_MAX 7u // packet_class.h
 
 enum acl_verb {
     ACL_PERMIT,
     ACL_DENY,
     ACL_REJECT
 }; // reject: TCP RST, for other protocols ICMP admin-prohibited
-enum acl_extra { ACL_LOG = 1, ACL_MIRROR = 2, ACL_POLICE = 4, ACL_REDIRECT = 8 };
+enum acl_extra {
+    ACL_LOG = 1,
+    ACL_MIRROR = 2,
+    ACL_POLICE = 4,
+    ACL_REDIRECT = 8,
+    ACL_CLASS = 16,
+    ACL_REMARK = 32
+};
 
 struct acl_action {
     uint8_t verb;      // enum acl_verb
@@ -49,6 +57,8 @@ struct acl_action {
     uint16_t log_every; // one packet of about so many is logged
     // Id of the address it goes by instead, while there is a way to it (acl_target.h).
     uint16_t redirect;
+    uint8_t class;     // of the queue that it leaves by (packet_class.h)
+    uint8_t dscp;      // it gets this codepoint
     uint32_t number;   // of the rule, 0 = what no rule matches
 };
 

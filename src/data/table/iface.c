@@ -19,6 +19,7 @@
 struct iface *iface_table;
 uint64_t (*iface_macs)[IFACE_MACS];
 uint16_t iface_acl_out_of_all;
+bool iface_police_out;
 
 enum state { FREE, USED, WAITING };
 
@@ -27,7 +28,8 @@ static struct slot {
     uint64_t ticket;
 } *slots;
 static unsigned n_ids; // highest id ever used + 1
-static unsigned acl_out_bound; // interfaces with a list for what leaves
+static unsigned acl_out_bound;    // interfaces with a list for what leaves
+static unsigned police_out_bound; // interfaces with a policer of what leaves
 
 int iface_table_init(void)
 {
@@ -35,7 +37,8 @@ int iface_table_init(void)
     iface_macs = calloc(IFACE_MAX, sizeof *iface_macs);
     slots = calloc(IFACE_MAX, sizeof *slots);
     n_ids = 1;
-    acl_out_bound = iface_acl_out_of_all = 0;
+    acl_out_bound = police_out_bound = iface_acl_out_of_all = 0;
+    iface_police_out = false;
     if (iface_table && iface_macs && slots)
         return 0;
     iface_table_fini();
@@ -135,9 +138,37 @@ static void acl_out_compare(void)
     __atomic_store_n(&iface_acl_out_of_all, same ? list : 0, __ATOMIC_RELAXED);
 }
 
+// Whether all interfaces have IFACE_ACL_OUT.
+static bool decides_out(void)
+{
+    return acl_out_bound || police_out_bound;
+}
+
+static void decide_out_set(void)
+{
+    for (unsigned id = 1; id < n_ids; id++)
+        if (slots[id].state == USED)
+            iface_set_flags(&iface_table[id], IFACE_ACL_OUT, decides_out() ? IFACE_ACL_OUT : 0);
+}
+
+void iface_bind_police(struct iface *i, uint8_t police)
+{
+    bool was = decides_out();
+
+    thread_must_be(ROLE_CONTROL);
+    police_out_bound += !!(police & IFACE_POLICE_OUT);
+    police_out_bound -= !!(i->police & IFACE_POLICE_OUT);
+    __atomic_store_n(&i->police, police, __ATOMIC_RELEASE); // partner: forwarder/police.c
+    __atomic_store_n(&iface_police_out, police_out_bound > 0, __ATOMIC_RELAXED);
+    iface_set_flags(i, IFACE_POLICE,
+                    police & (IFACE_POLICE_IN | IFACE_PCP_CLASS) ? IFACE_POLICE : 0);
+    if (was != decides_out())
+        decide_out_set();
+}
+
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out)
 {
-    bool was = acl_out_bound, changes = i->acl_out != out;
+    bool was = decides_out(), changes = i->acl_out != out;
 
     thread_must_be(ROLE_CONTROL);
     acl_out_bound += (unsigned)((out != 0) - (i->acl_out != 0));
@@ -146,9 +177,8 @@ void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out)
     if (changes)
         acl_out_compare();
     iface_set_flags(i, IFACE_ACL_IN, in ? IFACE_ACL_IN : 0);
-    for (unsigned id = 1; was != !!acl_out_bound && id < n_ids; id++)
-        if (slots[id].state == USED)
-            iface_set_flags(&iface_table[id], IFACE_ACL_OUT, acl_out_bound ? IFACE_ACL_OUT : 0);
+    if (was != decides_out())
+        decide_out_set();
 }
 
 struct iface *iface_new(const char *name)
@@ -164,7 +194,7 @@ struct iface *iface_new(const char *name)
     memset(i, 0, sizeof *i);
     i->id = (uint16_t)id;
     snprintf(i->name, sizeof i->name, "%s", name);
-    i->flags = acl_out_bound ? IFACE_ACL_OUT : 0;
+    i->flags = decides_out() ? IFACE_ACL_OUT : 0;
     __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // this one has none
     counter_begin_iface(i->id);
     // After the name; partner: find_iface().
@@ -179,6 +209,7 @@ void iface_free(struct iface *i)
     thread_must_be(ROLE_CONTROL);
     bug_on(slots[i->id].state != USED);
     iface_bind_acl(i, 0, 0);
+    iface_bind_police(i, 0);
     iface_set_macs(i, NULL, 0);
     iface_set_flags(i, IFACE_UP, 0);
     __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);

@@ -18,7 +18,8 @@ enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
 // that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
-// IFACE_ACL_OUT while some interface has an output list: its packets may come by any. IFACE_OFFLOAD
+// IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets
+// may come by any. IFACE_POLICE: a policer of what comes in, or classes by priority. IFACE_OFFLOAD
 // is struct port.offload of the interface's port.
 enum iface_flag {
     IFACE_URPF4 = 1,
@@ -27,6 +28,7 @@ enum iface_flag {
     IFACE_ACL_IN = 8,
     IFACE_ACL_OUT = 16,
     IFACE_OFFLOAD = 32,
+    IFACE_POLICE = 64,
     IFACE_UP = 128
 };
 #define IFACE_FEATURES 0x7f
@@ -42,6 +44,12 @@ enum iface_urpf {
     URPF_ALLOW_DEFAULT = 4
 };
 
+enum iface_police { // bits of iface.police; meters: table/policer.h
+    IFACE_POLICE_IN = 1,
+    IFACE_POLICE_OUT = 2,
+    IFACE_PCP_CLASS = 4 // no policer, but looked at in the same place
+};
+
 enum iface_sample {
     IFACE_SAMPLE_SFLOW = 1,
     IFACE_SAMPLE_IPFIX = 2
@@ -52,7 +60,11 @@ struct iface_policy { // as configured; all zero = none of it
     bool redirect;           // who could have sent straight to the next hop is told so
     bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
     uint8_t sample;          // bits of enum iface_sample
+    // Class of what comes in, by the 802.1p priority of its VLAN tag: priority p has four bits,
+    // from bit 4 p on, IFACE_PCP_GIVEN and the class. 0: none has one.
+    uint32_t pcp_class;
 };
+#define IFACE_PCP_GIVEN 8u
 
 #define IFACE_MACS 32 // of macvlans on a TAP, for each interface
 
@@ -61,7 +73,8 @@ struct iface {
     uint8_t flags; // enum iface_flag
     uint8_t vr;
     uint8_t mac[6];
-    uint8_t kind; // enum iface_kind
+    uint8_t kind;   // enum iface_kind
+    uint8_t police; // enum iface_police
     uint16_t id, port, vlan; // of the only or inner tag, 0 = untagged
     uint16_t mtu; // bytes of layer 3
     struct iface_policy policy;
@@ -87,6 +100,7 @@ extern struct iface *iface_table; // [IFACE_MAX]
 // The output list that all interfaces have, or 0: not all have the same one. With one, forwarders
 // do not look at each packet's next hop.
 extern uint16_t iface_acl_out_of_all;
+extern bool iface_police_out; // some interface has a policer of what leaves
 
 static inline struct iface *iface_get(uint16_t id)
 {
@@ -135,6 +149,9 @@ bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n);
 // The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period
 // after no interface has it.
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
+
+// Which policers it has, bits of enum iface_police; their meters are ready.
+void iface_bind_police(struct iface *i, uint8_t police);
 
 // --- any manager ---
 struct iface *iface_find_ifindex(uint16_t vr, int ifindex);

@@ -7,9 +7,9 @@
 // forwarder; copies of the whole buffer keep it, pieces get it by packet_class_copy.
 //
 // A bit of ol_flags says that there is a class: a dynamic flag of DPDK's, so that no driver uses it
-// otherwise, and which every driver clears when it receives. The class itself is
-// hash.sched.traffic_class, which nobody else here reads. Both lie in the buffer's first cache
-// line.
+// otherwise, and which every driver of a device clears when it receives (net_ring, which hands on
+// buffers as they are, does not). The class itself is hash.sched.traffic_class, which nobody else
+// here reads. Both lie in the buffer's first cache line.
 #ifndef TABLE_PACKET_CLASS_H
 #define TABLE_PACKET_CLASS_H
 

@@ -65,9 +65,17 @@ struct packet_trace_acl { // what an access list said
     bool rules;     // the list has any: there is a key
     bool spared;    // neighbor discovery passes all the same
     uint8_t verb, extra; // enum acl_verb, enum acl_extra
+    uint8_t class, dscp; // of ACL_CLASS, ACL_REMARK
     uint32_t rule;  // number; 0 = no rule matches
     uint32_t nexthop; // of a redirect; 0 = there is no way there now
     struct acl_key6 key; // what was asked; IPv4: the first four bytes of the addresses
+};
+
+struct packet_trace_police { // what an interface's policer said
+    uint16_t iface;    // that has it, 0 = none was asked
+    bool out;          // of what leaves
+    uint8_t color;     // enum policer_color
+    uint8_t action, dscp; // enum policer_action; of POLICER_REMARK
 };
 
 struct packet_trace_step {
@@ -86,12 +94,24 @@ struct packet_trace_step {
     uint16_t frame, n_frames;           // that left in this step: frame[frame .. frame + n_frames)
     struct packet_trace_lookup lookup;
     struct packet_trace_acl acl;
+    struct packet_trace_police police;
+};
+
+struct packet_trace_queue { // of the port that it leaves by
+    bool has;
+    uint8_t class;
+    uint8_t refusal; // enum queue_refusal: what it would be told now
+    uint16_t vr;
+    bool own;        // its interface has a queue of its own; else the virtual router's
+    uint64_t waiting_packets, waiting_bytes; // of its class, before it
+    uint64_t client_bytes;                   // of all classes
 };
 
 struct packet_trace_frame {
     uint16_t port, iface; // leaves by; punted: came in by
     uint32_t len;         // bytes of the frame
     uint32_t kept, at;    // of them at bytes[at]
+    struct packet_trace_queue queue;
 };
 
 struct packet_trace {

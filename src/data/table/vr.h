@@ -32,6 +32,7 @@ _Static_assert(sizeof(struct flow_hash) == 8, "one word");
 struct vr {
     // reader: forwarder; its FIBs are in vr_fibs
     struct flow_hash flow_hash;
+    uint8_t cpu_weight; // of its share of a core that does not keep up; 0: 1
     // writer: rib_manager; what ICMP errors come from where the interface has no address (RFC
     // 1812 4.3.2.4); 0 = none
     ip4_t addr4;

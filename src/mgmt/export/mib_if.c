@@ -12,6 +12,7 @@
 #include "export/mib.h"
 #include "port/iface_manager.h"
 #include "port/port_manager.h"
+#include "port/port_queue_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -115,6 +116,63 @@ static struct counter_iface counters(const struct iface *i)
     return c;
 }
 
+// --- what queues have dropped: read for all interfaces at once, at most once a second -----------
+
+static struct {
+    uint64_t read_ns, of_iface[IFACE_MAX];
+} discards;
+
+static uint64_t client_drops(const struct port_queue_client_state *c)
+{
+    uint64_t n = 0;
+
+    for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
+        const struct queue_class_stats *t = &c->class[k].total;
+
+        n += t->refused_class + t->refused_client + t->refused_share + t->dropped_codel +
+             t->dropped_old + t->dropped_flow;
+    }
+    return n;
+}
+
+static void add_discards(const char *iface, uint64_t n)
+{
+    const struct iface *i = iface_find_name(iface);
+
+    if (i)
+        discards.of_iface[i->id] += n;
+}
+
+// A sub-interface without a queue of its own drops as its virtual router, at the port.
+static void read_discards(void)
+{
+    struct port_queue_client_state c;
+    struct port_queue_state q;
+
+    memset(discards.of_iface, 0, sizeof discards.of_iface);
+    for (unsigned i = 0; port_queue_manager_at(i, &q); i++) {
+        uint64_t all = q.refused_port + q.refused_ring;
+
+        for (unsigned k = 0; port_queue_manager_client(q.port, k, &c); k++) {
+            all += client_drops(&c);
+            if (c.vport[0])
+                add_discards(c.vport, client_drops(&c));
+        }
+        add_discards(q.port, all);
+    }
+}
+
+static uint64_t queue_discards(const struct iface *i)
+{
+    uint64_t now = clock_now_ns();
+
+    if (!discards.read_ns || now - discards.read_ns > NS_PER_SECOND) {
+        discards.read_ns = now;
+        read_discards();
+    }
+    return discards.of_iface[i->id];
+}
+
 // ifEntry; false: the column is not there.
 static bool if_column(const struct iface *i, uint32_t column, struct value *v)
 {
@@ -137,6 +195,7 @@ static bool if_column(const struct iface *i, uint32_t column, struct value *v)
     case 7: *v = mib_if_status(i->id, true); return true;
     case 8: *v = mib_if_status(i->id, false); return true;
     case 9: *v = value_unsigned(VALUE_TIME_TICKS, seen[i->id].changed); return true;
+    case 19: *v = value_unsigned(VALUE_COUNTER32, queue_discards(i)); return true;
     case 22: *v = (struct value){.type = VALUE_OID, .oid = none}; return true;
     }
     c = counters(i);

@@ -17,6 +17,7 @@
 #include "export/mib.h"
 #include "export/snmp_answer.h"
 #include "port/port_manager.h"
+#include "port/port_queue_manager.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
@@ -205,6 +206,22 @@ int port_manager_state(const char *name, struct port_state *s)
 {
     *s = (struct port_state){.speed_mbps = 100000};
     return 0;
+}
+
+// Port p0 has a queue, by which one virtual router and, with a queue of its own, v40 send.
+bool port_queue_manager_at(unsigned i, struct port_queue_state *s)
+{
+    *s = (struct port_queue_state){.port = "p0", .refused_port = 1000, .refused_ring = 100};
+    return !i;
+}
+
+bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_client_state *s)
+{
+    *s = (struct port_queue_client_state){0};
+    s->class[i].total.dropped_codel = 1 + i;
+    s->class[7].total.refused_class = 10;
+    snprintf(i ? s->vport : s->vr, 16, "%s", i ? "v40" : "default");
+    return i < 2;
 }
 
 void iface_manager_description(uint16_t id, char description[256])
@@ -466,10 +483,10 @@ static void a_walk_finds_everything_in_order(void **state)
     unsigned routes = rows_expected(0) + rows_expected(1);
 
     walk_all("");
-    // 3 interfaces: 15 columns of ifTable, 11 of ifXTable; a port with a vport, and one without: 5
+    // 3 interfaces: 16 columns of ifTable, 11 of ifXTable; a port with a vport, and one without: 5
     // rows of ifStackTable 5 prefixes of 5 columns, 6 addresses of 9, 2 neighbors of 5
     unsigned ip = 5 * 5 + 6 * 9 + 2 * 5;
-    assert_int_equal(n_all, routes * 11 + 3 * 15 + 3 * 11 + 5 + 3 + ip);
+    assert_int_equal(n_all, routes * 11 + 3 * 16 + 3 * 11 + 5 + 3 + ip);
     assert_in_range(
         walks, 1, 11 * 2 * (ROUTES / CHUNK + 2)); // about one for each chunk, not one for each row
     walk_all("red");
@@ -499,6 +516,25 @@ static void addresses_and_neighbors_have_the_names_of_the_rfc(void **state)
     assert_there(&of_link, VALUE_OID);
     assert_there(&prefix, VALUE_INTEGER);
     assert_there(&neighbor, VALUE_STRING);
+}
+
+static uint64_t out_discards(const char *iface)
+{
+    struct oid from = {11, {1, 3, 6, 1, 2, 1, 2, 2, 1, 19, iface_find_name(iface)->id}}, name;
+    struct mib_question q = {.ready = NULL};
+    struct value v;
+
+    assert_int_equal(mib_if_table(&q, &from, true, &name, &v), MIB_FOUND);
+    assert_int_equal(oid_compare(&name, &from), 0);
+    assert_int_equal(v.type, VALUE_COUNTER32);
+    return v.number;
+}
+
+static void what_queues_drop_are_discards_of_the_port_and_of_its_shaped_sub_interfaces(void **state)
+{
+    assert_int_equal(out_discards("p0"), 1000 + 100 + 11 + 12);
+    assert_int_equal(out_discards("v40"), 12);
+    assert_int_equal(out_discards("p1"), 0);
 }
 
 static void an_answer_to_an_older_question_is_nobodys(void **state)
@@ -640,6 +676,8 @@ int main(void)
         cmocka_unit_test(what_is_no_agentx_is_refused),
         cmocka_unit_test(a_walk_finds_everything_in_order),
         cmocka_unit_test(addresses_and_neighbors_have_the_names_of_the_rfc),
+        cmocka_unit_test(
+            what_queues_drop_are_discards_of_the_port_and_of_its_shaped_sub_interfaces),
         cmocka_unit_test(an_answer_to_an_older_question_is_nobodys),
         cmocka_unit_test(whatever_is_asked_the_next_one_is_the_right_one),
         cmocka_unit_test(get_bulk_gives_as_many_as_there_are_to_the_end),

@@ -9,6 +9,7 @@
 #include <event2/event.h>
 #include <rte_mempool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -180,17 +181,27 @@ static void look_lags(void)
             alarm_observe(ALARM_LAG_DEGRADED, name[i], l.n_missing);
 }
 
+static uint64_t wanted_bps(const struct port_queue_state *q)
+{
+    struct port_state *p = q->configured_bps ? NULL : malloc(sizeof *p);
+    uint64_t bps = q->configured_bps;
+
+    if (p && !port_manager_state(q->port, p))
+        bps = p->speed_mbps * 995000ull; // 99.5 % of the link's speed
+    free(p);
+    return bps;
+}
+
 // How much of its rate each lacks, in percent, upward.
 static void look_queues(void)
 {
     struct port_queue_state q;
 
     for (unsigned i = 0; port_queue_manager_at(i, &q); i++) {
-        bool is_less = q.active && q.rate_bps < q.configured_bps;
-        uint64_t lacks = is_less ? q.configured_bps - q.rate_bps : 0;
+        uint64_t wanted = q.lowered ? wanted_bps(&q) : 0,
+                 lacks = wanted > q.rate_bps ? wanted - q.rate_bps : 0;
 
-        alarm_observe(ALARM_QUEUE_RATE, q.port,
-                      lacks ? (100 * lacks + q.configured_bps - 1) / q.configured_bps : 0);
+        alarm_observe(ALARM_QUEUE_RATE, q.port, lacks ? (100 * lacks + wanted - 1) / wanted : 0);
     }
 }
 

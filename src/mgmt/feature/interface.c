@@ -30,6 +30,8 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 // --- configuration -------------------------------------------------------------------------------
 
@@ -76,6 +78,22 @@ static uint8_t read_urpf(const struct lyd_node *first, const char *family)
                : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
 }
 
+static uint32_t read_pcp_classes(const struct lyd_node *entry)
+{
+    struct lyd_nodes v = {0};
+    uint32_t classes = 0;
+
+    config_children(lyd_child(entry), yang_child(entry->schema, "pcp", true), &v);
+    for (size_t i = 0; i < v.n; i++) {
+        unsigned pcp = (unsigned)leaf_number(lyd_child(v.item[i]), "pcp", 0);
+
+        classes |= (IFACE_PCP_GIVEN | (uint32_t)leaf_number(lyd_child(v.item[i]), "class", 0))
+                   << 4 * pcp;
+    }
+    free(v.item);
+    return classes;
+}
+
 static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
 {
     const struct lyd_node *urpf = leaf_inside(lyd_child(entry), entry->schema, "urpf");
@@ -86,6 +104,7 @@ static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
     p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
     p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
                           (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
+    p->pcp_class = read_pcp_classes(entry);
 }
 
 static void read_interface(struct model *m, const struct lyd_node *entry)
@@ -394,6 +413,17 @@ static void write_policy(struct jwrite *j, const struct iface_policy *p)
     jwrite_bool(j, "sflow", p->sample & IFACE_SAMPLE_SFLOW);
     jwrite_bool(j, "ipfix", p->sample & IFACE_SAMPLE_IPFIX);
     jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
+    if (!p->pcp_class)
+        return;
+    jwrite_begin(j, "pcp", '[');
+    for (unsigned pcp = 0; pcp < 8; pcp++)
+        if (p->pcp_class >> 4 * pcp & IFACE_PCP_GIVEN) {
+            jwrite_begin(j, NULL, '{');
+            jwrite_int(j, "pcp", pcp);
+            jwrite_int(j, "class", p->pcp_class >> 4 * pcp & 7);
+            jwrite_end(j, '}');
+        }
+    jwrite_end(j, ']');
 }
 
 static void write_macs(struct jwrite *j, const struct iface *i)

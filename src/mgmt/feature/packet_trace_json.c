@@ -18,6 +18,7 @@
 #include "table/acl.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
+#include "table/policer.h"
 #include "table/port.h"
 #include "table/vr.h"
 
@@ -66,6 +67,23 @@ static void write_iface(struct jwrite *j, const char *key, uint16_t id)
 
 // --- parts of a step ---
 
+static void write_queue(struct jwrite *j, const struct packet_trace_frame *f)
+{
+    const struct packet_trace_queue *q = &f->queue;
+
+    jwrite_begin(j, "queue", '{');
+    if (q->own)
+        write_iface(j, "vport", f->iface);
+    else
+        jwrite_string(j, "vr", vr_get(q->vr)->name);
+    jwrite_int(j, "class", q->class);
+    jwrite_u64(j, "waiting-packets", q->waiting_packets);
+    jwrite_u64(j, "waiting-bytes", q->waiting_bytes);
+    jwrite_u64(j, "all-classes-bytes", q->client_bytes);
+    jwrite_bool(j, "full", q->refusal != 0);
+    jwrite_end(j, '}');
+}
+
 static void write_frame(struct jwrite *j, const char *key, const struct packet_trace *p,
                         const struct packet_trace_frame *f)
 {
@@ -75,6 +93,8 @@ static void write_frame(struct jwrite *j, const char *key, const struct packet_t
     write_iface(j, "interface", f->iface);
     jwrite_int(j, "length", f->len);
     write_bytes(j, "octets", p->bytes + f->at, f->kept);
+    if (f->queue.has)
+        write_queue(j, f);
     jwrite_end(j, '}');
 }
 
@@ -191,10 +211,31 @@ static void write_acl(struct jwrite *j, const struct packet_trace_step *s)
         if (a->extra & 1u << i)
             jwrite_string(j, NULL, extra[i]);
     jwrite_end(j, ']');
+    if (a->extra & ACL_CLASS)
+        jwrite_int(j, "class", a->class);
+    if (a->extra & ACL_REMARK)
+        jwrite_int(j, "remark-dscp", a->dscp);
     if (a->nexthop)
         jwrite_int(j, "nexthop", a->nexthop);
     if (a->rules)
         write_acl_key(j, s);
+    jwrite_end(j, '}');
+}
+
+static void write_police(struct jwrite *j, const struct packet_trace_police *p)
+{
+    static const char *const action[] = {"pass", "drop", "remark"};
+    const struct policer *of = policer_of(p->iface, p->out ? POLICER_OUT : POLICER_IN);
+
+    jwrite_begin(j, "police", '{');
+    if (of)
+        jwrite_string(j, "policer", of->name);
+    write_iface(j, "interface", p->iface);
+    jwrite_string(j, "direction", p->out ? "out" : "in");
+    jwrite_string(j, "color", policer_color_name[p->color]);
+    jwrite_string(j, "action", action[p->action]);
+    if (p->action == POLICER_REMARK)
+        jwrite_int(j, "remark-dscp", p->dscp);
     jwrite_end(j, '}');
 }
 
@@ -249,6 +290,8 @@ static void write_step(const struct telling *t, unsigned i)
         write_lookup(t, i);
     if (s->acl.list)
         write_acl(j, s);
+    if (s->police.iface)
+        write_police(j, &s->police);
     if (s->icmp)
         write_icmp(j, s);
     write_step_end(j, s);

@@ -23,6 +23,14 @@ static const struct {
 };
 #define DROPS (sizeof drops / sizeof *drops)
 
+// Waits are told apart up to a bound; what was longer is said to be that.
+static uint64_t told_ns(uint64_t ns)
+{
+    uint64_t most = queue_wait_ns(QUEUE_WAIT_N - 2);
+
+    return ns < most ? ns : most;
+}
+
 // --- state ---------------------------------------------------------------------------------------
 
 static void write_class_config(struct jwrite *j, const struct queue_class_config *c)
@@ -52,9 +60,9 @@ static void write_class(struct jwrite *j, unsigned class, const struct queue_cla
     jwrite_u64(j, "waiting-packets", s->total.waiting_packets);
     jwrite_u64(j, "waiting-bytes", s->total.waiting_bytes);
     if (s->max_ns) {
-        jwrite_u64(j, "delay-p50", s->p50_ns);
-        jwrite_u64(j, "delay-p99", s->p99_ns);
-        jwrite_u64(j, "delay-max", s->max_ns);
+        jwrite_u64(j, "delay-p50", told_ns(s->p50_ns));
+        jwrite_u64(j, "delay-p99", told_ns(s->p99_ns));
+        jwrite_u64(j, "delay-max", told_ns(s->max_ns));
     }
     jwrite_begin(j, "dropped", '{');
     for (size_t i = 0; i < DROPS; i++)
@@ -105,7 +113,9 @@ static void write_queue(struct jwrite *j, const struct port_queue_state *s)
     jwrite_string(j, "port", s->port);
     jwrite_bool(j, "active", s->active);
     jwrite_u64(j, "rate", s->rate_bps);
-    jwrite_u64(j, "configured-rate", s->configured_bps);
+    if (s->configured_bps)
+        jwrite_u64(j, "configured-rate", s->configured_bps);
+    jwrite_bool(j, "lowered", s->lowered);
     jwrite_int(j, "core", s->core);
     jwrite_int(j, "packets", s->packets_max);
     jwrite_int(j, "waiting-packets", s->waiting_packets);
@@ -183,7 +193,12 @@ static void write_port_families(struct metrics *m, const struct rows *r)
                   "Rate of the port's queue as configured; more than the rate in force if the "
                   "device takes less.");
     vec_foreach (&r->port, q)
-        metric_real(m, (double)q->configured_bps / 8, "port", q->port, NULL);
+        if (q->configured_bps)
+            metric_real(m, (double)q->configured_bps / 8, "port", q->port, NULL);
+    metric_family(m, METRIC_GAUGE, "queue_lowered", "",
+                  "1: the device takes less than the queue's rate, which was lowered.");
+    vec_foreach (&r->port, q)
+        metric_u64(m, q->lowered, "port", q->port, NULL);
     metric_family(m, METRIC_GAUGE, "queue_limit_packets", "packets",
                   "Packets that may wait in the port's queue.");
     vec_foreach (&r->port, q)
@@ -252,8 +267,8 @@ static void write_class_family(struct metrics *m, const struct rows *r, size_t a
             if (!is_used(&c->s.class[k].total))
                 continue;
             if (delay)
-                metric_real(m, (double)value / 1e9, "port", c->port, kind_of(c), name_of(c),
-                            "class", class, NULL);
+                metric_real(m, (double)told_ns(value) / 1e9, "port", c->port, kind_of(c),
+                            name_of(c), "class", class, NULL);
             else
                 metric_u64(m, value, "port", c->port, kind_of(c), name_of(c), "class", class, NULL);
         }
@@ -262,13 +277,14 @@ static void write_class_family(struct metrics *m, const struct rows *r, size_t a
 static void write_delay_families(struct metrics *m, const struct rows *r)
 {
     metric_family(m, METRIC_GAUGE, "queue_delay_median_seconds", "seconds",
-                  "Median wait in the last ten seconds; 0: nothing was sent.");
+                  "Median wait in the last ten to twenty seconds; 0: nothing was sent.");
     write_class_family(m, r, offsetof(struct port_queue_class_state, p50_ns), true);
     metric_family(m, METRIC_GAUGE, "queue_delay_p99_seconds", "seconds",
-                  "99th percentile of the wait in the last ten seconds; 0: nothing was sent.");
+                  "99th percentile of the wait in the last ten to twenty seconds; 0: nothing was "
+                  "sent.");
     write_class_family(m, r, offsetof(struct port_queue_class_state, p99_ns), true);
     metric_family(m, METRIC_GAUGE, "queue_delay_max_seconds", "seconds",
-                  "Longest wait in the last ten seconds; 0: nothing was sent.");
+                  "Longest wait in the last ten to twenty seconds; 0: nothing was sent.");
     write_class_family(m, r, offsetof(struct port_queue_class_state, max_ns), true);
 }
 

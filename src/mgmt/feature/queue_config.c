@@ -88,7 +88,9 @@ static void read_queue(struct model *m, const struct lyd_node *port)
     leaf_copy(q->profile_name, sizeof q->profile_name, first, "profile", "default");
     leaf_copy(q->map_name, sizeof q->map_name, first, "class-map", "default");
     q->line = leaf_line(queue, "rate");
-    read_client(&q->other, leaf_inside(first, schema, "other"));
+    const struct lyd_node *other = config_find(first, yang_child(schema, "other", true), NULL);
+    read_client(&q->other, lyd_child(other));
+    q->other.line = other ? leaf_line(other, NULL) : 0;
     read_clients(q, queue, "vr");
     q->n_vrs = (unsigned)q->client.n;
     read_clients(q, queue, "vport");
@@ -372,6 +374,16 @@ static uint64_t link_bps_of(const char *port)
     return bps;
 }
 
+// The step's subject says it already.
+static void strip_port(const char *port, char *err)
+{
+    char words[32];
+    int n = snprintf(words, sizeof words, "port %s: ", port);
+
+    if (!strncmp(err, words, (size_t)n))
+        memmove(err, err + n, strlen(err + n) + 1);
+}
+
 static int run_queue(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     struct model_queue *q = (struct model_queue *)(uintptr_t)to;
@@ -387,6 +399,8 @@ static int run_queue(const struct step *s, const void *from, const void *to, cha
     complete(&now, link_bps_of(s->name));
     int r = port_queue_manager_set(&now.config, err, n);
     free(now.complete);
+    if (r)
+        strip_port(s->name, err);
     return r;
 }
 

@@ -133,6 +133,7 @@ static void write_vr_state(struct jwrite *j, const struct vr *v, const struct ri
     jwrite_int(j, "id", v->id);
     jwrite_string_any(j, "namespace", v->netns);
     jwrite_int(j, "table", v->table);
+    jwrite_int(j, "cpu-weight", v->cpu_weight ? v->cpu_weight : 1);
     struct flow_hash hash = vr_flow_hash(v);
     jwrite_string(j, "flow-hash", flow_hash_name(hash.mode));
     jwrite_bool(j, "flow-label", hash.label);

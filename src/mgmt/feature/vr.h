@@ -16,12 +16,13 @@ struct model_vr {
     uint32_t table;
     uint8_t engine;             // enum fib_engine; that of the default one when it has none
     struct flow_hash flow_hash; // likewise; its seed then follows from that one's and the name
+    uint8_t cpu_weight;
     struct acl_binding acls;
     unsigned line, engine_line;
 };
 
 struct model_vrs {
-    uint8_t engine; // of "default"
+    uint8_t engine, cpu_weight; // of "default"
     struct flow_hash flow_hash;
     VEC(struct model_vr) vr; // sorted by name, naturally
 };

@@ -77,6 +77,7 @@ static void read_vr(struct model *m, const struct lyd_node *entry)
     v->engine = read_engine(first, all->engine);
     inherited.seed = seed_of_name(inherited.seed, v->name);
     v->flow_hash = read_flow_hash(first, inherited);
+    v->cpu_weight = (uint8_t)leaf_number(first, "cpu-weight", 1);
     v->line = leaf_line(entry, "namespace");
     v->engine_line = leaf_line(entry, "fib-engine");
     v->acls = acl_binding_read(first, entry->schema);
@@ -88,7 +89,9 @@ static void read_vrs(struct model *m, const struct lyd_node *tree, const struct 
     struct model_vrs *all = m->part[FEATURE_vr];
 
     all->engine = read_engine(tree, FIB_POPTRIE);
-    all->flow_hash = read_flow_hash(leaf_inside(tree, NULL, "forwarding"), flow_hash_default);
+    const struct lyd_node *forwarding = leaf_inside(tree, NULL, "forwarding");
+    all->flow_hash = read_flow_hash(forwarding, flow_hash_default);
+    all->cpu_weight = (uint8_t)leaf_number(forwarding, "cpu-weight", 1);
     model_read_list(m, tree, NULL, "vr", read_vr);
 }
 
@@ -175,7 +178,8 @@ static int run_vr(const struct step *s, const void *from, const void *to, char *
         return vr_manager_del(s->name, err, n);
     int r =
         vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, err, n);
-    return r ? r : vr_manager_set_flow_hash(s->name, v->flow_hash, err, n);
+    r = r ? r : vr_manager_set_flow_hash(s->name, v->flow_hash, err, n);
+    return r ? r : vr_manager_set_cpu_weight(s->name, v->cpu_weight, err, n);
 }
 
 static int run_engine(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -189,8 +193,15 @@ static int run_flow_hash(const struct step *s, const void *from, const void *to,
     return vr_manager_set_flow_hash(s->name, *(const struct flow_hash *)to, err, n);
 }
 
+static int run_cpu_weight(const struct step *s, const void *from, const void *to, char *err,
+                          size_t n)
+{
+    return vr_manager_set_cpu_weight(s->name, *(const uint8_t *)to, err, n);
+}
+
 static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine},
-                              flow_hash_kind = {"vr", run_flow_hash};
+                              flow_hash_kind = {"vr", run_flow_hash},
+                              cpu_weight_kind = {"vr", run_cpu_weight};
 
 static bool same_table(const struct model_vr *a, const struct model_vr *b)
 {
@@ -231,12 +242,20 @@ static void plan_flow_hash(struct change *c, const char *name, const struct flow
         step_add(c, &flow_hash_kind, name, from, to, line);
 }
 
+static void plan_cpu_weight(struct change *c, const char *name, const uint8_t *from,
+                            const uint8_t *to, unsigned line)
+{
+    if (*from != *to)
+        step_add(c, &cpu_weight_kind, name, from, to, line);
+}
+
 static void plan_change(struct change *c)
 {
     const struct model_vrs *a = model_vrs(c->from), *b = model_vrs(c->to);
 
     plan_engine(c, VR_DEFAULT_NAME, &a->engine, &b->engine, 0);
     plan_flow_hash(c, VR_DEFAULT_NAME, &a->flow_hash, &b->flow_hash, 0);
+    plan_cpu_weight(c, VR_DEFAULT_NAME, &a->cpu_weight, &b->cpu_weight, 0);
     vec_foreach (&b->vr, v) {
         const struct model_vr *old = model_find_vr(c->from, v->name);
 
@@ -244,6 +263,7 @@ static void plan_change(struct change *c)
             continue;
         plan_engine(c, v->name, &old->engine, &v->engine, v->engine_line);
         plan_flow_hash(c, v->name, &old->flow_hash, &v->flow_hash, v->line);
+        plan_cpu_weight(c, v->name, &old->cpu_weight, &v->cpu_weight, v->line);
     }
 }
 

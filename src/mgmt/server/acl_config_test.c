@@ -54,6 +54,7 @@ static void one_rule_is_one_line_in_canonical_order(void **state)
               "set acl edge rule 50 permit tcp redirect to 192.0.2.9 mirror ids\n"
               "set acl edge rule 60 permit udp\n"
               "set acl edge rule 60 redirect to 2001:db8::9\n"
+              "set acl edge rule 70 permit udp remark-dscp 46 class 3 from 10.0.0.0/8\n"
               "set acl edge default permit\n"),
         "set address-set customers prefix 10.0.0.0/8\n"
         "set acl edge default permit\n"
@@ -63,6 +64,7 @@ static void one_rule_is_one_line_in_canonical_order(void **state)
         "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
         "set acl edge rule 50 permit tcp mirror ids redirect to 192.0.2.9\n"
         "set acl edge rule 60 permit udp redirect to 2001:db8::9\n"
+        "set acl edge rule 70 permit udp from 10.0.0.0/8 class 3 remark-dscp 46\n"
         "set acl edge rule 100 permit tcp from set customers to any port 443\n"
         "set mirror-session ids to tap ids0\n");
 }
@@ -128,6 +130,10 @@ static void wrong_rules_are_refused_with_what_was_expected(void **state)
         {"set acl e rule 1 permit icmp icmp-type neighbor-solicitation",
          "unknown ICMP type 'neighbor-solicitation' for icmp"},
         {"set acl e rule 1 deny tcp police 100", "'police' works only with 'permit'"},
+        {"set acl e rule 1 permit tcp class 8", "'class' is '8', expected 0..7"},
+        {"set acl e rule 1 permit tcp remark-dscp af99", "unknown codepoint 'af99'"},
+        {"set acl e rule 1 deny tcp class 3", "'class' works only with 'permit'"},
+        {"set acl e rule 1 reject tcp remark-dscp ef", "'remark-dscp' works only with 'permit'"},
         {"set acl e rule 1 permit tcp from set none",
          "refers to address-set 'none', which does not exist"},
         {"set acl e rule 1 permit tcp mirror none",

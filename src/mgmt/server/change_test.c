@@ -464,9 +464,10 @@ static void flow_hash_of_a_router_follows_its_own_line_before_the_global_one(voi
         "set vr blue table 8 flow-label true flow-hash-seed 5\n");
 
     assert_non_null(
-        strstr(text_str(&t), "vr red ns= table=7 engine=poptrie flow-hash=symmetric/0/0\n"));
-    assert_non_null(strstr(text_str(&t), "vr blue ns= table=8 engine=poptrie flow-hash=l3/1/5\n"));
-    assert_non_null(strstr(text_str(&t), "vr default engine=poptrie flow-hash=l3/0/0\n"));
+        strstr(text_str(&t), "vr red ns= table=7 engine=poptrie flow-hash=symmetric/0/0 cpu=1\n"));
+    assert_non_null(
+        strstr(text_str(&t), "vr blue ns= table=8 engine=poptrie flow-hash=l3/1/5 cpu=1\n"));
+    assert_non_null(strstr(text_str(&t), "vr default engine=poptrie flow-hash=l3/0/0 cpu=1\n"));
     text_free(&t);
     // Changed in place, each way: "default" and both that follow it, or one alone.
     try_pair("set vr red table 7\n", "set vr red table 7\nset forwarding flow-hash l3\n");

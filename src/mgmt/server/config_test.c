@@ -18,7 +18,7 @@
 // What a line may begin with, in the order of the schema.
 #define TOP_WORDS                                                                                  \
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, vr, "       \
-    "interface, address-set, acl, mirror-session, acl-limit, thread, forwarding, punt, "           \
+    "interface, policer, address-set, acl, mirror-session, acl-limit, thread, forwarding, punt, "  \
     "multicast, icmp, journal, "                                                                   \
     "fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
 
@@ -238,6 +238,29 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "port p0 rx-queue 0",
          "c:3: thread 2: port 'p0' rx-queue '0' already belongs to thread 1, expected a queue of "
          "its own"},
+        {"set policer a cir 0", "c:1: policer a: 'cir' is 0 bit/s, expected 8k to 1T"},
+        {"set policer a cir 1M cbs 1499",
+         "c:1: policer a: 'cbs' is 1499 bytes, less than a frame, expected at least 1500"},
+        {"set policer a cir 1M pir 2M",
+         "c:1: policer a: an srtcm has one rate and no 'pir', expected 'kind trtcm' with it"},
+        {"set policer a kind trtcm cir 1M",
+         "c:1: policer a: a trtcm needs 'pir', a peak rate of at least its 'cir'"},
+        {"set policer a kind trtcm cir 2.5M pir 2M",
+         "c:1: policer a: 'pir' is below 'cir', expected at least 2500000 bit/s"},
+        {"set policer a kind trtcm cir 1M pir 2M ebs 2k",
+         "c:1: policer a: a trtcm has no 'ebs', expected 'pbs', the burst of its peak rate"},
+        {"set policer a kind trtcm cir 1M pir 2M pbs 100",
+         "c:1: policer a: 'pbs' is 100 bytes, less than a frame, expected at least 1500"},
+        {"set policer a cir 1M\nset policer a exceed remark-dscp af99",
+         "c:1: policer a: unknown codepoint after 'exceed remark-dscp', expected 0..63, ef, va, "
+         "cs0..cs7 or af11..af43"},
+        {"set port p0 devargs x mtu 9000\nset policer a cir 1M cbs 2k\n"
+         "set interface p0 police out a",
+         "c:3: interface p0: police out: 'cbs' of policer a is 2000 bytes, less than the "
+         "interface's MTU, expected at least 9000"},
+        {"set port p0 devargs x\nset interface p0 police in gold",
+         "c:2: interface p0 police: 'in' refers to policer 'gold', which does not exist; expected "
+         "the name of a policer (none is configured)"},
         {"set port p0 devargs x\nset port p0 mirror rx to port p0",
          "c:2: port p0: a mirror to the port itself would loop, expected another port"},
         {"set port p0 devargs x mirror rx to port p1\nset port p1 devargs y\nset port p1 mirror tx "

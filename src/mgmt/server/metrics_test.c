@@ -184,6 +184,7 @@ static void queues_have_metrics_of_what_was_used(void **state)
     static const char *const said[] = {
         "kamuee_queue_rate_bytes_per_second{port=\"p0\"} 125000000\n",
         "kamuee_queue_configured_rate_bytes_per_second{port=\"p0\"} 125000000\n",
+        "kamuee_queue_lowered{port=\"p0\"} 0\n",
         "kamuee_queue_limit_packets{port=\"p0\"} 16384\n",
         "kamuee_queue_device_refused_bursts_total{port=\"p0\"} 5\n",
         "kamuee_queue_guarantee_bytes_per_second{port=\"p0\",vr=\"default\"} 12500000\n",

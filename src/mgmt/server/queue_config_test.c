@@ -229,6 +229,9 @@ static void rates_that_cannot_be_kept_are_refused(void **state)
                         "that it could send nothing: expected a weight of 1..128, or a "
                         "guarantee\n");
     assert_string_equal(refusal(RED "set port p1 queue vr red weight 0 guarantee 1M\n"), "");
+    assert_string_equal(refusal(PORT "set port p1 queue\nset port p1 queue other maximum 1k\n"),
+                        "line 3: port p1: queue other: 'maximum' is 1k, expected at least 8k "
+                        "bits/s\n");
     assert_non_null(strstr(refusal(PORT "set port p1 queue rate fast\n"),
                            "a rate in bits per second, such as 500k, 100M or 2.5G"));
     assert_non_null(strstr(refusal(PORT "set port p1 queue other weight 129\n"), "0..128"));
@@ -293,9 +296,10 @@ static void class_maps_that_contradict_themselves_are_refused(void **state)
     assert_string_equal(
         refusal("set class-map m dscp ef class 1\nset class-map m dscp 46 class 2\n"),
         "line 2: class-map m: dscp '46' is the same as dscp 'ef', expected one of the two\n");
-    assert_string_equal(refusal("set class-map m dscp 64 class 1\n"),
-                        "line 1: class-map m: dscp '64' does not exist, expected 0..63, ef, va, le, "
-                        "cs0..cs7 or af11..af43\n");
+    assert_string_equal(
+        refusal("set class-map m dscp 64 class 1\n"),
+        "line 1: class-map m: dscp '64' does not exist, expected 0..63, ef, va, le, cs0..cs7 or "
+        "af11..af43\n");
     assert_non_null(strstr(refusal("set class-map m dscp ef class 8\n"), "0..7"));
 }
 

@@ -135,8 +135,9 @@ static void queues_are_told_by_port_client_and_class(void **state)
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
     assert_in_schema(reply.body.s);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/queue=p0", NULL), 200);
-    assert_said("\"rate\":\"1000000000\",\"configured-rate\":\"1000000000\",\"core\":1,\"packets\":"
-                "16384,\"waiting-packets\":7,\"dropped-port\":\"3\",\"dropped-ring\":\"4\"");
+    assert_said("\"rate\":\"1000000000\",\"configured-rate\":\"1000000000\",\"lowered\":false,"
+                "\"core\":1,\"packets\":16384,\"waiting-packets\":7,\"dropped-port\":\"3\","
+                "\"dropped-ring\":\"4\"");
     assert_said("{\"name\":\"default\",\"configured\":true,\"guarantee\":\"100000000\",\"maximum\":"
                 "\"500000000\",\"weight\":10,\"limit\":1000000,\"reserve\":64,\"rate\":"
                 "\"80000000\"");

@@ -55,6 +55,7 @@ static bool has_no_unit(const char *name)
                                         "clear",
                                         "system-priority",
                                         "weight",
+                                        "cpu-weight",
                                         "class",
                                         "other",
                                         "pcp"};

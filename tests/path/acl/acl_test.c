@@ -9,6 +9,7 @@
 #include "forwarder/state.h"
 #include "table/acl_meter.h"
 #include "table/acl_target.h"
+#include "table/packet_class.h"
 #include "table/watch.h"
 
 static uint16_t in, out;
@@ -478,6 +479,108 @@ static void what_is_logged_is_told_with_rule_and_addresses(void **state)
     assert_int_equal(e[0].key.l4.proto, 17);
 }
 
+// The class of what port 1 sent next, and its DSCP and ECN bits.
+static void assert_leaves(int class, uint8_t tos)
+{
+    struct rte_mbuf *m = rig_receive_mbuf(1);
+
+    assert_non_null(m);
+    assert_int_equal(packet_class_get(m), class);
+    struct frame f = frame_raw(rte_pktmbuf_mtod(m, void *), m->data_len);
+    const uint8_t *ip = frame_l3(&f);
+    if (ip[0] >> 4 == 4) {
+        assert_true(frame_is_ip4_sound(&f));
+        assert_int_equal(ip[1], tos);
+    } else {
+        assert_int_equal((uint8_t)(ip[0] << 4 | ip[1] >> 4), tos);
+        assert_int_equal(ip[0] >> 4, 6);
+        assert_memory_equal(ip + 1, ((uint8_t[]){(uint8_t)(tos << 4 | 0xa), 0xbc, 0xde}), 3);
+    }
+    rte_pktmbuf_free(m);
+}
+
+// With ECN 3, codepoint 10.
+static void send_marked(const char *src, const char *dst, unsigned payload)
+{
+    struct frame f = frame_ip(&(struct ip_spec){
+        .src = src, .dst = dst, .tos = 0x2b, .flow_label = 0xabcde, .payload = payload});
+
+    rig_send(0, &f);
+    rig_poll();
+}
+
+static struct list marks(uint8_t class, uint8_t dscp)
+{
+    struct list l = denies(ACL_PERMIT);
+
+    for (unsigned i = 0; i < 2; i++) {
+        l.action[i].extra = ACL_CLASS | ACL_REMARK;
+        l.action[i].class = class;
+        l.action[i].dscp = dscp;
+    }
+    return l;
+}
+
+// rfc: 1624 3 MUST
+static void a_packet_leaves_with_the_class_and_the_dscp_of_its_rule(void **state)
+{
+    two_interfaces();
+    struct list l = marks(3, 46), other = marks(0, 63);
+    uint16_t id = list_publish(&l, "in"), last = list_publish(&other, "out");
+    for (unsigned way = 0; way < 4; way++) { // by the cache or not; in, or out
+        list_cached(id, way & 1);
+        list_bind(in, way & 2 ? 0 : id, 0);
+        list_bind(out, 0, way & 2 ? id : 0);
+        send_marked("10.1.0.1", "20.0.0.1", 0);
+        assert_leaves(3, 46 << 2 | 3);
+        send_marked("2001:db8:a:1::1", "2001:db8:b::1", 0);
+        assert_leaves(3, 46 << 2 | 3);
+        send_marked("10.2.0.1", "20.0.0.1", 0);
+        assert_leaves(PACKET_CLASS_NONE, 0x2b);
+        send_marked("2001:db8:a:2::1", "2001:db8:b::1", 0);
+        assert_leaves(PACKET_CLASS_NONE, 0x2b);
+    }
+    list_bind(in, id, 0); // the list that decides last has the last word
+    list_bind(out, 0, last);
+    send_marked("10.1.0.1", "20.0.0.1", 0);
+    assert_leaves(0, 63 << 2 | 3);
+    send_marked("2001:db8:a:1::1", "2001:db8:b::1", 0);
+    assert_leaves(0, 63 << 2 | 3);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void a_remarked_checksum_is_right_for_all_codepoints(void **state)
+{
+    two_interfaces();
+    struct list l = marks(7, 0);
+    uint16_t id = list_publish(&l, "in");
+    list_bind(in, id, 0);
+    for (unsigned dscp = 0; dscp < 64; dscp++) {
+        char dst[16];
+        l = marks(7, (uint8_t)dscp);
+        list_replace(id, &l);
+        for (unsigned i = 0; i < 64; i++) {
+            snprintf(dst, sizeof dst, "20.0.%u.%u", dscp * 4 + i % 4, i * 4);
+            send_marked("10.1.0.1", dst, 0);
+            assert_leaves(7, (uint8_t)(dscp << 2 | 3));
+        }
+    }
+}
+
+static void pieces_have_the_class_and_the_dscp_of_the_whole(void **state)
+{
+    two_interfaces();
+    struct list l = marks(5, 10);
+    list_bind(in, list_publish(&l, "in"), 0);
+    iface_get(out)->mtu = 600;
+    router_role(ROLE_RIB_MANAGER);
+    rig_route(VR_DEFAULT, "20.0.0.0/8", rig_adjacency(out, 7));
+    send_marked("10.1.0.1", "20.0.0.1", 1000);
+    assert_leaves(5, 0x2b);
+    assert_leaves(5, 0x2b);
+    assert_int_equal(rig_discard(1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +596,9 @@ int main(void)
         path_test(redirected_packets_move_up_when_others_end),
         path_test(next_hops_are_looked_up_while_a_set_waits),
         path_test(what_is_logged_is_told_with_rule_and_addresses),
+        path_test(a_packet_leaves_with_the_class_and_the_dscp_of_its_rule),
+        path_test(a_remarked_checksum_is_right_for_all_codepoints),
+        path_test(pieces_have_the_class_and_the_dscp_of_the_whole),
     };
     return path_run(tests);
 }

@@ -4,6 +4,7 @@
 
 #include "acl_fixture.h"
 #include "table/acl_meter.h"
+#include "table/policer.h"
 
 #include <stdio.h>
 
@@ -99,6 +100,24 @@ static void random_rule(struct list *l, uint32_t number, const char *src, enum a
     list_action(l)->extra = (uint8_t)extra;
 }
 
+// Drops AFx3 and remarks AFx2, and never runs out of tokens: an answer that time does not change.
+static void random_policers(void)
+{
+    static const struct policer p = {.name = "random",
+                                     .kind = POLICER_SRTCM,
+                                     .cir = 1000000000000,
+                                     .cbs = 1000000000,
+                                     .ebs = 1000000000,
+                                     .color_aware = true,
+                                     .action = {POLICER_PASS, POLICER_REMARK, POLICER_DROP},
+                                     .dscp = {0, 46, 0}};
+
+    router_role(ROLE_CONTROL);
+    for (unsigned i = 0; i < 4; i++)
+        if (policer_bind(iface[i], i & 1 ? POLICER_OUT : POLICER_IN, &p))
+            fail_msg("no memory for policers");
+}
+
 void random_lists(void)
 {
     struct list l = {.otherwise = {.extra = ACL_LOG}};
@@ -127,6 +146,7 @@ void random_lists(void)
     list_bind(iface[2], other, other);
     list_bind(iface[3], 0, one);
     list_bind(iface[4], one, one);
+    random_policers();
 }
 
 uint32_t random_next(struct random *r)
@@ -167,6 +187,7 @@ unsigned random_frame(struct random *r, struct frame *f)
     struct ip_spec s = {
         .src = pick(r, is4, src),
         .dst = pick(r, is4, dst),
+        .tos = (uint8_t)(r->state >> 40),
         .proto = protos[random_below(r, sizeof protos)],
         .ttl = random_below(r, 8) ? 64 : 1,
         .sport = (uint16_t)random_next(r),

@@ -10,6 +10,8 @@
 #include <rte_ring_elem.h>
 #include <stdlib.h>
 
+#include "core/rcu.h"
+#include "table/packet_trace.h"
 #include "table/port_queue.h"
 
 #define FAST 100000000000ull
@@ -256,6 +258,35 @@ static void a_sub_interface_may_have_a_queue_of_its_own(void **state)
     router_end();
 }
 
+// An access list's class is tested in tests/path/policer and tests/path/acl.
+static void the_priority_of_a_tag_comes_before_the_dscp(void **state)
+{
+    struct queue_class_stats s;
+
+    router(FAST);
+    uint16_t from = rig_iface(0, 7, VR_DEFAULT);
+    router_role(ROLE_CONTROL);
+    struct iface *i = iface_get(from);
+    i->policy.pcp_class = (IFACE_PCP_GIVEN | 3u) << 4 * 5;
+    iface_bind_police(i, IFACE_PCP_CLASS);
+    for (unsigned pcp = 4; pcp < 6; pcp++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = "198.51.100.1",
+                                                    .tos = DSCP_EF << 2,
+                                                    .vlan = (uint16_t)(pcp << 13 | 7),
+                                                    .to_iface = from});
+        rig_send(0, &f);
+    }
+    rig_step(0);
+    rig_step(0);
+    queue_class_stats(queue.manager, VR_DEFAULT, 3, &s);
+    assert_int_equal(s.sent_packets, 1);
+    queue_class_stats(queue.manager, VR_DEFAULT, CLASS_OF_EF, &s);
+    assert_int_equal(s.sent_packets, 1);
+    assert_int_equal(rig_discard(1), 2);
+    router_end();
+}
+
 static void what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent(void **state)
 {
     struct counter_iface c;
@@ -448,6 +479,138 @@ static void the_owner_changes_without_loss_and_order_stays(void **state)
     router_end();
 }
 
+static struct thread *running[RIG_FORWARDERS];
+
+static void threads_start(void)
+{
+    static const char *const name[] = {"forwarder/0", "forwarder/1"};
+
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++) {
+        router_role(ROLE_CONTROL);
+        forwarder_slot[f].stop = 0;
+        assert_int_equal(thread_start(&running[f], ROLE_FORWARDER, THREAD_SLOT_FORWARDER + f,
+                                      name[f], -1, forwarder_main, (void *)(uintptr_t)f),
+                         0);
+    }
+}
+
+static void threads_stop(void)
+{
+    rcu_offline(); // or the threads' grace periods would wait for us
+    for (unsigned f = 0; f < RIG_FORWARDERS; f++) {
+        __atomic_store_n(&forwarder_slot[f].stop, 1, __ATOMIC_RELEASE);
+        waker_wake(&forwarder_slot[f].waker);
+        thread_join(running[f]);
+    }
+    rcu_online();
+}
+
+// With real threads, for ThreadSanitizer: both feed, settings and owner change all the time.
+static void owner_and_feeders_are_threads(void **state)
+{
+    unsigned sent = 0, received = 0, owner = 0;
+    uint64_t end = rte_rdtsc() + 30 * rte_get_tsc_hz();
+
+    router(FAST);
+    threads_start();
+    for (unsigned round = 0; round < 60; round++) {
+        send_numbered(0, 1, 50);
+        send_numbered(1, 1, 50);
+        sent += 100;
+        if (round % 3 == 0)
+            settings_set(settings_new(FAST - round));
+        if (round % 7 == 6) {
+            plans_set(PLAN_TX_NONE);
+            plans_set(owner ^= 1);
+        }
+        for (unsigned f = 0; f < RIG_FORWARDERS; f++)
+            waker_wake(&forwarder_slot[f].waker);
+        while (received + 400 < sent && rte_rdtsc() < end) {
+            received += rig_discard(1);
+            rcu_quiescent();
+        }
+    }
+    while (received < sent && rte_rdtsc() < end) {
+        received += rig_discard(1);
+        rcu_quiescent();
+    }
+    threads_stop();
+    assert_int_equal(received, sent);
+    assert_int_equal(rig_drops_all(), 0);
+    assert_null(queue_check(queue.manager));
+    router_end();
+}
+
+// --- a core that does not keep up -----------------------------------------------------------------
+
+static void who_floods_a_core_loses_and_the_others_do_not(void **state)
+{
+    uint16_t red = rig_vr("red"), blue = rig_vr("blue"), vr[] = {red, blue}, at[2];
+    struct counter_iface flood, calm;
+    uint64_t received = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        at[i] = rig_iface(0, (uint16_t)(10 + i), vr[i]);
+        rig_route(vr[i], "198.51.100.0/24",
+                  rig_adjacency(rig_iface(1, (uint16_t)(10 + i), vr[i]), 1));
+    }
+    uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 20;
+    while (rte_rdtsc() < end) {
+        for (unsigned i = 0; i < BURST_MAX; i++) { // each burst is full
+            bool floods = i % 16;
+            struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                        .dst = "198.51.100.1",
+                                                        .vlan = floods ? 10 : 11,
+                                                        .to_iface = at[!floods]});
+            rig_send(0, &f);
+        }
+        rig_step(0);
+        received += rig_discard(1);
+    }
+    counter_sum_iface(at[0], &flood);
+    counter_sum_iface(at[1], &calm);
+    assert_true(rig_drops(DROP_VR_CPU_BUDGET) > 0);
+    assert_int_equal(rig_drops_all(), rig_drops(DROP_VR_CPU_BUDGET));
+    assert_int_equal(flood.drop_packets, rig_drops(DROP_VR_CPU_BUDGET));
+    assert_true(calm.rx_packets > 0);
+    assert_int_equal(calm.drop_packets, 0);
+    assert_int_equal(received + rig_drops_all(), flood.rx_packets + calm.rx_packets);
+}
+
+static void one_virtual_router_may_have_the_whole_core(void **state)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(rig_iface(1, 0, VR_DEFAULT), 1));
+    uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 50;
+    while (rte_rdtsc() < end) {
+        send_numbered(0, 1, BURST_MAX);
+        rig_step(0);
+        rig_discard(1);
+    }
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void explain_says_which_queue_and_what_waits_there(void **state)
+{
+    struct packet_trace *p = calloc(1, sizeof *p + 4096);
+    struct frame f = packet(1, DSCP_EF);
+
+    router(SLOW);
+    send_numbered(0, 1, 50);
+    rig_step(0);
+    packet_trace_init(p, 4096, 128);
+    router_role(ROLE_CONTROL);
+    assert_int_equal(forwarder_explain(iface_get(in)->port, f.b, f.n, p), 0);
+    assert_int_equal(p->n_frames, 1);
+    assert_true(p->frame[0].queue.has);
+    assert_int_equal(p->frame[0].queue.class, CLASS_OF_EF);
+    assert_int_equal(p->frame[0].queue.waiting_packets, 0);
+    assert_int_equal(p->frame[0].queue.client_bytes, queue_waiting(queue.manager) * 64);
+    assert_int_equal(packet_trace_last(p, TRACED_PACKET)->end, TRACED_SENT);
+    free(p);
+    router_end();
+}
+
 static void a_port_without_a_queue_sends_as_ever(void **state)
 {
     router(SLOW);
@@ -468,6 +631,7 @@ int main(void)
         path_test(what_waits_is_held_and_leaves_when_the_rate_allows_it),
         path_test(a_strict_class_overtakes_and_the_dscp_says_who_is_in_it),
         path_test(a_sub_interface_may_have_a_queue_of_its_own),
+        path_test(the_priority_of_a_tag_comes_before_the_dscp),
         path_test(what_finds_its_queue_full_is_dropped_by_name_and_was_not_sent),
         path_test(what_the_device_does_not_take_stays_first_in_line),
         path_test(a_mark_keeps_the_checksum_right),
@@ -476,6 +640,10 @@ int main(void)
         path_test(a_full_ring_is_a_named_drop),
         path_test(who_is_full_takes_no_places_in_a_busy_ring),
         path_test(the_owner_changes_without_loss_and_order_stays),
+        path_test(owner_and_feeders_are_threads),
+        path_test(who_floods_a_core_loses_and_the_others_do_not),
+        path_test(one_virtual_router_may_have_the_whole_core),
+        path_test(explain_says_which_queue_and_what_waits_there),
         path_test(a_port_without_a_queue_sends_as_ever),
     };
 

@@ -21,6 +21,7 @@
 #include "rib/rib_manager.h"
 #include "server/fake/fake_queue.h"
 #include "table/iface.h"
+#include "table/policer.h"
 
 static struct port_config ports[64];
 static unsigned n_ports;
@@ -29,6 +30,7 @@ static struct fake_iface {
     struct vport_tags tags;
     uint16_t mtu;
     struct iface_policy policy;
+    struct policer police[POLICER_DIRECTIONS];
     char description[256];
 } ifaces[256];
 static unsigned n_ifaces;
@@ -37,9 +39,11 @@ static struct fake_vr {
     uint32_t table;
     enum fib_engine engine;
     struct flow_hash flow_hash;
+    uint8_t cpu_weight;
 } vrs[16];
 static enum fib_engine default_engine;
 static struct flow_hash default_flow_hash;
+static uint8_t default_cpu_weight;
 static unsigned n_vrs;
 static struct fake_multicast {
     char vr[16];
@@ -61,6 +65,7 @@ void fake_reset(void)
     n_ports = n_ifaces = n_vrs = n_multicast = n_counted = 0;
     default_engine = FIB_POPTRIE;
     default_flow_hash = flow_hash_default;
+    default_cpu_weight = 1;
     fake_fail_at = 0;
     fake_journal_fails = false;
     fake_acl_reset();
@@ -233,6 +238,19 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     return r;
 }
 
+int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
+                             char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-police", name);
+
+    bug_on(!find_iface(name));
+    if (r)
+        return r;
+    find_iface(name)->police[POLICER_IN] = *in;
+    find_iface(name)->police[POLICER_OUT] = *out;
+    return 0;
+}
+
 int iface_manager_set_description(const char *name, const char *description, char *err,
                                   size_t err_size)
 {
@@ -304,6 +322,18 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
             at = &vrs[i].flow_hash;
     bug_on(!at);
     *at = hash;
+    return 0;
+}
+
+int vr_manager_set_cpu_weight(const char *name, uint8_t weight, char *err, size_t err_size)
+{
+    uint8_t *at = strcmp(name, "default") ? NULL : &default_cpu_weight;
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            at = &vrs[i].cpu_weight;
+    bug_on(!at);
+    *at = weight;
     return 0;
 }
 
@@ -493,16 +523,16 @@ void fake_state(struct text *t)
     for (unsigned i = 0; i < n_ifaces; i++)
         bug_on(asprintf(&line[n++],
                         "interface %s of %s tags=%u.%u/%#x mtu=%u vr=%s urpf=%u/%u redirect=%u "
-                        "broadcast=%u",
+                        "broadcast=%u pcp=%#x",
                         ifaces[i].name, ifaces[i].port, ifaces[i].tags.outer, ifaces[i].tags.vlan,
                         ifaces[i].tags.tpid, ifaces[i].mtu, ifaces[i].vr, ifaces[i].policy.urpf[0],
                         ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
-                        ifaces[i].policy.directed_broadcast) < 0);
+                        ifaces[i].policy.directed_broadcast, ifaces[i].policy.pcp_class) < 0);
     for (unsigned i = 0; i < n_vrs; i++)
-        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u",
+        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u",
                         vrs[i].name, vrs[i].netns, vrs[i].table, fib_engine_name(vrs[i].engine),
                         flow_hash_name(vrs[i].flow_hash.mode), vrs[i].flow_hash.label,
-                        vrs[i].flow_hash.seed) < 0);
+                        vrs[i].flow_hash.seed, vrs[i].cpu_weight) < 0);
     for (unsigned i = 0; i < n_multicast; i++)
         bug_on(asprintf(&line[n++], "multicast %s %u.%u from %u in=%s out=%u %s/%u",
                         multicast[i].vr, multicast[i].route.key.group[0],
@@ -510,9 +540,9 @@ void fake_state(struct text *t)
                         multicast[i].route.in, multicast[i].route.n_out,
                         multicast[i].route.out[0].iface, multicast[i].route.out[0].ttl) < 0);
     append_sorted(line, n, t);
-    text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u\n", fib_engine_name(default_engine),
-                flow_hash_name(default_flow_hash.mode), default_flow_hash.label,
-                default_flow_hash.seed);
+    text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u cpu=%u\n",
+                fib_engine_name(default_engine), flow_hash_name(default_flow_hash.mode),
+                default_flow_hash.label, default_flow_hash.seed, default_cpu_weight);
     text_printf(t, "%s", text_str(&assignments));
     fake_queue_state(t);
 }

@@ -135,6 +135,7 @@ void fake_queue_shape(const char *port, const char *vport)
     static const struct queue_class_config strict = {.rate_bps = 100000000, .limit_bytes = 100000},
                                            fair = {.weight = 20, .discipline = QUEUE_FQ_CODEL,
                                                    .ecn = true, .flows = 1024,
+                                                   .target_us = 5000, .interval_us = 100000,
                                                    .limit_bytes = 100000};
     struct port_queue_client client[2] = {
         {.vr = "default", .config = {100000000, 500000000, 10, 1000000, 64, {}}}};
@@ -158,7 +159,7 @@ bool port_queue_manager_at(unsigned i, struct port_queue_state *s)
         return false;
     const struct port_queue_config *c = &queues[i].config;
     *s = (struct port_queue_state){.active = true,
-                                   .configured_bps = c->rate_bps ? c->rate_bps : 9950000000ull,
+                                   .configured_bps = c->rate_bps,
                                    .core = c->core < 0 ? 1 : c->core,
                                    .packets_max = c->packets_max ? c->packets_max : 16384,
                                    .waiting_packets = 7,
@@ -166,9 +167,10 @@ bool port_queue_manager_at(unsigned i, struct port_queue_state *s)
                                    .refused_ring = 4,
                                    .device_refused = 5};
     memcpy(s->port, c->port, sizeof s->port);
-    s->rate_bps = fake_queue_takes_bps && fake_queue_takes_bps < s->configured_bps
-                      ? fake_queue_takes_bps
-                      : s->configured_bps;
+    s->rate_bps = c->rate_bps ? c->rate_bps : 9950000000ull; // of the 10 Gb/s of every port
+    s->lowered = fake_queue_takes_bps && fake_queue_takes_bps < s->rate_bps;
+    if (s->lowered)
+        s->rate_bps = fake_queue_takes_bps;
     return true;
 }
 
@@ -206,22 +208,4 @@ bool port_queue_manager_client(const char *port, unsigned i, struct port_queue_c
     }
     fill(s);
     return true;
-}
-
-// As the engine's, which unit tests of mgmt are not linked with.
-int queue_config_check(const struct queue_client_config *c)
-{
-    bool bad = c->weight > QUEUE_WEIGHT_MAX || (!c->weight && !c->guarantee_bps) ||
-               (c->guarantee_bps && c->guarantee_bps < 8000) ||
-               (c->maximum_bps && c->maximum_bps < 8000) ||
-               (c->maximum_bps && c->maximum_bps < c->guarantee_bps);
-
-    for (unsigned k = 0; k < QUEUE_CLASSES; k++) {
-        const struct queue_class_config *i = &c->class[k];
-
-        bad = bad || i->weight > QUEUE_WEIGHT_MAX || (i->rate_bps && i->rate_bps < 8000) ||
-              (i->discipline == QUEUE_FQ_CODEL &&
-               (!i->flows || i->flows > QUEUE_FLOWS_MAX || i->flows & (i->flows - 1)));
-    }
-    return bad ? -ERANGE : 0;
 }

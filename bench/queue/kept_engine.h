@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kept_engine.h - the schedulers of kept.h, each with the configuration that suits it best
+//
+// Ours has guarantees and weights. rte_sched has caps: they are the shares, and in the delay's case
+// add up to the port's rate. The round robin has weights alone, and this file's clock for the rate.
+#ifndef BENCH_QUEUE_KEPT_ENGINE_H
+#define BENCH_QUEUE_KEPT_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "queue/kept.h"
+
+#define KEPT_CLIENTS 8u
+#define KEPT_FRAME 1518u
+
+enum kept_case { KEPT_RATE, KEPT_SHARE, KEPT_DELAY };
+
+struct kept_engine {
+    const char *name;
+    bool own_clock; // it reads the TSC itself
+    void (*make)(enum kept_case which, uint64_t rate_bps);
+    bool (*put)(unsigned client, uint64_t now); // a frame; false: refused
+    unsigned (*take)(unsigned *client, unsigned n, uint64_t now); // whose they are
+    void (*end)(void);
+};
+extern const struct kept_engine kept_engine[KEPT_ENGINES];
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// budget.h - a share of the core for each virtual router, while the core has too much to do
+//
+// A core that cannot keep up leaves packets in receive queues, which overflow whoever fills them:
+// one virtual router that is flooded would cost all others their packets. While bursts are full,
+// each virtual router may have its share of the core, by weight, and what others leave of theirs
+// (max-min fairness); what it sends above that ends right behind ether_in, where a packet has cost
+// least. With one virtual router, or while the core keeps up, nothing is dropped and nothing is
+// counted.
+//
+// A window of a millisecond is judged by the counters that there are anyway.
+#ifndef FORWARDER_BUDGET_H
+#define FORWARDER_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "table/limits.h"
+
+struct forwarder;
+
+struct budget {
+    bool on;        // packets are counted
+    uint64_t ends;  // TSC: of this window
+    uint64_t off_at; // TSC: no window was full since so long that counting ends
+    // Counters at its start.
+    uint64_t bursts, full, idle, rx;
+    uint32_t dropped;  // packets over budget, in this window
+    uint32_t capacity; // packets that the core forwards in a window
+    uint16_t n_active;
+    uint8_t active[VR_MAX]; // that have packets in this window
+    uint32_t offered[VR_MAX], limit[VR_MAX]; // packets in a window
+};
+
+// Ends the window: f->now is behind budget.ends. Once in a millisecond.
+void budget_window(struct forwarder *f);
+// Drops what is over budget from the bursts that ether_in has filled.
+void budget_spend(struct forwarder *f);
+
+#endif

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// policer.c - policers, and the interfaces that have them
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl_manager/acl_word.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "mgmt/feature.h"
+#include "port/iface_manager.h"
+#include "restconf/metrics.h"
+#include "restconf/state.h"
+#include "table/policer.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+#define RATE_MIN 8000ull          // bit/s
+#define RATE_MAX 1000000000000ull // bit/s: what a byte takes is known to a thousandth
+#define BURST_MIN 1500ull         // bytes: a frame
+#define BURST_MS 100u             // of the rate, by default
+#define BURST_DEFAULT_MIN 16000ull
+
+static const char *const kind_name[] = {"none", "srtcm", "trtcm"};
+static const char *const direction_name[POLICER_DIRECTIONS] = {"in", "out"};
+// By color, in the configuration.
+static const char *const case_name[POLICER_COLORS] = {"conform", "exceed", "violate"};
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_policer {
+    char name[POLICER_NAME_SIZE];
+    struct policer policer;
+    bool has_pir, has_pbs, has_ebs;
+    const char *bad_dscp; // the case that names an unknown codepoint, or NULL
+    unsigned line;
+};
+
+struct model_police { // of an interface
+    char interface[16];
+    char name[POLICER_DIRECTIONS][POLICER_NAME_SIZE]; // "": none
+    struct policer policer[POLICER_DIRECTIONS];       // as resolved
+    unsigned line;
+};
+
+struct model_policers { // both sorted by name, naturally
+    VEC(struct model_policer) policer;
+    VEC(struct model_police) police;
+};
+
+static struct model_policers *policers_of(const struct model *m)
+{
+    return m->part[FEATURE_policer];
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+// "2.5G": digits, up to three behind a point, and a suffix, as the schema has seen to.
+static uint64_t suffixed_number(const char *text, const char *suffixes)
+{
+    char *end;
+    uint64_t n = strtoull(text, &end, 10), thousandths = 0, scale = 1;
+
+    if (*end == '.') {
+        unsigned digits = 0;
+        for (end++; *end >= '0' && *end <= '9'; end++, digits++)
+            thousandths = thousandths * 10 + (uint64_t)(*end - '0');
+        for (; digits < 3; digits++)
+            thousandths *= 10;
+    }
+    for (const char *s = suffixes; *end && *s; s++) {
+        scale *= 1000;
+        if (*s == *end)
+            break;
+    }
+    return n * scale + thousandths * (scale / 1000);
+}
+
+static uint64_t read_scaled(const struct lyd_node *first, const char *leaf, const char *suffixes,
+                            bool *has)
+{
+    const char *text = config_value(first, leaf);
+
+    *has = text;
+    return text ? suffixed_number(text, suffixes) : 0;
+}
+
+static uint64_t usual_burst(uint64_t bit_per_s)
+{
+    uint64_t bytes = bit_per_s / 8 * BURST_MS / 1000;
+
+    return bytes > BURST_DEFAULT_MIN ? bytes : BURST_DEFAULT_MIN;
+}
+
+static void read_case(struct model_policer *m, const struct lyd_node *entry,
+                      enum policer_color color)
+{
+    const struct lyd_node *in = leaf_inside(lyd_child(entry), entry->schema, case_name[color]);
+    const char *action = config_value(in, "action"), *dscp = config_value(in, "remark-dscp");
+    struct policer *p = &m->policer;
+
+    p->action[color] = color == POLICER_RED ? POLICER_DROP : POLICER_PASS;
+    if (action)
+        p->action[color] = !strcmp(action, "drop") ? POLICER_DROP : POLICER_PASS;
+    if (!dscp)
+        return;
+    const struct acl_word *w = acl_word_find(acl_dscps, dscp);
+    uint64_t v = w ? w->number : 0;
+    if (!w && text_parse_u64(dscp, 0, 63, &v))
+        m->bad_dscp = case_name[color];
+    p->action[color] = POLICER_REMARK;
+    p->dscp[color] = (uint8_t)v;
+}
+
+static void read_rates(struct model_policer *m, const struct lyd_node *first)
+{
+    struct policer *p = &m->policer;
+    bool has_cir, has_cbs;
+    uint64_t pbs;
+
+    p->cir = read_scaled(first, "cir", "kMGT", &has_cir);
+    p->pir = read_scaled(first, "pir", "kMGT", &m->has_pir);
+    p->cbs = read_scaled(first, "cbs", "kM", &has_cbs);
+    p->ebs = read_scaled(first, "ebs", "kM", &m->has_ebs);
+    pbs = read_scaled(first, "pbs", "kM", &m->has_pbs);
+    if (!has_cbs)
+        p->cbs = usual_burst(p->cir);
+    if (p->kind == POLICER_TRTCM)
+        p->ebs = m->has_pbs ? pbs : usual_burst(p->pir);
+    else if (!m->has_ebs)
+        p->ebs = p->cbs;
+}
+
+static void read_policer(struct model *model, const struct lyd_node *entry)
+{
+    struct model_policer *m = vec_push(&policers_of(model)->policer);
+    const struct lyd_node *first = lyd_child(entry);
+    int kind;
+
+    memset(m, 0, sizeof *m);
+    leaf_copy(m->name, sizeof m->name, first, "name", "");
+    leaf_copy(m->policer.name, sizeof m->policer.name, first, "name", "");
+    kind = leaf_word(first, "kind", kind_name, 3);
+    m->policer.kind = kind > 0 ? (uint8_t)kind : POLICER_SRTCM;
+    m->policer.color_aware = leaf_true(first, "color-aware");
+    m->line = leaf_line(entry, NULL);
+    read_rates(m, first);
+    for (unsigned color = 0; color < POLICER_COLORS; color++)
+        read_case(m, entry, color);
+}
+
+static void read_police(struct model *m, const struct lyd_node *entry)
+{
+    const struct lyd_node *police = leaf_inside(lyd_child(entry), entry->schema, "police");
+    struct model_police p = {.line = leaf_line(entry, NULL)};
+
+    leaf_copy(p.interface, sizeof p.interface, lyd_child(entry), "name", "");
+    for (unsigned d = 0; d < POLICER_DIRECTIONS; d++)
+        leaf_copy(p.name[d], sizeof p.name[d], police, direction_name[d], "");
+    for (const struct lyd_node *leaf = police; leaf; leaf = leaf->next)
+        p.line = config_line_of(leaf) ? config_line_of(leaf) : p.line;
+    if (p.name[POLICER_IN][0] || p.name[POLICER_OUT][0])
+        *vec_push(&policers_of(m)->police) = p;
+}
+
+static void read_policers(struct model *m, const struct lyd_node *tree, const struct model *known,
+                          struct errors *e)
+{
+    model_read_list(m, tree, NULL, "policer", read_policer);
+    model_read_list(m, tree, NULL, "interface", read_police);
+}
+
+static const struct model_policer *find_policer(const struct model *m, const char *name)
+{
+    const struct model_policers *all = policers_of(m);
+
+    return model_find(all->policer.item, all->policer.n, sizeof *all->policer.item, name);
+}
+
+static void resolve_policers(struct model *m)
+{
+    vec_foreach (&policers_of(m)->police, p)
+        for (unsigned d = 0; d < POLICER_DIRECTIONS; d++) {
+            const struct model_policer *named = find_policer(m, p->name[d]);
+            if (named)
+                p->policer[d] = named->policer;
+        }
+}
+
+static void free_policers(struct model *m)
+{
+    vec_free(&policers_of(m)->policer);
+    vec_free(&policers_of(m)->police);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_rate(const struct model_policer *m, const char *leaf, uint64_t rate,
+                       struct errors *e)
+{
+    if (rate < RATE_MIN || rate > RATE_MAX)
+        errors_add(e, m->line, "policer %s: '%s' is %llu bit/s, expected 8k to 1T", m->name, leaf,
+                   (unsigned long long)rate);
+}
+
+static void check_burst(const struct model_policer *m, const char *leaf, uint64_t burst,
+                        struct errors *e)
+{
+    if (burst < BURST_MIN)
+        errors_add(e, m->line,
+                   "policer %s: '%s' is %llu bytes, less than a frame, expected at least %llu",
+                   m->name, leaf, (unsigned long long)burst, BURST_MIN);
+}
+
+static void check_one_rate(const struct model_policer *m, struct errors *e)
+{
+    if (m->has_pir || m->has_pbs)
+        errors_add(e, m->line,
+                   "policer %s: an srtcm has one rate and no '%s', expected 'kind trtcm' with it",
+                   m->name, m->has_pir ? "pir" : "pbs");
+    if (m->has_ebs && m->policer.ebs)
+        check_burst(m, "ebs", m->policer.ebs, e);
+}
+
+static void check_two_rates(const struct model_policer *m, struct errors *e)
+{
+    const struct policer *p = &m->policer;
+
+    if (m->has_ebs)
+        errors_add(e, m->line,
+                   "policer %s: a trtcm has no 'ebs', expected 'pbs', the burst of its peak rate",
+                   m->name);
+    if (!m->has_pir) {
+        errors_add(e, m->line, "policer %s: a trtcm needs 'pir', a peak rate of at least its 'cir'",
+                   m->name);
+        return;
+    }
+    check_rate(m, "pir", p->pir, e);
+    check_burst(m, "pbs", p->ebs, e);
+    if (p->pir < p->cir)
+        errors_add(e, m->line, "policer %s: 'pir' is below 'cir', expected at least %llu bit/s",
+                   m->name, (unsigned long long)p->cir);
+}
+
+static void check_policer(const struct model_policer *m, struct errors *e)
+{
+    check_rate(m, "cir", m->policer.cir, e);
+    check_burst(m, "cbs", m->policer.cbs, e);
+    m->policer.kind == POLICER_TRTCM ? check_two_rates(m, e) : check_one_rate(m, e);
+    if (m->bad_dscp)
+        errors_add(e, m->line,
+                   "policer %s: unknown codepoint after '%s remark-dscp', expected 0..63, ef, va, "
+                   "cs0..cs7 or af11..af43",
+                   m->name, m->bad_dscp);
+}
+
+// Of an interface; 0: there is none of that name.
+static uint16_t mtu_of(const struct model *m, const char *interface)
+{
+    const struct model_vport *v = model_find_vport(m, interface);
+    const struct model_port *p = model_find_port(m, v ? v->port : interface);
+
+    return v && v->mtu ? v->mtu : p ? p->config.mtu : 0;
+}
+
+// A packet as large as the interface takes must find room in the bucket, or it never passes.
+static void check_police(const struct model *m, const struct model_police *p, struct errors *e)
+{
+    uint16_t mtu = mtu_of(m, p->interface);
+
+    for (unsigned d = 0; d < POLICER_DIRECTIONS; d++) {
+        const struct policer *is = &p->policer[d];
+        bool peak = is->kind == POLICER_TRTCM && is->ebs < mtu;
+
+        if (is->kind && (is->cbs < mtu || peak))
+            errors_add(e, p->line,
+                       "interface %s: police %s: '%s' of policer %s is %llu bytes, less than the "
+                       "interface's MTU, expected at least %u",
+                       p->interface, direction_name[d], peak ? "pbs" : "cbs", is->name,
+                       (unsigned long long)(peak ? is->ebs : is->cbs), mtu);
+    }
+}
+
+static void check_policers(const struct model *m, struct errors *e)
+{
+    vec_foreach (&policers_of(m)->policer, p)
+        check_policer(p, e);
+    vec_foreach (&policers_of(m)->police, p)
+        check_police(m, p, e);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_police(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    static const struct policer none;
+    const struct model_police *p = to;
+
+    return iface_manager_set_police(s->name, p ? &p->policer[POLICER_IN] : &none,
+                                    p ? &p->policer[POLICER_OUT] : &none, err, n);
+}
+
+static const struct step_kind police_kind = {"policers of interface", run_police};
+
+static const struct model_police *find_police(const struct model *m, const char *interface)
+{
+    const struct model_policers *all = policers_of(m);
+
+    return model_find(all->police.item, all->police.n, sizeof *all->police.item, interface);
+}
+
+static bool interface_is_kept(const struct change *c, const char *name)
+{
+    return port_stays(c, name) || vport_stays(c, name);
+}
+
+// Of an interface that goes, so that undoing brings them back; the others in plan_bind.
+static void plan_unbind(struct change *c)
+{
+    vec_foreach (&policers_of(c->from)->police, p)
+        if (!interface_is_kept(c, p->interface) || !find_police(c->to, p->interface))
+            step_add(c, &police_kind, p->interface, p, NULL, 0);
+}
+
+static void plan_bind(struct change *c)
+{
+    vec_foreach (&policers_of(c->to)->police, p) {
+        const struct model_police *was =
+            interface_is_kept(c, p->interface) ? find_police(c->from, p->interface) : NULL;
+
+        if (!was || memcmp(was->policer, p->policer, sizeof p->policer)) // memory was all zero
+            step_add(c, &police_kind, p->interface, was, p, p->line);
+    }
+}
+
+static const struct feature_config policer_config = {
+    .part_size = sizeof(struct model_policers),
+    .read = read_policers,
+    .resolve = resolve_policers,
+    .check = check_policers,
+    .free = free_policers,
+    .phases = (const struct feature_phase[]){{PHASE_UNBIND, plan_unbind},
+                                             {PHASE_BIND, plan_bind},
+                                             {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_color(struct jwrite *j, const struct policer *p, const struct policer_count *n,
+                        enum policer_color color)
+{
+    static const char *const action[] = {"pass", "drop", "remark"};
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "color", policer_color_name[color]);
+    jwrite_string(j, "action", action[p->action[color]]);
+    if (p->action[color] == POLICER_REMARK)
+        jwrite_int(j, "remark-dscp", p->dscp[color]);
+    jwrite_u64(j, "packets", n->packets[color]);
+    jwrite_u64(j, "bytes", n->bytes[color]);
+    jwrite_end(j, '}');
+}
+
+static void write_policer(struct jwrite *j, const struct iface *i, enum policer_direction d,
+                          const struct policer *p)
+{
+    struct policer_count n = policer_sum(i->id, d);
+    bool two = p->kind == POLICER_TRTCM;
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "interface", i->name);
+    jwrite_string(j, "direction", direction_name[d]);
+    jwrite_string(j, "policer", p->name);
+    jwrite_string(j, "kind", kind_name[p->kind]);
+    jwrite_u64(j, "cir", p->cir);
+    jwrite_u64(j, "cbs", p->cbs);
+    if (two)
+        jwrite_u64(j, "pir", p->pir);
+    jwrite_u64(j, two ? "pbs" : "ebs", p->ebs);
+    jwrite_bool(j, "color-aware", p->color_aware);
+    jwrite_begin(j, "color", '[');
+    for (unsigned color = 0; color < POLICER_COLORS; color++)
+        write_color(j, p, &n, color);
+    jwrite_end(j, ']');
+    jwrite_end(j, '}');
+}
+
+typedef void policer_fn(void *ctx, const struct iface *i, enum policer_direction d,
+                        const struct policer *p);
+
+static void each_bound(policer_fn *fn, void *ctx)
+{
+    for (unsigned id = 1; id < IFACE_MAX; id++)
+        for (unsigned d = 0; d < POLICER_DIRECTIONS; d++) {
+            const struct iface *i = iface_get((uint16_t)id);
+            const struct policer *p =
+                i->kind == IFACE_NONE ? NULL : policer_of((uint16_t)id, (enum policer_direction)d);
+            if (p)
+                fn(ctx, i, (enum policer_direction)d, p);
+        }
+}
+
+static void show_one(void *ctx, const struct iface *i, enum policer_direction d,
+                     const struct policer *p)
+{
+    struct show *s = ctx;
+
+    if (!s->key[0] || (!strcmp(s->key[0], i->name) && !strcmp(s->key[1], direction_name[d])))
+        write_policer(&s->out, i, d, p);
+}
+
+static int show_policer(struct show *s)
+{
+    jwrite_begin(&s->out, s->name, '[');
+    each_bound(show_one, s);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+static void write_packets_metric(void *ctx, const struct iface *i, enum policer_direction d,
+                                 const struct policer *p)
+{
+    struct policer_count n = policer_sum(i->id, d);
+
+    for (unsigned color = 0; color < POLICER_COLORS; color++)
+        metric_u64(ctx, n.packets[color], "interface", i->name, "direction", direction_name[d],
+                   "color", policer_color_name[color], NULL);
+}
+
+static void write_bytes_metric(void *ctx, const struct iface *i, enum policer_direction d,
+                               const struct policer *p)
+{
+    struct policer_count n = policer_sum(i->id, d);
+
+    for (unsigned color = 0; color < POLICER_COLORS; color++)
+        metric_u64(ctx, n.bytes[color], "interface", i->name, "direction", direction_name[d],
+                   "color", policer_color_name[color], NULL);
+}
+
+static void note_any(void *ctx, const struct iface *i, enum policer_direction d,
+                     const struct policer *p)
+{
+    *(bool *)ctx = true;
+}
+
+static void write_policer_metrics(struct metrics *m, const void *kept)
+{
+    bool any = false;
+
+    each_bound(note_any, &any);
+    if (!any)
+        return;
+    metric_family(m, METRIC_COUNTER, "policer_packets", "packets",
+                  "Packets of an interface's policer, by direction and color.");
+    each_bound(write_packets_metric, m);
+    metric_family(m, METRIC_COUNTER, "policer_bytes", "bytes", "Layer-3 bytes of those packets.");
+    each_bound(write_bytes_metric, m);
+}
+
+const struct feature policer_feature = {
+    "policer",
+    .config = &policer_config,
+    .state = (const struct feature_state[]){{"policer", .write = show_policer}, {0}},
+    .metrics = &(const struct feature_metrics){.write = write_policer_metrics},
+};

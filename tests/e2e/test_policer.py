@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Policers of interfaces with real packets: the rate that passes, in and out, what the colors do, and what is refused."""
+import threading
+import time
+
+import pytest
+
+from kamuee.errors import DaemonError
+
+from support import Router, eventually, received, receiver, send, two_hosts
+
+LAB = two_hosts()
+TARGETS = ("10.2.0.2", "fd00:2::2")
+CIR = 2_000_000                                      # bit/s
+SECONDS = 3
+BOTH = pytest.mark.parametrize("target", TARGETS, ids=["ipv4", "ipv6"])
+
+
+def colors(router: Router, interface: str, way: str) -> dict[str, dict]:
+    """{color: its counters} of an interface's policer."""
+    found = next(entry for entry in router.entries("policer") if (entry["interface"], entry["direction"]) == (interface, way))
+    return {entry["color"]: entry for entry in found["color"]}
+
+
+def drops(router: Router, name: str) -> int:
+    return next(drop["packets"] for drop in router.entries("drop") if drop["name"] == name)
+
+
+@pytest.mark.alone
+@BOTH
+@pytest.mark.parametrize("interface, way", [("p0", "in"), ("p1", "out")])
+def test_a_flood_gets_the_committed_rate(lab, router, target, interface, way):
+    """Eight times the rate: once the bucket is used up, what passes in the time of three seconds at the rate takes three seconds.
+    The bucket of 400 ms makes up for pauses of the machine."""
+    router.configure(f"set policer gold cir {CIR} cbs 100k ebs 0", f"set interface {interface} police {way} gold")
+    before = drops(router, f"policed_{way}")
+    flood = threading.Thread(target=send, args=(lab["h1"], [target], 12_000), kwargs={"per_s": 2000, "size": 1000})
+    flood.start()
+    try:
+        eventually(lambda: colors(router, interface, way)["red"]["packets"] > 0, 10, step_s=0.01)
+        begun, first = time.monotonic(), colors(router, interface, way)["green"]["bytes"]
+        wanted = first + CIR / 8 * SECONDS
+        eventually(lambda: colors(router, interface, way)["green"]["bytes"] >= wanted, 4 * SECONDS, step_s=0.01)
+        took = time.monotonic() - begun
+    finally:
+        flood.join()
+    assert took == pytest.approx(SECONDS, rel=0.1)
+    found = colors(router, interface, way)
+    assert drops(router, f"policed_{way}") - before == found["red"]["packets"] > 0
+    assert found["yellow"]["packets"] == 0
+
+
+@BOTH
+def test_what_exceeds_arrives_with_another_dscp(lab, router, target):
+    """Green packets fill the first burst, yellow ones the second, and the rate has room for hardly another."""
+    router.configure("set policer gold kind srtcm cir 8k cbs 11000 ebs 22000", "set policer gold exceed remark-dscp af12",
+                     "set policer gold violate drop", "set interface p0 police in gold",
+                     "set acl seen rule 10 permit udp to any port 7000 dscp af12", "set acl seen default permit",
+                     "set interface p1 acl out seen")
+    sink = receiver(lab["h2"])
+    send(lab["h1"], [target], 100, size=1000)
+    found = eventually(lambda: sum(entry["packets"] for entry in colors(router, "p0", "in").values()) >= 100 and colors(router, "p0", "in"))
+    arrived = received(sink, 100 - found["red"]["packets"])["distinct"]
+    assert 10 <= found["green"]["packets"] <= 12 and 20 <= found["yellow"]["packets"] <= 22
+    assert arrived == found["green"]["packets"] + found["yellow"]["packets"]
+    assert router.hits("seen")[10] == found["yellow"]["packets"]
+    assert f'kamuee_policer_packets_total{{interface="p0",direction="in",color="yellow"}} {found["yellow"]["packets"]}' in router.metrics()
+
+
+def test_what_is_in_use_stays_and_changes_live(lab, router):
+    router.configure("set policer gold cir 1M", "set interface p0 police in gold")
+    with pytest.raises(DaemonError, match="refers to policer 'gold', which is not configured"):
+        router.configure("delete policer gold")
+    with pytest.raises(DaemonError, match="less than the interface's MTU"):
+        router.configure("set port p0 mtu 9000", "set policer gold cbs 2k")
+    assert router.entries("policer")[0]["cir"] == 1_000_000
+    passage = router.call("explain", interface="p0", source="10.1.0.2", destination="10.2.0.2", protocol="udp", destination_port=7000)
+    said = next(step["police"] for step in passage["step"] if "police" in step)
+    assert said == {"policer": "gold", "interface": "p0", "direction": "in", "color": "green", "action": "pass"}
+    router.configure("set policer gold cir 2.5M")
+    assert router.entries("policer")[0]["cir"] == 2_500_000
+    router.configure("delete interface p0 police", "delete policer gold")
+    assert router.entries("policer") == []
