@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_queue_manager.c - the queue managers of ports: what is wanted, and what is in force
 //
-// What is configured names virtual routers and sub-interfaces; forwarders know ids. settings_build()
-// turns one into the other and is called again whenever ids may have changed: at the end of each
-// change, when the port starts, and once a second. Nothing is published that is as before.
+// The configuration names virtual routers and sub-interfaces; forwarders know ids.
+// settings_build() turns one into the other and is called again whenever ids may have changed: at
+// the end of each change, when the port starts, and once a second. Nothing is published that is as
+// before.
 //
-// A port's queue exists from its first configuration to its removal. While the port is stopped it is
-// in no plan, and what waited in it is dropped as what waits in a device is. See also
+// A port's queue exists from its first configuration to its removal. While the port is stopped it
+// is in no plan, and what waited in it is dropped, as what waits in a device is. See also
 // port_queue_watch.c: rates, waits, and devices that take less than they should.
 #define ALLOW_EXPERIMENTAL_API // rte_ring_elem
 #include "port/port_queue_manager.h"
@@ -391,7 +392,7 @@ static int rate_check(const struct port_queue_config *c, char *err, size_t n)
     return -ENOSPC;
 }
 
-static int config_check(const struct port_queue_config *c, char *err, size_t n)
+static int config_refusal(const struct port_queue_config *c, char *err, size_t n)
 {
     if (c->core >= 0 && !thread_core_exists(c->core)) {
         snprintf(err, n, "port %s: queue core %d does not exist or is not allowed", c->port,
@@ -448,7 +449,7 @@ int port_queue_manager_set(const struct port_queue_config *c, char *err, size_t 
 {
     struct port_queue_entry *e = port_queue_find(c->port);
     bool moves = !e || e->config.core != c->core;
-    int r = config_check(c, err, err_size);
+    int r = config_refusal(c, err, err_size);
 
     thread_must_be(ROLE_CONTROL);
     if (r)

@@ -28,7 +28,7 @@ struct port_queue_config {
     uint64_t rate_bps;     // C; 0: 99.5 % of the link's speed
     int core;              // whose forwarder owns it; -1: chosen
     uint32_t packets_max;  // that may wait; 0: a quarter of the port's packet buffers
-    uint32_t overhead;     // bytes of a frame on the wire that its length does not have (24: Ethernet)
+    uint32_t overhead; // bytes of a frame on the wire that its length does not have
     struct class_map map;
     struct queue_client_config other; // of virtual routers that are not in `client`
     const struct port_queue_client *client;

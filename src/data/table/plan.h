@@ -56,8 +56,8 @@ struct plan {
     // fewer queues than forwarders).
     uint8_t tx_owner[PORT_MAX];
     uint16_t tx_queue[PORT_MAX];
-    // Where tx_owner is PLAN_TX_QUEUE: the queue, and whose it is; PLAN_TX_NONE while it moves, when
-    // packets wait in the rings.
+    // Where tx_owner is PLAN_TX_QUEUE: the queue, and whose it is; PLAN_TX_NONE while it moves,
+    // when packets wait in the rings.
     struct port_queue *queue[PORT_MAX];
     uint8_t queue_owner[PORT_MAX];
     uint16_t n_owned; // ports whose queue is this forwarder's

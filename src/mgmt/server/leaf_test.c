@@ -109,6 +109,7 @@ static const struct {
     {"/kamuee:api/tls/certificate", "/c2"},
     {"/kamuee:acl/rule/police/rate", "777"},
     {"/kamuee:policer/cir", "90M"},
+    {"/kamuee:interface/pcp/class", "4"},
     {"/kamuee:policer/pir", "777M"},
     {"/kamuee:vport/outer-vlan", "77"},
     {"/kamuee:vr/namespace", "green"},

@@ -33,7 +33,7 @@ static uint64_t held(void)
     return l.held;
 }
 
-// --- the fixture: what port_queue_manager makes ---------------------------------------------------
+// --- the fixture: what port_queue_manager makes --------------------------------------------------
 
 static struct queue_client_config weights(void)
 {
@@ -160,7 +160,7 @@ static unsigned number_of(struct frame *f)
     return (unsigned)l4[0] << 8 | l4[1];
 }
 
-// --- one forwarder --------------------------------------------------------------------------------
+// --- one forwarder -------------------------------------------------------------------------------
 
 static void packets_leave_in_their_order_when_nothing_waits(void **state)
 {
@@ -385,7 +385,7 @@ static void frames_that_are_not_ip_have_a_class_and_short_ones_do_no_harm(void *
     router_end();
 }
 
-// --- several forwarders ---------------------------------------------------------------------------
+// --- several forwarders --------------------------------------------------------------------------
 
 static void another_forwarder_feeds_by_its_ring(void **state)
 {
@@ -541,7 +541,7 @@ static void owner_and_feeders_are_threads(void **state)
     router_end();
 }
 
-// --- a core that does not keep up -----------------------------------------------------------------
+// --- a core that does not keep up ----------------------------------------------------------------
 
 static void who_floods_a_core_loses_and_the_others_do_not(void **state)
 {
@@ -593,11 +593,12 @@ static void one_virtual_router_may_have_the_whole_core(void **state)
 static void explain_says_which_queue_and_what_waits_there(void **state)
 {
     struct packet_trace *p = calloc(1, sizeof *p + 4096);
-    struct frame f = packet(1, DSCP_EF);
+    struct frame f;
 
     router(SLOW);
     send_numbered(0, 1, 50);
     rig_step(0);
+    f = packet(1, DSCP_EF);
     packet_trace_init(p, 4096, 128);
     router_role(ROLE_CONTROL);
     assert_int_equal(forwarder_explain(iface_get(in)->port, f.b, f.n, p), 0);
