@@ -278,8 +278,7 @@ def test_seven_keep_their_guarantees_and_sessions_while_one_floods(lab, router, 
         print(f"flood: {n_flood} frames in {SECONDS:.0f} s, {dropped(router)['v1'] - drops['v1']} dropped; rx missed {missed}; the others: "
               + ", ".join(f"{100 * g.received / g.sent:.2f} % of {g.sent}" for g in got.values())
               + f"; the machine's longest stall {stall_s:.3f} s")
-        # What the machine does: kamueed or a daemon did not run for so long.
-        if now == before and not missed or stall_s < STALL_S and not missed:
+        if not missed and (now == before or stall_s < STALL_S):  # else it may have been the machine
             break
     assert dropped(router)["v1"] - drops["v1"] > n_flood / 10
     assert all(g.received >= 0.99 * g.sent and g.sent > 0.9 * SECONDS * 2e6 / WIRE_BITS for g in got.values()), got

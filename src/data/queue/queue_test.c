@@ -320,6 +320,34 @@ static void a_jump_of_the_clock_changes_nothing(void **state)
     end();
 }
 
+static unsigned taken_after(uint64_t us)
+{
+    uint64_t before = t.source[0].sent;
+
+    t.now += us * (HZ / 1000000);
+    take_all();
+    return (unsigned)((t.source[0].sent - before) / t.source[0].len);
+}
+
+// An owner that others kept from its CPU sends what it owes; what nobody wanted meanwhile is not
+// saved.
+static void what_a_late_owner_owes_is_sent(void **state)
+{
+    begin(100000000, 1); // 1,000 bytes are 80 us
+    add(0, plain(0, 0, 1), 0, 1000);
+    for (unsigned i = 0; i < 4; i++)
+        source_put(0, 32);
+    while (t.source[0].n > 64)
+        taken_after(80);
+    assert_in_range(taken_after(2400), 29, 31);
+    while (t.source[0].n)
+        taken_after(80);
+    t.now += 3 * HZ / 1000;
+    source_put(0, 32);
+    assert_in_range(taken_after(0), 1, 1 + 2 * FRAME / 1000);
+    end();
+}
+
 // A clock that steps back all the time: what passes between its steps is what counts.
 static void steps_of_the_clock_change_nothing(void **state)
 {
@@ -614,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_maximum_is_not_exceeded),
         cmocka_unit_test(the_formula_holds_for_random_configurations),
         cmocka_unit_test(a_jump_of_the_clock_changes_nothing),
+        cmocka_unit_test(what_a_late_owner_owes_is_sent),
         cmocka_unit_test(steps_of_the_clock_change_nothing),
         cmocka_unit_test(strict_classes_come_first_and_weighted_ones_share),
         cmocka_unit_test(what_does_not_fit_is_refused_by_name),
