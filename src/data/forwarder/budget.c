@@ -24,7 +24,7 @@
 #define BURSTS_MIN 8u    // in a window, or it says nothing
 #define FORGOTTEN_PART 32u // of the best window's capacity, in each full window
 #define DROPPED_COST 8u  // a dropped packet costs this part
-#define USED_PERCENT 95u // of the capacity is given away, so that receive queues get shorter
+#define USED_PERCENT 98u // of the capacity is given away, so that receive queues get shorter
 
 // --- a burst -------------------------------------------------------------------------------------
 
