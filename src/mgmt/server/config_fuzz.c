@@ -18,7 +18,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const words[64] = {"set ",
+static const char *const words[] = {"set ",
                                       "set ",
                                       "set ",
                                       "delete ",
@@ -136,10 +136,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct errors e = {0};
 
     for (size_t i = 0; i < size && data[i]; i++) {
-        if (data[i] < 64)
-            text_append(&t, words[data[i]], strlen(words[data[i]]));
-        else
+        size_t word = data[i] < 64 ? data[i] : data[i] - 64u; // ASCII, from '@' on, is itself
+        if (data[i] >= 64 && data[i] < 128)
             text_append(&t, data + i, 1);
+        else if (word < sizeof words / sizeof *words)
+            text_append(&t, words[word], strlen(words[word]));
     }
     struct lyd_node *tree = read_text(text_str(&t), &e);
     errors_text(&e, "file", &why);
