@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_fuzz.c - any bytes as a configuration file
 //
-// A byte below 64 stands for a word of the language (so that chance writes
+// A byte below 64 or above 127 stands for a word of the language (so that chance writes
 // lines that mean something), any other for itself. What is accepted must come
 // back from its canonical text byte by byte, and the difference to the empty
 // configuration must be that text. What is refused must say why, with a line.
