@@ -203,7 +203,8 @@ static void ring_feed(struct forwarder *f, struct port_queue *q, uint16_t port, 
 
 // What we put into our ring while the queue was another's, or nobody's, goes first.
 static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
-                     const struct port_queue_settings *s, struct queue_packet *p, unsigned n)
+                     const struct port_queue_settings *s, struct rte_mbuf **pkt,
+                     struct queue_packet *p, unsigned n)
 {
     struct rte_ring *ring = q->ring[f->index];
 
@@ -211,7 +212,11 @@ static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
         queue_settings_apply(q, s, f->now);
     while (unlikely(ring && !rte_ring_empty(ring)))
         queue_ring_take(f, q, port, s, ring, f->now);
-    queue_put_all(f, q, port, p, n, f->now);
+    unsigned passed = q->n_kept ? 0 : queue_pass(q->manager, p, n, f->now);
+    if (passed)
+        queue_device_send(f, q, port, pkt, passed);
+    if (passed < n)
+        queue_put_all(f, q, port, p + passed, n - passed, f->now);
 }
 
 void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
@@ -227,7 +232,7 @@ void queue_feed(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsig
         k = RTE_MIN(n - at, (unsigned)BURST_MAX);
         places_fill(s, has_ifaces, pkt + at, k, p);
         if (owner == f->index)
-            own_feed(f, q, port, s, p, k);
+            own_feed(f, q, port, s, pkt + at, p, k);
         else
             ring_feed(f, q, port, owner, p, k);
     }

@@ -126,8 +126,8 @@ static bool kept_send(struct forwarder *f, struct port_queue *q, uint16_t port)
     return !q->n_kept;
 }
 
-static void device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
-                        struct rte_mbuf **pkt, unsigned n)
+void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
+                       struct rte_mbuf **pkt, unsigned n)
 {
     f->counter->held -= n; // what tx_prepare drops is held no longer
     n = tx_prepare(f, port, pkt, n);
@@ -213,7 +213,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
             break;
         unsigned k = verdicts(f, port, pkt, verdict, n);
         if (k)
-            device_send(f, q, port, pkt, k);
+            queue_device_send(f, q, port, pkt, k);
         if (n < BURST_MAX)
             break;
     }

@@ -30,6 +30,9 @@ bool queue_put_all(struct forwarder *f, struct port_queue *q, uint16_t port, str
                    unsigned n, uint64_t now);
 // For the owner: the queue manager is as the settings say from now on.
 void queue_settings_apply(struct port_queue *q, const struct port_queue_settings *s, uint64_t now);
+// For the owner: to the device; what it does not take is kept, and is first in line.
+void queue_device_send(struct forwarder *f, struct port_queue *q, uint16_t port,
+                       struct rte_mbuf **pkt, unsigned n);
 // For the owner: takes over a burst out of a ring. How many.
 unsigned queue_ring_take(struct forwarder *f, struct port_queue *q, uint16_t port,
                          const struct port_queue_settings *s, struct rte_ring *ring, uint64_t now);

@@ -196,7 +196,7 @@ static inline unsigned class_next(const struct queue_manager *q, struct client *
 }
 
 // What a strict class sends above its rate is not counted: it has its rate again at once.
-static void class_charge(const struct queue_manager *q, struct aqm *a, uint32_t len)
+void queue_class_charge(const struct queue_manager *q, struct aqm *a, uint32_t len)
 {
     if (!is_to_come(q, a->allowed))
         a->allowed = tag_after_idle(q, a->allowed, a->per_byte) + time_of_bytes(a->per_byte, len);
@@ -254,7 +254,7 @@ take_managed(struct queue_manager *q, uint16_t id, unsigned k, struct place *p)
     if (verdict)
         count_unusual(count_of(q, id, k), verdict);
     if (c->flags & CLASS_LIMITED && verdict <= QUEUE_SEND_MARKED)
-        class_charge(q, c->aqm, place_len(p));
+        queue_class_charge(q, c->aqm, place_len(p));
     return verdict;
 }
 
@@ -380,9 +380,7 @@ unsigned queue_take(struct queue_manager *q, uint64_t now, void **packet, uint8_
         return 0;
     if (unlikely(!fifo_is_empty(&q->gone)))
         take_gone(q, &t);
-    uint64_t window = q->is_wanted ? q->late : q->window;
-    if (!is_to_come(q, q->free_at) && q->now - q->free_at > window)
-        q->free_at = q->now - window;
+    queue_credit_limit(q);
     queue_client_unpark(q);
     while (t.n < n && is_over(q, q->free_at)) {
         uint16_t id = queue_guaranteed_next(q);

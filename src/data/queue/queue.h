@@ -138,6 +138,10 @@ int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now); //
 // At most as many as queue_make() was told. Those that wait stay, also if they are more.
 void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max);
 
+// How many of the n packets, from the first on, need not wait at all: nobody else waits, and their
+// rates allow it. The caller sends these at once, and puts the others; they are counted as sent.
+unsigned queue_pass(struct queue_manager *q, const struct queue_packet *p, unsigned n,
+                    uint64_t now);
 // Puts n packets behind the others of their classes. refusal[i] says what became of the i-th; how
 // many were taken.
 unsigned queue_put(struct queue_manager *q, const struct queue_packet *p, unsigned n, uint64_t now,

@@ -179,6 +179,15 @@ static inline uint64_t tag_after_idle(const struct queue_manager *q, uint64_t ta
     return is_to_come(q, tag) || q->now - tag < burst ? tag : q->now - burst;
 }
 
+// The port's credit is not saved while nobody wants it.
+static inline void queue_credit_limit(struct queue_manager *q)
+{
+    uint64_t window = q->is_wanted ? q->late : q->window;
+
+    if (!is_to_come(q, q->free_at) && q->now - q->free_at > window)
+        q->free_at = q->now - window;
+}
+
 // Places that the client holds beyond its reserve.
 static inline uint32_t client_excess(const struct client *v)
 {
@@ -187,6 +196,7 @@ static inline uint32_t client_excess(const struct client *v)
 
 // --- queue.c -------------------------------------------------------------------------------------
 void queue_clock_set(struct queue_manager *q, uint64_t ticks);
+void queue_class_charge(const struct queue_manager *q, struct aqm *a, uint32_t len);
 
 // --- client.c: where a client waits --------------------------------------------------------------
 void queue_client_place(struct queue_manager *q, uint16_t id); // one with packets, where it belongs

@@ -53,6 +53,8 @@ static struct {
     uint64_t rate, now;
     struct source source[CLIENTS];
     unsigned clients;
+    bool passes; // sources ask queue_pass first
+    uint64_t passed;
 } t;
 
 static void source_put(unsigned i, unsigned n)
@@ -64,7 +66,11 @@ static void source_put(unsigned i, unsigned n)
     n = n > BATCH ? BATCH : n;
     for (unsigned k = 0; k < n; k++)
         p[k] = (struct queue_packet){(void *)(uintptr_t)(i + 1), s->len, (uint16_t)i, 7, 0, 0};
-    unsigned taken = queue_put(t.q, p, n, t.now, refusal);
+    unsigned passed = t.passes ? queue_pass(t.q, p, n, t.now) : 0;
+    s->sent += passed * s->len;
+    t.passed += passed;
+    n -= passed;
+    unsigned taken = queue_put(t.q, p + passed, n, t.now, refusal);
     for (unsigned k = 0; k < taken; k++)
         s->put_at[(s->first + s->n++) % 4096] = t.now;
     s->refused += n - taken;
@@ -278,6 +284,7 @@ static void the_formula_holds_for_random_configurations(void **state)
         uint64_t rate = 100000000ull * (1 + (unsigned)rand() % 20), free = rate / 100 * 98;
 
         begin(rate, clients);
+        t.passes = round % 2;
         for (unsigned i = 0; i < clients; i++) {
             uint64_t g = rand() % 2 ? (uint64_t)(rand() % 100) * free / 200 : 0;
             uint64_t m = rand() % 3 ? 0 : g + rate / 50 + (uint64_t)(rand() % 50) * rate / 100;
@@ -302,6 +309,45 @@ static void the_formula_holds_for_random_configurations(void **state)
         end();
     }
     print_message("random configurations: worst error %.4f\n", worst);
+}
+
+static void what_need_not_wait_passes_within_all_rates(void **state)
+{
+    struct queue_class_stats s;
+
+    begin(1000000000, 3);
+    t.passes = true;
+    add(0, plain(0, 0, 1), 600e6, 700);
+    add(1, plain(0, 200000000, 1), 199e6, 300);
+    add(2, plain(100000000, 0, 0), 50e6, 100);  // a guarantee alone: never without being asked
+    double error = run_and_compare(0.01, 1);
+    queue_class_stats(t.q, 2, 7, &s);
+    print_message("%lu passed, worst error %.4f\n", t.passed, error);
+    assert_true(error < 0.01);
+    assert_true(t.passed > 1000);
+    assert_int_equal(s.sent_bytes, t.source[2].sent);
+    queue_class_stats(t.q, 0, 7, &s);
+    assert_int_equal(s.sent_bytes, t.source[0].sent);
+    end();
+}
+
+static void nothing_passes_while_somebody_waits(void **state)
+{
+    struct queue_packet p[8];
+    uint8_t refusal[8];
+
+    begin(8000000, 2); // a byte each microsecond
+    add(0, plain(0, 0, 1), 0, 1000);
+    for (unsigned i = 0; i < 8; i++)
+        p[i] = (struct queue_packet){p, 1000, (uint16_t)(i == 7), 7, 0, 0};
+    assert_int_equal(queue_pass(t.q, p + 7, 1, t.now), 0); // without a configuration
+    unsigned passed = queue_pass(t.q, p, 7, t.now);
+    assert_in_range(passed, 2, 4); // two frames' worth of credit
+    assert_int_equal(queue_put(t.q, p + passed, 7 - passed, t.now, refusal), 7 - passed);
+    t.now += HZ;
+    assert_int_equal(queue_pass(t.q, p, 1, t.now), 0);
+    assert_null(queue_check(t.q));
+    end();
 }
 
 static void a_jump_of_the_clock_changes_nothing(void **state)
@@ -641,6 +687,8 @@ int main(void)
         cmocka_unit_test(a_guarantee_is_kept_while_others_flood),
         cmocka_unit_test(a_maximum_is_not_exceeded),
         cmocka_unit_test(the_formula_holds_for_random_configurations),
+        cmocka_unit_test(what_need_not_wait_passes_within_all_rates),
+        cmocka_unit_test(nothing_passes_while_somebody_waits),
         cmocka_unit_test(a_jump_of_the_clock_changes_nothing),
         cmocka_unit_test(what_a_late_owner_owes_is_sent),
         cmocka_unit_test(steps_of_the_clock_change_nothing),
