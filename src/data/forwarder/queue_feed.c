@@ -50,6 +50,21 @@ static __rte_noinline const uint8_t *tagged_place(const struct port *port, const
     return type_at;
 }
 
+// The usual one: a single tag with a VLAN of the port's. NULL: it is another.
+static inline const uint8_t *one_tag_place(const struct port *port, const struct rte_mbuf *m,
+                                           const uint8_t *tag, struct queue_place *p)
+{
+    if (load16(tag) != ETHER_TYPE_VLAN || m->data_len < ETHER_HDR + VLAN_HDR ||
+        is_tag(load16(tag + VLAN_HDR)))
+        return NULL;
+    uint16_t iface = port->vlan_iface[load16_host(tag + 2) & 0xfff];
+    if (unlikely(!iface || !iface_get(iface)->vlan)) // a priority tag
+        return NULL;
+    p->iface = iface;
+    p->tag = (uint8_t *)(uintptr_t)tag + 2;
+    return tag + VLAN_HDR;
+}
+
 static inline __attribute__((always_inline)) struct queue_place
 place_of(const struct port_queue_settings *s, const struct port *port, const struct rte_mbuf *m)
 {
@@ -57,7 +72,7 @@ place_of(const struct port_queue_settings *s, const struct port *port, const str
     const uint8_t *type_at = rte_pktmbuf_mtod(m, const uint8_t *) + 12;
     int given = packet_class_get(m);
 
-    if (unlikely(is_tag(load16(type_at))))
+    if (is_tag(load16(type_at)) && !(type_at = one_tag_place(port, m, type_at, &p)))
         type_at = tagged_place(port, m, &p);
     uint8_t tos = likely(type_at != NULL) ? tos_of(type_at, &p.ip) : 0;
     if (unlikely(p.ip && packet_readable(m, p.ip) < IP4_HDR)) // the kernel sends anything
