@@ -17,7 +17,7 @@
 
 #define WINDOWS_PER_S 1000u
 #define ON_WINDOWS 100u // limits last so long after the last full window
-#define PROBE 16u
+#define PROBE 64u
 #define CLEARLY_PERCENT 125u // of its share, and CLEARLY_PACKETS: more is clearly more
 #define CLEARLY_PACKETS 64u
 #define FULL_PERCENT 90u // of a window's bursts: the core does not keep up

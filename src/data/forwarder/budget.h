@@ -9,7 +9,7 @@
 // share.
 //
 // A window of a millisecond is judged by the counters that there are anyway. Packets are counted by
-// virtual router in one full window of PROBE, and in each while somebody is limited; never where
+// virtual router in one full window of 64, and in each while somebody is limited; never where
 // there is only one virtual router.
 #ifndef FORWARDER_BUDGET_H
 #define FORWARDER_BUDGET_H
