@@ -227,7 +227,7 @@ static void own_feed(struct forwarder *f, struct port_queue *q, uint16_t port,
         queue_settings_apply(q, s, f->now);
     while (unlikely(ring && !rte_ring_empty(ring)))
         queue_ring_take(f, q, port, s, ring, f->now);
-    unsigned passed = q->n_kept ? 0 : queue_pass(q->manager, p, n, f->now);
+    unsigned passed = q->n_kept || q->is_fed ? 0 : queue_pass(q->manager, p, n, f->now);
     if (passed)
         queue_device_send(f, q, port, pkt, passed);
     if (passed < n)

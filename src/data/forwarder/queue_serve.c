@@ -202,6 +202,7 @@ static unsigned port_serve(struct forwarder *f, struct port_queue *q, uint16_t p
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
         if (q->ring[g] && !rte_ring_empty(q->ring[g]))
             total += queue_ring_take(f, q, port, s, q->ring[g], now);
+    q->is_fed = total > 0;
     if (unlikely(q->n_full))
         full_review(q);
     if (unlikely(q->n_kept) && !kept_send(f, q, port))

@@ -69,6 +69,7 @@ struct port_queue {
     struct queue_client_config *current; // [PORT_QUEUE_CLIENTS]: as the queue manager has them
     struct rte_mbuf *kept[PORT_QUEUE_KEPT]; // taken out, which the device did not take yet: first
     unsigned n_kept;
+    bool is_fed; // others had put packets into their rings at the last poll: nothing passes these
     unsigned n_full; // clients in `full`
     uint16_t full_client[64];
     // counters: of the owner, and of each that feeds
