@@ -14,6 +14,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
 #include "forwarder/queue_stage.h"
+#include "forwarder/remark.h"
 #include "forwarder/tags.h"
 #include "forwarder/tx.h"
 #include "table/port.h"
@@ -155,12 +156,9 @@ static void mark_ce(const struct port *port, struct rte_mbuf *m)
         ip[1] |= 0x30;
         return;
     }
-    uint8_t before = ip[1];
-    uint32_t sum = (uint16_t)~load16_host(ip + 10);
+    uint16_t was = load16(ip);
     ip[1] |= 3;
-    sum += (uint16_t)~(ip[0] << 8 | before) + (uint32_t)(ip[0] << 8 | ip[1]);
-    sum = (sum & 0xffff) + (sum >> 16);
-    store16(ip + 10, rte_cpu_to_be_16((uint16_t)~((sum & 0xffff) + (sum >> 16))));
+    store16(ip + 10, remark_checksum(load16(ip + 10), was, load16(ip)));
 }
 
 // Carries verdicts out; how many packets are left to be sent.

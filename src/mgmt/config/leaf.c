@@ -59,3 +59,18 @@ const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct ly
 {
     return lyd_child(config_find(first, yang_child(parent, name, true), NULL));
 }
+
+uint64_t leaf_scaled(const char *text, const char *suffixes)
+{
+    char *end;
+    uint64_t value = strtoull(text, &end, 10), scale = 1, part = 1;
+    const char *fraction = *end == '.' ? end + 1 : NULL;
+    uint64_t below = fraction ? strtoull(fraction, &end, 10) : 0;
+    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+
+    for (int n = suffix ? (int)(suffix - suffixes) + 1 : 0; n > 0; n--)
+        scale *= 1000;
+    for (const char *d = fraction; d && d < end; d++)
+        part *= 10;
+    return value * scale + below * scale / part;
+}

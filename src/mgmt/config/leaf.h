@@ -24,4 +24,8 @@ const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct ly
 // leaves (an edit of an old entry).
 unsigned leaf_line(const struct lyd_node *entry, const char *leaf);
 
+// "2.5G", which the schema has judged: each of `suffixes` ("kMGT") is a thousand times the one
+// before.
+uint64_t leaf_scaled(const char *text, const char *suffixes);
+
 #endif

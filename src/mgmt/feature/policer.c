@@ -59,34 +59,13 @@ static struct model_policers *policers_of(const struct model *m)
 
 // --- reading -------------------------------------------------------------------------------------
 
-// "2.5G": digits, up to three behind a point, and a suffix, as the schema has seen to.
-static uint64_t suffixed_number(const char *text, const char *suffixes)
-{
-    char *end;
-    uint64_t n = strtoull(text, &end, 10), thousandths = 0, scale = 1;
-
-    if (*end == '.') {
-        unsigned digits = 0;
-        for (end++; *end >= '0' && *end <= '9'; end++, digits++)
-            thousandths = thousandths * 10 + (uint64_t)(*end - '0');
-        for (; digits < 3; digits++)
-            thousandths *= 10;
-    }
-    for (const char *s = suffixes; *end && *s; s++) {
-        scale *= 1000;
-        if (*s == *end)
-            break;
-    }
-    return n * scale + thousandths * (scale / 1000);
-}
-
 static uint64_t read_scaled(const struct lyd_node *first, const char *leaf, const char *suffixes,
                             bool *has)
 {
     const char *text = config_value(first, leaf);
 
     *has = text;
-    return text ? suffixed_number(text, suffixes) : 0;
+    return text ? leaf_scaled(text, suffixes) : 0;
 }
 
 static uint64_t usual_burst(uint64_t bit_per_s)

@@ -18,25 +18,9 @@
 
 // --- numbers with a unit -------------------------------------------------------------------------
 
-// "2.5G": the schema has judged the text.
-static uint64_t with_suffix(const char *text, const char *suffixes)
-{
-    char *end;
-    uint64_t value = strtoull(text, &end, 10), scale = 1, part = 1;
-    const char *fraction = *end == '.' ? end + 1 : NULL;
-    uint64_t below = fraction ? strtoull(fraction, &end, 10) : 0;
-    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
-
-    for (int n = suffix ? (int)(suffix - suffixes) + 1 : 0; n > 0; n--)
-        scale *= 1000;
-    for (const char *d = fraction; d && d < end; d++)
-        part *= 10;
-    return value * scale + below * scale / part;
-}
-
 uint64_t queue_bps_of(const char *text)
 {
-    return text ? with_suffix(text, "kMGT") : 0;
+    return text ? leaf_scaled(text, "kMGT") : 0;
 }
 
 const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT])
@@ -53,7 +37,7 @@ const char *queue_bps_text(uint64_t bps, char buf[QUEUE_BPS_TEXT])
 
 uint32_t queue_bytes_of(const char *text)
 {
-    uint64_t n = text ? with_suffix(text, "kM") : 0;
+    uint64_t n = text ? leaf_scaled(text, "kM") : 0;
 
     return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
