@@ -133,6 +133,24 @@ int netlink_dump(struct netlink *n, uint16_t type, int family)
     return send_message(n, &m.h);
 }
 
+int netlink_dump_links(struct netlink *n, const char *kind)
+{
+    union {
+        struct nlmsghdr h;
+        char space[128];
+    } m = {0};
+
+    mnl_nlmsg_put_header(&m);
+    m.h.nlmsg_type = RTM_GETLINK;
+    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    m.h.nlmsg_seq = ++n->seq;
+    mnl_nlmsg_put_extra_header(&m.h, sizeof(struct ifinfomsg));
+    struct nlattr *info = mnl_attr_nest_start(&m.h, IFLA_LINKINFO);
+    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, kind);
+    mnl_attr_nest_end(&m.h, info);
+    return send_message(n, &m.h);
+}
+
 int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
 {
     static char *buf; // of the one manager thread

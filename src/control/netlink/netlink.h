@@ -199,6 +199,8 @@ bool netlink_has_more(const struct netlink *n);                  // something is
 
 // Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);
+// The links of a kind, "vrf"; kernels that do not know the kind send all.
+int netlink_dump_links(struct netlink *n, const char *kind);
 
 // Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number,
 // 0 when the socket is empty, -ENOBUFS when the kernel dropped events (or a datagram was cut), or

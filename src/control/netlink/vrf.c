@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vrf.c - does Linux have a VRF device for a table?
 //
-// Dumps the links on a socket of its own while the caller waits: some hundred microseconds.
+// Dumps the VRF devices on a socket of its own while the caller waits: some hundred microseconds.
 #include "netlink/vrf.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ bool netlink_has_vrf(int netns_fd, uint32_t table)
     if (netlink_open(&n, netns_fd, 0, false))
         return true;
     bool known = !setsockopt(n.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) &&
-                 !netlink_dump(&n, RTM_GETLINK, 0);
+                 !netlink_dump_links(&n, "vrf");
     while (known && !s.found && !s.ended) {
         ssize_t got = recv(n.fd, buf, sizeof buf, 0);
         known = got > 0 && netlink_walk(buf, (size_t)got, row, &s);

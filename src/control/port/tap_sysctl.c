@@ -15,8 +15,8 @@
 // A device on a TAP, such as the macvlan of keepalived and vrrpd for VRRP's MAC, receives what the
 // TAP receives: KEPT settings hold there too.
 //
-// The kernel announces changes of forwarding and rp_filter (rib_iface.h); a timer checks the
-// others, LOOK_AT interfaces at a time.
+// The kernel announces changes of forwarding and rp_filter (rib_iface.h), of one interface or of
+// all in a namespace; a timer checks the others. LOOK_AT interfaces at a time: clients wait.
 #include "port/tap_sysctl.h"
 
 #include <errno.h>
@@ -73,7 +73,8 @@ static const struct setting {
 };
 #define N_SETTINGS (sizeof settings / sizeof *settings)
 
-static struct event *timer;
+static struct event *timer, *turn; // `turn`: the next of those announced
+static bool announced[IFACE_MAX];
 static uint16_t next_id = 1; // of the interface that the timer checks next
 static VEC(struct upper {
     uint16_t vr;
@@ -181,6 +182,13 @@ static void restore_uppers(void)
     }
 }
 
+// By the timer, not event_active(): the loop looks at its sockets first.
+static void next_turn(void)
+{
+    if (turn)
+        event_add(turn, &(struct timeval){0});
+}
+
 void tap_sysctl_changed(uint16_t vr, int ifindex, const char *upper)
 {
     thread_must_be(ROLE_CONTROL);
@@ -191,6 +199,25 @@ void tap_sysctl_changed(uint16_t vr, int ifindex, const char *upper)
     for (uint16_t id = 1; id < IFACE_MAX; id++) {
         const struct iface *i = iface_get(id);
         if (has_tap(i) && i->vr == vr && (ifindex <= 0 || i->ifindex == ifindex))
+            announced[id] = true;
+    }
+    next_turn();
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *arg)
+{
+    unsigned n = 0;
+
+    for (uint16_t id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get(id);
+        if (!announced[id])
+            continue;
+        if (n++ == LOOK_AT) {
+            next_turn();
+            return;
+        }
+        announced[id] = false;
+        if (has_tap(i))
             restore_settings_in_vr(i->vr, i->name);
     }
 }
@@ -216,13 +243,16 @@ int tap_sysctl_init(struct event_base *loop)
 
     thread_must_be(ROLE_CONTROL);
     timer = event_new(loop, -1, EV_PERSIST, on_sysctl_timer, NULL);
-    return !timer || event_add(timer, &pause) ? -ENOMEM : 0;
+    turn = event_new(loop, -1, 0, on_turn, NULL);
+    return !timer || !turn || event_add(timer, &pause) ? -ENOMEM : 0;
 }
 
 void tap_sysctl_fini(void)
 {
     if (timer)
         event_free(timer);
-    timer = NULL;
+    if (turn)
+        event_free(turn);
+    timer = turn = NULL;
     vec_free(&uppers);
 }

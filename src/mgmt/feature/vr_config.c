@@ -12,6 +12,7 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
+#include "core/aside.h"
 #include "port/vr_manager.h"
 #include "table/fib.h"
 #include "yang/config_tree.h"
@@ -159,7 +160,10 @@ static void note_vrfs(const struct model *from, const struct model *to, struct e
         const struct model_vr *old = model_find_vr(from, v->name);
         bool is_new = !old || old->table != v->table || strcmp(old->netns, v->netns);
 
-        if (is_new && !vr_manager_has_vrf(v->netns, v->table))
+        if (!is_new)
+            continue;
+        aside_pause();
+        if (!vr_manager_has_vrf(v->netns, v->table))
             errors_add(notes, 0,
                        "vr %s: no VRF device has table %u, so connected routes of its interfaces "
                        "stay in Linux's main table and packets to those hosts are rejected; "

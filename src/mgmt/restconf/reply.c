@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "http/error_body.h"
-#include "restconf/fields.h"
 #include "restconf/path.h"
 
 // Empties what lies deeper than `depth` levels of containers and list entries (RFC 8040, 4.8.2).
@@ -40,41 +40,53 @@ bool restconf_is_cut(const struct http *h)
            http_query(h, "offset");
 }
 
-// The query has been checked. The body's only member is the target itself.
-static void cut(const struct http *h, json_t *body)
+struct cut restconf_cut(const struct http *h)
 {
     const char *expression = http_query(h, "fields");
-    json_t *target = json_object_iter_value(json_object_iter(body));
-    unsigned depth;
-    struct page page;
-    struct text why = {0};
-    bool ok;
-
-    if (page_parse(http_query(h, "offset"), http_query(h, "limit"), &page) && json_is_array(target))
-        page_keep(target, &page);
-    struct path p = {0};
     const char *path = strstr(http_path(h), "/restconf/data");
+    struct cut c;
+    struct path p = {0};
+    struct text why = {0};
+    bool ok = page_parse(http_query(h, "offset"), http_query(h, "limit"), &c.page);
+
+    bug_on(!ok);
     bool known = path && !path_parse(path + 14 + (path[14] == '/'), &p, &why);
-    struct field *f =
+    c.fields =
         expression
             ? fields_parse(expression, known && p.n ? path_last(&p)->schema : NULL, !known, &why)
             : NULL;
-    if (f)
-        fields_keep(target, f);
-    fields_free(f);
+    c.depth = restconf_depth(h, &ok);
     path_free(&p);
     text_free(&why);
-    depth = restconf_depth(h, &ok);
-    if (depth) // the target is level 1
-        restconf_prune(body, depth);
+    return c;
+}
+
+void restconf_cut_free(struct cut *c)
+{
+    fields_free(c->fields);
+}
+
+void restconf_shorten(const struct cut *c, json_t *body)
+{
+    json_t *target = json_object_iter_value(json_object_iter(body));
+
+    if (json_is_array(target) && (c->page.offset || c->page.limit != UINT64_MAX))
+        page_keep(target, &c->page);
+    if (c->fields)
+        fields_keep(target, c->fields);
+    if (c->depth) // the target is level 1
+        restconf_prune(body, c->depth);
 }
 
 void restconf_json(struct http *h, int code, json_t *body)
 {
     struct text t = {0};
 
-    if (code == 200 && restconf_is_cut(h))
-        cut(h, body);
+    if (code == 200 && restconf_is_cut(h)) {
+        struct cut c = restconf_cut(h);
+        restconf_shorten(&c, body);
+        restconf_cut_free(&c);
+    }
     error_body_line(body, &t);
     json_decref(body);
     http_reply(h, code, HTTP_JSON, &t);

@@ -6,12 +6,15 @@
 // further down is served by writing the child (or its one entry) and then cutting the part out.
 // The client may have left, and the server may have stopped, before the last writer is done: the
 // answer lives until then.
+#include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/aside.h"
+#include "http/error_body.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/path.h"
@@ -19,6 +22,8 @@
 #include "restconf/restconf_priv.h"
 #include "restconf/state.h"
 #include "yang/yang.h"
+
+#define SHORTEN_AT_ONCE (128u << 10) // bytes of JSON; more is cut aside, for others wait
 
 // --- who writes what ----------------------------------------------------------------------------
 
@@ -81,7 +86,14 @@ struct answer {
     struct path path;      // with texts of its own
     char *path_text;
     char name[80];
+    struct cut cut; // what the query wants of it
+    bool found;     // the path's part is in it
 };
+
+static bool is_part(const struct answer *a)
+{
+    return a->path.n > 2 || (a->path.n == 2 && path_last(&a->path)->n_keys);
+}
 
 int show_later(struct show *s, int asked)
 {
@@ -153,6 +165,7 @@ static json_t *part_of_path(json_t *root, const struct path *p)
 
 static void state_answer_free(struct answer *a)
 {
+    restconf_cut_free(&a->cut);
     text_free(&a->show.text);
     path_free(&a->path);
     free(a->path_text);
@@ -173,34 +186,65 @@ static void refuse_not_there(struct http *h, const struct path *p)
         http_refuse(h, 404, "invalid-value", "'%s' has no value", g->schema->name);
 }
 
-static void send_part(struct answer *a)
+// Touches the answer alone.
+static void shorten(void *arg)
 {
-    json_t *root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL), *body;
+    struct answer *a = arg;
+    json_t *root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
 
     bug_on(!root);
-    body = part_of_path(root, &a->path);
+    json_t *body = is_part(a) ? part_of_path(root, &a->path) : json_incref(root);
     json_decref(root);
-    if (body)
-        restconf_json(a->http, 200, body);
+    text_free(&a->show.text);
+    a->found = body;
+    if (body) {
+        restconf_shorten(&a->cut, body);
+        error_body_line(body, &a->show.text);
+    }
+    json_decref(body);
+}
+
+static void send_shortened(void *arg)
+{
+    struct answer *a = arg;
+
+    if (a->show.text.n < SHORTEN_AT_ONCE)
+        shorten(a);
+    else
+        aside(shorten, a);
+    if (http_gone(a->http))
+        http_reply(a->http, 200, NULL, NULL);
+    else if (a->found)
+        http_reply(a->http, 200, HTTP_JSON, &a->show.text);
     else
         refuse_not_there(a->http, &a->path);
+    state_answer_free(a);
+}
+
+static void refuse_shortened(void *arg)
+{
+    struct answer *a = arg;
+
+    http_refuse_busy(a->http, "kamueed", -EAGAIN);
+    state_answer_free(a);
 }
 
 static void send_answer(struct answer *a, int result)
 {
-    bool part = a->path.n > 2 || (a->path.n == 2 && path_last(&a->path)->n_keys);
+    bool cut = is_part(a) || restconf_is_cut(a->http);
 
+    if (!http_gone(a->http) && !result && cut) {
+        a->cut = restconf_cut(a->http);
+        if (a->show.text.n < SHORTEN_AT_ONCE)
+            send_shortened(a);
+        else if (aside_turn(ASIDE_READ, &(struct turn){send_shortened, refuse_shortened, a}))
+            refuse_shortened(a);
+        return;
+    }
     if (http_gone(a->http)) {
         http_reply(a->http, 200, NULL, NULL);
     } else if (result) {
         http_refuse_busy(a->http, "rib_manager", result);
-    } else if (part) {
-        send_part(a);
-    } else if (restconf_is_cut(a->http)) {
-        json_t *body = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
-
-        bug_on(!body);
-        restconf_json(a->http, 200, body);
     } else {
         text_printf(&a->show.text, "\n");
         http_reply(a->http, 200, HTTP_JSON, &a->show.text);
