@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands import paper as command
-from measure import plot
+from measure import plot, tenants
 from measure.program import Unavailable
 from measure.factorial import analyze, t_quantile
 from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g
@@ -140,6 +140,13 @@ class FakeContext:
             out = next(word.split("=", 1)[1] for word in words if word.startswith("--callgrind-out-file="))
             Path(out).write_text(CALLGRIND)
         return answer_to([word for word in words if "=" in word and not word.startswith("--")])
+
+
+@pytest.fixture(autouse=True)
+def slices(monkeypatch):
+    monkeypatch.setattr(diversified.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(tenants, "measured", lambda ctx, n: tenants.Measured(
+        [tenants.Tenant(f"v{i}", 10e6 * i, 9e6 * i, 0.5) for i in range(1, n + 1)], 0.99, 0.5))
 
 
 @pytest.fixture(params=[1, 2, 16])

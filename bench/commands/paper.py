@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import pkgutil
 import statistics
 import sys
@@ -26,6 +27,7 @@ from measure import machine, plot
 from measure.context import Context
 from measure.program import Unavailable, daemon, run_command
 from measure.report import Outcome, number
+from measure.topology import own_namespaces
 
 IDEA = "the experiments of five papers repeated on this machine, next to the papers' numbers"
 MARGIN = 10     # columns before a line of a case: where the figure stands
@@ -67,6 +69,8 @@ def run(given: argparse.Namespace, wanted: dict) -> int:
     _, disturbed = machine.must_be_quiet(given.force)
     answer = {"machine": machine.facts(), "disturbed": disturbed, "quick": given.quick, "papers": {}}
     failed = False
+    if not os.geteuid():
+        own_namespaces()                                    # for what runs a whole router
     with tempfile.TemporaryDirectory(prefix="kb-") as work:
         ctx = Context(daemon().parent, daemon(), 1 if given.quick else 3, given.quick, given.prefixes, Path(work))
         for name, module in wanted.items():

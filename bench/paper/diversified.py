@@ -6,9 +6,10 @@ processors, pipelined against parallel; the metrics of the benchmarks it surveys
 """
 from __future__ import annotations
 
+import os
 from itertools import product
 
-from measure import plot
+from measure import plot, tenants
 from measure.program import Unavailable
 from measure.factorial import Analysis, analyze
 from paper import Result, Row
@@ -40,6 +41,7 @@ def run(ctx) -> Result:
     payloads(ctx, result)
     processors(ctx, result)
     workload(ctx, result)
+    slices(ctx, result)
     result.notes += [
         "Their factors: packet size, queue manager, threads of one block of a network processor. Ours: packet size, "
         "queue manager, cores that forward. As theirs, the second one's level -1 is with a queue manager, +1 without: "
@@ -141,6 +143,25 @@ def processors(ctx, result: Result) -> None:
                    "of both cores, waiting included")
         series["pipelined"] = [(2, median(found.mpps(pipeline)))]
     result.charts.append(plot.Lines("Processors: parallel and pipelined", "cores", "Mpps", series))
+
+
+# --- §4.1.2: PL-VINI ---
+
+def slices(ctx, result: Result) -> None:
+    """TCP throughput, jitter and utilisation of each virtual router, as PL-VINI reported of its slices."""
+    if os.geteuid():
+        result.rows.append(not_here("§4.1.2", "TCP of virtual routers", "Mb/s", 86.2, "network namespaces need root"))
+        return
+    found = tenants.measured(ctx, 4 if ctx.quick else 8)
+    for t in found.tenants:
+        result.row("§4.1.2", f"TCP of {t.vr}, which has {t.share_bps / 1e6:.1f} of {tenants.RATE_BPS / 1e6:.0f} Mb/s", "Mb/s",
+                   None, [t.tcp_bps / 1e6], f"payload; {100 * t.of_share:.1f} % of what its share can carry")
+        result.row("§4.1.2", f"jitter of a call beside it, {t.vr}", "ms", None, [t.jitter_ms],
+                   f"RFC 3550; {t.lost_percent:.2f} % lost")
+    result.row("§4.1.2", "TCP of all, one shaped port on veth", "Mb/s", 86.2, [sum(t.tcp_bps for t in found.tenants) / 1e6],
+               "theirs: the most that PL-VINI forwarded on a PC of 1 GHz; ours is held to the port's rate")
+    result.row("§4.1.2", "utilisation of the link", "%", None, [100 * found.link])
+    result.row("§4.1.2", "utilisation of the processor", "%", 40, [100 * found.forwarder], "ours: forwarders' busy cycles")
 
 
 # --- §3: CommBench, NetBench, PacketBench ---

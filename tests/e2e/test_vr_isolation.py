@@ -33,7 +33,7 @@ class Hostile:
     """One thing that the hostile virtual router does, until end()."""
 
     def __init__(self, popen, *words: str):
-        self.proc = popen([sys.executable, str(HOSTILE), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.proc = popen(["nice", "-n", "19", sys.executable, str(HOSTILE), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.proc.stdout.readline() == b"ready\n"
 
     def end(self) -> int:
