@@ -4,7 +4,7 @@
     a1 ... aN -- swa (a bridge) -- p0 kamueed p1 (shaped) -- swb (a bridge) -- b1 ... bN       virtual router i: VLAN i
 
 Each has a guarantee, and all send by TCP as fast as they can, with a slow UDP stream beside it whose jitter (RFC 3550) is that of
-a call. This is what PL-VINI reported of its slices: throughput, jitter, utilisation.
+a call. This is what PL-VINI reported of its slices: throughput, jitter, utilization.
 """
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def processors(ctx, result: Result) -> None:
 # --- §4.1.2: PL-VINI ---
 
 def slices(ctx, result: Result) -> None:
-    """TCP throughput, jitter and utilisation of each virtual router, as PL-VINI reported of its slices."""
+    """TCP throughput, jitter and utilization of each virtual router, as PL-VINI reported of its slices."""
     if os.geteuid():
         result.rows.append(not_here("§4.1.2", "TCP of virtual routers", "Mb/s", 86.2, "network namespaces need root"))
         return
@@ -160,8 +160,8 @@ def slices(ctx, result: Result) -> None:
                    f"RFC 3550; {t.lost_percent:.2f} % lost")
     result.row("§4.1.2", "TCP of all, one shaped port on veth", "Mb/s", 86.2, [sum(t.tcp_bps for t in found.tenants) / 1e6],
                "theirs: the most that PL-VINI forwarded on a PC of 1 GHz; ours is held to the port's rate")
-    result.row("§4.1.2", "utilisation of the link", "%", None, [100 * found.link])
-    result.row("§4.1.2", "utilisation of the processor", "%", 40, [100 * found.forwarder], "ours: forwarders' busy cycles")
+    result.row("§4.1.2", "utilization of the link", "%", None, [100 * found.link])
+    result.row("§4.1.2", "utilization of the processor", "%", 40, [100 * found.forwarder], "ours: forwarders' busy cycles")
 
 
 # --- §3: CommBench, NetBench, PacketBench ---
