@@ -67,7 +67,7 @@ static void policy_switch(uint32_t state)
         uint8_t mode = (uint8_t)(state & 3);
         iface_get(i)->policy.urpf[0] = iface_get(i)->policy.urpf[1] =
             mode | (state & 4 ? URPF_ALLOW_DEFAULT : 0);
-        iface_set_flags(iface_get(i), IFACE_FEATURES,
+        iface_set_flags(iface_get(i), ~(unsigned)IFACE_UP,
                         (mode && state & 8 ? IFACE_URPF4 | IFACE_URPF6
                          : state & 4       ? IFACE_REDIRECT
                                            : 0u) |

@@ -381,7 +381,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     unsigned left = 0,
              carried = r || same_netns ? 0 : tap_addresses_copy(&own[i->id].tap, &tap, &left);
     if (!r) {
-        __atomic_store_n(&i->vr, to->id, __ATOMIC_RELAXED);
+        iface_set_vr(i, to->id);
         iface_policy_publish_sources();
         if (!same_netns) {
             tap_delete_batch_add(&own[i->id].tap);

@@ -127,14 +127,41 @@ static void guarantees_fit(struct port_queue_settings *s, uint64_t sum)
             (uint64_t)((unsigned __int128)s->client[i].guarantee_bps * most / sum);
 }
 
+static uint64_t reserves_of(const struct port_queue_config *c)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < c->n_clients; i++)
+        sum += c->client[i].config.reserve_packets;
+    return sum;
+}
+
+// Virtual routers that there are, and those that there were, of which packets may wait. One that is
+// made later has the reserve of `other` if there is room.
+static void others_fill(struct port_queue_entry *e, struct port_queue_settings *s)
+{
+    const struct port_queue_settings *old = e->queue->settings;
+    uint64_t reserves = reserves_of(&e->config);
+
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        bool used = vr_get((uint16_t)i)->used, was = old && old->client[i].limit_bytes;
+
+        if (!used && !was)
+            continue;
+        s->client[i] = e->config.other;
+        reserves += used ? s->client[i].reserve_packets : 0;
+        if (!used || reserves > s->packets_max)
+            s->client[i].reserve_packets = 0;
+    }
+}
+
 static void clients_fill(struct port_queue_entry *e, struct port_queue_settings *s)
 {
     const struct port_queue_config *c = &e->config;
 
     vec_foreach (&e->vport, v)
         v->wanted = false;
-    for (unsigned i = 0; i < VR_MAX; i++)
-        s->client[i] = c->other;
+    others_fill(e, s);
     for (unsigned i = 0; i < c->n_clients; i++) {
         int id = port_queue_client_id(e, &c->client[i]);
 
@@ -407,9 +434,7 @@ static int config_refusal(const struct port_queue_config *c, char *err, size_t n
                      c->port, c->client[i].vr[0] ? c->client[i].vr : c->client[i].vport);
             return -EINVAL;
         }
-    uint64_t reserves = (uint64_t)VR_MAX * c->other.reserve_packets;
-    for (unsigned i = 0; i < c->n_clients; i++)
-        reserves += c->client[i].config.reserve_packets;
+    uint64_t reserves = (uint64_t)vr_count * c->other.reserve_packets + reserves_of(c);
     if (reserves > port_queue_packets_max(c)) {
         snprintf(err, n, "port %s: the reserves are %llu packets together, at most %u may wait",
                  c->port, (unsigned long long)reserves, port_queue_packets_max(c));

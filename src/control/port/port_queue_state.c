@@ -55,19 +55,18 @@ static void fill_client(struct port_queue_entry *e, unsigned client,
     }
 }
 
-static bool is_configured(struct port_queue_entry *e, unsigned client)
-{
-    for (unsigned i = 0; i < e->client.n; i++)
-        if (port_queue_client_id(e, &e->client.item[i]) == (int)client)
-            return true;
-    return false;
-}
-
 // The i-th virtual router that has sent by the port though it is not configured there; -1.
 static int other_client(struct port_queue_entry *e, unsigned i)
 {
+    bool configured[PORT_QUEUE_CLIENTS] = {false};
+
+    for (unsigned k = 0; k < e->client.n; k++) {
+        int client = port_queue_client_id(e, &e->client.item[k]);
+        if (client >= 0)
+            configured[client] = true;
+    }
     for (unsigned vr = 0; vr < VR_MAX; vr++)
-        if (e->watched[vr] && vr_get((uint16_t)vr)->used && !is_configured(e, vr) && !i--)
+        if (e->watched[vr] && vr_get((uint16_t)vr)->used && !configured[vr] && !i--)
             return (int)vr;
     return -1;
 }

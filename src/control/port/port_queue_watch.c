@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "port/port_queue_entry.h"
+#include "table/vr.h"
 
 #define WINDOW_S 10u
 #define REFUSING_MAX 3u
@@ -66,6 +67,8 @@ static uint64_t read_clients(struct port_queue_entry *e)
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < VR_MAX + e->vport.n; i++) {
+        if (i < VR_MAX && !vr_get((uint16_t)i)->used && !e->watched[i])
+            continue;
         if (!e->watched[i] && has_sent(e, i))
             e->watched[i] = calloc(1, sizeof *e->watched[i]);
         for (unsigned k = 0; e->watched[i] && k < QUEUE_CLASSES; k++) {

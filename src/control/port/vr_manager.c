@@ -16,6 +16,7 @@
 #include "core/thread.h"
 #include "netlink/netns.h"
 #include "port/kernel_state.h"
+#include "port/port_queue_manager.h"
 #include "netlink/vrf.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
@@ -180,6 +181,7 @@ static int vr_add(const char *name, const char *netns, uint32_t table, int fd, c
         vr_free(v);
         return r;
     }
+    port_queue_manager_refresh(); // what it sends has a place in queues
     log_info("vr_manager: added: vr=%s id=%u netns=%s table=%u", name, v->id,
              netns[0] ? netns : "-", table);
     return 0;

@@ -34,7 +34,7 @@ static void spend(struct forwarder *f, struct burst *b)
     uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        uint8_t vr = iface_get(b->iface[i])->vr;
+        uint16_t vr = iface_get(b->iface[i])->vr;
 
         if (!budget->offered[vr])
             budget->active[budget->n_active++] = vr;
@@ -58,7 +58,7 @@ void budget_spend(struct forwarder *f)
 
 // --- a window ------------------------------------------------------------------------------------
 
-static uint32_t weight_of(uint8_t vr)
+static uint32_t weight_of(uint16_t vr)
 {
     uint8_t weight = __atomic_load_n(&vr_get(vr)->cpu_weight, __ATOMIC_RELAXED);
 
@@ -79,7 +79,7 @@ static bool somebody_floods(const struct budget *b, uint32_t capacity)
     for (unsigned i = 0; i < b->n_active; i++)
         weights += weight_of(b->active[i]);
     for (unsigned i = 0; i < b->n_active; i++) {
-        uint8_t vr = b->active[i];
+        uint16_t vr = b->active[i];
         uint64_t share = (uint64_t)capacity * weight_of(vr) / weights;
 
         if (b->offered[vr] > share * CLEARLY_PERCENT / 100 + CLEARLY_PACKETS)
@@ -99,7 +99,7 @@ static void shares_set(struct budget *b, uint32_t capacity)
     for (unsigned i = 0; i < n; i++)
         weights += weight_of(b->active[i]);
     for (unsigned i = 0; i < n;) {
-        uint8_t vr = b->active[i];
+        uint16_t vr = b->active[i];
 
         if (b->offered[vr] * weights > left * weight_of(vr)) {
             i++;

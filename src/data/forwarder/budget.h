@@ -32,7 +32,7 @@ struct budget {
     uint32_t dropped;  // packets over budget, in this window
     uint32_t capacity; // packets that the core forwards in a window
     uint16_t n_active;
-    uint8_t active[VR_MAX]; // that have packets in this window
+    uint16_t active[VR_MAX]; // that have packets in this window
     uint32_t offered[VR_MAX], limit[VR_MAX]; // packets in a window
 };
 

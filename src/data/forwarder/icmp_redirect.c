@@ -52,7 +52,7 @@ static uint32_t sender_adjacency(const struct forwarder *f, const struct burst *
 // The next hop that the sender should use itself; 0 = none.
 FWD_INLINE uint32_t better_nexthop(struct burst *b, unsigned i, uint8_t family)
 {
-    if (!(iface_get(b->iface[i])->flags & IFACE_REDIRECT) || ttl_of(b->ip[i], family) <= 1)
+    if (!(iface_flags(iface_get(b->iface[i])) & IFACE_REDIRECT) || ttl_of(b->ip[i], family) <= 1)
         return 0;
     b->nh[i] = nexthop_real(b->nh[i]);
     if (nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i]))) == NEXTHOP_GROUP)

@@ -14,8 +14,17 @@
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
+// What IFACE_CHECKS stands for, of all its interfaces.
+static void checks_find(struct burst *b)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        b->features |= (uint16_t)iface_flags(iface_get(b->iface[i]));
+}
+
 void features_in(struct forwarder *f, struct burst *b)
 {
+    if (b->features & IFACE_CHECKS)
+        checks_find(b);
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
         urpf(f, b);
     if (b->n && b->features & IFACE_POLICE)

@@ -97,7 +97,7 @@ INLINE uint64_t append_plain(const struct arrivals *a, const struct port *port, 
         b->ip[at] = ip;
         b->len[at] = (uint16_t)len;
         b->size[at] = (uint16_t)all;
-        b->vr[at] = (uint8_t)(own >> 8);
+        b->vr[at] = (uint16_t)own >> LANES_FLAGS;
         ok &= len + l2 <= all; // (6) (9)
         b->features |= ok ? own & IFACE_FEATURES : 0;
         b->mixed |= ok & (b->vr[at] != b->vr[0]);

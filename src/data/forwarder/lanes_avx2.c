@@ -291,7 +291,7 @@ INLINE unsigned check_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t 
     __m256i all = sizes[0], first = _mm256_and_si256(sizes[1], ALL(0xffff));
     bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16),
                      &p->iface, own);
-    p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], 8), ALL(0xff));
+    p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], LANES_FLAGS), ALL(LANES_VR));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)),
                                                 ALL(lanes_stripped(tag))));
     bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first)); // (b)
@@ -329,7 +329,8 @@ INLINE void totals_add(struct burst *b, const struct totals *t)
     uint32_t any = or_lanes(t->any), none = or_lanes(t->none);
 
     b->features |= any & IFACE_FEATURES;
-    b->mixed |= (uint8_t)(any >> 8) != b->vr[0] || (uint8_t)~(none >> 8) != b->vr[0];
+    b->mixed |= (uint16_t)any >> LANES_FLAGS != b->vr[0] ||
+                (uint16_t)~none >> LANES_FLAGS != b->vr[0];
     b->bytes += sum_lanes(t->bytes);
 }
 

@@ -162,7 +162,7 @@ INLINE __mmask8 check_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         word = _mm512_loadu_si512(own);
     p->iface =
         tag == UNTAGGED ? ALL(*id) : _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)id));
-    p->vr = byte_of(word, 1);
+    p->vr = _mm512_and_si512(_mm512_srli_epi64(word, LANES_FLAGS), ALL(LANES_VR));
     __mmask8 k = for_us(live, frame, word);
 
     k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)),
@@ -216,7 +216,8 @@ INLINE void totals_add(struct burst *b, uint64_t own, const struct totals *t)
     uint64_t every = own ? own : (uint64_t)_mm512_reduce_and_epi64(t->every);
 
     b->features |= any & IFACE_FEATURES;
-    b->mixed |= (uint8_t)(any >> 8) != b->vr[0] || (uint8_t)(every >> 8) != b->vr[0];
+    b->mixed |= (uint16_t)any >> LANES_FLAGS != b->vr[0] ||
+                (uint16_t)every >> LANES_FLAGS != b->vr[0];
     b->bytes += (uint32_t)_mm512_reduce_add_epi64(t->bytes);
 }
 

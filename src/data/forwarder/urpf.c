@@ -39,12 +39,12 @@ static bool is_of_link(const uint8_t *ip, uint8_t family)
 
 static void collect_sources(struct sources *a, const struct burst *b)
 {
-    const uint16_t bit = b->family == IP4 ? IFACE_URPF4 : IFACE_URPF6;
+    const unsigned bit = b->family == IP4 ? IFACE_URPF4 : IFACE_URPF6;
 
     a->n = 0;
     for (unsigned i = 0; i < b->n; i++) {
         const struct iface *iface = iface_get(b->iface[i]);
-        if (!(iface->flags & bit) || is_of_link(b->ip[i], b->family))
+        if (!(iface_flags(iface) & bit) || is_of_link(b->ip[i], b->family))
             continue;
         if (b->family == IP4)
             a->src4[a->n] = load32(b->ip[i] + 12);

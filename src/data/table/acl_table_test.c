@@ -169,21 +169,21 @@ static void all_interfaces_know_that_one_has_an_output_list(void **state)
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     struct iface *a = iface_new("a"), *b = iface_new("b");
 
-    b->flags = IFACE_URPF4;
+    iface_set_flags(b, IFACE_URPF4, IFACE_URPF4);
     iface_bind_acl(a, 1, 0);
-    assert_int_equal(a->flags, IFACE_ACL_IN);
-    assert_int_equal(b->flags, IFACE_URPF4);
+    assert_int_equal(iface_flags(a), IFACE_ACL_IN);
+    assert_int_equal(iface_flags(b), IFACE_CHECKS | IFACE_URPF4);
     iface_bind_acl(a, 1, 2);
-    assert_int_equal(a->flags, IFACE_ACL_IN | IFACE_ACL_OUT);
-    assert_int_equal(b->flags, IFACE_URPF4 | IFACE_ACL_OUT);
+    assert_int_equal(iface_flags(a), IFACE_ACL_IN | IFACE_ACL_OUT);
+    assert_int_equal(iface_flags(b), IFACE_CHECKS | IFACE_URPF4 | IFACE_ACL_OUT);
     struct iface *c = iface_new("c");
-    assert_int_equal(c->flags, IFACE_ACL_OUT);
+    assert_int_equal(iface_flags(c), IFACE_ACL_OUT);
     iface_bind_acl(c, 0, 3);
     iface_bind_acl(a, 0, 0);
-    assert_int_equal(a->flags, IFACE_ACL_OUT);
+    assert_int_equal(iface_flags(a), IFACE_ACL_OUT);
     iface_free(c);
-    assert_int_equal(a->flags, 0);
-    assert_int_equal(b->flags, IFACE_URPF4);
+    assert_int_equal(iface_flags(a), 0);
+    assert_int_equal(iface_flags(b), IFACE_CHECKS | IFACE_URPF4);
     iface_free(a);
     iface_free(b);
 }

@@ -104,8 +104,13 @@ static bool is_reusable(struct slot *s)
 void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 {
     thread_must_be(ROLE_CONTROL);
-    // A list before the bit.
-    __atomic_store_n(&i->flags, (uint8_t)((i->flags & ~mask) | (flags & mask)), __ATOMIC_RELEASE);
+    iface_put_flags(i, mask, flags);
+}
+
+void iface_set_vr(struct iface *i, uint16_t vr)
+{
+    thread_must_be(ROLE_CONTROL);
+    __atomic_store_n(&i->flags_vr, (uint16_t)(i->flags | vr << IFACE_FLAGS_BITS), __ATOMIC_RELEASE);
 }
 
 // A forwarder that reads meanwhile may miss one for a moment, but finds none that was not there.

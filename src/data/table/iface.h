@@ -21,17 +21,23 @@ enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 // IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets
 // may come by any. IFACE_POLICE: a policer of what comes in, or classes by priority. IFACE_OFFLOAD
 // is struct port.offload of the interface's port.
+//
+// The first five are in `flags`, where all packets look. The others are in `checks`, shifted, and
+// are looked at when IFACE_CHECKS says that the interface has one of them.
 enum iface_flag {
-    IFACE_URPF4 = 1,
-    IFACE_URPF6 = 2,
-    IFACE_REDIRECT = 4,
-    IFACE_ACL_IN = 8,
-    IFACE_ACL_OUT = 16,
-    IFACE_OFFLOAD = 32,
-    IFACE_POLICE = 64,
-    IFACE_UP = 128
+    IFACE_UP = 1,
+    IFACE_ACL_IN = 2,
+    IFACE_ACL_OUT = 4,
+    IFACE_OFFLOAD = 8,
+    IFACE_CHECKS = 16,
+    IFACE_URPF4 = 0x100,
+    IFACE_URPF6 = 0x200,
+    IFACE_REDIRECT = 0x400,
+    IFACE_POLICE = 0x800
 };
-#define IFACE_FEATURES 0x7f
+#define IFACE_FLAGS_BITS 5
+#define IFACE_CHECKS_SHIFT 8
+#define IFACE_FEATURES (IFACE_ACL_IN | IFACE_ACL_OUT | IFACE_OFFLOAD | IFACE_CHECKS)
 
 // Which sources are accepted (RFC 3704): any with a route; those whose best route leaves by the
 // interface; those of which any candidate route does.
@@ -70,13 +76,19 @@ struct iface_policy { // as configured; all zero = none of it
 
 struct iface {
     // reader: forwarder; of most packets the first word alone (forwarder/lanes_priv.h)
-    uint8_t flags; // enum iface_flag
-    uint8_t vr;
+    union {
+        struct {
+            uint16_t flags : IFACE_FLAGS_BITS; // enum iface_flag
+            uint16_t vr : 16 - IFACE_FLAGS_BITS;
+        };
+        uint16_t flags_vr; // both, as it is stored
+    };
     uint8_t mac[6];
     uint8_t kind;   // enum iface_kind
     uint8_t police; // enum iface_police
     uint16_t id, port, vlan; // of the only or inner tag, 0 = untagged
     uint16_t mtu; // bytes of layer 3
+    uint8_t checks; // enum iface_flag from IFACE_CHECKS_SHIFT on
     struct iface_policy policy;
     uint16_t outer_vlan; // of the outer tag, 0 = none
     uint16_t tpid_be;    // EtherType of the outer tag; with one tag 0x8100, untagged 0
@@ -92,7 +104,7 @@ struct iface {
     bool carrier;         // of the port; rib_manager reads it
 } __attribute__((aligned(64)));
 
-_Static_assert(VR_MAX <= 256, "iface.vr");
+_Static_assert(VR_MAX <= 1 << (16 - IFACE_FLAGS_BITS), "iface.vr");
 
 int iface_table_init(void);
 void iface_table_fini(void);
@@ -136,6 +148,26 @@ static inline bool iface_is_up(const struct iface *i)
     return i->flags & IFACE_UP;
 }
 
+// All its flags; `checks` whatever IFACE_CHECKS says.
+static inline unsigned iface_flags(const struct iface *i)
+{
+    return i->flags | (unsigned)__atomic_load_n(&i->checks, __ATOMIC_RELAXED) << IFACE_CHECKS_SHIFT;
+}
+
+// Sets those of `mask`. For who writes the table; of a running router see iface_set_flags.
+static inline void iface_put_flags(struct iface *i, unsigned mask, unsigned flags)
+{
+    const unsigned first = (1u << IFACE_FLAGS_BITS) - 1;
+    unsigned all = (iface_flags(i) & ~mask) | (flags & mask),
+             checks = all >> IFACE_CHECKS_SHIFT & UINT8_MAX;
+
+    all = (all & first & ~(unsigned)IFACE_CHECKS) | (checks ? IFACE_CHECKS : 0);
+    __atomic_store_n(&i->checks, (uint8_t)checks, __ATOMIC_RELAXED);
+    // A list before the bit, and `checks` before theirs.
+    __atomic_store_n(&i->flags_vr, (uint16_t)(all | (unsigned)i->vr << IFACE_FLAGS_BITS),
+                     __ATOMIC_RELEASE);
+}
+
 // --- control ---
 // NULL when absent; any manager may call it between mailbox calls.
 struct iface *iface_find_name(const char *name);
@@ -144,6 +176,7 @@ iface_new(const char *name); // free id with the name set, kind still NONE; NULL
 void iface_free(struct iface *i);                // id becomes free after a grace period
 void iface_set_flags(struct iface *i, unsigned mask,
                      unsigned flags); // those of `mask`; what a feature needs was stored before
+void iface_set_vr(struct iface *i, uint16_t vr);
 // At most IFACE_MACS; true: others than before.
 bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n);
 // The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period

@@ -15,7 +15,7 @@
 #define QUEUE_MAX 32        // queues of a port
 #define OUTER_VLAN_MAX 1024 // outer VLANs with sub-interfaces of their own, of all ports; 0 = none
 #define IFACE_MAX 8192      // ports and sub-interfaces; id 0 = none
-#define VR_MAX 256          // virtual routers; id 0 = default
+#define VR_MAX 2048         // virtual routers; id 0 = default
 #define NEXTHOP_MAX 65536   // next hops, groups and adjacencies; id 0 = no route
 #define NEXTHOP_BUCKET_MAX (1u << 20)
 #define PREFIX_COUNT_MAX 1025 // counted prefixes; slot 0 = none

@@ -426,10 +426,10 @@ static void next_hops_are_looked_up_while_a_set_waits(void **state)
     assert_true(f->in4.found);
     send_forty(tagged, 36); // most end: nothing is done for them
     assert_false(f->in4.found);
-    iface_get(in)->flags |= IFACE_REDIRECT;
+    iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
     send_forty(tagged, 4);
     assert_false(f->in4.found);
-    iface_get(in)->flags &= (uint8_t)~IFACE_REDIRECT;
+    iface_put_flags(iface_get(in), IFACE_REDIRECT, 0);
     assert_hits(id, 10, 44);
     assert_hits(id, 0, 76);
     assert_only_drop(DROP_ACL_DENIED, 44);

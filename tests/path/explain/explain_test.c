@@ -303,7 +303,7 @@ static void a_redirect_is_told_beside_the_packet(void **state)
     struct tally t = {0};
 
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
-    iface_get(in)->flags |= IFACE_REDIRECT;
+    iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
     rig_route(VR_DEFAULT, "10.1.0.1/32", neighbor(in, 1, "10.1.0.1"));
     rig_route(VR_DEFAULT, "2001:db8:1::1/128", neighbor(in, 1, "2001:db8:1::1"));
     rig_route(VR_DEFAULT, "10.1.0.0/24", rig_nexthop(NEXTHOP_GLEAN, in));

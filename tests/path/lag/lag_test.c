@@ -318,7 +318,7 @@ static void a_lacpdu_goes_to_control_whatever_the_state_of_member_and_interface(
     void *m = NULL;
 
     lag_up(0);
-    iface_get(lag0)->flags &= (uint8_t)~IFACE_UP;
+    iface_put_flags(iface_get(lag0), IFACE_UP, 0);
     rig_send(2, &f);
     rig_poll();
     assert_int_equal(rte_ring_dequeue(exchange_punt[PUNT_ROUTING], &m), 0);

@@ -105,14 +105,15 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
     random_router();
     random_lists();
     struct iface *checked = iface_find_name("p2.30.6");
-    checked->flags |= IFACE_URPF4 | IFACE_URPF6;
+    iface_put_flags(checked, IFACE_URPF4 | IFACE_URPF6, IFACE_URPF4 | IFACE_URPF6);
     checked->policy.urpf[0] = checked->policy.urpf[1] = URPF_STRICT;
     for (unsigned i = 0; i < 20000; i++) {
         if (i == 10000) { // reverse-path checks: strict by the first port, loose by the second
             iface_get(1)->policy.urpf[0] = iface_get(1)->policy.urpf[1] = URPF_STRICT;
             iface_get(2)->policy.urpf[0] = iface_get(2)->policy.urpf[1] = URPF_LOOSE;
-            iface_get(1)->flags |= IFACE_URPF4 | IFACE_URPF6;
-            iface_get(2)->flags |= IFACE_URPF4 | IFACE_URPF6 | IFACE_OFFLOAD;
+            iface_put_flags(iface_get(1), IFACE_URPF4 | IFACE_URPF6, IFACE_URPF4 | IFACE_URPF6);
+            iface_put_flags(iface_get(2), IFACE_URPF4 | IFACE_URPF6 | IFACE_OFFLOAD,
+                            IFACE_URPF4 | IFACE_URPF6 | IFACE_OFFLOAD);
         }
         send_one(&r);
         rig_step(0);

@@ -25,7 +25,7 @@ static void one_link(void)
     in = rig_iface(0, 0, VR_DEFAULT);
     out = rig_iface(1, 0, VR_DEFAULT);
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
-    iface_get(in)->flags |= IFACE_REDIRECT;
+    iface_put_flags(iface_get(in), IFACE_REDIRECT, IFACE_REDIRECT);
     router4 = neighbor(in, 2, "10.1.0.2");
     router6 = neighbor(in, 2, "fe80::2");
     rig_route(VR_DEFAULT, "10.1.0.0/24", rig_nexthop(NEXTHOP_GLEAN, in));
@@ -192,7 +192,7 @@ static void it_is_off_unless_configured(void **state)
     struct frame r;
 
     one_link();
-    iface_get(in)->flags &= (uint8_t)~IFACE_REDIRECT;
+    iface_put_flags(iface_get(in), IFACE_REDIRECT, 0);
     send("10.1.0.1", "20.0.0.1", 64);
     assert_int_equal(sent(&r), 1);
     assert_int_equal(r.n, 0);

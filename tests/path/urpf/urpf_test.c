@@ -10,7 +10,8 @@ static void urpf_set(uint16_t iface, uint8_t urpf4, uint8_t urpf6)
 
     i->policy.urpf[0] = urpf4;
     i->policy.urpf[1] = urpf6;
-    i->flags = (uint8_t)(IFACE_UP | (urpf4 ? IFACE_URPF4 : 0) | (urpf6 ? IFACE_URPF6 : 0));
+    iface_put_flags(i, ~0u,
+                    (unsigned)(IFACE_UP | (urpf4 ? IFACE_URPF4 : 0) | (urpf6 ? IFACE_URPF6 : 0)));
 }
 
 // 10/8 and 2001:db8:a::/48 are behind `in`, 20/8 and 2001:db8:b::/48 behind `out`.

@@ -148,7 +148,7 @@ void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct 
         journal_nexthop_hold(is);
         r->was = was;
         r->is = is;
-        r->vr = (uint8_t)vr;
+        r->vr = vr;
         r->family = r->len = r->was_protocol = r->protocol = 0;
         memset(r->b, 0, sizeof r->b);
     }
@@ -173,7 +173,7 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
     journal_nexthop_hold(r->was);
     journal_nexthop_hold(r->is);
     memcpy(r->b, p->b, sizeof r->b);
-    r->vr = (uint8_t)vr;
+    r->vr = vr;
     r->family = p->family;
     r->len = p->len;
     r->was_protocol = was_protocol;

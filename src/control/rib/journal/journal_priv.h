@@ -9,10 +9,11 @@ struct record {
     uint64_t time_ns;   // CLOCK_MONOTONIC
     uint8_t b[16];      // of the prefix
     uint32_t was, is;   // next hops, 0 = no route
-    uint8_t vr, len, was_protocol, protocol;
+    uint16_t vr;
+    uint8_t len, was_protocol, protocol;
     uint8_t family; // 0 = the next hop itself
     uint8_t cause;
-    uint8_t pad[2];
+    uint8_t pad;
 };
 _Static_assert(sizeof(struct record) == 40, "the size documents tell");
 
