@@ -3,6 +3,7 @@
 #include "base/ip.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,24 +77,36 @@ int prefix_parse(const char *text, struct prefix *p, bool lenient)
     return lenient || !memcmp(p->b, a.b, 16) ? 0 : -EINVAL;
 }
 
+// The first `len` bits of one half of an address, host order.
+static inline uint64_t bits_first(unsigned len)
+{
+    return len ? UINT64_MAX << (64 - (len < 64 ? len : 64)) : 0;
+}
+
+// Half 0 or 1 of the 16 bytes, host order.
+static inline uint64_t half_of(const uint8_t *b, unsigned half)
+{
+    uint64_t v;
+
+    memcpy(&v, b + 8 * half, sizeof v);
+    return be64toh(v);
+}
+
 void prefix_canon(struct prefix *p)
 {
-    unsigned full = p->len / 8, rest = p->len % 8;
+    for (unsigned half = 0; half < 2; half++) {
+        unsigned len = p->len > 64 * half ? p->len - 64 * half : 0;
+        uint64_t v = htobe64(half_of(p->b, half) & bits_first(len));
 
-    if (full >= 16)
-        return;
-    if (rest)
-        p->b[full++] &= (uint8_t)(0xff00 >> rest);
-    memset(p->b + full, 0, 16 - full);
+        memcpy(p->b + 8 * half, &v, sizeof v);
+    }
 }
 
 static bool bits_equal(const uint8_t *a, const uint8_t *b, unsigned len)
 {
-    unsigned full = len / 8, rest = len % 8;
-
-    if (memcmp(a, b, full))
+    if (((half_of(a, 0) ^ half_of(b, 0)) & bits_first(len)) != 0)
         return false;
-    return !rest || !((a[full] ^ b[full]) & (0xff00 >> rest) & 0xff);
+    return len <= 64 || ((half_of(a, 1) ^ half_of(b, 1)) & bits_first(len - 64)) == 0;
 }
 
 bool prefix_has(const struct prefix *p, const struct ip_addr *a)

@@ -5,8 +5,7 @@
 // only, on the manager's own thread. recvmmsg() reads batches: an event is a datagram of some 100
 // bytes, a datagram of a dump has about 32 KiB of rows (the kernel sizes it after our buffer). We
 // read a whole batch before we look at it, because programs that change routes wait for the
-// socket's lock meanwhile. Each chunk of the buffer begins NETLINK_SKEW further than a page, so
-// that the first lines of all chunks do not meet in the same sets of the cache.
+// socket's lock meanwhile. The rest of a large dump is read ahead (netlink_ahead.h).
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
@@ -18,11 +17,8 @@
 #include <unistd.h>
 
 #include "netlink/netlink.h"
+#include "netlink/netlink_ahead.h"
 #include "netlink/netns.h"
-
-#define NETLINK_CHUNK (32u << 10) // bytes; what the kernel fills at most for a dump
-#define NETLINK_SKEW 320          // bytes
-#define NETLINK_STRIDE (NETLINK_CHUNK + NETLINK_SKEW)
 
 static const int group[] = {
     RTNLGRP_LINK,        RTNLGRP_NEIGH,      RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
@@ -57,7 +53,12 @@ bool netlink_has_more(const struct netlink *n)
 {
     struct pollfd p = {.fd = n->fd, .events = POLLIN};
 
-    return poll(&p, 1, 0) > 0;
+    return n->ahead || poll(&p, 1, 0) > 0;
+}
+
+bool netlink_would_wait(const struct netlink *n)
+{
+    return n->ahead && !netlink_ahead_is_done(n->ahead);
 }
 
 int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events)
@@ -91,6 +92,7 @@ fail:
 
 void netlink_close(struct netlink *n)
 {
+    netlink_ahead_end(&n->ahead);
     if (n->fd >= 0)
         close(n->fd);
     n->fd = -1;
@@ -151,35 +153,43 @@ int netlink_dump_links(struct netlink *n, const char *kind)
     return send_message(n, &m.h);
 }
 
-int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
+// False: a datagram was cut.
+static bool batch_walk(struct netlink *n, const struct netlink_batch *b,
+                       void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
 {
-    static char *buf; // of the one manager thread
-    struct mmsghdr m[NETLINK_BATCH];
-    struct iovec io[NETLINK_BATCH];
-    struct sockaddr_nl from[NETLINK_BATCH];
-    bool cut = false;
-    int got;
+    bool whole = true;
 
-    if (!buf && !(buf = aligned_alloc(64, NETLINK_BATCH * NETLINK_STRIDE)))
-        return -ENOMEM;
-    for (unsigned i = 0; i < NETLINK_BATCH; i++) {
-        io[i] = (struct iovec){buf + i * NETLINK_STRIDE, NETLINK_CHUNK};
-        m[i].msg_hdr = (struct msghdr){.msg_name = &from[i], .msg_namelen = sizeof from[i],
-                                       .msg_iov = &io[i], .msg_iovlen = 1};
-    }
-    got = recvmmsg(n->fd, m, n->batch ? n->batch : NETLINK_BATCH, MSG_DONTWAIT, NULL);
-    if (got < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    for (int i = 0; i < got; i++) {
-        if (from[i].nl_pid != 0) // only the kernel speaks here
+    for (int i = 0; i < b->got; i++) {
+        if (b->from[i].nl_pid != 0) // only the kernel speaks here
             continue;
         n->datagrams++;
-        if (m[i].msg_hdr.msg_flags & MSG_TRUNC)
-            cut = true;
-        else if (!netlink_walk(io[i].iov_base, m[i].msg_len, fn, ctx))
-            cut = true;
+        if (b->m[i].msg_hdr.msg_flags & MSG_TRUNC)
+            whole = false;
+        else if (!netlink_walk(b->io[i].iov_base, b->m[i].msg_len, fn, ctx))
+            whole = false;
     }
-    return cut ? -ENOBUFS : got;
+    return whole;
+}
+
+int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
+{
+    static struct netlink_batch own = {.room = NETLINK_BATCH}; // of the one manager thread
+    struct netlink_batch *b = n->ahead ? netlink_ahead_take(n->ahead) : &own;
+    bool more;
+
+    n->ahead_batches += n->ahead && b->got;
+    if (b == &own || !b->got) { // what was read ahead may have come too early
+        b = &own;
+        netlink_batch_read(b, n->fd, n->batch ? n->batch : NETLINK_BATCH);
+    }
+    more = n->batch && b->got == (int)n->batch;
+    if (more)
+        netlink_ahead_begin(&n->ahead, n->fd, n->batch);
+    bool whole = batch_walk(n, b, fn, ctx);
+    int got = b->got;
+    if (!more)
+        netlink_ahead_end(&n->ahead);
+    return whole ? got : -ENOBUFS;
 }
 
 union neigh_request {

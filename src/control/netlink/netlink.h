@@ -182,10 +182,12 @@ int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g);
 // --- sockets ---
 
 struct netlink {
-    unsigned batch; // datagrams to read at once, 0 = NETLINK_BATCH
+    unsigned batch; // of a dump: datagrams to read at once; 0 = NETLINK_BATCH
     int fd; // -1 = closed
     uint32_t portid, seq; // seq: of the last dump
     uint64_t datagrams; // read so far
+    struct netlink_ahead *ahead; // reads the next batch of a large dump; NULL: none is
+    uint64_t ahead_batches;      // that it has read
 };
 
 // Opens a socket in the namespace (netns_fd, -1 = own), joined to every group a router needs when
@@ -195,7 +197,9 @@ void netlink_close(struct netlink *n);
 // A number that no other namespace has; 0: the kernel does not tell (before 5.14).
 uint64_t netlink_namespace(const struct netlink *n);
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
-bool netlink_has_more(const struct netlink *n);                  // something is there to be read
+bool netlink_has_more(const struct netlink *n); // something is there, or being read ahead
+// The next netlink_receive() waits for the kernel, which is making rows.
+bool netlink_would_wait(const struct netlink *n);
 
 // Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);

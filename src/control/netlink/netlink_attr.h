@@ -5,9 +5,32 @@
 
 #include <libmnl/libmnl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/ip.h"
+
+// As libmnl's mnl_attr_…, which are calls into another library: a full table has five million of
+// them.
+static inline uint16_t attr_type(const struct nlattr *a)
+{
+    return a->nla_type & NLA_TYPE_MASK;
+}
+
+static inline uint16_t attr_len(const struct nlattr *a) // of its payload; of an attribute that fits
+{
+    return (uint16_t)(a->nla_len - MNL_ATTR_HDRLEN);
+}
+
+static inline const void *attr_payload(const struct nlattr *a)
+{
+    return (const char *)a + MNL_ATTR_HDRLEN;
+}
+
+static inline bool attr_fits(const struct nlattr *a, ptrdiff_t left)
+{
+    return a->nla_len >= sizeof *a && a->nla_len <= left;
+}
 
 // Not mnl_nlmsg_get_payload_tail(): it rounds up, behind the end of what was received.
 static inline const char *message_end(const struct nlmsghdr *h)
@@ -19,10 +42,10 @@ static inline uint32_t attr_u32(const struct nlattr *a, bool *bad)
 {
     uint32_t v = 0;
 
-    if (mnl_attr_get_payload_len(a) < sizeof v)
+    if (attr_len(a) < sizeof v)
         *bad = true;
     else
-        memcpy(&v, mnl_attr_get_payload(a), sizeof v);
+        memcpy(&v, attr_payload(a), sizeof v);
     return v;
 }
 
@@ -30,10 +53,10 @@ static inline uint16_t attr_u16(const struct nlattr *a, bool *bad)
 {
     uint16_t v = 0;
 
-    if (mnl_attr_get_payload_len(a) < sizeof v)
+    if (attr_len(a) < sizeof v)
         *bad = true;
     else
-        memcpy(&v, mnl_attr_get_payload(a), sizeof v);
+        memcpy(&v, attr_payload(a), sizeof v);
     return v;
 }
 
@@ -42,19 +65,19 @@ static inline void attr_ip(const struct nlattr *a, uint8_t family, struct ip_add
     size_t n = family == IP4 ? 4 : 16;
 
     memset(addr, 0, sizeof *addr);
-    if (mnl_attr_get_payload_len(a) < n) {
+    if (attr_len(a) < n) {
         *bad = true;
         return;
     }
     addr->family = family;
-    memcpy(addr->b, mnl_attr_get_payload(a), n);
+    memcpy(addr->b, attr_payload(a), n);
 }
 
 // Iterates attributes of [first, end) and notices a tail that is no attribute.
 #define attr_each(a, first, end)                                                                   \
     for (a = (const struct nlattr *)(first);                                                       \
-         (const char *)(end) - (const char *)a >= (int)sizeof *a &&                                \
-         (mnl_attr_ok(a, (int)((const char *)(end) - (const char *)a)) || (bad = true, false));    \
-         a = mnl_attr_next(a))
+         (const char *)(end) - (const char *)a >= (ptrdiff_t)sizeof *a &&                          \
+         (attr_fits(a, (const char *)(end) - (const char *)a) || (bad = true, false));             \
+         a = (const struct nlattr *)((const char *)a + MNL_ALIGN(a->nla_len)))
 
 #endif

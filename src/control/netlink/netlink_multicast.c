@@ -15,7 +15,7 @@
 
 static void parse_outs(const struct nlattr *mp, struct netlink_mroute *r, bool *bad)
 {
-    const char *p = mnl_attr_get_payload(mp), *end = p + mnl_attr_get_payload_len(mp);
+    const char *p = attr_payload(mp), *end = p + attr_len(mp);
 
     while (end - p >= (int)sizeof(struct rtnexthop)) {
         const struct rtnexthop *nh = (const void *)p;
@@ -43,7 +43,7 @@ int netlink_parse_mroute(const struct nlmsghdr *h, struct netlink_mroute *r)
     r->family = m->rtm_family == RTNL_FAMILY_IPMR ? IP4 : IP6;
     r->table = m->rtm_table;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case RTA_SRC: attr_ip(a, r->family, &source, &bad); break;
         case RTA_DST: attr_ip(a, r->family, &group, &bad); break;
         case RTA_TABLE: r->table = attr_u32(a, &bad); break;
@@ -72,7 +72,7 @@ int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g)
     memset(g, 0, sizeof *g);
     g->ifindex = (int)m->ifa_index;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h))
-        if (mnl_attr_get_type(a) == IFA_MULTICAST)
+        if (attr_type(a) == IFA_MULTICAST)
             attr_ip(a, family, &g->addr, &bad);
     return bad || !g->addr.family ? -EBADMSG : 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_parse.c - one kernel message in, one typed event out
 //
-// This file checks every length, with libmnl's attribute iterators and a `bad` flag that any short
+// This file checks every length, with attr_each (netlink_attr.h) and a `bad` flag that any short
 // attribute raises: a message is taken whole or not at all. It hides two peculiarities of
 // rtnetlink:
 //   - a route's next hop comes as RTA_GATEWAY, as RTA_VIA (IPv4 via IPv6) or inside RTA_MULTIPATH,
@@ -30,8 +30,8 @@
 
 static void attr_via(const struct nlattr *a, struct ip_addr *addr, bool *bad)
 {
-    const struct rtvia *via = mnl_attr_get_payload(a);
-    size_t n = mnl_attr_get_payload_len(a);
+    const struct rtvia *via = attr_payload(a);
+    size_t n = attr_len(a);
     uint8_t family;
 
     memset(addr, 0, sizeof *addr);
@@ -72,7 +72,7 @@ static void attr_encap(const struct nlattr *a, bool is_type, uint8_t *encap, boo
 static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netlink_route *r,
                             bool *out_bad)
 {
-    const char *p = mnl_attr_get_payload(mp), *end = p + mnl_attr_get_payload_len(mp);
+    const char *p = attr_payload(mp), *end = p + attr_len(mp);
     bool bad = false;
 
     r->multipath = true;
@@ -89,12 +89,12 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
             break;
         }
         attr_each(a, RTNH_DATA(nh), p + nh->rtnh_len) {
-            switch (mnl_attr_get_type(a)) {
+            switch (attr_type(a)) {
             case RTA_GATEWAY: attr_ip(a, family, &hop.gateway, &bad); break;
             case RTA_VIA: attr_via(a, &hop.gateway, &bad); break;
             case RTA_ENCAP:
             case RTA_ENCAP_TYPE:
-                attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
+                attr_encap(a, attr_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
                 break;
             }
         }
@@ -111,13 +111,13 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
 // it.
 static void parse_metrics(const struct nlattr *metrics, struct netlink_route *r, bool *out_bad)
 {
-    const char *p = mnl_attr_get_payload(metrics);
+    const char *p = attr_payload(metrics);
     const struct nlattr *a;
     bool bad = false;
 
-    r->metrics_hash = (uint32_t)hash_bytes(p, mnl_attr_get_payload_len(metrics), 0);
-    attr_each(a, p, p + mnl_attr_get_payload_len(metrics)) {
-        if (mnl_attr_get_type(a) == RTAX_MTU) {
+    r->metrics_hash = (uint32_t)hash_bytes(p, attr_len(metrics), 0);
+    attr_each(a, p, p + attr_len(metrics)) {
+        if (attr_type(a) == RTAX_MTU) {
             uint32_t mtu = attr_u32(a, &bad);
             r->mtu = (uint16_t)(mtu < UINT16_MAX ? mtu : UINT16_MAX);
         }
@@ -153,7 +153,7 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
     r->source = (struct prefix){.family = family, .len = m->rtm_src_len};
     hop.onlink = m->rtm_flags & RTNH_F_ONLINK;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case RTA_DST: {
             struct ip_addr dst;
 
@@ -178,7 +178,7 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         case RTA_ENCAP:
         case RTA_NEWDST:
         case RTA_ENCAP_TYPE:
-            attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
+            attr_encap(a, attr_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad);
             break;
         case RTA_METRICS: parse_metrics(a, r, &bad); break;
         case RTA_MULTIPATH: parse_multipath(a, family, r, &bad); break;
@@ -199,15 +199,15 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
 
 static const char *attr_end(const struct nlattr *a)
 {
-    return (const char *)mnl_attr_get_payload(a) + mnl_attr_get_payload_len(a);
+    return (const char *)attr_payload(a) + attr_len(a);
 }
 
 static bool attr_is(const struct nlattr *a, const char *word)
 {
     size_t n = strlen(word); // with or without the 0 at its end
 
-    return mnl_attr_get_payload_len(a) >= n && mnl_attr_get_payload_len(a) <= n + 1 &&
-           !memcmp(mnl_attr_get_payload(a), word, n);
+    return attr_len(a) >= n && attr_len(a) <= n + 1 &&
+           !memcmp(attr_payload(a), word, n);
 }
 
 static void parse_info_data(const struct nlattr *data, struct netlink_link *l, bool *damaged)
@@ -215,10 +215,10 @@ static void parse_info_data(const struct nlattr *data, struct netlink_link *l, b
     const struct nlattr *a;
     bool bad = false;
 
-    attr_each(a, mnl_attr_get_payload(data), attr_end(data)) {
-        if (l->kind == NETLINK_LINK_VRF && mnl_attr_get_type(a) == IFLA_VRF_TABLE)
+    attr_each(a, attr_payload(data), attr_end(data)) {
+        if (l->kind == NETLINK_LINK_VRF && attr_type(a) == IFLA_VRF_TABLE)
             l->vrf_table = attr_u32(a, &bad);
-        if (l->kind == NETLINK_LINK_VLAN && mnl_attr_get_type(a) == IFLA_VLAN_ID)
+        if (l->kind == NETLINK_LINK_VLAN && attr_type(a) == IFLA_VLAN_ID)
             l->vlan = attr_u16(a, &bad);
     }
     *damaged |= bad;
@@ -230,8 +230,8 @@ static void parse_linkinfo(const struct nlattr *info, struct netlink_link *l, bo
     const struct nlattr *a;
     bool bad = false;
 
-    attr_each(a, mnl_attr_get_payload(info), attr_end(info)) {
-        switch (mnl_attr_get_type(a)) {
+    attr_each(a, attr_payload(info), attr_end(info)) {
+        switch (attr_type(a)) {
         case IFLA_INFO_KIND:
             l->kind = attr_is(a, "macvlan") || attr_is(a, "macvtap") ? NETLINK_LINK_MACVLAN
                       : attr_is(a, "vlan")                            ? NETLINK_LINK_VLAN
@@ -259,20 +259,20 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
     l->up = m->ifi_flags & IFF_UP;
     l->carrier = m->ifi_flags & IFF_RUNNING;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case IFLA_MTU: l->mtu = attr_u32(a, &bad); break;
         case IFLA_LINK: l->lower = (int)attr_u32(a, &bad); break;
         case IFLA_LINK_NETNSID: lower_elsewhere = true; break;
         case IFLA_MASTER: l->master = (int)attr_u32(a, &bad); break;
         case IFLA_LINKINFO: parse_linkinfo(a, l, &bad); break;
         case IFLA_ADDRESS:
-            if (mnl_attr_get_payload_len(a) == sizeof l->mac)
-                memcpy(l->mac, mnl_attr_get_payload(a), sizeof l->mac);
+            if (attr_len(a) == sizeof l->mac)
+                memcpy(l->mac, attr_payload(a), sizeof l->mac);
             break;
         case IFLA_IFNAME: {
-            size_t n = mnl_attr_get_payload_len(a);
+            size_t n = attr_len(a);
 
-            memcpy(l->name, mnl_attr_get_payload(a), n < 15 ? n : 15);
+            memcpy(l->name, attr_payload(a), n < 15 ? n : 15);
             break;
         }
         }
@@ -303,13 +303,13 @@ static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
         return 0;
     flags = m->ifa_flags;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case IFA_ADDRESS: attr_ip(a, family, &address, &bad); break;
         case IFA_LOCAL: attr_ip(a, family, &local, &bad); break;
         case IFA_FLAGS: flags = attr_u32(a, &bad); break;
         case IFA_PROTO:
-            automatic = mnl_attr_get_payload_len(a) &&
-                        *(const uint8_t *)mnl_attr_get_payload(a) == PROTO_KERNEL_LL;
+            automatic = attr_len(a) &&
+                        *(const uint8_t *)attr_payload(a) == PROTO_KERNEL_LL;
             break;
         }
     }
@@ -342,11 +342,11 @@ static int parse_neigh(const struct nlmsghdr *h, struct netlink_neigh *r)
     r->state = m->ndm_state;
     r->flags = m->ndm_flags;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case NDA_DST: attr_ip(a, family, &r->addr, &bad); break;
         case NDA_LLADDR:
-            if (mnl_attr_get_payload_len(a) == 6) { // others are no Ethernet
-                memcpy(r->mac, mnl_attr_get_payload(a), 6);
+            if (attr_len(a) == 6) { // others are no Ethernet
+                memcpy(r->mac, attr_payload(a), 6);
                 r->has_mac = true;
             }
             break;
@@ -357,8 +357,8 @@ static int parse_neigh(const struct nlmsghdr *h, struct netlink_neigh *r)
 
 static void parse_members(const struct nlattr *a, struct netlink_nexthop *r)
 {
-    const struct nexthop_grp *g = mnl_attr_get_payload(a);
-    size_t n = mnl_attr_get_payload_len(a) / sizeof *g;
+    const struct nexthop_grp *g = attr_payload(a);
+    size_t n = attr_len(a) / sizeof *g;
 
     r->group = true;
     for (size_t i = 0; i < n && i < NETLINK_HOPS; i++) {
@@ -383,13 +383,13 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
     r->hop.weight = 1;
     r->hop.onlink = m->nh_flags & RTNH_F_ONLINK;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case NHA_ID: r->id = attr_u32(a, &bad); break;
         case NHA_BLACKHOLE: r->blackhole = true; break;
         case NHA_OIF: r->hop.ifindex = (int)attr_u32(a, &bad); break;
         case NHA_ENCAP:
         case NHA_ENCAP_TYPE:
-            attr_encap(a, mnl_attr_get_type(a) == NHA_ENCAP_TYPE, &r->encap, &bad);
+            attr_encap(a, attr_type(a) == NHA_ENCAP_TYPE, &r->encap, &bad);
             break;
         case NHA_FDB: r->fdb = true; break;
         case NHA_GROUP: parse_members(a, r); break;
@@ -422,7 +422,7 @@ static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
                                         (uint64_t)m->src_len << 24 | (uint64_t)m->dst_len << 16 |
                                             (uint64_t)m->tos << 8 | m->action);
     attr_each(a, attrs, message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case FRA_PRIORITY: r->priority = attr_u32(a, &bad); break;
         case FRA_TABLE: r->table = attr_u32(a, &bad); break;
         case FRA_SUPPRESS_PREFIXLEN: r->plain &= attr_u32(a, &bad) == UINT32_MAX; break;
@@ -452,7 +452,7 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
     if (!r->family)
         return 0;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
-        switch (mnl_attr_get_type(a)) {
+        switch (attr_type(a)) {
         case NETCONFA_IFINDEX: r->ifindex = (int)attr_u32(a, &bad); has_ifindex = true; break;
         case NETCONFA_FORWARDING: r->suspect |= attr_u32(a, &bad) == 0; break;
         case NETCONFA_RP_FILTER: r->suspect |= attr_u32(a, &bad) != 0; break;
@@ -477,7 +477,7 @@ static int parse_mpls(const struct nlmsghdr *h, struct netlink_mpls *r)
 
     *r = (struct netlink_mpls){0};
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m),
-              message_end(h)) if (mnl_attr_get_type(a) == RTA_DST)
+              message_end(h)) if (attr_type(a) == RTA_DST)
     {
         r->label = be32toh(attr_u32(a, &bad)) >> MPLS_LS_LABEL_SHIFT; // of a label stack entry
         has_label = true;

@@ -8,14 +8,20 @@
 #ifndef RIB_RIB_POOL_H
 #define RIB_RIB_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/log.h"
 
 #define RIB_POOL_CHUNK_BITS 13
 #define RIB_POOL_CHUNK (1u << RIB_POOL_CHUNK_BITS) // items
+// A large table's chunks lie together on transparent huge pages: a million records on small pages
+// are 10,000 page faults. The first ones, of small tables, come one by one.
+#define RIB_POOL_SMALL 8 // chunks
+#define RIB_POOL_PIECE (2u << 20)
 
 struct rib_pool {
     uint32_t size;     // bytes of an item, a multiple of 4
@@ -31,10 +37,36 @@ static inline void rib_pool_init(struct rib_pool *p, uint32_t size)
     *p = (struct rib_pool){.size = size, .top = 1};
 }
 
+static inline uint32_t rib_pool_per_piece(const struct rib_pool *p)
+{
+    uint32_t n = RIB_POOL_PIECE / (RIB_POOL_CHUNK * p->size);
+
+    return n ? n : 1;
+}
+
+static inline bool rib_pool_begins_piece(const struct rib_pool *p, uint32_t chunk)
+{
+    return chunk < RIB_POOL_SMALL || (chunk - RIB_POOL_SMALL) % rib_pool_per_piece(p) == 0;
+}
+
+static inline char *rib_pool_piece(const struct rib_pool *p, uint32_t chunk)
+{
+    size_t bytes = (size_t)RIB_POOL_CHUNK * p->size;
+    char *piece = chunk < RIB_POOL_SMALL || bytes > RIB_POOL_PIECE
+                      ? malloc(bytes)
+                      : aligned_alloc(RIB_POOL_PIECE, RIB_POOL_PIECE);
+
+    bug_on(!piece);
+    if (chunk >= RIB_POOL_SMALL && bytes <= RIB_POOL_PIECE)
+        madvise(piece, RIB_POOL_PIECE, MADV_HUGEPAGE); // a wish
+    return piece;
+}
+
 static inline void rib_pool_fini(struct rib_pool *p)
 {
     for (uint32_t i = 0; i < p->n_chunks; i++)
-        free(p->chunk[i]);
+        if (rib_pool_begins_piece(p, i))
+            free(p->chunk[i]);
     free(p->chunk);
     rib_pool_init(p, p->size);
 }
@@ -57,8 +89,10 @@ static inline uint32_t rib_pool_new(struct rib_pool *p)
         if (id >> RIB_POOL_CHUNK_BITS >= p->n_chunks) {
             p->chunk = realloc(p->chunk, (p->n_chunks + 1) * sizeof *p->chunk);
             bug_on(!p->chunk);
-            p->chunk[p->n_chunks] = malloc((size_t)RIB_POOL_CHUNK * p->size);
-            bug_on(!p->chunk[p->n_chunks]);
+            p->chunk[p->n_chunks] =
+                rib_pool_begins_piece(p, p->n_chunks)
+                    ? rib_pool_piece(p, p->n_chunks)
+                    : p->chunk[p->n_chunks - 1] + (size_t)RIB_POOL_CHUNK * p->size;
             p->n_chunks++;
         }
     }

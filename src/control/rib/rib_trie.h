@@ -29,6 +29,7 @@ struct rib_node {
 struct rib_trie {
     struct rib_pool node;
     uint32_t root; // 0 = empty
+    uint32_t last; // found or made by the last rib_trie_add, 0 = none: the next one begins near it
     uint8_t family;
     uint8_t bytes; // of a key
 };

@@ -135,14 +135,15 @@ bool rib_vr_turn(struct rib_vr *v)
             rib_sync_overrun(v);
         }
         v->batches += got > 0;
-    } while (reads_on(v, got) && clock_now_ns() < until);
+    } while (reads_on(v, got) && !netlink_would_wait(&v->events) && clock_now_ns() < until);
     journal_because(JOURNAL_LINK);
     rib_path_work(v, TURN_PREFIXES);
     rib_sync_step(v, got == 0);
     auditing = rib_audit_slice(v, false);
     rib_commit(v);
     rib_audit_took(v, clock_now_ns() - begin);
-    return reads_on(v, got) || v->dirty.n || v->sync.sweep || v->sync.ending || auditing;
+    return reads_on(v, got) || v->events.ahead || v->dirty.n || v->sync.sweep ||
+           v->sync.ending || auditing;
 }
 
 static void take_answer(void *ctx, const struct nlmsghdr *h)

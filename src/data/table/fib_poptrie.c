@@ -311,11 +311,15 @@ static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route,
 static int load_numbered(struct fib *f, struct poptrie_route *route, const struct fib_route *r,
                          size_t n)
 {
+    struct poptrie_stats s;
     size_t found;
     int e = numbers_find(fib_poptrie_of(f), route, r, n, &found);
 
     if (!e)
         e = poptrie_load(f->trie, route, n);
+    poptrie_usage(f->trie, &s);
+    if (!e && s.routes == n) // all are different, so each is counted right
+        return 0;
     for (size_t i = 0; i < found; i++)
         fib_poptrie_of(f)->count[route[i].value]--;
     if (!e)

@@ -43,7 +43,7 @@ bool rib_sync_is_touched_key(const struct rib_vr *v, uint32_t key)
 
 bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p)
 {
-    return rib_sync_is_touched_key(v, key_of(p));
+    return v->sync.touched.n && rib_sync_is_touched_key(v, key_of(p));
 }
 
 static void note_difference(struct rib_vr *v, uint32_t key, uint64_t links)

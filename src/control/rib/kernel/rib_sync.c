@@ -359,12 +359,31 @@ static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_
                                             : JOURNAL_LINK;
 }
 
+// May routes have gone with the link? Not when it has only come up, got its carrier, another name:
+// our own TAPs do that while the first dump runs, which is not to be repeated for them.
+static bool link_may_take_routes(const struct rib_vr *v, const struct netlink_event *e)
+{
+    const struct rib_link *l = rib_link_find(v, e->link.ifindex);
+
+    if (!l || !l->known)
+        return e->del;
+    return e->del || (l->up && !e->link.up) || (l->carrier && !e->link.carrier) ||
+           l->told.mtu != e->link.mtu || l->told.master != e->link.master;
+}
+
+// Without a word.
+static bool may_take_routes(const struct rib_vr *v, const struct netlink_event *e)
+{
+    return e->kind == NETLINK_EVENT_LINK   ? link_may_take_routes(v, e)
+           : e->kind == NETLINK_EVENT_ADDR ? e->del
+                                           : e->kind == NETLINK_EVENT_NEXTHOP;
+}
+
 // What a dump of routes may have skipped follows from its rows and from what was deleted meanwhile.
 static void note_deletions(struct rib_vr *v, const struct netlink_event *e)
 {
-    if (e->kind == NETLINK_EVENT_LINK || e->kind == NETLINK_EVENT_ADDR ||
-        e->kind == NETLINK_EVENT_NEXTHOP)
-        rib_gaps_deleted_any(&v->sync.gaps); // routes may go with them without a word
+    if (may_take_routes(v, e))
+        rib_gaps_deleted_any(&v->sync.gaps);
     if (e->kind == NETLINK_EVENT_ROUTE && e->del && e->route.prefix.family == v->sync.gaps.family)
         rib_gaps_deleted(&v->sync.gaps, rib_gap_table(v, e->route.table), &e->route.prefix);
 }

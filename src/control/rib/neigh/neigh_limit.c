@@ -58,16 +58,16 @@ unsigned neigh_limit_pending(uint8_t family)
 
 static bool has_room(const struct nlattr *a, size_t n)
 {
-    return mnl_attr_get_payload_len(a) >= n;
+    return attr_len(a) >= n;
 }
 
 static void parse_attr(const struct nlattr *a, struct neigh_table *t, bool *parms)
 {
     struct ndt_config config;
     struct ndt_stats stats = {0};
-    size_t n = mnl_attr_get_payload_len(a);
+    size_t n = attr_len(a);
 
-    switch (mnl_attr_get_type(a)) {
+    switch (attr_type(a)) {
     case NDTA_THRESH3:
         if (has_room(a, 4))
             t->limit = mnl_attr_get_u32(a);
@@ -75,12 +75,12 @@ static void parse_attr(const struct nlattr *a, struct neigh_table *t, bool *parm
     case NDTA_CONFIG:
         if (!has_room(a, sizeof config))
             break;
-        memcpy(&config, mnl_attr_get_payload(a), sizeof config);
+        memcpy(&config, attr_payload(a), sizeof config);
         t->entries = config.ndtc_entries;
         *parms = false;
         break;
     case NDTA_STATS: // kernels before 4.3 have no ndts_table_fulls
-        memcpy(&stats, mnl_attr_get_payload(a), n < sizeof stats ? n : sizeof stats);
+        memcpy(&stats, attr_payload(a), n < sizeof stats ? n : sizeof stats);
         t->refused = stats.ndts_table_fulls;
         break;
     }

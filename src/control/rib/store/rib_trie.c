@@ -11,6 +11,8 @@
 
 #include "rib/rib_trie.h"
 
+#define CLIMB_MAX 6 // nodes: more than a sorted dump needs, less than a way from the root
+
 void rib_trie_init(struct rib_trie *t, uint8_t family)
 {
     *t = (struct rib_trie){.family = family, .bytes = family == IP4 ? 4 : 16};
@@ -20,7 +22,7 @@ void rib_trie_init(struct rib_trie *t, uint8_t family)
 void rib_trie_fini(struct rib_trie *t)
 {
     rib_pool_fini(&t->node);
-    t->root = 0;
+    t->root = t->last = 0;
 }
 
 static inline unsigned bit_of(const uint8_t *key, unsigned i)
@@ -91,10 +93,26 @@ uint32_t rib_trie_find(const struct rib_trie *t, const struct prefix *p)
     return 0;
 }
 
-uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p)
+// Where the way to p may begin: at a node above it that is near the last one, since prefixes mostly
+// come in order, or at the root.
+static uint32_t way_to(const struct rib_trie *t, const struct prefix *p)
 {
-    uint32_t id = t->root, parent = 0, made, fork;
-    uint32_t *link = &t->root;
+    uint32_t id = t->last;
+
+    for (unsigned i = 0; id && i < CLIMB_MAX; i++) {
+        const struct rib_node *n = rib_trie_at(t, id);
+
+        if (n->len <= p->len && common_bits(t, n->key, p->b, n->len) == n->len)
+            return id;
+        id = n->parent;
+    }
+    return t->root;
+}
+
+static uint32_t find_or_make(struct rib_trie *t, const struct prefix *p)
+{
+    uint32_t id = way_to(t, p), parent = id ? rib_trie_at(t, id)->parent : 0, made, fork;
+    uint32_t *link = id ? link_to(t, id) : &t->root;
     struct rib_node *n = NULL;
     unsigned same = 0;
 
@@ -129,6 +147,12 @@ uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p)
     return made;
 }
 
+uint32_t rib_trie_add(struct rib_trie *t, const struct prefix *p)
+{
+    t->last = find_or_make(t, p);
+    return t->last;
+}
+
 void rib_trie_prune(struct rib_trie *t, uint32_t id)
 {
     while (id) {
@@ -141,6 +165,8 @@ void rib_trie_prune(struct rib_trie *t, uint32_t id)
         *link_to(t, id) = only;
         if (only)
             rib_trie_at(t, only)->parent = parent;
+        if (t->last == id)
+            t->last = parent;
         rib_pool_free(&t->node, id);
         id = parent; // which may be a fork with one child now
     }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
+#include <linux/if.h>
 #include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -208,6 +209,7 @@ static void audits_during_ipv6_changes_find_nothing(void **state)
     fixture_run(200); // the last events are read: then nothing may differ
     fixture_stats(&s);
     assert_true(audits > 0);
+    assert_true(rib_vr_find(VR_DEFAULT)->events.ahead_batches > 0); // events among them
     assert_int_equal(s.overruns, before.overruns);
     assert_int_equal(s.swept, before.swept);
     assert_int_equal(fixture_audit(), 0);
@@ -441,6 +443,50 @@ static void a_dump_that_waits_to_be_read_is_not_silent(void **state)
     assert_false(missed);
 }
 
+// In the middle of a dump of routes the kernel tells of e1 anew. Is the dump unsure from there on?
+static bool is_unsure_after(struct rib_vr *v, unsigned flags, uint32_t mtu)
+{
+    struct rib_link *l = rib_link_find(v, iface_get(fixture_iface[1])->ifindex);
+    char space[512] __attribute__((aligned(4))) = {0};
+    struct nlmsghdr *h = mnl_nlmsg_put_header(space);
+    struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = RTM_NEWLINK;
+    m->ifi_index = l->ifindex;
+    m->ifi_flags = flags;
+    mnl_attr_put_u32(h, IFLA_MTU, mtu ? mtu : l->told.mtu);
+    mnl_attr_put_strz(h, IFLA_IFNAME, l->name);
+    v->sync.stage = RIB_STAGE_ROUTE4;
+    rib_gaps_begin(&v->sync.gaps, IP4);
+    rib_sync_message(v, h);
+    v->sync.stage = -1;
+    return v->sync.gaps.deleted_any;
+}
+
+static void tell_of_links(void *unsure)
+{
+    struct rib_vr *v = rib_vr_find(VR_DEFAULT);
+    bool *is = unsure;
+
+    is[0] = is_unsure_after(v, IFF_UP | IFF_RUNNING, 0); // as it was
+    is[1] = is_unsure_after(v, IFF_UP, 0);               // its carrier is lost
+    is[2] = is_unsure_after(v, IFF_UP | IFF_RUNNING, 0); // and there again
+    is[3] = is_unsure_after(v, IFF_UP | IFF_RUNNING, 1400);
+    is[4] = is_unsure_after(v, 0, 0);                    // down
+    is[5] = is_unsure_after(v, IFF_UP | IFF_RUNNING, 0); // up
+    rib_sync_want(v, RIB_STAGES_ALL, 0);                 // none of it was true
+}
+
+static void a_link_that_takes_no_routes_spoils_no_dump(void **state)
+{
+    const bool expected[] = {false, true, false, true, true, false};
+    bool unsure[6];
+
+    fixture_in_rib_manager(tell_of_links, unsure);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(unsure[i], expected[i]);
+}
+
 int main(void)
 {
 #define T(name, open) cmocka_unit_test_setup_teardown(name, open, close_fixture)
@@ -455,6 +501,7 @@ int main(void)
         T(queries_choose_rows, open_fixture),
         T(addresses_for_icmp_errors_follow_the_kernel, open_fixture),
         T(a_dump_that_waits_to_be_read_is_not_silent, open_fixture),
+        T(a_link_that_takes_no_routes_spoils_no_dump, open_fixture),
     };
     int failed;
 
