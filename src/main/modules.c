@@ -129,6 +129,14 @@ static int start_threads(const struct start *s, char *err, size_t n)
     return thread_manager_init();
 }
 
+static int start_vr(const struct start *s, char *err, size_t n)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/netns", s->run_dir);
+    return vr_manager_init(path);
+}
+
 static int start_iface(const struct start *s, char *err, size_t n)
 {
     char path[512];
@@ -168,7 +176,7 @@ static const struct module {
     {"tap_manager", .init_plain = tap_manager_start, .fini = tap_manager_stop},
     {"rib_manager", .init_plain = rib_manager_start, .fini = rib_manager_stop},
     {"acl_manager", .init_plain = acl_manager_start, .fini = acl_manager_stop},
-    {"vr_manager", .init_plain = vr_manager_init, .fini = vr_manager_fini},
+    {"vr_manager", .init = start_vr, .fini = vr_manager_fini},
     {"iface_manager", .init = start_iface, .fini = iface_manager_fini},
     {"tap_sysctl", .init_on_loop = tap_sysctl_init, .fini = tap_sysctl_fini},
     {"port_queue_manager", .init_on_loop = port_queue_manager_init,

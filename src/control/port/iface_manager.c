@@ -113,6 +113,13 @@ void iface_manager_started(void)
     tap_list_save();
 }
 
+static bool port_up[PORT_MAX]; // its link
+
+static bool iface_has_carrier(const struct iface *i)
+{
+    return port_up[i->port] && !vr_get(i->vr)->stopped;
+}
+
 static void iface_update_up_flag(struct iface *i)
 {
     iface_set_flags(i, IFACE_UP | IFACE_OFFLOAD,
@@ -246,7 +253,9 @@ static int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mt
     i->outer_vlan = wish->outer_vlan;
     i->tpid_be = wish->tpid_be;
     i->mtu = wish->mtu;
-    i->carrier = wish->carrier;
+    if (kind == IFACE_PORT)
+        port_up[i->port] = false; // until it is told
+    i->carrier = iface_has_carrier(i);
     memcpy(i->mac, wish->mac, sizeof i->mac);
     own[i->id] = (struct own){.mtu_wanted = mtu_wanted, .tap = {.fd = -1, .sock = -1}};
     int r = iface_attach(i, kind, err, err_size);
@@ -308,7 +317,6 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
     }
     snprintf(wish.name, sizeof wish.name, "%s", name);
     wish.port = parent->port;
-    wish.carrier = parent->carrier;
     wish.mtu = clamp_vport_mtu(name, mtu, parent->mtu);
     memcpy(wish.mac, parent->mac, sizeof wish.mac);
     return iface_add(&wish, IFACE_VPORT, mtu, vr, err, err_size);
@@ -352,6 +360,17 @@ void iface_manager_end_change(void)
 }
 
 // --- changing ---
+
+static void iface_update_carrier(struct iface *i)
+{
+    if (i->carrier == iface_has_carrier(i))
+        return;
+    __atomic_store_n(&i->carrier, !i->carrier, __ATOMIC_RELAXED);
+    tap_set_carrier(&own[i->id].tap, i->carrier);
+    iface_update_up_flag(i);
+    rib_manager_iface_changed(i->id);
+}
+
 
 int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
 {
@@ -401,6 +420,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
         log_error("iface_manager: rib_manager cannot add it: interface=%s error=%s", name,
                   LOG_VALUE(strerror(-back)));
     own[i->id].changing = false;
+    iface_update_carrier(i);
     if (own[i->id].lost && (r || same_netns)) // else it has another TAP
         tap_recreate(i);
     return r;
@@ -466,17 +486,27 @@ void iface_manager_description(uint16_t id, char description[256])
 void iface_manager_port_link(uint16_t port, bool up)
 {
     thread_must_be(ROLE_CONTROL);
+    port_up[port] = up;
     for_each_iface (i) {
         if (i->port == port)
-            __atomic_store_n(&i->carrier, up, __ATOMIC_RELAXED);
+            __atomic_store_n(&i->carrier, iface_has_carrier(i), __ATOMIC_RELAXED);
     }
     rib_manager_port_link(port); // first: flows wait for it, and the TAPs' carrier takes time
     for_each_iface (i) {
         if (i->port != port)
             continue;
-        tap_set_carrier(&own[i->id].tap, up);
+        tap_set_carrier(&own[i->id].tap, i->carrier);
         iface_update_up_flag(i);
     }
+}
+
+void iface_manager_vr_changed(uint16_t vr)
+{
+    thread_must_be(ROLE_CONTROL);
+    for_each_iface (i)
+        if (i->vr == vr)
+            iface_update_carrier(i);
+    changed = true; // of the list of TAPs
 }
 
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
@@ -500,6 +530,7 @@ void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
 void iface_manager_port_moved(uint16_t from, uint16_t to)
 {
     thread_must_be(ROLE_CONTROL);
+    port_up[to] = port_up[from];
     for_each_iface (i) {
         if (i->port != from)
             continue;

@@ -46,9 +46,11 @@ struct policer;
 int iface_manager_set_police(const char *name, const struct policer *in, const struct policer *out,
                              char *err, size_t err_size);
 
-// The port's carrier is its interfaces' carrier.
+// The port's carrier is its interfaces' carrier, except in a virtual router that is stopped.
 void iface_manager_port_link(uint16_t port, bool up);
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6]);
+// It was stopped, started, or got another name.
+void iface_manager_vr_changed(uint16_t vr);
 // The device got another id; it is in no plan.
 void iface_manager_port_moved(uint16_t from, uint16_t to);
 

@@ -15,6 +15,8 @@
 #include "core/eal.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "netlink/netns_own.h"
+#include "port/iface_manager.h"
 #include "port/kernel_state.h"
 #include "port/port_queue_manager.h"
 #include "netlink/vrf.h"
@@ -62,6 +64,10 @@ static void check_namespace(const struct vr *v)
     struct stat named, held;
 
     snprintf(path, sizeof path, "/run/netns/%s", v->netns);
+    if (stat(path, &named) && netns_own_is_marked(v->netns) &&
+        !netns_own_restore(v->netns, netns_fd[v->id]))
+        log_notice("vr_manager: name of a network namespace was removed, restored: vr=%s netns=%s",
+                   v->name, v->netns);
     bool gone = stat(path, &named),
          other = !gone && !fstat(netns_fd[v->id], &held) && named.st_ino != held.st_ino;
     snprintf(what, sizeof what,
@@ -148,6 +154,73 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
     if (!v)
         return -ENOENT;
     vr_set_flow_hash(v, hash);
+    return 0;
+}
+
+int vr_manager_make_netns(const char *name, char *err, size_t err_size)
+{
+    thread_must_be(ROLE_CONTROL);
+    return netns_own_make(name, err, err_size);
+}
+
+bool vr_manager_may_make_netns(const char *name)
+{
+    thread_must_be(ROLE_CONTROL);
+    return netns_own_may_make(name);
+}
+
+bool vr_manager_made_netns(const char *name)
+{
+    thread_must_be(ROLE_CONTROL);
+    return netns_own_is_marked(name);
+}
+
+void vr_manager_yield_netns(const char *name)
+{
+    thread_must_be(ROLE_CONTROL);
+    netns_own_forget(name);
+}
+
+void vr_manager_sweep_netns(bool (*keep)(void *ctx, const char *name), void *ctx)
+{
+    thread_must_be(ROLE_CONTROL);
+    netns_own_sweep(keep, ctx);
+}
+
+int vr_manager_rename(const char *name, const char *to, const char *netns, char *err,
+                      size_t err_size)
+{
+    struct vr *v = find_vr_or_error(name, err, err_size);
+    int r = 0;
+
+    if (!v)
+        return -ENOENT;
+    if (vr_find(to)) {
+        snprintf(err, err_size, "virtual router %s already exists", to);
+        return -EEXIST;
+    }
+    if (strcmp(v->netns, netns))
+        r = netns_own_rename(v->netns, netns, err, err_size);
+    if (r)
+        return r;
+    log_info("vr_manager: renamed: from=%s to=%s", name, to);
+    kernel_state_forget(v->name);
+    snprintf(v->name, sizeof v->name, "%s", to);
+    snprintf(v->netns, sizeof v->netns, "%s", netns);
+    return 0;
+}
+
+int vr_manager_set_enabled(const char *name, bool enabled, char *err, size_t err_size)
+{
+    struct vr *v = find_vr_or_error(name, err, err_size);
+
+    if (!v)
+        return -ENOENT;
+    if (v->stopped == enabled) {
+        v->stopped = !enabled;
+        iface_manager_vr_changed(v->id);
+        log_info("vr_manager: %s: vr=%s", enabled ? "started" : "stopped", name);
+    }
     return 0;
 }
 
@@ -243,11 +316,12 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
     return 0;
 }
 
-int vr_manager_init(void)
+int vr_manager_init(const char *own_netns)
 {
     char err[200];
 
     thread_must_be(ROLE_CONTROL);
+    netns_own_init(own_netns);
     for (unsigned i = 0; i < VR_MAX; i++)
         netns_fd[i] = NETNS_OWN;
     int r = vr_add("default", "", TABLE_MAIN, NETNS_OWN, err, sizeof err);

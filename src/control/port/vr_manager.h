@@ -6,6 +6,7 @@
 #ifndef PORT_VR_MANAGER_H
 #define PORT_VR_MANAGER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,18 @@
 // VRF's. Opens the namespace's netlink in rib_manager (dump, then events) before it returns.
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
                    char *err, size_t err_size);
+// A namespace that kamueed makes (netlink/netns_own.h), or has made; before vr_manager_add.
+int vr_manager_make_netns(const char *name, char *err, size_t err_size);
+bool vr_manager_may_make_netns(const char *name); // no other namespace has the name
+bool vr_manager_made_netns(const char *name);
+void vr_manager_yield_netns(const char *name); // it is the operator's from now on
+void vr_manager_sweep_netns(bool (*keep)(void *ctx, const char *name), void *ctx);
+// The same virtual router under another name, while it forwards; `netns`: the name that its namespace
+// has from now on, another one only if kamueed made it (netlink/netns_own.h).
+int vr_manager_rename(const char *name, const char *to, const char *netns, char *err,
+                      size_t err_size);
+// Not enabled: its interfaces have no carrier, so that they neither receive nor send.
+int vr_manager_set_enabled(const char *name, bool enabled, char *err, size_t err_size);
 // While it forwards; on failure the old engine stays.
 int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size);
 // While it forwards; seed 0 = random.
@@ -31,7 +44,8 @@ void vr_manager_check_namespaces(void);
 // Is the table main, or has it a VRF device, so that Linux makes routes of interfaces in it? True
 // also when that cannot be known.
 bool vr_manager_has_vrf(const char *netns, uint32_t table);
-int vr_manager_init(void); // adds "default"
+// Adds "default". `own_netns`: directory of the marks of namespaces that kamueed makes, or NULL.
+int vr_manager_init(const char *own_netns);
 void vr_manager_fini(void);
 
 #endif

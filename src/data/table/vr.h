@@ -42,7 +42,7 @@ struct vr {
     struct fib *fib4, *fib6;
     // writer's own: control
     uint32_t random_seed; // of the flow hash while none is configured
-    bool used;
+    bool used, stopped;
     uint16_t id;
     char name[32];
     char netns[64];  // name under /run/netns, "" = kamueed's own

@@ -5,6 +5,8 @@
 // `configure` commits: lines, a text, a revision or the file on top of what runs, or what a session
 // has edited. `edit` changes a session's candidate. All of them have a turn (core/aside.h): what is
 // long is done aside.
+#include "feature/configuration.h"
+
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -25,7 +27,7 @@
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 
-static void write_text_lines(struct jwrite *j, const char *key, const struct text *t)
+void configuration_write_lines(struct jwrite *j, const char *key, const struct text *t)
 {
     char *copy = strdup(text_str(t)), *next = copy;
 
@@ -141,16 +143,29 @@ static void write_result(void *arg)
     struct jwrite j;
 
     output_begin(&j, w->t);
-    write_text_lines(&j, "change", &w->result->change);
+    configuration_write_lines(&j, "change", &w->result->change);
     write_notes(&j, &w->result->notes);
     output_end(&j);
+}
+
+void configuration_answer(struct http *h, int r, struct config_result *result, struct errors *e)
+{
+    struct text t = {0};
+
+    if (r) {
+        operation_refuse(h, r, e);
+    } else {
+        aside(write_result, &(struct result_text){result, &t});
+        http_reply(h, 200, HTTP_JSON, &t);
+    }
+    errors_free(e);
+    config_result_free(result);
 }
 
 static void run_configure(struct http *h, const struct lyd_node *op)
 {
     struct config_result result = {0};
     struct errors e = {0};
-    struct text t = {0};
     struct candidate *c;
     struct input in;
 
@@ -162,15 +177,8 @@ static void run_configure(struct http *h, const struct lyd_node *op)
     if (in.lines.n == 1) // "line 1: " tells nothing then
         for (unsigned i = 0; i < e.n; i++)
             e.item[i].line = 0;
-    if (r) {
-        operation_refuse(h, r, &e);
-    } else {
-        aside(write_result, &(struct result_text){&result, &t});
-        http_reply(h, 200, HTTP_JSON, &t);
-    }
+    configuration_answer(h, r, &result, &e);
     vec_free(&in.lines);
-    errors_free(&e);
-    config_result_free(&result);
 }
 
 static void run_edit(struct http *h, const struct lyd_node *op)
@@ -341,7 +349,7 @@ static void print_difference(void *arg)
 
     config_diff(r->from, r->tree, &change);
     output_begin(&j, &r->out);
-    write_text_lines(&j, "change", &change);
+    configuration_write_lines(&j, "change", &change);
     output_end(&j);
     text_free(&change);
 }

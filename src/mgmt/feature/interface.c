@@ -215,7 +215,8 @@ static void note_moves(const struct model *from, const struct model *to, struct 
     vec_foreach (&interfaces_of(to)->interface, i) {
         const struct model_interface *old = model_find_interface(from, i->name);
 
-        if (old && host_is_known() && strcmp(netns_of(from, old->vr), netns_of(to, i->vr)))
+        if (old && host_is_known() && strcmp(vr_other_name(old->vr), i->vr) &&
+            strcmp(netns_of(from, old->vr), netns_of(to, i->vr)))
             errors_add(notes, 0,
                        "moves %s to another network namespace: permanent addresses move with it; "
                        "routes, neighbors, sysctls, and tc and nftables rules on its TAP do not",
@@ -254,7 +255,7 @@ static bool interface_stays(const struct change *c, const char *name)
 static void plan_vr(struct change *c, const char *name, const char *from, const char *to,
                     unsigned line)
 {
-    if (strcmp(from, to))
+    if (!vr_is_same(c, from, to))
         step_add(c, &vr_kind, name, from, to, line);
 }
 

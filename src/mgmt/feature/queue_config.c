@@ -418,7 +418,7 @@ static bool queue_same(const struct model_queue *a, const struct model_queue *b)
 
 static bool client_stays(const struct change *c, const struct port_queue_client *i)
 {
-    return i->vr[0] ? vr_stays(c, i->vr) : vport_stays(c, i->vport);
+    return i->vr[0] ? vr_stays(c, i->vr) && !vr_is_renamed(c, i->vr) : vport_stays(c, i->vport);
 }
 
 static bool clients_stay(const struct change *c, const struct model_queue *q)

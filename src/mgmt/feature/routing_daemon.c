@@ -21,9 +21,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protocol.h"
+#include "base/vec.h"
+#include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "feature/alarm.h"
+#include "feature/vr.h"
 #include "mgmt/feature.h"
 #include "netlink/netlink_reader.h"
 #include "port/vr_manager.h"
@@ -135,9 +138,25 @@ static void look_readers(const struct vr *v, struct router *o, uint64_t now_ns)
     observe_silence(v->name, "netlink", &o->netlink, !any, now_ns);
 }
 
+// A virtual router with a daemon of its own: only whether it reads.
+static void look_own(uint64_t now_ns)
+{
+    vec_foreach (&model_vrs(config_model())->vr, c) {
+        const struct vr *v = vr_find(c->name);
+
+        if (c->daemon == VR_DAEMON_NONE || !c->enabled || !v)
+            continue;
+        struct router *o = router_of(v);
+        if (o->known && o->round != round_now)
+            look_readers(v, o, now_ns);
+        o->round = round_now;
+    }
+}
+
 void routing_daemon_look(uint64_t now_ns)
 {
     round_now++;
+    look_own(now_ns);
     for (unsigned i = 0; i < expected.n; i++) {
         const struct routing_daemon *item = &expected.item[i];
         const struct vr *v = vr_find(item->vr);

@@ -6,20 +6,28 @@
 #include "feature/vr.h"
 #include "feature/vr_show.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/protocol.h"
 #include "base/vec.h"
+#include "config/config_running.h"
+#include "feature/configuration.h"
 #include "http/http.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "netlink/netlink_reader.h"
+#include "port/vr_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "rib/rib_manager.h"
 #include "table/limits.h"
 #include "table/vr.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 const struct vr *vr_of_input(struct http *h, const struct lyd_node *op)
 {
@@ -126,13 +134,36 @@ static void write_fib_state(struct jwrite *j, const char *family, const struct r
     jwrite_end(j, '}');
 }
 
+#define READERS_MAX 64
+
+static bool is_read(const struct vr *v, const struct rib_stats *r)
+{
+    struct netlink_reader reader[READERS_MAX];
+
+    return netlink_readers(vr_manager_netns(v->id), r->netlink_port, reader, READERS_MAX) > 0;
+}
+
+static void write_object_state(struct jwrite *j, const struct vr *v, const struct rib_stats *r)
+{
+    const struct model_vr *c = model_find_vr(config_model(), v->name);
+
+    jwrite_string_any(j, "description", c ? c->description : "");
+    jwrite_bool(j, "enabled", !v->stopped);
+    jwrite_string_any(j, "namespace", v->netns);
+    jwrite_bool(j, "own-namespace", v->netns[0] && vr_manager_made_netns(v->netns));
+    jwrite_int(j, "table", v->table);
+    if (!c || c->daemon == VR_DAEMON_NONE)
+        return;
+    jwrite_string(j, "routing-daemon", vr_daemon_names[c->daemon]);
+    jwrite_bool(j, "routing-daemon-runs", is_read(v, r));
+}
+
 static void write_vr_state(struct jwrite *j, const struct vr *v, const struct rib_stats *r)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", v->name);
     jwrite_int(j, "id", v->id);
-    jwrite_string_any(j, "namespace", v->netns);
-    jwrite_int(j, "table", v->table);
+    write_object_state(j, v, r);
     jwrite_int(j, "cpu-weight", v->cpu_weight ? v->cpu_weight : 1);
     struct flow_hash hash = vr_flow_hash(v);
     jwrite_string(j, "flow-hash", flow_hash_name(hash.mode));
@@ -318,10 +349,111 @@ static void collect_vrs(struct scrape *s)
     ask_next_vr(s);
 }
 
+// --- operations ---------------------------------------------------------------------------------
+
+// The entry that a name of the input names; NULL: an answer has been given.
+static const struct lyd_node *find_entry(struct http *h, const char *name)
+{
+    const struct lyd_node *entry =
+        config_find(config_running(), yang_child(NULL, "vr", true), (const char *[]){name});
+
+    if (!entry)
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
+    return entry;
+}
+
+static int commit_renamed(const char *from, const char *to, const struct commit *how,
+                          struct config_result *result, struct errors *e)
+{
+    struct lyd_node *tree;
+    int r = 0;
+
+    if (config_commit_again(how, result, e, &r))
+        return r;
+    tree = config_running_copy();
+    if (config_rename(tree, yang_child(NULL, "vr", true), from, to))
+        return config_commit(tree, how, result, e);
+    config_drop(tree);
+    errors_add(e, 0, "vr %s cannot be renamed to '%s'", from, to);
+    return -EINVAL;
+}
+
+static void run_vr_rename(struct http *h, const struct lyd_node *op)
+{
+    const char *from = operation_input(op, "name"), *to = operation_input(op, "new-name");
+    struct config_result result = {0};
+    struct errors e = {0};
+    char words[64];
+
+    if (!find_entry(h, from))
+        return;
+    if (model_find_vr(config_model(), to)) {
+        http_refuse(h, 409, "in-use", "there is a vr %s already", to);
+        return;
+    }
+    snprintf(words, sizeof words, "vr-rename %s %s", from, to);
+    struct commit how = {.by = http_peer(h), .made_from = words};
+    vr_rename_begin(from, to);
+    int r = commit_renamed(from, to, &how, &result, &e);
+    vr_rename_end();
+    configuration_answer(h, r, &result, &e);
+}
+
+static const struct lyd_node *find_named(const char *list, const char *name)
+{
+    return config_find(config_running(), yang_child(NULL, list, true), (const char *[]){name});
+}
+
+// What a leaf that refers to the virtual router stands for: "interface p1" with all it says, and its
+// vport; or the entry that has the name as its key ("port p0 queue vr red"); or only the leaf.
+static void add_referrer(const struct lyd_node *leaf, struct text *lines, struct text *uses)
+{
+    const struct lyd_node *entry = lyd_parent(leaf), *vport = NULL;
+    bool is_interface = entry && !strcmp(entry->schema->name, "interface") && !lyd_parent(entry);
+    bool whole = entry && (lysc_is_key(leaf->schema) || leaf->schema->flags & LYS_MAND_TRUE);
+
+    if (is_interface && (vport = find_named("vport", lyd_get_value(lyd_child(entry))))) {
+        config_print_node(vport, lines);
+        text_printf(uses, "delete ");
+        config_path(vport, uses);
+        text_printf(uses, "\n");
+    }
+    config_print_node(is_interface || whole ? entry : leaf, lines);
+    text_printf(uses, "delete ");
+    config_path(is_interface || whole ? entry : leaf, uses);
+    text_printf(uses, "\n");
+}
+
+static void run_vr_lines(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "name");
+    const struct lyd_node *entry = find_entry(h, name);
+    struct text lines = {0}, uses = {0}, t = {0};
+    struct lyd_nodes v = {0};
+    struct jwrite j;
+
+    if (!entry)
+        return;
+    config_print_node(entry, &lines);
+    config_referrers(config_running(), entry->schema, name, &v);
+    for (size_t i = 0; i < v.n; i++)
+        add_referrer(v.item[i], &lines, &uses);
+    output_begin(&j, &t);
+    configuration_write_lines(&j, "line", &lines);
+    configuration_write_lines(&j, "use", &uses);
+    output_send(h, &j);
+    vec_free(&v);
+    text_free(&lines);
+    text_free(&uses);
+}
+
 extern const struct feature_config vr_config;
 const struct feature vr_feature = {
     "vr",
     .config = &vr_config,
     .state = (const struct feature_state[]){{"vr", .write = show_vr}, {0}},
+    .operations = (const struct feature_operation[]){{"vr-rename", run_vr_rename, OPERATION_CHANGES},
+                                                     {"vr-lines", run_vr_lines, OPERATION_READS},
+                                                     {0}},
     .metrics = &(const struct feature_metrics){collect_vrs, write_vr_metrics},
 };

@@ -10,9 +10,16 @@
 
 #define VR_DEFAULT_NAME "default"
 
+enum vr_daemon { VR_DAEMON_NONE, VR_DAEMON_FRR, VR_DAEMON_BIRD, VR_DAEMONS };
+extern const char *const vr_daemon_names[VR_DAEMONS];
+
 struct model_vr {
     char name[16];
+    char description[256];
     char netns[64]; // "" = kamueed's own
+    bool own_netns; // that kamueed makes, and names as the virtual router
+    bool enabled;
+    uint8_t daemon; // enum vr_daemon
     uint32_t table;
     uint8_t engine;             // enum fib_engine; that of the default one when it has none
     struct flow_hash flow_hash; // likewise; its seed then follows from that one's and the name
@@ -29,8 +36,18 @@ struct model_vrs {
 const struct model_vrs *model_vrs(const struct model *m);
 const struct model_vr *model_find_vr(const struct model *m, const char *name);
 
-// Whether the virtual router is there before and after a change, with the same kernel table.
+// Whether the virtual router of that name, before or after a change, is there before and after, with
+// the same kernel table, perhaps under another name.
 bool vr_stays(const struct change *c, const char *name);
+// The same one before and after.
+bool vr_is_same(const struct change *c, const char *from, const char *to);
+bool vr_is_renamed(const struct change *c, const char *name); // before or after
+
+// Until the end, a change in which one of these names goes and the other comes keeps the virtual
+// router; without, it would be another one.
+void vr_rename_begin(const char *name, const char *to);
+void vr_rename_end(void);
+const char *vr_other_name(const char *name); // what it is called on the other side of the change
 
 // The virtual router that the leaf `vr` of an operation's input names. NULL: there is none of that
 // name, and an answer has been given.

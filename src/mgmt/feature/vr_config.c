@@ -64,6 +64,28 @@ static uint32_t seed_of_name(uint32_t seed, const char *name)
     return own || !seed ? own : 1;
 }
 
+const char *const vr_daemon_names[VR_DAEMONS] = {"none", "frr", "bird"};
+
+static bool is_set(const struct lyd_node *first, const char *leaf)
+{
+    for (const struct lyd_node *n = first; n; n = n->next)
+        if (n->schema && !strcmp(n->schema->name, leaf))
+            return config_is_explicit(n);
+    return false;
+}
+
+static void read_object(struct model_vr *v, const struct lyd_node *first)
+{
+    int daemon = leaf_word(first, "routing-daemon", vr_daemon_names, VR_DAEMONS);
+
+    leaf_copy(v->description, sizeof v->description, first, "description", "");
+    v->enabled = leaf_true(first, "enabled");
+    v->daemon = daemon > 0 ? (uint8_t)daemon : VR_DAEMON_NONE;
+    v->own_netns = !v->netns[0] && !is_set(first, "table");
+    if (v->own_netns)
+        snprintf(v->netns, sizeof v->netns, "%s", v->name);
+}
+
 static void read_vr(struct model *m, const struct lyd_node *entry)
 {
     struct model_vrs *all = m->part[FEATURE_vr];
@@ -75,6 +97,7 @@ static void read_vr(struct model *m, const struct lyd_node *entry)
     leaf_copy(v->name, sizeof v->name, first, "name", "");
     leaf_copy(v->netns, sizeof v->netns, first, "namespace", "");
     v->table = (uint32_t)leaf_number(first, "table", 254);
+    read_object(v, first);
     v->engine = read_engine(first, all->engine);
     inherited.seed = seed_of_name(inherited.seed, v->name);
     v->flow_hash = read_flow_hash(first, inherited);
@@ -132,24 +155,83 @@ static void check_unique_table(const struct model_vrs *all, struct errors *e)
     free(by);
 }
 
+// A daemon of its own would read and write the routes of others.
+static void check_daemon(const struct model_vr *v, struct errors *e)
+{
+    if (v->daemon == VR_DAEMON_NONE)
+        return;
+    if (!v->netns[0])
+        errors_add(e, v->line,
+                   "vr %s: 'routing-daemon %s' needs a network namespace, but it has table %u of "
+                   "kamueed's: delete 'table', or use one daemon for several VRFs",
+                   v->name, vr_daemon_names[v->daemon], v->table);
+    else if (v->daemon == VR_DAEMON_FRR && strchr(v->name, '.'))
+        errors_add(e, v->line,
+                   "vr %s: FRR allows no '.' in the name of a pathspace: rename the virtual router, "
+                   "or use 'routing-daemon bird'",
+                   v->name);
+}
+
 static void check_vrs(const struct model *m, struct errors *e)
 {
-    vec_foreach (&model_vrs(m)->vr, v)
+    vec_foreach (&model_vrs(m)->vr, v) {
         if (!v->netns[0] && v->table == 254)
             errors_add(e, v->line,
-                       "vr %s: expected its own 'namespace' or 'table': the main table of "
+                       "vr %s: expected another 'table' or none: the main table of "
                        "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
                        v->name);
+        check_daemon(v, e);
+    }
     check_unique_table(model_vrs(m), e);
 }
+
+// --- another name --------------------------------------------------------------------------------
+
+static struct renaming {
+    char name[2][16]; // "" = none
+} renaming;
+
+void vr_rename_begin(const char *name, const char *to)
+{
+    snprintf(renaming.name[0], sizeof *renaming.name, "%s", name);
+    snprintf(renaming.name[1], sizeof *renaming.name, "%s", to);
+}
+
+void vr_rename_end(void)
+{
+    memset(&renaming, 0, sizeof renaming);
+}
+
+const char *vr_other_name(const char *name)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (renaming.name[i][0] && !strcmp(renaming.name[i], name))
+            return renaming.name[!i];
+    return name;
+}
+
+static bool is_new_name(const char *name)
+{
+    return vr_other_name(name) != name;
+}
+
+// --- host ----------------------------------------------------------------------------------------
 
 static void check_namespaces(const struct model *from, const struct model *to, struct errors *e)
 {
     vec_foreach (&model_vrs(to)->vr, v) {
         const struct model_vr *old = model_find_vr(from, v->name);
 
-        if (!old || strcmp(old->netns, v->netns))
+        if (v->own_netns) {
+            if (!(old && old->own_netns) && !is_new_name(v->name) &&
+                !vr_manager_may_make_netns(v->netns))
+                errors_add(e, v->line,
+                           "vr %s: there is a network namespace %s that kamueed has not made: use "
+                           "it with 'set vr %s namespace %s', or remove it (ip netns del %s)",
+                           v->name, v->netns, v->name, v->netns, v->netns);
+        } else if (!old || strcmp(old->netns, v->netns)) {
             host_check_netns("vr", v->name, v->netns, v->line, e);
+        }
     }
 }
 
@@ -180,10 +262,23 @@ static int run_vr(const struct step *s, const void *from, const void *to, char *
 
     if (from)
         return vr_manager_del(s->name, err, n);
-    int r =
-        vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, err, n);
+    int r = v->own_netns ? vr_manager_make_netns(v->netns, err, n) : 0;
+    r = r ? r : vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, err, n);
     r = r ? r : vr_manager_set_flow_hash(s->name, v->flow_hash, err, n);
+    r = r ? r : vr_manager_set_enabled(s->name, v->enabled, err, n);
     return r ? r : vr_manager_set_cpu_weight(s->name, v->cpu_weight, err, n);
+}
+
+static int run_rename(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_vr *old = from, *new = to;
+
+    return vr_manager_rename(old->name, new->name, new->netns, err, n);
+}
+
+static int run_enabled(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return vr_manager_set_enabled(s->name, *(const bool *)to, err, n);
 }
 
 static int run_engine(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -205,17 +300,38 @@ static int run_cpu_weight(const struct step *s, const void *from, const void *to
 
 static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine},
                               flow_hash_kind = {"vr", run_flow_hash},
-                              cpu_weight_kind = {"vr", run_cpu_weight};
+                              cpu_weight_kind = {"vr", run_cpu_weight},
+                              rename_kind = {"vr", run_rename}, enabled_kind = {"vr", run_enabled};
 
 static bool same_table(const struct model_vr *a, const struct model_vr *b)
 {
-    return a && b && !strcmp(a->netns, b->netns) && a->table == b->table;
+    return a && b && a->table == b->table &&
+           (!strcmp(a->netns, b->netns) || (a->own_netns && b->own_netns));
+}
+
+static const struct model_vr *find_either(const struct model *m, const char *name)
+{
+    const struct model_vr *v = model_find_vr(m, name);
+
+    return v ? v : model_find_vr(m, vr_other_name(name));
 }
 
 bool vr_stays(const struct change *c, const char *name)
 {
     return !strcmp(name, VR_DEFAULT_NAME) ||
-           same_table(model_find_vr(c->from, name), model_find_vr(c->to, name));
+           same_table(find_either(c->from, name), find_either(c->to, name));
+}
+
+bool vr_is_same(const struct change *c, const char *from, const char *to)
+{
+    return !strcmp(from, to) || (!strcmp(vr_other_name(from), to) && vr_is_renamed(c, from));
+}
+
+bool vr_is_renamed(const struct change *c, const char *name)
+{
+    const struct model_vr *a = find_either(c->from, name), *b = find_either(c->to, name);
+
+    return is_new_name(name) && same_table(a, b) && strcmp(a->name, b->name);
 }
 
 static void plan_remove(struct change *c)
@@ -261,14 +377,38 @@ static void plan_change(struct change *c)
     plan_flow_hash(c, VR_DEFAULT_NAME, &a->flow_hash, &b->flow_hash, 0);
     plan_cpu_weight(c, VR_DEFAULT_NAME, &a->cpu_weight, &b->cpu_weight, 0);
     vec_foreach (&b->vr, v) {
-        const struct model_vr *old = model_find_vr(c->from, v->name);
+        const struct model_vr *old = find_either(c->from, v->name);
 
         if (!same_table(old, v))
             continue;
+        if (strcmp(old->name, v->name))
+            step_add(c, &rename_kind, v->name, old, v, v->line);
+        if (old->enabled != v->enabled)
+            step_add(c, &enabled_kind, v->name, &old->enabled, &v->enabled, v->line);
         plan_engine(c, v->name, &old->engine, &v->engine, v->engine_line);
         plan_flow_hash(c, v->name, &old->flow_hash, &v->flow_hash, v->line);
         plan_cpu_weight(c, v->name, &old->cpu_weight, &v->cpu_weight, v->line);
     }
+}
+
+// A namespace of a virtual router that is gone goes when all steps are done, and none that failed
+// could need it again; one that the configuration names from now on is the operator's.
+static bool is_needed(void *ctx, const char *netns)
+{
+    vec_foreach (&model_vrs(ctx)->vr, v)
+        if (v->own_netns && !strcmp(v->netns, netns))
+            return true;
+    return false;
+}
+
+static void finish_vrs(const struct model *from, const struct model *to, bool ok)
+{
+    const struct model *now = ok ? to : from;
+
+    vec_foreach (&model_vrs(now)->vr, v)
+        if (!v->own_netns && v->netns[0])
+            vr_manager_yield_netns(v->netns);
+    vr_manager_sweep_netns(is_needed, (void *)(uintptr_t)now);
 }
 
 // --- completion ----------------------------------------------------------------------------------
@@ -279,7 +419,7 @@ static void each_vr(name_fn *fn, void *ctx)
 
     fn(ctx, VR_DEFAULT_NAME, "kamueed's own namespace, main table");
     vec_foreach (&model_vrs(config_model())->vr, v) {
-        snprintf(help, sizeof help, "%s%s%stable %u", v->netns[0] ? "namespace " : "", v->netns,
+        snprintf(help, sizeof help, "%s%.50s%stable %u", v->netns[0] ? "namespace " : "", v->netns,
                  v->netns[0] ? ", " : "", v->table);
         fn(ctx, v->name, help);
     }
@@ -297,6 +437,7 @@ const struct feature_config vr_config = {
     .free = free_vrs,
     .check_host = check_namespaces,
     .note = note_vrfs,
+    .finish = finish_vrs,
     .phases = (const struct feature_phase[]){{PHASE_REMOVE_VRS, plan_remove},
                                              {PHASE_CHANGE_VRS, plan_change},
                                              {PHASE_ADD_VRS, plan_add},

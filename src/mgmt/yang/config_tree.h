@@ -108,6 +108,15 @@ void config_delete_node(struct lyd_node **tree, struct lyd_node *node);
 void config_link_behind(struct lyd_node **tree, struct lyd_node *last, struct lyd_node *node);
 void config_link_first(struct lyd_node **tree, struct lyd_node *node); // where it has been before
 struct lyd_node *config_dup(const struct lyd_node *tree);
+// --- config_refer.c ---
+// Leaves whose value is a reference to that entry of a list at the top; vector to be freed.
+void config_referrers(const struct lyd_node *tree, const struct lysc_node *list, const char *name,
+                      struct lyd_nodes *v);
+// Gives an entry another key, there and where it is referred to. False: there is none such, or the
+// key is none.
+bool config_rename(struct lyd_node *tree, const struct lysc_node *list, const char *name,
+                   const char *to);
+
 // Before several threads read it: libyang writes the canonical text of some values into them when
 // it is first asked for it.
 void config_settle(const struct lyd_node *tree);

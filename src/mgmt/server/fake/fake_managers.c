@@ -40,6 +40,7 @@ static struct fake_vr {
     enum fib_engine engine;
     struct flow_hash flow_hash;
     uint8_t cpu_weight;
+    bool stopped;
 } vrs[16];
 static enum fib_engine default_engine;
 static struct flow_hash default_flow_hash;
@@ -299,6 +300,53 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
     return 0;
 }
 
+int vr_manager_make_netns(const char *name, char *err, size_t err_size)
+{
+    return fake_called(err, err_size, "make-netns", name);
+}
+
+bool vr_manager_may_make_netns(const char *name)
+{
+    return true;
+}
+
+bool vr_manager_made_netns(const char *name)
+{
+    return false;
+}
+
+void vr_manager_yield_netns(const char *name) {}
+
+void vr_manager_sweep_netns(bool (*keep)(void *ctx, const char *name), void *ctx) {}
+
+int vr_manager_rename(const char *name, const char *to, const char *netns, char *err,
+                      size_t err_size)
+{
+    int r = fake_called(err, err_size, "rename-vr", name);
+
+    for (unsigned i = 0; i < n_vrs && !r; i++)
+        if (!strcmp(vrs[i].name, name)) {
+            snprintf(vrs[i].name, sizeof vrs[i].name, "%s", to);
+            snprintf(vrs[i].netns, sizeof vrs[i].netns, "%s", netns);
+        }
+    for (unsigned i = 0; i < n_ifaces && !r; i++)
+        if (!strcmp(ifaces[i].vr, name))
+            snprintf(ifaces[i].vr, sizeof ifaces[i].vr, "%s", to);
+    return r;
+}
+
+int vr_manager_set_enabled(const char *name, bool enabled, char *err, size_t err_size)
+{
+    bool *at = NULL;
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            at = &vrs[i].stopped;
+    bug_on(!at);
+    *at = !enabled;
+    return 0;
+}
+
 int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
 {
     int r = fake_called(err, err_size, "set-engine", name);
@@ -529,10 +577,11 @@ void fake_state(struct text *t)
                         ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
                         ifaces[i].policy.directed_broadcast, ifaces[i].policy.pcp_class) < 0);
     for (unsigned i = 0; i < n_vrs; i++)
-        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u",
+        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u%s",
                         vrs[i].name, vrs[i].netns, vrs[i].table, fib_engine_name(vrs[i].engine),
                         flow_hash_name(vrs[i].flow_hash.mode), vrs[i].flow_hash.label,
-                        vrs[i].flow_hash.seed, vrs[i].cpu_weight) < 0);
+                        vrs[i].flow_hash.seed, vrs[i].cpu_weight,
+                        vrs[i].stopped ? " stopped" : "") < 0);
     for (unsigned i = 0; i < n_multicast; i++)
         bug_on(asprintf(&line[n++], "multicast %s %u.%u from %u in=%s out=%u %s/%u",
                         multicast[i].vr, multicast[i].route.key.group[0],

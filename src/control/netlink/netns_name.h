@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netns_name.h - names of network namespaces under /run/netns, as `ip netns` gives them
+//
+// A name is a file onto which the namespace is bound: whoever opens it has the namespace, which
+// lives while it has the name, a process or a descriptor. Control; an int is 0 or -errno.
+#ifndef NETLINK_NETNS_NAME_H
+#define NETLINK_NETNS_NAME_H
+
+#include <stdbool.h>
+
+// -EEXIST: there is one, also if nothing is bound to it.
+int netns_name_add(const char *name, int fd);
+int netns_name_remove(const char *name);
+// Of a name to which nothing is bound: who added it ended half way.
+bool netns_name_is_empty(const char *name);
+
+#endif

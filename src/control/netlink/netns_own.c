@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netns_own.c - see netns_own.h
+//
+// What identifies a namespace is the kernel's cookie of it, which is never used again before the
+// next boot; its inode is used again at once. A mark holds the cookie and the boot's id.
+//
+//     make:    mark, name        a name without a mark, or with another namespace, is another's
+//     rename:  mark of the new one, new name, old name, old mark
+//     remove:  name, mark
+#include "netlink/netns_own.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "netlink/netns.h"
+#include "netlink/netns_name.h"
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+#define MARK_MAX 96
+
+static char marks[200]; // the directory; "" = none
+
+void netns_own_init(const char *directory)
+{
+    snprintf(marks, sizeof marks, "%s", directory ? directory : "");
+}
+
+// --- identity ------------------------------------------------------------------------------------
+
+static int read_boot_id(char *id, size_t n)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, id, n - 1);
+
+    if (fd >= 0)
+        close(fd);
+    id[got > 0 ? got : 0] = 0;
+    id[strcspn(id, "\n")] = 0;
+    return got > 0 ? 0 : -EIO;
+}
+
+// Of the namespace that the calling thread is in: "COOKIE BOOT".
+static int identify_here(char id[MARK_MAX])
+{
+    unsigned long long cookie;
+    socklen_t n = sizeof cookie;
+    char boot[64];
+    int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+        r = s < 0 || getsockopt(s, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &n) ? -errno : 0;
+
+    if (s >= 0)
+        close(s);
+    r = r ? r : read_boot_id(boot, sizeof boot);
+    if (!r)
+        snprintf(id, MARK_MAX, "%llu %s", cookie, boot);
+    return r;
+}
+
+static int identify(int fd, char id[MARK_MAX])
+{
+    int back = netns_enter(fd);
+
+    if (back < 0)
+        return back;
+    int r = identify_here(id);
+    netns_leave(back);
+    return r;
+}
+
+// --- marks ---------------------------------------------------------------------------------------
+
+static void mark_path(const char *name, const char *end, char path[300])
+{
+    snprintf(path, 300, "%s/%s%s", marks, name, end);
+}
+
+bool netns_own_is_marked(const char *name)
+{
+    char path[300];
+
+    mark_path(name, "", path);
+    return marks[0] && !access(path, F_OK);
+}
+
+static bool mark_says(const char *name, const char *id)
+{
+    char path[300];
+    struct text t = {0};
+
+    mark_path(name, "", path);
+    bool same = !file_read(path, &t) && !strcmp(text_str(&t), id);
+    text_free(&t);
+    return same;
+}
+
+static int write_mark(const char *name, const char *id)
+{
+    char path[300], next[300];
+
+    if (mkdir(marks, 0700) && errno != EEXIST)
+        return -errno;
+    mark_path(name, "", path);
+    mark_path(name, "~", next); // no name of a namespace of ours has a ~
+    FILE *f = fopen(next, "we");
+    if (!f)
+        return -errno;
+    bool ok = fputs(id, f) >= 0;
+    ok = !fclose(f) && ok && !rename(next, path);
+    int e = errno ? errno : EIO;
+    if (!ok)
+        unlink(next);
+    return ok ? 0 : -e;
+}
+
+static void remove_mark(const char *name)
+{
+    char path[300];
+
+    mark_path(name, "", path);
+    unlink(path);
+}
+
+void netns_own_forget(const char *name)
+{
+    if (netns_own_is_marked(name))
+        remove_mark(name);
+}
+
+// --- making and finding --------------------------------------------------------------------------
+
+static int set_lo_up(void)
+{
+    struct ifreq r = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+        e = s < 0 || ioctl(s, SIOCSIFFLAGS, &r) ? -errno : 0;
+
+    if (s >= 0)
+        close(s);
+    return e;
+}
+
+// A new namespace without a name: its descriptor, or -errno. The calling thread is in it for a
+// moment; no other thread is.
+static int make_unnamed(char id[MARK_MAX])
+{
+    int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+
+    if (back < 0 || unshare(CLONE_NEWNET)) {
+        int e = errno;
+        netns_close(back);
+        return -e;
+    }
+    int fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    int r = fd < 0 ? -errno : identify_here(id);
+    r = r ? r : set_lo_up();
+    netns_leave(back);
+    if (r)
+        netns_close(fd);
+    return r ? r : fd;
+}
+
+enum found { FOUND_NONE, FOUND_OURS, FOUND_OTHERS };
+
+// What has the name now.
+static enum found find(const char *name)
+{
+    char id[MARK_MAX], err[200];
+    int fd, r = netns_open(name, &fd, err, sizeof err);
+
+    if (r == -ENOENT)
+        return FOUND_NONE;
+    if (r)
+        return FOUND_OTHERS;
+    bool empty = netns_name_is_empty(name);
+    bool ours = !empty && !identify(fd, id) && mark_says(name, id);
+    netns_close(fd);
+    if (empty && netns_own_is_marked(name) && !netns_name_remove(name))
+        return FOUND_NONE; // the one before ended between the two halves
+    return ours ? FOUND_OURS : FOUND_OTHERS;
+}
+
+bool netns_own_may_make(const char *name)
+{
+    return !marks[0] || find(name) != FOUND_OTHERS;
+}
+
+static int make(const char *name)
+{
+    char id[MARK_MAX];
+    int fd = make_unnamed(id), r = fd < 0 ? fd : write_mark(name, id);
+
+    r = r ? r : netns_name_add(name, fd);
+    if (r && fd >= 0)
+        remove_mark(name);
+    netns_close(fd);
+    return r;
+}
+
+int netns_own_make(const char *name, char *err, size_t err_size)
+{
+    enum found found = marks[0] ? find(name) : FOUND_NONE;
+    int r = found == FOUND_OTHERS ? -EEXIST
+            : found == FOUND_OURS ? 0
+            : marks[0]            ? make(name)
+                                  : -ENOTDIR;
+
+    if (r == -EEXIST)
+        snprintf(err, err_size,
+                 "there is a network namespace %s that kamueed has not made: use it with "
+                 "'namespace %s', or remove it (ip netns del %s)",
+                 name, name, name);
+    else if (r)
+        snprintf(err, err_size, "cannot make network namespace %s: %s", name, strerror(-r));
+    else
+        log_info("netns_own: %s: netns=%s", found == FOUND_OURS ? "found" : "made", name);
+    return r;
+}
+
+int netns_own_restore(const char *name, int fd)
+{
+    char id[MARK_MAX];
+    int r = identify(fd, id);
+
+    if (!r && !mark_says(name, id))
+        return -EEXIST;
+    return r ? r : netns_name_add(name, fd);
+}
+
+int netns_own_rename(const char *from, const char *to, char *err, size_t err_size)
+{
+    char id[MARK_MAX];
+    int fd, r = netns_open(from, &fd, err, err_size);
+
+    if (r)
+        return r;
+    r = find(to) == FOUND_NONE ? identify(fd, id) : -EEXIST;
+    r = r ? r : write_mark(to, id);
+    if (!r && (r = netns_name_add(to, fd)))
+        remove_mark(to);
+    netns_close(fd);
+    if (r) {
+        snprintf(err, err_size, "cannot rename network namespace %s to %s: %s", from, to,
+                 strerror(-r));
+        return r;
+    }
+    r = netns_name_remove(from);
+    if (r)
+        log_warning("netns_own: old name stays: netns=%s error=%s", from, LOG_VALUE(strerror(-r)));
+    remove_mark(from);
+    log_info("netns_own: renamed: from=%s to=%s", from, to);
+    return 0;
+}
+
+// --- removing ------------------------------------------------------------------------------------
+
+static bool is_tap(int s, const char *name)
+{
+    struct ethtool_drvinfo d = {.cmd = ETHTOOL_GDRVINFO};
+    struct ifreq r = {.ifr_data = (void *)&d};
+
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
+    return !ioctl(s, SIOCETHTOOL, &r) && !strcmp(d.driver, "tun");
+}
+
+// A device of the calling thread's namespace that is up and neither `lo` nor a TAP, which may be
+// ours.
+static bool has_foreign_device(int s)
+{
+    struct if_nameindex *all = if_nameindex();
+    bool foreign = false;
+
+    for (unsigned i = 0; all && all[i].if_index && !foreign; i++) {
+        struct ifreq r = {0};
+        snprintf(r.ifr_name, sizeof r.ifr_name, "%s", all[i].if_name);
+        foreign = !ioctl(s, SIOCGIFFLAGS, &r) && r.ifr_flags & IFF_UP &&
+                  !(r.ifr_flags & IFF_LOOPBACK) && !is_tap(s, r.ifr_name);
+    }
+    if (all)
+        if_freenameindex(all);
+    return foreign;
+}
+
+static bool is_used(const char *name)
+{
+    char err[200];
+    int fd, back = netns_open(name, &fd, err, sizeof err) ? -1 : netns_enter(fd);
+    bool used = false;
+
+    if (back >= 0) {
+        int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        used = s >= 0 && has_foreign_device(s);
+        if (s >= 0)
+            close(s);
+        netns_leave(back);
+    }
+    return used;
+}
+
+static void remove_one(const char *name)
+{
+    if (find(name) == FOUND_OURS) {
+        if (is_used(name)) {
+            log_notice("netns_own: stays, because it has devices that are up (ip netns del): "
+                       "netns=%s",
+                       name);
+        } else {
+            int r = netns_name_remove(name);
+            if (r) {
+                log_warning("netns_own: not removed: netns=%s error=%s", name,
+                            LOG_VALUE(strerror(-r)));
+                return; // the mark stays: the next time
+            }
+            log_info("netns_own: removed: netns=%s", name);
+        }
+    }
+    remove_mark(name);
+}
+
+void netns_own_sweep(bool (*keep)(void *ctx, const char *name), void *ctx)
+{
+    DIR *d = marks[0] ? opendir(marks) : NULL;
+
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.' && !keep(ctx, e->d_name))
+            remove_one(e->d_name);
+    if (d)
+        closedir(d);
+}
