@@ -66,7 +66,7 @@ def work(session: Session, given: options.CommandLine) -> int:
         code = session.script([text]) if kind == "-c" else file(session, text)
         if code != EXIT_OK:
             return code
-    if given.words and given.words[0] in options.VERBATIM:
+    if options.is_verbatim(given.words):
         return session.do(given.words, given.line)
     if given.words:
         return session.run(given.words)

@@ -110,6 +110,8 @@ def prompt_of(editing: Editing) -> str:
     """Whether a line goes into a candidate, whether that has changes, and how long a commit still waits to be
     confirmed."""
     host = os.environ.get("KAMUEE_NAME") or socket.gethostname()  # several routers of a lab are on one host
+    if router := os.environ.get("KAMUEE_VR"):
+        host = f"{host}(vr {router})"
     left = editing.waits.seconds if editing.waits else -1
     waits = "" if editing.waits is None else f"rollback in {left // 60}:{left % 60:02}" if left >= 0 else "rolled back"
     if editing.session is None:

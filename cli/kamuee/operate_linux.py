@@ -39,6 +39,7 @@ def run(context: Context, program: str, words: list[str]) -> int:
         raise UsageError(f"the command is not complete: {program}\nexpected: ADDRESS [vr VR] and options of "
                          f"{program}(8)")
     options, vr = translated(program, words)
+    vr = vr or os.environ.get("KAMUEE_VR")
     if program == "ping" and "-c" not in options and not sys.stdin.isatty():
         options = ["-c", COUNT, *options]
     command = [*inside(context, vr), program, *options]
@@ -102,7 +103,7 @@ def of_daemon(context: Context) -> list[str]:
 
 def enter(path: str) -> list[str]:
     if os.geteuid() != 0:
-        raise KamueeError(f"only root can enter {path}: try sudo kamuee ping …")
+        raise KamueeError(f"only root can enter {path}: try sudo kamuee …")
     return ["nsenter", f"--net={path}", "--"]
 
 

@@ -38,6 +38,12 @@ OPTIONS = (
 VERBATIM = ("lab", "demo", "bench", "doctor", "device", "ping", "traceroute")  # whose words are all their own
 
 
+
+def is_verbatim(words: Sequence[str]) -> bool:
+    """Whether what follows these words is another program's."""
+    return bool(words) and (words[0] in VERBATIM or list(words[:2]) == ["vr", "enter"] and len(words) > 2)
+
+
 @dataclass
 class CommandLine:
     words: list[str] = field(default_factory=list)
@@ -54,10 +60,13 @@ def parse(argv: Sequence[str], program: bool = True) -> CommandLine:
     found = CommandLine()
     at = 0
     while at < len(argv):
+        if is_verbatim(found.words):
+            found.words += argv[at:]
+            break
         word = argv[at]
         at += 1
-        if word == "--" or (not found.words and word in VERBATIM):
-            found.words += argv[at - (word != "--"):]
+        if word == "--":
+            found.words += argv[at:]
             break
         if not word.startswith("-") or word == "-" or word[1:2].isdigit():
             found.words.append(word)

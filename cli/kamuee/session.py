@@ -6,6 +6,7 @@ Consecutive set and delete lines of a script go to the daemon together: all of t
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,7 +70,7 @@ class Session:
 
     def do(self, words: Sequence[str], wanted: Options, stages: Sequence[Sequence[str]] = ()) -> int:
         """One command with its options and filters."""
-        match = self.matched(words)
+        match = of_router(self.matched(words), os.environ.get("KAMUEE_VR"))
         asked_json = wanted.json or ["json"] in stages
         if asked_json and not match.command.json:
             raise UsageError(f"'{' '.join(words)}' has no JSON output")
@@ -133,6 +134,13 @@ class Session:
             lines.append(configure.line(self.matched(parsed.words)))
         configure.send(replace(self.context, options=wanted), lines)
         return EXIT_OK
+
+
+def of_router(match: Match, router: str | None) -> Match:
+    """Inside a virtual router (kamuee vr enter) a command that can be about one is about that one."""
+    if not router or "VR" in match.args or not re.search(r"[[|]vr VR]|show vr \[VR]", match.command.pattern):
+        return match
+    return match._replace(args={**match.args, "VR": router})
 
 
 def placed(error: KamueeError, name: str, numbers: Sequence[int]) -> KamueeError:

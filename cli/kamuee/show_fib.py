@@ -65,10 +65,25 @@ def flow_hash(router: dict) -> Cell:
     return f"{router['flow-hash']}{label}, seed {router.get('flow-hash-seed')}"
 
 
+def namespace(router: dict) -> str:
+    made = " (made by kamueed)" if router.get("own-namespace") else ""
+    return f"{router['namespace']}{made}" if "namespace" in router else "kamueed's own"
+
+
+def routing_daemon(router: dict) -> Cell:
+    """Of its own: "frr", and whether it runs."""
+    if "routing-daemon" not in router:
+        return None
+    return router["routing-daemon"] + ("" if router.get("routing-daemon-runs") else " (does not run)")
+
+
 VR = (
     Leaf("name", Column("VR")),
+    Leaf("description", label=True, show=given),
+    Leaf("enabled", Column("Enabled", wide=True), label=True, show=yes_no),
     Leaf("namespace", Column("Namespace"), show=given),
-    Leaf("", label="namespace", show=lambda router: router.get("namespace") or "kamueed's own"),
+    Leaf("", label="namespace", show=namespace),
+    Leaf("", Column("Daemon"), "routing daemon", routing_daemon),
     Leaf("table", right("Table"), "kernel table"),
     Leaf("synced", Column("Synced"), label=True, show=yes_no),
     Leaf("", label="FIB engine", show=engines),

@@ -43,7 +43,7 @@ def suggest(session: Typed, line: str, program: bool = False) -> Suggestion:
     words = without_options(before, program)
     if words is None:
         return Suggestion(begun, [])
-    if begun.startswith("-") and not (words and words[0] in options.VERBATIM):
+    if begun.startswith("-") and not options.is_verbatim(words):
         return Suggestion(begun, [(option.long, option.help) for option in options.OPTIONS
                                   if option.long.startswith(begun) and (program or not option.program)])
     if session.is_change(words):

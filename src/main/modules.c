@@ -23,7 +23,7 @@
 #include "export/export.h"
 #include "feature/explain.h"
 #include "forwarder/forwarder.h"
-#include "server/mgmt.h"
+#include "netlink/netns_name.h"
 #include "port/iface_manager.h"
 #include "port/port_manager.h"
 #include "port/port_queue_manager.h"
@@ -32,6 +32,7 @@
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
 #include "rib/rib_manager.h"
+#include "server/mgmt.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/counter.h"
@@ -133,6 +134,7 @@ static int start_vr(const struct start *s, char *err, size_t n)
 {
     char path[512];
 
+    netns_name_by(getenv("KAMUEE_NETNS"));
     snprintf(path, sizeof path, "%s/netns", s->run_dir);
     return vr_manager_init(path);
 }

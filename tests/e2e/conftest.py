@@ -36,7 +36,7 @@ import support                                                                  
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
-EMPTY_DIRECTORIES = ("/run/netns", "/var/run/frr", "/etc/frr", "/run/kamuee-lab")
+EMPTY_DIRECTORIES = ("/run/netns", "/var/run/frr", "/etc/frr", "/run/kamuee-lab", "/etc/bird", "/run/bird")
 
 
 def why_not() -> str | None:

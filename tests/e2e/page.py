@@ -27,7 +27,7 @@ def shows(output: str, said: str) -> bool:
 
 
 def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[str]]]:
-    """(what it is, its lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh', or 'shell'; between the texts `begin` and `end`."""
+    """(what it is, its lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh' (of a virtual router), or 'shell'; between the texts `begin` and `end`."""
     found: list[tuple[str, list[str]]] = []
     said, before = "", ""
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[st
         elif before.startswith("    "):
             found[-1][1].append(line[4:])
         else:
-            kind = re.search(r"(kamuee\.conf|/etc/frr/daemons|vtysh)`", said)
+            kind = re.search(r"(kamuee\.conf|/etc/frr/daemons|tenant\.template|(?:kamuee vr enter \w+ )?vtysh)`", said)
             found.append((kind[1].rpartition("/")[2] if kind else "shell", [line[4:]]))
             said = ""
         before = line
@@ -74,17 +74,17 @@ class Reader:
         raise NotImplementedError
 
     def write(self, kind: str, lines: list[str]) -> None:
-        """A file of the page: 'kamuee.conf' or 'daemons'."""
+        """A file of the page: 'kamuee.conf', 'daemons', 'tenant.template'."""
         raise NotImplementedError
 
-    def vtysh(self, config: str) -> None:
-        said = self.shell("vtysh", text=f"configure terminal\n{config}\nend\n").stdout
+    def vtysh(self, config: str, command: str = "vtysh") -> None:
+        said = self.shell(command, text=f"configure terminal\n{config}\nend\n").stdout
         assert "%" not in said, said
 
     def follow(self, page: str, begin: str = "", end: str = "") -> None:
         for kind, lines in blocks(page, begin, end):
-            if kind == "vtysh":
-                self.vtysh("\n".join(lines))
+            if kind.endswith("vtysh"):
+                self.vtysh("\n".join(lines), kind)
             elif kind != "shell":
                 self.write(kind, lines)
             for line in filter(None, lines) if kind == "shell" else ():

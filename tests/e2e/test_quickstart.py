@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from kamuee.lab import state, vlan
 from kamuee.lab.frr import BINARIES, CONFIG_DIR, RUN_DIR
 from kamuee.lab.kamueenode import find_kamueed
-from kamuee.lab.netns import stop_processes
+from kamuee.lab.netns import Namespace, stop_processes
 from page import PATIENCE_S, ROOT, Reader, blocks, commands, run_as_printed
 from support import eventually
 
@@ -77,7 +78,7 @@ class Machine(Reader):
         (self.bin / word).chmod(0o755)
 
     def shell(self, command: str, check: bool = True, text: str | None = None, timeout_s: float = 120) -> subprocess.CompletedProcess:
-        done = subprocess.run(["nsenter", f"--net=/run/netns/{self.name}", "sh", "-c", command], input=text, text=True, capture_output=True, timeout=timeout_s,
+        done = subprocess.run(["nsenter", f"--net=/run/netns/{self.name}", "sh", "-c", command], input=text, text=True, capture_output=True, timeout=timeout_s, cwd=self.etc,
                               env={**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}"})
         assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done
@@ -117,6 +118,17 @@ def cable(router: Machine, interface: str, far: Machine, *addresses: str) -> Non
     far.shell("ip link set eth0 up")
     for address in addresses:
         far.shell(f"ip addr add {address} dev eth0")
+
+
+def trunk(router: Machine, interface: str, switch: Machine, vlans: dict[int, Machine]) -> None:
+    """To a switch; behind it each far end speaks with the tag of its VLAN."""
+    switch.shell("ip link add trunk type bridge; ip link set trunk up")
+    for vlan_id, (here, name, far) in {0: (router, interface, None), **{number: (far, "eth0", far) for number, far in vlans.items()}}.items():
+        subprocess.run(["ip", "link", "add", name, "netns", here.name, "type", "veth", "peer", "name", f"t{vlan_id}", "netns", switch.name], check=True)
+        switch.shell(f"ip link set t{vlan_id} master trunk; ip link set t{vlan_id} up")
+        if far:
+            vlan.put_on_vlan(Namespace(far.name), name, vlan.Tags(vlan_id), state.cache_dir())
+        here.shell(f"ip link set {name} up")
 
 
 def provider(number: int, address: str, peer: str, networks: int = 1) -> str:
@@ -180,6 +192,22 @@ def test_a_router_on_a_stick_starts_as_written(machines):
     cable(router, "eth1", switch)
     router.follow(PAGES + "one-nic.md", end="**4.")
     assert "203.0.113.1" in router.shell("kamuee show ipv4 route").stdout
+
+
+def test_two_tenants_have_their_own_routers(machines):
+    """The provider has a router for each VLAN, behind a switch."""
+    router, isp1, isp2, switch = machines("q-tenants", "q-red-isp", "q-blue-isp", "q-lan")
+    cable(router, "eth2", switch)
+    trunk(router, "eth1", switch, {100: isp1, 200: isp2})
+    for isp, number in ((isp1, 64501), (isp2, 64502)):
+        isp.shell("ip addr add 198.51.100.1/30 dev eth0")
+        isp.speaks_bgp(provider(64500, "198.51.100.1", "198.51.100.2").replace("remote-as 64496", f"remote-as {number}"))
+    try:
+        router.follow(PAGES + "tenants.md", end="**What comes next.**")
+    finally:
+        for name in ("red", "blue"):
+            router.shell(f"kamuee vr delete {name} force", check=False)
+    assert not Path("/run/netns/red").exists() and not Path("/run/netns/blue").exists()
 
 
 def test_the_configuration_for_sr_iov_is_one(tmp_path, kamueed):

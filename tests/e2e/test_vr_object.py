@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A virtual router as an object: its namespace comes and goes with it, whatever happens in between; its name; stop and start."""
 import os
+import shutil
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from kamuee.errors import DaemonError, KamueeError
+from kamuee.lab.frr import CONFIG_DIR, RUN_DIR
 from kamuee.lab.netns import NETNS_DIR, is_running, stop_processes
 
 from conftest import ROOT
@@ -161,6 +164,31 @@ def test_devices_of_others_keep_the_namespace(daemon):
     assert "stays, because it has devices that are up" in daemon.log.read_text()
 
 
+def test_with_a_mount_namespace_of_its_own_as_under_systemd_the_helper_names_them(daemon):
+    subprocess.run(["mount", "--make-rshared", str(NETNS_DIR)], check=True)
+    asked = daemon.dir / "helper"
+    helper = subprocess.Popen([Path(daemon.binary).parent / "src/main/kamuee-netns", asked])
+    try:
+        eventually(asked.exists, 10, "the helper listens")
+        plain = daemon.command
+        daemon.command = lambda *more: ["unshare", "-m", "--propagation", "slave", "env", f"KAMUEE_NETNS={asked}", *plain(*more)]
+        daemon.start(BLUE)
+        assert "p1" in ip("blue", "-br", "link"), "whoever is outside sees it"
+        before = inode("blue")
+        daemon.client.call("vr-rename", name="blue", new_name="green")
+        assert inode("green") == before and not (NETNS_DIR / "blue").exists()
+        daemon.configure("delete interface p1 vr", "delete vr green")
+        assert not (NETNS_DIR / "green").exists() and marks(daemon) == set()
+        for wrong in (b"+../../etc/x", b"-..", b"+", b"*x", b"-" + b"x" * 200):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.connect(str(asked))
+                s.send(wrong)
+                assert int.from_bytes(s.recv(4), "little", signed=True) < 0
+    finally:
+        helper.kill()
+        helper.wait()
+
+
 @pytest.mark.parametrize("name, why", [
     ("..", "begin with"), (".", "begin with"), (".x", "begin with"), ("-x", "begin with"), ("a/b", "1 to 15 letters"), ("/etc", "1 to 15 letters"),
     ("blau grün", "1 to 15 letters"), ("blå", "1 to 15 letters"), ("x" * 64, "1 to 15"), ("default", "always exists"), ("", "1 to 15")])
@@ -169,6 +197,118 @@ def test_names_that_are_none(daemon, name, why):
     with pytest.raises(KamueeError, match=why):
         daemon.configure(f'set vr "{name}"')
     assert {path.name for path in NETNS_DIR.glob("*")} == {"vro"} and "set vr" not in daemon.running()
+
+
+# --- the command line ---
+
+@pytest.fixture
+def tenants(daemon):
+    """A kamueed whose virtual routers' daemons end with the test."""
+    daemon.start(PORTS)
+    yield daemon
+    pids = [int(path.read_text()) for path in [*RUN_DIR.glob("*/*.pid"), *Path("/run/bird").glob("*.pid")]]
+    stop_processes(sorted(pids, key=lambda pid: Path(f"/proc/{pid}/comm").read_text() != "watchfrr\n" if is_running(pid) else 0))
+    for directory in [*RUN_DIR.glob("*"), *CONFIG_DIR.glob("*")]:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def daemons_of(name: str) -> dict[str, int]:
+    return {path.stem: pid for path in (RUN_DIR / name).glob("*.pid") if (pid := int(path.read_text() or 0)) and is_running(pid)}
+
+
+def test_create_with_frr_enter_rename_stop_start_delete(tenants):
+    kamuee(tenants, "vr", "create", "blue", "daemon", "frr")
+    tenants.configure("set interface p1 vr blue")
+    pids = daemons_of("blue")
+    assert {"watchfrr", "zebra", "bgpd", "staticd"} <= pids.keys()
+    assert {os.stat(f"/proc/{pid}/ns/net").st_ino for pid in pids.values()} == {inode("blue")}
+    eventually(lambda: tenants.client.state("vr=blue")[0]["routing-daemon-runs"], 20, "zebra reads the kernel's routes")
+    assert "frr" in kamuee(tenants, "show", "vr", "blue").stdout
+
+    inside = kamuee(tenants, "vr", "enter", "blue", "sh", "-c",
+                    "ip -br link; vtysh -c 'show running-config'; kamuee lookup 192.0.2.9; kamuee show vr; echo $KAMUEE_VR").stdout
+    assert "\np1 " in inside and "\np0 " not in inside and "frr version" in inside and inside.endswith("blue\n")
+    assert "Virtual router blue" in inside
+    kamuee(tenants, "vr", "enter", "blue", "vtysh", "-c", "configure terminal", "-c", "ip route 198.51.100.0/24 blackhole", "-c", "exit", "-c",
+           "write memory")
+    eventually(lambda: "198.51.100.0/24" in kamuee(tenants, "lookup", "198.51.100.1", "vr", "blue").stdout, 20, "the route is in the FIB")
+    assert "no route" in kamuee(tenants, "lookup", "198.51.100.1").stdout
+    assert "ip route 198.51.100.0/24 blackhole" in (CONFIG_DIR / "blue/frr.conf").read_text()
+
+    assert "restarted" in kamuee(tenants, "vr", "rename", "blue", "green").stdout
+    assert not daemons_of("blue") and "zebra" in daemons_of("green") and "p1" in ip("green", "-br", "link")
+    eventually(lambda: "198.51.100.0/24" in kamuee(tenants, "lookup", "198.51.100.1", "vr", "green").stdout, 20, "FRR's configuration went with it")
+
+    kamuee(tenants, "vr", "stop", "green")
+    assert not daemons_of("green") and tenants.client.state("vr=green")[0]["enabled"] is False
+    kamuee(tenants, "vr", "start", "green")
+    assert "zebra" in daemons_of("green") and tenants.client.state("vr=green")[0]["enabled"] is True
+
+    refused = kamuee(tenants, "vr", "delete", "green", check=False)
+    assert refused.returncode == 1 and "is in use: interface p1" in refused.stderr and daemons_of("green")
+    kamuee(tenants, "vr", "delete", "green", "force")
+    assert not daemons_of("green") and not (NETNS_DIR / "green").exists() and "green" not in tenants.running()
+    assert not (RUN_DIR / "green").exists() and (CONFIG_DIR / "green/frr.conf").exists()
+
+
+def test_bird_of_its_own_and_a_daemon_that_dies(tenants):
+    kamuee(tenants, "vr", "create", "red", "daemon", "bird")
+    pid = int(Path("/run/bird/red.pid").read_text())
+    assert os.stat(f"/proc/{pid}/ns/net").st_ino == inode("red")
+    assert "BIRD" in kamuee(tenants, "vr", "enter", "red", "birdc", "show", "status").stdout
+    config = Path("/etc/bird/red.conf")
+    config.write_text(config.read_text() + "# mine\n")
+    tenants.configure("set alarm routing-daemon raise 1")
+
+    def alarms() -> set[tuple[str, str]]:
+        return {(entry["name"], entry["subject"]) for entry in tenants.client.entries("alarm")}
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: ("routing-daemon", "red netlink") in alarms(), 30, "the alarm", step_s=0.5)
+    assert tenants.client.state("vr=red")[0]["routing-daemon-runs"] is False
+    kamuee(tenants, "vr", "start", "red")
+    eventually(lambda: ("routing-daemon", "red netlink") not in alarms(), 30, "the alarm is over", step_s=0.5)
+    assert config.read_text().endswith("# mine\n"), "a configuration that is there stays"
+
+
+def test_a_template_and_a_copy(tenants, tmp_path):
+    template = tmp_path / "tenant"
+    template.write_text("# $NAME at $port\nset vr $NAME description \"tenant $NAME\"\nset vr $NAME cpu-weight 7\n"
+                        "set vport $port.7 port $port\nset vport $port.7 vlan 7\nset interface $port.7 vr $NAME\n")
+    kamuee(tenants, "vr", "create", "blue", "template", str(template), "port=p1")
+    assert {"set vr blue description \"tenant blue\"", "set interface p1.7 vr blue"} <= set(tenants.running().splitlines())
+    exported = kamuee(tenants, "vr", "export", "blue").stdout
+    assert "# needs port p1\n" in exported and "set vport p1.7 vlan 7\n" in exported and "set vr blue cpu-weight 7\n" in exported
+    kamuee(tenants, "vr", "create", "copy", "from", "blue")
+    assert tenants.client.state("vr=copy")[0]["cpu-weight"] == 7 and "set vr copy description" not in tenants.running()
+    before = tenants.running()
+
+    kamuee(tenants, "vr", "delete", "blue", "force")
+    assert "p1.7" not in tenants.running() and "p1.7" not in tenants.links()
+    (tmp_path / "exported").write_text(exported)
+    kamuee(tenants, "load", "merge", str(tmp_path / "exported"))
+    assert tenants.running() == before, "what was exported makes it again"
+
+    for wrong, given, said in (("set vr $NAME\nset vr $NAME cpu-weight 700\n", [], ":2: "), ("set vr $NAME\nset interface $port vr $NAME\n", [], ":2: $port has no value"),
+                               ("delete vr copy\n", [], ":1: 'delete'"), ("set vr $NAME\n", ["port=p1"], "has no $port"),
+                               ("set vr $NAME\n\nset intrface p1 vr $NAME\n", [], ":3: ")):
+        template.write_text(wrong)
+        done = kamuee(tenants, "vr", "create", "bad", "template", str(template), *given, check=False)
+        assert done.returncode and said in done.stderr, (wrong, done.stderr)
+        assert tenants.running() == before and not (NETNS_DIR / "bad").exists()
+    for words, said in ((["create", "copy"], "there is a virtual router copy already"), (["create", "default"], "already"),
+                        (["create", "a/b"], "1 to 15 letters"), (["create", "x" * 64], "1 to 15 letters"), (["create", "ü"], "1 to 15 letters"),
+                        (["create", ".."], "begin"), (["create", "a.b", "daemon", "frr"], "FRR allows no '.'"),
+                        (["delete", "nobody"], "there is no virtual router nobody"), (["rename", "copy", "blue"], "there is a vr blue already"),
+                        (["rename", "copy", "-x"], "unknown option"), (["export", "nobody"], "no virtual router"), (["enter", "nobody"], "no virtual router"),
+                        (["stop", "default"], "always exists")):
+        done = kamuee(tenants, "vr", *words, check=False)
+        assert done.returncode and said in done.stderr, (words, done.stderr)
+    assert tenants.running() == before
+
+
+def test_a_table_has_no_daemon_of_its_own(tenants):
+    with pytest.raises(DaemonError, match="needs a network namespace"):
+        tenants.configure("set vr red table 100", "set vr red routing-daemon frr")
 
 
 def test_stopped_it_carries_nothing_and_started_it_does_again(labs, kamueed):

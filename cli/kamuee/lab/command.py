@@ -6,12 +6,10 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 
+from kamuee import inside
 from kamuee.errors import KamueeError
 from kamuee.lab.errors import LabError
-
-SHELL = os.environ.get("SHELL", "/bin/bash")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -144,19 +142,9 @@ def execute(options: argparse.Namespace) -> int:
     if isinstance(node, VmNode) and not sub:
         return node.execute(options.argv)
     namespace = node.sub_namespace(sub) if sub else node.namespace
-    argv = options.argv or [SHELL]
     frr, bird = getattr(node, "frr", None), getattr(node, "bird", None)
-    if argv[0] == "vtysh" and frr is not None:
-        argv[1:1] = ["-N", frr.pathspace]
-    elif argv[0] == "birdc" and bird is not None:
-        argv[1:1] = ["-s", str(bird.control)]
-    environment = dict(os.environ)
-    if hasattr(node, "socket"):
-        environment["KAMUEE_SOCKET"] = str(node.socket)
-        environment["KAMUEE_NAME"] = name
-        environment["PATH"] = f"{Path(sys.argv[0]).resolve().parent}:{environment.get('PATH', '')}"  # this same kamuee
-    full = namespace.argv(argv)
-    try:
-        os.execvpe(full[0], full, environment)
-    except OSError as error:
-        raise LabError(f"{full[0]}: {error.strerror}") from None
+    is_router = hasattr(node, "socket")
+    changed = inside.environment(socket=str(node.socket) if is_router else os.environ.get("KAMUEE_SOCKET"),
+                                 name=name if is_router else None, vr=sub if is_router and sub in node.vrs else None,
+                                 pathspace=frr.pathspace if frr else None, bird=str(bird.control) if bird else None)
+    return inside.become(namespace.argv([]), options.argv, changed)

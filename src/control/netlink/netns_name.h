@@ -8,6 +8,12 @@
 
 #include <stdbool.h>
 
+// Where mounts would not be seen by others, because we have a mount namespace of our own (systemd's
+// unit), kamuee-netns does it: its socket. NULL: we do it. Before anything else.
+void netns_name_by(const char *socket);
+// "blue", and nothing that a path could be.
+bool netns_name_is_one(const char *name);
+
 // -EEXIST: there is one, also if nothing is bound to it.
 int netns_name_add(const char *name, int fd);
 int netns_name_remove(const char *name);
