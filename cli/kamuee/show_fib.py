@@ -83,7 +83,7 @@ VR = (
     Leaf("enabled", Column("Enabled", wide=True), label=True, show=yes_no),
     Leaf("namespace", Column("Namespace"), show=given),
     Leaf("", label="namespace", show=namespace),
-    Leaf("", Column("Daemon"), "routing daemon", routing_daemon),
+    Leaf("", Column("Daemon", wide=True), "routing daemon", routing_daemon),
     Leaf("table", right("Table"), "kernel table"),
     Leaf("synced", Column("Synced"), label=True, show=yes_no),
     Leaf("", label="FIB engine", show=engines),

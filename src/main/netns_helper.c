@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netns_helper.c - kamuee-netns: names network namespaces for a kamueed that has a mount namespace of
-// its own
+// netns_helper.c - kamuee-netns: names network namespaces for a kamueed that may not mount
 //
 //     kamuee-netns            listens on the socket that systemd gives (kamuee-netns.socket)
 //     kamuee-netns SOCKET     makes the socket
@@ -24,7 +23,8 @@ static int listen_at(const char *path)
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-    if ((size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s", path) >= sizeof at.sun_path || s < 0)
+    if (s < 0 ||
+        (size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s", path) >= sizeof at.sun_path)
         return -1;
     unlink(path);
     umask(077);

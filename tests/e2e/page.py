@@ -27,7 +27,7 @@ def shows(output: str, said: str) -> bool:
 
 
 def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[str]]]:
-    """(what it is, its lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh' (of a virtual router), or 'shell'; between the texts `begin` and `end`."""
+    """(what it is, its lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh', or 'shell'; between the texts `begin` and `end`."""
     found: list[tuple[str, list[str]]] = []
     said, before = "", ""
     text = (ROOT / page).read_text(encoding="utf-8")

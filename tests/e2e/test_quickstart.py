@@ -123,7 +123,8 @@ def cable(router: Machine, interface: str, far: Machine, *addresses: str) -> Non
 def trunk(router: Machine, interface: str, switch: Machine, vlans: dict[int, Machine]) -> None:
     """To a switch; behind it each far end speaks with the tag of its VLAN."""
     switch.shell("ip link add trunk type bridge; ip link set trunk up")
-    for vlan_id, (here, name, far) in {0: (router, interface, None), **{number: (far, "eth0", far) for number, far in vlans.items()}}.items():
+    for vlan_id, (here, name, far) in {0: (router, interface, None), **{number: (far, "eth0", far) for number, far in
+                                                                         vlans.items()}}.items():
         subprocess.run(["ip", "link", "add", name, "netns", here.name, "type", "veth", "peer", "name", f"t{vlan_id}", "netns", switch.name], check=True)
         switch.shell(f"ip link set t{vlan_id} master trunk; ip link set t{vlan_id} up")
         if far:

@@ -288,7 +288,8 @@ def test_a_template_and_a_copy(tenants, tmp_path):
     kamuee(tenants, "load", "merge", str(tmp_path / "exported"))
     assert tenants.running() == before, "what was exported makes it again"
 
-    for wrong, given, said in (("set vr $NAME\nset vr $NAME cpu-weight 700\n", [], ":2: "), ("set vr $NAME\nset interface $port vr $NAME\n", [], ":2: $port has no value"),
+    for wrong, given, said in (("set vr $NAME\nset vr $NAME cpu-weight 700\n", [], ":2: "),
+                               ("set vr $NAME\nset interface $port vr $NAME\n", [], ":2: $port has no value"),
                                ("delete vr copy\n", [], ":1: 'delete'"), ("set vr $NAME\n", ["port=p1"], "has no $port"),
                                ("set vr $NAME\n\nset intrface p1 vr $NAME\n", [], ":3: ")):
         template.write_text(wrong)

@@ -42,7 +42,8 @@ INPUT = {
     "capture": [], "acl-rules": [{"name": "big", "limit": 10000}], "acl-lint": [{"name": "big", "limit": 10000}], "clear-counters": [{}],
     "clear-acl": [{}], "reload": [{}], "address-set-contains": [{"name": "s", "address": [f"198.18.{i >> 8}.{i & 255}" for i in range(4096)]}],
     "address-set-change": [{"name": "s", "add": [f"198.51.{i >> 8}.{i & 255}" for i in range(4096)]}], "shutdown": [],
-    "silence-alarm": [{"name": "buffers"}], "clear-neighbor": [{}],
+    "silence-alarm": [{"name": "buffers"}], "clear-neighbor": [{}], "vr-lines": [{"name": "nobody"}],
+    "vr-rename": [{"name": "nobody", "new-name": "somebody"}],
 }
 PATHS = [*(f"kamuee:state/{node.argument}" for node in STATE if node.argument != "routes"), "kamuee:state", "",
          *(f"kamuee:{node.argument}" for node in CONFIG), "kamuee:acl=big", "kamuee:acl=big/rule", "kamuee:acl=big/rule=5000",

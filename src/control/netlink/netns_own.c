@@ -178,7 +178,7 @@ static int make_unnamed(char id[MARK_MAX])
 enum found { FOUND_NONE, FOUND_OURS, FOUND_OTHERS };
 
 // What has the name now.
-static enum found find(const char *name)
+static enum found find_named(const char *name)
 {
     char id[MARK_MAX], err[200];
     int fd, r = netns_open(name, &fd, err, sizeof err);
@@ -197,10 +197,10 @@ static enum found find(const char *name)
 
 bool netns_own_may_make(const char *name)
 {
-    return !marks[0] || find(name) != FOUND_OTHERS;
+    return !marks[0] || find_named(name) != FOUND_OTHERS;
 }
 
-static int make(const char *name)
+static int make_named(const char *name)
 {
     char id[MARK_MAX];
     int fd = make_unnamed(id), r = fd < 0 ? fd : write_mark(name, id);
@@ -214,10 +214,10 @@ static int make(const char *name)
 
 int netns_own_make(const char *name, char *err, size_t err_size)
 {
-    enum found found = marks[0] ? find(name) : FOUND_NONE;
+    enum found found = marks[0] ? find_named(name) : FOUND_NONE;
     int r = found == FOUND_OTHERS ? -EEXIST
             : found == FOUND_OURS ? 0
-            : marks[0]            ? make(name)
+            : marks[0]            ? make_named(name)
                                   : -ENOTDIR;
 
     if (r == -EEXIST)
@@ -249,7 +249,7 @@ int netns_own_rename(const char *from, const char *to, char *err, size_t err_siz
 
     if (r)
         return r;
-    r = find(to) == FOUND_NONE ? identify(fd, id) : -EEXIST;
+    r = find_named(to) == FOUND_NONE ? identify(fd, id) : -EEXIST;
     r = r ? r : write_mark(to, id);
     if (!r && (r = netns_name_add(to, fd)))
         remove_mark(to);
@@ -314,7 +314,7 @@ static bool is_used(const char *name)
 
 static void remove_one(const char *name)
 {
-    if (find(name) == FOUND_OURS) {
+    if (find_named(name) == FOUND_OURS) {
         if (is_used(name)) {
             log_notice("netns_own: stays, because it has devices that are up (ip netns del): "
                        "netns=%s",

@@ -23,8 +23,8 @@ bool vr_manager_may_make_netns(const char *name); // no other namespace has the 
 bool vr_manager_made_netns(const char *name);
 void vr_manager_yield_netns(const char *name); // it is the operator's from now on
 void vr_manager_sweep_netns(bool (*keep)(void *ctx, const char *name), void *ctx);
-// The same virtual router under another name, while it forwards; `netns`: the name that its namespace
-// has from now on, another one only if kamueed made it (netlink/netns_own.h).
+// The same virtual router under another name, while it forwards; `netns`: the name that its
+// namespace has from now on, another one only if kamueed made it (netlink/netns_own.h).
 int vr_manager_rename(const char *name, const char *to, const char *netns, char *err,
                       size_t err_size);
 // Not enabled: its interfaces have no carrier, so that they neither receive nor send.

@@ -404,8 +404,8 @@ static const struct lyd_node *find_named(const char *list, const char *name)
     return config_find(config_running(), yang_child(NULL, list, true), (const char *[]){name});
 }
 
-// What a leaf that refers to the virtual router stands for: "interface p1" with all it says, and its
-// vport; or the entry that has the name as its key ("port p0 queue vr red"); or only the leaf.
+// What a leaf that refers to the virtual router stands for: "interface p1" with all it says, and
+// its vport; or the entry that has the name as its key ("port p0 queue vr red"); or only the leaf.
 static void add_referrer(const struct lyd_node *leaf, struct text *lines, struct text *uses)
 {
     const struct lyd_node *entry = lyd_parent(leaf), *vport = NULL;
@@ -452,8 +452,9 @@ const struct feature vr_feature = {
     "vr",
     .config = &vr_config,
     .state = (const struct feature_state[]){{"vr", .write = show_vr}, {0}},
-    .operations = (const struct feature_operation[]){{"vr-rename", run_vr_rename, OPERATION_CHANGES},
-                                                     {"vr-lines", run_vr_lines, OPERATION_READS},
-                                                     {0}},
+    .operations =
+        (const struct feature_operation[]){{"vr-rename", run_vr_rename, OPERATION_CHANGES},
+                                           {"vr-lines", run_vr_lines, OPERATION_READS},
+                                           {0}},
     .metrics = &(const struct feature_metrics){collect_vrs, write_vr_metrics},
 };

@@ -36,8 +36,8 @@ struct model_vrs {
 const struct model_vrs *model_vrs(const struct model *m);
 const struct model_vr *model_find_vr(const struct model *m, const char *name);
 
-// Whether the virtual router of that name, before or after a change, is there before and after, with
-// the same kernel table, perhaps under another name.
+// Whether the virtual router of that name, before or after a change, is there before and after,
+// with the same kernel table, perhaps under another name.
 bool vr_stays(const struct change *c, const char *name);
 // The same one before and after.
 bool vr_is_same(const struct change *c, const char *from, const char *to);

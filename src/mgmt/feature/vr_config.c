@@ -167,8 +167,8 @@ static void check_daemon(const struct model_vr *v, struct errors *e)
                    v->name, vr_daemon_names[v->daemon], v->table);
     else if (v->daemon == VR_DAEMON_FRR && strchr(v->name, '.'))
         errors_add(e, v->line,
-                   "vr %s: FRR allows no '.' in the name of a pathspace: rename the virtual router, "
-                   "or use 'routing-daemon bird'",
+                   "vr %s: FRR allows no '.' in the name of a pathspace: rename the virtual "
+                   "router, or use 'routing-daemon bird'",
                    v->name);
 }
 

@@ -322,6 +322,40 @@ static void a_changed_port_is_changed_not_replaced(void **state)
     model_free(b);
 }
 
+// One call of each kind for what has the name as its key, none for what is in it; and with any of
+// them failing it has the old name.
+static void another_name_moves_no_interface(void **state)
+{
+    static const char text[] = "set port p0 devargs x\nset vr %s\nset interface p0 vr %s\n"
+                               "set port p0 queue vr %s guarantee 1M\nset port p0 queue rate 9M\n"
+                               "set counters prefix %s 192.0.2.0/24\n";
+    char *red, *green;
+
+    assert_true(asprintf(&red, text, "red", "red", "red", "red") > 0);
+    assert_true(asprintf(&green, text, "green", "green", "green", "green") > 0);
+    vr_rename_begin("red", "green");
+    struct model *empty = model_of(""), *a = model_of(red), *b = model_of(green);
+    fake_reset();
+    apply(empty, a);
+    text_clear(&fake_calls);
+    apply(a, b);
+    assert_non_null(strstr(text_str(&fake_calls), "rename-vr red\n"));
+    assert_null(strstr(text_str(&fake_calls), "add-vr"));
+    assert_null(strstr(text_str(&fake_calls), "del-vr"));
+    assert_null(strstr(text_str(&fake_calls), "set-vr"));
+    model_free(empty);
+    model_free(a);
+    model_free(b);
+    assert_true(try_pair(red, green) >= 2);
+    assert_true(try_pair(green, red) >= 2);
+    assert_int_equal(try_pair("set vr red table 7\n", "set vr green table 7\n"), 1);
+    assert_int_equal(try_pair("set vr red table 7\n", "set vr green table 8\n"), 2);
+    vr_rename_end();
+    assert_int_equal(try_pair("set vr red\n", "set vr green\n"), 3); // del, make, add
+    free(red);
+    free(green);
+}
+
 static void queues_that_go_leave_their_thread_first(void **state)
 {
     struct model
@@ -564,6 +598,7 @@ int main(void)
         cmocka_unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short),
         cmocka_unit_test(a_setting_without_memory_takes_the_others_back),
         cmocka_unit_test(limits_of_the_exception_path_are_set_and_set_back),
+        cmocka_unit_test(another_name_moves_no_interface),
         cmocka_unit_test(random_changes_with_every_call_failing_once),
         cmocka_unit_test(a_policy_comes_with_its_interface_and_goes_with_it),
     };

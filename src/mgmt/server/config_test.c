@@ -175,7 +175,18 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:1: thread 1 forwarder: the line is incomplete, expected one of port"},
         {"set vr default table 7",
          "c:1: vr: 'name' is 'default', expected a name of 1 to 15 letters, digits, '_', '.' or "
-         "'-', but not 'default', which always exists"},
+         "'-' that does not begin with '.' or '-', and is not 'default', which always exists"},
+        {"set vr ..",
+         "c:1: vr: 'name' is '..', expected a name of 1 to 15 letters, digits, '_', '.' or "
+         "'-' that does not begin with '.' or '-', and is not 'default', which always exists"},
+        {"set vr red table 9 routing-daemon frr",
+         "c:1: vr red: 'routing-daemon frr' needs a network namespace, but it has table 9 of "
+         "kamueed's: delete 'table', or use one daemon for several VRFs"},
+        {"set vr a.b routing-daemon frr",
+         "c:1: vr a.b: FRR allows no '.' in the name of a pathspace: rename the virtual router, "
+         "or use 'routing-daemon bird'"},
+        {"set vr a\nset vr b namespace a",
+         "c:2: vr b: expected another 'namespace' or 'table' than those of vr a"},
         {"set", "c:1: the line is incomplete, expected one of " TOP_WORDS},
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
@@ -226,9 +237,8 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:2: vport a: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7 mtu 1501",
          "c:2: vport a: 'mtu' is '1501', expected at most 1500, the mtu of port p1"},
-        {"set vr red table 254", "c:1: vr red: expected its own 'namespace' or 'table': the main "
-                                 "table of kamueed's namespace belongs to "
-                                 "'default'"},
+        {"set vr red table 254", "c:1: vr red: expected another 'table' or none: the main table "
+                                 "of kamueed's namespace belongs to 'default'"},
         {"set vr red table 7\nset vr blue table 7",
          "c:1: vr red: expected another 'namespace' or 'table' than those of vr blue"},
         {"set port p0 devargs x mac 01:00:00:00:00:01",

@@ -37,7 +37,8 @@ static const char everything[] =
     "set port p0 mirror rx to port p2\nset port p1 mirror both to tap mon0\n"
     "set vport v1 port p0 outer-vlan 9 vlan 1 tpid 0x8100 mtu 1400\nset interface v1 vr blue\nset "
     "vport v2 port p2 vlan 2\n"
-    "set vr red namespace red\nset vr blue table 7 fib-engine dir24_8 flow-hash symmetric "
+    "set vr red namespace red description tenant enabled false routing-daemon frr\n"
+    "set vr blue table 7 fib-engine dir24_8 flow-hash symmetric "
     "flow-label true flow-hash-seed 5 cpu-weight 9 acl in a out b\n"
     "set interface p1 description uplink vr red urpf ipv4 strict ipv6 loose allow-default true\n"
     "set interface p1 pcp 5 class 3\n"
@@ -127,9 +128,10 @@ static const struct {
 };
 // Leaves whose change makes no step: the first two are read when kamueed starts, the third allows
 // what a check refuses, the fourth is taken away where it says the default: another kind needs
-// other leaves.
-static const char *const no_step[] = {"/kamuee:memory", "/kamuee:huge-pages", "/kamuee:port/force",
-                                      "/kamuee:policer/kind"};
+// other leaves. The others are read where they are asked for.
+static const char *const no_step[] = {"/kamuee:memory",        "/kamuee:huge-pages",
+                                      "/kamuee:port/force",    "/kamuee:policer/kind",
+                                      "/kamuee:vr/description", "/kamuee:vr/routing-daemon"};
 
 static struct lyd_node *tree_of(const char *text)
 {
