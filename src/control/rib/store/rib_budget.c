@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "rib/neigh.h"
 #include "rib/vr.h"
 #include "table/vr_budget.h"
@@ -60,13 +61,25 @@ bool rib_budget_waits(const struct rib *r, uint32_t node)
     return r->budget.place.n && place_of(r, node);
 }
 
-static void wait_at_end(struct rib *r, uint32_t node)
+static void warn_first(const struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    char text[PREFIX_TEXT_MAX];
+    struct prefix p;
+
+    rib_trie_prefix(&r->trie, node, &p);
+    log_warning("rib: not followed by forwarding: vr=%u kind=budget what=\"%s\"", v->id,
+                prefix_format(&p, text));
+}
+
+static void wait_at_end(const struct rib_vr *v, struct rib *r, uint32_t node)
 {
     struct rib_budget *b = &r->budget;
     uint32_t id;
 
     if (rib_budget_waits(r, node))
         return;
+    if (!b->first)
+        warn_first(v, r, node);
     id = rib_pool_new(&b->waiting);
     *waiting_at(r, id) = (struct waiting){.node = node, .prev = b->last};
     if (b->last)
@@ -192,7 +205,7 @@ static bool is_admitted(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
 bool rib_budget_admits(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     if (!is_admitted(v, r, node, route)) {
-        wait_at_end(r, node);
+        wait_at_end(v, r, node);
         return false;
     }
     rib_budget_leave(r, node);
@@ -232,7 +245,7 @@ static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
             node = rib_trie_next(&r->trie, node);
             continue;
         }
-        wait_at_end(r, node);
+        wait_at_end(v, r, node);
         rib_evaluate(v, r, node); // hosts below it may come and go
         b->evicted = true;
         node = rib_trie_after(&r->trie, &b->cursor);
