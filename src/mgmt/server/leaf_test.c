@@ -314,8 +314,8 @@ static void steps_come_in_the_safe_order(void **state)
     assert_int_equal(e.n, 0);
     expect_order(
         empty, all,
-        "set access lists\nset vr default\nset vr default\nset vr default\nadd vr blue\nadd vr "
-        "red\nadd port p0\n"
+        "set access lists\nset vr default\nset vr default\nset vr default\nset vr default\n"
+        "add vr blue\nadd vr red\nadd port p0\n"
         "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port "
         "p7\nadd port p8\n"
         "add port lag0\nadd port lag1\nadd port lag2\n"
@@ -339,7 +339,8 @@ static void steps_come_in_the_safe_order(void **state)
         "del port lag0\ndel port lag1\ndel port lag2\n"
         "del port p0\ndel port p1\ndel port p2\ndel port p3\ndel port p4\ndel port p5\n"
         "del port p6\ndel port p7\ndel port p8\ndel vr blue\ndel vr red\n"
-        "set vr default\nset vr default\nset vr default\nset thread\ndel metrics\ndel web\n"
+        "set vr default\nset vr default\nset vr default\nset vr default\nset thread\n"
+        "del metrics\ndel web\n"
         "set snmp\nset sflow\n"
         "set ipfix\nset api\n");
     model_free(all);
