@@ -8,6 +8,7 @@ from kamuee.context import Context
 from kamuee.grammar import Match
 from kamuee.leaf import Leaf, details, given, listing
 from kamuee.render import Cell, Column, count, iec, right, yes_no
+from kamuee.show_vr_budget import bill
 
 FEW = 1000  # prefixes below which memory by prefix says nothing
 
@@ -111,5 +112,6 @@ def vr(context: Context, match: Match) -> None:
     if name and not context.options.json:
         context.line(f"Virtual router {name}")
         context.lines(details(context, VR, routers[0]))
+        context.lines(bill(context, routers[0]))
     else:
         listing(context, VR, routers)

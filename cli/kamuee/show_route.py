@@ -21,7 +21,7 @@ CODES = {"kernel": "K", "static": "S", "frr-static": "S", "bgp": "B", "ospf": "O
          "isis": "I", "babel": "a", "bird": "b", "zebra": "Z", "ra": "A", "dhcp": "D", "boot": "K"}
 LEGEND = ("Codes: K kernel  C connected  L local  S static  B bgp  O ospf  R rip  I isis",
           "       a babel  b bird  Z zebra  A router advertisement  D dhcp  ? other",
-          "       * in the FIB  ! next hop not resolved yet  x next hop not usable")
+          "       * in the FIB  - over budget  ! next hop not resolved  x not usable")
 
 
 def show(context: Context, match: Match) -> None:
@@ -76,7 +76,7 @@ def code(route: dict) -> str:
 
 def listed(route: dict, width: int) -> Iterator[str]:
     """One route as a line; members of a group on lines of their own."""
-    head = f"{code(route)} {'*' if route.get('active') else ' '} {route['prefix']}"
+    head = f"{code(route)} {'*' if route.get('active') else '-' if route.get('over-budget') else ' '} {route['prefix']}"
     if route.get("metric"):
         head += f" metric {route['metric']}"
     if route.get("mtu"):
@@ -126,7 +126,7 @@ def entries(rows: Iterator[dict], wanted: str, width: int) -> Iterator[str]:
             ("protocol", route.get("protocol")),
             ("metric", str(route.get("metric", 0))),
             ("MTU", f"{route['mtu']}, or the interface's if smaller" if "mtu" in route else None),
-            ("in the FIB", render.yes_no(bool(route.get("active")))),
+            ("in the FIB", "no: beyond the virtual router's budget" if route.get("over-budget") else render.yes_no(bool(route.get("active")))),
             ("next hop", f"{route['nexthop']}, {route.get('kind', 'unknown')}" if "nexthop" in route else None),
         ], width)
         yield from ways(route)

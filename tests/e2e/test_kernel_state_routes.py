@@ -71,7 +71,7 @@ def undone(command: str) -> str:
     if command.startswith("ip rule del pref"):
         return {"32766": "ip rule add pref 32766 lookup main", "0": "ip rule add pref 0 lookup local"}[command.split()[-1]]
     assert command.startswith("kamuee set "), f"nobody knows how to undo: {command}"
-    return command.replace("kamuee set ", "kamuee delete ").removesuffix(" table 77")
+    return command.replace("kamuee set ", "kamuee delete ").removesuffix(" table 77").removesuffix(" 1")
 
 
 @pytest.fixture(scope="module")

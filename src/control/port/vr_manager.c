@@ -147,6 +147,20 @@ int vr_manager_set_cpu_weight(const char *name, uint8_t weight, char *err, size_
     return 0;
 }
 
+int vr_manager_set_budget(const char *name, const struct vr_limits *limits, char *err,
+                          size_t err_size)
+{
+    struct vr *v = find_vr_or_error(name, err, err_size);
+
+    if (!v)
+        return -ENOENT;
+    vr_budget_set(v->id, limits);
+    int r = rib_manager_vr_budget(v->id);
+    if (r)
+        snprintf(err, err_size, "virtual router %s: budget: %s", name, strerror(-r));
+    return r;
+}
+
 int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
 {
     struct vr *v = find_vr_or_error(name, err, err_size);
@@ -266,6 +280,7 @@ static void vr_remove(struct vr *v)
 
     kernel_state_forget(v->name);
     rib_manager_vr_del(id);
+    vr_budget_set(id, &(struct vr_limits){0});
     vr_free(v);
     netns_close(netns_fd[id]);
     netns_fd[id] = NETNS_OWN;

@@ -12,6 +12,7 @@
 
 #include "table/fib.h"
 #include "table/vr.h"
+#include "table/vr_budget.h"
 
 // `netns`: name under /run/netns, or "" for kamueed's own; `table`: kernel table, 254 (main) or a
 // VRF's. Opens the namespace's netlink in rib_manager (dump, then events) before it returns.
@@ -34,6 +35,9 @@ int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, s
 // While it forwards; seed 0 = random.
 // Of a core that does not keep up (forwarder/budget.h); live.
 int vr_manager_set_cpu_weight(const char *name, uint8_t weight, char *err, size_t err_size);
+// What it may use (table/vr_budget.h); live: more lets in what waits, less has the last ones wait.
+int vr_manager_set_budget(const char *name, const struct vr_limits *limits, char *err,
+                          size_t err_size);
 int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size);
 // Refused while interfaces are bound to it.
 int vr_manager_del(const char *name, char *err, size_t err_size);

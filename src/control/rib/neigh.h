@@ -76,6 +76,7 @@ void neigh_manager_fini(void);
 // One more hop leads through it, or one less.
 struct neigh *neigh_get(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
 void neigh_put(struct neigh *n);         // NULL is fine
+bool neigh_lacks_nexthop(const struct neigh *n); // the budget of next hops has none for it
 uint32_t neigh_nexthop(struct neigh *n); // its id; 0 when its link is not one of our interfaces
 
 // --- for the event loop ---
@@ -118,6 +119,8 @@ void acl_target_resolve_vr_gone(const struct rib_vr *v);
 struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
 struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr); // or found
 struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbor's
+// Has its virtual router room for one more neighbor, within its budget?
+bool neigh_has_room(struct rib_vr *v);
 void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel, once a second at most
 // Kind, host route and life follow the state; n may be freed.
 void neigh_update(struct neigh *n, uint64_t now_ns);

@@ -32,6 +32,7 @@ void nexthop_manager_fini(void);
 // LOCAL, BLACKHOLE, UNREACHABLE, PROHIBIT, NO_ROUTE.
 uint32_t nexthop_shared(enum nexthop_kind kind);
 
+bool nexthop_has_room(struct rib_vr *v); // for one more neighbor's or group's, by its budget
 // Held once; 0 when the table is full.
 uint32_t nexthop_make(enum nexthop_kind kind, uint16_t iface);
 void nexthop_hold(uint32_t id);       // 0 is fine
@@ -55,6 +56,7 @@ struct hop_set {
     bool many;   // a group even with one leg left
     bool group;  // id is a group of our own
     bool usable; // the kernel would use it: some leg is not dead
+    bool lacks;  // the budget has no next hop for it
     uint8_t fixed; // enum nexthop_kind when its hops do not decide; 0 = they do
     uint32_t id; // held; 0 = none yet
     struct hop *hop;

@@ -75,6 +75,21 @@ int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources)
     return manager_call(ROLE_RIB_MANAGER, set_sources, &c, sizeof c);
 }
 
+static int change_budget(void *arg)
+{
+    struct rib_vr *v = rib_vr_find(*(uint16_t *)arg);
+
+    if (!v)
+        return -ENOENT;
+    rib_budget_changed(v);
+    return 0;
+}
+
+int rib_manager_vr_budget(uint16_t vr)
+{
+    return manager_call(ROLE_RIB_MANAGER, change_budget, &vr, sizeof vr);
+}
+
 // --- interfaces and ports ---
 
 static int delete_iface(void *arg)

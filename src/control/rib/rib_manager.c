@@ -72,12 +72,15 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
 {
     rib_sync_watch(v, now);
-    if (rib_audit_slice(v, true) || v->dirty.n || rib_sync_is_due(v, now))
+    if (rib_audit_slice(v, true) || v->dirty.n || rib_sync_is_due(v, now) ||
+        rib_budget_due(v))
         turn_vr(v);
     else
         rib_commit(v); // what neighbors changed
-    if (neigh_time)
+    if (neigh_time) {
+        rib_budget_tick(v, now);
         rib_link_free_unused(v, false);
+    }
 }
 
 // Until the next tick. After a silence forwarders wake us by the first packet, once we have asked

@@ -34,6 +34,8 @@ enum rib_sources {
     RIB_SOURCES_ALL = 2      // all routes to a prefix
 };
 int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources);
+// Its limits (table/vr_budget.h) have changed.
+int rib_manager_vr_budget(uint16_t vr);
 // The interface has its TAP (ifindex) now: adjacencies and routes may use it.
 int rib_manager_iface_add(uint16_t iface);
 // Nothing in next-hop table or FIB refers to it when this returns.
@@ -91,6 +93,7 @@ struct rib_row {
     uint32_t metric;
     uint16_t mtu; // of the route, 0 = none
     bool active; // in the FIB
+    bool waits;  // would be, but for the virtual router's budget
     uint32_t nexthop; // id in the FIB, 0 = none
     const char *nexthop_kind; // nexthop_kind_name()
     uint16_t n_hops;  // hops shown, at most RIB_ROW_HOPS
@@ -261,6 +264,10 @@ struct rib_stats {
     uint64_t nexthops, neighbors, held;
     bool synced;                      // the first dump is complete
     uint64_t rib_bytes;
+    struct rib_budget_stats {   // what is charged to the virtual router's budget
+        uint64_t routes[2], waiting[2]; // IPv4, IPv6; prefixes that have no room
+        uint64_t nexthops, neighbors, refused_neighbors, memory;
+    } budget;
 };
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);
 

@@ -122,7 +122,7 @@ static bool reads_on(const struct rib_vr *v, int got)
 bool rib_vr_turn(struct rib_vr *v)
 {
     uint64_t begin = clock_now_ns(), until = begin + TURN_NS;
-    bool auditing;
+    bool auditing, waiting;
     int got;
 
     do {
@@ -138,12 +138,13 @@ bool rib_vr_turn(struct rib_vr *v)
     } while (reads_on(v, got) && !netlink_would_wait(&v->events) && clock_now_ns() < until);
     journal_because(JOURNAL_LINK);
     rib_path_work(v, TURN_PREFIXES);
+    waiting = rib_budget_work(v, TURN_PREFIXES);
     rib_sync_step(v, got == 0);
     auditing = rib_audit_slice(v, false);
     rib_commit(v);
     rib_audit_took(v, clock_now_ns() - begin);
     return reads_on(v, got) || v->events.ahead || v->dirty.n || v->sync.sweep ||
-           v->sync.ending || auditing;
+           v->sync.ending || auditing || waiting;
 }
 
 static void take_answer(void *ctx, const struct nlmsghdr *h)

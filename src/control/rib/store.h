@@ -54,11 +54,15 @@
 // generation (`gen`). Each row writes it into its route, and so does each event; a route that still
 // has an older one at the end is no longer in the kernel, and is swept.
 //
+// A virtual router may have a budget of routes. Prefixes beyond it wait outside the FIB, in a queue
+// (rib_budget.c), as if they had no usable candidate.
+//
 // Always true; rib_check() looks for it, and tests call that after every step:
 //   R1  a list is sorted by (host, main after local, metric);
 //   R2  a route's node and path are alive, and the path's list has it;
 //   R3  the counters by protocol equal the routes in the lists;
-//   R4  node->nexthop is what the FIB holds for that prefix.
+//   R4  node->nexthop is what the FIB holds for that prefix;
+//   R5  what is charged to the budget equals what is installed, and nothing that waits is.
 #ifndef RIB_STORE_H
 #define RIB_STORE_H
 
@@ -69,6 +73,7 @@
 #include "netlink/netlink.h"
 #include "rib/audit.h"
 #include "rib/nexthop_manager.h"
+#include "rib/rib_map.h"
 #include "rib/rib_pool.h"
 #include "rib/rib_trie.h"
 #include "table/fib.h"
@@ -106,6 +111,18 @@ struct rib_path {
     struct netlink_hop hop[];        // sorted
 };
 
+struct rib_budget { // rib_budget.c
+    uint32_t n_charged, n_free;  // prefixes in the FIB, without hosts
+    struct rib_pool waiting;     // prefixes that have no room
+    struct rib_map place;        // of a node in it
+    uint32_t first, last;        // of the queue, 0 = none
+    uint32_t admitted;           // the node that may come in now, 0 = none
+    // The pass that makes room for a lower limit, and goes on behind the cursor.
+    bool passing, evicted, stuck; // stuck: there is nobody to make room
+    struct prefix cursor;
+    uint64_t kept;
+};
+
 struct rib { // of one family
     struct rib_trie trie;
     struct rib_pool route;
@@ -116,6 +133,7 @@ struct rib { // of one family
     VEC(struct prefix) wide_local;       // of the local table and no host: 127.0.0.0/8
     struct rib_trie neigh;               // neighbors by address
     uint64_t sum[RIB_BLOCKS];            // of what is installed, by block (audit.h)
+    struct rib_budget budget;
 };
 
 static inline struct rib_route *rib_route_at(const struct rib *r, uint32_t id)
@@ -176,6 +194,29 @@ void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources); // enum
 // Fills is_default and the others of a->target.
 void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best,
                     struct nexthop_alias *a);
+
+// --- rib_budget.c: prefixes that wait for the virtual router's budget ---
+void rib_budget_init(struct rib *r);
+void rib_budget_fini(struct rib *r);
+// May the FIB have the node, by this route? If not, it waits from now on.
+bool rib_budget_admits(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route);
+void rib_budget_leave(struct rib *r, uint32_t node); // it has nothing for the FIB any more
+bool rib_budget_waits(const struct rib *r, uint32_t node);
+// The node is about to change what the FIB holds (add false), or has done so.
+void rib_budget_count(struct rib *r, const struct rib_node *n, bool add);
+void rib_budget_forget(struct rib *r);    // the FIB is empty again
+uint8_t rib_protocol_of(const struct rib_route *t); // for rib_node, which tells hosts by it
+void rib_budget_changed(struct rib_vr *v); // the limits
+// Lets in those that have room now, and has others wait if too many are in: looks at `budget`
+// prefixes. True: there is more to do.
+bool rib_budget_work(struct rib_vr *v, unsigned budget);
+bool rib_budget_due(struct rib_vr *v);
+// There may be room again for next hops and neighbors that were refused: they are asked for anew.
+void rib_budget_tick(struct rib_vr *v, uint64_t now_ns);
+uint32_t rib_budget_used(const struct rib *r);
+uint32_t rib_budget_waiting(const struct rib *r);
+void rib_budget_text(const struct rib *r, char *text, size_t n); // the first of those that wait
+uint64_t rib_budget_memory(struct rib_vr *v); // bytes in use: FIBs and RIBs
 
 // --- rib_counted.c: prefixes whose packets are counted ---
 struct rib_counted {

@@ -39,6 +39,11 @@ struct rib_vr {
     uint32_t n_mtu_paths;                // that have an MTU
     VEC(uint32_t) dirty;                 // paths whose prefixes have to be re-examined
     struct rib_map object;               // struct nexthop_object
+    uint32_t n_nexthops, n_neighbors;    // charged to its budget: neighbors' and groups'; all
+    uint64_t refused_neighbors;          // that had no room
+    bool lacks_nexthops, lacks_neighbors; // some have had no room
+    uint32_t memory_asked;               // how often, since the memory in use was added up
+    bool memory_full;                    // it was at its limit (rib_budget.c)
     uint8_t sources[2];                  // IPv4, IPv6: enum rib_sources
     VEC(struct rib_counted) counted[2];  // IPv4, IPv6; sorted
     // kernel.h

@@ -6,23 +6,32 @@
 // waits and what is dropped: a flood of one class fills its own queue and uses up its own rate. A
 // packet's class follows from what it is, not from what its sender claims: DSCP counts for nothing,
 // and a BFD packet that may come from afar is not in the class of BFD.
+//
+// Before the class comes the virtual router's own budget (table/vr_budget.h): one that is flooded
+// drops its own packets here, and leaves the classes' queues and rates to the others.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
 #include "forwarder/ttl.h"
 #include "forwarder/watch.h"
+#include "table/vr_budget.h"
 #include "forwarder/forbidden.h"
 
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class class)
 {
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
     struct collect *c = &f->punt[class];
+    uint16_t vr = iface_get(iface)->vr;
 
+    if (unlikely(!vr_budget_punt(vr, class, f->now, f->dry))) {
+        packet_drop(f, m, iface, DROP_VR_PUNT_BUDGET);
+        return;
+    }
     while (unlikely(is_tag(load16(frame + 12)))) { // ether_in has seen them, and what follows
         frame = memmove(frame + VLAN_HDR, frame, 12);
         rte_pktmbuf_adj(m, VLAN_HDR);
     }
-    *packet_meta(m) = (struct packet_meta){.iface = iface, .vr = iface_get(iface)->vr};
+    *packet_meta(m) = (struct packet_meta){.iface = iface, .vr = vr};
     if (c->n == COLLECT_MAX)
         punt_flush(f);
     c->pkt[c->n++] = m;

@@ -104,6 +104,18 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                             "Linux state that affects where packets go is not followed; audit and "
                             "the log show what it is and the remedy",
                             {true, 1, 0}},
+    [ALARM_VR_BUDGET] = {"vr-budget",
+                         "minor",
+                         "percent",
+                         "the virtual router has nearly used up its budget: see show vr; raise it "
+                         "by 'set vr NAME budget'",
+                         {true, 90, 85}},
+    [ALARM_VR_BUDGET_FULL] = {"vr-budget-full",
+                              "major",
+                              "percent",
+                              "the virtual router has used up its budget, and what is more is "
+                              "refused: see show vr; raise it by 'set vr NAME budget'",
+                              {true, 100, 99}},
     [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed",
                                   "major",
                                   "rules and routes",

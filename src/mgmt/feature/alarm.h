@@ -33,6 +33,8 @@ enum alarm_name { // in the order of the schema
     ALARM_ROUTING_DAEMON,
     ALARM_KERNEL_STATE,
     ALARM_ROUTE_NOT_FOLLOWED,
+    ALARM_VR_BUDGET,
+    ALARM_VR_BUDGET_FULL,
     ALARM_N
 };
 

@@ -20,6 +20,7 @@
 #include "feature/alarm.h"
 #include "feature/alarm_window.h"
 #include "feature/routing_daemon.h"
+#include "feature/vr_budget.h"
 #include "port/kernel_state.h"
 #include "port/lag_manager.h"
 #include "port/port_manager.h"
@@ -62,6 +63,7 @@ static struct {
     VEC(struct memory_watch) memory;
     uint64_t slow_ns, asked_ns, round_ns; // asked_ns 0: no answer is to come
     unsigned vr;                          // asked about, or next
+    struct vr_limits budget_percent[VR_MAX]; // of each budget, what is used
 } watch;
 
 // Under traffic the two sides of the ledger differ by what is between two counters: what is missing
@@ -247,6 +249,32 @@ static void look_threads(uint64_t now_ns)
                   watch.asked_ns ? (now_ns - watch.asked_ns) / NS_PER_SECOND : 0);
 }
 
+static void keep_budget(uint16_t vr, const struct rib_stats *r)
+{
+    struct vr_limits used = vr_budget_used(vr, r);
+
+    for (unsigned k = 0; k < VR_BUDGET_N; k++) {
+        uint64_t limit = vr_budget_limit(vr, k);
+
+        watch.budget_percent[vr].of[k] = limit ? 100 * used.of[k] / limit : 0;
+    }
+}
+
+static void observe_budget(uint16_t vr)
+{
+    char subject[ALARM_SUBJECT];
+
+    for (unsigned k = 0; k < VR_BUDGET_N; k++) {
+        uint64_t percent = watch.budget_percent[vr].of[k];
+
+        if (!percent)
+            continue;
+        snprintf(subject, sizeof subject, "%.15s %s", vr_get(vr)->name, vr_budget_info[k].word);
+        alarm_observe(ALARM_VR_BUDGET, subject, percent);
+        alarm_observe(ALARM_VR_BUDGET_FULL, subject, percent);
+    }
+}
+
 static void vr_stats_answered(void *ctx, const struct rib_stats *r)
 {
     if ((unsigned)(uintptr_t)ctx != watch.generation)
@@ -255,6 +283,7 @@ static void vr_stats_answered(void *ctx, const struct rib_stats *r)
     if (r) {
         watch.overruns_now[watch.vr] = r->overruns;
         watch.unfollowed[watch.vr] = r->unfollowed;
+        keep_budget((uint16_t)watch.vr, r);
         routing_daemon_answered((uint16_t)watch.vr, r);
     }
     watch.vr++;
@@ -275,9 +304,11 @@ static void look_routers(uint64_t now_ns)
     for (unsigned v = 0; v < VR_MAX; v++) {
         if (!vr_get((uint16_t)v)->used) {
             watch.unfollowed[v] = 0; // the next one of that number has answered nothing yet
+            watch.budget_percent[v] = (struct vr_limits){0};
             continue;
         }
         alarm_observe(ALARM_ROUTE_NOT_FOLLOWED, vr_get((uint16_t)v)->name, watch.unfollowed[v]);
+        observe_budget((uint16_t)v);
         watch.overruns[v].span_s = 600;
         alarm_observe(ALARM_NETLINK_OVERRUN, vr_get((uint16_t)v)->name,
                       window_grown(&watch.overruns[v], watch.overruns_now[v], now_ns));
@@ -306,6 +337,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_lags();
     look_queues();
     look_threads(now_ns);
+    vr_budget_look(now_ns);
     look_routers(now_ns);
     look_kernel_state();
     routing_daemon_look(now_ns);

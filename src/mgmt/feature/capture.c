@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
+#include "feature/capture.h"
 #include "feature/pcapng.h"
 #include "http/http.h"
 #include "http/refuse.h"
@@ -29,7 +30,10 @@
 #include "restconf/operation.h"
 #include "restconf/state.h"
 #include "table/counter.h"
+#include "table/iface.h"
 #include "table/port.h"
+#include "table/vr.h"
+#include "table/vr_budget.h"
 
 #define CAPTURE_MAX 8
 
@@ -300,6 +304,37 @@ static unsigned slots_for(uint32_t snap)
     return n;
 }
 
+static uint16_t vr_of(const struct capture *c)
+{
+    const struct iface *i = c->spec.interface[0] ? iface_find_name(c->spec.interface) : NULL;
+
+    return i ? i->vr : VR_DEFAULT;
+}
+
+unsigned capture_count(uint16_t vr)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < CAPTURE_MAX; i++)
+        n += session[i] && vr_of(&session[i]->c) == vr;
+    return n;
+}
+
+static bool is_over_budget(struct http *h, const struct capture *wish)
+{
+    uint16_t vr = vr_of(wish);
+    const char *name = vr_get(vr)->name;
+
+    if (vr_budget_has_room(vr, VR_BUDGET_CAPTURES, capture_count(vr)))
+        return false;
+    http_refuse(h, 409, "resource-denied",
+                "vr %s: its budget 'captures' is %lu, and as many are running: stop one (show "
+                "capture), or raise the budget: set %s%s budget captures %lu",
+                name, vr_budget_limit(vr, VR_BUDGET_CAPTURES), vr ? "vr " : "forwarding",
+                vr ? name : "", vr_budget_limit(vr, VR_BUDGET_CAPTURES) + 1);
+    return true;
+}
+
 static void begin_capture(struct http *h, const struct capture *wish)
 {
     unsigned i = 0;
@@ -312,6 +347,8 @@ static void begin_capture(struct http *h, const struct capture *wish)
                     "too many captures: at most %d; stop one (show capture)", CAPTURE_MAX);
         return;
     }
+    if (is_over_budget(h, wish))
+        return;
     struct session *s = calloc(1, sizeof *s);
     bug_on(!s);
     s->c = *wish;

@@ -80,6 +80,8 @@ static void write_route(struct jwrite *j, const struct rib_row *r)
     if (r->mtu)
         jwrite_int(j, "mtu", r->mtu);
     jwrite_bool(j, "active", r->active);
+    if (r->waits)
+        jwrite_bool(j, "over-budget", true);
     jwrite_int(j, "nexthop", r->nexthop);
     if (r->nexthop_kind)
         jwrite_string(j, "kind", r->nexthop_kind);

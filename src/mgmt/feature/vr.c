@@ -4,6 +4,7 @@
 // The numbers are rib_manager's: one question for each virtual router, the next when the answer has
 // come, so that a client never has more than one call in rib_manager's mailbox.
 #include "feature/vr.h"
+#include "feature/vr_budget.h"
 #include "feature/vr_show.h"
 
 #include <errno.h>
@@ -182,6 +183,7 @@ static void write_vr_state(struct jwrite *j, const struct vr *v, const struct ri
     jwrite_u64(j, "neighbors", r->neighbors);
     jwrite_u64(j, "held", r->held);
     jwrite_u64(j, "rib-bytes", r->rib_bytes);
+    vr_budget_write(j, v->id, r);
     jwrite_begin(j, "fib", '[');
     write_fib_state(j, "ipv4", &r->family[0]);
     write_fib_state(j, "ipv6", &r->family[1]);
@@ -213,7 +215,9 @@ static int show_vr(struct show *s)
 
 struct kept_vr { // what rib_manager said of one
     char name[16];
+    uint16_t id;
     struct rib_stats stats;
+    struct vr_limits used;
 };
 
 struct kept_vrs {
@@ -295,6 +299,29 @@ static void write_protocol_counters(struct metrics *m, const char *vr, const cha
                        NULL);
 }
 
+static void write_budgets(struct metrics *m, const struct kept_vr *vr, unsigned n)
+{
+    metric_family(m, METRIC_GAUGE, "vr_budget", "",
+                  "What the virtual router may use; absent: no limit but the router's own.");
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < VR_BUDGET_N; k++)
+            if (vr_budget_limit(vr[i].id, k))
+                metric_u64(m, vr_budget_limit(vr[i].id, k), "vr", vr[i].name, "budget",
+                           vr_budget_info[k].word, NULL);
+    metric_family(m, METRIC_GAUGE, "vr_budget_used", "",
+                  "What the virtual router uses of what it may have a budget of.");
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < VR_BUDGET_N; k++)
+            metric_u64(m, vr[i].used.of[k], "vr", vr[i].name, "budget", vr_budget_info[k].word,
+                       NULL);
+    metric_family(m, METRIC_GAUGE, "vr_budget_waiting_routes", "routes",
+                  "Prefixes outside the FIB because the virtual router's budget is used up.");
+    for (unsigned i = 0; i < n; i++) {
+        metric_u64(m, vr[i].stats.budget.waiting[0], "vr", vr[i].name, "family", "ipv4", NULL);
+        metric_u64(m, vr[i].stats.budget.waiting[1], "vr", vr[i].name, "family", "ipv6", NULL);
+    }
+}
+
 static void write_vr_metrics(struct metrics *m, const void *kept)
 {
     const struct kept_vrs *k = kept;
@@ -305,6 +332,7 @@ static void write_vr_metrics(struct metrics *m, const void *kept)
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, vr[i].stats.synced, "vr", vr[i].name, NULL);
     write_vr_fields(m, vr, n);
+    write_budgets(m, vr, n);
     metric_family(m, METRIC_GAUGE, "rib_protocol_routes", "routes",
                   "Routes in the RIB, by protocol.");
     for (unsigned i = 0; i < n; i++) {
@@ -325,6 +353,8 @@ static void keep_vr(void *ctx, const struct rib_stats *r)
         s->kept[FEATURE_vr] = k = realloc(k, sizeof *k + (k->n + 1) * sizeof *k->row);
         bug_on(!k);
         k->row[k->n].stats = *r;
+        k->row[k->n].id = v->id;
+        k->row[k->n].used = vr_budget_used(v->id, r);
         memcpy(k->row[k->n++].name, v->name, sizeof k->row->name);
     }
     ask_next_vr(s);

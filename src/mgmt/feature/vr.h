@@ -7,6 +7,7 @@
 #include "config/change.h"
 #include "feature/acl_binding.h"
 #include "table/vr.h"
+#include "table/vr_budget.h"
 
 #define VR_DEFAULT_NAME "default"
 
@@ -24,6 +25,7 @@ struct model_vr {
     uint8_t engine;             // enum fib_engine; that of the default one when it has none
     struct flow_hash flow_hash; // likewise; its seed then follows from that one's and the name
     uint8_t cpu_weight;
+    struct vr_limits budget;
     struct acl_binding acls;
     unsigned line, engine_line;
 };
@@ -31,6 +33,7 @@ struct model_vr {
 struct model_vrs {
     uint8_t engine, cpu_weight; // of "default"
     struct flow_hash flow_hash;
+    struct vr_limits budget;
     VEC(struct model_vr) vr; // sorted by name, naturally
 };
 const struct model_vrs *model_vrs(const struct model *m);

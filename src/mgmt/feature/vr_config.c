@@ -13,9 +13,11 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "core/aside.h"
+#include "feature/vr_budget.h"
 #include "port/vr_manager.h"
 #include "table/fib.h"
 #include "yang/config_tree.h"
+#include "yang/yang.h"
 
 const struct model_vrs *model_vrs(const struct model *m)
 {
@@ -102,6 +104,7 @@ static void read_vr(struct model *m, const struct lyd_node *entry)
     inherited.seed = seed_of_name(inherited.seed, v->name);
     v->flow_hash = read_flow_hash(first, inherited);
     v->cpu_weight = (uint8_t)leaf_number(first, "cpu-weight", 1);
+    v->budget = vr_budget_read(first, entry->schema);
     v->line = leaf_line(entry, "namespace");
     v->engine_line = leaf_line(entry, "fib-engine");
     v->acls = acl_binding_read(first, entry->schema);
@@ -116,6 +119,7 @@ static void read_vrs(struct model *m, const struct lyd_node *tree, const struct 
     const struct lyd_node *forwarding = leaf_inside(tree, NULL, "forwarding");
     all->flow_hash = read_flow_hash(forwarding, flow_hash_default);
     all->cpu_weight = (uint8_t)leaf_number(forwarding, "cpu-weight", 1);
+    all->budget = vr_budget_read(forwarding, yang_child(NULL, "forwarding", true));
     model_read_list(m, tree, NULL, "vr", read_vr);
 }
 
@@ -183,6 +187,7 @@ static void check_vrs(const struct model *m, struct errors *e)
         check_daemon(v, e);
     }
     check_unique_table(model_vrs(m), e);
+    vr_budget_check(m, e);
 }
 
 // --- another name --------------------------------------------------------------------------------
@@ -266,7 +271,8 @@ static int run_vr(const struct step *s, const void *from, const void *to, char *
     r = r ? r : vr_manager_add(s->name, v->netns, v->table, (enum fib_engine)v->engine, err, n);
     r = r ? r : vr_manager_set_flow_hash(s->name, v->flow_hash, err, n);
     r = r ? r : vr_manager_set_enabled(s->name, v->enabled, err, n);
-    return r ? r : vr_manager_set_cpu_weight(s->name, v->cpu_weight, err, n);
+    r = r ? r : vr_manager_set_cpu_weight(s->name, v->cpu_weight, err, n);
+    return r ? r : vr_manager_set_budget(s->name, &v->budget, err, n);
 }
 
 static int run_rename(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -298,10 +304,16 @@ static int run_cpu_weight(const struct step *s, const void *from, const void *to
     return vr_manager_set_cpu_weight(s->name, *(const uint8_t *)to, err, n);
 }
 
+static int run_budget(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return vr_manager_set_budget(s->name, to, err, n);
+}
+
 static const struct step_kind vr_kind = {"vr", run_vr}, engine_kind = {"vr", run_engine},
                               flow_hash_kind = {"vr", run_flow_hash},
                               cpu_weight_kind = {"vr", run_cpu_weight},
-                              rename_kind = {"vr", run_rename}, enabled_kind = {"vr", run_enabled};
+                              rename_kind = {"vr", run_rename}, enabled_kind = {"vr", run_enabled},
+                              budget_kind = {"vr", run_budget};
 
 static bool same_table(const struct model_vr *a, const struct model_vr *b)
 {
@@ -369,6 +381,13 @@ static void plan_cpu_weight(struct change *c, const char *name, const uint8_t *f
         step_add(c, &cpu_weight_kind, name, from, to, line);
 }
 
+static void plan_budget(struct change *c, const char *name, const struct vr_limits *from,
+                        const struct vr_limits *to, unsigned line)
+{
+    if (memcmp(from, to, sizeof *to))
+        step_add(c, &budget_kind, name, from, to, line);
+}
+
 static void plan_change(struct change *c)
 {
     const struct model_vrs *a = model_vrs(c->from), *b = model_vrs(c->to);
@@ -376,6 +395,7 @@ static void plan_change(struct change *c)
     plan_engine(c, VR_DEFAULT_NAME, &a->engine, &b->engine, 0);
     plan_flow_hash(c, VR_DEFAULT_NAME, &a->flow_hash, &b->flow_hash, 0);
     plan_cpu_weight(c, VR_DEFAULT_NAME, &a->cpu_weight, &b->cpu_weight, 0);
+    plan_budget(c, VR_DEFAULT_NAME, &a->budget, &b->budget, 0);
     vec_foreach (&b->vr, v) {
         const struct model_vr *old = find_either(c->from, v->name);
 
@@ -388,6 +408,7 @@ static void plan_change(struct change *c)
         plan_engine(c, v->name, &old->engine, &v->engine, v->engine_line);
         plan_flow_hash(c, v->name, &old->flow_hash, &v->flow_hash, v->line);
         plan_cpu_weight(c, v->name, &old->cpu_weight, &v->cpu_weight, v->line);
+        plan_budget(c, v->name, &old->budget, &v->budget, v->line);
     }
 }
 

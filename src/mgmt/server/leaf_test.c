@@ -40,6 +40,8 @@ static const char everything[] =
     "set vr red namespace red description tenant enabled false routing-daemon frr\n"
     "set vr blue table 7 fib-engine dir24_8 flow-hash symmetric "
     "flow-label true flow-hash-seed 5 cpu-weight 9 acl in a out b\n"
+    "set vr blue budget ipv4-routes 7 ipv6-routes 7 nexthops 7 neighbors 7 rules 777 set-members "
+    "777 captures 7 memory 7 punt-rate 7\n"
     "set interface p1 description uplink vr red urpf ipv4 strict ipv6 loose allow-default true\n"
     "set interface p1 pcp 5 class 3\n"
     "set interface p1 redirect true sflow true ipfix true directed-broadcast true acl in a out b\n"
@@ -77,6 +79,8 @@ static const char everything[] =
     "thread 2 forwarder port p0 rx-queue 1\n"
     "set forwarding idle performance ipv4-options process latency-sample 61 flow-hash l3 "
     "flow-label false flow-hash-seed 7 cpu-weight 8 acl in b out a\n"
+    "set forwarding budget ipv4-routes 7 ipv6-routes 7 nexthops 7 neighbors 7 rules 777 "
+    "set-members 777 captures 7 memory 7 punt-rate 7\n"
     "set punt icmp rate 7 burst 8 queue 99\n"
     "set multicast route default 239.1.1.1 any input p2 output p0 ttl 9\n"
     "set icmp rate 7 burst 8 total-rate 9 total-burst 10\n"
@@ -312,8 +316,8 @@ static void steps_come_in_the_safe_order(void **state)
     assert_int_equal(e.n, 0);
     expect_order(
         empty, all,
-        "set access lists\nset vr default\nset vr default\nset vr default\nadd vr blue\nadd vr "
-        "red\nadd port p0\n"
+        "set access lists\nset vr default\nset vr default\nset vr default\nset vr default\n"
+        "add vr blue\nadd vr red\nadd port p0\n"
         "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port "
         "p7\nadd port p8\n"
         "add port lag0\nadd port lag1\nadd port lag2\n"
@@ -337,7 +341,8 @@ static void steps_come_in_the_safe_order(void **state)
         "del port lag0\ndel port lag1\ndel port lag2\n"
         "del port p0\ndel port p1\ndel port p2\ndel port p3\ndel port p4\ndel port p5\n"
         "del port p6\ndel port p7\ndel port p8\ndel vr blue\ndel vr red\n"
-        "set vr default\nset vr default\nset vr default\nset thread\ndel metrics\ndel web\n"
+        "set vr default\nset vr default\nset vr default\nset vr default\nset thread\n"
+        "del metrics\ndel web\n"
         "set snmp\nset sflow\n"
         "set ipfix\nset api\n");
     model_free(all);

@@ -56,6 +56,11 @@ static bool has_no_unit(const char *name)
                                         "system-priority",
                                         "weight",
                                         "cpu-weight",
+                                        "nexthops",
+                                        "neighbors",
+                                        "rules",
+                                        "set-members",
+                                        "captures",
                                         "class",
                                         "other",
                                         "pcp"};

@@ -4,6 +4,8 @@
 
 #include <rte_mbuf.h>
 
+#include "table/vr_budget.h"
+
 static uint16_t in, sub;
 
 static void we_are_192_0_2_254(void)
@@ -215,6 +217,40 @@ static void the_length_of_a_queue_can_be_changed(void **state)
     assert_only_drop(DROP_PUNT_RING_FULL, 16);
 }
 
+// A virtual router's budget: the other one punts as before, and routing has the half of a burst
+// that the other classes leave.
+static void a_virtual_router_over_its_punt_budget_loses_its_own_packets(void **state)
+{
+    struct vr_limits limits = {.of[VR_BUDGET_PUNT_RATE] = 1}; // a burst of 32
+    uint16_t red = rig_vr("red"), other;
+    struct frame g, f;
+
+    we_are_192_0_2_254();
+    other = rig_iface(1, 0, red);
+    rig_route(red, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, other));
+    router_role(ROLE_CONTROL);
+    vr_budget_set(VR_DEFAULT, &limits);
+    send_many(&ping, 40);
+    assert_only_drop(DROP_VR_PUNT_BUDGET, 40 - 16);
+    send_many(&bgp, 20);
+    assert_only_drop(DROP_VR_PUNT_BUDGET, 40 - 16 + 20 - 16);
+    assert_int_equal(rte_ring_count(exchange_punt[PUNT_ICMP]), 16);
+    assert_int_equal(rte_ring_count(exchange_punt[PUNT_ROUTING]), 16);
+    f = frame_ip(&(struct ip_spec){
+        .src = "192.0.2.1", .dst = "192.0.2.254", .proto = 1, .to_iface = other});
+    for (unsigned i = 0; i < 40; i++)
+        rig_send(1, &f);
+    rig_poll();
+    assert_only_drop(DROP_VR_PUNT_BUDGET, 40 - 16 + 20 - 16);
+    assert_int_equal(rte_ring_count(exchange_punt[PUNT_ICMP]), 16 + 40);
+    router_role(ROLE_CONTROL);
+    vr_budget_set(VR_DEFAULT, &(struct vr_limits){0});
+    send_many(&ping, 1);
+    assert_only_drop(DROP_VR_PUNT_BUDGET, 40 - 16 + 20 - 16);
+    while (rig_punted(PUNT_ICMP, &g, NULL) || rig_punted(PUNT_ROUTING, &g, NULL))
+        ;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +260,7 @@ int main(void)
         path_test(classes_are_given_for_what_a_packet_is),
         path_test(a_full_queue_of_one_class_does_not_stop_another),
         path_test(the_length_of_a_queue_can_be_changed),
+        path_test(a_virtual_router_over_its_punt_budget_loses_its_own_packets),
     };
     return path_run(tests);
 }

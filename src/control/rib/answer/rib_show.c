@@ -114,6 +114,18 @@ static uint64_t rib_bytes(const struct rib *r)
            rib_pool_bytes(&r->route);
 }
 
+static void fill_budget(struct rib_vr *v, struct rib_budget_stats *b)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        b->routes[i] = rib_budget_used(&v->rib[i]);
+        b->waiting[i] = rib_budget_waiting(&v->rib[i]);
+    }
+    b->nexthops = v->n_nexthops;
+    b->neighbors = v->n_neighbors;
+    b->refused_neighbors = v->refused_neighbors;
+    b->memory = rib_budget_memory(v);
+}
+
 static void fill_stats(struct rib_vr *v, struct rib_stats *s)
 {
     struct rib_unfollowed u;
@@ -137,6 +149,7 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
     };
     fill_family(v, IP4, &s->family[0]);
     fill_family(v, IP6, &s->family[1]);
+    fill_budget(v, &s->budget);
 }
 
 static void stats_answer(void *arg)

@@ -120,11 +120,16 @@ static bool fill_node(struct rib_walk *w, struct rib_vr *v, struct rib *r, uint3
         return true;
     if (w->n && w->n + n > ROWS)
         return false;
-    if (rib_trie_at(&r->trie, node)->nexthop)
+    bool waits = rib_budget_waits(r, node);
+    if (rib_trie_at(&r->trie, node)->nexthop || waits)
         best = rib_best(v, r, node);
     for (; id && w->n < ROWS; id = rib_route_at(r, id)->next)
-        if (is_asked(v, &w->q, rib_route_at(r, id)))
-            fill_row(v, r, node, id, id == best, &w->row[w->n++]);
+        if (is_asked(v, &w->q, rib_route_at(r, id))) {
+            struct rib_row *row = &w->row[w->n++];
+
+            fill_row(v, r, node, id, id == best && !waits, row);
+            row->waits = id == best && waits;
+        }
     return true;
 }
 

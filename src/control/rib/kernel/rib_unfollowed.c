@@ -319,6 +319,8 @@ static enum rib_unfollowed_kind why_path(struct rib_vr *v, struct rib_path *p)
         return UNFOLLOWED_ENCAP;
     if (enters_vrf(v, p))
         return UNFOLLOWED_VRF;
+    if (rib_path_hops(p)->lacks)
+        return UNFOLLOWED_BUDGET;
     return leaves_elsewhere(v, p) ? UNFOLLOWED_LINK : UNFOLLOWED_KIND_N;
 }
 
@@ -340,6 +342,8 @@ static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_
     else if (kind == UNFOLLOWED_ENCAP && encap_word(encap_of(p)))
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s encap %s", prefix_format(&prefix, buf),
                  encap_word(encap_of(p)));
+    else if (kind == UNFOLLOWED_BUDGET)
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s: no next hop", prefix_format(&prefix, buf));
     else
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s", prefix_format(&prefix, buf));
 }
@@ -374,6 +378,19 @@ static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
     add_example(u, UNFOLLOWED_DEVICE, 1, text);
 }
 
+// Prefixes that wait, and paths that have not got the next hops that they lead to.
+static void report_budget(struct rib_vr *v, struct rib_unfollowed *u)
+{
+    char text[RIB_UNFOLLOWED_TEXT];
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (!rib_budget_waiting(&v->rib[i]))
+            continue;
+        rib_budget_text(&v->rib[i], text, sizeof text);
+        add_example(u, UNFOLLOWED_BUDGET, rib_budget_waiting(&v->rib[i]), text);
+    }
+}
+
 void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u)
 {
     char text[RIB_UNFOLLOWED_TEXT];
@@ -385,4 +402,5 @@ void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u)
     report_rules(v, u);
     report_paths(v, u);
     report_device(v, u);
+    report_budget(v, u);
 }

@@ -28,6 +28,7 @@
 #include "rib/neigh_limit.h"
 #include "rib/vr.h"
 #include "table/counter.h"
+#include "table/vr_budget.h"
 
 #define ASK_INTERVAL_NS NS_PER_SECOND
 #define SCAN_INTERVAL_NS NS_PER_SECOND
@@ -98,6 +99,7 @@ struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *ad
     n->next = node->head;
     node->head = id;
     LIST_INSERT_HEAD(&l->neighs, n, on_link);
+    v->n_neighbors++;
     return n;
 }
 
@@ -115,6 +117,7 @@ static void neigh_free(struct neigh *n)
     *link = n->next;
     rib_trie_prune(&r->neigh, node);
     LIST_REMOVE(n, on_link);
+    v->n_neighbors--;
     n->vr = NULL; // marks the free record for neigh_each
     rib_pool_free(&neighs, id);
 }
@@ -153,6 +156,7 @@ static void drop_id(struct neigh *n)
     nexthop_set_kind(n->nexthop, NEXTHOP_UNREACHABLE); // until the last FIB entry has let go of it
     nexthop_put(n->nexthop);
     n->nexthop = 0;
+    n->vr->n_nexthops--;
     n->kind = NEXTHOP_NONE;
 }
 
@@ -160,9 +164,10 @@ static bool make_id(struct neigh *n, uint16_t iface)
 {
     if (n->nexthop)
         return true;
-    n->nexthop = nexthop_make(NEXTHOP_HOLD, iface);
+    n->nexthop = nexthop_has_room(n->vr) ? nexthop_make(NEXTHOP_HOLD, iface) : 0;
     if (!n->nexthop)
         return false;
+    n->vr->n_nexthops++;
     nexthop_set_address(n->nexthop, &n->addr);
     n->kind = NEXTHOP_HOLD;
     n->iface = iface;
@@ -243,6 +248,22 @@ uint32_t neigh_nexthop(struct neigh *n)
     return n->nexthop;
 }
 
+bool neigh_lacks_nexthop(const struct neigh *n)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+
+    return !n->nexthop && n->vr->lacks_nexthops && l && l->via;
+}
+
+bool neigh_has_room(struct rib_vr *v)
+{
+    bool room = vr_budget_has_room(v->id, VR_BUDGET_NEIGHBORS, v->n_neighbors);
+
+    v->lacks_neighbors |= !room;
+    v->refused_neighbors += !room;
+    return room;
+}
+
 void neigh_want(struct neigh *n, uint64_t now_ns)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
@@ -295,11 +316,20 @@ static bool is_believed(const struct rib_vr *v, const struct netlink_neigh *m)
     return false;
 }
 
+// Whom the event is about; NULL: nobody, or one for whom the budget has no room. A gateway always
+// has its neighbor (neigh_get): the budget of next hops is about those.
+static struct neigh *of_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
+{
+    struct neigh *n = neigh_is_group(&m->addr) ? NULL : neigh_find(v, m->ifindex, &m->addr);
+
+    if (n || del || neigh_is_group(&m->addr) || !neigh_has_room(v))
+        return n;
+    return neigh_make(v, m->ifindex, &m->addr);
+}
+
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
 {
-    struct neigh *n = neigh_is_group(&m->addr) ? NULL
-                      : del                    ? neigh_find(v, m->ifindex, &m->addr)
-                                               : neigh_make(v, m->ifindex, &m->addr);
+    struct neigh *n = of_event(v, m, del);
     uint64_t now = clock_now_ns();
     bool new_mac, believed;
 

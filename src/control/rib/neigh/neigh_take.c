@@ -108,6 +108,10 @@ static void hold_for_host(struct rib_vr *v, uint16_t iface, const struct ip_addr
         neigh_hold_count(DROP_HOLD_LIMIT, m);
         return;
     }
+    if (!n && !neigh_has_room(v)) {
+        neigh_hold_count(DROP_VR_NEIGHBOR_BUDGET, m);
+        return;
+    }
     hold_packet(n ? n : neigh_make(v, l->ifindex, dst), m, now_ns);
 }
 

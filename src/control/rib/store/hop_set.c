@@ -11,6 +11,10 @@
 // forwarder then drops as ECMP_EMPTY): prefix-independent. A leg that leaves by a link that is
 // none of our interfaces cannot be served; if that is the only way, the set is "unreachable", as a
 // kernel that does not forward would answer, rather than falling back to a shorter prefix.
+//
+// A set for which its virtual router's budget has no next hop lacks it: a group then forwards by
+// its first live leg alone, a single gateway is "unreachable". Both are resolved again when there
+// is room (rib_budget.c).
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,10 +62,12 @@ uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)
     return h->neigh ? neigh_nexthop(h->neigh) : l->glean;
 }
 
-static bool set_id(struct hop_set *s, uint32_t id, bool group)
+static bool set_id(struct rib_vr *v, struct hop_set *s, uint32_t id, bool group)
 {
     bool changed = s->id != id;
 
+    v->n_nexthops -= changed && s->group;
+    v->n_nexthops += changed && group;
     if (changed && s->group)
         nexthop_group_set(s->id, NULL, NULL, 0); // members may go before the last prefix has left
     if (changed) {
@@ -79,8 +85,10 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
     uint32_t member[NETLINK_HOPS], weight[NETLINK_HOPS], id;
     unsigned n = 0, ours = 0;
 
+    s->lacks = false;
     for (unsigned i = 0; i < s->n; i++) {
         id = hop_nexthop(v, &s->hop[i]);
+        s->lacks |= !id && s->hop[i].neigh && neigh_lacks_nexthop(s->hop[i].neigh);
         ours += id != 0;
         if (!id || s->hop[i].lost || !hop_is_alive(v, &s->hop[i].key))
             continue;
@@ -88,7 +96,7 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
         weight[n++] = s->hop[i].key.weight;
     }
     if (!ours && s->n)
-        return set_id(s, nexthop_shared(NEXTHOP_UNREACHABLE), false);
+        return set_id(v, s, nexthop_shared(NEXTHOP_UNREACHABLE), false);
     if (s->group) {
         if (nexthop_group_set(s->id, member, weight, n))
             log_error("nexthop: table full, group has no buckets: group=%u members=%u", s->id, n);
@@ -96,13 +104,17 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
             journal_describe_group(v, s);
         return false;
     }
+    if (!nexthop_has_room(v)) { // one leg is better than none
+        s->lacks = true;
+        return set_id(v, s, n ? member[0] : nexthop_shared(NEXTHOP_UNREACHABLE), false);
+    }
     id = nexthop_group_new(member, weight, n);
     if (!id) {
         log_error("nexthop: table full, no group: members=%u used=%u", n, nexthop_used());
-        return set_id(s, nexthop_shared(NEXTHOP_UNREACHABLE), false);
+        return set_id(v, s, nexthop_shared(NEXTHOP_UNREACHABLE), false);
     }
     nexthop_hold(id);
-    return set_id(s, id, true);
+    return set_id(v, s, id, true);
 }
 
 // The kernel's own business when its link is none of our interfaces.
@@ -118,13 +130,14 @@ static bool resolve_id(struct rib_vr *v, struct hop_set *s)
     uint32_t id;
 
     if (s->fixed == NEXTHOP_BROADCAST)
-        return set_id(s, broadcast_nexthop(v, s), false);
+        return set_id(v, s, broadcast_nexthop(v, s), false);
     if (s->fixed)
-        return set_id(s, nexthop_shared(s->fixed), false);
+        return set_id(v, s, nexthop_shared(s->fixed), false);
     if (s->many)
         return resolve_group(v, s);
     id = s->n ? hop_nexthop(v, &s->hop[0]) : 0;
-    return set_id(s, id ? id : nexthop_shared(NEXTHOP_UNREACHABLE), false);
+    s->lacks = !id && s->n && s->hop[0].neigh && neigh_lacks_nexthop(s->hop[0].neigh);
+    return set_id(v, s, id ? id : nexthop_shared(NEXTHOP_UNREACHABLE), false);
 }
 
 bool hop_set_resolve(struct rib_vr *v, struct hop_set *s)
@@ -165,7 +178,7 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
 
 void hop_set_clear(struct rib_vr *v, struct hop_set *s)
 {
-    set_id(s, 0, false);
+    set_id(v, s, 0, false);
     for (unsigned i = 0; i < s->n; i++)
         neigh_put(s->hop[i].neigh);
     free(s->hop);

@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "rib/journal.h"
 #include "rib/nexthop_manager.h"
+#include "rib/vr.h"
 #include "table/prefix_count.h"
+#include "table/vr_budget.h"
 
 static uint32_t *holders; // [NEXTHOP_MAX]
 static bool *is_unused;   // [NEXTHOP_MAX] in `unused`; it may have found a new holder since
@@ -55,6 +57,14 @@ uint32_t nexthop_shared(enum nexthop_kind kind)
 {
     bug_on(!shared[kind]);
     return shared[kind];
+}
+
+bool nexthop_has_room(struct rib_vr *v)
+{
+    bool room = vr_budget_has_room(v->id, VR_BUDGET_NEXTHOPS, v->n_nexthops);
+
+    v->lacks_nexthops |= !room;
+    return room;
 }
 
 uint32_t nexthop_make(enum nexthop_kind kind, uint16_t iface)

@@ -16,6 +16,7 @@
 #include "rib/journal.h"
 #include "rib/neigh.h"
 #include "table/fib.h"
+#include "table/vr_budget.h"
 
 bool rib_in_fib(const struct prefix *p, uint8_t type)
 {
@@ -64,7 +65,7 @@ uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
     uint32_t node = rib_trie_cover(&r->trie, host, false), best;
 
     for (; node; node = rib_trie_parent(&r->trie, node)) {
-        best = rib_best(v, r, node);
+        best = rib_budget_waits(r, node) ? 0 : rib_best(v, r, node);
         if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST))
             break;
     }
@@ -168,7 +169,11 @@ static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
     uint32_t nexthop = nexthop_of(v, r, leading_route(v, r, node, route));
     unsigned six = r->trie.family == IP6;
 
-    return nexthop && (v->sources[six] || v->counted[six].n || v->n_mtu_paths)
+    if (!nexthop)
+        rib_budget_leave(r, node);
+    if (!nexthop || !rib_budget_admits(v, r, node, route))
+        return 0;
+    return v->sources[six] || v->counted[six].n || v->n_mtu_paths
                ? alias_of(v, r, node, route, nexthop)
                : nexthop;
 }
@@ -198,6 +203,14 @@ static void describe_nexthop(struct rib_vr *v, struct rib *r, uint32_t route,
     }
 }
 
+static void set_node(struct rib *r, struct rib_node *n, uint32_t nexthop, uint8_t protocol)
+{
+    rib_budget_count(r, n, false);
+    n->nexthop = (uint16_t)nexthop;
+    n->protocol = protocol;
+    rib_budget_count(r, n, true);
+}
+
 static void note_change(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n,
                     uint32_t nexthop, uint8_t protocol)
 {
@@ -206,8 +219,7 @@ static void note_change(struct rib_vr *v, struct rib *r, const struct prefix *p,
     if (was != is)
         journal_route(v->id, p, was, n->protocol, is, protocol);
     rib_audit_changed(v, r, p, n->nexthop, nexthop);
-    n->nexthop = (uint16_t)nexthop;
-    n->protocol = protocol;
+    set_node(r, n, nexthop, protocol);
 }
 
 bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
@@ -215,11 +227,12 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
     struct rib_node *n = rib_trie_at(&r->trie, node);
     struct fib *fib = rib_fib(v, r->trie.family);
     uint32_t nexthop = leaf_of(v, r, node, route);
+    uint8_t protocol = nexthop ? rib_protocol_of(rib_route_at(r, route)) : 0;
     struct prefix p;
     int err;
 
     if (n->nexthop == nexthop) {
-        n->protocol = route ? rib_route_at(r, route)->protocol : 0;
+        set_node(r, n, nexthop, protocol);
         return false;
     }
     rib_trie_prefix(&r->trie, node, &p);
@@ -232,12 +245,13 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
         log_refusal(v, &p, err);
         return false;
     }
-    describe_nexthop(v, r, leading_route(v, r, node, route), &p, nexthop);
+    if (nexthop)
+        describe_nexthop(v, r, leading_route(v, r, node, route), &p, nexthop);
     nexthop_hold(nexthop);
     nexthop_put(n->nexthop);
     r->n_fib += !n->nexthop;
     r->n_fib -= !nexthop;
-    note_change(v, r, &p, n, nexthop, route ? rib_route_at(r, route)->protocol : 0);
+    note_change(v, r, &p, n, nexthop, protocol);
     r->updates++;
     v->changed = true;
     return true;
@@ -309,18 +323,19 @@ static size_t collect_best(struct rib_vr *v, struct rib *r, struct fib_route *ro
         rib_trie_prefix(&r->trie, id, &route[n].prefix);
         describe_nexthop(v, r, leading_route(v, r, id, best), &route[n].prefix, nexthop);
         rib_audit_changed(v, r, &route[n].prefix, 0, nexthop);
-        rib_trie_at(&r->trie, id)->nexthop = (uint16_t)nexthop;
-        rib_trie_at(&r->trie, id)->protocol = rib_route_at(r, best)->protocol;
+        set_node(r, rib_trie_at(&r->trie, id), nexthop, rib_protocol_of(rib_route_at(r, best)));
         route[n++].nexthop = nexthop;
         nexthop_hold(nexthop);
     }
     return n;
 }
 
-// The bulk load had no memory: back to one by one, which tells about each failure.
+// One by one: the bulk load had no memory, and this tells about each failure; or what each takes
+// has to be known.
 static void load_singly(struct rib_vr *v, struct rib *r)
 {
     rib_audit_forget(r);
+    rib_budget_forget(r);
     for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
         struct rib_node *n = rib_trie_at(&r->trie, id);
         uint32_t collected = n->nexthop;
@@ -341,6 +356,12 @@ void rib_load(struct rib_vr *v, struct rib *r)
     if (!r->deferred)
         return;
     r->deferred = false;
+    if (vr_budget_limit(v->id, VR_BUDGET_MEMORY)) {
+        load_singly(v, r);
+        journal_loaded(v->id, r->trie.family);
+        neigh_recheck(v, &all);
+        return;
+    }
     route = malloc((r->trie.node.n_used + 1) * sizeof *route);
     n = route ? collect_best(v, r, route) : 0;
     err = route ? fib_load(rib_fib(v, r->trie.family), route, n) : -ENOMEM;

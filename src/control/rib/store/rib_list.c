@@ -13,6 +13,7 @@ void rib_init(struct rib *r, uint8_t family)
     rib_trie_init(&r->trie, family);
     rib_trie_init(&r->neigh, family);
     rib_pool_init(&r->route, sizeof(struct rib_route));
+    rib_budget_init(r);
     r->gen = 1;
     r->deferred = true;
 }
@@ -23,6 +24,7 @@ void rib_fini(struct rib *r)
     rib_trie_fini(&r->neigh);
     rib_pool_fini(&r->route);
     vec_free(&r->wide_local);
+    rib_budget_fini(r);
 }
 
 // 0 = it is the first.
@@ -236,13 +238,29 @@ static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, ui
         return "R4: the FIB holds something else than the node says";
     if (!r->deferred && n->nexthop && !nexthop_holders(n->nexthop))
         return "R4: the FIB names a next hop that nobody holds";
+    if (n->nexthop && rib_budget_waits(r, node))
+        return "R5: a prefix waits although it is installed";
     return NULL;
+}
+
+// What is charged, added up anew.
+static bool check_charged(const struct rib *r)
+{
+    struct rib sum = {0};
+
+    for (uint32_t node = rib_trie_first(&r->trie); node; node = rib_trie_next(&r->trie, node))
+        rib_budget_count(&sum, rib_trie_at(&r->trie, node), true);
+    return sum.budget.n_charged == r->budget.n_charged && sum.budget.n_free == r->budget.n_free;
 }
 
 int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n)
 {
     uint64_t by_protocol[256] = {0};
 
+    if (!r->deferred && !check_charged(r)) {
+        snprintf(why, n, "R5: what is charged does not equal what is installed");
+        return -EINVAL;
+    }
     for (uint32_t node = rib_trie_first(&r->trie); node; node = rib_trie_next(&r->trie, node)) {
         const char *wrong = check_node(v, r, node, by_protocol);
         struct prefix p;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "rib/neigh.h"
@@ -22,6 +23,7 @@
 #include "table/counter.h"
 #include "table/fib.h"
 #include "table/iface.h"
+#include "table/vr_budget.h"
 
 #define PREFIXES 40
 #define LIST 12
@@ -428,7 +430,169 @@ static void everything_can_be_deleted(void **state)
     assert_int_equal(v->n_paths, 0);
     assert_int_equal(v->unexpected, 0);
     assert_int_equal(neigh_count(-1), 0);
+    assert_int_equal(v->n_neighbors, 0);
+    assert_int_equal(v->n_nexthops, 0);
     rib_fib_sources(v, IP4, 0);
+}
+
+// --- the budget of routes ---
+
+static void set_budget(uint64_t routes)
+{
+    struct vr_limits limits = {.of[VR_BUDGET_IPV4_ROUTES] = routes};
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    vr_budget_set(v->id, &limits);
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    rib_budget_changed(v);
+}
+
+static void budget_work(void)
+{
+    for (int i = 0; rib_budget_work(v, 5); i++)
+        assert_true(i < 1000);
+    rib_commit(v);
+}
+
+// The rule of rib_budget.c, from the model: as many as may be are in, and nobody is missing.
+static void compare_budget(uint64_t limit)
+{
+    uint32_t in = 0, waiting = 0, free = 0;
+    char why[200];
+
+    if (rib_check(v, &v->rib[0], why, sizeof why))
+        fail_msg("%s", why);
+    for (unsigned i = 0; i < PREFIXES; i++) {
+        uint32_t node = rib_trie_find(&v->rib[0].trie, &model[i].p);
+
+        if (!model[i].n)
+            continue;
+        assert_true(node);
+        if (rib_budget_waits(&v->rib[0], node)) {
+            assert_true(model[i].p.len); // never the default route
+            waiting++;
+        } else {
+            assert_int_equal(nexthop_real(fib_get(vr->fib4, &model[i].p)), nexthop_of_way(i));
+            in += model[i].p.len > 0;
+            free += !model[i].p.len;
+        }
+    }
+    assert_int_equal(rib_budget_waiting(&v->rib[0]), waiting);
+    assert_int_equal(rib_budget_used(&v->rib[0]), in);
+    assert_int_equal(v->rib[0].budget.n_free, free);
+    assert_true(!limit || in <= limit);
+    assert_true(!waiting || in == limit);
+}
+
+static bool waits_at(unsigned i)
+{
+    uint32_t node = rib_trie_find(&v->rib[0].trie, &model[i].p);
+
+    return node && rib_budget_waits(&v->rib[0], node);
+}
+
+static void prefixes_beyond_the_budget_wait(void **state)
+{
+    struct netlink_event ev;
+    bool before[PREFIXES];
+    uint64_t limit = 10;
+
+    seed = 5;
+    set_budget(limit);
+    for (int i = 0; i < 20000; i++) {
+        if (pick(100) == 0) {
+            limit = pick(4) ? 1 + pick(PREFIXES) : 0;
+            set_budget(limit);
+        }
+        if (pick(300) == 0)
+            dump();
+        if (command(&ev))
+            rib_event_route(v, &ev);
+        budget_work();
+        if (i % 5)
+            continue;
+        compare_budget(limit);
+        for (unsigned k = 0; k < PREFIXES; k++)
+            before[k] = waits_at(k);
+        dump(); // a dump of what is known already, and an evaluation as an audit makes it
+        for (unsigned k = 0; k < PREFIXES; k++) {
+            rib_evaluate_prefix(v, &model[k].p);
+            assert_int_equal(waits_at(k), before[k]);
+        }
+    }
+    set_budget(0);
+    budget_work();
+    compare();
+}
+
+// Lower: the last ones of the order of prefixes wait, the same ones as after a load.
+static void lower_budget_keeps_the_first(void **state)
+{
+    struct netlink_event ev;
+    unsigned n = 0, seen = 0;
+    char text[100];
+
+    for (unsigned i = 0; i < PREFIXES; i++)
+        if (!model[i].n) {
+            struct entry e = {0, 0, 186};
+            ev = (struct netlink_event){.kind = NETLINK_EVENT_ROUTE, .create = true, .excl = true};
+            route_of(&ev.route, i, &e);
+            insert(i, 0, e);
+            rib_event_route(v, &ev);
+        }
+    set_budget(7);
+    budget_work();
+    compare_budget(7);
+    for (uint32_t id = rib_trie_first(&v->rib[0].trie); id;
+         id = rib_trie_next(&v->rib[0].trie, id)) {
+        if (!rib_trie_at(&v->rib[0].trie, id)->head || !rib_trie_at(&v->rib[0].trie, id)->len)
+            continue;
+        n += rib_budget_waits(&v->rib[0], id);
+        assert_int_equal(rib_budget_waits(&v->rib[0], id), ++seen > 7);
+    }
+    rib_budget_text(&v->rib[0], text, sizeof text);
+    assert_true(strstr(text, "and ") && strstr(text, " more"));
+    set_budget(0);
+    budget_work();
+    assert_int_equal(n, rib_budget_waiting(&v->rib[0]) + n);
+    compare();
+}
+
+// A group takes part of the budget of next hops; without room its first leg forwards.
+static void groups_beyond_the_budget_use_one_leg(void **state)
+{
+    struct vr_limits limits = {.of[VR_BUDGET_NEXTHOPS] = v->n_nexthops};
+    struct netlink_event ev = {.kind = NETLINK_EVENT_ROUTE, .create = true, .excl = true};
+    struct prefix p = {.family = IP4, .len = 24, .b = {203, 0, 113}};
+    uint32_t one, now = v->n_nexthops;
+
+    assert_true(now > 0);
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    vr_budget_set(v->id, &limits);
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    ev.route = (struct netlink_route){.prefix = p, .type = RTN_UNICAST, .protocol = 186,
+                                      .table = RIB_TABLE_MAIN, .n_hops = 2, .multipath = true};
+    ev.route.hop[0] = (struct netlink_hop){.ifindex = 11, .weight = 1,
+                                           .gateway = {.family = IP4, .ip4 = htobe32(0x0a000001u)}};
+    ev.route.hop[1] = (struct netlink_hop){.ifindex = 12, .weight = 1,
+                                           .gateway = {.family = IP4, .ip4 = htobe32(0x0a000004u)}};
+    rib_event_route(v, &ev);
+    one = nexthop_real(fib_get(vr->fib4, &p));
+    assert_int_not_equal(nexthop_word_kind(nexthop_word(nexthop_get(one))), NEXTHOP_GROUP);
+    assert_true(v->lacks_nexthops);
+    set_budget(0); // of next hops, too
+    rib_budget_tick(v, clock_now_ns());
+    while (rib_path_work(v, 100))
+        ;
+    one = nexthop_real(fib_get(vr->fib4, &p));
+    assert_int_equal(nexthop_word_kind(nexthop_word(nexthop_get(one))), NEXTHOP_GROUP);
+    assert_int_equal(v->n_nexthops, now + 1);
+    ev.create = ev.excl = false;
+    ev.del = true;
+    rib_event_route(v, &ev);
+    rib_commit(v);
+    assert_int_equal(v->n_nexthops, now);
+    compare();
 }
 
 int main(void)
@@ -437,6 +601,9 @@ int main(void)
         cmocka_unit_test(events_and_dumps_lead_to_the_kernels_lists),
         cmocka_unit_test(repeated_events_change_nothing),
         cmocka_unit_test(condemned_routes_go_in_pieces_and_may_come_back),
+        cmocka_unit_test(prefixes_beyond_the_budget_wait),
+        cmocka_unit_test(lower_budget_keeps_the_first),
+        cmocka_unit_test(groups_beyond_the_budget_use_one_leg),
         cmocka_unit_test(everything_can_be_deleted),
     };
     return cmocka_run_group_tests(tests, open_store, close_store);

@@ -41,10 +41,12 @@ static struct fake_vr {
     struct flow_hash flow_hash;
     uint8_t cpu_weight;
     bool stopped;
+    struct vr_limits budget;
 } vrs[16];
 static enum fib_engine default_engine;
 static struct flow_hash default_flow_hash;
 static uint8_t default_cpu_weight;
+static struct vr_limits default_budget;
 static unsigned n_vrs;
 static struct fake_multicast {
     char vr[16];
@@ -67,6 +69,7 @@ void fake_reset(void)
     default_engine = FIB_POPTRIE;
     default_flow_hash = flow_hash_default;
     default_cpu_weight = 1;
+    default_budget = (struct vr_limits){0};
     fake_fail_at = 0;
     fake_journal_fails = false;
     fake_acl_reset();
@@ -385,6 +388,32 @@ int vr_manager_set_cpu_weight(const char *name, uint8_t weight, char *err, size_
     return 0;
 }
 
+int vr_manager_set_budget(const char *name, const struct vr_limits *limits, char *err,
+                          size_t err_size)
+{
+    struct vr_limits *at = strcmp(name, "default") ? NULL : &default_budget;
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            at = &vrs[i].budget;
+    bug_on(!at);
+    *at = *limits;
+    return 0;
+}
+
+// " budget ipv4-routes=7 …", or nothing.
+static const char *budget_text(const struct vr_limits *l, char *buf, size_t n)
+{
+    size_t at = 0;
+
+    buf[0] = 0;
+    for (unsigned k = 0; k < VR_BUDGET_N; k++)
+        if (l->of[k])
+            at += (size_t)snprintf(buf + at, n - at, "%s %s=%lu", at ? "" : " budget",
+                                   vr_budget_info[k].word, l->of[k]);
+    return buf;
+}
+
 int vr_manager_del(const char *name, char *err, size_t err_size)
 {
     int r = fake_called(err, err_size, "del-vr", name);
@@ -560,6 +589,7 @@ static void append_sorted(char **line, unsigned n, struct text *t)
 
 void fake_state(struct text *t)
 {
+    char budget[300];
     char *line[256 + 64 + 16 + 64];
     unsigned n = 0;
 
@@ -577,11 +607,12 @@ void fake_state(struct text *t)
                         ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
                         ifaces[i].policy.directed_broadcast, ifaces[i].policy.pcp_class) < 0);
     for (unsigned i = 0; i < n_vrs; i++)
-        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u%s",
+        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u cpu=%u%s%s",
                         vrs[i].name, vrs[i].netns, vrs[i].table, fib_engine_name(vrs[i].engine),
                         flow_hash_name(vrs[i].flow_hash.mode), vrs[i].flow_hash.label,
                         vrs[i].flow_hash.seed, vrs[i].cpu_weight,
-                        vrs[i].stopped ? " stopped" : "") < 0);
+                        vrs[i].stopped ? " stopped" : "",
+                        budget_text(&vrs[i].budget, budget, sizeof budget)) < 0);
     for (unsigned i = 0; i < n_multicast; i++)
         bug_on(asprintf(&line[n++], "multicast %s %u.%u from %u in=%s out=%u %s/%u",
                         multicast[i].vr, multicast[i].route.key.group[0],
@@ -589,9 +620,10 @@ void fake_state(struct text *t)
                         multicast[i].route.in, multicast[i].route.n_out,
                         multicast[i].route.out[0].iface, multicast[i].route.out[0].ttl) < 0);
     append_sorted(line, n, t);
-    text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u cpu=%u\n",
+    text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u cpu=%u%s\n",
                 fib_engine_name(default_engine), flow_hash_name(default_flow_hash.mode),
-                default_flow_hash.label, default_flow_hash.seed, default_cpu_weight);
+                default_flow_hash.label, default_flow_hash.seed, default_cpu_weight,
+                budget_text(&default_budget, budget, sizeof budget));
     text_printf(t, "%s", text_str(&assignments));
     fake_queue_state(t);
 }

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_budget.c - which prefixes of a virtual router wait outside the FIB for its budget of routes
+//
+// The RIB has all routes of the kernel, whatever the budget: that is how we know what is missing. A
+// prefix over the budget is waiting: its routes are in the RIB, and the FIB does not have it. Those
+// that wait stand in a queue; rib_budget_work() takes the first as soon as there is room, and
+// nobody overtakes: while one waits, a new prefix joins the end. So it depends on the order of
+// arrival alone who waits, and to evaluate a prefix once more, as audits do, changes nothing.
+//
+// When the limit falls below what is installed, and when a table is loaded at once, those that come
+// last in the order of prefixes wait: the same ones after each restart.
+//
+// Without them nothing else works, so these are never charged and never wait, up to FREE_MAX of a
+// family: the default route, the routes that the kernel makes for addresses (connected, local,
+// broadcast), and hosts, which the budget of neighbors is about. What is more than FREE_MAX is
+// charged: a tenant cannot call his whole table connected.
+//
+// rib->n_charged and n_free follow from what the FIB holds: node->nexthop and node->protocol.
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rib/neigh.h"
+#include "rib/vr.h"
+#include "table/vr_budget.h"
+
+#define FREE_MAX 4096u
+#define NAMED 3          // of those that wait
+#define MEMORY_EVERY 64u // admissions between two looks at the memory in use
+
+struct waiting {
+    uint32_t node, prev, next;
+};
+
+static struct waiting *waiting_at(const struct rib *r, uint32_t id)
+{
+    return rib_pool_at(&r->budget.waiting, id);
+}
+
+void rib_budget_init(struct rib *r)
+{
+    rib_pool_init(&r->budget.waiting, sizeof(struct waiting));
+}
+
+void rib_budget_fini(struct rib *r)
+{
+    rib_pool_fini(&r->budget.waiting);
+    rib_map_fini(&r->budget.place);
+}
+
+// --- the queue ---
+
+static uint32_t place_of(const struct rib *r, uint32_t node)
+{
+    return (uint32_t)(uintptr_t)rib_map_find(&r->budget.place, node);
+}
+
+bool rib_budget_waits(const struct rib *r, uint32_t node)
+{
+    return r->budget.place.n && place_of(r, node);
+}
+
+static void warn_first(const struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    char text[PREFIX_TEXT_MAX];
+    struct prefix p;
+
+    rib_trie_prefix(&r->trie, node, &p);
+    log_warning("rib: not followed by forwarding: vr=%u kind=budget what=\"%s\"", v->id,
+                prefix_format(&p, text));
+}
+
+static void wait_at_end(const struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    struct rib_budget *b = &r->budget;
+    uint32_t id;
+
+    if (rib_budget_waits(r, node))
+        return;
+    if (!b->first)
+        warn_first(v, r, node);
+    id = rib_pool_new(&b->waiting);
+    *waiting_at(r, id) = (struct waiting){.node = node, .prev = b->last};
+    if (b->last)
+        waiting_at(r, b->last)->next = id;
+    else
+        b->first = id;
+    b->last = id;
+    rib_map_set(&b->place, node, (void *)(uintptr_t)id);
+}
+
+void rib_budget_leave(struct rib *r, uint32_t node)
+{
+    struct rib_budget *b = &r->budget;
+    uint32_t id = b->place.n ? place_of(r, node) : 0;
+    struct waiting w;
+
+    if (!id)
+        return;
+    w = *waiting_at(r, id);
+    *(w.prev ? &waiting_at(r, w.prev)->next : &b->first) = w.next;
+    *(w.next ? &waiting_at(r, w.next)->prev : &b->last) = w.prev;
+    rib_map_del(&b->place, node);
+    rib_pool_free(&b->waiting, id);
+}
+
+// --- what is charged ---
+
+// By what rib_node says of an installed prefix; protocol 0 is a host's (rib_protocol_of).
+static bool is_free(uint8_t len, uint8_t protocol)
+{
+    return !len || protocol == RTPROT_UNSPEC || protocol == RTPROT_KERNEL;
+}
+
+static bool is_charged(const struct rib_node *n)
+{
+    return n->nexthop && !is_free(n->len, n->protocol);
+}
+
+uint8_t rib_protocol_of(const struct rib_route *t)
+{
+    if (t->flags & RIB_ROUTE_HOST)
+        return RTPROT_UNSPEC;
+    return t->protocol ? t->protocol : RTPROT_BOOT; // a route of the kernel is never taken for one
+}
+
+void rib_budget_count(struct rib *r, const struct rib_node *n, bool add)
+{
+    if (!n->nexthop)
+        return;
+    if (is_charged(n))
+        r->budget.n_charged += add ? 1 : -1u;
+    else if (n->protocol != RTPROT_UNSPEC)
+        r->budget.n_free += add ? 1 : -1u;
+}
+
+void rib_budget_forget(struct rib *r)
+{
+    r->budget.n_charged = r->budget.n_free = 0;
+}
+
+uint32_t rib_budget_used(const struct rib *r)
+{
+    const struct rib_budget *b = &r->budget;
+
+    return b->n_charged + (b->n_free > FREE_MAX ? b->n_free - FREE_MAX : 0);
+}
+
+static enum vr_budget_kind kind_of(const struct rib *r)
+{
+    return r->trie.family == IP6 ? VR_BUDGET_IPV6_ROUTES : VR_BUDGET_IPV4_ROUTES;
+}
+
+static uint64_t pool_bytes(const struct rib_pool *p)
+{
+    return (uint64_t)p->n_used * p->size;
+}
+
+uint64_t rib_budget_memory(struct rib_vr *v)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct rib *r = &v->rib[i];
+        struct fib_stats s = {0};
+
+        fib_stats(rib_fib(v, r->trie.family), &s);
+        sum += s.bytes_used + s.control_bytes + pool_bytes(&r->trie.node) +
+               pool_bytes(&r->neigh.node) + pool_bytes(&r->route) + pool_bytes(&r->budget.waiting);
+    }
+    return sum;
+}
+
+// Whoever asks for one more place asks this, so the memory is not added up each time.
+static bool has_memory(struct rib_vr *v)
+{
+    uint64_t limit = vr_budget_limit(v->id, VR_BUDGET_MEMORY);
+
+    if (limit && v->memory_asked++ % MEMORY_EVERY == 0)
+        v->memory_full = rib_budget_memory(v) >= limit;
+    return !limit || !v->memory_full;
+}
+
+static bool has_room(struct rib_vr *v, struct rib *r)
+{
+    return vr_budget_has_room(v->id, kind_of(r), rib_budget_used(r)) && has_memory(v);
+}
+
+// --- who comes in, and who has to leave ---
+
+static bool is_admitted(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    const struct rib_node *n = rib_trie_at(&r->trie, node);
+    const struct rib_route *t = rib_route_at(r, route);
+
+    if (is_free(n->len, rib_protocol_of(t)) &&
+        (t->flags & RIB_ROUTE_HOST || n->nexthop || r->budget.n_free < FREE_MAX))
+        return true;
+    if (rib_budget_waits(r, node))
+        return r->budget.admitted == node;
+    return is_charged(n) || (!r->budget.first && has_room(v, r));
+}
+
+bool rib_budget_admits(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    if (!is_admitted(v, r, node, route)) {
+        wait_at_end(v, r, node);
+        return false;
+    }
+    rib_budget_leave(r, node);
+    return true;
+}
+
+static bool is_over(const struct rib_vr *v, const struct rib *r)
+{
+    uint64_t limit = vr_budget_limit(v->id, kind_of(r));
+
+    return limit && rib_budget_used(r) > limit && !r->budget.stuck;
+}
+
+// The node at which a pass goes on; it begins anew behind the last one.
+static uint32_t evict_from(struct rib *r)
+{
+    struct rib_budget *b = &r->budget;
+
+    if (b->passing)
+        return rib_trie_after(&r->trie, &b->cursor);
+    b->kept = 0;
+    b->evicted = false;
+    b->passing = true;
+    return rib_trie_first(&r->trie);
+}
+
+// The first prefixes stay, up to the limit, and the others wait.
+static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
+{
+    struct rib_budget *b = &r->budget;
+    uint64_t limit = vr_budget_limit(v->id, kind_of(r));
+    uint32_t node = evict_from(r);
+
+    for (; node && *budget && is_over(v, r); --*budget) {
+        rib_trie_prefix(&r->trie, node, &b->cursor);
+        if (!is_charged(rib_trie_at(&r->trie, node)) || b->kept++ < limit) {
+            node = rib_trie_next(&r->trie, node);
+            continue;
+        }
+        wait_at_end(v, r, node);
+        rib_evaluate(v, r, node); // hosts below it may come and go
+        b->evicted = true;
+        node = rib_trie_after(&r->trie, &b->cursor);
+    }
+    if (node && is_over(v, r))
+        return; // for now
+    b->passing = false;
+    b->stuck = !b->evicted && is_over(v, r); // what is over is connected
+}
+
+static void admit(struct rib_vr *v, struct rib *r, unsigned *budget)
+{
+    struct rib_budget *b = &r->budget;
+
+    for (; b->first && *budget && has_room(v, r); --*budget) {
+        b->admitted = waiting_at(r, b->first)->node;
+        rib_evaluate(v, r, b->admitted);
+        b->admitted = 0;
+    }
+}
+
+static bool is_due(struct rib_vr *v, struct rib *r)
+{
+    return !r->deferred && (is_over(v, r) || (r->budget.first && has_room(v, r)));
+}
+
+bool rib_budget_due(struct rib_vr *v)
+{
+    return is_due(v, &v->rib[0]) || is_due(v, &v->rib[1]);
+}
+
+bool rib_budget_work(struct rib_vr *v, unsigned budget)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct rib *r = &v->rib[i];
+
+        if (r->deferred)
+            continue;
+        if (is_over(v, r))
+            evict(v, r, &budget);
+        else
+            admit(v, r, &budget);
+    }
+    return rib_budget_due(v);
+}
+
+void rib_budget_changed(struct rib_vr *v)
+{
+    for (unsigned i = 0; i < 2; i++)
+        v->rib[i].budget.stuck = v->rib[i].budget.passing = false;
+    v->memory_asked = 0;
+}
+
+// --- next hops and neighbors that have been refused ---
+
+static void update_neigh(void *ctx, struct neigh *n)
+{
+    neigh_update(n, *(uint64_t *)ctx);
+}
+
+void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
+{
+    if (v->lacks_nexthops && vr_budget_has_room(v->id, VR_BUDGET_NEXTHOPS, v->n_nexthops)) {
+        v->lacks_nexthops = false;
+        neigh_each(v->id, update_neigh, &now_ns);
+        rib_link_rehop(v, 0);
+    }
+    if (v->lacks_neighbors && vr_budget_has_room(v->id, VR_BUDGET_NEIGHBORS, v->n_neighbors)) {
+        v->lacks_neighbors = false;
+        rib_sync_want(v, 1u << RIB_STAGE_NEIGH, NS_PER_SECOND);
+    }
+}
+
+// --- the report ---
+
+uint32_t rib_budget_waiting(const struct rib *r)
+{
+    return r->budget.place.n;
+}
+
+void rib_budget_text(const struct rib *r, char *text, size_t n)
+{
+    char buf[PREFIX_TEXT_MAX];
+    uint32_t id = r->budget.first;
+    size_t at = 0;
+
+    text[0] = 0;
+    for (unsigned i = 0; id && i < NAMED && at < n; i++) {
+        struct prefix p;
+
+        rib_trie_prefix(&r->trie, waiting_at(r, id)->node, &p);
+        at += (size_t)snprintf(text + at, n - at, "%s%s", i ? ", " : "", prefix_format(&p, buf));
+        id = waiting_at(r, id)->next;
+    }
+    if (id && at < n)
+        snprintf(text + at, n - at, " and %u more", rib_budget_waiting(r) - NAMED);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vr_budget.c - see vr_budget.h
+//
+// Who gives away what a budget is about refuses what is too much (table/vr_budget.h). Here is what
+// only control knows: the rules and set members of a configuration, and how many packets were
+// punted in the last second.
+#include "feature/vr_budget.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "config/config_running.h"
+#include "config/leaf.h"
+#include "feature/acl.h"
+#include "feature/capture.h"
+#include "feature/interface.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "feature/vr.h"
+#include "table/counter.h"
+#include "table/iface.h"
+#include "table/vr.h"
+
+struct vr_limits vr_budget_read(const struct lyd_node *first, const struct lysc_node *parent)
+{
+    const struct lyd_node *budget = leaf_inside(first, parent, "budget");
+    struct vr_limits l;
+
+    for (unsigned k = 0; k < VR_BUDGET_N; k++)
+        l.of[k] = leaf_number(budget, vr_budget_info[k].word, 0) * vr_budget_info[k].step;
+    return l;
+}
+
+// --- rules and set members of a configuration ----------------------------------------------------
+
+struct bound { // to the interfaces of one virtual router
+    VEC(const struct acl_desired_list *) list;
+    VEC(const struct acl_desired_set *) set;
+};
+
+#define ADD_ONCE(v, what)                                                                          \
+    do {                                                                                           \
+        bool there_ = false;                                                                       \
+        vec_foreach (&(v), known_)                                                                 \
+            there_ |= *known_ == (what);                                                           \
+        if (!there_ && (what))                                                                     \
+            *vec_push(&(v)) = (what);                                                              \
+    } while (0)
+
+static void add_list(struct bound *b, const struct acl_desired *all, const char *name)
+{
+    const struct acl_desired_list *l = name[0] ? acl_desired_list_find(all, name) : NULL;
+
+    ADD_ONCE(b->list, l);
+    for (unsigned i = 0; l && i < l->rules.n_sets; i++) {
+        const struct acl_desired_set *s = acl_desired_set_find(all, l->rules.set[i]);
+
+        ADD_ONCE(b->set, s);
+    }
+}
+
+static void add_interface(struct bound *b, const struct model *m, const char *vr, const char *name)
+{
+    const struct model_interface *i = model_find_interface(m, name);
+
+    if (!i || strcmp(i->vr, vr))
+        return;
+    add_list(b, model_acls(m), i->acls.in);
+    add_list(b, model_acls(m), i->acls.out);
+}
+
+// Of the configuration itself: what files hold is not known before they are read.
+static void count_bound(const struct model *m, const char *vr, struct vr_limits *used)
+{
+    struct bound b = {0};
+
+    used->of[VR_BUDGET_RULES] = used->of[VR_BUDGET_SET_MEMBERS] = 0;
+    if (!model_acls(m)->list.n)
+        return;
+    vec_foreach (&model_ports(m)->port, p)
+        add_interface(&b, m, vr, p->config.name);
+    vec_foreach (&model_vports(m)->vport, v)
+        add_interface(&b, m, vr, v->name);
+    vec_foreach (&b.list, l)
+        used->of[VR_BUDGET_RULES] += (*l)->rules.rule.n;
+    vec_foreach (&b.set, s)
+        used->of[VR_BUDGET_SET_MEMBERS] += (*s)->member.item.n;
+    vec_free(&b.list);
+    vec_free(&b.set);
+}
+
+// Of the running configuration, counted again after each change.
+static struct {
+    uint64_t version; // of the configuration, + 1; 0 = none
+    struct vr_limits used;
+} counted[VR_MAX];
+
+static struct vr_limits running_bound(uint16_t vr)
+{
+    const struct model *m = config_model();
+
+    if (m && counted[vr].version != config_version() + 1) {
+        count_bound(m, vr_get(vr)->name, &counted[vr].used);
+        counted[vr].version = config_version() + 1;
+    }
+    return counted[vr].used;
+}
+
+// "set vr blue budget", "set forwarding budget": what raises it.
+static const char *raise_command(const char *vr, char *buf, size_t n)
+{
+    if (!strcmp(vr, VR_DEFAULT_NAME))
+        snprintf(buf, n, "set forwarding budget");
+    else
+        snprintf(buf, n, "set vr %s budget", vr);
+    return buf;
+}
+
+static void check_vr(const struct model *m, const char *vr, const struct vr_limits *limits,
+                     unsigned line, struct errors *e)
+{
+    static const enum vr_budget_kind kinds[] = {VR_BUDGET_RULES, VR_BUDGET_SET_MEMBERS};
+    struct vr_limits used = {0};
+    char command[48];
+
+    if (!limits->of[VR_BUDGET_RULES] && !limits->of[VR_BUDGET_SET_MEMBERS])
+        return;
+    count_bound(m, vr, &used);
+    for (unsigned i = 0; i < 2; i++)
+        if (limits->of[kinds[i]] && used.of[kinds[i]] > limits->of[kinds[i]])
+            errors_add(e, line,
+                       "vr %s: its interfaces have %lu %s in access lists, and its budget '%s' is "
+                       "%lu: bind fewer, or raise the budget: %s %s %lu",
+                       vr, used.of[kinds[i]], vr_budget_info[kinds[i]].unit,
+                       vr_budget_info[kinds[i]].word, limits->of[kinds[i]],
+                       raise_command(vr, command, sizeof command), vr_budget_info[kinds[i]].word,
+                       used.of[kinds[i]]);
+}
+
+void vr_budget_check(const struct model *m, struct errors *e)
+{
+    check_vr(m, VR_DEFAULT_NAME, &model_vrs(m)->budget, 0, e);
+    vec_foreach (&model_vrs(m)->vr, v)
+        check_vr(m, v->name, &v->budget, v->line, e);
+}
+
+// --- what is used --------------------------------------------------------------------------------
+
+static struct {
+    uint64_t at_ns;
+    uint64_t punted[VR_MAX]; // so far
+    uint64_t rate[VR_MAX];   // packets in a second, lately
+} punts;
+
+void vr_budget_look(uint64_t now_ns)
+{
+    static uint64_t sum[VR_MAX];
+    const struct counter_block *c = counter_of_slot(THREAD_SLOT_TAP_MANAGER);
+    uint64_t passed_ns = now_ns - punts.at_ns;
+
+    memset(sum, 0, sizeof sum);
+    for (unsigned i = 1; i < IFACE_MAX; i++)
+        if (iface_get((uint16_t)i)->kind != IFACE_NONE)
+            sum[iface_get((uint16_t)i)->vr] +=
+                __atomic_load_n(&c->iface[i].punt_packets, __ATOMIC_RELAXED);
+    for (unsigned v = 0; v < VR_MAX; v++) {
+        uint64_t grown = sum[v] > punts.punted[v] ? sum[v] - punts.punted[v] : 0;
+
+        punts.rate[v] = punts.at_ns && passed_ns ? grown * NS_PER_SECOND / passed_ns : 0;
+        punts.punted[v] = sum[v];
+    }
+    punts.at_ns = now_ns;
+}
+
+struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
+{
+    struct vr_limits used = running_bound(vr);
+
+    used.of[VR_BUDGET_IPV4_ROUTES] = r->budget.routes[0];
+    used.of[VR_BUDGET_IPV6_ROUTES] = r->budget.routes[1];
+    used.of[VR_BUDGET_NEXTHOPS] = r->budget.nexthops;
+    used.of[VR_BUDGET_NEIGHBORS] = r->budget.neighbors;
+    used.of[VR_BUDGET_MEMORY] = r->budget.memory;
+    used.of[VR_BUDGET_CAPTURES] = capture_count(vr);
+    used.of[VR_BUDGET_PUNT_RATE] = punts.rate[vr];
+    return used;
+}
+
+// What waits for room, or was refused since the start.
+static void write_refused(struct jwrite *j, unsigned kind, const struct rib_budget_stats *b)
+{
+    if (kind == VR_BUDGET_IPV4_ROUTES || kind == VR_BUDGET_IPV6_ROUTES)
+        jwrite_u64(j, "waiting", b->waiting[kind - VR_BUDGET_IPV4_ROUTES]);
+    else if (kind == VR_BUDGET_NEIGHBORS)
+        jwrite_u64(j, "refused", b->refused_neighbors);
+}
+
+void vr_budget_write(struct jwrite *j, uint16_t vr, const struct rib_stats *r)
+{
+    struct vr_limits used = vr_budget_used(vr, r);
+
+    jwrite_begin(j, "budget", '[');
+    for (unsigned k = 0; k < VR_BUDGET_N; k++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", vr_budget_info[k].word);
+        jwrite_string(j, "unit", vr_budget_info[k].unit);
+        jwrite_u64(j, "used", used.of[k]);
+        if (vr_budget_limit(vr, k))
+            jwrite_u64(j, "limit", vr_budget_limit(vr, k));
+        write_refused(j, k, &r->budget);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
