@@ -6,10 +6,12 @@ administrator says which there are), each method, each operation with each leaf 
 `substrate` the provider's own; each answer is searched for their names, addresses and MACs. Where the client itself names
 something of theirs, the answer has to be the same, letter by letter, as for a name that nobody has.
 """
+import grp
 import hashlib
 import http.client
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -21,8 +23,10 @@ from urllib.parse import quote
 
 import pytest
 
+from kamuee.commands import COMMANDS
 from kamuee.lab.netns import in_namespace
 
+from browser import Browser
 from daemon import Daemon
 from support import eventually
 
@@ -39,6 +43,7 @@ SECRETS = ["crimson", "vermilion", "substrate", "198.51.100.", "2001:db8:c1", "2
 # Names that the client may try, and what nobody has in their place.
 NOBODY = {"crimson": "nobodyx", "substrate": "nobodyxyz", "vermilion": "nobodyxyz", "198.51.100.": "198.51.101.", "203.0.113.": "203.0.114.",
           "2001:db8:c1": "2001:db8:c2", "scarlet": "nobodyx"}
+GROUP, USER = "games", 54321
 MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp)|vr blue flow-)")
 
 
@@ -58,7 +63,8 @@ def configuration(daemon: Daemon, space: dict[str, str]) -> str:
         "set counters prefix blue 192.0.2.0/24", "set multicast route crimson 239.1.1.1 any input crimson0 output crimsonp",
         "set multicast route blue 239.2.2.2 any input blue0 output bluep", "set routing-daemon crimson bgp", "set routing-daemon blue bgp",
         "set mirror-session scarlet to tap substratemon", "set web listen 127.0.0.1", f"set api tokens {daemon.dir}/tokens",
-        f"set api listen 127.0.0.1 port {PORT} tls false", "set api client scarlet role admin vr crimson", ""])
+        f"set api listen 127.0.0.1 port {PORT} tls false", "set api client scarlet role admin vr crimson",
+        f"set api group vr blue admin {GROUP}", ""])
 
 
 TOKENS = {f"{vr}-{role}": f"{vr}-{role}-is-a-long-secret" for vr in ("blue", "crimson", "nothing") for role in ("admin", "operator", "read-only")}
@@ -272,7 +278,8 @@ def test_a_client_of_a_virtual_router_that_is_not_there_has_nothing(daemon):
 
 
 def test_other_resources(daemon, blue):
-    for target in ("/restconf", "/restconf/operations", "/restconf/yang-library-version", "/.well-known/host-meta", "/restconf/data/ietf-yang-library:yang-library",
+    for target in ("/restconf", "/restconf/operations", "/restconf/yang-library-version", "/.well-known/host-meta",
+                   "/restconf/data/ietf-yang-library:yang-library",
                    "/restconf/data/ietf-yang-library:modules-state", "/restconf/data/ietf-restconf-monitoring:restconf-state", "/restconf/yang/kamuee.yang",
                    "/metrics", "/restconf/streams", "/restconf/nothing", "/restconf/data/ietf-interfaces:interfaces", "/restconf/data/ietf-routing:routing",
                    "/restconf/data/ietf-interfaces:interfaces/interface=crimson0", "/restconf/data/ietf-routing:routing/ribs/rib=crimson-ipv4", "/"):
@@ -362,8 +369,8 @@ def test_a_session(daemon, blue):
     theirs = daemon.client.call("session-open")["session"]
     crimson = json.loads(Tenant(daemon, "crimson-admin").call("session-open")[1])["kamuee:output"]["session"]
     for other in (theirs, crimson):
-        for operation, given in (("edit", {"line": ["set vr blue flow-hash l3"]}), ("configuration", {}), ("compare", {}), ("configure", {}), ("session-close", {}),
-                                 ("complete", {"line": "set "})):
+        for operation, given in (("edit", {"line": ["set vr blue flow-hash l3"]}), ("configuration", {}), ("compare", {}), ("configure", {}),
+                                 ("session-close", {}), ("complete", {"line": "set "})):
             status, said = blue.call(operation, session=other, **given)
             assert status == 404 and said == blue.call(operation, session=other + 1, **given)[1].replace(str(other + 1), str(other)), said
     status, said = blue.call("session-open")
@@ -396,8 +403,9 @@ def test_a_session(daemon, blue):
 
 
 def test_completion(daemon, blue):
-    for line in ("", "set ", "set interface ", "set interface blue0 ", "set vr ", "set interface blue0 vr ", "set port ", "set acl ", "set interface blue0 acl in ",
-                 "set port substrate0 ", "delete ", "delete port ", "delete interface ", "delete vr ", "set multicast route ", "set thread ", "set api client "):
+    for line in ("", "set ", "set interface ", "set interface blue0 ", "set vr ", "set interface blue0 vr ", "set port ", "set acl ",
+                 "set interface blue0 acl in ", "set port substrate0 ", "delete ", "delete port ", "delete interface ", "delete vr ",
+                 "set multicast route ", "set thread ", "set api client "):
         status, said = looked_at(blue, "POST", "/restconf/operations/kamuee:complete", {"kamuee:input": {"line": line}})
         assert status == 200, said
     assert '"blue0"' in blue.call("complete", line="set interface ")[1]
@@ -406,12 +414,14 @@ def test_completion(daemon, blue):
 # --- operations ---
 
 VALUES = {"interface": ["blue0", "crimson0", "substrate0", "crimsonp", "nobody"], "vr": ["blue", "crimson", "default", "nobody"],
-          "port": ["bluep", "substrate0", "crimsonp"], "name": ["blue0", "crimson0", "vermilion", "scarlet", "substrate0"], "address": ["192.0.2.9", "198.51.100.9"],
+          "port": ["bluep", "substrate0", "crimsonp"], "name": ["blue0", "crimson0", "vermilion", "scarlet", "substrate0"],
+          "address": ["192.0.2.9", "198.51.100.9"],
           "prefix": ["10.9.0.0/16", "198.51.100.0/24"], "destination": ["192.0.2.9", "10.9.9.9"], "source": ["10.0.0.9"], "ago": [1, 3_600_000],
           "line": ["set interface "], "session": [1], "devargs": ["net_null0"], "vlan": [10, 20, 30], "count": [1], "seconds": [1], "frame": [],
           "revision": [1], "of": ["interface", "port"], "acl": ["vermilion"], "address-set": ["scarlet"], "text": ["set vr crimson table 7"]}
 BASE = {"explain": {"interface": "bluep", "source": "10.0.0.9", "destination": "192.0.2.9"}, "route-at": {"address": "192.0.2.9", "ago": 1},
-        "lookup": {"address": ["192.0.2.9", "198.51.100.9"]}, "session-close": {"session": 1}, "edit": {"session": 1}, "port-attach": {"name": "p9", "devargs": "net_null0"}}
+        "lookup": {"address": ["192.0.2.9", "198.51.100.9"]}, "session-close": {"session": 1}, "edit": {"session": 1},
+        "port-attach": {"name": "p9", "devargs": "net_null0"}}
 
 
 def inputs(rpc: schema.Statement) -> Iterator[dict]:
@@ -538,3 +548,74 @@ def test_the_web_page(daemon, blue):
     assert "crimson0" in ask("/restconf/data/kamuee:state/interface", daemon.client.call("web-address")["url"][0].partition("#")[2])[1]
     for wrong in (key.replace(".blue", ".crimson"), key.replace(".blue", ""), key + "x", key.replace(".blue", ".")):
         assert ask("/restconf/data/kamuee:state/interface", wrong)[0] == 401
+
+
+def test_the_web_page_in_a_browser(daemon, blue):
+    if not shutil.which("chromium"):
+        pytest.skip("no chromium: make deps installs it")
+    [url] = json.loads(blue.call("web-address")[1])["kamuee:output"]["url"]
+    browser = Browser(daemon.name)
+    try:
+        browser.open(url)
+        eventually(lambda: browser.text("#live") == "live", 30, lambda: browser.text("body")[:500])
+        pages = browser.run("[...document.querySelectorAll('#pages a')].map(a => a.hash.slice(2))")
+        assert {"overview", "interfaces", "routes", "configuration"} <= set(pages)
+        for page in pages:
+            browser.run(f"location.hash = '#/{page}'")
+            eventually(lambda page=page: browser.run(f"!document.querySelector('[data-page={page}]').hidden && live.textContent === 'live'"), 30,
+                       lambda: browser.text("body")[:500])
+            without_secrets(page, browser.text("body"))
+        browser.run("location.hash = '#/interfaces'")
+        eventually(lambda: "blue0" in browser.text("#interfaces"), 20, lambda: browser.text("body")[:500])
+        assert [c for c in browser.complaints if c.get("source") != "network"] == []
+        assert "virtual router blue" in browser.text("#about")
+    finally:
+        browser.close()
+
+
+# --- the command line, by a local group ---
+
+KAMUEE = Path(__file__).resolve().parents[2] / "kamuee"
+WORDS = {"PREFIX": "10.9.0.0/16", "ADDRESS": "192.0.2.9", "TIME": "00:00:01", "VR": "blue", "INTERFACE": "blue0", "NAME": "blue0", "ACL": "nobody", "BACK": "1"}
+
+
+def shown() -> Iterator[str]:
+    """Each command that shows something, without what may be left out, and with the first of alternatives."""
+    for command in COMMANDS:
+        pattern = command.pattern
+        if not pattern.startswith(("show ", "lookup ")) or command.mode == "edit":
+            continue
+        while "[" in pattern:
+            pattern = re.sub(r"\s*\[[^][]*\]…?", "", pattern)
+        pattern = re.sub(r"\(([^()|]*)(\|[^()]*)?\)…?", r"\1", pattern)
+        yield " ".join(WORDS.get(word, word) for word in pattern.split())
+
+
+def kamuee(daemon: Daemon, *words: str) -> tuple[int, str]:
+    daemon.dir.chmod(0o755)
+    done = subprocess.run([str(KAMUEE), "--socket", str(daemon.socket), *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                          user=USER, group=grp.getgrnam(GROUP).gr_gid, extra_groups=[])
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("words", sorted(set(shown())))
+def test_the_command_line_shows(daemon, words):
+    for options in ((), ("--json",)):
+        code, said = kamuee(daemon, *words.split(), *options)
+        assert "Traceback" not in said and (code in (0, 1) or said.startswith("error: ")), said
+        without_secrets(words, said)
+
+
+@pytest.mark.parametrize("words, says", [
+    ("show interface", "blue0"), ("show vr", "blue"), ("show ipv4 route vr blue", "10.9.0.0/16"), ("show neighbor", "192.0.2.9"),
+    ("show configuration", "set interface blue0 description mine"), ("show interface crimson0", "there is no interface crimson0"),
+    ("show interface nobody", "there is no interface nobody"), ("show vr crimson", "there is no "), ("lookup 10.9.1.1 vr blue", "10.9.0.0/16"),
+    ("explain in bluep src 10.0.0.9 dst 10.9.1.1", "blue0"), ("set interface crimson0 description x", "may not change"),
+    ("set interface blue0 description mine", ""), ("show port", ""), ("web", ".blue"), ("doctor", ""), ("audit", ""),
+    ("trace in blue0 count 1", "there is no"), ("capture interface crimson0 count 1", "there is no interface"), ("capture port bluep count 1", ""),
+    ("clear counters interface blue0", "there is no"), ("commit confirmed 5", ""), ("rollback 1", ""), ("save", ""), ("shutdown kamueed", ""),
+    ("show configuration sessions", ""), ("clear neighbor vr blue", "")])
+def test_the_command_line_says(daemon, words, says):
+    code, said = kamuee(daemon, *words.split())
+    assert says in said and "Traceback" not in said, said
+    without_secrets(words, said.replace("crimson0", "").replace("'crimson'", "").replace("router crimson", ""))

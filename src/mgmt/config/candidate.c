@@ -122,26 +122,32 @@ static uint64_t bound_id(void)
     return id;
 }
 
-static unsigned count_of(const char *vr)
+// Whether another session of the virtual router may have a free place.
+static bool may_have_place(const char *vr)
 {
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < CANDIDATES_MAX; i++)
-        n += all[i].id && !strcmp(all[i].vr, vr);
-    return n;
-}
-
-// A free one; else the one without changes that has been idle longest.
-static struct candidate *find_room(const char *vr)
-{
-    bool own = *vr && count_of(vr) >= CANDIDATES_BOUND; // one of these makes room, or none
-    struct candidate *best = NULL;
+    unsigned mine = 0, bound = 0;
 
     for (unsigned i = 0; i < CANDIDATES_MAX; i++) {
-        if (!all[i].id && !own)
-            return &all[i];
-        if (all[i].id && !all[i].n_changes && (!own || !strcmp(all[i].vr, vr)) && (!best || all[i].touched_ns < best->touched_ns))
-            best = &all[i];
+        mine += all[i].id && !strcmp(all[i].vr, vr);
+        bound += all[i].id && *all[i].vr;
+    }
+    return !*vr || (mine < CANDIDATES_BOUND && bound < CANDIDATES_MAX - CANDIDATES_RESERVE);
+}
+
+// A free one; else the one without changes that has been idle longest, of a virtual router's own.
+static struct candidate *find_room(const char *vr)
+{
+    struct candidate *best = NULL;
+    bool free = may_have_place(vr);
+
+    for (unsigned i = 0; i < CANDIDATES_MAX; i++) {
+        struct candidate *c = &all[i];
+
+        if (!c->id && free)
+            return c;
+        if (c->id && !c->n_changes && (!*vr || !strcmp(c->vr, vr)) &&
+            (!best || c->touched_ns < best->touched_ns))
+            best = c;
     }
     if (best)
         candidate_close(best);
@@ -167,7 +173,8 @@ struct candidate *candidate_open(const char *by, const char *vr, char *err, size
                  CANDIDATES_MAX);
         return NULL;
     }
-    *c = (struct candidate){.id = *vr ? bound_id() : next_id(), .opened_ns = now, .touched_ns = now};
+    *c = (struct candidate){
+        .id = *vr ? bound_id() : next_id(), .opened_ns = now, .touched_ns = now};
     snprintf(c->by, sizeof c->by, "%s", by);
     snprintf(c->vr, sizeof c->vr, "%s", vr);
     begin_anew(c);

@@ -18,7 +18,8 @@
 
 struct candidate;
 
-#define CANDIDATES_BOUND 4 // of each virtual router
+#define CANDIDATES_BOUND 4   // of each virtual router
+#define CANDIDATES_RESERVE 8 // of all, for those of none
 // NULL when there are too many, with a sentence. `vr`: it edits what belongs to this virtual router
 // and knows nothing else (config_bound.h); "": everything.
 struct candidate *candidate_open(const char *by, const char *vr, char *err, size_t err_size);

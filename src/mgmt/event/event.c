@@ -122,7 +122,7 @@ static void write_missed(struct listener *l)
     text_free(&t);
 }
 
-static void tell(struct listener *l, const struct text *t)
+static void tell_listener(struct listener *l, const struct text *t)
 {
     if (l->full)
         l->missed++;
@@ -141,7 +141,7 @@ static void tell_bound(struct listener *l, const char *name, const json_t *body)
     if (s && owner_keep_json(http_vr(l->http), s, own) &&
         (!l->filter || filter_passes(l->filter, name, own))) {
         write_event(&t, ++l->number, name, own);
-        tell(l, &t);
+        tell_listener(l, &t);
     }
     text_free(&t);
     json_decref(own);
@@ -162,7 +162,7 @@ void event_publish(const char *name, json_t *body)
             continue;
         if (!t.n)
             write_event(&t, ++number, name, body);
-        tell(l, &t);
+        tell_listener(l, &t);
     }
     text_free(&t);
     json_decref(body);
@@ -239,7 +239,8 @@ static bool may_listen(struct http *h, struct filter **filter)
     else if (text && !*filter)
         http_refuse(h, 400, "invalid-value", "%s", text_str(&why));
     else if (!may_be_one_more(h) && *http_vr(h))
-        http_refuse(h, 409, "resource-denied", "too many clients listen to events; try again later");
+        http_refuse(h, 409, "resource-denied",
+                    "too many clients listen to events; try again later");
     else if (!may_be_one_more(h))
         http_refuse(h, 409, "resource-denied",
                     "too many clients listen to events: %u of at most %d, at most %d per user; try "

@@ -15,7 +15,6 @@
 // socket are told (`kamuee web`). It comes in a header of our own, which a page of another origin
 // cannot send without being asked about first (CORS), and never in a cookie: so no other page can
 // use it. Host is checked before (listen.c). The key is new at each start.
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/refuse.h"
+#include "http/token.h"
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
 #include "restconf/restconf.h"
@@ -73,6 +73,7 @@ static const struct feature_config web_config = {
 // --- state ---------------------------------------------------------------------------------------
 
 #define KEY_BYTES 16
+_Static_assert(TOKEN_HEX == 2 * KEY_BYTES + 1, "as long as that of a virtual router");
 
 #define POLICY                                                                                     \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
@@ -151,16 +152,10 @@ static void close_web(void)
 // The key of clients bound to a virtual router, or the one of all others ("").
 static void key_of(const char *vr, char mine[2 * KEY_BYTES + 1])
 {
-    unsigned char hash[SHA256_DIGEST_LENGTH];
-    char text[2 * KEY_BYTES + ACCESS_VR_SIZE + 2];
-
-    strcpy(mine, key);
-    if (!*vr)
-        return;
-    int n = snprintf(text, sizeof text, "%s.%s", key, vr);
-    SHA256((const unsigned char *)text, (size_t)n, hash);
-    for (size_t i = 0; i < KEY_BYTES; i++)
-        snprintf(mine + 2 * i, 3, "%02x", hash[i]);
+    if (*vr)
+        token_of_vr(key, vr, mine);
+    else
+        strcpy(mine, key);
 }
 
 // Takes as long whatever is wrong with it. *vr: what the key is bound to.

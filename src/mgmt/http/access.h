@@ -2,9 +2,9 @@
 // access.h - who a client is, and what it may do
 //
 // A client may be bound to a virtual router: then it sees and changes only what belongs to that one
-// (yang/owner.h). On the UNIX socket by the groups of the peer, which the kernel tells; on TCP by the names in the
-// client's certificate or by a bearer token. root and kamueed's own user may do everything. Control
-// role.
+// (yang/owner.h). On the UNIX socket by the groups of the peer, which the kernel tells; on TCP by
+// the names in the client's certificate or by a bearer token. root and kamueed's own user may do
+// everything. Control role.
 #ifndef HTTP_ACCESS_H
 #define HTTP_ACCESS_H
 

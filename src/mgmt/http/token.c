@@ -186,3 +186,15 @@ const struct token *token_find(const char *token)
             found = &list->item[i];
     return found;
 }
+
+void token_of_vr(const char *secret, const char *vr, char hex[TOKEN_HEX])
+{
+    uint8_t hash[SHA256_DIGEST_LENGTH];
+    char text[128];
+    int n = snprintf(text, sizeof text, "%s.%s", secret, vr);
+
+    bug_on(n < 0 || (size_t)n >= sizeof text);
+    SHA256((const uint8_t *)text, (size_t)n, hash);
+    for (size_t i = 0; i < TOKEN_HEX / 2; i++)
+        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+}

@@ -330,7 +330,7 @@ static void a_group_may_be_bound_to_a_vr(void **state)
         both[i] = g->gr_gid;
     }
     assert_int_equal(configure("set vr blue table 100"), 200);
-    assert_int_equal(configure("set vr red table 101"), 200);
+    assert_int_equal(configure("set vr green table 101"), 200);
     assert_int_equal(configure("set api group vr blue operator staff"), 200);
     assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE);
     assert_string_equal(vr, "blue");
@@ -339,7 +339,7 @@ static void a_group_may_be_bound_to_a_vr(void **state)
     assert_int_equal(configure("set api group vr blue admin users"), 200);
     assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_ADMIN);
     assert_string_equal(vr, "blue");
-    assert_int_equal(configure("set api group vr red admin users"), 200);
+    assert_int_equal(configure("set api group vr green admin users"), 200);
     assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_NONE); // which is meant?
     assert_int_equal(configure("set api group operator users"), 200);
     assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE); // bound to none
@@ -347,7 +347,7 @@ static void a_group_may_be_bound_to_a_vr(void **state)
     assert_int_equal(configure("delete vr blue"), 400); // in use
     assert_int_equal(configure("delete api"), 200);
     assert_int_equal(configure("delete vr blue"), 200);
-    assert_int_equal(configure("delete vr red"), 200);
+    assert_int_equal(configure("delete vr green"), 200);
 }
 
 // As a user of the groups asks: in a process of its own. Returns the status, or 0: not even a
