@@ -112,7 +112,7 @@ async function overview() {
 function kind_of(iface) {
   if (iface.kind === "port") return "port";
   const tags = [iface["outer-vlan"], iface.vlan].filter(Boolean).join("/");
-  return `VLAN ${tags} on ${iface.port}`;
+  return `VLAN ${tags}` + (iface.port ? ` on ${iface.port}` : "");
 }
 
 async function interfaces() {
@@ -207,7 +207,7 @@ async function differ(revision, before) {
 }
 
 async function configuration() {
-  const now = await state("configuration"), kept = now.revision.filter(r => r.back !== undefined).map(r => r.back), said = JSON.stringify(now.revision);
+  const now = {revision: [], session: [], ...await state("configuration")}, kept = now.revision.filter(r => r.back !== undefined).map(r => r.back), said = JSON.stringify(now.revision);
   const waiting = now.unconfirmed;
   answered("waiting", ...waiting ? [node("p", {class: "alarm minor"}, `The commit by ${waiting.by} is undone in ${waiting.seconds} s unless it is confirmed.`)] : [],
     ...now.session.map(one => node("p", {}, `${one.by} is editing: ${one.changes} uncommitted lines.`)));
@@ -323,7 +323,7 @@ async function alarms() {
 
 async function greet() {
   const system = await state("system");
-  at("about").textContent = `version ${system.version}, ${system["dpdk-version"]}, FIB lookup ${system["lookup-kernel"]}`;
+  at("about").textContent = own_vr() ? `virtual router ${own_vr()}` : `version ${system.version}, ${system["dpdk-version"]}, FIB lookup ${system["lookup-kernel"]}`;
   greet.done = true;
   keep_listening();
 }

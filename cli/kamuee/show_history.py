@@ -33,8 +33,8 @@ def at(context: Context, match: Match) -> int:
         return 0 if "prefix" in found else 1
     wanted = args.get("ADDRESS") or args["PREFIX"]
     if not found["known"]:
-        raise DaemonError([f"the journal does not go back to {told(found['time'])}: "
-                           f"it starts at {told(found['since'])}"])
+        starts = f": it starts at {told(found['since'])}" if "since" in found else ""
+        raise DaemonError([f"the journal does not go back to {told(found['time'])}{starts}"])
     if "prefix" not in found:
         raise DaemonError([f"there was no route for {wanted} at {told(found['time'])}"])
     context.line(f"Route {found['prefix']}")
@@ -71,7 +71,9 @@ def changes(context: Context, match: Match) -> None:
     if found.get("cut"):
         context.line(f"only the newest {count(len(rows))} changes: ask for a shorter time or one prefix")
     elif not found.get("complete"):
-        context.line(f"the journal starts at {told(found['since'])}")
+        # A client of one virtual router is not told since when.
+        context.line(f"the journal starts at {told(found['since'])}" if "since" in found else
+                     "the journal does not go back that far")
 
 
 def told_change(change: dict[str, Any], width: int, one_vr: bool) -> Iterator[str]:

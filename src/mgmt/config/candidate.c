@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/jwrite.h"
 #include "base/log.h"
+#include "config/config_bound.h"
 #include "config/config_confirm.h"
 #include "config/config_rebase.h"
 #include "config/revision.h"
@@ -22,11 +23,12 @@
 
 struct candidate {
     uint64_t id; // 0 = free
-    char by[64];
+    char by[64], vr[16];
     uint64_t opened_ns, touched_ns;
     struct snapshot *base;
     struct snapshot *edited; // the tree alone; NULL: nothing was edited
     unsigned n_changes;
+    uint64_t base_version; // of what ran when it began
     uint64_t version; // another one after each edit
 };
 
@@ -51,7 +53,8 @@ static void begin_anew(struct candidate *c)
     c->edited = NULL;
     c->n_changes = 0;
     c->version = ++last_version;
-    c->base = snapshot_ref(config_snapshot());
+    c->base_version = config_version();
+    c->base = *c->vr ? config_bound(c->vr) : snapshot_ref(config_snapshot());
 }
 
 struct counting {
@@ -109,29 +112,60 @@ static void end_idle(uint64_t now)
     }
 }
 
-// A free one; else the one without changes that has been idle longest.
-static struct candidate *find_room(void)
+// A number that says nothing about others.
+static uint64_t bound_id(void)
 {
-    struct candidate *best = NULL;
+    uint32_t id = 0;
+
+    while (!id || id == last_id || candidate_find(id, ""))
+        bug_on(getrandom(&id, sizeof id, 0) != sizeof id);
+    return id;
+}
+
+// Whether another session of the virtual router may have a free place.
+static bool may_have_place(const char *vr)
+{
+    unsigned mine = 0, bound = 0;
 
     for (unsigned i = 0; i < CANDIDATES_MAX; i++) {
-        if (!all[i].id)
-            return &all[i];
-        if (!all[i].n_changes && (!best || all[i].touched_ns < best->touched_ns))
-            best = &all[i];
+        mine += all[i].id && !strcmp(all[i].vr, vr);
+        bound += all[i].id && *all[i].vr;
+    }
+    return !*vr || (mine < CANDIDATES_BOUND && bound < CANDIDATES_MAX - CANDIDATES_RESERVE);
+}
+
+// A free one; else the one without changes that has been idle longest, of a virtual router's own.
+static struct candidate *find_room(const char *vr)
+{
+    struct candidate *best = NULL;
+    bool free = may_have_place(vr);
+
+    for (unsigned i = 0; i < CANDIDATES_MAX; i++) {
+        struct candidate *c = &all[i];
+
+        if (!c->id && free)
+            return c;
+        if (c->id && !c->n_changes && (!*vr || !strcmp(c->vr, vr)) &&
+            (!best || c->touched_ns < best->touched_ns))
+            best = c;
     }
     if (best)
         candidate_close(best);
     return best;
 }
 
-struct candidate *candidate_open(const char *by, char *err, size_t err_size)
+struct candidate *candidate_open(const char *by, const char *vr, char *err, size_t err_size)
 {
     uint64_t now = clock_now_ns();
 
     thread_must_be(ROLE_CONTROL);
     end_idle(now);
-    struct candidate *c = find_room();
+    struct candidate *c = find_room(vr);
+    if (!c && *vr) {
+        snprintf(err, err_size, "too many sessions with uncommitted changes; close one, or try "
+                                "again later");
+        return NULL;
+    }
     if (!c) {
         snprintf(err, err_size,
                  "%d sessions with uncommitted changes are open; close one ('show configuration "
@@ -139,18 +173,20 @@ struct candidate *candidate_open(const char *by, char *err, size_t err_size)
                  CANDIDATES_MAX);
         return NULL;
     }
-    *c = (struct candidate){.id = next_id(), .opened_ns = now, .touched_ns = now};
+    *c = (struct candidate){
+        .id = *vr ? bound_id() : next_id(), .opened_ns = now, .touched_ns = now};
     snprintf(c->by, sizeof c->by, "%s", by);
+    snprintf(c->vr, sizeof c->vr, "%s", vr);
     begin_anew(c);
     return c;
 }
 
-struct candidate *candidate_find(uint64_t id)
+struct candidate *candidate_find(uint64_t id, const char *vr)
 {
     thread_must_be(ROLE_CONTROL);
     end_idle(clock_now_ns());
     for (unsigned i = 0; id && i < CANDIDATES_MAX; i++)
-        if (all[i].id == id) {
+        if (all[i].id == id && (!*vr || !strcmp(all[i].vr, vr))) {
             all[i].touched_ns = clock_now_ns();
             return &all[i];
         }
@@ -176,6 +212,7 @@ bool candidate_at(unsigned i, struct candidate_state *s)
                                       .idle_ns = now - c->touched_ns,
                                       .n_changes = c->n_changes};
         memcpy(s->by, c->by, sizeof s->by);
+        memcpy(s->vr, c->vr, sizeof s->vr);
         return true;
     }
     return false;
@@ -213,9 +250,11 @@ static void rebase(void *arg)
 // My changes on what runs now.
 static struct lyd_node *rebased(const struct candidate *c, struct errors *conflicts)
 {
-    struct rebasing r = {c->base->tree, c->edited->tree, config_running(), .conflicts = conflicts};
+    struct snapshot *now = *c->vr ? config_bound(c->vr) : snapshot_ref(config_snapshot());
+    struct rebasing r = {c->base->tree, c->edited->tree, now->tree, .conflicts = conflicts};
 
     aside(rebase, &r);
+    snapshot_unref(now);
     return r.tree;
 }
 
@@ -223,7 +262,7 @@ void candidate_update(struct candidate *c, struct errors *notes)
 {
     if (!c->edited) {
         begin_anew(c);
-    } else if (c->base != config_snapshot()) {
+    } else if (c->base_version != config_version()) {
         struct lyd_node *tree = rebased(c, notes);
 
         begin_anew(c);
@@ -239,7 +278,7 @@ static struct lyd_node *to_commit(const struct candidate *c, struct config_resul
 
     if (!c->edited)
         return config_running_copy();
-    if (c->base == config_snapshot()) {
+    if (c->base_version == config_version()) {
         config_edited(c->edited->tree, &(struct config_edit){0}, &tree, e);
         return tree;
     }
@@ -251,13 +290,31 @@ static struct lyd_node *to_commit(const struct candidate *c, struct config_resul
                    "nothing was committed: %s has committed since you began; 'update' to merge "
                    "(your values win), then compare, and "
                    "commit",
-                   last ? last->by : "someone else");
+                   last && !*c->vr ? last->by : "someone else");
         config_drop(tree);
         return NULL;
     }
     errors_add(&result->notes, 0,
                "others have committed since you began; your changes were merged with theirs");
     return tree;
+}
+
+static int commit_bound(const struct candidate *c, const struct commit *how,
+                        struct config_result *result, struct errors *e)
+{
+    struct config_result merged = {0};
+
+    if (!c->edited)
+        return 0;
+    struct lyd_node *tree = to_commit(c, &merged, e);
+    struct snapshot *now = config_bound(c->vr);
+    int r = e->n ? -EAGAIN
+                 : config_bound_commit(&(struct bound_change){c->vr, now->tree, tree}, how, result,
+                                       e);
+    snapshot_unref(now);
+    config_drop(tree);
+    config_result_free(&merged);
+    return r;
 }
 
 int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result,
@@ -270,7 +327,9 @@ int candidate_commit(struct candidate *c, const struct commit *how, struct confi
     snprintf(made_from, sizeof made_from, "session %" PRIu64 " %" PRIu64, c->id, c->version);
     mine.made_from = made_from;
     mine.session = c->id;
-    if (!config_commit_again(&mine, result, e, &r)) {
+    if (*c->vr) {
+        r = commit_bound(c, &mine, result, e);
+    } else if (!config_commit_again(&mine, result, e, &r)) {
         struct lyd_node *tree = to_commit(c, result, e);
 
         if (e->n)

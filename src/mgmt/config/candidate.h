@@ -18,9 +18,13 @@
 
 struct candidate;
 
-// NULL when there are too many, with a sentence.
-struct candidate *candidate_open(const char *by, char *err, size_t err_size);
-struct candidate *candidate_find(uint64_t id); // or NULL; it has been touched
+#define CANDIDATES_BOUND 4   // of each virtual router
+#define CANDIDATES_RESERVE 8 // of all, for those of none
+// NULL when there are too many, with a sentence. `vr`: it edits what belongs to this virtual router
+// and knows nothing else (config_bound.h); "": everything.
+struct candidate *candidate_open(const char *by, const char *vr, char *err, size_t err_size);
+// Of this virtual router; "": of all. NULL: there is none; else it has been touched.
+struct candidate *candidate_find(uint64_t id, const char *vr);
 void candidate_close(struct candidate *c);
 void candidates_end(void); // all of them
 
@@ -40,7 +44,7 @@ int candidate_commit(struct candidate *c, const struct commit *how, struct confi
 
 struct candidate_state {
     uint64_t id;
-    char by[64];
+    char by[64], vr[16];
     uint64_t since_ns, idle_ns; // how long ago
     unsigned n_changes;
 };

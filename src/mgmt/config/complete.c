@@ -33,6 +33,7 @@ struct completion {
     const struct lysc_node *value; // the leaf whose value may follow, or NULL
     const struct lyd_node *first;  // instances there, NULL when there are none
     const struct lyd_node *tree;   // the whole configuration
+    bool live;                     // names of what is there, configured or not, are offered
     VEC(struct candidate) found;
     const struct lysc_node *given[GIVEN_MAX]; // values without keywords that the line has
     unsigned n_given;
@@ -198,7 +199,7 @@ static bool offer_values_alone(struct completion *c, const struct lysc_node *pla
         if (is_given(c, s))
             continue;
         yang_each_word(yang_type(s), offer, c);
-        if (source)
+        if (source && c->live)
             each_name(source, offer, c);
         if (s->flags & LYS_MAND_TRUE)
             return false;
@@ -266,7 +267,7 @@ static void offer_values(struct completion *c)
     yang_each_word(yang_type(leaf), offer, c);
     if (list)
         offer_entries(c, list, c->tree);
-    if (source)
+    if (source && c->live)
         each_name(source, offer, c);
 }
 
@@ -293,9 +294,9 @@ static void write_found(struct completion *c, struct jwrite *out)
     vec_free(&c->found);
 }
 
-void complete_line(const char *line, const struct lyd_node *tree, struct jwrite *out)
+void complete_line(const char *line, const struct lyd_node *tree, bool live, struct jwrite *out)
 {
-    struct completion c = {.part = "", .first = tree, .tree = tree};
+    struct completion c = {.part = "", .first = tree, .tree = tree, .live = live};
     struct words w;
     const char *why;
     unsigned n;

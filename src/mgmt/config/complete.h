@@ -3,13 +3,16 @@
 #ifndef CONFIG_COMPLETE_H
 #define CONFIG_COMPLETE_H
 
+#include <stdbool.h>
+
 #include "base/jwrite.h"
 #include "base/text.h"
 
 // Writes the members of the output of the operation `complete`: "candidate": [{word, help}], and
 // "expect" where a value is due.
 struct lyd_node;
-// `tree`: the configuration that the line is to be added to.
-void complete_line(const char *line, const struct lyd_node *tree, struct jwrite *out);
+// `tree`: the configuration that the line is to be added to. `live`: names of what is there are
+// offered too, whoever's they are.
+void complete_line(const char *line, const struct lyd_node *tree, bool live, struct jwrite *out);
 
 #endif

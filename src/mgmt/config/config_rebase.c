@@ -209,3 +209,12 @@ struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_nod
     changes_free(&t);
     return result;
 }
+
+void config_repeat(const struct lyd_node *base, const struct lyd_node *mine, struct lyd_node **tree)
+{
+    struct node_changes m = {0};
+
+    config_diff_each(base, mine, add_difference, &m);
+    repeat(tree, &m);
+    changes_free(&m);
+}

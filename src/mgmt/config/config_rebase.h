@@ -16,4 +16,8 @@ struct lyd_node;
 struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine,
                                const struct lyd_node *theirs, struct errors *conflicts);
 
+// Makes the changes from `base` to `mine` in another tree, which has more than they.
+void config_repeat(const struct lyd_node *base, const struct lyd_node *mine,
+                   struct lyd_node **tree);
+
 #endif

@@ -20,6 +20,8 @@
 #include "event/filter.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "yang/owner.h"
+#include "yang/yang.h"
 
 #define KEEPALIVE_S 15 // proxies and clients take a longer silence for death
 
@@ -27,6 +29,7 @@ struct listener {
     LIST_ENTRY(listener) next;
     struct http *http;
     struct filter *filter; // NULL: everything
+    uint64_t number;       // of its last event, if it is bound to a virtual router
     bool full;
     uint64_t missed;
 };
@@ -43,7 +46,7 @@ bool event_wanted(void)
 
 // --- one event ----------------------------------------------------------------------------------
 
-static void write_event(struct text *t, const char *name, const json_t *body)
+static void write_event(struct text *t, uint64_t id, const char *name, const json_t *body)
 {
     struct timespec now;
     struct jwrite j = {.t = t};
@@ -52,7 +55,7 @@ static void write_event(struct text *t, const char *name, const json_t *body)
     bug_on(!s);
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(member, sizeof member, "kamuee:%s", name);
-    text_printf(t, "id: %" PRIu64 "\ndata: ", ++number);
+    text_printf(t, "id: %" PRIu64 "\ndata: ", id);
     jwrite_begin(&j, NULL, '{');
     jwrite_begin(&j, "ietf-restconf:notification", '{');
     jwrite_time(&j, "eventTime", (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec);
@@ -112,11 +115,36 @@ static void write_missed(struct listener *l)
     json_t *body = json_pack("{s:o}", "count", json_sprintf("%" PRIu64, l->missed));
     struct text t = {0};
 
-    write_event(&t, "events-missed", body);
+    write_event(&t, *http_vr(l->http) ? ++l->number : ++number, "events-missed", body);
     l->missed = 0;
     write_to_listener(l, &t);
     json_decref(body);
     text_free(&t);
+}
+
+static void tell_listener(struct listener *l, const struct text *t)
+{
+    if (l->full)
+        l->missed++;
+    else
+        write_to_listener(l, t);
+}
+
+// To a client that is bound to a virtual router: what is left of it, if that is what it wants.
+static void tell_bound(struct listener *l, const char *name, const json_t *body)
+{
+    const struct lysc_node *s =
+        lys_find_child(NULL, yang_module, name, 0, LYS_NOTIF, 0);
+    json_t *own = json_deep_copy(body);
+    struct text t = {0};
+
+    if (s && owner_keep_json(http_vr(l->http), s, own) &&
+        (!l->filter || filter_passes(l->filter, name, own))) {
+        write_event(&t, ++l->number, name, own);
+        tell_listener(l, &t);
+    }
+    text_free(&t);
+    json_decref(own);
 }
 
 void event_publish(const char *name, json_t *body)
@@ -126,14 +154,15 @@ void event_publish(const char *name, json_t *body)
 
     thread_must_be(ROLE_CONTROL);
     LIST_FOREACH(l, &listeners, next) {
+        if (*http_vr(l->http)) {
+            tell_bound(l, name, body);
+            continue;
+        }
         if (l->filter && !filter_passes(l->filter, name, body))
             continue;
         if (!t.n)
-            write_event(&t, name, body);
-        if (l->full)
-            l->missed++;
-        else
-            write_to_listener(l, &t);
+            write_event(&t, ++number, name, body);
+        tell_listener(l, &t);
     }
     text_free(&t);
     json_decref(body);
@@ -209,6 +238,9 @@ static bool may_listen(struct http *h, struct filter **filter)
                     "events cannot be replayed: 'start-time' and 'stop-time' are not supported");
     else if (text && !*filter)
         http_refuse(h, 400, "invalid-value", "%s", text_str(&why));
+    else if (!may_be_one_more(h) && *http_vr(h))
+        http_refuse(h, 409, "resource-denied",
+                    "too many clients listen to events; try again later");
     else if (!may_be_one_more(h))
         http_refuse(h, 409, "resource-denied",
                     "too many clients listen to events: %u of at most %d, at most %d per user; try "
@@ -238,6 +270,7 @@ void event_stream(struct http *h)
         bug_on(!keepalive || event_add(keepalive, &every));
     }
     LIST_INSERT_HEAD(&listeners, l, next);
+    http_for_anyone(h); // each event is looked at
     http_stream_begin(h, "text/event-stream", on_room, on_gone, l);
     http_stream_quiet(h);
     text_printf(&hello, ": events of kamueed\n\n");

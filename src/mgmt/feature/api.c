@@ -42,7 +42,24 @@ static void read_client(struct access_config *a, const struct lyd_node *entry)
         return;
     struct access_client *c = &a->client[a->n_clients++];
     leaf_copy(c->name, sizeof c->name, first, "name", "");
+    leaf_copy(c->vr, sizeof c->vr, first, "vr", "");
     c->access = role ? (uint8_t)access_of_name(role) : ACCESS_NONE;
+}
+
+static void read_vr_groups(struct access_config *a, const struct lyd_node *entry)
+{
+    const struct lyd_node *first = lyd_child(entry);
+
+    for (int i = ACCESS_READ; i < ACCESS_N && a->n_vr_groups < ACCESS_VR_GROUPS_MAX; i++) {
+        struct access_vr_group *g = &a->vr_group[a->n_vr_groups];
+
+        if (!config_value(first, access_name[i]))
+            continue;
+        leaf_copy(g->name, sizeof g->name, first, access_name[i], "");
+        leaf_copy(g->vr, sizeof g->vr, first, "name", "");
+        g->access = (uint8_t)i;
+        a->n_vr_groups++;
+    }
 }
 
 static void read_api(struct model *m, const struct lyd_node *tree, const struct model *known,
@@ -73,6 +90,10 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
     config_children(first, yang_child(api, "client", true), &v);
     for (size_t i = 0; i < v.n; i++)
         read_client(&c->access, v.item[i]);
+    v.n = 0;
+    config_children(group, yang_child(yang_child(api, "group", true), "vr", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        read_vr_groups(&c->access, v.item[i]);
     free(v.item);
 }
 

@@ -127,8 +127,11 @@ static uint32_t interface_of(struct session *s, const struct watch_slot *slot)
     if (*number)
         return *number - 1;
     const char *port = known ? port_get(slot->tag.port)->name : "";
+    if (*http_vr(s->c.http)) // whose the port is, and its name, is not for it
+        port = s->c.spec.interface;
     snprintf(name, sizeof name, "%s%s%s", port, known ? "-" : "", watch_point_name[slot->point]);
-    snprintf(description, sizeof description, "%s%s: %s", known ? "port " : "no port", port,
+    snprintf(description, sizeof description, "%s%s: %s",
+             *http_vr(s->c.http) ? "" : known ? "port " : "no port", port,
              meaning[slot->point]);
     pcapng_interface(&s->block, name, description, s->c.filter, s->c.spec.snap);
     *number = ++s->n_interfaces;
@@ -254,8 +257,9 @@ static void stream_begin(struct session *s)
 
     log_notice("capture: begun: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer),
                s->c.spec.snap, LOG_VALUE(s->c.filter));
-    snprintf(id, sizeof id, "%u", s->c.id);
+    snprintf(id, sizeof id, "%u", *http_vr(s->c.http) ? 1 : s->c.id); // others' are not counted
     http_set_header(s->c.http, "Capture", id);
+    http_for_anyone(s->c.http); // frames of an interface of its own
     http_stream_begin(s->c.http, "application/x-pcapng", on_room, on_gone, s);
     snprintf(application, sizeof application, "kamueed " KAMUEE_VERSION);
     pcapng_begin(&s->block, application);
@@ -342,6 +346,10 @@ static void begin_capture(struct http *h, const struct capture *wish)
     thread_must_be(ROLE_CONTROL);
     while (i < CAPTURE_MAX && session[i])
         i++;
+    if (i == CAPTURE_MAX && *http_vr(h)) {
+        http_refuse(h, 409, "resource-denied", "too many captures; try again later");
+        return;
+    }
     if (i == CAPTURE_MAX) {
         http_refuse(h, 409, "resource-denied",
                     "too many captures: at most %d; stop one (show capture)", CAPTURE_MAX);

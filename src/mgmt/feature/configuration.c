@@ -16,11 +16,13 @@
 #include "base/vec.h"
 #include "config/candidate.h"
 #include "config/complete.h"
+#include "config/config_bound.h"
 #include "config/config_confirm.h"
 #include "config/revision.h"
 #include "core/aside.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "restconf/bound.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "restconf/state.h"
@@ -87,7 +89,7 @@ static bool find_session(struct http *h, const struct lyd_node *op, struct candi
 {
     const char *id = input_or_null(op, "session");
 
-    *c = id ? candidate_find(strtoull(id, NULL, 10)) : NULL;
+    *c = id ? candidate_find(strtoull(id, NULL, 10), http_vr(h)) : NULL;
     if (*c || !id)
         return true;
     http_refuse(h, 404, "invalid-value",
@@ -106,8 +108,23 @@ static struct commit read_commit(struct http *h, const struct lyd_node *op)
                            .confirm_s = (unsigned)operation_input_number(op, "confirm-within", 0)};
 }
 
-static int commit_input(struct candidate *c, const struct input *in, const struct commit *how,
+// Of a client that is bound to a virtual router: what it changes is all it knows.
+static int commit_bound(struct http *h, const struct input *in, const struct commit *how,
                         struct config_result *result, struct errors *e)
+{
+    const struct lyd_node *from = bound_running(h);
+    struct lyd_node *tree;
+    int r = config_edited(from, &in->edit, &tree, e);
+
+    if (r)
+        return r;
+    r = config_bound_commit(&(struct bound_change){http_vr(h), from, tree}, how, result, e);
+    config_drop(tree);
+    return r;
+}
+
+static int commit_input(struct http *h, struct candidate *c, const struct input *in,
+                        const struct commit *how, struct config_result *result, struct errors *e)
 {
     struct lyd_node *tree;
 
@@ -124,7 +141,9 @@ static int commit_input(struct candidate *c, const struct input *in, const struc
     if (config_edit_words(&in->edit, &words))
         mine.made_from = text_str(&words);
     int r = 0;
-    if (!config_commit_again(&mine, result, e, &r)) {
+    if (bound_is(h)) {
+        r = commit_bound(h, in, &mine, result, e);
+    } else if (!config_commit_again(&mine, result, e, &r)) {
         r = config_edited(config_running(), &in->edit, &tree, e);
         r = r ? r : config_commit(tree, &mine, result, e);
     }
@@ -173,7 +192,7 @@ static void run_configure(struct http *h, const struct lyd_node *op)
         return;
     struct commit how = read_commit(h, op);
     read_edit(op, &in);
-    int r = commit_input(c, &in, &how, &result, &e);
+    int r = commit_input(h, c, &in, &how, &result, &e);
     if (in.lines.n == 1) // "line 1: " tells nothing then
         for (unsigned i = 0; i < e.n; i++)
             e.item[i].line = 0;
@@ -245,7 +264,7 @@ static void run_confirm(struct http *h, const struct lyd_node *op)
 static void run_session_open(struct http *h, const struct lyd_node *op)
 {
     char err[256] = "";
-    struct candidate *c = candidate_open(http_peer(h), err, sizeof err);
+    struct candidate *c = candidate_open(http_peer(h), http_vr(h), err, sizeof err);
     struct candidate_state s;
     struct text t = {0};
     struct jwrite j;
@@ -258,7 +277,7 @@ static void run_session_open(struct http *h, const struct lyd_node *op)
     jwrite_int(&j, "session", (int64_t)candidate_id(c));
     jwrite_begin(&j, "other", '[');
     for (unsigned i = 0; candidate_at(i, &s); i++)
-        if (s.id != candidate_id(c))
+        if (s.id != candidate_id(c) && (!bound_is(h) || !strcmp(s.vr, http_vr(h))))
             candidate_write(&s, &j);
     jwrite_end(&j, ']');
     output_send(h, &j);
@@ -278,9 +297,9 @@ static void run_session_close(struct http *h, const struct lyd_node *op)
 //
 // Others may commit meanwhile: what is read is held.
 
-static const struct snapshot *snapshot_of(const struct candidate *c)
+static const struct snapshot *snapshot_of(struct http *h, const struct candidate *c)
 {
-    return c ? candidate_snapshot(c) : config_snapshot();
+    return c ? candidate_snapshot(c) : bound_snapshot(h);
 }
 
 // What the input names: a revision, the file, or what the candidate says or runs; the caller's.
@@ -290,7 +309,7 @@ static struct snapshot *read_snapshot(struct http *h, const struct lyd_node *op,
 {
     struct config_edit from = {.revision = input_or_null(op, "revision"),
                                .file = operation_input_is_true(op, "file")};
-    struct snapshot *held = snapshot_ref(snapshot_of(c)), *read = NULL;
+    struct snapshot *held = snapshot_ref(snapshot_of(h, c)), *read = NULL;
     struct lyd_node *tree;
     struct errors e = {0};
 
@@ -361,7 +380,7 @@ static void run_compare(struct http *h, const struct lyd_node *op)
 
     if (!find_session(h, op, &c))
         return;
-    struct snapshot *s = snapshot_ref(snapshot_of(c));
+    struct snapshot *s = snapshot_ref(snapshot_of(h, c));
     if ((with = read_snapshot(h, op, NULL))) {
         struct reading r = {.from = with->tree, .tree = s->tree};
 
@@ -397,7 +416,7 @@ static void run_complete(struct http *h, const struct lyd_node *op)
     if (!find_session(h, op, &c))
         return;
     output_begin(&j, &t);
-    complete_line(operation_input(op, "line"), snapshot_of(c)->tree, &j);
+    complete_line(operation_input(op, "line"), snapshot_of(h, c)->tree, !bound_is(h), &j);
     output_send(h, &j);
 }
 

@@ -30,6 +30,7 @@
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "yang/owner.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -538,8 +539,21 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     vec_free(&row);
 }
 
+static const char *vr_of_interface(const char *name)
+{
+    const struct iface *i = iface_find_name(name);
+
+    return i ? vr_get(i->vr)->name : NULL;
+}
+
+static void tell_owners(struct event_base *loop)
+{
+    owner_ask_interfaces(vr_of_interface);
+}
+
 const struct feature interface_feature = {
     "interface",
+    .start = tell_owners,
     .config = &interface_config,
     .state = (const struct feature_state[]){{"interface", .write = show_interface}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_iface_metrics},

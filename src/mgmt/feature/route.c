@@ -22,6 +22,7 @@
 #include "http/http.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "restconf/bound.h"
 #include "restconf/fields.h"
 #include "restconf/operation.h"
 #include "restconf/path.h"
@@ -29,6 +30,8 @@
 #include "rib/rib_manager.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
+#include "yang/owner.h"
+#include "yang/yang.h"
 
 #define BLOCK_BYTES (48u << 10)
 
@@ -114,15 +117,24 @@ static void stream_free(struct route_stream *s)
 
 static void end_stream(void *ctx, int result);
 
-// Only what the query wants of it.
-static void write_fields(struct route_stream *s, const struct rib_row *r)
+static const struct lysc_node *row_schema(void)
+{
+    return yang_child(yang_child(yang_child(NULL, "state", false), "routes", false), "route",
+                      false);
+}
+
+// Only what the query wants of it, and what the client may see.
+static void write_part(struct route_stream *s, const struct rib_row *r)
 {
     struct text t = {0};
     struct jwrite j = {.t = &t};
 
     s->dialect->write(&j, r);
     json_t *row = json_loadb(t.s, t.n, 0, NULL);
-    fields_keep(row, s->wanted);
+    if (s->wanted)
+        fields_keep(row, s->wanted);
+    if (bound_is(s->http))
+        owner_keep_below(http_vr(s->http), row_schema(), row);
     char *kept = json_dumps(row, JSON_COMPACT);
     bug_on(!kept);
     jwrite_raw(&s->out, NULL, kept);
@@ -141,10 +153,10 @@ static bool write_rows(void *ctx, const struct rib_row *row, unsigned n)
             continue;
         }
         s->page.limit--;
-        if (!s->fields)
+        if (!s->fields && !bound_is(s->http))
             s->dialect->write(&s->out, &row[i]);
-        else if (s->wanted)
-            write_fields(s, &row[i]);
+        else if (!s->fields || s->wanted)
+            write_part(s, &row[i]);
     }
     if (!s->page.limit) { // the rest is not looked at
         rib_walk_close(s->walk);
@@ -260,6 +272,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
         http_refuse_busy(h, "rib_manager", error);
         return;
     }
+    http_for_anyone(h); // each row is looked at
     http_stream_begin(h, HTTP_JSON, on_room, on_gone, s);
     text_printf(&s->block, "%s", dialect->head);
     if (dialect == &own_dialect)
@@ -273,7 +286,7 @@ static void stream_routes(struct http *h, const struct path *p)
     if (g->n_keys != 2 || p->n > 2)
         http_refuse(h, 400, "invalid-value",
                     "expected only a virtual router and a family, as in routes=default,ipv4");
-    else
+    else if (bound_may_read(h, g->key[0]))
         route_stream_as(h, g->key[0], g->key[1], &own_dialect);
 }
 

@@ -8,6 +8,9 @@
 //     /restconf/operations/kamuee:…    POST, with the key, of those that change nothing (may_call)
 //     all else                         refused
 //
+// A client that is bound to a virtual router is told a key of its own, KEY.VR: KEY is a hash of the
+// key and the virtual router, and who comes with it is bound to that one, too.
+//
 // Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX
 // socket are told (`kamuee web`). It comes in a header of our own, which a page of another origin
 // cannot send without being asked about first (CORS), and never in a cookie: so no other page can
@@ -27,6 +30,7 @@
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/refuse.h"
+#include "http/token.h"
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
 #include "restconf/restconf.h"
@@ -69,6 +73,7 @@ static const struct feature_config web_config = {
 // --- state ---------------------------------------------------------------------------------------
 
 #define KEY_BYTES 16
+_Static_assert(TOKEN_HEX == 2 * KEY_BYTES + 1, "as long as that of a virtual router");
 
 #define POLICY                                                                                     \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
@@ -144,16 +149,31 @@ static void close_web(void)
 
 // --- requests -----------------------------------------------------------------------------------
 
-// Takes as long whatever is wrong with it.
-static bool has_key(const struct http *h)
+// The key of clients bound to a virtual router, or the one of all others ("").
+static void key_of(const char *vr, char mine[2 * KEY_BYTES + 1])
+{
+    if (*vr)
+        token_of_vr(key, vr, mine);
+    else
+        strcpy(mine, key);
+}
+
+// Takes as long whatever is wrong with it. *vr: what the key is bound to.
+static bool has_key(const struct http *h, const char **vr)
 {
     const char *given = http_header(h, "X-Kamuee-Key");
+    char mine[2 * KEY_BYTES + 1];
     unsigned char differs = 0;
 
-    if (!given || !key[0] || strlen(given) != 2 * KEY_BYTES)
+    if (!given || !key[0] || strlen(given) < 2 * KEY_BYTES)
         return false;
+    const char *behind = given + 2 * KEY_BYTES;
+    *vr = *behind == '.' ? behind + 1 : "";
+    if ((*behind && !**vr) || strlen(*vr) >= ACCESS_VR_SIZE)
+        return false;
+    key_of(*vr, mine);
     for (size_t i = 0; i < 2 * KEY_BYTES; i++)
-        differs |= (unsigned char)(given[i] ^ key[i]);
+        differs |= (unsigned char)(given[i] ^ mine[i]);
     return !differs;
 }
 
@@ -216,6 +236,8 @@ static bool may_be_asked(const struct http *h)
 
 static void answer_web(struct http *h)
 {
+    const char *vr = "";
+
     if (listen_refused(h))
         return;
     set_guards(h);
@@ -224,37 +246,45 @@ static void answer_web(struct http *h)
     if (!may_be_asked(h)) {
         http_refuse(h, 403, "access-denied",
                     "the web page may only read state, events and the configuration");
-    } else if (!has_key(h)) {
+    } else if (!has_key(h, &vr)) {
         http_refuse(h, 401, "access-denied", "expected the key printed by `kamuee web`");
     } else {
-        http_admit(h, ACCESS_OPERATE, "the web page");
+        http_admit(h, ACCESS_OPERATE, "the web page", vr);
         restconf_answer(h);
     }
 }
 
 // --- the operation web-address: where the page is ------------------------------------------------
 
+struct urls {
+    struct jwrite j;
+    const char *vr;
+};
+
 static void write_url(void *ctx, const struct listen *l)
 {
-    char url[128];
+    char url[160], mine[2 * KEY_BYTES + 1];
+    struct urls *u = ctx;
 
     if (l->what != LISTEN_WEB)
         return;
-    snprintf(url, sizeof url, strchr(l->address, ':') ? "http://[%s]:%u/#%s" : "http://%s:%u/#%s",
-             l->address, l->port, key);
-    jwrite_string(ctx, NULL, url);
+    key_of(u->vr, mine);
+    snprintf(url, sizeof url,
+             strchr(l->address, ':') ? "http://[%s]:%u/#%s%s%s" : "http://%s:%u/#%s%s%s",
+             l->address, l->port, mine, *u->vr ? "." : "", u->vr);
+    jwrite_string(&u->j, NULL, url);
 }
 
 static void run_web_address(struct http *h, const struct lyd_node *op)
 {
     struct text t = {0};
-    struct jwrite j;
+    struct urls u = {.vr = http_vr(h)};
 
-    output_begin(&j, &t);
-    jwrite_begin(&j, "url", '[');
-    listen_each(write_url, &j);
-    jwrite_end(&j, ']');
-    output_send(h, &j);
+    output_begin(&u.j, &t);
+    jwrite_begin(&u.j, "url", '[');
+    listen_each(write_url, &u);
+    jwrite_end(&u.j, ']');
+    output_send(h, &u.j);
 }
 
 static void start_web(struct event_base *loop)

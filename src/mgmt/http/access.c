@@ -31,9 +31,12 @@ static const struct access_config usual = {.group = {[ACCESS_READ] = {"kamuee-re
                                                      [ACCESS_ADMIN] = {"kamuee"}}};
 static struct access_config config;
 static bool configured;
+struct found_group {
+    gid_t gid;
+    bool exists;
+};
 static struct {
-    gid_t gid[ACCESS_N];
-    bool exists[ACCESS_N];
+    struct found_group group[ACCESS_N], vr_group[ACCESS_VR_GROUPS_MAX];
     uint64_t at_ns; // 0 = look again
 } found;
 
@@ -65,6 +68,13 @@ void access_reset(void)
 
 // --- users of the UNIX socket -------------------------------------------------------------------
 
+static struct found_group look_up_group(const char *name)
+{
+    const struct group *g = getgrnam(name);
+
+    return (struct found_group){g ? g->gr_gid : 0, g};
+}
+
 static void look_up_groups(void)
 {
     uint64_t t = clock_now_ns();
@@ -72,36 +82,65 @@ static void look_up_groups(void)
     if (found.at_ns && t - found.at_ns < LOOKUP_NS)
         return;
     found.at_ns = t;
-    for (int i = ACCESS_READ; i < ACCESS_N; i++) {
-        const struct group *g = getgrnam(now()->group[i].name);
-
-        found.exists[i] = g;
-        found.gid[i] = g ? g->gr_gid : 0;
-    }
+    for (int i = ACCESS_READ; i < ACCESS_N; i++)
+        found.group[i] = look_up_group(now()->group[i].name);
+    for (unsigned i = 0; i < now()->n_vr_groups; i++)
+        found.vr_group[i] = look_up_group(now()->vr_group[i].name);
 }
 
-unsigned access_gids(gid_t gid[ACCESS_N])
+unsigned access_gids(gid_t gid[ACCESS_GIDS_MAX])
 {
     unsigned n = 0;
 
     found.at_ns = 0;
     look_up_groups();
     for (int i = ACCESS_READ; i < ACCESS_N; i++)
-        if (found.exists[i])
-            gid[n++] = found.gid[i];
+        if (found.group[i].exists)
+            gid[n++] = found.group[i].gid;
+    for (unsigned i = 0; i < now()->n_vr_groups; i++)
+        if (found.vr_group[i].exists)
+            gid[n++] = found.vr_group[i].gid;
     return n;
 }
 
-enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n)
+static bool is_member(const struct found_group *g, const gid_t *gid, unsigned n)
 {
+    for (unsigned k = 0; k < n; k++)
+        if (g->exists && gid[k] == g->gid)
+            return true;
+    return false;
+}
+
+// The highest role of a user whose groups are bound to a virtual router. Who is in groups of two
+// of them has none: nobody has said which is meant.
+static enum access access_of_vr_groups(const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE])
+{
+    enum access best = ACCESS_NONE;
+
+    for (unsigned i = 0; i < now()->n_vr_groups; i++) {
+        const struct access_vr_group *g = &now()->vr_group[i];
+
+        if (!is_member(&found.vr_group[i], gid, n))
+            continue;
+        if (*vr && strcmp(vr, g->vr))
+            return ACCESS_NONE;
+        strcpy(vr, g->vr);
+        if (g->access > best)
+            best = (enum access)g->access;
+    }
+    return best;
+}
+
+enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE])
+{
+    *vr = 0;
     if (!uid || uid == geteuid())
         return ACCESS_ADMIN;
     look_up_groups();
     for (int i = ACCESS_ADMIN; i > ACCESS_NONE; i--)
-        for (unsigned k = 0; k < n; k++)
-            if (found.exists[i] && gid[k] == found.gid[i])
-                return (enum access)i;
-    return ACCESS_NONE;
+        if (is_member(&found.group[i], gid, n))
+            return (enum access)i;
+    return access_of_vr_groups(gid, n, vr);
 }
 
 static void name_user(uid_t uid, char *name, size_t n)
@@ -143,7 +182,7 @@ void access_by_socket(int fd, const char *sudo_user, struct who *w)
         groups = 0;
     gid[0] = peer.gid;
     w->known = true;
-    w->access = access_of_user(peer.uid, gid, 1 + groups / sizeof *gid);
+    w->access = access_of_user(peer.uid, gid, 1 + groups / sizeof *gid, w->vr);
     name_user(peer.uid, w->name, sizeof w->name);
     if (!peer.uid && sudo_user && is_user_name(sudo_user) && strcmp(sudo_user, w->name)) {
         size_t used = strlen(w->name);
@@ -164,6 +203,7 @@ static void take_name(const ASN1_STRING *s, struct who *w)
         if (n == (int)strlen(c->name) && !memcmp(text, c->name, (size_t)n) &&
             c->access > w->access) {
             w->access = c->access;
+            strcpy(w->vr, c->vr);
             snprintf(w->name, sizeof w->name, "certificate %s", c->name);
         }
     }
@@ -227,5 +267,6 @@ void access_by_token(const char *authorization, struct who *w)
         return;
     w->known = true;
     w->access = t->access;
+    strcpy(w->vr, t->vr);
     snprintf(w->name, sizeof w->name, "token %s", t->name);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // access.h - who a client is, and what it may do
 //
-// On the UNIX socket by the groups of the peer, which the kernel tells; on TCP by the names in the
-// client's certificate or by a bearer token. root and kamueed's own user may do everything. Control
-// role.
+// A client may be bound to a virtual router: then it sees and changes only what belongs to that one
+// (yang/owner.h). On the UNIX socket by the groups of the peer, which the kernel tells; on TCP by
+// the names in the client's certificate or by a bearer token. root and kamueed's own user may do
+// everything. Control role.
 #ifndef HTTP_ACCESS_H
 #define HTTP_ACCESS_H
 
@@ -15,16 +16,26 @@
 
 #include "http/role.h"
 
+#define ACCESS_VR_SIZE 16 // name of a virtual router
 struct access_group { // one for each access but none
     char name[33];
 };
 struct access_client { // a name in certificates
     char name[129];
+    char vr[ACCESS_VR_SIZE]; // it is bound to; "" = to none
+    uint8_t access;
+};
+struct access_vr_group { // whose members are bound to a virtual router
+    char name[33];
+    char vr[ACCESS_VR_SIZE];
     uint8_t access;
 };
 
 struct access_config {
     struct access_group group[ACCESS_N];
+#define ACCESS_VR_GROUPS_MAX (64 * (ACCESS_N - 1))
+    struct access_vr_group vr_group[ACCESS_VR_GROUPS_MAX];
+    unsigned n_vr_groups;
     char tokens[256]; // file of tokens, "" = none
 #define ACCESS_CLIENTS_MAX 64
     struct access_client client[ACCESS_CLIENTS_MAX];
@@ -34,12 +45,14 @@ struct access_config {
 // Reads the file of tokens. 0, or -errno with a sentence and the old configuration stays.
 int access_set(const struct access_config *c, char *err, size_t err_size);
 void access_reset(void); // as at the start: groups by their usual names, nobody else
-// The groups that may use the UNIX socket: gids, at most ACCESS_N. Returns how many exist.
-unsigned access_gids(gid_t gid[ACCESS_N]);
+// The groups that may use the UNIX socket: gids. Returns how many exist.
+#define ACCESS_GIDS_MAX (ACCESS_N + ACCESS_VR_GROUPS_MAX)
+unsigned access_gids(gid_t gid[ACCESS_GIDS_MAX]);
 
 struct who {
     enum access access;
     bool known;    // it said who it is, and that is true
+    char vr[ACCESS_VR_SIZE]; // it is bound to; "" = to none
     char name[144]; // "alice", "token ansible", "certificate noc.example.net"
 };
 // AF_UNIX. `sudo_user` is whom root says he is by sudo, or NULL: then the name is "root (alice)".
@@ -50,7 +63,7 @@ void access_by_certificate(const X509 *certificate, struct who *w); // that TLS 
 // "Bearer TOKEN", or "Basic …" of its name and the token as password, for clients that know nothing
 // else.
 void access_by_token(const char *authorization, struct who *w);
-// What access_by_socket decides, for tests: of a user and all its groups.
-enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n);
+// What access_by_socket decides, for tests: of a user and all its groups. `vr`: as in struct who.
+enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE]);
 
 #endif

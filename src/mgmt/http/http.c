@@ -47,6 +47,11 @@ struct http {
     struct who who;
     struct http_peer *peer;
     uint64_t body_bytes; // taken of its peer's
+    bool (*filter)(const void *ctx, const char *vr, struct text *body);
+    const void *filter_ctx;
+    bool for_anyone; // the answer needs no filter
+    void *kept;
+    void (*drop)(void *kept);
     struct http *next, **link; // open requests
     void (*room)(void *ctx);
     void (*gone)(void *ctx);
@@ -91,6 +96,7 @@ static void http_free(struct http *h)
     if (h->next)
         h->next->link = h->link;
     *h->link = h->next;
+    http_keep(h, NULL, NULL);
     http_peer_done(h->peer, h->body_bytes);
     evhttp_clear_headers(&h->query);
     text_free(&h->body);
@@ -167,10 +173,29 @@ const char *http_peer(const struct http *h)
     return h->who.name;
 }
 
-void http_admit(struct http *h, enum access access, const char *name)
+void http_admit(struct http *h, enum access access, const char *name, const char *vr)
 {
     h->who = (struct who){.access = access, .known = true};
     snprintf(h->who.name, sizeof h->who.name, "%s", name);
+    snprintf(h->who.vr, sizeof h->who.vr, "%s", vr);
+}
+
+const char *http_vr(const struct http *h)
+{
+    return h->who.vr;
+}
+
+void http_keep(struct http *h, void *kept, void (*drop)(void *kept))
+{
+    if (h->kept)
+        h->drop(h->kept);
+    h->kept = kept;
+    h->drop = drop;
+}
+
+void *http_kept(const struct http *h)
+{
+    return h->kept;
 }
 
 enum access http_access(const struct http *h)
@@ -242,10 +267,35 @@ static bool is_too_much(const struct http *h, size_t bytes)
             http_unread(NULL) + bytes > ANSWERS_MAX - (h->peer->root ? 0 : ANSWERS_RESERVE));
 }
 
+void http_filter(struct http *h,
+                 bool (*fn)(const void *ctx, const char *vr, struct text *body), const void *ctx)
+{
+    h->filter = fn;
+    h->filter_ctx = ctx;
+}
+
+void http_for_anyone(struct http *h)
+{
+    h->for_anyone = true;
+}
+
+// False: there is nothing that the client may see.
+static bool filter_body(const struct http *h, int code, struct text *body)
+{
+    if (!*h->who.vr || h->for_anyone || code >= 300 || !body || !body->n)
+        return true;
+    return h->filter && h->filter(h->filter_ctx, h->who.vr, body);
+}
+
 void http_reply(struct http *h, int code, const char *type, struct text *body)
 {
     struct evbuffer *b;
 
+    if (!filter_body(h, code, body)) {
+        text_free(body);
+        http_refuse(h, 404, "invalid-value", "there is no '%s'", h->path);
+        return;
+    }
     if (body && is_too_much(h, body->n)) {
         text_free(body);
         http_refused(REFUSED_ANSWERS);
@@ -311,6 +361,8 @@ bool http_stream_write(struct http *h, struct text *t)
     struct evbuffer *b = evbuffer_new();
 
     bug_on(!b);
+    if (*h->who.vr && !h->for_anyone)
+        text_free(t);
     give_text(b, t);
     evhttp_send_reply_chunk_with_cb(h->req, b, stream_drained, h);
     evbuffer_free(b);

@@ -50,12 +50,25 @@ bool http_peer_is_root(const struct http *h);
 bool http_same_peer(const struct http *a,
                     const struct http *b); // the same user of the socket, or the same address
 enum access http_access(const struct http *h);
-// What it may do from now on: whoever answers has found out by other means.
-void http_admit(struct http *h, enum access access, const char *name);
+// What it may do from now on, and which virtual router it is bound to ("": none): whoever answers
+// has found out by other means.
+void http_admit(struct http *h, enum access access, const char *name, const char *vr);
+const char *http_vr(const struct http *h); // it is bound to; "" = to none
+void http_keep(struct http *h, void *kept, void (*drop)(void *kept)); // as long as the request
+void *http_kept(const struct http *h); // what was kept, or NULL
 void http_again(struct http *h); // answers the same request from the beginning, as it came
 bool http_gone(const struct http *h); // the server stopped: http_reply only frees
 
 // --- the answer ---
+
+// What nobody has looked at is not sent to a client that is bound to a virtual router. So whoever
+// answers says before what becomes of the body of a successful answer: `fn` takes out what does not
+// belong to the virtual router (false: nothing is left, the answer is a 404), or the answer is as
+// it should be already. A stream without the latter stays empty.
+void http_filter(struct http *h,
+                 bool (*fn)(const void *ctx, const char *vr, struct text *body), const void *ctx);
+void http_for_anyone(struct http *h);
+
 void http_set_header(struct http *h, const char *name, const char *value);
 void http_reply(struct http *h, int code, const char *type,
                 struct text *body); // frees the body's text; body NULL: none

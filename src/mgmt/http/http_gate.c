@@ -99,8 +99,8 @@ static void find_out_who(struct http_live *c, const struct http_frame *f, struct
 static uint64_t longest_body(const struct http_live *c, const struct who *who)
 {
     return c->door->anonymous                              ? HTTP_BODY_ANONYMOUS
-           : c->door->local && who->access == ACCESS_ADMIN ? HTTP_BODY_MAX
-                                                           : HTTP_BODY_OTHERS;
+           : c->door->local && who->access == ACCESS_ADMIN && !*who->vr ? HTTP_BODY_MAX
+                                                                        : HTTP_BODY_OTHERS;
 }
 
 static enum access role_for(const struct http_live *c, const struct http_frame *f)

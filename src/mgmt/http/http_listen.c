@@ -518,7 +518,7 @@ static int set_acl(const char *path, const gid_t *gid, unsigned n)
 {
     struct {
         uint32_t version;
-        struct acl_entry e[ACCESS_N + 4];
+        struct acl_entry e[ACCESS_GIDS_MAX + 4];
     } __attribute__((packed)) acl = {.version = htole32(2)};
     unsigned at = 0;
 
@@ -541,7 +541,7 @@ static int compare_gid(const void *a, const void *b)
 
 void http_guard_socket(void)
 {
-    gid_t gid[ACCESS_N];
+    gid_t gid[ACCESS_GIDS_MAX];
     unsigned n = access_gids(gid), kept = 0;
 
     if (!socket_path)

@@ -43,20 +43,30 @@ static bool parse_hash(const char *s, uint8_t hash[32])
     return true;
 }
 
+#define WORDS 5 // NAME ROLE vr VR sha256:HASH
+
 // False: the line is wrong.
 static bool parse_line(char *line, struct list *l)
 {
-    char name[65], role[16], hash[80], more[2];
-    int n = sscanf(line, "%64s %15s %79s %1s", name, role, hash, more), access;
+    char *word[WORDS + 1], *save = NULL;
+    int n = 0;
 
-    if (n <= 0 || *name == '#')
+    while (n <= WORDS && (word[n] = strtok_r(n ? NULL : line, " \t\r\n", &save)))
+        n++;
+    if (!n || *word[0] == '#')
         return true;
-    access = n >= 2 ? access_of_name(role) : -1;
-    if (n != 3 || access < ACCESS_READ || l->n == TOKENS_MAX ||
-        !parse_hash(hash, l->item[l->n].hash))
+    bool bound = n == WORDS && !strcmp(word[2], "vr");
+    int access = n >= 2 ? access_of_name(word[1]) : -1;
+    if ((n != 3 && !bound) || access < ACCESS_READ || l->n == TOKENS_MAX)
         return false;
-    strcpy(l->item[l->n].name, name);
-    l->item[l->n++].access = (uint8_t)access;
+    struct token *t = &l->item[l->n];
+    if (strlen(word[0]) >= sizeof t->name || (bound && strlen(word[3]) >= sizeof t->vr) ||
+        !parse_hash(word[n - 1], t->hash))
+        return false;
+    strcpy(t->name, word[0]);
+    strcpy(t->vr, bound ? word[3] : "");
+    t->access = (uint8_t)access;
+    l->n++;
     return true;
 }
 
@@ -76,7 +86,8 @@ static int read_lines(FILE *f, const char *file, struct list *l, char *err, size
         if (!parse_line(line, l)) {
             snprintf(
                 err, err_size,
-                "%s:%u: expected 'NAME read-only|operator|admin sha256:HASH', at most %u lines",
+                "%s:%u: expected 'NAME read-only|operator|admin [vr VR] sha256:HASH', at most %u "
+                "lines",
                 file, number, TOKENS_MAX);
             return -EBADMSG;
         }
@@ -174,4 +185,16 @@ const struct token *token_find(const char *token)
         if (!CRYPTO_memcmp(hash, list->item[i].hash, sizeof hash))
             found = &list->item[i];
     return found;
+}
+
+void token_of_vr(const char *secret, const char *vr, char hex[TOKEN_HEX])
+{
+    uint8_t hash[SHA256_DIGEST_LENGTH];
+    char text[128];
+    int n = snprintf(text, sizeof text, "%s.%s", secret, vr);
+
+    bug_on(n < 0 || (size_t)n >= sizeof text);
+    SHA256((const uint8_t *)text, (size_t)n, hash);
+    for (size_t i = 0; i < TOKEN_HEX / 2; i++)
+        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
 }

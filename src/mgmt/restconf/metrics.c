@@ -13,6 +13,7 @@
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/refuse.h"
+#include "restconf/bound.h"
 
 #define OPENMETRICS "application/openmetrics-text"
 #define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
@@ -130,6 +131,7 @@ void metrics_get(struct http *h)
 
     bug_on(!s);
     s->http = h;
+    bound_metrics(h);
     s->openmetrics = metrics_prefers_openmetrics(http_header(h, "Accept"));
     scrape_collect(s);
 }

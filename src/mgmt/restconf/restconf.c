@@ -17,12 +17,12 @@
 #include <strings.h>
 
 #include "base/log.h"
-#include "config/config_running.h"
 #include "core/thread.h"
 #include "event/event.h"
 #include "http/http_listen.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "restconf/bound.h"
 #include "restconf/fields.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
@@ -126,6 +126,12 @@ static bool read_content(struct http *h, struct content *c)
     return false;
 }
 
+static void send_nothing(struct http *h)
+{
+    http_for_anyone(h);
+    restconf_json(h, 200, json_object());
+}
+
 static void get_data(struct http *h, const struct path *p)
 {
     bool state = p->n && !yang_is_config(p->segment[0].schema);
@@ -140,16 +146,16 @@ static void get_data(struct http *h, const struct path *p)
     if (!p->n)
         datastore_get(h, &c);
     else if (state ? !c.state : !c.config)
-        restconf_json(h, 200, json_object()); // nothing of this kind is here
+        send_nothing(h); // nothing of this kind is here
     else if (state)
         state_get(h, p);
     else
         config_get(h, p, &c);
 }
 
-static bool exists(const struct path *p)
+static bool exists(struct http *h, const struct path *p)
 {
-    const struct lyd_node *n = p->n ? path_find(p, p->n, config_running()) : NULL;
+    const struct lyd_node *n = p->n ? path_find(p, p->n, bound_running(h)) : NULL;
 
     return !p->n || (n && config_is_explicit(n));
 }
@@ -198,7 +204,7 @@ static void data_resource(struct http *h, const char *text)
         get_data(h, &p);
     else if (!config || !is_edit(method))
         http_refuse_method(h, allow);
-    else if (http_may(h, ACCESS_ADMIN) && condition_edit(h, exists(&p)))
+    else if (http_may(h, ACCESS_ADMIN) && condition_edit(h, exists(h, &p)))
         config_edit(h, &p, method);
     path_free(&p);
     text_free(&why);
@@ -290,6 +296,8 @@ static void answer_resource(struct http *h)
 // A resource of another model than kamuee.yang, of the feature that has it; false: there is none.
 static bool view_get(struct http *h, const char *path)
 {
+    if (bound_is(h)) // they know nothing of owners
+        return false;
     for (unsigned f = 0; f < FEATURE_N; f++)
         if (features[f]->view && features[f]->view->get(h, path))
             return true;

@@ -9,13 +9,30 @@
 #include <time.h>
 
 #include "config/config_running.h"
+#include "base/hash.h"
 #include "http/refuse.h"
+#include "restconf/bound.h"
 #include "restconf/restconf_priv.h"
+#include "yang/config_tree.h"
 
-static const char *tag(char buf[48])
+// Of a part of the configuration: what it says. Others' commits do not change it.
+static const char *tag_of_part(struct http *h, char buf[48])
+{
+    struct text t = {0};
+
+    config_print(bound_running(h), &t);
+    snprintf(buf, 48, "\"%s-%llx\"", "part",
+             (unsigned long long)hash_bytes(text_str(&t), t.n, t.n));
+    text_free(&t);
+    return buf;
+}
+
+static const char *tag(struct http *h, char buf[48])
 {
     static unsigned long long start;
 
+    if (bound_is(h))
+        return tag_of_part(h, buf);
     if (!start) {
         struct timespec now;
 
@@ -32,27 +49,29 @@ void condition_tell(struct http *h)
     time_t t = config_changed_at();
     struct tm tm;
 
-    http_set_header(h, "ETag", tag(buf));
+    http_set_header(h, "ETag", tag(h, buf));
+    if (bound_is(h)) // when others last changed theirs is not for it
+        return;
     strftime(buf, sizeof buf, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&t, &tm));
     http_set_header(h, "Last-Modified", buf);
 }
 
 // Whether one of the tags of the header is ours; "*" is when there is something.
-static bool matches(const char *header, bool exists)
+static bool matches(struct http *h, const char *header, bool exists)
 {
     char mine[48];
     const char *at;
 
     if (!strcmp(header, "*"))
         return exists;
-    at = strstr(header, tag(mine));
+    at = strstr(header, tag(h, mine));
     return at && exists;
 }
 
 // 1: changed since, 0: not, -1: the header is not there, or is no date (and so is ignored).
 static int changed_since(const struct http *h, const char *header)
 {
-    const char *v = http_header(h, header);
+    const char *v = bound_is(h) ? NULL : http_header(h, header);
     struct tm tm = {0};
 
     if (!v || !strptime(v, "%a, %d %b %Y %H:%M:%S GMT", &tm))
@@ -63,7 +82,7 @@ static int changed_since(const struct http *h, const char *header)
 bool condition_read(struct http *h)
 {
     const char *none = http_header(h, "If-None-Match");
-    bool same = none ? matches(none, true) : changed_since(h, "If-Modified-Since") == 0;
+    bool same = none ? matches(h, none, true) : changed_since(h, "If-Modified-Since") == 0;
 
     condition_tell(h);
     if (!same)
@@ -75,10 +94,10 @@ bool condition_read(struct http *h)
 bool condition_edit(struct http *h, bool exists)
 {
     const char *match = http_header(h, "If-Match"), *none = http_header(h, "If-None-Match");
-    bool fails = match ? !matches(match, exists) : changed_since(h, "If-Unmodified-Since") == 1;
+    bool fails = match ? !matches(h, match, exists) : changed_since(h, "If-Unmodified-Since") == 1;
 
     if (!fails && none)
-        fails = matches(none, exists);
+        fails = matches(h, none, exists);
     if (!fails)
         return true;
     condition_tell(h);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "http/refuse.h"
+#include "restconf/bound.h"
 #include "restconf/config_write.h"
 #include "restconf/fields.h"
 #include "restconf/path.h"
@@ -71,14 +72,14 @@ static struct field *wanted_fields(const struct http *h, const struct lysc_node 
     return f;
 }
 
-static void read_part(struct config_part *p, struct field *f, struct jwrite *out,
+static void read_part(struct http *h, struct config_part *p, struct field *f, struct jwrite *out,
                       void (*done)(void *ctx), void *ctx)
 {
     struct reading *r = calloc(1, sizeof *r);
 
     bug_on(!r);
     p->fields = f;
-    *r = (struct reading){.snapshot = snapshot_ref(config_snapshot()),
+    *r = (struct reading){.snapshot = snapshot_ref(bound_snapshot(h)),
                           .writer = config_writer_new(p, out),
                           .fields = f,
                           .done = done,
@@ -89,13 +90,13 @@ static void read_part(struct config_part *p, struct field *f, struct jwrite *out
 void config_read_all(struct http *h, const struct content *c, struct jwrite *out,
                      void (*done)(void *ctx), void *ctx)
 {
-    struct config_part p = {.first = c->depth == 1 ? NULL : config_running(),
+    struct config_part p = {.first = c->depth == 1 ? NULL : bound_running(h),
                             .defaults = c->defaults,
                             .fields_of_parent = true,
                             .levels = c->depth ? c->depth - 2 : CONFIG_ALL_LEVELS,
                             .page.limit = UINT64_MAX};
 
-    read_part(&p, wanted_fields(h, NULL), out, done, ctx);
+    read_part(h, &p, wanted_fields(h, NULL), out, done, ctx);
 }
 
 // --- one resource -------------------------------------------------------------------------------
@@ -130,7 +131,8 @@ static void read_resource(struct http *h, struct config_part *p, const struct ly
     p->levels = c->depth ? c->depth - 1 : CONFIG_ALL_LEVELS;
     page_parse(http_query(h, "offset"), http_query(h, "limit"), &p->page);
     jwrite_begin(&a->out, NULL, '{');
-    read_part(p, wanted_fields(h, s), &a->out, send_config, a);
+    http_for_anyone(h); // it is the client's part
+    read_part(h, p, wanted_fields(h, s), &a->out, send_config, a);
 }
 
 void config_not_there(struct http *h, const struct path *p)
@@ -146,15 +148,15 @@ void config_not_there(struct http *h, const struct path *p)
 void config_get(struct http *h, const struct path *p, const struct content *c)
 {
     const struct segment *g = path_last(p);
-    const struct lyd_node *parent = path_find(p, p->n - 1, config_running());
-    const struct lyd_node *node = path_find(p, p->n, config_running());
+    const struct lyd_node *parent = path_find(p, p->n - 1, bound_running(h));
+    const struct lyd_node *node = path_find(p, p->n, bound_running(h));
     bool many = g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST);
 
     if (p->n > 1 && !parent)
         config_not_there(h, p);
     else if (many && !g->n_keys)
         read_resource(h,
-                      &(struct config_part){.first = parent ? lyd_child(parent) : config_running(),
+                      &(struct config_part){.first = parent ? lyd_child(parent) : bound_running(h),
                                             .only = g->schema},
                       g->schema, c);
     else if (!node || (g->schema->nodetype == LYS_LEAF && (node->flags & LYD_DEFAULT) &&

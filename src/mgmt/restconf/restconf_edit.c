@@ -12,8 +12,10 @@
 
 #include "base/log.h"
 #include "config/config.h"
+#include "config/config_bound.h"
 #include "core/aside.h"
 #include "http/refuse.h"
+#include "restconf/bound.h"
 #include "restconf/operation.h"
 #include "restconf/path.h"
 #include "restconf/restconf_priv.h"
@@ -159,13 +161,27 @@ static void set_location(struct http *h, const struct path *p)
     text_free(&t);
 }
 
+static int commit_candidate(struct http *h, struct lyd_node *candidate,
+                            struct config_result *result, struct errors *e)
+{
+    const struct commit how = {.by = http_peer(h)};
+
+    if (!bound_is(h))
+        return config_commit(candidate, &how, result, e);
+    int r = config_bound_commit(
+        &(struct bound_change){http_vr(h), bound_running(h), candidate}, &how, result, e);
+    config_drop(candidate);
+    http_keep(h, NULL, NULL); // what it changed shows, in its ETag
+    return r;
+}
+
 // `created`: where the new resource lies, or NULL.
 static void send_edited(struct http *h, struct lyd_node *candidate, int code,
                         const struct path *created)
 {
     struct config_result result = {0};
     struct errors e = {0};
-    int r = config_commit(candidate, &(struct commit){.by = http_peer(h)}, &result, &e);
+    int r = commit_candidate(h, candidate, &result, &e);
 
     if (r)
         operation_refuse(h, r, &e);
@@ -261,7 +277,7 @@ static void make_candidate(void *arg)
 static void edit(struct http *h, const struct path *p, bool replace, bool has_body, int code,
                  const struct path *created)
 {
-    struct editing d = {.path = p, .replace = replace, .running = config_running()};
+    struct editing d = {.path = p, .replace = replace, .running = bound_running(h)};
 
     if (has_body)
         d.body = http_body(h, &d.n);
@@ -276,7 +292,7 @@ static void edit(struct http *h, const struct path *p, bool replace, bool has_bo
 
 static bool parent_missing(struct http *h, const struct path *p)
 {
-    if (p->n < 2 || path_find(p, p->n - 1, config_running()))
+    if (p->n < 2 || path_find(p, p->n - 1, bound_running(h)))
         return false;
     http_refuse(h, 409, "data-missing", "the parent of '%s' is not configured",
                 path_last(p)->schema->name);
@@ -285,7 +301,7 @@ static bool parent_missing(struct http *h, const struct path *p)
 
 static void put_or_patch(struct http *h, const struct path *p, bool replace)
 {
-    const struct lyd_node *old = path_find(p, p->n, config_running());
+    const struct lyd_node *old = path_find(p, p->n, bound_running(h));
     bool existed = old && config_is_explicit(old);
 
     if (parent_missing(h, p))
@@ -340,7 +356,7 @@ static bool child_path(const struct path *p, json_t *body, struct path *child, c
 
 static void post_child(struct http *h, const struct path *child)
 {
-    const struct lyd_node *old = path_find(child, child->n, config_running());
+    const struct lyd_node *old = path_find(child, child->n, bound_running(h));
 
     if (old && config_is_explicit(old))
         http_refuse(h, 409, "data-exists", "'%s' already exists; use PUT or PATCH to change it",
@@ -377,7 +393,7 @@ static void post(struct http *h, const struct path *p)
     aside(name_child, &d);
     if (!d.ok)
         refuse_edit(h, &d.e);
-    else if (p->n && !path_find(p, p->n, config_running()))
+    else if (p->n && !path_find(p, p->n, bound_running(h)))
         config_not_there(h, p);
     else
         post_child(h, &d.child);
@@ -387,7 +403,7 @@ static void post(struct http *h, const struct path *p)
 
 static void delete_target(struct http *h, const struct path *p)
 {
-    const struct lyd_node *old = path_find(p, p->n, config_running());
+    const struct lyd_node *old = path_find(p, p->n, bound_running(h));
 
     if (!old || !config_is_explicit(old))
         config_not_there(h, p);

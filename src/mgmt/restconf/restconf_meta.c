@@ -147,16 +147,19 @@ bool meta_get(struct http *h, const char *path)
     bool read = !strcmp(http_method(h), "GET") || !strcmp(http_method(h), "HEAD");
 
     if (!strcmp(path, "/.well-known/host-meta") && read) {
+        http_for_anyone(h);
         host_meta(h);
         return true;
     }
     if (!strncmp(path, YANG_TEXTS, sizeof YANG_TEXTS - 1) && read) {
+        http_for_anyone(h);
         module_text(h, path + sizeof YANG_TEXTS - 1);
         return true;
     }
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
         if (strcmp(path, resources[i].path))
             continue;
+        http_for_anyone(h); // fixed for the life of the process
         if (read)
             restconf_json(h, 200, resources[i].make());
         else

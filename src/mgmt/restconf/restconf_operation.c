@@ -14,6 +14,7 @@
 #include "core/aside.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "restconf/bound.h"
 #include "restconf/operation.h"
 #include "restconf/reply.h"
 #include "restconf/restconf_priv.h"
@@ -82,6 +83,8 @@ void operation_refuse(struct http *h, int r, struct errors *e)
 {
     if (r == -EINPROGRESS)
         operation_again(h);
+    else if (r == -EPERM)
+        http_refuse_all(h, 403, "access-denied", e);
     else if (r == -EINVAL || r == -ENOENT)
         http_refuse_all(h, r == -EINVAL ? 400 : 404, "invalid-value", e);
     else
@@ -204,7 +207,7 @@ bool operation_turn(const char *name, size_t body_bytes, enum aside_lane *lane)
     return o->turn != OPERATION_AT_ONCE || body_bytes > BODY_SHORT;
 }
 
-static const char *nearest_operation(const char *name)
+static const char *nearest_operation(const struct http *h, const char *name)
 {
     const char *best = NULL;
     unsigned best_distance = 4;
@@ -212,7 +215,7 @@ static const char *nearest_operation(const char *name)
     vec_foreach (&operations, o) {
         unsigned d = yang_distance(name, (*o)->rpc);
 
-        if (d < best_distance) {
+        if (!bound_hides(h, yang_rpc((*o)->rpc)) && d < best_distance) {
             best = (*o)->rpc;
             best_distance = d;
         }
@@ -228,10 +231,10 @@ static void run_operation(struct http *h, const struct feature_operation *o)
     aside(parse_input, &input);
     if (http_gone(h))
         http_reply(h, 503, NULL, NULL);
-    else if (input.tree)
-        o->run(h, input.tree);
-    else
+    else if (!input.tree)
         http_refuse(h, 400, input.tag, "%s", text_str(&input.why));
+    else if (bound_input(h, input.tree))
+        o->run(h, input.tree);
     text_free(&input.why);
     lyd_free_all(input.tree);
 }
@@ -241,12 +244,12 @@ void operation_post(struct http *h, const char *path)
     const char *name = strncmp(path, "kamuee:", 7) ? path : path + 7, *near;
     const struct feature_operation *o = operation_of_path(path);
 
-    if (o) {
+    if (o && bound_operation(h, yang_rpc(o->rpc))) {
         if (http_may(h, access_of(o->rpc)))
             run_operation(h, o);
         return;
     }
-    near = nearest_operation(name);
+    near = nearest_operation(h, name);
     http_refuse(h, 404, "invalid-value", "there is no operation '%s'%s%s%s", path,
                 near ? ", did you mean 'kamuee:" : "", near ? near : "", near ? "'?" : "");
 }
@@ -257,8 +260,11 @@ void operations_list(struct http *h)
     char key[80];
 
     vec_foreach (&operations, o) {
+        if (bound_hides(h, yang_rpc((*o)->rpc)))
+            continue;
         snprintf(key, sizeof key, "kamuee:%s", (*o)->rpc);
         json_object_set_new(all, key, json_pack("[n]"));
     }
+    http_for_anyone(h);
     restconf_json(h, 200, json_pack("{s:o}", "ietf-restconf:operations", all));
 }

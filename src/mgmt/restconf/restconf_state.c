@@ -17,6 +17,7 @@
 #include "http/error_body.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
+#include "restconf/bound.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
 #include "restconf/restconf_priv.h"
@@ -193,7 +194,7 @@ static void shorten(void *arg)
     json_t *root = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
 
     bug_on(!root);
-    json_t *body = is_part(a) ? part_of_path(root, &a->path) : json_incref(root);
+    json_t *body = a->path.n > 1 ? part_of_path(root, &a->path) : json_incref(root);
     json_decref(root);
     text_free(&a->show.text);
     a->found = body;
@@ -233,6 +234,11 @@ static void send_answer(struct answer *a, int result)
 {
     bool cut = is_part(a) || restconf_is_cut(a->http);
 
+    if (!http_gone(a->http) && !result && bound_is(a->http)) {
+        bound_keep_state(http_vr(a->http), &a->show.text);
+        http_for_anyone(a->http);
+        cut = true; // a child that is not there any more is not found
+    }
     if (!http_gone(a->http) && !result && cut) {
         a->cut = restconf_cut(a->http);
         if (a->show.text.n < SHORTEN_AT_ONCE)
@@ -254,6 +260,25 @@ static void send_answer(struct answer *a, int result)
 
 // --- writing ------------------------------------------------------------------------------------
 
+static const struct lysc_node *schema_of(const struct feature_state *s)
+{
+    return yang_child(yang_child(NULL, "state", false), s->node, false);
+}
+
+static bool is_hidden(const struct answer *a, const struct feature_state *s)
+{
+    return !bound_sees(a->http, schema_of(s));
+}
+
+// As if there were none: a list without entries. A container has no value.
+static void write_hidden(struct answer *a, const struct feature_state *s)
+{
+    if (a->whole || schema_of(s)->nodetype != LYS_LIST)
+        return;
+    jwrite_begin(&a->show.out, a->show.name, '[');
+    jwrite_end(&a->show.out, ']');
+}
+
 static void run_writers(struct answer *a)
 {
     for (; a->node <= a->last; a->node++) {
@@ -263,6 +288,10 @@ static void run_writers(struct answer *a)
             continue;
         if (a->whole)
             a->show.name = s->node;
+        if (is_hidden(a, s)) {
+            write_hidden(a, s);
+            continue;
+        }
         if (s->write(&a->show) == SHOW_LATER)
             return;
     }

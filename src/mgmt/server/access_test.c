@@ -298,21 +298,56 @@ static void a_user_may_what_its_groups_may(void **state)
 {
     const gid_t none[] = {100, 54321};
     gid_t staff[] = {100, 0};
+    char vr[ACCESS_VR_SIZE];
     const struct group *g = getgrnam("staff"); // Debian has it
 
     if (!g)
         skip();
     staff[1] = g->gr_gid;
-    assert_int_equal(access_of_user(0, none, 2), ACCESS_ADMIN);
-    assert_int_equal(access_of_user(1234, none, 2), ACCESS_NONE);
-    assert_int_equal(access_of_user(1234, staff, 2), ACCESS_NONE);
+    assert_int_equal(access_of_user(0, none, 2, vr), ACCESS_ADMIN);
+    assert_int_equal(access_of_user(1234, none, 2, vr), ACCESS_NONE);
+    assert_int_equal(access_of_user(1234, staff, 2, vr), ACCESS_NONE);
     assert_int_equal(configure("set api group operator staff"), 200);
-    assert_int_equal(access_of_user(1234, staff, 2), ACCESS_OPERATE);
-    assert_int_equal(access_of_user(1234, none, 2), ACCESS_NONE);
+    assert_int_equal(access_of_user(1234, staff, 2, vr), ACCESS_OPERATE);
+    assert_int_equal(access_of_user(1234, none, 2, vr), ACCESS_NONE);
     assert_int_equal(configure("set api group admin staff"), 200);
-    assert_int_equal(access_of_user(1234, staff, 2), ACCESS_ADMIN);
+    assert_int_equal(access_of_user(1234, staff, 2, vr), ACCESS_ADMIN);
     assert_int_equal(configure("delete api"), 200);
-    assert_int_equal(access_of_user(1234, staff, 2), ACCESS_NONE);
+    assert_int_equal(access_of_user(1234, staff, 2, vr), ACCESS_NONE);
+}
+
+static void a_group_may_be_bound_to_a_vr(void **state)
+{
+    static const char *const name[] = {"staff", "users"}; // Debian has them
+    char vr[ACCESS_VR_SIZE];
+    gid_t both[2];
+
+    for (int i = 0; i < 2; i++) {
+        const struct group *g = getgrnam(name[i]);
+
+        if (!g)
+            skip();
+        both[i] = g->gr_gid;
+    }
+    assert_int_equal(configure("set vr blue table 100"), 200);
+    assert_int_equal(configure("set vr green table 101"), 200);
+    assert_int_equal(configure("set api group vr blue operator staff"), 200);
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE);
+    assert_string_equal(vr, "blue");
+    assert_int_equal(access_of_user(0, both, 2, vr), ACCESS_ADMIN);
+    assert_string_equal(vr, "");
+    assert_int_equal(configure("set api group vr blue admin users"), 200);
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_ADMIN);
+    assert_string_equal(vr, "blue");
+    assert_int_equal(configure("set api group vr green admin users"), 200);
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_NONE); // which is meant?
+    assert_int_equal(configure("set api group operator users"), 200);
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE); // bound to none
+    assert_string_equal(vr, "");
+    assert_int_equal(configure("delete vr blue"), 400); // in use
+    assert_int_equal(configure("delete api"), 200);
+    assert_int_equal(configure("delete vr blue"), 200);
+    assert_int_equal(configure("delete vr green"), 200);
 }
 
 // As a user of the groups asks: in a process of its own. Returns the status, or 0: not even a
@@ -648,6 +683,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         served(a_user_may_what_its_groups_may),
+        served(a_group_may_be_bound_to_a_vr),
         served(a_stranger_gets_nothing),
         served(who_came_by_sudo_is_named_and_only_root_is_believed),
         served(a_token_may_what_its_role_may),

@@ -207,7 +207,7 @@ static const char *offered(const char *line)
 
     text_clear(&said);
     jwrite_begin(&j, NULL, '{');
-    complete_line(line, NULL, &j);
+    complete_line(line, NULL, true, &j);
     jwrite_end(&j, '}');
     return text_str(&said);
 }

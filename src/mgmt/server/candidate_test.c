@@ -36,7 +36,7 @@ static const struct commit alice = {.by = "alice"}, bob = {.by = "bob"};
 static struct candidate *open_as(const char *by)
 {
     char err[200];
-    struct candidate *c = candidate_open(by, err, sizeof err);
+    struct candidate *c = candidate_open(by, "", err, sizeof err);
 
     assert_non_null(c);
     return c;
@@ -244,16 +244,16 @@ static void sessions_are_bounded_and_those_with_changes_stay(void **state)
 
     assert_int_equal(edit(c, "set port p0 mtu 3000\n"), 0);
     for (int i = 0; i < 3 * CANDIDATES_MAX; i++)
-        assert_non_null(candidate_open("bob", err, sizeof err));
+        assert_non_null(candidate_open("bob", "", err, sizeof err));
     while (candidate_at(n, &s))
         n++;
     assert_int_equal(n, CANDIDATES_MAX);
-    assert_ptr_equal(candidate_find(id), c);
+    assert_ptr_equal(candidate_find(id, ""), c);
     for (unsigned i = 0; candidate_at(i, &s); i++)
-        assert_int_equal(edit(candidate_find(s.id), "set port p1 mtu 4000\n"), 0);
-    assert_null(candidate_open("carol", err, sizeof err));
+        assert_int_equal(edit(candidate_find(s.id, ""), "set port p1 mtu 4000\n"), 0);
+    assert_null(candidate_open("carol", "", err, sizeof err));
     assert_non_null(strstr(err, "32 sessions with uncommitted changes are open"));
-    assert_null(candidate_find(99999));
+    assert_null(candidate_find(99999, ""));
 }
 
 static void json_and_the_text_of_another_configuration_can_be_added_or_take_its_place(void **state)

@@ -96,7 +96,8 @@ static const char everything[] =
     "observation-domain 7 collector 192.0.2.1 port 8\n"
     "set api listen 127.0.0.1 port 7003 tls true\nset api tls certificate /c key /k client-ca "
     "/a\nset api tokens /t\n"
-    "set api client c role admin\nset api group read-only r operator o admin a\n";
+    "set api client c role admin vr red\nset api group read-only r operator o admin a\n"
+    "set api group vr red read-only r operator o admin a\n";
 
 // Leaves that must be there: another value. The rest is taken away.
 static const struct {

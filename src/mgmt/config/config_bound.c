@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_bound.c - commits of clients that are bound to a virtual router
+//
+// The whole configuration is checked and committed as always. What that has to say may be about
+// others, so it goes to the log, and the client is told only that it did not succeed.
+#include "config/config_bound.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/config_rebase.h"
+#include "core/aside.h"
+#include "yang/config_tree.h"
+#include "yang/owner.h"
+
+// Not aside: it asks for the interfaces of now, and is as long as what the virtual router has.
+struct snapshot *config_bound(const char *vr)
+{
+    struct lyd_node *tree = owner_tree(vr, config_running());
+
+    config_settle(tree);
+    return snapshot_new(tree, NULL, 0);
+}
+
+struct judging {
+    const struct bound_change *change;
+    const struct lyd_node *all;
+    struct text why; // the path of what may not be changed
+    struct config_result *result;
+    struct lyd_node *tree; // the whole configuration with the change
+};
+
+static void judge(void *arg)
+{
+    struct judging *j = arg;
+    const struct bound_change *c = j->change;
+
+    config_settle(c->to);
+    if (!owner_may_change(c->from, c->to, &j->why))
+        return;
+    j->result->n_changes = config_diff(c->from, c->to, &j->result->change);
+    if (!j->result->n_changes)
+        return;
+    j->tree = config_dup(j->all);
+    config_repeat(c->from, c->to, &j->tree);
+}
+
+static void log_errors(const struct bound_change *c, const struct commit *how,
+                       const struct errors *e)
+{
+    struct text t = {0};
+
+    for (unsigned i = 0; i < e->n; i++) {
+        text_clear(&t);
+        errors_one(&e->item[i], NULL, &t);
+        log_notice("config: commit refused: by=%s vr=%s error=%s", LOG_VALUE(how->by), c->vr,
+                   LOG_VALUE(text_str(&t)));
+    }
+    text_free(&t);
+}
+
+static int commit_tree(struct lyd_node *tree, const struct bound_change *c,
+                       const struct commit *how, struct errors *e)
+{
+    struct config_result all = {0};
+    struct commit mine = *how;
+    struct text made_from = {0}; // others' words mean the whole configuration
+    struct errors why = {0};
+    int r = 0;
+
+    if (how->made_from) {
+        text_printf(&made_from, "vr %s %s", c->vr, how->made_from);
+        mine.made_from = made_from.s;
+    }
+    if (config_commit_again(&mine, &all, &why, &r))
+        config_drop(tree);
+    else
+        r = config_commit(tree, &mine, &all, &why);
+    text_free(&made_from);
+    log_errors(c, how, &why);
+    if (r && r != -EINPROGRESS)
+        errors_add(e, 0,
+                   "nothing was changed: the values do not fit, or the configuration cannot be "
+                   "changed at the moment; check them, try again later, or ask the operator of "
+                   "this router, whose log says why");
+    errors_free(&why);
+    config_result_free(&all);
+    return r;
+}
+
+int config_bound_commit(const struct bound_change *change, const struct commit *how,
+                        struct config_result *result, struct errors *e)
+{
+    struct judging j = {.change = change, .all = config_running(), .result = result};
+    int r = 0;
+
+    aside(judge, &j);
+    if (j.why.n) {
+        errors_add(e, 0, "clients of virtual router %s may not change '%s'", change->vr,
+                   text_str(&j.why));
+        r = -EPERM;
+    } else if (j.tree) {
+        r = commit_tree(j.tree, change, how, e);
+    }
+    text_free(&j.why);
+    return r;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_bound.h - commits of clients that are bound to a virtual router (yang/owner.h)
+//
+// Such a client edits a part of the configuration, and knows no other. What it changed in that part
+// is looked at, and then made in the whole configuration. Control role, as config.h.
+#ifndef CONFIG_CONFIG_BOUND_H
+#define CONFIG_CONFIG_BOUND_H
+
+#include "config/config.h"
+
+// What runs, as far as the virtual router's: one reference, without a model.
+struct snapshot *config_bound(const char *vr);
+
+// Commits what differs between two parts. As config_commit(), but -EPERM: something in it is not
+// the client's to change; and no error or note tells of anything beyond the part.
+struct bound_change {
+    const char *vr;
+    const struct lyd_node *from, *to;
+};
+int config_bound_commit(const struct bound_change *change, const struct commit *how,
+                        struct config_result *result, struct errors *e);
+
+#endif

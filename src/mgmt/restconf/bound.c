@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bound.c - what a client that is bound to a virtual router is answered
+//
+// The answers are those that everybody gets, with all taken out that is not the virtual router's;
+// http_reply() sends no other. What is looked for and belongs to somebody else is not found, by the
+// same code and with the same words as what does not exist.
+#include "restconf/bound.h"
+
+#include <jansson.h>
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/config_bound.h"
+#include "http/error_body.h"
+#include "http/refuse.h"
+#include "yang/owner.h"
+#include "yang/yang.h"
+
+bool bound_is(const struct http *h)
+{
+    return *http_vr(h);
+}
+
+// --- the configuration --------------------------------------------------------------------------
+
+static void drop_snapshot(void *s)
+{
+    snapshot_unref(s);
+}
+
+const struct snapshot *bound_snapshot(struct http *h)
+{
+    if (!bound_is(h))
+        return config_snapshot();
+    if (!http_kept(h))
+        http_keep(h, config_bound(http_vr(h)), drop_snapshot);
+    return http_kept(h);
+}
+
+const struct lyd_node *bound_running(struct http *h)
+{
+    return bound_snapshot(h)->tree;
+}
+
+// --- state --------------------------------------------------------------------------------------
+
+bool bound_sees(const struct http *h, const struct lysc_node *s)
+{
+    return !bound_is(h) || owner_is_marked(s);
+}
+
+bool bound_may_read(struct http *h, const char *vr)
+{
+    if (!bound_is(h) || !strcmp(http_vr(h), vr))
+        return true;
+    http_refuse(h, 404, "invalid-value", "there is no vr '%s'", vr);
+    return false;
+}
+
+static void replace(struct text *t, json_t *j)
+{
+    text_free(t);
+    error_body_line(j, t);
+}
+
+static json_t *load(const struct text *t)
+{
+    json_t *j = json_loadb(text_str(t), t->n, 0, NULL);
+
+    bug_on(!j);
+    return j;
+}
+
+static void keep_children(const char *vr, const struct lysc_node *parent, json_t *object)
+{
+    const char *name;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(object, next, name, value)
+    {
+        const char *colon = strchr(name, ':');
+        const struct lysc_node *s = yang_child(parent, colon ? colon + 1 : name, false);
+
+        if (s && !owner_is_marked(s) && json_is_array(value) && !json_array_size(value))
+            continue; // a list as if without entries
+        if (!s || !owner_keep_json(vr, s, value))
+            json_object_del(object, name);
+    }
+}
+
+// The state in what the datastore is; its configuration is the client's already.
+void bound_keep_state(const char *vr, struct text *t)
+{
+    const struct lysc_node *state = yang_child(NULL, "state", false);
+    json_t *root = load(t), *data = json_object_get(root, "ietf-restconf:data"),
+           *in = data ? data : root, *whole = json_object_get(in, "kamuee:state");
+
+    if (whole)
+        keep_children(vr, state, whole);
+    else if (!data)
+        keep_children(vr, state, root);
+    replace(t, root);
+    json_decref(root);
+}
+
+// --- operations ---------------------------------------------------------------------------------
+
+static const struct lysc_node *output_of(const struct lysc_node *rpc)
+{
+    return &((const struct lysc_node_action *)rpc)->output.node;
+}
+
+static bool keep_output(const void *ctx, const char *vr, struct text *body)
+{
+    json_t *root = load(body), *output = json_object_get(root, "kamuee:output");
+
+    if (json_object_size(root) > 1 || !output)
+        json_object_clear(root);
+    else if (!owner_keep_json(vr, ctx, output))
+        json_object_clear(output);
+    replace(body, root);
+    json_decref(root);
+    return true;
+}
+
+bool bound_hides(const struct http *h, const struct lysc_node *rpc)
+{
+    return bound_is(h) && !owner_is_marked(rpc);
+}
+
+bool bound_operation(struct http *h, const struct lysc_node *rpc)
+{
+    if (bound_hides(h, rpc))
+        return false;
+    http_filter(h, keep_output, output_of(rpc));
+    return true;
+}
+
+bool bound_input(struct http *h, struct lyd_node *op)
+{
+    struct text why = {0};
+    bool ok = !bound_is(h) || owner_input(http_vr(h), op, &why);
+
+    if (!ok)
+        http_refuse(h, 404, "invalid-value", "%s", text_str(&why));
+    text_free(&why);
+    return ok;
+}
+
+// --- metrics ------------------------------------------------------------------------------------
+
+// Labels that name nothing of the router; a sample with any other may be about somebody else.
+static bool is_plain_label(const char *name, size_t n)
+{
+    static const char *const plain[] = {"family", "direction", "class", "color", "protocol",
+                                        "engine", "status",    "le",    "budget"};
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strlen(plain[i]) == n && !memcmp(plain[i], name, n))
+            return true;
+    return false;
+}
+
+// `own`: it names the virtual router, or an interface of it. False: it is not for the client.
+static bool judge_label(const char *vr, const char *name, size_t n, const char *value, bool *own)
+{
+    if (n == 2 && !memcmp(name, "vr", 2))
+        return *own = true, !strcmp(value, vr);
+    if (n == 9 && !memcmp(name, "interface", 9))
+        return *own = true, owner_has_interface(vr, value);
+    return is_plain_label(name, n);
+}
+
+// kamuee_NAME{name="value",…} NUMBER: whether all labels are the virtual router's, and one says so.
+static bool is_own_sample(const char *vr, const char *line, size_t n)
+{
+    const char *at = memchr(line, '{', n), *end = line + n;
+    bool own = false;
+
+    while (at && at < end && *at != '}') {
+        const char *name = ++at, *equal = memchr(name, '=', (size_t)(end - name));
+        char value[256];
+        size_t k = 0;
+
+        if (!equal || equal + 1 >= end)
+            return false;
+        for (at = equal + 2; at < end && *at != '"' && k < sizeof value - 1; at++)
+            value[k++] = *at;
+        value[k] = 0;
+        if (at >= end || *at != '"' || memchr(value, '\\', k) ||
+            !judge_label(vr, name, (size_t)(equal - name), value, &own))
+            return false;
+        at++;
+    }
+    return own;
+}
+
+// A family's head stays only in front of a sample of it.
+static bool keep_metrics(const void *ctx, const char *vr, struct text *body)
+{
+    struct text out = {0}, head = {0};
+    bool in_head = false;
+
+    for (const char *line = text_str(body), *end; *line; line = end) {
+        size_t n = strcspn(line, "\n");
+
+        end = line + n + (line[n] == '\n');
+        if (*line == '#' && strncmp(line, "# EOF", 5)) {
+            if (!in_head)
+                text_clear(&head);
+            in_head = true;
+            text_append(&head, line, (size_t)(end - line));
+            continue;
+        }
+        in_head = false;
+        if (*line != '#' && !is_own_sample(vr, line, n))
+            continue;
+        if (*line != '#' && head.n)
+            text_append(&out, head.s, head.n);
+        text_append(&out, line, (size_t)(end - line));
+        text_clear(&head);
+    }
+    text_free(&head);
+    text_free(body);
+    *body = out;
+    return true;
+}
+
+void bound_metrics(struct http *h)
+{
+    http_filter(h, keep_metrics, NULL);
+}

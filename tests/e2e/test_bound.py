@@ -1,0 +1,621 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A client that is bound to a virtual router: it sees and changes what belongs to that one, and cannot learn that others exist.
+
+What it asks for is made of the schema: each node of configuration and state, as a whole and each of its instances (the
+administrator says which there are), each method, each operation with each leaf of its input. `crimson` is another tenant, and
+`substrate` the provider's own; each answer is searched for their names, addresses and MACs. Where the client itself names
+something of theirs, the answer has to be the same, letter by letter, as for a name that nobody has.
+"""
+import grp
+import hashlib
+import http.client
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from kamuee.commands import COMMANDS
+from kamuee.lab.netns import in_namespace
+
+from browser import Browser
+from daemon import Daemon
+from support import eventually
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
+
+import schema                                                                   # noqa: E402
+
+MODULE = schema.module()
+NODES = ("container", "list", "leaf", "leaf-list")
+JSON = "application/yang-data+json"
+PORT = 8443
+CRIMSON_MAC, SUBSTRATE_MAC = "02:c1:c1:00:00:01", "02:5b:5b:00:00:01"  # that of substrate0 is its sub-interfaces' too
+SECRETS = ["crimson", "vermilion", "substrate", "198.51.100.", "2001:db8:c1", "203.0.113.", "02:c1:c1", "02:5b:5b", "scarlet"]
+# Names that the client may try, and what nobody has in their place.
+NOBODY = {"crimson": "nobodyx", "substrate": "nobodyxyz", "vermilion": "nobodyxyz", "198.51.100.": "198.51.101.", "203.0.113.": "203.0.114.",
+          "2001:db8:c1": "2001:db8:c2", "scarlet": "nobodyx"}
+GROUP, USER = "games", 54321
+MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp)|vr blue flow-)")
+
+
+def configuration(daemon: Daemon, space: dict[str, str]) -> str:
+    return "\n".join([
+        f"set vr blue namespace {space['blue']}", f"set vr crimson namespace {space['crimson']}", "set vr crimsontable table 666",
+        "set port substrate0 devargs net_af_packet0,iface=a0", "set port bluep devargs net_af_packet1,iface=a1",
+        f"set port crimsonp devargs net_af_packet2,iface=a2 mac {CRIMSON_MAC}", "set vport crimson0 port substrate0 vlan 10",
+        "set vport blue0 port substrate0 vlan 20", "set vport crimsontag port bluep vlan 30", "set interface crimson0 vr crimson",
+        "set interface crimsonp vr crimson description the-crimson-uplink", "set interface crimsontag vr crimson",
+        "set interface blue0 vr blue description mine", "set interface bluep vr blue", "set acl vermilion rule 10 deny tcp from 203.0.113.0/24 to any",
+        "set acl vermilion default permit", "set interface blue0 acl in vermilion", "set interface crimson0 acl in vermilion",
+        "set policer scarlet cir 10M", "set interface blue0 police in scarlet", "set interface crimson0 police in scarlet",
+        "set address-set scarlet prefix 203.0.113.7", "set port substrate0 queue rate 1G", "set port substrate0 queue vr blue guarantee 100M",
+        "set port substrate0 queue vr crimson guarantee 200M", "set port bluep queue vr blue guarantee 50M",
+        "set port bluep queue vr crimson guarantee 60M", "set counters nexthop true", "set counters prefix crimson 198.51.100.0/24",
+        "set counters prefix blue 192.0.2.0/24", "set multicast route crimson 239.1.1.1 any input crimson0 output crimsonp",
+        "set multicast route blue 239.2.2.2 any input blue0 output bluep", "set routing-daemon crimson bgp", "set routing-daemon blue bgp",
+        "set mirror-session scarlet to tap substratemon", "set web listen 127.0.0.1", f"set api tokens {daemon.dir}/tokens",
+        f"set api listen 127.0.0.1 port {PORT} tls false", "set api client scarlet role admin vr crimson",
+        f"set api group vr blue admin {GROUP}", ""])
+
+
+TOKENS = {f"{vr}-{role}": f"{vr}-{role}-is-a-long-secret" for vr in ("blue", "crimson", "nothing") for role in ("admin", "operator", "read-only")}
+
+
+class Tenant:
+    """Requests by TCP with a token."""
+
+    def __init__(self, daemon: Daemon, name: str):
+        self.daemon, self.token = daemon, TOKENS[name]
+
+    def connect(self) -> socket.socket:
+        return in_namespace(self.daemon.name, lambda: socket.create_connection(("127.0.0.1", PORT), 30))
+
+    def ask(self, method: str, target: str, body: Any = None, **headers: str) -> tuple[int, dict, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", PORT)
+        connection.sock = self.connect()
+        given = {"Authorization": f"Bearer {self.token}", **({"Content-Type": JSON} if body is not None else {}), **headers}
+        connection.request(method, target, None if body is None else json.dumps(body), given)
+        answer = connection.getresponse()
+        said = answer.read().decode("latin-1")
+        connection.close()
+        return answer.status, dict(answer.headers), said
+
+    def data(self, path: str = "") -> Any:
+        status, _, said = self.ask("GET", f"/restconf/data{'/' if path else ''}{path}")
+        assert status == 200, said
+        return json.loads(said)
+
+    def call(self, operation: str, **given: Any) -> tuple[int, str]:
+        status, _, said = self.ask("POST", f"/restconf/operations/kamuee:{operation}", {"kamuee:input": given})
+        return status, said
+
+
+@pytest.fixture(scope="module")
+def daemon(kamueed) -> Iterator[Daemon]:
+    daemon = Daemon(kamueed, "bound-e2e")
+    space = {name: f"{name}-e2e" for name in ("blue", "crimson")}
+    try:
+        for name in space.values():
+            subprocess.run(["ip", "netns", "add", name], check=True)
+        lines = [f"{name} {name.partition('-')[2]} vr {name.partition('-')[0]} sha256:{hashlib.sha256(token.encode()).hexdigest()}\n"
+                 for name, token in TOKENS.items()]
+        (daemon.dir / "tokens").write_text("".join(lines))
+        (daemon.dir / "tokens").chmod(0o600)
+        daemon.start(configuration(daemon, space))
+        for words in (
+                f"-n {space['crimson']} addr add 198.51.100.1/24 dev crimson0", f"-n {space['crimson']} addr add 2001:db8:c1::1/64 dev crimson0",
+                f"-n {space['crimson']} addr add 203.0.113.1/24 dev crimsonp", f"-n {space['blue']} addr add 192.0.2.1/24 dev blue0",
+                f"-n {space['blue']} addr add 2001:db8:b1::1/64 dev blue0", f"-n {space['blue']} addr add 10.0.0.1/24 dev bluep",
+                f"-n {space['crimson']} link set crimson0 up", f"-n {space['crimson']} link set crimsonp up",
+                f"-n {space['blue']} link set blue0 up", f"-n {space['blue']} link set bluep up",
+                f"-n {space['crimson']} neigh add 198.51.100.9 lladdr {CRIMSON_MAC} dev crimson0 nud permanent",
+                f"-n {space['blue']} neigh add 192.0.2.9 lladdr 02:b1:b1:00:00:09 dev blue0 nud permanent",
+                f"-n {space['crimson']} route add 198.51.96.0/24 via 198.51.100.9", f"-n {space['blue']} route add 10.9.0.0/16 via 192.0.2.9",
+                f"-n {daemon.name} addr add 203.0.113.250/24 dev substrate0", f"-n {daemon.name} link set substrate0 up",
+                f"-n {daemon.name} neigh add 203.0.113.251 lladdr {SUBSTRATE_MAC} dev substrate0 nud permanent"):
+            subprocess.run(["ip", *words.split()], check=True)
+        eventually(lambda: len([n for n in daemon.client.state("neighbor") if n["vr"] in ("blue", "crimson")]) >= 2, 20, "neighbors are known")
+        eventually(lambda: {r["prefix"] for r in daemon.client.state("routes=blue,ipv4")[0]["route"]} >= {"10.9.0.0/16"}, 20, "routes are known")
+        daemon.space = space
+        yield daemon
+    finally:
+        daemon.end()
+        for name in space.values():
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+@pytest.fixture
+def blue(daemon) -> Tenant:
+    return Tenant(daemon, "blue-admin")
+
+
+def without_secrets(what: str, *said: Any) -> None:
+    text = " ".join(str(s) for s in said).lower()
+    found = [secret for secret in SECRETS if secret in text]
+    assert not found, f"{what}: {found} in {text[:2000]}"
+
+
+def as_nobody(text: str) -> str:
+    for secret, instead in NOBODY.items():
+        text = text.replace(secret, instead)
+    return text
+
+
+def looked_at(tenant: Tenant, method: str, target: str, body: Any = None) -> tuple[int, str]:
+    """The answer, after it has been searched; where the request itself has a secret, it is compared with nobody's."""
+    status, headers, said = tenant.ask(method, target, body)
+    text = target + json.dumps(body)
+    assert status < 500, (method, target, said)
+    if not any(secret in text for secret in SECRETS):
+        without_secrets(f"{method} {target}", headers, said)
+        return status, said
+    other = tenant.ask(method, as_nobody(target), None if body is None else json.loads(as_nobody(json.dumps(body))))
+    assert (status, as_nobody(said)) == (other[0], other[2]), f"{method} {target}: {said[:500]} and not {other[2][:500]}"
+    return status, said
+
+
+# --- what there is to ask for ---
+
+def paths_of(node: schema.Statement, at: str) -> Iterator[str]:
+    """Each path of the schema, lists as a whole."""
+    for child in node.all(*NODES, "choice", "case"):
+        if child.keyword in ("choice", "case"):
+            yield from paths_of(child, at)
+            continue
+        here = f"{at}/{child.argument}" if at else f"kamuee:{child.argument}"
+        yield here
+        yield from paths_of(child, here)
+
+
+def instances(node: schema.Statement, value: Any, at: str) -> Iterator[tuple[str, str, Any]]:
+    """(path, name, value) of each instance in what the administrator reads."""
+    for child in node.all(*NODES, "choice", "case"):
+        if child.keyword in ("choice", "case"):
+            yield from instances(child, value, at)
+            continue
+        found = value.get(child.argument, value.get(f"kamuee:{child.argument}"))
+        if found is None:
+            continue
+        here = f"{at}/{child.argument}" if at else f"kamuee:{child.argument}"
+        if child.keyword == "list":
+            keys = (child.one("key").argument.split() if child.one("key") else [])
+            for entry in found if keys else []:
+                mine = here + "=" + ",".join(quote(str(entry[key]).lower() if isinstance(entry[key], bool) else str(entry[key]), safe="") for key in keys)
+                yield mine, child.argument, entry
+                yield from instances(child, entry, mine)
+        elif child.keyword == "container":
+            yield here, child.argument, found
+            yield from instances(child, found, here)
+        else:
+            yield here, child.argument, found
+
+
+def everything(daemon: Daemon) -> dict:
+    connection = http.client.HTTPConnection("127.0.0.1")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(daemon.socket))
+    connection.request("GET", "/restconf/data")
+    return json.loads(connection.getresponse().read())["ietf-restconf:data"]
+
+
+CONFIG = schema.Statement("module", "", [node for node in MODULE.all(*NODES, "choice") if node.argument != "state"])
+
+
+# --- reading ---
+
+def test_the_secrets_are_there_for_the_administrator(daemon):
+    text = json.dumps(everything(daemon)).lower()
+    assert not [secret for secret in SECRETS if secret not in text]
+
+
+def test_each_node_of_the_schema(daemon, blue):
+    seen = {}
+    for path in ["", *paths_of(MODULE, "")]:
+        for query in ("", "?depth=1", "?depth=2", "?content=config", "?content=nonconfig", "?with-defaults=report-all", "?limit=1", "?limit=1&offset=1"):
+            if query and path.count("/") > 2:
+                continue
+            status, said = looked_at(blue, "GET", f"/restconf/data{'/' if path else ''}{path}{query}")
+            if not query:
+                seen[path] = (status, said)
+    assert seen["kamuee:state/interface"][0] == 200 and seen["kamuee:state/vr"][0] == 200
+    assert json.loads(seen["kamuee:state/port"][1]) == {"kamuee:port": []} == json.loads(seen["kamuee:port"][1])
+    assert {i["name"] for i in json.loads(seen["kamuee:state/interface"][1])["kamuee:interface"]} == {"blue0", "bluep"}
+    assert [v["name"] for v in json.loads(seen["kamuee:state/vr"][1])["kamuee:vr"]] == ["blue"]
+    assert seen["kamuee:state/system"][0] == seen["kamuee:api"][0] == seen["kamuee:state/configuration"][0] == 404
+
+
+def test_each_instance(daemon, blue):
+    all_there_is = everything(daemon)
+    n = 0
+    for path, name, _ in instances(MODULE, all_there_is, ""):
+        looked_at(blue, "GET", f"/restconf/data/{path}")
+        if path.count("/") <= 1:
+            looked_at(blue, "GET", f"/restconf/data/{path}?fields={name}")
+        n += 1
+    assert n > 300
+    for vr in ("crimson", "default", "crimsontable"):
+        for family in ("ipv4", "ipv6"):
+            status, said = looked_at(blue, "GET", f"/restconf/data/kamuee:state/routes={vr},{family}")
+            assert status == 404, said
+    prefixes = {r["prefix"] for r in blue.data("kamuee:state/routes=blue,ipv4")["kamuee:routes"][0]["route"]}
+    assert "10.9.0.0/16" in prefixes and "192.0.2.0/24" in prefixes
+
+
+def test_fields(daemon, blue):
+    for fields in ("vr", "interface/name", "kamuee:state/interface(name;port)", "kamuee:state/queue", "kamuee:state/port", "kamuee:api"):
+        looked_at(blue, "GET", f"/restconf/data?fields={quote(fields, safe='')}")
+    status, said = looked_at(blue, "GET", "/restconf/data/kamuee:state/interface?fields=name;port;id")
+    assert status == 200 and {tuple(i) for i in json.loads(said)["kamuee:interface"]} == {("name",)}
+
+
+def test_what_is_its_own_is_there(daemon, blue):
+    everything_own = blue.data()["ietf-restconf:data"]
+    assert {"kamuee:vr", "kamuee:interface", "kamuee:state"} <= set(everything_own)
+    state = everything_own["kamuee:state"]
+    assert "192.0.2.9" in {n["address"] for n in state["neighbor"]} and {n["vr"] for n in state["neighbor"]} == {"blue"}
+    assert {p["prefix"] for p in state["counted-prefix"]} == {"192.0.2.0/24"}
+    assert [r["group"] for r in state["multicast"]["route"]] == ["239.2.2.2"]
+    assert [(q["port"], [v["name"] for v in q["vr"]]) for q in state["queue"]] == [("bluep", ["blue"])]
+    assert {n["vr"] for n in state["nexthop"]} == {"blue"}
+    assert {tuple(sorted(i)) for i in everything_own["kamuee:interface"]} == {("description", "name", "vr"), ("name", "vr")}
+
+
+def test_a_client_of_a_virtual_router_that_is_not_there_has_nothing(daemon):
+    nobody = Tenant(daemon, "nothing-admin")
+    for path in ["", "/kamuee:state", *(f"/{path}" for path in paths_of(MODULE, "") if path.count("/") < 2)]:
+        status, _, said = nobody.ask("GET", f"/restconf/data{path}")
+        without_secrets(path, said)
+        assert "blue" not in said, path
+
+
+def test_other_resources(daemon, blue):
+    for target in ("/restconf", "/restconf/operations", "/restconf/yang-library-version", "/.well-known/host-meta",
+                   "/restconf/data/ietf-yang-library:yang-library",
+                   "/restconf/data/ietf-yang-library:modules-state", "/restconf/data/ietf-restconf-monitoring:restconf-state", "/restconf/yang/kamuee.yang",
+                   "/metrics", "/restconf/streams", "/restconf/nothing", "/restconf/data/ietf-interfaces:interfaces", "/restconf/data/ietf-routing:routing",
+                   "/restconf/data/ietf-interfaces:interfaces/interface=crimson0", "/restconf/data/ietf-routing:routing/ribs/rib=crimson-ipv4", "/"):
+        for method in ("GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"):
+            looked_at(blue, method, target)
+    assert blue.ask("GET", "/restconf/data/ietf-interfaces:interfaces")[0] == 404
+    assert "kamuee:shutdown" not in blue.ask("GET", "/restconf/operations")[2]
+
+
+def test_metrics(daemon, blue):
+    for accept in ("text/plain", "application/openmetrics-text"):
+        status, _, said = blue.ask("GET", "/metrics", Accept=accept)
+        assert status == 200 and 'interface="blue0"' in said and 'vr="default"' not in said
+        without_secrets("/metrics", said)
+        assert all('vr="blue"' in line or 'interface="blue' in line for line in said.splitlines() if not line.startswith("#")), said
+    assert said.endswith("# EOF\n")
+
+
+def test_the_tag_of_the_configuration_is_that_of_its_own(daemon, blue):
+    before = blue.ask("GET", "/restconf/data/kamuee:interface")[1]
+    daemon.configure("set interface crimson0 description the-crimson-change")
+    after = blue.ask("GET", "/restconf/data/kamuee:interface")[1]
+    assert before["ETag"] == after["ETag"] and "Last-Modified" not in before
+    daemon.configure("set interface blue0 description other")
+    assert blue.ask("GET", "/restconf/data/kamuee:interface")[1]["ETag"] != before["ETag"]
+    daemon.configure("set interface blue0 description mine", "delete interface crimson0 description")
+
+
+# --- changing ---
+
+def others(running: str) -> list[str]:
+    return [line for line in running.splitlines() if not MAY_CHANGE.match(line)]
+
+
+def test_nothing_of_others_can_be_changed(daemon, blue):
+    before = daemon.running()
+    all_there_is = everything(daemon)
+    found = list(instances(CONFIG, all_there_is, ""))
+    statuses: dict[str, set[int]] = {}
+    for path, name, value in found:
+        last = path.rpartition("/")[2]
+        body = {f"kamuee:{name}": [value] if "=" in last else value}
+        for method, given in (("PUT", body), ("PATCH", body), ("DELETE", None)):
+            status, _ = looked_at(blue, method, f"/restconf/data/{path}", given)
+            statuses.setdefault(method, set()).add(status)
+        parent = path.rpartition("/")[0]
+        looked_at(blue, "POST", f"/restconf/data/{parent}".rstrip("/"), body)
+        assert others(daemon.running()) == others(before), path
+    assert {403, 404} <= statuses["DELETE"], statuses
+    whole = {"ietf-restconf:data": {f"kamuee:{k.removeprefix('kamuee:')}": v for k, v in all_there_is.items() if k != "kamuee:state"}}
+    for method in ("PUT", "PATCH"):
+        assert looked_at(blue, method, "/restconf/data", whole)[0] >= 400
+        assert looked_at(blue, method, "/restconf/data", {"ietf-restconf:data": {}})[0] in (204, 403)
+    assert others(daemon.running()) == others(before)
+    daemon.configure("set interface blue0 description mine")
+    assert sorted(daemon.running().splitlines()) == sorted(before.splitlines())
+
+
+@pytest.mark.parametrize("line, status", [
+    ("set interface blue0 description my-own", 200), ("set interface blue0 urpf ipv4 strict", 200), ("set vr blue flow-hash l3", 200),
+    ("set interface bluep pcp 3 class 1", 200), ("delete interface blue0 description", 200),
+    ("set interface blue0 vr crimson", 403), ("set interface blue0 vr default", 403), ("delete interface blue0", 403), ("delete vr blue", 403),
+    ("set vr blue table 77", 403), ("set vr blue cpu-weight 100", 403), ("set vr blue acl in vermilion", 403), ("set vr crimson flow-hash l3", 403),
+    ("set interface crimson0 description mine", 403), ("set interface blue0 acl in vermilion", 403), ("set interface blue0 police in scarlet", 403),
+    ("set port substrate0 queue vr blue guarantee 1G", 403), ("set port bluep queue vr blue guarantee 1G", 403), ("set api group admin users", 403),
+    ("set vport v9 port bluep vlan 9", 403), ("set web listen 127.0.0.2", 403), ("set acl mine default permit", 403), ("set memory 100", 403),
+    ("set multicast route blue 239.3.3.3 any input crimson0", 403), ("delete interface crimson0", 200), ("delete api", 200)])
+def test_a_line(daemon, blue, line, status):
+    before = daemon.running()
+    got, said = looked_at(blue, "POST", "/restconf/operations/kamuee:configure", {"kamuee:input": {"line": [line]}})
+    assert got == status or (status == 200 and got == 400 and "delete" in line), said
+    after = daemon.running()
+    assert (after != before) == (got == 200 and MAY_CHANGE.match(line.replace("delete", "set", 1)) is not None), said
+    if after != before:
+        assert others(after) == others(before)
+        without_secrets(line, said)
+        daemon.client.call("configure", replace=True, text=before)
+
+
+def test_only_an_admin_changes(daemon):
+    for name, status in (("blue-read-only", 403), ("blue-operator", 403), ("blue-admin", 200)):
+        assert Tenant(daemon, name).call("configure", line=["set interface blue0 description mine"])[0] == status
+    assert Tenant(daemon, "blue-read-only").call("explain", interface="blue0")[0] == 403
+
+
+def test_a_session(daemon, blue):
+    theirs = daemon.client.call("session-open")["session"]
+    crimson = json.loads(Tenant(daemon, "crimson-admin").call("session-open")[1])["kamuee:output"]["session"]
+    for other in (theirs, crimson):
+        for operation, given in (("edit", {"line": ["set vr blue flow-hash l3"]}), ("configuration", {}), ("compare", {}), ("configure", {}),
+                                 ("session-close", {}), ("complete", {"line": "set "})):
+            status, said = blue.call(operation, session=other, **given)
+            assert status == 404 and said == blue.call(operation, session=other + 1, **given)[1].replace(str(other + 1), str(other)), said
+    status, said = blue.call("session-open")
+    opened = json.loads(said)["kamuee:output"]
+    assert status == 200 and opened.get("other", []) == []
+    mine = opened["session"]
+    assert blue.call("edit", session=mine, line=["set interface blue0 description from-a-session"])[0] == 200
+    assert daemon.configure("set interface crimson0 description meanwhile")
+    status, said = blue.call("compare", session=mine)
+    assert json.loads(said)["kamuee:output"]["change"] == ["set interface blue0 description from-a-session"]
+    without_secrets("compare", said)
+    without_secrets("configuration", *blue.call("configuration", session=mine), *blue.call("configuration"))
+    status, said = blue.call("configure", session=mine, comment="mine")
+    assert status == 200 and "from-a-session" in said, said
+    without_secrets("configure", said)
+    assert "from-a-session" in daemon.running() and "meanwhile" in daemon.running()
+    assert blue.call("edit", session=mine, line=["set interface crimson0 description x"])[0] == 200
+    assert blue.call("configure", session=mine)[0] == 403
+    for given in ({"revision": 1}, {"file": True}, {"revision": 0}):
+        for operation in ("edit", "configure", "configuration", "compare"):
+            status, said = blue.call(operation, **given, **({"session": mine} if operation == "edit" else {}))
+            assert status == 404, (operation, given, said)
+            without_secrets(operation, said)
+    assert blue.call("confirm")[0] == 404 and blue.call("save-configuration")[0] == 404
+    blue.call("session-close", session=mine)
+    opened = [json.loads(blue.call("session-open")[1])["kamuee:output"]["session"] for _ in range(10)]
+    assert len([i for i in daemon.client.state("configuration")["session"] if i["id"] in opened]) <= 4
+    daemon.client.call("session-close", session=theirs)
+    daemon.configure("set interface blue0 description mine", "delete interface crimson0 description")
+
+
+def test_completion(daemon, blue):
+    for line in ("", "set ", "set interface ", "set interface blue0 ", "set vr ", "set interface blue0 vr ", "set port ", "set acl ",
+                 "set interface blue0 acl in ", "set port substrate0 ", "delete ", "delete port ", "delete interface ", "delete vr ",
+                 "set multicast route ", "set thread ", "set api client "):
+        status, said = looked_at(blue, "POST", "/restconf/operations/kamuee:complete", {"kamuee:input": {"line": line}})
+        assert status == 200, said
+    assert '"blue0"' in blue.call("complete", line="set interface ")[1]
+
+
+# --- operations ---
+
+VALUES = {"interface": ["blue0", "crimson0", "substrate0", "crimsonp", "nobody"], "vr": ["blue", "crimson", "default", "nobody"],
+          "port": ["bluep", "substrate0", "crimsonp"], "name": ["blue0", "crimson0", "vermilion", "scarlet", "substrate0"],
+          "address": ["192.0.2.9", "198.51.100.9"],
+          "prefix": ["10.9.0.0/16", "198.51.100.0/24"], "destination": ["192.0.2.9", "10.9.9.9"], "source": ["10.0.0.9"], "ago": [1, 3_600_000],
+          "line": ["set interface "], "session": [1], "devargs": ["net_null0"], "vlan": [10, 20, 30], "count": [1], "seconds": [1], "frame": [],
+          "revision": [1], "of": ["interface", "port"], "acl": ["vermilion"], "address-set": ["scarlet"], "text": ["set vr crimson table 7"]}
+BASE = {"explain": {"interface": "bluep", "source": "10.0.0.9", "destination": "192.0.2.9"}, "route-at": {"address": "192.0.2.9", "ago": 1},
+        "lookup": {"address": ["192.0.2.9", "198.51.100.9"]}, "session-close": {"session": 1}, "edit": {"session": 1},
+        "port-attach": {"name": "p9", "devargs": "net_null0"}}
+
+
+def inputs(rpc: schema.Statement) -> Iterator[dict]:
+    """What it needs, with each leaf set to each value in turn."""
+    leaves = rpc.one("input").all("leaf", "leaf-list") if rpc.one("input") else []
+    base = dict(BASE.get(rpc.argument, {}))
+    for leaf in leaves:
+        if leaf.one("mandatory") and leaf.argument not in base:
+            base[leaf.argument] = VALUES[leaf.argument][0]
+    if rpc.argument == "capture":
+        base = {"count": 1}
+    yield {}
+    yield base
+    for leaf in leaves:
+        for value in VALUES.get(leaf.argument, []):
+            given = {**base, leaf.argument: [value] if leaf.keyword == "leaf-list" else value}
+            if rpc.argument == "capture" and given.get("interface") in ("blue0", "bluep"):
+                continue  # it would wait for frames: test_capture
+            yield given
+
+
+@pytest.mark.parametrize("role", ["admin", "operator", "read-only"])
+def test_each_operation(daemon, role):
+    tenant = Tenant(daemon, f"blue-{role}")
+    before = others(daemon.running())
+    for rpc in MODULE.all("rpc"):
+        for given in inputs(rpc):
+            if rpc.argument != "configure" or "text" not in given:
+                looked_at(tenant, "POST", f"/restconf/operations/kamuee:{rpc.argument}", {"kamuee:input": given})
+    assert others(daemon.running()) == before
+    assert [n for n in daemon.client.state("neighbor") if n["vr"] == "crimson"]
+
+
+def test_operations_on_its_own(daemon, blue):
+    status, said = blue.call("lookup", address=["10.9.1.1"])
+    assert status == 200 and json.loads(said)["kamuee:output"]["result"][0]["prefix"] == "10.9.0.0/16", said
+    status, said = blue.call("explain", interface="bluep", source="10.0.0.9", destination="10.9.1.1")
+    assert status == 200 and '"blue0"' in said, said
+    without_secrets("explain", said)
+    status, said = blue.call("explain", interface="bluep", source="10.0.0.9", destination="198.51.100.9", vlan=30)  # of the other's sub-interface
+    assert status == 200
+    without_secrets("explain", said.replace("198.51.100.9", ""))
+    assert "step" not in json.loads(said)["kamuee:output"] or json.loads(said)["kamuee:output"]["step"] == [], said
+    status, said = blue.call("route-changes")
+    assert status == 200 and {c["vr"] for c in json.loads(said)["kamuee:output"]["change"]} == {"blue"}
+    without_secrets("route-changes", said)
+    status, said = blue.call("clear-neighbor")
+    assert status == 200
+
+
+def test_capture(daemon, blue):
+    asked = {"kamuee:input": {"interface": "blue0", "count": 3}}
+    connection = blue.connect()
+    body = json.dumps(asked).encode()
+    connection.sendall((f"POST /restconf/operations/kamuee:capture HTTP/1.1\r\nHost: k\r\nAuthorization: Bearer {blue.token}\r\n"
+                        f"Content-Type: {JSON}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
+    connection.settimeout(30)
+    taken = connection.recv(65536)
+    for i in range(20):
+        for name, to in (("crimson", "198.51.100.77"), ("blue", "192.0.2.77")):
+            subprocess.run(["ip", "netns", "exec", daemon.space[name], "ping", "-c1", "-W1", "-q", "-I", f"{name}0", to], capture_output=True)
+        if taken.endswith(b"0\r\n\r\n"):
+            break
+        connection.settimeout(0.1)
+        try:
+            while not taken.endswith(b"0\r\n\r\n"):
+                taken += connection.recv(65536)
+        except TimeoutError:
+            pass
+    connection.close()
+    assert bytes([192, 0, 2, 77]) in taken and bytes([198, 51, 100]) not in taken
+    without_secrets("capture", taken.decode("latin-1"))
+    assert b"blue0" in taken
+
+
+def test_events(daemon, blue):
+    connection = blue.connect()
+    connection.sendall(f"GET /restconf/streams/events HTTP/1.1\r\nHost: k\r\nAuthorization: Bearer {blue.token}\r\n\r\n".encode())
+    connection.settimeout(0.2)
+    said = b""
+
+    def heard(what: bytes) -> bool:
+        nonlocal said
+        try:
+            said += connection.recv(65536)
+        except TimeoutError:
+            pass
+        return what in said
+
+    eventually(lambda: heard(b"events of kamueed"), 10, "the stream begins")
+    for name, network in (("crimson", "203.0.114"), ("blue", "10.8.7")):
+        at = ["ip", "-n", daemon.space[name]]
+        subprocess.run([*at, "route", "add", f"{network}.0/24", "dev", f"{name}0"], check=True)
+        subprocess.run([*at, "neigh", "replace", f"{network}.9", "lladdr", "02:00:00:00:00:77", "dev", f"{name}0"], check=True)
+    daemon.configure("set interface crimson0 description told-to-nobody")
+    daemon.configure("delete interface crimson0 description")
+    subprocess.run(["ip", "-n", daemon.space["blue"], "route", "add", "10.8.8.0/24", "dev", "blue0"], check=True)
+    eventually(lambda: heard(b"10.8.8.0"), 10, lambda: said.decode())
+    connection.close()
+    without_secrets("events", said.decode())
+    assert b"10.8.7.0/24" in said and b"203.0.114" not in said and b"configuration-change" not in said
+    ids = [int(i) for i in re.findall(rb"^id: (\d+)", said, re.M)]
+    assert ids == list(range(1, len(ids) + 1))
+
+
+def test_the_web_page(daemon, blue):
+    status, said = blue.call("web-address")
+    [url] = json.loads(said)["kamuee:output"]["url"]
+    key = url.partition("#")[2]
+    assert key.endswith(".blue") and key.partition(".")[0] not in daemon.client.call("web-address")["url"][0]
+
+    def ask(path: str, key: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", 8080)
+        connection.sock = in_namespace(daemon.name, lambda: socket.create_connection(("127.0.0.1", 8080), 30))
+        connection.request("GET", path, headers={"X-Kamuee-Key": key})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    for node in MODULE.one("container", "state").all(*NODES):
+        status, said = ask(f"/restconf/data/kamuee:state/{node.argument}", key)
+        assert status in (200, 400, 404)
+        without_secrets(node.argument, said)
+    assert '"blue0"' in ask("/restconf/data/kamuee:state/interface", key)[1]
+    assert "crimson0" in ask("/restconf/data/kamuee:state/interface", daemon.client.call("web-address")["url"][0].partition("#")[2])[1]
+    for wrong in (key.replace(".blue", ".crimson"), key.replace(".blue", ""), key + "x", key.replace(".blue", ".")):
+        assert ask("/restconf/data/kamuee:state/interface", wrong)[0] == 401
+
+
+def test_the_web_page_in_a_browser(daemon, blue):
+    if not shutil.which("chromium"):
+        pytest.skip("no chromium: make deps installs it")
+    [url] = json.loads(blue.call("web-address")[1])["kamuee:output"]["url"]
+    browser = Browser(daemon.name)
+    try:
+        browser.open(url)
+        eventually(lambda: browser.text("#live") == "live", 30, lambda: browser.text("body")[:500])
+        pages = browser.run("[...document.querySelectorAll('#pages a')].map(a => a.hash.slice(2))")
+        assert {"overview", "interfaces", "routes", "configuration"} <= set(pages)
+        for page in pages:
+            browser.run(f"location.hash = '#/{page}'")
+            eventually(lambda page=page: browser.run(f"!document.querySelector('[data-page={page}]').hidden && live.textContent === 'live'"), 30,
+                       lambda: browser.text("body")[:500])
+            without_secrets(page, browser.text("body"))
+        browser.run("location.hash = '#/interfaces'")
+        eventually(lambda: "blue0" in browser.text("#interfaces"), 20, lambda: browser.text("body")[:500])
+        assert [c for c in browser.complaints if c.get("source") != "network"] == []
+        assert "virtual router blue" in browser.text("#about")
+    finally:
+        browser.close()
+
+
+# --- the command line, by a local group ---
+
+KAMUEE = Path(__file__).resolve().parents[2] / "kamuee"
+WORDS = {"PREFIX": "10.9.0.0/16", "ADDRESS": "192.0.2.9", "TIME": "00:00:01", "VR": "blue", "INTERFACE": "blue0", "NAME": "blue0", "ACL": "nobody", "BACK": "1"}
+
+
+def shown() -> Iterator[str]:
+    """Each command that shows something, without what may be left out, and with the first of alternatives."""
+    for command in COMMANDS:
+        pattern = command.pattern
+        if not pattern.startswith(("show ", "lookup ")) or command.mode == "edit":
+            continue
+        while "[" in pattern:
+            pattern = re.sub(r"\s*\[[^][]*\]…?", "", pattern)
+        pattern = re.sub(r"\(([^()|]*)(\|[^()]*)?\)…?", r"\1", pattern)
+        yield " ".join(WORDS.get(word, word) for word in pattern.split())
+
+
+def kamuee(daemon: Daemon, *words: str) -> tuple[int, str]:
+    daemon.dir.chmod(0o755)
+    done = subprocess.run([str(KAMUEE), "--socket", str(daemon.socket), *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                          user=USER, group=grp.getgrnam(GROUP).gr_gid, extra_groups=[])
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("words", sorted(set(shown())))
+def test_the_command_line_shows(daemon, words):
+    for options in ((), ("--json",)):
+        code, said = kamuee(daemon, *words.split(), *options)
+        assert "Traceback" not in said and (code in (0, 1) or said.startswith("error: ")), said
+        without_secrets(words, said)
+
+
+@pytest.mark.parametrize("words, says", [
+    ("show interface", "blue0"), ("show vr", "blue"), ("show ipv4 route vr blue", "10.9.0.0/16"), ("show neighbor", "192.0.2.9"),
+    ("show configuration", "set interface blue0 description mine"), ("show interface crimson0", "there is no interface crimson0"),
+    ("show interface nobody", "there is no interface nobody"), ("show vr crimson", "there is no "), ("lookup 10.9.1.1 vr blue", "10.9.0.0/16"),
+    ("explain in bluep src 10.0.0.9 dst 10.9.1.1", "blue0"), ("set interface crimson0 description x", "may not change"),
+    ("set interface blue0 description mine", ""), ("show port", ""), ("web", ".blue"), ("doctor", ""), ("audit", ""),
+    ("trace in blue0 count 1", "there is no"), ("capture interface crimson0 count 1", "there is no interface"), ("capture port bluep count 1", ""),
+    ("clear counters interface blue0", "there is no"), ("commit confirmed 5", ""), ("rollback 1", ""), ("save", ""), ("shutdown kamueed", ""),
+    ("show configuration sessions", ""), ("clear neighbor vr blue", "")])
+def test_the_command_line_says(daemon, words, says):
+    code, said = kamuee(daemon, *words.split())
+    assert says in said and "Traceback" not in said, said
+    without_secrets(words, said.replace("crimson0", "").replace("'crimson'", "").replace("router crimson", ""))
