@@ -199,6 +199,25 @@ def test_memory_beyond_the_budget_is_not_taken(lab, client):
     routes(lab, "red", "del", range(ROUTES * 4))
 
 
+def test_captures_beyond_the_budget_are_refused(lab, client, tmp_path):
+    def capture(interface):
+        return subprocess.Popen([str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), "capture", "interface", interface, "write",
+                                 str(tmp_path / f"{interface}.pcapng")], stderr=subprocess.PIPE)
+    configure(client, "set vr red budget captures 1")
+    running = [capture("p0")]
+    try:
+        eventually(lambda: int(budget(client)["captures"]["used"]) == 1, 20, lambda: str(client.entries("capture")))
+        refused = capture("p1").communicate(timeout=30)[1].decode()
+        assert "set vr red budget captures 2" in refused and "'captures' is 1" in refused, refused
+        running.append(capture("p2"))                            # of blue
+        eventually(lambda: int(budget(client, "blue")["captures"]["used"]) == 1, 20, lambda: str(client.entries("capture")))
+    finally:
+        for process in running:
+            process.terminate()
+            process.communicate(timeout=30)
+    eventually(lambda: int(budget(client)["captures"]["used"]) == 0, 20, lambda: str(client.entries("capture")))
+
+
 def test_the_bill_is_shown_and_metered(lab, client):
     configure(client, "set vr red budget captures 2", "set forwarding budget nexthops 1000")
     try:
@@ -208,3 +227,39 @@ def test_the_bill_is_shown_and_metered(lab, client):
         assert "limit" not in budget(client, "blue")["captures"]
     finally:
         configure(client, "delete forwarding budget")
+
+
+RESTARTED = """
+nodes:
+  r:
+    kind: kamuee
+    vrs: {red: {}}
+    set: [set vr red budget ipv4-routes 100 ipv6-routes 50]
+    interfaces: {p0: {vr: red, addresses: [10.1.0.1/24]}}
+  h:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24]}
+links: [[h:eth0, r:p0]]
+"""
+
+
+def test_after_a_restart_the_first_prefixes_are_in_and_the_audit_agrees(labs, kamueed):
+    lab = labs(RESTARTED, "kamuee")
+    router = lab["r"]
+    routes(lab, "red", "add blackhole", reversed(range(ROUTES)))
+    done = router.vrs["red"].popen(["ip", "-6", "-force", "-batch", "-"], stdin=subprocess.PIPE)
+    done.communicate("".join(f"route add blackhole 2001:db8:{i:x}::/48\n" for i in range(80)).encode(), timeout=60)
+    client = measure.client(router)
+    eventually(lambda: int(budget(client)["ipv6-routes"]["waiting"]) == 30, 30, lambda: str(budget(client)))
+    assert f"{prefix(ROUTES - 101)}" in client.call("audit", vr="red")["unfollowed"][0]["example"]  # by arrival: the highest are in
+    router.kill_kamueed()
+    router.start_kamueed()
+    client = measure.client(router)
+    eventually(lambda: int(budget(client)["ipv4-routes"]["waiting"]) == ROUTES - 100, 60, lambda: str(budget(client)))
+    found = client.call("audit", vr="red")
+    assert found["unfollowed"][0]["example"].startswith(f"{prefix(100)}, {prefix(101)}"), found
+    for i in range(2):
+        assert int(client.call("audit", vr="red")["diverged"]) == 0
+    assert (int(budget(client)["ipv4-routes"]["used"]), int(budget(client)["ipv6-routes"]["used"])) == (100, 50)
+    configure(client, "delete vr red budget")            # at its end, each test compares FIB and kernel
+    eventually(lambda: int(budget(client)["ipv4-routes"]["waiting"]) == 0, 30, lambda: str(budget(client)))

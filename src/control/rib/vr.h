@@ -42,6 +42,7 @@ struct rib_vr {
     uint32_t n_nexthops, n_neighbors;    // charged to its budget: neighbors' and groups'; all
     uint64_t refused_neighbors;          // that had no room
     bool lacks_nexthops, lacks_neighbors; // some have had no room
+    uint64_t retried_ns;                  // when they were asked for anew
     uint32_t memory_asked;               // how often, since the memory in use was added up
     bool memory_full;                    // it was at its limit (rib_budget.c)
     uint8_t sources[2];                  // IPv4, IPv6: enum rib_sources

@@ -308,6 +308,9 @@ static void update_neigh(void *ctx, struct neigh *n)
 
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 {
+    if (now_ns - v->retried_ns < NS_PER_SECOND)
+        return;
+    v->retried_ns = now_ns;
     if (v->lacks_nexthops && vr_budget_has_room(v->id, VR_BUDGET_NEXTHOPS, v->n_nexthops)) {
         v->lacks_nexthops = false;
         neigh_each(v->id, update_neigh, &now_ns);
