@@ -78,6 +78,13 @@ def routing_daemon(router: dict) -> Cell:
     return router["routing-daemon"] + ("" if router.get("routing-daemon-runs") else " (does not run)")
 
 
+def fib_memory(router: dict) -> Cell:
+    """Of both FIBs, and how much of it other virtual routers have, too: stored once, counted by each."""
+    fibs = [fib for fib in router.get("fib", []) if "bytes" in fib]
+    size, shared = (sum(fib.get(leaf, 0) for fib in fibs) for leaf in ("bytes", "shared-bytes"))
+    return f"{iec(size)}, {iec(shared)} of it shared" if shared else iec(size) if fibs else None
+
+
 VR = (
     Leaf("name", Column("VR")),
     Leaf("description", label=True, show=given),
@@ -95,6 +102,7 @@ VR = (
     Leaf("neighbors", right("Neighbors"), label=True, show=count),
     Leaf("held", label="packets held", show=count),
     Leaf("rib-bytes", label="RIB memory", show=iec),
+    Leaf("", label="FIB memory", show=fib_memory),
     Leaf("messages", right("Messages", wide=True), "netlink messages", count, at=2),
     Leaf("batches", right("Batches", wide=True), label=True, show=count, at=2),
     Leaf("overruns", right("Overruns", wide=True), label=True, show=count, at=2),

@@ -135,6 +135,32 @@ int netlink_dump(struct netlink *n, uint16_t type, int family)
     return send_message(n, &m.h);
 }
 
+// Only a request that is checked strictly may say which table. The kernel looks at that when it
+// takes the request, so the socket's other ones stay as they are.
+int netlink_dump_table(struct netlink *n, int family, uint32_t table)
+{
+    union {
+        struct nlmsghdr h;
+        char space[64];
+    } m = {0};
+    struct rtmsg *r;
+    int on = 1, off = 0;
+
+    mnl_nlmsg_put_header(&m);
+    m.h.nlmsg_type = RTM_GETROUTE;
+    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    m.h.nlmsg_seq = n->seq + 1;
+    r = mnl_nlmsg_put_extra_header(&m.h, sizeof *r);
+    r->rtm_family = (uint8_t)family;
+    mnl_attr_put_u32(&m.h, RTA_TABLE, table);
+    if (setsockopt(n->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on))
+        return -ENOPROTOOPT;
+    n->seq++;
+    int err = send_message(n, &m.h);
+    setsockopt(n->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &off, sizeof off);
+    return err;
+}
+
 int netlink_dump_links(struct netlink *n, const char *kind)
 {
     union {

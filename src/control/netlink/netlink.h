@@ -203,6 +203,9 @@ bool netlink_would_wait(const struct netlink *n);
 
 // Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);
+// One routing table; -ENOPROTOOPT: the kernel dumps only all of them (before 4.20). A table that is
+// not there is answered with ENOENT.
+int netlink_dump_table(struct netlink *n, int family, uint32_t table);
 // The links of a kind, "vrf"; kernels that do not know the kind send all.
 int netlink_dump_links(struct netlink *n, const char *kind);
 

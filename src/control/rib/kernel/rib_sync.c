@@ -77,6 +77,45 @@ void rib_sync_overrun(struct rib_vr *v)
                 (unsigned long long)v->overruns);
 }
 
+static bool is_of_routes(const struct rib_sync *s)
+{
+    return s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6;
+}
+
+static int ask_for_table(struct rib_vr *v, uint32_t table)
+{
+    return netlink_dump_table(&v->events, request[v->sync.stage].family, table);
+}
+
+// A VRF's router has two tables: its own and, behind that, the local one. The namespace may have a
+// thousand others, full of other routers' routes. Main's router looks at all (rib_unfollowed.c).
+static int ask_for_stage(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+
+    s->local_next = false;
+    if (is_of_routes(s) && v->table != RIB_TABLE_MAIN && v->table != RIB_TABLE_LOCAL) {
+        int err = ask_for_table(v, v->table);
+        s->local_next = !err;
+        if (err != -ENOPROTOOPT)
+            return err;
+    }
+    return netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
+}
+
+// The rows of its own table are all here. False: those of the local one are not to come.
+static bool ask_for_local(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+
+    if (!s->local_next || s->interrupted || s->broken)
+        return false;
+    s->local_next = false;
+    s->interrupted = ask_for_table(v, RIB_TABLE_LOCAL) != 0;
+    s->seq = v->events.seq;
+    return !s->interrupted;
+}
+
 static void next_stage(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -91,10 +130,10 @@ static void next_stage(struct rib_vr *v)
     s->todo &= s->todo - 1;
     s->interrupted = s->stirred = false;
     rib_rows_drop(v);
-    if (s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6)
+    if (is_of_routes(s))
         v->rib[s->stage == RIB_STAGE_ROUTE6].gen++;
     rib_gaps_begin(&s->gaps, s->stage == RIB_STAGE_ROUTE6 ? IP6 : IP4);
-    err = netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
+    err = ask_for_stage(v);
     s->seq = v->events.seq;
     s->heard = true;
     if (s->stage == RIB_STAGE_NEXTHOP)
@@ -535,9 +574,12 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
 
         if (h->nlmsg_len >= NLMSG_LENGTH(sizeof error))
             memcpy(&error, NLMSG_DATA(h), sizeof error);
-        // A kernel without next-hop objects or netconf says so; anything else is tried again.
-        if (error && error != -EOPNOTSUPP && error != -EINVAL)
+        // A kernel without next-hop objects or netconf says so, and that a table is not there;
+        // anything else is tried again.
+        if (error && error != -EOPNOTSUPP && error != -EINVAL && error != -ENOENT)
             s->interrupted = true;
+        if (ask_for_local(v))
+            return;
         rib_gaps_end(&s->gaps, v->events.datagrams);
         rib_rows_end(v);
         if (end_stage(v))

@@ -262,6 +262,17 @@ static void a_router_may_be_a_kernel_table(void **state)
                "local"); // the namespace's local table, but only what is on its interfaces
     fixture_expect("10.0.2.1", "none");
     assert_int_equal(fixture_audit(), 0);
+    batch("add", 0, 2000, "via 10.0.2.2 proto static");
+    fixture_select(first);
+    assert_int_equal(wait_routes(2000), 2000);
+    fixture_select(red);
+    fixture_audit(); // all events have been read after it
+    uint64_t before = rib_vr_find(red->id)->messages;
+    assert_int_equal(fixture_audit(), 0);
+    assert_true(rib_vr_find(red->id)->messages - before < 1000); // other tables are not dumped
+    fixture_do("ip route flush table 100"); // which is gone then
+    fixture_expect("8.1.1.1", "none");
+    assert_int_equal(fixture_audit(), 0);
     assert_int_equal(rib_manager_iface_del(fixture_iface[1]), 0);
     assert_int_equal(rib_manager_vr_del(red->id), 0);
     vr_free(red);
