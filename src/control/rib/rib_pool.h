@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/log.h"
 
@@ -26,6 +27,17 @@ struct rib_pool {
     char **chunk;
 };
 
+// A chunk, of which a small virtual router touches little. Not by malloc: it would keep what was
+// touched, and of a thousand routers that come and go that would become all of it.
+static inline char *rib_pool_map(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    bug_on(p == MAP_FAILED);
+    return p;
+}
+
 static inline void rib_pool_init(struct rib_pool *p, uint32_t size)
 {
     *p = (struct rib_pool){.size = size, .top = 1};
@@ -34,7 +46,7 @@ static inline void rib_pool_init(struct rib_pool *p, uint32_t size)
 static inline void rib_pool_fini(struct rib_pool *p)
 {
     for (uint32_t i = 0; i < p->n_chunks; i++)
-        free(p->chunk[i]);
+        munmap(p->chunk[i], (size_t)RIB_POOL_CHUNK * p->size);
     free(p->chunk);
     rib_pool_init(p, p->size);
 }
@@ -57,8 +69,7 @@ static inline uint32_t rib_pool_new(struct rib_pool *p)
         if (id >> RIB_POOL_CHUNK_BITS >= p->n_chunks) {
             p->chunk = realloc(p->chunk, (p->n_chunks + 1) * sizeof *p->chunk);
             bug_on(!p->chunk);
-            p->chunk[p->n_chunks] = malloc((size_t)RIB_POOL_CHUNK * p->size);
-            bug_on(!p->chunk[p->n_chunks]);
+            p->chunk[p->n_chunks] = rib_pool_map((size_t)RIB_POOL_CHUNK * p->size);
             p->n_chunks++;
         }
     }
