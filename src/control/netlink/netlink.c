@@ -7,8 +7,10 @@
 // read a whole batch before we look at it, because programs that change routes wait for the
 // socket's lock meanwhile. Each chunk of the buffer begins NETLINK_SKEW further than a page, so
 // that the first lines of all chunks do not meet in the same sets of the cache.
+#include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/filter.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
@@ -89,6 +91,39 @@ fail:
     return err;
 }
 
+// The kernel's announcements of routes of other tables than this one and the local one are not even
+// queued. What it sends for a dump passes: there are several rows in a message.
+int netlink_filter_table(struct netlink *n, uint32_t table)
+{
+    enum { FLAGS = 6, TYPE = 4, FAMILY = 16, TABLE = 20, ATTRIBUTES = 28 };
+    // Loads are big-endian, netlink is the machine's order.
+    const uint32_t narrow = table < 256 ? table : RT_TABLE_COMPAT;
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, 14),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, FLAGS),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, htons(NLM_F_MULTI), 12, 0),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FAMILY), // not of multicast, not of MPLS
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 9),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, TABLE),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RT_TABLE_LOCAL, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrow, 0, 7),
+        BPF_STMT(BPF_LD | BPF_IMM, ATTRIBUTES),
+        BPF_STMT(BPF_LDX | BPF_IMM, RTA_TABLE),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_NLATTR)),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_IND, NLA_HDRLEN),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(table), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+    return setsockopt(n->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) ? -errno : 0;
+}
+
 void netlink_close(struct netlink *n)
 {
     if (n->fd >= 0)
@@ -131,6 +166,30 @@ int netlink_dump(struct netlink *n, uint16_t type, int family)
     m.h.nlmsg_seq = ++n->seq;
     *(uint8_t *)mnl_nlmsg_put_extra_header(&m.h, head) = (uint8_t)family;
     return send_message(n, &m.h);
+}
+
+int netlink_dump_table(struct netlink *n, int family, uint32_t table)
+{
+    union {
+        struct nlmsghdr h;
+        char space[64];
+    } m = {0};
+    int strict = 1;
+
+    // Of this dump alone: it judges the headers of all, and some kernels have their own view of them.
+    if (setsockopt(n->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof strict))
+        return -ENOPROTOOPT;
+    mnl_nlmsg_put_header(&m);
+    m.h.nlmsg_type = RTM_GETROUTE;
+    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    m.h.nlmsg_seq = ++n->seq;
+    struct rtmsg *r = mnl_nlmsg_put_extra_header(&m.h, sizeof *r);
+    r->rtm_family = (uint8_t)family;
+    mnl_attr_put_u32(&m.h, RTA_TABLE, table);
+    int err = send_message(n, &m.h);
+    strict = 0;
+    setsockopt(n->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof strict);
+    return err;
 }
 
 int netlink_dump_links(struct netlink *n, const char *kind)

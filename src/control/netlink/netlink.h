@@ -195,10 +195,14 @@ void netlink_close(struct netlink *n);
 // A number that no other namespace has; 0: the kernel does not tell (before 5.14).
 uint64_t netlink_namespace(const struct netlink *n);
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
+// Events of routes are those of this table and of the local one from now on. 0 or -errno.
+int netlink_filter_table(struct netlink *n, uint32_t table);
 bool netlink_has_more(const struct netlink *n);                  // something is there to be read
 
 // Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);
+// The routes of one table. -ENOPROTOOPT: the kernel (before 4.20) shows those of all.
+int netlink_dump_table(struct netlink *n, int family, uint32_t table);
 // The links of a kind, "vrf"; kernels that do not know the kind send all.
 int netlink_dump_links(struct netlink *n, const char *kind);
 

@@ -77,6 +77,33 @@ void rib_sync_overrun(struct rib_vr *v)
                 (unsigned long long)v->overruns);
 }
 
+// Asks for the rows of the stage. A namespace with a thousand tables would show all of them to each
+// router: so where the kernel can, one that has not the main table gets its own, then the local one.
+static int ask_rows(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+
+    s->local_next = false;
+    if (s->stage >= RIB_STAGE_ROUTE4 && v->table != RIB_TABLE_MAIN) {
+        int err = netlink_dump_table(&v->events, request[s->stage].family, v->table);
+
+        s->local_next = !err && v->table != RIB_TABLE_LOCAL;
+        if (err != -ENOPROTOOPT)
+            return err;
+    }
+    return netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
+}
+
+static void ask_local_rows(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+
+    s->local_next = false;
+    if (netlink_dump_table(&v->events, request[s->stage].family, RIB_TABLE_LOCAL))
+        s->interrupted = true;
+    s->seq = v->events.seq;
+}
+
 static void next_stage(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -94,7 +121,7 @@ static void next_stage(struct rib_vr *v)
     if (s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6)
         v->rib[s->stage == RIB_STAGE_ROUTE6].gen++;
     rib_gaps_begin(&s->gaps, s->stage == RIB_STAGE_ROUTE6 ? IP6 : IP4);
-    err = netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
+    err = ask_rows(v);
     s->seq = v->events.seq;
     s->heard = true;
     if (s->stage == RIB_STAGE_NEXTHOP)
@@ -516,9 +543,17 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
 
         if (h->nlmsg_len >= NLMSG_LENGTH(sizeof error))
             memcpy(&error, NLMSG_DATA(h), sizeof error);
-        // A kernel without next-hop objects or netconf says so; anything else is tried again.
-        if (error && error != -EOPNOTSUPP && error != -EINVAL)
+        // A kernel without next-hop objects or netconf says so, and so does one without the table;
+        // anything else is tried again.
+        if (error && error != -EOPNOTSUPP && error != -EINVAL &&
+            (error != -ENOENT || v->table == RIB_TABLE_MAIN || s->stage < RIB_STAGE_ROUTE4))
             s->interrupted = true;
+        if (s->local_next) {
+            rib_rows_end(v);
+            ask_local_rows(v);
+            if (!s->interrupted)
+                return;
+        }
         rib_gaps_end(&s->gaps, v->events.datagrams);
         rib_rows_end(v);
         if (end_stage(v))
