@@ -218,7 +218,7 @@ void table_group_leave(struct poptrie *t)
     t->group->tables--;
     if (t->group->tables > 0)
         directory_empty(t);
-    free(t->maybe_shared);
+    share_forget(t);
     free(t->changed.v);
 }
 

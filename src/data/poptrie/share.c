@@ -8,7 +8,7 @@
 #include "poptrie/walk.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 
 // How many other tables share the tree under this slot, counted up to `enough`; *one: the last one
 // found.
@@ -175,12 +175,18 @@ static void slot_mark(struct poptrie *t, uint32_t slot)
     t->maybe_shared[slot / 64] |= (uint64_t)1 << slot % 64;
 }
 
-// Before the first slot_mark.
+// Before the first slot_mark. Few are set as a rule, so it is memory that is there when touched.
 static bool marks_make(struct poptrie *t)
 {
-    if (t->maybe_shared == NULL)
-        t->maybe_shared = calloc(dir_words(t) / 64, sizeof(*t->maybe_shared));
-    return t->maybe_shared != NULL;
+    void *p;
+
+    if (t->maybe_shared != NULL)
+        return true;
+    p = mmap(NULL, dir_words(t) / 8, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED)
+        t->maybe_shared = p;
+    return p != MAP_FAILED;
 }
 
 int share_adopt(struct poptrie *t, uint32_t slot, struct poptrie *o)
@@ -221,7 +227,8 @@ void share_count_leaving(struct poptrie *t, bool leaves)
 void share_forget(struct poptrie *t)
 {
     if (t->maybe_shared != NULL)
-        memset(t->maybe_shared, 0, dir_words(t) / 8);
+        munmap(t->maybe_shared, dir_words(t) / 8);
+    t->maybe_shared = NULL;
     t->shared_bytes = 0;
 }
 
