@@ -166,6 +166,9 @@ void *mem_map(const char *name, size_t bytes)
         e.mapped = round_up(bytes, 4096);
         e.p = map_plain(e.mapped);
         e.region.pages = "plain";
+        // Beside each other, small ones would make room for a huge page of which little is used.
+        if (e.p)
+            madvise(e.p, e.mapped, MADV_NOHUGEPAGE);
     }
     if (!e.p)
         return NULL; // errno of mmap

@@ -6,8 +6,10 @@
 // bytes, a datagram of a dump has about 32 KiB of rows (the kernel sizes it after our buffer). We
 // read a whole batch before we look at it, because programs that change routes wait for the
 // socket's lock meanwhile. The rest of a large dump is read ahead (netlink_ahead.h).
+#include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/filter.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
@@ -88,6 +90,39 @@ fail_errno:
 fail:
     netlink_close(n);
     return err;
+}
+
+// The kernel's announcements of routes of other tables than this one and the local one are not even
+// queued. What it sends for a dump passes: there are several rows in a message.
+int netlink_filter_table(struct netlink *n, uint32_t table)
+{
+    enum { FLAGS = 6, TYPE = 4, FAMILY = 16, TABLE = 20, ATTRIBUTES = 28 };
+    // Loads are big-endian, netlink is the machine's order.
+    const uint32_t narrow = table < 256 ? table : RT_TABLE_COMPAT;
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, 14),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, FLAGS),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, htons(NLM_F_MULTI), 12, 0),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FAMILY), // not of multicast, not of MPLS
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 9),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, TABLE),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RT_TABLE_LOCAL, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrow, 0, 7),
+        BPF_STMT(BPF_LD | BPF_IMM, ATTRIBUTES),
+        BPF_STMT(BPF_LDX | BPF_IMM, RTA_TABLE),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_NLATTR)),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_IND, NLA_HDRLEN),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(table), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+    return setsockopt(n->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) ? -errno : 0;
 }
 
 void netlink_close(struct netlink *n)

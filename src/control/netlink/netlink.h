@@ -197,6 +197,8 @@ void netlink_close(struct netlink *n);
 // A number that no other namespace has; 0: the kernel does not tell (before 5.14).
 uint64_t netlink_namespace(const struct netlink *n);
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
+// Events of routes are those of this table and of the local one from now on. 0 or -errno.
+int netlink_filter_table(struct netlink *n, uint32_t table);
 bool netlink_has_more(const struct netlink *n); // something is there, or being read ahead
 // The next netlink_receive() waits for the kernel, which is making rows.
 bool netlink_would_wait(const struct netlink *n);

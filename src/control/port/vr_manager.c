@@ -26,11 +26,16 @@
 
 #define TABLE_MAIN 254
 
-static int netns_fd[VR_MAX];
+struct netns_held {
+    int fd; // NETNS_OWN, or open
+    dev_t device;
+    ino_t inode;
+};
+static struct netns_held held[VR_MAX];
 
 int vr_manager_netns(uint16_t vr)
 {
-    return netns_fd[vr];
+    return held[vr].fd;
 }
 
 bool vr_manager_has_vrf(const char *netns, uint32_t table)
@@ -47,13 +52,18 @@ bool vr_manager_has_vrf(const char *netns, uint32_t table)
     return has;
 }
 
-static bool same_namespace(int a, int b)
+// Which namespace it is; inode 0: not known, so it is none that another one is.
+static struct netns_held held_of(int fd)
 {
-    struct stat x, y;
-    int ra = a >= 0 ? fstat(a, &x) : stat("/proc/self/ns/net", &x);
-    int rb = b >= 0 ? fstat(b, &y) : stat("/proc/self/ns/net", &y);
+    struct stat s = {0};
+    int r = fd >= 0 ? fstat(fd, &s) : stat("/proc/self/ns/net", &s);
 
-    return !ra && !rb && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+    return (struct netns_held){fd, s.st_dev, r ? 0 : s.st_ino};
+}
+
+static bool is_same(const struct netns_held *a, const struct netns_held *b)
+{
+    return a->inode && a->inode == b->inode && a->device == b->device;
 }
 
 // After `ip netns del`, and perhaps `ip netns add` of the same name, operators work in another
@@ -61,15 +71,14 @@ static bool same_namespace(int a, int b)
 static void check_namespace(const struct vr *v)
 {
     char path[96], what[280];
-    struct stat named, held;
+    struct stat named;
 
     snprintf(path, sizeof path, "/run/netns/%s", v->netns);
     if (stat(path, &named) && netns_own_is_marked(v->netns) &&
-        !netns_own_restore(v->netns, netns_fd[v->id]))
+        !netns_own_restore(v->netns, held[v->id].fd))
         log_notice("vr_manager: name of a network namespace was removed, restored: vr=%s netns=%s",
                    v->name, v->netns);
-    bool gone = stat(path, &named),
-         other = !gone && !fstat(netns_fd[v->id], &held) && named.st_ino != held.st_ino;
+    bool gone = stat(path, &named), other = !gone && named.st_ino != held[v->id].inode;
     snprintf(what, sizeof what,
              "network namespace %s was deleted%s, but the virtual router still uses the old one: "
              "remove its interfaces "
@@ -88,9 +97,11 @@ void vr_manager_check_namespaces(void)
 
 static const struct vr *find_vr_with_table(int fd, uint32_t table)
 {
+    const struct netns_held now = held_of(fd);
+
     for (unsigned i = 0; i < VR_MAX; i++)
         if (vr_get((uint16_t)i)->used && vr_get((uint16_t)i)->table == table &&
-            same_namespace(netns_fd[i], fd))
+            is_same(&held[i], &now))
             return vr_get((uint16_t)i);
     return NULL;
 }
@@ -259,12 +270,12 @@ static int vr_add(const char *name, const char *netns, uint32_t table, int fd, c
     }
     snprintf(v->netns, sizeof v->netns, "%s", netns);
     v->table = table;
-    netns_fd[v->id] = fd;
+    held[v->id] = held_of(fd);
     int r = rib_manager_vr_add(v->id, fd, table);
     if (r) {
         snprintf(err, err_size, "virtual router %s: cannot follow its kernel tables: %s", name,
                  strerror(-r));
-        netns_fd[v->id] = NETNS_OWN;
+        held[v->id].fd = NETNS_OWN;
         vr_free(v);
         return r;
     }
@@ -282,8 +293,8 @@ static void vr_remove(struct vr *v)
     rib_manager_vr_del(id);
     vr_budget_set(id, &(struct vr_limits){0});
     vr_free(v);
-    netns_close(netns_fd[id]);
-    netns_fd[id] = NETNS_OWN;
+    netns_close(held[id].fd);
+    held[id].fd = NETNS_OWN;
 }
 
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
@@ -338,7 +349,7 @@ int vr_manager_init(const char *own_netns)
     thread_must_be(ROLE_CONTROL);
     netns_own_init(own_netns);
     for (unsigned i = 0; i < VR_MAX; i++)
-        netns_fd[i] = NETNS_OWN;
+        held[i].fd = NETNS_OWN;
     int r = vr_add("default", "", TABLE_MAIN, NETNS_OWN, err, sizeof err);
     if (r)
         log_error("vr_manager: %s", err);

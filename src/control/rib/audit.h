@@ -38,8 +38,8 @@ struct rib_audit {
     bool asked;                // by command: at full speed, and every prefix is looked up
     bool begun, family6;       // the cursor is valid; which family it is at
     struct prefix cursor;      // the last prefix looked at
-    uint64_t seen[RIB_BLOCKS]; // what the walk of the FIB has added up
-    bool differs[RIB_BLOCKS];
+    uint64_t *seen; // [RIB_BLOCKS] what the walk of the FIB has added up; NULL while none runs
+    bool *differs;  // [RIB_BLOCKS] the same
     unsigned n_differs;
     uint32_t sample;    // counts down to the next prefix of the sample
     bool broken_lookup; // a lookup was wrong: the structure is made anew

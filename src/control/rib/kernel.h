@@ -156,9 +156,9 @@ struct rib_sync {
     uint32_t todo;    // its stages to come
     int stage;        // being dumped, -1 = no dump
     uint32_t seq;     // of its request
-    bool local_next;  // that was for its own table; the local one is asked for next
     uint32_t served;  // all its stages
     uint32_t judged;  // `whole` of its request
+    bool local_next;  // of routes: the router's table is being dumped, the local one comes next
     bool interrupted; // NLM_F_DUMP_INTR seen, or the kernel refused a stage
     bool stirred;     // events changed what is being dumped (no routes): rows may be missing
     bool broken;      // events were lost meanwhile: begin again

@@ -32,6 +32,17 @@ struct rib_pool {
     char **chunk;
 };
 
+// A chunk, of which a small virtual router touches little. Not by malloc: it would keep what was
+// touched, and of a thousand routers that come and go that would become all of it.
+static inline char *rib_pool_map(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    bug_on(p == MAP_FAILED);
+    return p;
+}
+
 static inline void rib_pool_init(struct rib_pool *p, uint32_t size)
 {
     *p = (struct rib_pool){.size = size, .top = 1};
@@ -49,23 +60,27 @@ static inline bool rib_pool_begins_piece(const struct rib_pool *p, uint32_t chun
     return chunk < RIB_POOL_SMALL || (chunk - RIB_POOL_SMALL) % rib_pool_per_piece(p) == 0;
 }
 
+static inline bool rib_pool_is_alone(const struct rib_pool *p, uint32_t chunk)
+{
+    return chunk < RIB_POOL_SMALL || (size_t)RIB_POOL_CHUNK * p->size > RIB_POOL_PIECE;
+}
+
 static inline char *rib_pool_piece(const struct rib_pool *p, uint32_t chunk)
 {
-    size_t bytes = (size_t)RIB_POOL_CHUNK * p->size;
-    char *piece = chunk < RIB_POOL_SMALL || bytes > RIB_POOL_PIECE
-                      ? malloc(bytes)
-                      : aligned_alloc(RIB_POOL_PIECE, RIB_POOL_PIECE);
-
+    if (rib_pool_is_alone(p, chunk))
+        return rib_pool_map((size_t)RIB_POOL_CHUNK * p->size);
+    char *piece = aligned_alloc(RIB_POOL_PIECE, RIB_POOL_PIECE);
     bug_on(!piece);
-    if (chunk >= RIB_POOL_SMALL && bytes <= RIB_POOL_PIECE)
-        madvise(piece, RIB_POOL_PIECE, MADV_HUGEPAGE); // a wish
+    madvise(piece, RIB_POOL_PIECE, MADV_HUGEPAGE); // a wish
     return piece;
 }
 
 static inline void rib_pool_fini(struct rib_pool *p)
 {
     for (uint32_t i = 0; i < p->n_chunks; i++)
-        if (rib_pool_begins_piece(p, i))
+        if (rib_pool_is_alone(p, i))
+            munmap(p->chunk[i], (size_t)RIB_POOL_CHUNK * p->size);
+        else if (rib_pool_begins_piece(p, i))
             free(p->chunk[i]);
     free(p->chunk);
     rib_pool_init(p, p->size);

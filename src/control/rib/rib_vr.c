@@ -40,6 +40,8 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     err = netlink_open(&v->requests, netns_fd, 0, false);
     if (err)
         goto fail_events;
+    if (v->table != RIB_TABLE_MAIN)
+        netlink_filter_table(&v->events, v->table); // a wish: others are not wanted anyway
     v->namespace = netlink_namespace(&v->events);
     int back = netns_enter(netns_fd);
     v->has_mpls = netns_sysctl_get("mpls/platform_labels") >= 0;

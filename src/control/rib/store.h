@@ -132,7 +132,7 @@ struct rib { // of one family
     uint64_t by_protocol[256], n_routes; // without hosts
     VEC(struct prefix) wide_local;       // of the local table and no host: 127.0.0.0/8
     struct rib_trie neigh;               // neighbors by address
-    uint64_t sum[RIB_BLOCKS];            // of what is installed, by block (audit.h)
+    uint64_t *sum; // [RIB_BLOCKS] of what is installed, by block (audit.h); NULL: nothing ever was
     struct rib_budget budget;
 };
 

@@ -18,8 +18,8 @@
 #define LANES_WHOLE 128u                          // ether_in.c: HEADERS_MAX
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
 
-// struct iface as its first 8 bytes: flags in the low LANES_FLAGS bits, virtual router in the others
-// of the first 16, MAC. An interface that is none is not up.
+// struct iface as its first 8 bytes: flags in the low LANES_FLAGS bits of the first 16, virtual
+// router in the others; MAC. An interface that is none is not up.
 #define LANES_FLAGS IFACE_FLAGS_BITS
 #define LANES_VR (UINT16_MAX >> LANES_FLAGS)
 _Static_assert(offsetof(struct iface, flags_vr) == 0 && offsetof(struct iface, mac) == 2, "own");

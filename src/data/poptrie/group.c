@@ -12,29 +12,78 @@
 //     txn.c      a change of one table, all or nothing
 //     group.c    the memory; knows nothing of routes
 //
+// Most virtual routers have few routes or none, and what they cost must be little. A group of several
+// tables begins in small pages, which are there when they are written to: an empty directory is the
+// kernel's zero page. The directory of a table with HUGE_ROUTES routes comes into huge pages, and so
+// do arena and tables once the arena has HUGE_BLOCKS bytes. A table alone has huge pages from the
+// start.
+//
 // Blocks that a table stops using become garbage of the group and are never freed at once: readers
 // of a table that shared them a moment ago may still be inside.
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+#define SMALL_PAGE ((size_t)4096)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define HUGE_ROUTES 16384u
+#define HUGE_BLOCKS ((size_t)1 << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 // Linux 6.1
+#endif
 
 // --- life ---
 
-static size_t reader_bytes(const struct table_group *g)
+static size_t tables_at(const struct table_group *g)
 {
-    return g->places * g->dir_bytes + g->pages_bytes + g->arena_bytes + ARENA_TAIL_BYTES;
+    return g->places * g->dir_bytes + g->pages_bytes;
+}
+
+static size_t arena_at(const struct table_group *g)
+{
+    return tables_at(g) + g->tables_bytes;
 }
 
 static size_t copy_bytes(const struct table_group *g)
 {
-    return reader_bytes(g) + g->places * sizeof(struct poptrie);
+    return arena_at(g) + g->arena_bytes + ARENA_TAIL_BYTES;
 }
 
 static struct poptrie *table_at(const struct table_group *g, unsigned copy, unsigned place)
 {
-    // 64-byte aligned, as all before it are
-    return (struct poptrie *)(g->base[copy] + reader_bytes(g)) + place;
+    return (struct poptrie *)(g->base[copy] + tables_at(g)) + place;
+}
+
+// What is there already becomes huge pages at once, if the kernel can; else as it gets to it.
+static void make_huge(uint8_t *from, uint8_t *to)
+{
+    uint8_t *first = (uint8_t *)((uintptr_t)from & ~(HUGE_PAGE - 1)),
+            *end = (uint8_t *)(((uintptr_t)to + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+
+    if (madvise(first, (size_t)(end - first), MADV_HUGEPAGE) == 0)
+        madvise(first, (size_t)(end - first), MADV_COLLAPSE);
+}
+
+void table_group_grow(struct poptrie *t, uint64_t routes)
+{
+    struct table_group *g = t->group;
+
+    for (unsigned k = 0; !t->huge && routes >= HUGE_ROUTES && k < POPTRIE_COPIES_MAX; k++)
+        if (g->base[k] != NULL)
+            make_huge(g->base[k] + t->place * g->dir_bytes,
+                      g->base[k] + (t->place + 1) * g->dir_bytes);
+    t->huge |= routes >= HUGE_ROUTES;
+    if (g->huge || (!t->huge && g->blocks.top * (size_t)POOL_CHUNK < HUGE_BLOCKS))
+        return;
+    g->huge = true;
+    for (unsigned k = 0; k < POPTRIE_COPIES_MAX; k++)
+        if (g->base[k] != NULL) {
+            madvise(g->base[k] + g->places * g->dir_bytes, copy_bytes(g) - g->places * g->dir_bytes,
+                    MADV_HUGEPAGE);
+            make_huge(g->base[k] + tables_at(g), g->base[k] + arena_at(g) + HUGE_BLOCKS);
+        }
 }
 
 void table_group_free(struct table_group *g)
@@ -49,7 +98,7 @@ void table_group_free(struct table_group *g)
 }
 
 // What readers read lies in one piece, so that an IPv4 directory of 1 MiB gets its part of a huge
-// page, and so do the tables themselves.
+// page, and so do the tables themselves, with the arena's first blocks.
 static bool group_map(struct table_group *g)
 {
     for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++) {
@@ -58,7 +107,9 @@ static bool group_map(struct table_group *g)
         g->base[k] = g->cfg.map(g->cfg.ctx, "poptrie", copy_bytes(g), k);
         if (g->base[k] == NULL)
             return false;
-        arena = g->base[k] + g->places * g->dir_bytes + g->pages_bytes;
+        if (g->places > 1)
+            madvise(g->base[k], copy_bytes(g), MADV_NOHUGEPAGE);
+        arena = g->base[k] + arena_at(g);
         // block 0, for lanes that have nothing to read: one run of 0
         memcpy(arena, &(uint64_t){1}, 8);
         if (k == 0 && pool_init(&g->blocks, arena, g->arena_bytes) != 0)
@@ -81,6 +132,8 @@ static struct table_group *group_new(const struct poptrie_config *cfg,
     g->dir_bytes = (geo->key_bits == 32 ? DIR4_WORDS : DIR6_WORDS) * sizeof(uint32_t);
     // at least two tables share each
     g->pages_bytes = g->places == 1 ? 0 : g->places * g->dir_bytes / 2;
+    g->tables_bytes =
+        (g->places * sizeof(struct poptrie) + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
     g->page_top = g->places * PAGES;
     g->arena_bytes = (cfg->max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
     if (g->arena_bytes > ARENA_MAX_BYTES)
@@ -102,7 +155,7 @@ static struct poptrie *place_take(const struct table_group *g, unsigned copy, un
     t->place = place;
     t->dir = (uint32_t *)(base + place * g->dir_bytes);
     t->pages = (uint32_t *)base;
-    t->arena = base + g->places * g->dir_bytes + g->pages_bytes;
+    t->arena = base + arena_at(g);
     t->first = table_at(g, copy, 0);
     t->geo = g->geo;
     for (unsigned p = 0; p < PAGES; p++)
@@ -113,7 +166,6 @@ static struct poptrie *place_take(const struct table_group *g, unsigned copy, un
 struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo)
 {
     struct table_group *g = cfg->beside != NULL ? cfg->beside->group : group_new(cfg, geo);
-    uint64_t *maybe_shared = NULL;
     struct poptrie *t;
     unsigned place = 0;
 
@@ -126,16 +178,9 @@ struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct 
         errno = ENOSPC;
         return NULL;
     }
-    if (g->places > 1)
-        maybe_shared = calloc(g->dir_bytes / sizeof(uint32_t) / 64, sizeof(*maybe_shared));
-    if (g->places > 1 && maybe_shared == NULL) {
-        if (g->tables == 0)
-            table_group_free(g);
-        return NULL;
-    }
     t = place_take(g, 0, place);
     t->group = g;
-    t->maybe_shared = maybe_shared;
+    t->huge = g->places == 1;
     for (unsigned k = 1; k < g->cfg.copies; k++)
         t->copy[t->n_copies++] = place_take(g, k, place);
     g->table[place] = t;
@@ -143,11 +188,37 @@ struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct 
     return t;
 }
 
+// Two IPv4 directories have one huge page: does the other one need it?
+static bool huge_page_is_needed(const struct poptrie *t)
+{
+    const struct poptrie *other = t->group->table[t->place ^ 1];
+
+    return t->group->dir_bytes < HUGE_PAGE && other != NULL && other->huge;
+}
+
+// Its directory becomes zeros, and its memory is given back.
+static void directory_empty(const struct poptrie *t)
+{
+    const struct table_group *g = t->group;
+
+    for (unsigned k = 0; k < POPTRIE_COPIES_MAX; k++) {
+        uint8_t *dir = g->base[k] + t->place * g->dir_bytes;
+
+        if (g->base[k] == NULL)
+            continue;
+        madvise(dir, g->dir_bytes, MADV_DONTNEED);
+        if (t->huge && !huge_page_is_needed(t))
+            madvise(dir, g->dir_bytes, MADV_NOHUGEPAGE);
+    }
+}
+
 void table_group_leave(struct poptrie *t)
 {
     t->group->table[t->place] = NULL;
     t->group->tables--;
-    free(t->maybe_shared);
+    if (t->group->tables > 0)
+        directory_empty(t);
+    share_forget(t);
     free(t->changed.v);
 }
 
@@ -241,20 +312,28 @@ void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
     }
 }
 
+static bool is_zero(const uint32_t *words, size_t n)
+{
+    return words[0] == 0 && memcmp(words, words + 1, (n - 1) * sizeof(*words)) == 0;
+}
+
 // A new shared page with the content of page p; 0: none is left.
 static uint16_t page_make(const struct poptrie *t, unsigned p)
 {
     struct table_group *g = t->group;
     size_t words = (size_t)1 << page_bits(t);
+    bool as_it_is = false; // zeros, in memory that was never written to
     unsigned number;
 
-    if (g->n_free_pages > 0)
+    if (g->n_free_pages > 0) {
         number = g->free_page[--g->n_free_pages];
-    else if (g->page_top < g->places * (PAGES + PAGES / 2))
+    } else if (g->page_top < g->places * (PAGES + PAGES / 2)) {
         number = g->page_top++;
-    else
+        as_it_is = is_zero(t->dir + p * words, words);
+    } else {
         return 0;
-    for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++)
+    }
+    for (unsigned k = 0; !as_it_is && (k == 0 || k < g->cfg.copies); k++)
         memcpy((uint32_t *)g->base[k] + number * words, t->dir + p * words,
                words * sizeof(*t->dir));
     g->pages_used++;

@@ -45,6 +45,7 @@
 
 #define DEFAULT_MAX_BYTES ((size_t)256 << 20)
 #define HUGE_BYTES ((size_t)2 << 20)
+#define LOADED_SINGLY 2048u
 #define WRITER_SHARE 4 // address space for the writer's nodes, in arenas; touched as needed
 
 // --- life ---
@@ -70,17 +71,49 @@ static void unmap_huge(void *ctx, void *p, size_t bytes)
     munmap(p, bytes);
 }
 
-// the writer's nodes
-static bool tree_map(struct poptrie *t, size_t max_bytes)
+// The root of a table without a tree.
+static const struct {
+    uint8_t before[POOL_UNIT];
+    struct node node;
+} no_root __attribute__((aligned(64)));
+
+static void tree_none(struct poptrie *t)
 {
+    t->nodes = (struct pool){.base = (uint8_t *)(uintptr_t)&no_root, .top = 1};
+    t->root = (struct kid){1, 0};
+}
+
+// The writer's nodes. One table of several has small pages until it has many routes.
+static bool tree_map(struct poptrie *t)
+{
+    size_t max_bytes = t->group->cfg.max_bytes;
     void *nodes;
 
     errno = ENOMEM;
     t->node_bytes =
         (max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK * WRITER_SHARE + POOL_CHUNK;
     nodes = map_huge(NULL, "poptrie tree", t->node_bytes, 0);
-    return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 &&
-           tree_init(&t->nodes, &t->root) == 0;
+    if (nodes == NULL)
+        return false;
+    if (!t->huge)
+        madvise(nodes, t->node_bytes, MADV_NOHUGEPAGE);
+    if (pool_init(&t->nodes, nodes, t->node_bytes) == 0 && tree_init(&t->nodes, &t->root) == 0)
+        return t->has_tree = true;
+    pool_fini(&t->nodes);
+    unmap_huge(NULL, nodes, t->node_bytes);
+    tree_none(t);
+    return false;
+}
+
+// Ahead of a change that leaves it with so many routes.
+static int tree_ready(struct poptrie *t, uint64_t routes)
+{
+    bool was_huge = t->huge;
+
+    table_group_grow(t, routes);
+    if (t->has_tree && t->huge && !was_huge)
+        madvise(t->nodes.base, t->node_bytes, MADV_HUGEPAGE);
+    return t->has_tree || tree_map(t) ? 0 : -ENOMEM;
 }
 
 struct poptrie *poptrie_new(const struct poptrie_config *cfg)
@@ -104,7 +137,9 @@ struct poptrie *poptrie_new(const struct poptrie_config *cfg)
         own.unmap = unmap_huge;
     }
     t = table_group_join(&own, &geo);
-    if (t != NULL && !tree_map(t, max)) {
+    if (t != NULL)
+        tree_none(t);
+    if (t != NULL && t->group->places == 1 && !tree_map(t)) {
         int e = errno;
 
         poptrie_free(t);
@@ -123,7 +158,7 @@ void poptrie_free(struct poptrie *t)
     if (g->tables > 1)
         share_retire_all(t);
     table_group_leave(t);
-    if (t->nodes.base != NULL)
+    if (t->has_tree)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->nodes);
     txn_fini(t);
@@ -207,13 +242,15 @@ static int route_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32
         return -EINVAL;
     if (value == POPTRIE_NONE || value > POPTRIE_VALUE_MAX)
         return -ERANGE;
-    if (len == 0) {
+    rc = tree_ready(t, t->routes + 1);
+    if (rc == 0 && len == 0) {
         *was = (uint16_t)t->default_value;
         default_set(t, value);
         return 0;
     }
     key_load(t, key, len, k);
-    rc = slots_separate(t, k, len);
+    if (rc == 0)
+        rc = slots_separate(t, k, len);
     if (rc == 0)
         rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, was);
     if (rc != 0) {
@@ -242,6 +279,8 @@ static int route_del(struct poptrie *t, const uint8_t *key, unsigned len, uint16
         default_set(t, POPTRIE_NONE);
         return 0;
     }
+    if (!t->has_tree)
+        return -ENOENT;
     key_load(t, key, len, k);
     rc = slots_separate(t, k, len);
     if (rc == 0)
@@ -311,13 +350,33 @@ static int grow_tree(struct poptrie *t, struct kid *root, const struct poptrie_r
     return 0;
 }
 
+// A few routes into an empty table: looking at all of the directory would cost more.
+static int load_singly(struct poptrie *t, const struct poptrie_route *r, size_t n)
+{
+    uint64_t updates = t->updates;
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = poptrie_add(t, r[i].key, r[i].len, r[i].value);
+    for (size_t i = 0; i < n && rc != 0; i++)
+        poptrie_del(t, r[i].key, r[i].len);
+    t->updates = updates;
+    return rc;
+}
+
 int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
 {
-    struct kid old = t->root, root;
+    struct kid old, root;
     uint32_t def = POPTRIE_NONE;
     uint64_t routes = 0;
-    int rc = tree_init(&t->nodes, &root);
+    int rc;
 
+    if (t->routes == 0 && n <= LOADED_SINGLY)
+        return load_singly(t, r, n);
+    rc = tree_ready(t, n);
+    old = t->root;
+    if (rc == 0)
+        rc = tree_init(&t->nodes, &root);
     if (rc != 0) {
         t->refused++;
         return rc;

@@ -124,8 +124,9 @@ struct table_group {
     struct pool blocks;                  // what readers walk
     struct poptrie_config cfg;
     struct tree_geometry geo;
-    // of a copy: the directories, shared pages, the arena, its tail, the copy's tables
-    size_t dir_bytes, pages_bytes, arena_bytes;
+    // of a copy: the directories, shared pages, the copy's tables, the arena, its tail
+    size_t dir_bytes, pages_bytes, tables_bytes, arena_bytes;
+    bool huge; // tables and arena are in huge pages
     uint8_t *base[POPTRIE_COPIES_MAX]; // of each copy
     uint16_t *free_page;               // numbers of shared pages that are not used
     unsigned n_free_pages, page_top, pages_used;
@@ -157,6 +158,8 @@ struct poptrie {
     unsigned place;    // in it
     struct pool nodes; // what the writer remembers
     size_t node_bytes;
+    bool has_tree; // else `root` is an empty node that all such tables have
+    bool huge;     // the directory is in huge pages
     // what their readers touch, at the end of that copy's memory
     struct poptrie *copy[POPTRIE_COPIES_MAX - 1];
     unsigned n_copies; // of them
@@ -164,7 +167,7 @@ struct poptrie {
     struct reach reach;
     uint64_t shared_bytes; // of reach.bytes, what other tables share
     struct txn txn;
-    // a bit for each slot: another table may have the same tree; NULL in a group of one place
+    // a bit for each slot: another table may have the same tree; NULL: none
     uint64_t *maybe_shared;
     struct vec changed; // struct changed, while there are other tables
     bool all_changed;   // too many for that
@@ -288,6 +291,8 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 // a table in a group, which may be new; NULL with errno
 struct poptrie *table_group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo);
 void table_group_leave(struct poptrie *t);
+// It has so many routes now, or will: what readers walk comes into huge pages if that is worth it.
+void table_group_grow(struct poptrie *t, uint64_t routes);
 void table_group_free(struct table_group *g); // when it has no tables any more
 bool table_group_garbage_reserve(struct table_group *g, size_t more);
 void table_group_retire(struct table_group *g, uint32_t ref); // after table_group_garbage_reserve

@@ -7,6 +7,9 @@
 // (share_separate) and leaves the old ones to the others.
 #include "poptrie/walk.h"
 
+#include <errno.h>
+#include <sys/mman.h>
+
 // How many other tables share the tree under this slot, counted up to `enough`; *one: the last one
 // found.
 static unsigned tables_with_tree(const struct poptrie *t, uint32_t slot, unsigned enough,
@@ -172,12 +175,28 @@ static void slot_mark(struct poptrie *t, uint32_t slot)
     t->maybe_shared[slot / 64] |= (uint64_t)1 << slot % 64;
 }
 
+// Before the first slot_mark. Few are set as a rule, so it is memory that is there when touched.
+static bool marks_make(struct poptrie *t)
+{
+    void *p;
+
+    if (t->maybe_shared != NULL)
+        return true;
+    p = mmap(NULL, dir_words(t) / 8, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p != MAP_FAILED)
+        t->maybe_shared = p;
+    return p != MAP_FAILED;
+}
+
 int share_adopt(struct poptrie *t, uint32_t slot, struct poptrie *o)
 {
     const struct reach was = t->reach;
     bool first = !slot_is_shared(o, slot);
     int rc;
 
+    if (!marks_make(t) || !marks_make(o))
+        return -ENOMEM;
     txn_begin(t, false);
     tree_retire(t, t->dir[slot]);
     entry_set_words(t, entry_of(t, slot), o->dir[slot]);
@@ -208,28 +227,18 @@ void share_count_leaving(struct poptrie *t, bool leaves)
 void share_forget(struct poptrie *t)
 {
     if (t->maybe_shared != NULL)
-        memset(t->maybe_shared, 0, dir_words(t) / 8);
+        munmap(t->maybe_shared, dir_words(t) / 8);
+    t->maybe_shared = NULL;
     t->shared_bytes = 0;
 }
 
 // Readers of other tables may be inside the table's blocks: they become garbage.
 void share_retire_all(struct poptrie *t)
 {
-    struct table_group *g = t->group;
-
     share_count_leaving(t, true);
     txn_begin(t, true);
-    for (uint32_t i = 0; t->routes > 0 && i < dir_words(t); i++)
-        if (!slot_is_shared(t, i))
-            tree_retire(t, t->dir[i]);
-    tree_retire(t, t->outside);
-    if (t->routes > 0)
-        txn_stage(t, t->dir, dir_words(t), 0);
-    if (txn_finish(t) == 0) {
+    edit_retire_tree(t, t->root);
+    // No memory for the list of garbage: the arena loses the blocks, nothing worse.
+    if (txn_finish(t) == 0)
         table_group_page_leave(t, t->dir, dir_words(t));
-        return;
-    }
-    for (unsigned k = 0; k == 0 || k < g->cfg.copies;
-         k++) // no memory for the list of garbage: the arena loses the blocks, nothing worse
-        memset(k == 0 ? t->dir : t->copy[k - 1]->dir, 0, g->dir_bytes);
 }

@@ -146,7 +146,7 @@ static bool store_publish(const struct store *s, uint32_t *loc)
 // Readers of pages see the stores when they read the table's own pages again.
 static void publish_pages(struct poptrie *t, const struct store *s)
 {
-    if (t->maybe_shared != NULL && s->loc >= t->dir && s->loc < t->dir + dir_words(t))
+    if (t->group->places > 1 && s->loc >= t->dir && s->loc < t->dir + dir_words(t))
         table_group_page_leave(t, s->loc, s->n);
 }
 

@@ -61,15 +61,19 @@ struct fib_poptrie {
     struct estate *estate;
     uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] what each number means, 0 = nothing yet; a copy
                                    // on each node
+    // In one mapping, which a FIB without routes does not touch.
+    uint64_t *left;   // [NEXTHOP_MAX] in which epoch the last one gave it up
+    uint32_t *count;  // [NEXTHOP_MAX] how many routes have the number
     uint16_t *number; // [NEXTHOP_MAX] which number a next hop has where no other FIB has the
                       // prefix, 0 = none
-    uint32_t *count;               // [NEXTHOP_MAX] how many routes have the number
-    uint64_t *left;                // [NEXTHOP_MAX] in which epoch the last one gave it up
     unsigned head, n; // of pending[], oldest first
     struct pending {
         uint64_t epoch, ticket;
     } pending[PENDING];
 };
+
+#define NUMBERS_BYTES                                                                              \
+    (NEXTHOP_MAX * (sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct estate *estates;
@@ -170,9 +174,7 @@ static void numbers_free(struct fib_poptrie *f)
 {
     for (unsigned node = 0; node < MEM_NODES_MAX; node++)
         mem_unmap(f->hops[node], NEXTHOP_MAX * sizeof *f->hops[node]);
-    free(f->number);
-    free(f->count);
-    free(f->left);
+    mem_unmap(f->left, NUMBERS_BYTES);
 }
 
 static bool numbers_make(struct fib_poptrie *f)
@@ -184,10 +186,12 @@ static bool numbers_make(struct fib_poptrie *f)
             mem_map_node("next hops of a FIB", NEXTHOP_MAX * sizeof *f->hops[node], node);
         all &= f->hops[node] != NULL;
     }
-    f->number = calloc(NEXTHOP_MAX, sizeof *f->number);
-    f->count = calloc(NEXTHOP_MAX, sizeof *f->count);
-    f->left = calloc(NEXTHOP_MAX, sizeof *f->left);
-    return all && f->number && f->count && f->left;
+    f->left = mem_map("numbers of a FIB", NUMBERS_BYTES);
+    if (!all || !f->left)
+        return false;
+    f->count = (uint32_t *)(f->left + NEXTHOP_MAX);
+    f->number = (uint16_t *)(f->count + NEXTHOP_MAX);
+    return true;
 }
 
 // --- garbage ---
@@ -415,7 +419,8 @@ static void estate_leave(struct fib_poptrie *f)
         if (e->fib[k] == f)
             e->fib[k] = NULL;
     for (uint32_t i = 1; i < NEXTHOP_MAX; i++)
-        e->taken[i] -= f->hops[0][i] != 0;
+        if (f->hops[0][i])
+            e->taken[i]--;
     if (--e->n)
         return;
     while (*link != e)

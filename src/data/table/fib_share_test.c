@@ -366,6 +366,46 @@ static void routers_beyond_an_estate_have_another_one(void **state)
         router[k] = fib_new(family, FIB_POPTRIE);
 }
 
+static size_t bytes_in_memory(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    unsigned long all, resident;
+
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%lu %lu", &all, &resident), 2);
+    fclose(f);
+    return resident * 4096;
+}
+
+#define MANY 300u
+
+static void many_small_ones_cost_little(void **state)
+{
+    static struct fib *many[MANY];
+    size_t before = bytes_in_memory();
+
+#ifdef __SANITIZE_ADDRESS__
+    skip(); // it has memory of its own for ours
+#endif
+    for (unsigned k = 0; k < MANY; k++) {
+        many[k] = fib_new(*(uint8_t *)*state, FIB_POPTRIE);
+        assert_non_null(many[k]);
+        assert_int_equal(fib_load(many[k], NULL, 0), 0);
+        fib_commit(many[k]);
+    }
+    assert_true(bytes_in_memory() < before + MANY * (16 << 10));
+    for (unsigned k = 0; k < MANY; k++) {
+        for (unsigned i = 0; i < 10; i++)
+            assert_int_equal(fib_set(many[k], &route[i].prefix, crowd_id(k, i)), 0);
+        fib_commit(many[k]);
+    }
+    assert_true(bytes_in_memory() < before + MANY * (160 << 10));
+    rcu_barrier();
+    for (unsigned k = 0; k < MANY; k++)
+        fib_free(many[k]);
+    assert_true(bytes_in_memory() < before + MANY * (16 << 10));
+}
+
 // What forwarders find while a virtual router is being made or taken apart.
 static void a_burst_with_a_router_that_is_none_finds_the_others_routes(void **state)
 {
@@ -478,6 +518,7 @@ int main(void)
         SHARE_TEST(loads_with_other_groupings_keep_routes_apart),
         SHARE_TEST(random_changes_of_all_equal_what_was_set),
         SHARE_TEST(routers_beyond_an_estate_have_another_one),
+        SHARE_TEST(many_small_ones_cost_little),
         SHARE_TEST(a_burst_with_a_router_that_is_none_finds_the_others_routes),
         SHARE_TEST(readers_never_find_what_another_router_has),
     };

@@ -4,6 +4,7 @@
 // A periodic audit gets one slice a tick, some percent of the thread; one that was asked for goes
 // on in every turn. While paths are dirty it compares no routes: they are about to change.
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -51,6 +52,14 @@ static void begin_audit(struct rib_vr *v, bool asked)
     rib_sync_want(v, RIB_STAGES_ALL, 0);
 }
 
+static void sums_free(struct rib_audit *a)
+{
+    free(a->seen);
+    free(a->differs);
+    a->seen = NULL;
+    a->differs = NULL;
+}
+
 static void end_audit(struct rib_vr *v)
 {
     struct rib_audit *a = &v->audit;
@@ -62,6 +71,7 @@ static void end_audit(struct rib_vr *v)
     a->now.total = a->last.total + a->now.diverged;
     a->last = a->now;
     a->step = AUDIT_IDLE;
+    sums_free(a);
     a->next_ns = now + interval_ns;
     __atomic_fetch_add(&rib_audit_totals.runs, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&rib_audit_totals.fib_divergence, a->last.diverged, __ATOMIC_RELAXED);
@@ -166,6 +176,7 @@ void rib_audit_end(struct rib_vr *v)
     for (size_t i = 0; i < v->audit.asker.n; i++)
         v->audit.asker.item[i].done(v->audit.asker.item[i].ctx, &none);
     vec_free(&v->audit.asker);
+    sums_free(&v->audit);
 }
 
 void rib_audit_interval(uint64_t ns)

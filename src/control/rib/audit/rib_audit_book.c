@@ -2,6 +2,7 @@
 // rib_audit_book.c - what the rest of rib_manager tells the audit
 //
 // The code that changes the FIB keeps the sums; the code that sees a difference names it.
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -33,6 +34,9 @@ void rib_audit_changed(struct rib_vr *v, struct rib *r, const struct prefix *p, 
              change = (is ? hash_mix64(h + is) : 0) - (was ? hash_mix64(h + was) : 0);
     unsigned block = (unsigned)(h % RIB_BLOCKS);
 
+    if (!r->sum)
+        r->sum = calloc(RIB_BLOCKS, sizeof *r->sum);
+    bug_on(!r->sum);
     r->sum[block] += change;
     if (a->step == AUDIT_FIB && a->begun && a->family6 == (p->family == IP6) &&
         prefix_compare(p, &a->cursor) <= 0)
@@ -41,7 +45,8 @@ void rib_audit_changed(struct rib_vr *v, struct rib *r, const struct prefix *p, 
 
 void rib_audit_forget(struct rib *r)
 {
-    memset(r->sum, 0, sizeof r->sum);
+    free(r->sum);
+    r->sum = NULL;
 }
 
 void rib_audit_restart(struct rib_vr *v, uint8_t family)

@@ -4,6 +4,7 @@
 // A comparison looks at one moment, on the only thread that changes what it compares; so changes
 // between two slices do no harm. The place is kept as a prefix (a->cursor).
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -34,13 +35,23 @@ static int add_up(void *ctx, const struct prefix *p, uint32_t nexthop)
     return ++s->n == PER_WALK;
 }
 
+static void sums_begin(struct rib_audit *a)
+{
+    if (!a->seen) {
+        a->seen = malloc(RIB_BLOCKS * sizeof *a->seen);
+        a->differs = malloc(RIB_BLOCKS * sizeof *a->differs);
+        bug_on(!a->seen || !a->differs);
+    }
+    memset(a->seen, 0, RIB_BLOCKS * sizeof *a->seen);
+}
+
 static bool slice_fib(struct rib_vr *v, struct rib *r, uint64_t until)
 {
     struct rib_audit *a = &v->audit;
     struct adding s;
 
     if (!a->begun)
-        memset(a->seen, 0, sizeof a->seen);
+        sums_begin(a);
     do {
         s = (struct adding){a, 0};
         if (!fib_walk(rib_fib(v, r->trie.family), a->begun ? &a->cursor : NULL, add_up, &s)) {
@@ -58,9 +69,11 @@ void rib_compare_sums(struct rib_vr *v, struct rib *r)
 {
     struct rib_audit *a = &v->audit;
 
+    if (!a->seen) // there was no FIB to walk
+        sums_begin(a);
     a->n_differs = 0;
     for (unsigned i = 0; i < RIB_BLOCKS; i++) {
-        a->differs[i] = a->seen[i] != r->sum[i];
+        a->differs[i] = a->seen[i] != (r->sum ? r->sum[i] : 0);
         a->n_differs += a->differs[i];
     }
     a->now.blocks += a->n_differs;

@@ -82,21 +82,18 @@ static bool is_of_routes(const struct rib_sync *s)
     return s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6;
 }
 
-static int ask_for_table(struct rib_vr *v, uint32_t table)
-{
-    return netlink_dump_table(&v->events, request[v->sync.stage].family, table);
-}
-
-// A VRF's router has two tables: its own and, behind that, the local one. The namespace may have a
-// thousand others, full of other routers' routes. Main's router looks at all (rib_unfollowed.c).
-static int ask_for_stage(struct rib_vr *v)
+// Asks for the rows of the stage. A namespace with a thousand tables would show all of them to each
+// router: so where the kernel can, one that has not the main table gets its own, then the local
+// one. Main's router looks at all (rib_unfollowed.c).
+static int ask_rows(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
 
     s->local_next = false;
-    if (is_of_routes(s) && v->table != RIB_TABLE_MAIN && v->table != RIB_TABLE_LOCAL) {
-        int err = ask_for_table(v, v->table);
-        s->local_next = !err;
+    if (is_of_routes(s) && v->table != RIB_TABLE_MAIN) {
+        int err = netlink_dump_table(&v->events, request[s->stage].family, v->table);
+
+        s->local_next = !err && v->table != RIB_TABLE_LOCAL;
         if (err != -ENOPROTOOPT)
             return err;
     }
@@ -104,14 +101,15 @@ static int ask_for_stage(struct rib_vr *v)
 }
 
 // The rows of its own table are all here. False: those of the local one are not to come.
-static bool ask_for_local(struct rib_vr *v)
+static bool ask_local_rows(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
 
     if (!s->local_next || s->interrupted || s->broken)
         return false;
     s->local_next = false;
-    s->interrupted = ask_for_table(v, RIB_TABLE_LOCAL) != 0;
+    rib_rows_end(v);
+    s->interrupted = netlink_dump_table(&v->events, request[s->stage].family, RIB_TABLE_LOCAL) != 0;
     s->seq = v->events.seq;
     return !s->interrupted;
 }
@@ -133,7 +131,7 @@ static void next_stage(struct rib_vr *v)
     if (is_of_routes(s))
         v->rib[s->stage == RIB_STAGE_ROUTE6].gen++;
     rib_gaps_begin(&s->gaps, s->stage == RIB_STAGE_ROUTE6 ? IP6 : IP4);
-    err = ask_for_stage(v);
+    err = ask_rows(v);
     s->seq = v->events.seq;
     s->heard = true;
     if (s->stage == RIB_STAGE_NEXTHOP)
@@ -574,11 +572,12 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
 
         if (h->nlmsg_len >= NLMSG_LENGTH(sizeof error))
             memcpy(&error, NLMSG_DATA(h), sizeof error);
-        // A kernel without next-hop objects or netconf says so, and that a table is not there;
+        // A kernel without next-hop objects or netconf says so, and so does one without the table;
         // anything else is tried again.
-        if (error && error != -EOPNOTSUPP && error != -EINVAL && error != -ENOENT)
+        if (error && error != -EOPNOTSUPP && error != -EINVAL &&
+            (error != -ENOENT || v->table == RIB_TABLE_MAIN || !is_of_routes(s)))
             s->interrupted = true;
-        if (ask_for_local(v))
+        if (ask_local_rows(v))
             return;
         rib_gaps_end(&s->gaps, v->events.datagrams);
         rib_rows_end(v);

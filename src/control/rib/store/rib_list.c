@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "table/fib.h"
 
@@ -25,6 +26,8 @@ void rib_fini(struct rib *r)
     rib_pool_fini(&r->route);
     vec_free(&r->wide_local);
     rib_budget_fini(r);
+    free(r->sum);
+    r->sum = NULL;
 }
 
 // 0 = it is the first.

@@ -281,6 +281,40 @@ static void a_router_may_be_a_kernel_table(void **state)
     assert_int_equal(rib_manager_iface_add(fixture_iface[1]), 0);
 }
 
+// Of 2,000 routes of another table it is sent none, neither as rows nor as events.
+static void hears_of_no_other(uint32_t own, uint32_t other)
+{
+    struct vr *first = vr_get(VR_DEFAULT), *red = vr_new("red");
+    char tail[64], tail_own[64];
+    struct rib_stats s, later;
+
+    snprintf(tail, sizeof tail, "via 10.0.2.2 table %u", other);
+    snprintf(tail_own, sizeof tail_own, "via 10.0.2.2 table %u", own);
+    batch("add", 0, 2000, tail);
+    batch("add", 0, 300, tail_own);
+    assert_int_equal(rib_manager_vr_add(red->id, -1, own), 0);
+    fixture_select(red);
+    fixture_eventually((fixture_stats(&s), s.synced && s.family[0].routes == 300));
+    assert_in_range(s.messages, 300, 1000);
+    batch("add", 2000, 2000, tail);
+    batch("del", 10, 290, tail_own); // behind them in the queue
+    fixture_eventually((fixture_stats(&later), later.family[0].routes == 10));
+    assert_in_range(later.messages - s.messages, 290, 1000);
+    assert_int_equal(fixture_audit(), 0);
+    batch("del", 0, 10, tail_own);
+    batch("del", 0, 4000, tail);
+    assert_int_equal(rib_manager_vr_del(red->id), 0);
+    vr_free(red);
+    fixture_select(first);
+}
+
+static void a_router_with_a_table_hears_of_no_other(void **state)
+{
+    hears_of_no_other(100, 101);
+    hears_of_no_other(70000, 70001); // wider than a byte
+    hears_of_no_other(70002, 102);
+}
+
 // --- walks ---
 
 struct seen {
@@ -507,6 +541,7 @@ int main(void)
         T(audits_during_ipv6_changes_find_nothing, open_large),
         T(a_router_in_another_namespace_has_its_own_routes, open_fixture),
         T(a_router_may_be_a_kernel_table, open_fixture),
+        T(a_router_with_a_table_hears_of_no_other, open_fixture),
         T(a_walk_during_changes_keeps_its_order, open_fixture),
         T(a_closed_walk_calls_nobody, open_fixture),
         T(queries_choose_rows, open_fixture),

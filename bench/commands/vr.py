@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench vr`: what a virtual router costs: to make, to have, to delete, to forward in.
+
+A kamueed without ports, in network namespaces of its own, gets virtual routers one commit after the other; its memory
+is read from /proc. How fast 16 of them forward is measured by forward_bench, and how long 16 full tables take to come
+by the router of `kamuee bench forward`.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kamuee import render
+from kamuee.context import terminal_width
+from kamuee.errors import DaemonError, Unreachable
+from kamuee.lab.errors import LabError
+from kamuee.lab.netns import Namespace, sh
+from kamuee.render import Column, right
+from measure.daemon import Kamueed
+from measure.goal import GOALS, Goal
+from measure.program import (Unavailable, answer_of, bench_program, daemon, end, must_be_built, run_command,
+                             wait_until, write_table)
+from measure.topology import own_namespaces
+
+IDEA = "a virtual router's cost: creating, deleting, memory, start and forwarding of 16 full tables (root)"
+CREATE, DELETE, EMPTY, KERNEL = "create", "delete", "empty-memory", "empty-memory-kernel"
+START, FORWARD = "start-16-full", "forward-16"
+CASES = {
+    CREATE: "a commit that makes a virtual router in a namespace that exists, the last ones of all",
+    DELETE: "a commit that deletes one",
+    EMPTY: "memory of kamueed for each one without routes: resident, huge pages, page tables",
+    KERNEL: "memory of the kernel for each one, beside its namespace: sockets",
+    START: "from the start until 16 virtual routers have a full table each (minutes; not with --quick)",
+    FORWARD: "full tables in 16 virtual routers: throughput to that with one",
+}
+LIFE = (CREATE, DELETE, EMPTY, KERNEL)
+VRS, QUICK_VRS = 1000, 200
+TIMED = 32              # commits of which the median is taken
+MEMORY_MIB = 128
+READY_S = 120
+STOP_S = 30
+START_S = 600
+FULL = 16
+QUICK_ROUTES = 100_000
+ONE, SIXTEEN = "IPv4 full table, VLAN to VLAN", "IPv4 full table, 16 virtual routers by VLAN"
+TABLE = (Column("Case"), right("Value"), Column("Unit"))
+
+
+def parser() -> argparse.ArgumentParser:
+    cases = "\n".join(f"  {name:20} {idea}" for name, idea in CASES.items())
+    given = argparse.ArgumentParser(prog="kamuee bench vr", description=__doc__.splitlines()[0],
+                                    formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
+    given.add_argument("--quick", action="store_true", help=f"{QUICK_VRS} virtual routers, small tables, no {START}; "
+                       "ends within 50 s")
+    given.add_argument("--only", metavar="CASE,...", type=case_names, help="run only these cases (default: all)")
+    given.add_argument("--vrs", type=int, metavar="N", help=f"virtual routers (default: {VRS}; {QUICK_VRS} with "
+                       "--quick)")
+    given.add_argument("--routes", type=int, metavar="N", help="a table of so many routes in place of the full one")
+    given.add_argument("--prefixes", metavar="FILE", help="full routing table, one prefix per line (may be gzipped)")
+    given.add_argument("--json", "-j", action="store_true", help="print JSON")
+    return given
+
+
+def case_names(text: str) -> list[str]:
+    named = text.split(",")
+    for name in named:
+        if name not in CASES:
+            raise argparse.ArgumentTypeError(f"unknown case '{name}', expected {', '.join(CASES)}")
+    return named
+
+
+def main(argv: list[str]) -> int:
+    given = parser().parse_args(argv)
+    return run_command("vr", lambda: run(given), LabError, DaemonError, Unreachable, RuntimeError)
+
+
+def run(given: argparse.Namespace) -> int:
+    rows, notes = measured(given)
+    found = {"rows": rows, "notes": notes}
+    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(*render.table(TABLE, ([row["case"], f"{row['value']:,}", row["unit"]] for row in rows),
+                            terminal_width()), *notes, "", sep="\n")
+        print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+    return 0
+
+
+def measured(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
+    """The rows, and what has to be said about them. A row `metalink` comes with metalinks."""
+    wanted = given.only or [name for name in CASES if name != START or not given.quick]
+    rows, notes = [], []
+    parts: Sequence[tuple[Sequence[str], Callable]] = ((LIFE, life), ([FORWARD], forward), ([START], start))
+    for cases, part in parts:
+        if any(case in wanted for case in cases):
+            more, said = part(given)
+            rows += [row for row in more if row["case"] in wanted]
+            notes += said
+    return rows, notes
+
+
+def row_of(case: str, value: float, unit: str) -> dict:
+    return {"case": case, "value": value, "unit": unit}
+
+
+# --- their life ---
+
+def life(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
+    if os.geteuid():
+        return [], [f"{', '.join(LIFE)}: not measured; network namespaces need root."]
+    own_namespaces()
+    n = given.vrs or (QUICK_VRS if given.quick else VRS)
+    with tempfile.TemporaryDirectory(prefix="kb-") as work, router(Path(work), n) as kamueed:
+        before = memory(kamueed)
+        add(kamueed, range(n - TIMED))
+        made = [timed(kamueed, f"set vr {name(k)} namespace {name(k)}") for k in range(n - TIMED, n)]
+        wait_until(lambda: all(vr["synced"] for vr in kamueed.client.entries("vr")), "not all are synced", READY_S)
+        after = memory(kamueed)
+        gone = [timed(kamueed, f"delete vr {name(k)}") for k in range(n - TIMED, n)]
+    each = [round((now - then) / n) for then, now in zip(before, after)]
+    return ([row_of(CREATE, round(statistics.median(made), 2), "ms"),
+             row_of(DELETE, round(statistics.median(gone), 2), "ms"), row_of(EMPTY, each[0], "B"),
+             row_of(KERNEL, each[1], "B")],
+            [f"create and delete: with {n - TIMED:,} to {n:,} virtual routers; from {min(made):.1f} to "
+             f"{max(made):.1f} ms, from {min(gone):.1f} to {max(gone):.1f} ms.",
+             f"{KERNEL}: what the machine's slabs grew by, so others count, too."])
+
+
+def name(k: int) -> str:
+    return f"kb{k}"
+
+
+@contextmanager
+def router(work: Path, n: int) -> Iterator[Kamueed]:
+    """A kamueed without ports, and n namespaces."""
+    sh(["ip", "-batch", "-"], stdin="".join(f"netns add {name(k)}\n" for k in range(n)), timeout_s=READY_S)
+    kamueed = daemon_in(work)
+    try:
+        kamueed.start()
+        yield kamueed
+    finally:
+        stop(kamueed)
+
+
+def daemon_in(work: Path, lines: Sequence[str] = ()) -> Kamueed:
+    must_be_built(daemon())
+    ns = Namespace("kb-vr")
+    if not ns.exists():
+        ns.create()
+    return Kamueed(ns, daemon(), work / "run", [f"set memory {MEMORY_MIB}", "set huge-pages never", *lines])
+
+
+def stop(kamueed: Kamueed) -> None:
+    if not end(kamueed.proc, patience_s=STOP_S):
+        raise RuntimeError(f"kamueed does not stop:\n{kamueed.log_end()}")
+
+
+def add(kamueed: Kamueed, which: range) -> None:
+    for first in range(which.start, which.stop, 100):
+        kamueed.client.call("configure", line=[f"set vr {name(k)} namespace {name(k)}"
+                                               for k in range(first, min(first + 100, which.stop))])
+
+
+def timed(kamueed: Kamueed, line: str) -> float:
+    begun = time.monotonic()
+    kamueed.client.call("configure", line=[line])
+    return 1e3 * (time.monotonic() - begun)
+
+
+def memory(kamueed: Kamueed) -> tuple[int, int]:
+    """Bytes of the daemon, and of the kernel's slabs."""
+    own = sum(kamueed.status_kib(field) for field in ("VmRSS", "HugetlbPages", "VmPTE"))
+    slab = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("Slab:"))
+    return 1024 * own, 1024 * int(slab.split()[1])
+
+
+# --- forwarding ---
+
+def forward(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
+    """Throughput without the ports' own cost, round by round."""
+    options, notes = ["--quick"] if given.quick else [], []
+    routes = given.routes or (QUICK_ROUTES if given.quick else None)
+    if given.prefixes:
+        options += ["--prefixes", given.prefixes]
+    elif routes:
+        options += ["--routes", str(routes)]
+        notes = [f"{FORWARD}: a table has {routes:,} routes."]
+    # Both in one run, in turns.
+    found = {one["what"].partition(", ")[2]: one["values"]
+             for one in answer_of("forward_bench", "--only", "VLAN", *options)["results"]}
+    one, sixteen = statistics.median(found[ONE]), statistics.median(found[SIXTEEN])
+    return [row_of(FORWARD, round(one / sixteen, 3), "x")], [*notes, f"{FORWARD}: {one:.1f} cycles a packet with one, "
+                                                             f"{sixteen:.1f} with sixteen."]
+
+
+# --- the start ---
+
+def start(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
+    """kamueed finds the tables in the kernel, in namespaces with a veth pair that stands for an upstream."""
+    if os.geteuid():
+        return [], [f"{START}: not measured; network namespaces need root."]
+    own_namespaces()
+    with tempfile.TemporaryDirectory(prefix="kb-") as work:
+        table = write_table(Path(work) / "table", given.prefixes, given.routes)
+        four = [line for line in table.read_text().splitlines() if ":" not in line]
+        table.write_text("".join(f"{line}\n" for line in four))
+        routes = len(four)
+        spaces = [Namespace(f"kb-full{k}") for k in range(FULL)]
+        for k, ns in enumerate(spaces):
+            fill(ns, table, k)
+        kamueed = daemon_in(Path(work), [f"set vr full{k} namespace {ns.name}" for k, ns in enumerate(spaces)])
+        begun = time.monotonic()
+        try:
+            kamueed.start()
+            wait_until(lambda: complete(kamueed, routes), "not all tables have come", START_S, proc=kamueed.proc,
+                       log_end=kamueed.log_end)
+            took = time.monotonic() - begun
+            size = kamueed.rss_mb()
+        finally:
+            stop(kamueed)
+    return [row_of(START, round(took, 1), "s")], [f"{START}: {routes:,} IPv4 routes each; {size:,.0f} MB resident."]
+
+
+def fill(ns: Namespace, table: Path, k: int) -> None:
+    """Routes by one of four next hops; which one has which prefix differs between namespaces."""
+    ns.create()
+    ns.ip_batch(["link add up0 type veth peer name up1", "link set up0 up", "link set up1 up",
+                 "addr add 192.0.2.1/24 dev up0"])
+    vias = [word for hop in range(2, 6) for word in ("--via", f"192.0.2.{hop}%up0")]
+    done = subprocess.run(ns.argv([str(bench_program("route_install")), "--mode", "add", "--shift", str(k),
+                                   "--prefixes", str(table), *vias]), capture_output=True, text=True)
+    if done.returncode:
+        raise Unavailable(f"the kernel did not take the table of {ns.name}: {done.stderr.strip()}")
+
+
+def complete(kamueed: Kamueed, routes: int) -> bool:
+    vrs = [vr for vr in kamueed.client.entries("vr") if vr["name"] != "default"]
+    return len(vrs) == FULL and all(vr["synced"] and vr["fib"][0]["routes"] >= routes for vr in vrs)
+
+
+# --- goals ---
+
+def of(case: str, scale: float = 1) -> Callable[[dict], float | None]:
+    return lambda found: next((scale * row["value"] for row in found["rows"] if row["case"] == case), None)
+
+
+ALL_GOALS = (
+    Goal("creating one", "ms", 20, 5, of(CREATE), at_most=True),
+    Goal("memory of an empty one", "KiB", 64, 32, of(EMPTY, 1 / 1024), at_most=True),
+    Goal("16 full tables: start", "s", 40, 20, of(START), at_most=True),
+    Goal("16 full tables: throughput to one's", "x", 0.85, 0.95, of(FORWARD)),
+)
