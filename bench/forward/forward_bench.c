@@ -56,13 +56,17 @@
 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the
 // first one's; 16 more are the first one's own.
 #define ROUTERS 16
+// Two more have nothing but a default route, over a metalink to a virtual router with the full
+// table: the first to the default one, for untagged frames; the second, of VLAN 55, to VLAN 7's.
+#define LINKED (1 + 2 * ROUTERS)
+#define LINKED_VLAN (VLAN + 3 * ROUTERS)
 #define OUT_PORT 2 // of --queue: one that receives nothing
 #define POOL_SIZE 8191
 #define SAMPLE_RATE 1000
 #define TESTS_MAX 160
 
 static uint16_t port_id[PORTS];            // DPDK's ids
-static uint16_t vport[3 * ROUTERS][PORTS]; // the interfaces of the VLANs
+static uint16_t own[PORTS], vport[3 * ROUTERS][PORTS]; // the interfaces, and those of the VLANs
 static struct forwarder *forwarder;
 static const char *prefixes, *routes = "full"; // file; table_make()'s name
 static const char *only = ""; // text in the names of the cases to run
@@ -79,6 +83,7 @@ struct test {
     enum lists_case lists;
     bool out;                      // of what leaves, not of what comes in
     enum queue_case { QUEUE_NO_CASE, UNSHAPED, SHAPED, SHAPED_FLOWS } queue;
+    bool linked;                   // untagged frames come into a virtual router with a metalink
     bool sampled;                  // a watch takes one packet in SAMPLE_RATE, with its reader
     const struct lanes *lanes;     // NULL, POPTRIE_KERNEL_AUTO: as chosen at start
     enum poptrie_kernel kernel;
@@ -103,6 +108,8 @@ static struct test tests[TESTS_MAX] = {
     FULL4(", 16 virtual routers by VLAN", .tagged = ROUTERS, .vlan = VLAN),
     FULL4(", 16 virtual routers with one table", .tagged = ROUTERS, .vlan = VLAN + ROUTERS),
     FULL4(", 16 VLANs of one virtual router", .tagged = ROUTERS, .vlan = VLAN + 2 * ROUTERS),
+    FULL4(", over a metalink", .linked = true),
+    FULL4(", VLAN to VLAN over a metalink", .tagged = 1, .vlan = LINKED_VLAN),
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
     FULL4(", 1 in 1000 sampled", .sampled = true),
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
@@ -159,6 +166,7 @@ static void plans_make(void)
 {
     for (unsigned i = 0; i <= SHAPED_FLOWS; i++) {
         plans[i].n_rx = 2;
+        plans[i].tx_owner[PORT_METALINK] = PLAN_TX_NONE;
         for (unsigned p = 0; p < 2; p++)
             plans[i].rx[p] = (struct plan_rx){port_id[p], 0};
     }
@@ -168,10 +176,24 @@ static void plans_make(void)
             port_id[OUT_PORT], 0, 0);
 }
 
+// A virtual router that knows no more than where virtual router `to` is.
+static void linked_make(unsigned index, uint16_t to)
+{
+    const struct prefix all = {.family = IP4};
+    struct vr *v = vr_new(index ? "linked1" : "linked0");
+    uint16_t end[2];
+
+    bench_check(v && v->id == LINKED + index, "no memory for the virtual routers");
+    bench_check(!router_metalink_new(index, (uint16_t[2]){v->id, to}, end), "no metalink");
+    uint32_t hop = router_adjacency_new(end[0], iface_get(end[1])->mac);
+    fib_set(v->fib4, &all, hop);
+    fib_commit(v->fib4);
+    router_role(ROLE_CONTROL);
+}
+
 static void router_make(const struct table *t4, const struct table *t6)
 {
     uint32_t hop[NEXT_HOPS + 1];
-    uint16_t own[PORTS];
     char name[16];
 
     bench_check(!router_tables_init(2047), "no memory for the tables");
@@ -179,7 +201,10 @@ static void router_make(const struct table *t4, const struct table *t6)
         snprintf(name, sizeof name, "vr%u", v);
         bench_check(vr_new(name), "no memory for the virtual routers");
     }
+    linked_make(0, 0);
+    linked_make(1, 1);
     for (unsigned p = 0; p < PORTS; p++) {
+        iface_get(iface_make(p, LINKED_VLAN))->vr = LINKED + 1;
         own[p] = iface_make(p, 0);
         iface_get(own[p])->policy.sample = IFACE_SAMPLE_SFLOW;
         for (unsigned v = 0; v < 3 * ROUTERS; v++) {
@@ -324,6 +349,10 @@ static double cycles_per_packet(const struct test *t)
     uint64_t packets = 0;
 
     lists_bind(t);
+    router_role(ROLE_CONTROL);
+    for (unsigned p = 0; p < PORTS; p++)
+        iface_set_vr(iface_get(own[p]), t->linked ? LINKED : 0);
+    router_role(ROLE_FORWARDER);
     plan_begin(t);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
@@ -492,6 +521,8 @@ int main(int argc, char **argv)
            iface_get(port_get(port_id[0])->untagged)->mac, 6);
     for (unsigned v = 0; v < 3 * ROUTERS; v++)
         memcpy(iface_get(vport[v][1])->mac, iface_get(vport[v][0])->mac, 6);
+    memcpy(iface_get(port_get(port_id[1])->vlan_iface[LINKED_VLAN])->mac,
+           iface_get(port_get(port_id[0])->vlan_iface[LINKED_VLAN])->mac, 6);
     a = traffic_new();
     traffic_make(&t4, PREFIX, &a);
     traffic_make(&t6, PREFIX, &a);

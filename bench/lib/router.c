@@ -12,6 +12,7 @@
 #include "table/acl_log.h"
 #include "table/counter.h"
 #include "table/exchange.h"
+#include "table/metalink.h"
 #include "table/multicast.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
@@ -82,6 +83,27 @@ struct iface *router_iface_new(const char *name, uint16_t port, uint16_t outer, 
     i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
     i->flags |= IFACE_UP;
     return i;
+}
+
+int router_metalink_new(unsigned index, const uint16_t vr[2], uint16_t end[2])
+{
+    for (unsigned k = 0; k < 2; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "m%u-%c", index, 'a' + (int)k);
+        struct iface *i =
+            router_iface_new(name, PORT_METALINK, 0, metalink_vlan(index, k),
+                             (uint8_t[6]){0x02, 0xbb, 0, (uint8_t)(index >> 8), (uint8_t)index,
+                                          (uint8_t)k});
+        if (!i)
+            return -1;
+        i->kind = IFACE_METALINK;
+        i->vr = vr[k];
+        end[k] = i->id;
+    }
+    port_get(PORT_METALINK)->used = true;
+    for (unsigned k = 0; k < 2; k++)
+        port_lead(port_get(PORT_METALINK), 0, metalink_vlan(index, k), end[!k]);
+    return 0;
 }
 
 uint32_t router_adjacency_new(uint16_t iface, const uint8_t mac[6])

@@ -26,6 +26,8 @@ int router_port_new(const char *name, struct rte_ring **rx, struct rte_ring **tx
 // room. 0: no tag.
 struct iface *router_iface_new(const char *name, uint16_t port, uint16_t outer, uint16_t vlan,
                                const uint8_t mac[6]);
+// A metalink: its two ends, up, MTU 1500. 0, or -1: no room.
+int router_metalink_new(unsigned index, const uint16_t vr[2], uint16_t end[2]);
 // A next hop on this interface whose MAC is known; 0: no room.
 uint32_t router_adjacency_new(uint16_t iface, const uint8_t mac[6]);
 

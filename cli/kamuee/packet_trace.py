@@ -78,7 +78,8 @@ def lookup(found: dict) -> Iterator[str]:
     if "prefix" in found:
         metric = f", metric {found['metric']}" if found.get("metric") else ""
         kind = "" if found.get("type") == "unicast" else f"{found['type']}, "
-        yield f"{found['destination']}: route {found['prefix']} ({kind}{found['protocol']}{metric})"
+        of = f", of virtual router {found['imported-from']}" if "imported-from" in found else ""
+        yield f"{found['destination']}: route {found['prefix']} ({kind}{found['protocol']}{metric}{of})"
     else:
         yield f"{found['destination']}: the RIB has no route"
     if found.get("node"):

@@ -79,6 +79,8 @@ INTERFACE = (  # in the order of the details
     Leaf("kind", label=True),
     Leaf("", Column("VLAN"), show=tagged("{}.{}"), at=2),
     Leaf("", label="port", show=lambda interface: tagged("{}, VLAN {}")(interface) or interface.get("port")),
+    Leaf("", label="other end", show=lambda interface: f"{interface['peer']}, virtual router {interface.get('peer-vr', '?')}"
+         if "peer" in interface else None),
     Leaf("tpid", label="outer tag"),
     Leaf("vr", Column("VR"), "virtual router", at=3),
     Leaf("mac", Column("MAC", wide=True), "MAC", at=5),

@@ -81,6 +81,8 @@ def listed(route: dict, width: int) -> Iterator[str]:
         head += f" metric {route['metric']}"
     if route.get("mtu"):
         head += f" mtu {route['mtu']}"
+    if "imported-from" in route:
+        head += f" of {route['imported-from']}"
     hops = [way(hop) for hop in route.get("hop", [])]
     what = purpose(route)
     if what or not hops:
@@ -125,6 +127,7 @@ def entries(rows: Iterator[dict], wanted: str, width: int) -> Iterator[str]:
             ("type", route.get("type")),
             ("protocol", route.get("protocol")),
             ("metric", str(route.get("metric", 0))),
+            ("imported from", route.get("imported-from")),
             ("MTU", f"{route['mtu']}, or the interface's if smaller" if "mtu" in route else None),
             ("in the FIB", "no: beyond the virtual router's budget" if route.get("over-budget") else render.yes_no(bool(route.get("active")))),
             ("next hop", f"{route['nexthop']}, {route.get('kind', 'unknown')}" if "nexthop" in route else None),

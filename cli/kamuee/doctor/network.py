@@ -51,7 +51,9 @@ def rp_filter(facts: Facts) -> Iterator[Finding]:
 def forwarding(facts: Facts) -> Iterator[Finding]:
     """A TAP is a router's interface; the kernel does not forward between it and devices that are no ports."""
     conf = {family: f"/proc/sys/net/{family}/conf" for family in ("ipv4", "ipv6")}
-    taps = [*facts.devices, *sorted({words[1] for words in facts.config if words[:1] == ["vport"] and len(words) > 1})]
+    named = {(words[0], words[1]) for words in facts.config if len(words) > 1}
+    taps = [*facts.devices, *sorted(name for word, name in named if word == "vport"),
+            *sorted(f"{name}-{end}" for word, name in named if word == "metalink" for end in "ab")]
     off = [f"net.{family}.conf.{name}.forwarding" for name in taps for family, base in conf.items()
            if facts.host.number(f"{base}/{name}/forwarding") == 0]
     others = [name for name in facts.host.names(CONF) if name not in ("all", "default", "lo", *taps)

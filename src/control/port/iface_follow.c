@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface_follow.c - follows, restores or reports what the operator does to a TAP with iproute2
 //
-//     up, down      followed: the interface goes down in the data plane too
-//     MAC           followed if the port has none configured and its device takes it; a vport may
-//                   have its own
+//     up, down      followed: the interface goes down in the data plane too, and the other end of a
+//                   metalink loses its carrier
+//     MAC           followed if the port has none configured and its device takes it; a vport and
+//                   a metalink's end may have their own
 //     MTU, carrier  restored: they are the port's
 //     name          restored: it is the interface's
 //     deletion      the TAP is made again
@@ -21,6 +22,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "core/thread.h"
+#include "port/iface_manager.h"
 #include "port/kernel_state.h"
 #include "port/port_manager.h"
 #include "port/tap.h"
@@ -42,6 +44,7 @@ static void follow_admin_state(struct iface *i, bool up)
     iface_set_flags(i, IFACE_UP, up && i->carrier ? IFACE_UP : 0);
     log_info("iface_follow: interface=%s admin=%s", i->name, up ? "up" : "down");
     rib_manager_iface_changed(i->id);
+    iface_manager_end_changed(i);
 }
 
 static void restore_mtu(const struct iface *i, const struct tap_state *now)
@@ -96,7 +99,7 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
         tap_set_mac(iface_tap(i), i->mac);
         return;
     }
-    if (i->kind == IFACE_VPORT) {
+    if (i->kind != IFACE_PORT) {
         memcpy(i->mac, now->mac, sizeof i->mac); // a frame in between may be dropped as not ours
         rib_manager_iface_changed(i->id);
     }

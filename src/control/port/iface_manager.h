@@ -25,6 +25,16 @@ int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6]
 int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags,
                             uint16_t mtu /* 0 = the port's */, const char *vr, char *err,
                             size_t err_size);
+// Both ends, NAME-a in virtual router `a` and NAME-b in `b`, or none.
+int iface_manager_add_metalink(const char *name, const char *a, const char *b, uint16_t mtu,
+                               char *err, size_t err_size);
+int iface_manager_del_metalink(const char *name, char *err, size_t err_size);
+int iface_manager_set_metalink_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
+// The other end; NULL while there is none.
+struct iface;
+struct iface *iface_manager_peer(const struct iface *end);
+// An end's carrier is whether the other end is up: that one's state has changed.
+void iface_manager_end_changed(const struct iface *end);
 int iface_manager_del(const char *name, char *err, size_t err_size);
 // After all steps of a change: deletes the TAPs of deleted interfaces and saves the list of TAPs.
 void iface_manager_end_change(void);

@@ -129,7 +129,7 @@ static int check_device_name_free(const char *devargs, char *err, size_t err_siz
     if (rte_eth_dev_get_port_by_name(name, &other))
         return 0;
     snprintf(err, err_size, "device %s already belongs to %s: use another number", name,
-             other < LAG_FIRST ? port_get(other)->name : "another port");
+             other < PORT_METALINK ? port_get(other)->name : "another port");
     return -EEXIST;
 }
 
@@ -194,9 +194,10 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
         if (rte_eth_dev_is_valid_port(p) && !before[p]) {
             *id = p;
-            if (p < LAG_FIRST)
+            if (p < PORT_METALINK)
                 return 0;
-            snprintf(err, err_size, "device '%s': too many ports (at most %d)", said, LAG_FIRST);
+            snprintf(err, err_size, "device '%s': too many ports (at most %d)", said,
+                     PORT_METALINK);
             port_probe_remove(p);
             return -ENOSPC;
         }

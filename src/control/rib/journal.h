@@ -25,6 +25,7 @@ enum journal_cause { // why a route changed
     JOURNAL_NEIGHBOR, // a host on a link came or went
     JOURNAL_RESYNC,   // a dump after lost events, or one that verifies
     JOURNAL_AUDIT,    // an audit repaired it
+    JOURNAL_IMPORT,   // another virtual router's route, which is imported, changed
     JOURNAL_CAUSES
 };
 

@@ -115,20 +115,34 @@ int rib_manager_iface_changed(uint16_t iface)
     return manager_call(ROLE_RIB_MANAGER, refresh_iface, &iface, sizeof iface);
 }
 
+static void rehop(const struct iface *f)
+{
+    struct rib_vr *v = f->kind != IFACE_NONE && f->ifindex ? rib_vr_find(f->vr) : NULL;
+
+    if (!v)
+        return;
+    rib_link_rehop(v, f->ifindex);
+    rib_iface_rehop_others(v, f->ifindex);
+}
+
+static int rehop_iface(void *arg)
+{
+    rehop(iface_get(*(uint16_t *)arg));
+    return 0;
+}
+
+int rib_manager_iface_link(uint16_t iface)
+{
+    return manager_call(ROLE_RIB_MANAGER, rehop_iface, &iface, sizeof iface);
+}
+
 static int rehop_port(void *arg)
 {
     uint16_t port = *(uint16_t *)arg;
 
-    for (unsigned i = 1; i < IFACE_MAX; i++) {
-        const struct iface *f = iface_get((uint16_t)i);
-        struct rib_vr *v =
-            f->kind != IFACE_NONE && f->port == port && f->ifindex ? rib_vr_find(f->vr) : NULL;
-
-        if (!v)
-            continue;
-        rib_link_rehop(v, f->ifindex);
-        rib_iface_rehop_others(v, f->ifindex);
-    }
+    for (unsigned i = 1; i < IFACE_MAX; i++)
+        if (iface_get((uint16_t)i)->port == port)
+            rehop(iface_get((uint16_t)i));
     return 0;
 }
 
@@ -178,6 +192,30 @@ int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
 {
     return call_multicast(vr, delete_multicast, &(struct multicast_static){.key = *k});
+}
+
+struct import_change {
+    uint16_t vr;
+    struct rib_import import;
+    bool on;
+};
+
+static int change_import(void *arg)
+{
+    const struct import_change *c = arg;
+    struct rib_vr *v = rib_vr_find(c->vr);
+
+    return !v ? -ENOENT : c->on ? rib_import_add(v, &c->import) : rib_import_del(v, &c->import);
+}
+
+int rib_manager_import(const char *vr, const struct rib_import_rule *r, bool on)
+{
+    const struct vr *v = vr_find(vr), *source = vr_find(r->source);
+
+    if (!v || !source)
+        return -ENOENT;
+    struct import_change c = {v->id, {source->id, r->ge, r->le, r->prefix}, on};
+    return manager_call(ROLE_RIB_MANAGER, change_import, &c, sizeof c);
 }
 
 struct counted_change {

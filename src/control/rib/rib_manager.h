@@ -43,7 +43,17 @@ int rib_manager_iface_del(uint16_t iface);
 int rib_manager_iface_changed(uint16_t iface); // MTU, MAC or VLAN: refresh adjacencies, next hops
 // The carrier of the port's interfaces (table/iface.h) changed: groups leave their legs out, or
 // take them in.
+int rib_manager_iface_link(uint16_t iface); // the same of one interface
 int rib_manager_port_link(uint16_t port);
+
+// Whether a virtual router has routes of another one in its FIB: those below the prefix, `ge` to
+// `le` bits long. They follow the source's FIB; what is itself imported there is not passed on.
+struct rib_import_rule {
+    char source[16];
+    struct prefix prefix;
+    uint8_t ge, le;
+};
+int rib_manager_import(const char *vr, const struct rib_import_rule *r, bool on);
 
 // A multicast route of the configuration; interfaces by name, since they come and go.
 struct multicast_output {
@@ -96,6 +106,8 @@ struct rib_row {
     bool waits;  // would be, but for the virtual router's budget
     uint32_t nexthop; // id in the FIB, 0 = none
     const char *nexthop_kind; // nexthop_kind_name()
+    bool imported;      // of another virtual router (rib_manager_import)
+    uint16_t source_vr; // of which
     uint16_t n_hops;  // hops shown, at most RIB_ROW_HOPS
 #define RIB_ROW_HOPS 16
     struct rib_hop hop[RIB_ROW_HOPS];

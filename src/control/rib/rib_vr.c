@@ -73,10 +73,11 @@ void rib_vr_free(struct rib_vr *v)
 {
     struct rib_link *l;
 
+    v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
+    rib_import_vr_gone(v);
     rib_vr_set(v->id, NULL);
     netlink_close(&v->events);
     netlink_close(&v->requests);
-    v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
     acl_target_resolve_vr_gone(v);
     rib_path_fini(v);
     nexthop_object_fini(v);

@@ -81,14 +81,16 @@
 enum rib_route_flag {
     RIB_ROUTE_LOCAL = 1, // of the kernel's local table, which Linux asks before the others
     RIB_ROUTE_HOST = 2,  // a neighbor on a link (neigh_manager); behind every route of the kernel
+    RIB_ROUTE_IMPORT = 4, // of another virtual router (rib_import.c); behind all others
+    RIB_ROUTE_DERIVED = RIB_ROUTE_HOST | RIB_ROUTE_IMPORT, // not the kernel's
 };
 
 struct rib_route {
     uint32_t next; // candidate behind this one; also the pool's free link
     uint32_t node;
-    uint32_t path; // path number; RIB_ROUTE_HOST: a next-hop id
+    uint32_t path; // path number; RIB_ROUTE_DERIVED: a next-hop id, held by an import
     uint32_t path_prev, path_next;
-    uint32_t metric;
+    uint32_t metric; // RIB_ROUTE_IMPORT: the virtual router that it is of
     uint8_t protocol, flags, gen;
 };
 
@@ -153,6 +155,10 @@ void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct 
 // A neighbor's host route comes or goes. Another neighbor may have taken the address over: its
 // route stays.
 void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);
+// The candidate that the node has from virtual router `source`; next hop 0: none. True: another one
+// than before; the caller evaluates the node.
+bool rib_import_set(struct rib *r, uint32_t node, uint16_t source, uint32_t nexthop,
+                    uint8_t protocol);
 int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n); // 0, or -EINVAL and a sentence
 
 // --- rib_path.c: paths, and the re-examination of their prefixes ---
@@ -184,6 +190,7 @@ void rib_evaluate_prefix(struct rib_vr *v, const struct prefix *p); // if it is 
 void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node); // for neigh_manager
 void rib_load(struct rib_vr *v, struct rib *r); // end of the deferral
 void rib_commit(struct rib_vr *v);              // end of a batch
+void rib_commit_all(void);                      // FIBs alone, of all virtual routers
 // False: link-local and multicast prefixes, which forwarders judge themselves.
 bool rib_in_fib(const struct prefix *p, uint8_t type);
 // The FIB's entry of a node := what the route leads to (0 = none). False when nothing changed.
@@ -217,6 +224,28 @@ uint32_t rib_budget_used(const struct rib *r);
 uint32_t rib_budget_waiting(const struct rib *r);
 void rib_budget_text(const struct rib *r, char *text, size_t n); // the first of those that wait
 uint64_t rib_budget_memory(struct rib_vr *v); // bytes in use: FIBs and RIBs
+// --- rib_import.c: routes of other virtual routers ---
+struct rib_import { // lets in what the source has below the prefix, ge to le bits long
+    uint16_t source;
+    uint8_t ge, le;
+    struct prefix prefix;
+};
+struct rib_import_source { // where the candidate really is
+    struct rib_vr *vr;
+    struct rib *rib;
+    uint32_t node, route;
+};
+int rib_import_add(struct rib_vr *v, const struct rib_import *i); // 0, or -ENOENT
+int rib_import_del(struct rib_vr *v, const struct rib_import *i); // 0, or -ENOENT
+// The FIB's entry of a prefix has changed in a virtual router that others import from.
+void rib_import_note(const struct rib_vr *source, const struct prefix *p);
+void rib_import_loaded(const struct rib_vr *source, uint8_t family); // its whole FIB has come
+// Passes on what has been noted, and walks on. True: FIBs of others may have changed.
+bool rib_import_work(unsigned budget);
+// False: the source has lost it, and the candidate is about to go, or it is a neighbor's.
+bool rib_import_source(const struct rib_vr *v, uint8_t family, uint32_t route,
+                       struct rib_import_source *s);
+void rib_import_vr_gone(struct rib_vr *v);
 
 // --- rib_counted.c: prefixes whose packets are counted ---
 struct rib_counted {

@@ -47,6 +47,8 @@ struct rib_vr {
     bool memory_full;                    // it was at its limit (rib_budget.c)
     uint8_t sources[2];                  // IPv4, IPv6: enum rib_sources
     VEC(struct rib_counted) counted[2];  // IPv4, IPv6; sorted
+    VEC(struct rib_import) import;       // what it lets in of others
+    VEC(uint16_t) importer;              // virtual routers that import from this one
     // kernel.h
     struct rib_map link;                 // struct rib_link
     unsigned n_macvlans, n_vlans;        // among the links

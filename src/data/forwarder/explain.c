@@ -11,6 +11,7 @@
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "forwarder/metalink.h"
 #include "forwarder/packet.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
@@ -69,6 +70,11 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
 
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         unsigned port = (unsigned)__builtin_ctzll(ports);
+        if (port == PORT_METALINK) {
+            metalink_put(f, f->tx_pkt[port], tx_word_n(f->tx_word[port]));
+            f->tx_word[port] = 0;
+            continue;
+        }
         no_queue |= !real || real->tx_owner[port] == PLAN_TX_NONE;
         rte_pktmbuf_free_bulk(f->tx_pkt[port], tx_word_n(f->tx_word[port]));
         f->tx_word[port] = 0;
@@ -80,6 +86,21 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
         collect_free(&f->punt[c]);
     collect_free(&f->hold);
+    collect_free(&f->dead);
+}
+
+// The packet comes in by the other end of each metalink that it leaves by.
+static void cross_dry(struct forwarder *f, const struct plan *real)
+{
+    struct plan_rx_stats nowhere = {0};
+
+    for (unsigned k = 0; k < METALINK_BURSTS_MAX && metalink_take(f, 1); k++) {
+        record_again(f, PORT_METALINK);
+        path_recorded(f, PORT_METALINK, &nowhere);
+        flush_dry(f, real);
+    }
+    metalink_give_up(f);
+    record_end(f);
     collect_free(&f->dead);
 }
 
@@ -121,7 +142,7 @@ int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct packe
     record_begin(f, p, port, m);
     path_recorded(f, port, &nowhere);
     flush_dry(f, real);
-    f->record.on = false;
+    cross_dry(f, real);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/ttl.h"
+#include "table/metalink.h"
 #include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
@@ -52,6 +53,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
         out->hop[at] = load32(ip + 8);
         packet_class_copy(piece[k], m);
+        metalink_hops_copy(piece[k], m);
     }
     (void)f->lanes->apply_nexthops(out, false); // they fit: sets what ether_out needs
     f->counter->inject += (unsigned)n - 1;

@@ -27,6 +27,7 @@
 #include "forwarder/ttl.h"
 #include "forwarder/tx.h"
 #include "table/iface.h"
+#include "table/metalink.h"
 #include "table/packet_class.h"
 #include "forwarder/forbidden.h"
 
@@ -103,6 +104,7 @@ static void send_pieces(struct forwarder *f, struct rte_mbuf *m, uint16_t id)
         store16(ip + 10, 0);
         store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
         packet_class_copy(piece[k], m);
+        metalink_hops_copy(piece[k], m);
         send_frame(f, piece[k], IP4, id);
     }
     packet_end(f, m, 0);

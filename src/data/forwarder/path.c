@@ -6,6 +6,8 @@
 //                     +-------------> (features_in) -> ip6_fwd -+
 //                     +-> (ip6_in) ->
 //
+// What leaves by a metalink comes in again by its other end, in the same poll (metalink.c).
+//
 //     exits:  punt        for the control plane, to the TAP (punt.c)
 //             hold        next hop not resolved: to neigh_manager (hold.c)
 //             icmp_error  an error to the sender; it takes the same path (icmp_error.c)
@@ -23,6 +25,7 @@
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/measure.h"
+#include "forwarder/metalink.h"
 #include "forwarder/queue_stage.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
@@ -45,6 +48,7 @@ enum entry { PLAIN, ODD, LOCAL, ORIGIN };
 PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n);
 static void count_nexthops(struct nexthop_count *count, const struct burst *b);
+static void cross_metalinks(struct forwarder *f);
 
 // Runs a stage of b.
 #define STAGE(stage, call)                                                                         \
@@ -73,18 +77,25 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         STAGE(STAGE_OTHER, ip4 ? ip4_local(f, b) : ip6_local(f, b)); // leaves none
     if (entry == LOCAL || !b->n)
         return;
-    if (lists && f->n_redirected)
-        STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD,
-              ip4 ? ip4_fwd_redirected(f, b) : ip6_fwd_redirected(f, b));
-    else
-        STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_fwd(f, b) : ip6_fwd(f, b));
-    if (lists && b->n && b->features & IFACE_ACL_OUT)
-        STAGE(STAGE_ACL_OUT, acl_out(f, b));
-    if (!b->n)
-        return;
-    if (unlikely(f->counting))
-        count_nexthops(f->counting, b);
-    STAGE(STAGE_ETHER_OUT, ether_out(f, b));
+    do { // once, and once more for each metalink
+        if (lists && f->n_redirected)
+            STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD,
+                  ip4 ? ip4_fwd_redirected(f, b) : ip6_fwd_redirected(f, b));
+        else
+            STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_fwd(f, b) : ip6_fwd(f, b));
+        if (lists && b->n && b->features & IFACE_ACL_OUT)
+            STAGE(STAGE_ACL_OUT, acl_out(f, b));
+        if (!b->n)
+            return;
+        if (unlikely(f->counting))
+            count_nexthops(f->counting, b);
+        if (entry != PLAIN || how == RECORDED || likely(b->out_port[0] != PORT_METALINK) ||
+            !metalink_pass(f, b))
+            break;
+        lists = false;
+    } while (b->n);
+    if (b->n)
+        STAGE(STAGE_ETHER_OUT, ether_out(f, b));
 }
 
 // Packets that may only be delivered here, and the ICMP errors of this burst.
@@ -139,6 +150,8 @@ PATH_INLINE void path_leave(struct forwarder *f, enum how how)
 
     if (n)
         how == TIMED ? measure_tx_flush(f, n) : tx_flush(f);
+    if (unlikely(f->metalink.n))
+        cross_metalinks(f);
     n = f->punt_n + f->hold.n + f->dead.n;
     if (likely(!n))
         return;
@@ -170,6 +183,41 @@ static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count 
         count[b->nh[i]].packets++;
         count[b->nh[i]].bytes += b->size[i];
     }
+}
+
+// --- metalinks ---
+
+static void metalink_burst(struct forwarder *f)
+{
+    struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[PORT_METALINK][0];
+    bool shown = port_get(PORT_METALINK)->watch_rx && watch_received(f, PORT_METALINK);
+
+    if (f->record.on) {
+        record_again(f, PORT_METALINK);
+        path_recorded(f, PORT_METALINK, stats);
+    } else if (!shown || record_traced(f, PORT_METALINK, stats)) {
+        path_usual(f, PORT_METALINK, stats);
+    }
+    tx_flush(f);
+}
+
+// Packets that have left by a metalink take all stages again, until none is left. They have been
+// counted against a share of the core where they came in (budget.h).
+static __attribute__((noinline)) void cross_metalinks(struct forwarder *f)
+{
+    struct metalink_queue *q = &f->metalink;
+    const bool budget = f->budget.on;
+
+    if (q->crossing) // a traced packet's flush, inside of this
+        return;
+    q->crossing = true;
+    f->budget.on = false;
+    for (unsigned k = 0; q->n && k < METALINK_BURSTS_MAX; k++)
+        if (metalink_take(f, f->record.on ? 1 : BURST_MAX))
+            metalink_burst(f);
+    metalink_give_up(f);
+    f->budget.on = budget;
+    q->crossing = false;
 }
 
 // --- for record.c and explain.c ---

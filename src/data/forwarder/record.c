@@ -101,9 +101,11 @@ static void note_queue(const struct port_queue *q, uint16_t port, const struct r
                                         .client_bytes = client.waiting_bytes};
 }
 
-static void add_sent(struct forwarder *f, struct packet_trace_step *s)
+// True: all frames are on their way to the other end of a metalink, so this is not the end.
+static bool add_sent(struct forwarder *f, struct packet_trace_step *s)
 {
     struct packet_trace *p = f->record.trace;
+    unsigned n_crossing = tx_word_n(f->tx_word[PORT_METALINK]) - f->record.tx[PORT_METALINK];
 
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         uint16_t port = (uint16_t)__builtin_ctzll(ports);
@@ -115,6 +117,7 @@ static void add_sent(struct forwarder *f, struct packet_trace_step *s)
                 note_queue(f->plan->queue[port], port, m, &p->frame[n].queue);
         }
     }
+    return n_crossing && n_crossing == s->n_frames;
 }
 
 static void add_punted(struct forwarder *f, struct packet_trace_step *s)
@@ -136,8 +139,10 @@ static void find_end(struct forwarder *f, struct packet_trace_step *s, bool stay
 {
     s->frame = f->record.trace->n_frames;
     s->drop = (uint16_t)drop_since_note(f);
-    add_sent(f, s);
-    if (s->n_frames) // of several copies of a multicast packet some may be dropped, and one punted
+    bool crosses = add_sent(f, s);
+    if (crosses)
+        f->record.left |= (uint8_t)(1 << s->of);
+    else if (s->n_frames) // of copies of a multicast packet some may be dropped, and one punted
         s->end = TRACED_SENT;
     else
         add_punted(f, s);
@@ -313,6 +318,12 @@ void record_begin(struct forwarder *f, struct packet_trace *p, uint16_t port,
     uint16_t iface = iface_of_frame(port_get(port), m, true);
     f->record.iface = iface ? iface : port_get(port)->untagged;
     p->in = keep_frame(p, m, port, f->record.iface);
+    note_state(f);
+}
+
+void record_again(struct forwarder *f, uint16_t port)
+{
+    f->record.iface = iface_of_frame(port_get(port), f->rx.pkt[0], true);
     note_state(f);
 }
 

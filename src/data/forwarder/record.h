@@ -18,6 +18,8 @@
 
 void record_begin(struct forwarder *f, struct packet_trace *p, uint16_t port,
                   const struct rte_mbuf *m);
+// The packet, alone in f->rx, comes in once more, by `port`.
+void record_again(struct forwarder *f, uint16_t port);
 // Records a stage that is done. `b`: its burst; NULL: f->rx (ether_in).
 void record_stage(struct forwarder *f, enum stage stage, const struct burst *b);
 void record_end(struct forwarder *f);

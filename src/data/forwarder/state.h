@@ -50,6 +50,13 @@ struct record {
     struct packet_trace_police police;
 };
 
+#define METALINK_ROOM 1024u
+struct metalink_queue { // on their way to the other end of their metalink (metalink.c)
+    uint32_t head, n;
+    bool crossing; // path.c takes them
+    struct rte_mbuf *pkt[METALINK_ROOM];
+};
+
 struct sampling { // of one watch that samples (sample.c)
     uint64_t seed, dice;
     uint32_t every, skip; // packets to pass over before the next sample
@@ -94,6 +101,7 @@ struct forwarder {
     uint64_t tx_ports;               // bit p: tx_pkt[p] may have packets
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
+    struct metalink_queue metalink;
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // chooses the packets that they log

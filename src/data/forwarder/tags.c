@@ -4,6 +4,7 @@
 
 #include "forwarder/packet.h"
 #include "table/iface.h"
+#include "table/metalink.h"
 #include "forwarder/forbidden.h"
 
 #define TAGS_MAX 3 // in the frame: two and a priority tag
@@ -78,6 +79,9 @@ uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m, bool 
 
     if (m->data_len < ETHER_HDR || !tags_read(m, received, &t) || tags_iface(port, &t, &id))
         return 0;
+    // By a metalink, tags lead to the other end.
+    if (!received && port == port_get(PORT_METALINK))
+        id = port_iface(port, 0, metalink_vlan_peer(t.vlan[0]));
     return id;
 }
 

@@ -2,7 +2,8 @@
 // Stage tx: hand each port's packets to its transmit queue
 //
 //   in     f->tx_pkt[port] of every port, how many: tx_word[port]
-//   out    sent (ledger: tx), handed to the forwarder that owns the queue, or in the port's queue
+//   out    sent (ledger: tx), handed to the forwarder that owns the queue, in the port's queue, or
+//          on their way to the other end of their metalink
 //   exits  TX_FULL, TX_NO_QUEUE, TX_NO_BUFFER, INJECT_RING_FULL, LAG_NO_MEMBER
 //
 // Called at the end of each burst: a packet never waits for a later one. What a port does not take
@@ -17,6 +18,7 @@
 
 #include "forwarder/drop.h"
 #include "forwarder/flow_hash.h"
+#include "forwarder/metalink.h"
 #include "forwarder/packet.h"
 #include "forwarder/queue_stage.h"
 #include "forwarder/tags.h"
@@ -133,6 +135,8 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
         queue_feed(f, port, pkt, n);
     else if (owner < FORWARDER_MAX)
         tx_hand_over(f, port, owner, pkt, n);
+    else if (port == PORT_METALINK)
+        metalink_put(f, pkt, prepare(f, port, pkt, n));
     else if (owner == PLAN_TX_LAG && !member)
         tx_lag(f, port, pkt, n);
     else

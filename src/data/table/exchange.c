@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "table/icmp.h"
+#include "table/metalink.h"
 #include "table/packet_class.h"
 
 struct rte_ring *exchange_punt[PUNT_CLASS_N];
@@ -120,7 +121,7 @@ int exchange_init(unsigned n_mbufs, unsigned data_room)
 
     punt_policy_init();
     icmp_limit_init();
-    ok = ok && !packet_class_init();
+    ok = ok && !packet_class_init() && !metalink_init();
     for (unsigned i = 0; i < PUNT_CLASS_N; i++)
         ok = ok && (exchange_punt[i] = ring_new("punt", i, PUNT_QUEUE_MAX, RING_F_EXACT_SZ));
     for (unsigned i = 0; i < FORWARDER_MAX; i++)

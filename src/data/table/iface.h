@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface.h - interfaces: a port's own one, or a sub-interface with one or two VLAN tags (vport)
+// iface.h - interfaces: a port's own one, a sub-interface with one or two VLAN tags (vport), or an
+// end of a metalink
 //
 // An interface has a TAP, a virtual router and addresses. Written by control (iface_manager),
 // except `addr4`, `addr6` and `addr6_ll`, the sources of ICMP errors, which rib_manager writes;
@@ -14,7 +15,7 @@
 #include "base/ip.h"
 #include "table/limits.h"
 
-enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
+enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT, IFACE_METALINK };
 
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
 // that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
@@ -141,6 +142,11 @@ static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
         if (w == want)
             return true;
     return false;
+}
+
+static inline const char *iface_kind_name(uint8_t kind)
+{
+    return kind == IFACE_PORT ? "port" : kind == IFACE_METALINK ? "metalink" : "vport";
 }
 
 static inline bool iface_is_up(const struct iface *i)

@@ -11,6 +11,8 @@
 #define LAG_MAX 16
 #define LAG_FIRST (PORT_MAX - LAG_MAX)
 #define LAG_MEMBER_MAX 8
+#define PORT_METALINK (LAG_FIRST - 1) // all metalinks (table/metalink.h); no device has this id
+#define METALINK_MAX 2046
 #define PORT_NONE 0xffff
 #define QUEUE_MAX 32        // queues of a port
 #define OUTER_VLAN_MAX 1024 // outer VLANs with sub-interfaces of their own, of all ports; 0 = none

@@ -16,7 +16,7 @@
 #include "table/counter.h"
 #include "table/fib.h"
 
-#define TRACED_STEPS 16
+#define TRACED_STEPS 48 // a packet that crosses metalinks takes the stages up to 9 times
 #define TRACED_FRAMES 80 // one packet becomes up to 64 pieces
 #define TRACED_NODES 28
 

@@ -17,7 +17,7 @@
 #include "table/iface.h"
 #include "table/port.h"
 
-enum { IF_TYPE_ETHERNET = 6, IF_TYPE_VLAN = 135 };
+enum { IF_TYPE_ETHERNET = 6, IF_TYPE_VIRTUAL = 53, IF_TYPE_VLAN = 135 };
 enum { STATUS_UP = 1, STATUS_DOWN = 2, TRUTH_TRUE = 1, TRUTH_FALSE = 2 };
 
 static struct seen { // of each interface, when it was looked at last
@@ -95,6 +95,8 @@ static struct value description(const struct iface *i)
 
     if (i->kind == IFACE_PORT)
         snprintf(s, sizeof s, "port %s", i->name);
+    else if (i->kind == IFACE_METALINK)
+        snprintf(s, sizeof s, "metalink end %s", i->name);
     else
         snprintf(s, sizeof s, "vport %s of port %s", i->name, port_get(i->port)->name);
     return text_value(s);
@@ -184,7 +186,9 @@ static bool if_column(const struct iface *i, uint32_t column, struct value *v)
     case 1: *v = value_integer(i->id); return true;
     case 2: *v = description(i); return true;
     case 3:
-        *v = value_integer(i->kind == IFACE_PORT ? IF_TYPE_ETHERNET : IF_TYPE_VLAN);
+        *v = value_integer(i->kind == IFACE_PORT       ? IF_TYPE_ETHERNET
+                           : i->kind == IFACE_METALINK ? IF_TYPE_VIRTUAL
+                                                       : IF_TYPE_VLAN);
         return true;
     case 4: *v = value_integer(i->mtu); return true;
     case 5:

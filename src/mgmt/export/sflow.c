@@ -196,7 +196,9 @@ static void write_counters(const struct iface *i)
     counter_sum_iface(i->id, &c);
     sflow_counters(datagram(), &(struct sflow_counters){.sequence = sflow.counter_sequence[i->id]++,
                                                         .source = i->id,
-                                                        .type = i->kind == IFACE_PORT ? 6 : 135,
+                                                        .type = i->kind == IFACE_PORT       ? 6
+                                                                : i->kind == IFACE_METALINK ? 53
+                                                                                            : 135,
                                                         .speed_bps = p.speed_mbps * 1000000ull,
                                                         .admin_up = i->admin_up,
                                                         .up = i->admin_up && i->carrier,

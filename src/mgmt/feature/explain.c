@@ -18,6 +18,7 @@
 #include "mgmt/feature.h"
 #include "restconf/operation.h"
 #include "table/iface.h"
+#include "table/metalink.h"
 
 #define BYTES_ROOM 65536u
 
@@ -81,7 +82,9 @@ static bool read_packet(struct http *h, const struct lyd_node *op, const struct 
     if (*mac)
         text_parse_mac(mac, s->src_mac);
     s->proto = (uint8_t)number_of;
-    s->vlan = (uint16_t)operation_input_number(op, "vlan", iface->vlan);
+    s->vlan = (uint16_t)operation_input_number(
+        op, "vlan",
+        iface->kind == IFACE_METALINK ? metalink_vlan_peer(iface->vlan) : iface->vlan);
     s->outer_vlan = (uint16_t)operation_input_number(op, "outer-vlan", iface->outer_vlan);
     s->outer_tpid =
         iface->outer_vlan ? (uint16_t)((iface->tpid_be & 0xff) << 8 | iface->tpid_be >> 8) : 0x88a8;

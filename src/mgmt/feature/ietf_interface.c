@@ -45,7 +45,10 @@ static json_t *interface_json(const struct iface *i)
     struct port_state port;
     bool vport = i->kind == IFACE_VPORT;
     json_t *o = json_pack("{s:s, s:s, s:b, s:s, s:s, s:i, s:s, s:o}", "name", i->name, "type",
-                          vport ? "iana-if-type:l2vlan" : "iana-if-type:ethernetCsmacd", "enabled",
+                          vport                       ? "iana-if-type:l2vlan"
+                          : i->kind == IFACE_METALINK ? "iana-if-type:propVirtual"
+                                                      : "iana-if-type:ethernetCsmacd",
+                          "enabled",
                           i->admin_up, "admin-status", i->admin_up ? "up" : "down", "oper-status",
                           i->admin_up && i->carrier ? "up" : "down", "if-index",
                           i->ifindex > 0 ? i->ifindex : i->id, "phys-address",
@@ -66,7 +69,7 @@ json_t *ietf_interfaces(const struct ietf_ip *ip)
     for (unsigned id = 1; id < IFACE_MAX; id++) {
         const struct iface *i = iface_get((uint16_t)id);
 
-        by_id[id] = i->kind == IFACE_PORT || i->kind == IFACE_VPORT ? interface_json(i) : NULL;
+        by_id[id] = i->kind != IFACE_NONE ? interface_json(i) : NULL;
         if (by_id[id])
             json_array_append_new(all, by_id[id]);
     }

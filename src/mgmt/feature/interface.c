@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // interface.c - interfaces: where they belong, their policy, addresses, counters
 //
-// Every port that is no member of a LAG, and every vport, has an interface, whether the
-// configuration mentions it or not.
+// Every port that is no member of a LAG, every vport and every end of a metalink has an interface,
+// whether the configuration mentions it or not.
 #include "feature/interface.h"
 
 #include <arpa/inet.h>
@@ -18,6 +18,7 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "feature/forwarding.h"
+#include "feature/metalink.h"
 #include "feature/port.h"
 #include "feature/vport.h"
 #include "feature/vr.h"
@@ -119,6 +120,7 @@ static void read_interface(struct model *m, const struct lyd_node *entry)
     leaf_copy(i->description, sizeof i->description, first, "description", "");
     read_policy(&i->policy, entry);
     i->acls = acl_binding_read(first, entry->schema);
+    i->has_vr = config_value(first, "vr");
     i->vr_line = leaf_line(entry, "vr");
     i->line = leaf_line(entry, NULL);
 }
@@ -141,6 +143,10 @@ static void add_interface(struct model *m, const char *name)
         snprintf(i->name, sizeof i->name, "%s", name);
         snprintf(i->vr, sizeof i->vr, VR_DEFAULT_NAME);
     }
+    unsigned end;
+    const struct model_metalink *l = model_find_metalink(m, name, &end);
+    if (l)
+        memcpy(i->vr, l->vr[end], sizeof i->vr);
     const struct model_vr *v = model_find_vr(m, i->vr);
     if (v)
         acl_binding_inherit(&i->acls, &v->acls);
@@ -163,6 +169,9 @@ static void resolve_interfaces(struct model *m)
             add_interface(m, p->config.name);
     vec_foreach (&model_vports(m)->vport, v)
         add_interface(m, v->name);
+    vec_foreach (&model_metalinks(m)->metalink, l)
+        for (unsigned end = 0; end < 2; end++)
+            add_interface(m, l->end[end]);
     if (all->interface.n)
         qsort(all->interface.item, all->interface.n, sizeof *all->interface.item, compare_names);
 }
@@ -187,14 +196,23 @@ static void check_interface(const struct model *m, const struct model_interface 
                    i->name, i->name, p->config.member_of, p->config.member_of);
     if (p || model_find_vport(m, i->name))
         return;
+    unsigned end;
+    const struct model_metalink *l = model_find_metalink(m, i->name, &end);
+    if (l && i->has_vr)
+        errors_add(e, i->vr_line,
+                   "interface %s: an end of a metalink has no 'vr', expected 'metalink %s %c VR'",
+                   i->name, l->name, end ? 'b' : 'a');
+    if (l)
+        return;
     if (i->vr_line)
         errors_add(e, i->vr_line,
-                   "interface %s: no such interface, expected the name of a port or vport",
+                   "interface %s: no such interface, expected the name of a port, vport or end of "
+                   "a metalink",
                    i->name);
     else
         errors_add(e, 0,
-                   "interface %s: no port or vport has this name: configure one, or delete "
-                   "'interface %s' too",
+                   "interface %s: no port, vport or end of a metalink has this name: configure "
+                   "one, or delete 'interface %s' too",
                    i->name, i->name);
 }
 
@@ -250,7 +268,7 @@ static const struct model_interface bare; // nothing is bound to it
 
 static bool interface_stays(const struct change *c, const char *name)
 {
-    return port_stays(c, name) || vport_stays(c, name);
+    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name);
 }
 
 static void plan_vr(struct change *c, const char *name, const char *from, const char *to,
@@ -336,6 +354,12 @@ static void each_interface(name_fn *fn, void *ctx)
         else
             snprintf(help, sizeof help, "VLAN %u of %s", v->tags.vlan, v->port);
         fn(ctx, v->name, help);
+    }
+    vec_foreach (&model_metalinks(config_model())->metalink, l) {
+        for (unsigned end = 0; end < 2; end++) {
+            snprintf(help, sizeof help, "end of metalink %s, to %s", l->name, l->vr[!end]);
+            fn(ctx, l->end[end], help);
+        }
     }
 }
 
@@ -448,8 +472,14 @@ static void write_iface_state(struct jwrite *j, const struct iface *i,
     jwrite_int(j, "id", i->id);
     iface_manager_description(i->id, description);
     jwrite_string_any(j, "description", description);
-    jwrite_string(j, "kind", i->kind == IFACE_PORT ? "port" : "vport");
-    jwrite_string(j, "port", port_get(i->port)->name);
+    jwrite_string(j, "kind", iface_kind_name(i->kind));
+    if (i->kind != IFACE_METALINK)
+        jwrite_string(j, "port", port_get(i->port)->name);
+    const struct iface *peer = iface_manager_peer(i);
+    if (peer) {
+        jwrite_string(j, "peer", peer->name);
+        jwrite_string(j, "peer-vr", vr_get(peer->vr)->name);
+    }
     if (i->kind == IFACE_VPORT)
         jwrite_int(j, "vlan", i->vlan);
     if (i->outer_vlan) {

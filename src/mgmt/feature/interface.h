@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interface.h - what a configuration says of interfaces: of ports that are no member of a LAG, and
-// of vports; control role
+// interface.h - what a configuration says of interfaces: of ports that are no member of a LAG, of
+// vports, and of ends of metalinks; control role
 #ifndef FEATURE_INTERFACE_H
 #define FEATURE_INTERFACE_H
 
@@ -13,6 +13,7 @@ struct model_interface {
     char description[256];
     struct iface_policy policy;
     struct acl_binding acls; // its own, its virtual router's or all interfaces'
+    bool has_vr;
     unsigned vr_line, line;
 };
 

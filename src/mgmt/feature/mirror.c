@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/metalink.h"
 #include "feature/port.h"
 #include "feature/vport.h"
 #include "mgmt/feature.h"
@@ -138,7 +139,8 @@ static void check_mirror(const struct model *m, const struct model_mirror *r, st
 
     if (!i->to_port[0] == !tap[0])
         errors_add(e, r->line, "%s %s: a mirror needs either 'to port' or 'to tap'", kind, name);
-    if (tap[0] && (model_find_port(m, tap) || model_find_vport(m, tap)))
+    if (tap[0] && (model_find_port(m, tap) || model_find_vport(m, tap) ||
+                   model_find_metalink(m, tap, NULL)))
         errors_add(e, r->line,
                    "%s %s: mirror to tap '%s': the name belongs to an interface, expected another "
                    "name",

@@ -106,6 +106,8 @@ static void write_route(struct jwrite *j, const struct rib_row *row)
     jwrite_string(j, "type", route_type_name(row->type));
     jwrite_string(j, "protocol", protocol_name(row->protocol, buf));
     jwrite_int(j, "metric", row->metric);
+    if (row->imported)
+        jwrite_string(j, "imported-from", vr_get(row->source_vr)->name);
 }
 
 // Why a route of Linux leads nowhere here.

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/metalink.h"
 #include "feature/port.h"
 #include "feature/vport.h"
 #include "mgmt/feature.h"
@@ -240,6 +241,9 @@ static void check_policer(const struct model_policer *m, struct errors *e)
 // Of an interface; 0: there is none of that name.
 static uint16_t mtu_of(const struct model *m, const char *interface)
 {
+    const struct model_metalink *l = model_find_metalink(m, interface, NULL);
+    if (l)
+        return l->mtu;
     const struct model_vport *v = model_find_vport(m, interface);
     const struct model_port *p = model_find_port(m, v ? v->port : interface);
 
@@ -294,7 +298,7 @@ static const struct model_police *find_police(const struct model *m, const char 
 
 static bool interface_is_kept(const struct change *c, const char *name)
 {
-    return port_stays(c, name) || vport_stays(c, name);
+    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name);
 }
 
 // Of an interface that goes, so that undoing brings them back; the others in plan_bind.

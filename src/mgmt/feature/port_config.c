@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_config.c - ports of a configuration
+#include "feature/metalink.h"
 #include "feature/port.h"
 
 #include <stdio.h>
@@ -150,7 +151,8 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
     char err[400];
 
     if (!c->netns[0] &&
-        (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface)))
+        (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface) ||
+         model_find_metalink(to, c->kernel_interface, NULL)))
         errors_add(e, p->line,
                    "port %s: %s is kamueed's own interface, expected a kernel interface", c->name,
                    c->kernel_interface);
@@ -289,7 +291,8 @@ static void each_port(name_fn *fn, void *ctx)
 static bool is_ours(const char *netdev)
 {
     return !strcmp(netdev, "lo") || strlen(netdev) > 15 ||
-           model_find_port(config_model(), netdev) || model_find_vport(config_model(), netdev);
+           model_find_port(config_model(), netdev) || model_find_vport(config_model(), netdev) ||
+           model_find_metalink(config_model(), netdev, NULL);
 }
 
 struct netdev {

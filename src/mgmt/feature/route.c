@@ -85,6 +85,8 @@ static void write_route(struct jwrite *j, const struct rib_row *r)
     jwrite_bool(j, "active", r->active);
     if (r->waits)
         jwrite_bool(j, "over-budget", true);
+    if (r->imported)
+        jwrite_string(j, "imported-from", vr_get(r->source_vr)->name);
     jwrite_int(j, "nexthop", r->nexthop);
     if (r->nexthop_kind)
         jwrite_string(j, "kind", r->nexthop_kind);

@@ -207,7 +207,7 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         stream_begin(s);
 }
 
-// All frames of a port when its own interface is meant, else those of the sub-interface.
+// All frames of a port when its own interface is meant, else those of the interface.
 static void spec_set(struct watch_spec *s, const struct iface *i)
 {
     s->points = 1u << WATCH_RX;

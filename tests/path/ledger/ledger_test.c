@@ -98,6 +98,8 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
         // no port has a queue here: path/queue, queue_test
         DROP_QUEUE_FULL, DROP_QUEUE_SHARE, DROP_QUEUE_PORT_FULL, DROP_QUEUE_RING_FULL,
         DROP_QUEUE_CODEL, DROP_QUEUE_TIME, DROP_QUEUE_FLOW,
+        // there is no metalink here: path/metalink
+        DROP_METALINK_HOPS, DROP_METALINK_FULL,
         // there is no LAG here: path/lag
         DROP_LAG_INACTIVE, DROP_LAG_NO_MEMBER, DROP_SLOW_TAGGED, DROP_SLOW_DESTINATION,
         DROP_SLOW_TRUNCATED, DROP_SLOW_SUBTYPE, DROP_SLOW_POLICED, DROP_LACP_LENGTH,

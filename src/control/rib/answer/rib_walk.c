@@ -100,10 +100,31 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     }
 }
 
-static bool is_asked(struct rib_vr *v, const struct rib_query *q, const struct rib_route *t)
+// As its source has it, but what is in force is the importer's.
+static void fill_import(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route, bool active,
+                        struct rib_row *row)
 {
+    struct rib_import_source s;
+
+    rib_import_source(v, r->trie.family, route, &s);
+    fill_row(s.vr, s.rib, s.node, s.route, active, row);
+    row->imported = true;
+    row->source_vr = s.vr->id;
+}
+
+static bool is_asked(struct rib_vr *v, const struct rib_query *q, uint32_t route)
+{
+    const struct rib_route *t = rib_route_at(rib_of(v, q->family), route);
+    struct rib_import_source s;
+
     if (t->flags & RIB_ROUTE_HOST)
         return false;
+    if (t->flags & RIB_ROUTE_IMPORT) {
+        if (!rib_import_source(v, q->family, route, &s))
+            return false;
+        v = s.vr;
+        t = rib_route_at(s.rib, s.route);
+    }
     return (q->protocol < 0 || protocol_is(t->protocol, q->protocol)) &&
            (q->type < 0 || q->type == type_of(rib_path_at(v, t->path), t));
 }
@@ -115,7 +136,7 @@ static bool fill_node(struct rib_walk *w, struct rib_vr *v, struct rib *r, uint3
     unsigned n = 0;
 
     for (uint32_t i = id; i; i = rib_route_at(r, i)->next)
-        n += is_asked(v, &w->q, rib_route_at(r, i));
+        n += is_asked(v, &w->q, i);
     if (!n)
         return true;
     if (w->n && w->n + n > ROWS)
@@ -124,10 +145,11 @@ static bool fill_node(struct rib_walk *w, struct rib_vr *v, struct rib *r, uint3
     if (rib_trie_at(&r->trie, node)->nexthop || waits)
         best = rib_best(v, r, node);
     for (; id && w->n < ROWS; id = rib_route_at(r, id)->next)
-        if (is_asked(v, &w->q, rib_route_at(r, id))) {
+        if (is_asked(v, &w->q, id)) {
             struct rib_row *row = &w->row[w->n++];
+            bool import = rib_route_at(r, id)->flags & RIB_ROUTE_IMPORT;
 
-            fill_row(v, r, node, id, id == best && !waits, row);
+            (import ? fill_import : fill_row)(v, r, node, id, id == best && !waits, row);
             row->waits = id == best && waits;
         }
     return true;
@@ -169,6 +191,21 @@ static void fill_range(struct rib_walk *w, struct rib_vr *v, struct rib *r)
 
 static void take_chunk(void *arg);
 
+// The longest prefix that covers the host and is in force, by a route of the kernel or an import.
+static uint32_t longest_node(struct rib_vr *v, struct rib *r, const struct prefix *host)
+{
+    uint32_t node = rib_trie_cover(&r->trie, host, false), best;
+
+    for (; node; node = rib_trie_parent(&r->trie, node)) {
+        best = rib_best(v, r, node);
+        if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST) &&
+            is_asked(v, &(struct rib_query){.family = host->family, .protocol = -1, .type = -1},
+                     best))
+            break;
+    }
+    return node;
+}
+
 static void fill_chunk(void *arg)
 {
     struct rib_walk *w = arg;
@@ -182,7 +219,7 @@ static void fill_chunk(void *arg)
         w->result = -ENOENT;
     } else if (w->q.match == RIB_EXACT || w->q.match == RIB_LONGEST_MATCH) {
         node = w->q.match == RIB_EXACT ? rib_trie_find(&r->trie, &w->q.prefix)
-                                       : rib_longest(v, r, &w->q.prefix);
+                                       : longest_node(v, r, &w->q.prefix);
         if (node)
             fill_node(w, v, r, node);
         w->ended = true;

@@ -183,7 +183,7 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
 const char *journal_cause_name(enum journal_cause c)
 {
     static const char *const name[JOURNAL_CAUSES] = {"kernel", "link", "neighbor", "resync",
-                                                     "audit"};
+                                                     "audit", "import"};
 
     return name[c];
 }

@@ -268,7 +268,7 @@ bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node)
         const struct rib_route *t = rib_route_at(r, id);
 
         next = t->next;
-        if (t->flags & RIB_ROUTE_HOST || !rib_path_at(v, t->path)->condemned)
+        if (t->flags & RIB_ROUTE_DERIVED || !rib_path_at(v, t->path)->condemned)
             continue;
         rib_route_del(v, r, id);
         any = true;

@@ -184,7 +184,7 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
 
         // A freed record: its first word is a free link, the rest is as it was; node 0 marks it
         // (rib_route_del).
-        if (!t->node || (t->flags & RIB_ROUTE_HOST) || t->gen == r->gen)
+        if (!t->node || (t->flags & RIB_ROUTE_DERIVED) || t->gen == r->gen)
             continue;
         if (rib_path_at(v, t->path)
                 ->condemned) // an event has said so before: rib_path_work() is about to delete it

@@ -115,6 +115,29 @@ static void hold_for_host(struct rib_vr *v, uint16_t iface, const struct ip_addr
     hold_packet(n ? n : neigh_make(v, l->ifindex, dst), m, now_ns);
 }
 
+// Does the FIB lead the host there now, by an id that another virtual router has made?
+static bool leads_there(struct rib_vr *v, const struct ip_addr *dst, uint32_t id)
+{
+    uint32_t now = nexthop_real(fib_find(rib_fib(v, dst->family), dst));
+
+    return now == id ||
+           (nexthop_word_kind(nexthop_word(nexthop_get(now))) == NEXTHOP_GROUP &&
+            nexthop_group_count(now, id));
+}
+
+// Who knows the link of the interface: the virtual router itself, or, of an imported route, the one
+// that has the interface.
+static struct rib_vr *link_owner(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst,
+                                 uint32_t id)
+{
+    const struct rib_link *l = rib_link_find(v, iface_get(iface)->ifindex);
+
+    if (iface_get(iface)->vr == v->id || (l && l->via == iface) || !leads_there(v, dst, id))
+        return v;
+    struct rib_vr *owner = rib_vr_find(iface_get(iface)->vr);
+    return owner ? owner : v;
+}
+
 static void take_packet(struct rte_mbuf *m, uint64_t now_ns)
 {
     struct packet_meta *meta = packet_meta(m);
@@ -133,12 +156,12 @@ static void take_packet(struct rte_mbuf *m, uint64_t now_ns)
         enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nh));
         struct neigh *n = neigh_of_nexthop(id);
 
-        if (n && n->vr == v) {
+        if (n && (n->vr == v || leads_there(v, &dst, id))) {
             hold_packet(n, m, now_ns);
             return;
         }
         if (kind == NEXTHOP_GLEAN) {
-            hold_for_host(v, nh->iface, &dst, m, now_ns);
+            hold_for_host(link_owner(v, nh->iface, &dst, id), nh->iface, &dst, m, now_ns);
             return;
         }
         id = nexthop_real(fib_find(rib_fib(v, dst.family), &dst));

@@ -18,6 +18,8 @@
 #include "table/fib.h"
 #include "table/vr_budget.h"
 
+#define IMPORTED_PREFIXES 4096 // looked at per commit
+
 bool rib_in_fib(const struct prefix *p, uint8_t type)
 {
     if (type == RTN_MULTICAST)
@@ -49,7 +51,7 @@ uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node)
         const struct rib_route *t = rib_route_at(r, id);
         const struct rib_path *path;
 
-        if (t->flags & RIB_ROUTE_HOST)
+        if (t->flags & RIB_ROUTE_DERIVED)
             return id;
         path = rib_path_at(v, t->path);
         if (t->flags & RIB_ROUTE_LOCAL ? path->type == RTN_THROW : shadowed)
@@ -66,7 +68,7 @@ uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
 
     for (; node; node = rib_trie_parent(&r->trie, node)) {
         best = rib_budget_waits(r, node) ? 0 : rib_best(v, r, node);
-        if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST))
+        if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_DERIVED))
             break;
     }
     return node;
@@ -95,7 +97,7 @@ static uint32_t nexthop_of(struct rib_vr *v, struct rib *r, uint32_t route)
     if (!route)
         return 0;
     t = rib_route_at(r, route);
-    return t->flags & RIB_ROUTE_HOST ? t->path : rib_path_nexthop(rib_path_at(v, t->path));
+    return t->flags & RIB_ROUTE_DERIVED ? t->path : rib_path_nexthop(rib_path_at(v, t->path));
 }
 
 // The host candidate behind `best`, a route of the kernel, when that leads onto the host's link; 0
@@ -125,7 +127,7 @@ static uint32_t leading_route(struct rib_vr *v, struct rib *r, uint32_t node, ui
 {
     uint32_t host = 0;
 
-    if (route && is_host(r, node) && !(rib_route_at(r, route)->flags & RIB_ROUTE_HOST))
+    if (route && is_host(r, node) && !(rib_route_at(r, route)->flags & RIB_ROUTE_DERIVED))
         host = host_behind(v, r, route);
     return host ? host : route;
 }
@@ -135,9 +137,15 @@ static uint32_t leading_route(struct rib_vr *v, struct rib *r, uint32_t node, ui
 static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     const struct rib_route *t = rib_route_at(r, route);
+    struct rib_import_source s;
     struct prefix p;
     uint16_t mtu;
 
+    if (t->flags & RIB_ROUTE_IMPORT) // its source's may be a neighbor's, but no import
+        return rib_import_source(v, r->trie.family, route, &s) ||
+                       (s.route && rib_route_at(s.rib, s.route)->flags & RIB_ROUTE_HOST)
+                   ? mtu_of(s.vr, s.rib, s.node, s.route)
+                   : 0;
     if (t->flags & RIB_ROUTE_HOST) {
         rib_trie_prefix(&r->trie, node, &p);
         node = rib_longest(v, r, &p);
@@ -159,7 +167,8 @@ static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_
     rib_trie_prefix(&r->trie, node, &p);
     rib_source_ask(v, r, &p, route, &a);
     a.counter = rib_counted_slot(v, &p, nexthop);
-    a.mtu = v->n_mtu_paths && nexthop_leads_on(nexthop) ? mtu_of(v, r, node, route) : 0;
+    if ((v->n_mtu_paths || v->import.n) && nexthop_leads_on(nexthop))
+        a.mtu = mtu_of(v, r, node, route);
     return a.is_default || a.n || a.counter || a.mtu ? nexthop_alias(&a) : nexthop;
 }
 
@@ -173,7 +182,7 @@ static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
         rib_budget_leave(r, node);
     if (!nexthop || !rib_budget_admits(v, r, node, route))
         return 0;
-    return v->sources[six] || v->counted[six].n || v->n_mtu_paths
+    return v->sources[six] || v->counted[six].n || v->n_mtu_paths || v->import.n
                ? alias_of(v, r, node, route, nexthop)
                : nexthop;
 }
@@ -197,9 +206,10 @@ static void describe_nexthop(struct rib_vr *v, struct rib *r, uint32_t route,
 
     if (real && !journal_knows(real)) {
         const struct rib_route *t = rib_route_at(r, route);
+        bool derived = t->flags & RIB_ROUTE_DERIVED;
 
         journal_describe_nexthop(
-            v, t->flags & RIB_ROUTE_HOST ? NULL : rib_path_hops(rib_path_at(v, t->path)), p, real);
+            v, derived ? NULL : rib_path_hops(rib_path_at(v, t->path)), p, real);
     }
 }
 
@@ -219,6 +229,8 @@ static void note_change(struct rib_vr *v, struct rib *r, const struct prefix *p,
     if (was != is)
         journal_route(v->id, p, was, n->protocol, is, protocol);
     rib_audit_changed(v, r, p, n->nexthop, nexthop);
+    if (v->importer.n)
+        rib_import_note(v, p);
     set_node(r, n, nexthop, protocol);
 }
 
@@ -373,17 +385,31 @@ void rib_load(struct rib_vr *v, struct rib *r)
     }
     free(route);
     journal_loaded(v->id, r->trie.family);
+    rib_import_loaded(v, r->trie.family);
     v->changed = true;
     neigh_recheck(v, &all);
 }
 
+static void commit_fibs(struct rib_vr *v)
+{
+    if (!v->changed)
+        return;
+    fib_commit(rib_fib(v, IP4));
+    fib_commit(rib_fib(v, IP6));
+    v->changed = false;
+}
+
+void rib_commit_all(void)
+{
+    rib_vr_each (v)
+        commit_fibs(v);
+}
+
 void rib_commit(struct rib_vr *v)
 {
-    if (v->changed) {
-        fib_commit(rib_fib(v, IP4));
-        fib_commit(rib_fib(v, IP6));
-        v->changed = false;
-    }
+    commit_fibs(v);
+    if (rib_import_work(IMPORTED_PREFIXES))
+        rib_commit_all();
     nexthop_free_unused();
     journal_new_moment();
 }

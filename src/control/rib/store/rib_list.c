@@ -171,6 +171,8 @@ static uint32_t find_host(const struct rib *r, uint32_t node, uint32_t *last)
     for (*last = 0; id; id = rib_route_at(r, id)->next) {
         if (rib_route_at(r, id)->flags & RIB_ROUTE_HOST)
             return id;
+        if (rib_route_at(r, id)->flags & RIB_ROUTE_IMPORT)
+            break;
         *last = id;
     }
     return 0;
@@ -205,10 +207,54 @@ void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop
     rib_evaluate_host(v, r, node);
 }
 
+static uint32_t find_import(const struct rib *r, uint32_t node, uint16_t source, uint32_t *last)
+{
+    uint32_t id = rib_trie_at(&r->trie, node)->head;
+
+    for (*last = 0; id; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+        if (t->flags & RIB_ROUTE_IMPORT && t->metric == source)
+            return id;
+        if (t->flags & RIB_ROUTE_IMPORT && t->metric > source)
+            break;
+        *last = id;
+    }
+    return 0;
+}
+
+bool rib_import_set(struct rib *r, uint32_t node, uint16_t source, uint32_t nexthop,
+                    uint8_t protocol)
+{
+    uint32_t last, id = find_import(r, node, source, &last);
+
+    if (!id && !nexthop)
+        return false;
+    nexthop_hold(nexthop);
+    if (id)
+        nexthop_put(rib_route_at(r, id)->path);
+    if (!nexthop) {
+        unlink_node(r, id);
+        rib_route_at(r, id)->node = 0;
+        rib_pool_free(&r->route, id);
+        return true;
+    }
+    if (!id) {
+        id = rib_pool_new(&r->route);
+        rib_route_at(r, id)->node = node;
+        rib_route_at(r, id)->flags = RIB_ROUTE_IMPORT;
+        rib_route_at(r, id)->metric = source;
+        link_node(r, id, last);
+    }
+    rib_route_at(r, id)->path = nexthop;
+    rib_route_at(r, id)->protocol = protocol;
+    return true;
+}
+
 // Rank of R1; main's routes come behind the local table's.
 static uint64_t rank_of(const struct rib_route *t)
 {
-    return (uint64_t)!!(t->flags & RIB_ROUTE_HOST) << 33 |
+    return (uint64_t)!!(t->flags & RIB_ROUTE_IMPORT) << 34 |
+           (uint64_t)!!(t->flags & RIB_ROUTE_HOST) << 33 |
            (uint64_t) !(t->flags & RIB_ROUTE_LOCAL) << 32 | t->metric;
 }
 
@@ -228,7 +274,7 @@ static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, ui
         last = rank_of(t);
         if (t->node != node)
             return "R2: a route names another node";
-        if (t->flags & RIB_ROUTE_HOST)
+        if (t->flags & RIB_ROUTE_DERIVED)
             continue;
         by_protocol[t->protocol]++;
         path = t->path < v->path.n ? rib_path_at(v, t->path) : NULL;

@@ -37,7 +37,7 @@ static unsigned other_nexthops(struct rib_vr *v, struct rib *r, uint32_t best, u
     for (uint32_t id = rib_route_at(r, best)->next; id && n < NEXTHOP_ALIAS_MAX;
          id = rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
-        const struct rib_path *path = t->flags & RIB_ROUTE_HOST ? NULL : rib_path_at(v, t->path);
+        const struct rib_path *path = t->flags & RIB_ROUTE_DERIVED ? NULL : rib_path_at(v, t->path);
         uint32_t leads = path && path->type == RTN_UNICAST && rib_path_usable(v, path)
                              ? rib_path_nexthop(path)
                              : 0;

@@ -216,6 +216,55 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     return r;
 }
 
+int iface_manager_add_metalink(const char *name, const char *a, const char *b, uint16_t mtu,
+                               char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "add-metalink", name);
+    char end[2][16];
+
+    for (unsigned k = 0; k < 2 && !r; k++) {
+        snprintf(end[k], sizeof end[k], "%.13s-%c", name, 'a' + (int)k);
+        bug_on(find_iface(end[k]));
+        if (n_ifaces + 2 > sizeof ifaces / sizeof *ifaces)
+            return full(err, err_size);
+        add_iface(end[k], "", (struct vport_tags){0}, mtu, k ? b : a);
+    }
+    return r;
+}
+
+static struct fake_iface *find_end(const char *name, unsigned k)
+{
+    char end[16];
+
+    snprintf(end, sizeof end, "%.13s-%c", name, 'a' + (int)k);
+    struct fake_iface *i = find_iface(end);
+    bug_on(!i);
+    return i;
+}
+
+int iface_manager_del_metalink(const char *name, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "del-metalink", name);
+
+    for (unsigned k = 0; k < 2 && !r; k++)
+        *find_end(name, k) = ifaces[--n_ifaces];
+    return r;
+}
+
+int iface_manager_set_metalink_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-metalink-mtu", name);
+
+    for (unsigned k = 0; k < 2 && !r; k++)
+        find_end(name, k)->mtu = mtu;
+    return r;
+}
+
+struct iface *iface_manager_peer(const struct iface *end)
+{
+    return NULL;
+}
+
 void iface_manager_end_change(void) {}
 
 int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
@@ -487,6 +536,13 @@ static struct fake_counted *find_counted(const char *vr, const struct prefix *p)
         if (!strcmp(counted[i].vr, vr) && prefix_equal(&counted[i].prefix, p))
             return &counted[i];
     return NULL;
+}
+
+int rib_manager_import(const char *vr, const struct rib_import_rule *r, bool on)
+{
+    char err[200];
+
+    return fake_called(err, sizeof err, on ? "import" : "end-import", vr);
 }
 
 int rib_manager_counted_add(const char *vr, const struct prefix *p)

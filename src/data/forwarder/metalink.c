@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// metalink.c - what leaves by a metalink's end comes in by its other end
+//
+//   in     finished frames of PORT_METALINK, from tx_flush
+//   out    f->rx, received by PORT_METALINK: path.c has them take all stages again, in this poll
+//   exits  METALINK_HOPS, METALINK_FULL
+//
+// Most bursts do not even leave the stages: metalink_pass(). The others do so as frames: those of
+// several next hops or segments, for an end with an access list or another check, and all while
+// somebody captures or traces there.
+//
+// No ring, no other thread: a burst that crosses stays a burst. To the ledger the packets are in
+// the forwarder all the time, so they count neither as tx nor as rx; their interfaces count them as
+// sent and received. A burst whose packets multiply (fragments, multicast) and cross again and
+// again is ended by METALINK_BURSTS_MAX, so a poll does not last forever.
+//
+// ether_out has just written the frames, and the first line of their buffers is in the cache: a
+// packet costs a load and two stores here. Tags that a port has taken off are forgotten: the frame
+// has new ones.
+#include "forwarder/metalink.h"
+
+#include "forwarder/drop.h"
+#include "forwarder/packet.h"
+#include "forwarder/tx.h"
+#include "table/iface.h"
+#include "table/metalink.h"
+#include "forwarder/forbidden.h"
+
+#define RX_TAGS                                                                                    \
+    (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
+     RTE_MBUF_F_RX_QINQ_STRIPPED)
+
+// --- the usual case ---
+
+// All packets have the next hop of the first.
+static bool is_one_hop(const struct burst *b)
+{
+    return b->n == 1 || !memcmp(b->nh, b->nh + 1, (b->n - 1) * sizeof *b->nh);
+}
+
+// The end by which they come in, if it is as simple as that: nobody looks at frames on the way, and
+// the neighbor is the other end itself.
+static const struct iface *simple_peer(const struct forwarder *f, const struct burst *b)
+{
+    const struct port *port = port_get(PORT_METALINK);
+    const struct iface *out = iface_get(b->out_iface[0]),
+                       *peer = iface_get(port_iface(port, 0, out->vlan));
+    const uint8_t *dst_mac = b->header[0] - nexthop_word_head(b->word[0]);
+    bool simple = is_one_hop(b) && iface_is_up(peer) && !(peer->flags & IFACE_FEATURES) &&
+                  !port->watch_rx && !port->watch_tx && !b->chained && b->l2 && !f->record.on;
+
+    return simple && !memcmp(dst_mac, peer->mac, 6) ? peer : NULL;
+}
+
+// What the stages of the next virtual router find in it. Its TTL is written; of its Ethernet header
+// only the addresses, for who gets it in the end: tags are those that it came with.
+static inline __attribute__((always_inline)) bool packet_pass(struct burst *b, unsigned i,
+                                                              uint64_t dst_mac, uint32_t src_mac)
+{
+    struct rte_mbuf *m = b->pkt[i];
+    uint8_t *frame = b->ip[i] - b->l2;
+    unsigned hops = metalink_hops(m);
+
+    if (unlikely(hops >= METALINK_HOPS_MAX))
+        return false;
+    metalink_hops_set(m, hops + 1);
+    store64(frame, dst_mac);
+    store32(frame + 8, src_mac);
+    store32(b->ip[i] + burst_hop_at(b), b->hop_out[i]);
+    b->hop[i] = b->hop_out[i];
+    b->size[i] = (uint16_t)m->pkt_len;
+    return true;
+}
+
+static void count_pass(struct forwarder *f, const struct iface *out, const struct iface *peer,
+                       uint64_t n, uint64_t bytes)
+{
+    struct counter_iface *c = f->counter->iface;
+
+    c[out->id].tx_packets += n;
+    c[out->id].tx_bytes += bytes;
+    c[peer->id].rx_packets += n;
+    c[peer->id].rx_bytes += bytes;
+}
+
+bool metalink_pass(struct forwarder *f, struct burst *b)
+{
+    const struct iface *out = iface_get(b->out_iface[0]), *peer = simple_peer(f, b);
+    uint64_t gone = 0, bytes = 0;
+
+    if (!peer)
+        return false;
+    const uint8_t *header = b->header[0] - nexthop_word_head(b->word[0]);
+    const uint64_t dst_mac = load64(header);
+    const uint32_t src_mac = load32(header + 8);
+    for (unsigned i = 0; i < b->n; i++) {
+        uint64_t size = b->size[i];
+        bool passes = packet_pass(b, i, dst_mac, src_mac);
+        bytes += passes ? size : 0;
+        gone |= (uint64_t)!passes << i;
+    }
+    for (uint64_t left = gone; left; left &= left - 1)
+        packet_drop(f, b->pkt[__builtin_ctzll(left)], out->id, DROP_METALINK_HOPS);
+    f->used_mark[b->nh[0]] = f->used_epoch;
+    if (unlikely(gone))
+        burst_remove(b, gone);
+    count_pass(f, out, peer, b->n, bytes);
+    for (unsigned i = 0; i < b->n; i++) {
+        b->iface[i] = peer->id;
+        b->vr[i] = peer->vr;
+    }
+    b->mixed = b->found = false;
+    b->features = 0;
+    return true;
+}
+
+// --- the long way ---
+
+_Static_assert((METALINK_ROOM & (METALINK_ROOM - 1)) == 0, "a mask");
+
+void metalink_put(struct forwarder *f, struct rte_mbuf **pkt, unsigned n)
+{
+    struct metalink_queue *q = &f->metalink;
+    unsigned room = METALINK_ROOM - q->n, taken = RTE_MIN(n, room);
+
+    for (unsigned i = 0; i < taken; i++)
+        q->pkt[(q->head + q->n + i) % METALINK_ROOM] = pkt[i];
+    q->n += taken;
+    if (unlikely(taken < n))
+        tx_drop(f, PORT_METALINK, pkt + taken, n - taken, DROP_METALINK_FULL);
+}
+
+static struct rte_mbuf *metalink_next(struct metalink_queue *q)
+{
+    struct rte_mbuf *m = q->pkt[q->head];
+
+    q->head = (q->head + 1) % METALINK_ROOM;
+    q->n--;
+    return m;
+}
+
+bool metalink_take(struct forwarder *f, unsigned max)
+{
+    struct metalink_queue *q = &f->metalink;
+    unsigned n = 0;
+
+    while (q->n && n < max) {
+        struct rte_mbuf *m = metalink_next(q);
+        unsigned hops = metalink_hops(m);
+        if (unlikely(hops >= METALINK_HOPS_MAX)) {
+            tx_drop(f, PORT_METALINK, &m, 1, DROP_METALINK_HOPS);
+            continue;
+        }
+        m->ol_flags &= ~RX_TAGS;
+        metalink_hops_set(m, hops + 1);
+        f->rx.pkt[n] = m;
+        f->rx.frame[n++] = rte_pktmbuf_mtod(m, uint8_t *);
+    }
+    f->rx.n = n;
+    return n;
+}
+
+void metalink_give_up(struct forwarder *f)
+{
+    while (f->metalink.n) {
+        struct rte_mbuf *m = metalink_next(&f->metalink);
+        tx_drop(f, PORT_METALINK, &m, 1, DROP_METALINK_FULL);
+    }
+}

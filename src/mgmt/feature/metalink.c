@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// metalink.c - metalinks: pairs of interfaces that join virtual routers inside the forwarder
+//
+// An end is an interface like any other, but its virtual router is the metalink's to say. A
+// metalink whose virtual routers change goes and comes.
+#include "feature/metalink.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "feature/vr.h"
+#include "mgmt/feature.h"
+#include "port/iface_manager.h"
+#include "yang/config_tree.h"
+
+static struct model_metalinks *metalinks_of(const struct model *m)
+{
+    return m->part[FEATURE_metalink];
+}
+
+const struct model_metalinks *model_metalinks(const struct model *m)
+{
+    return metalinks_of(m);
+}
+
+static const struct model_metalink *find_by_name(const struct model *m, const char *name)
+{
+    const struct model_metalinks *all = metalinks_of(m);
+
+    return model_find(all->metalink.item, all->metalink.n, sizeof *all->metalink.item, name);
+}
+
+const struct model_metalink *model_find_metalink(const struct model *m, const char *interface,
+                                                 unsigned *end)
+{
+    size_t n = strlen(interface);
+    char name[16];
+
+    if (n < 3 || n >= sizeof name || interface[n - 2] != '-' ||
+        (interface[n - 1] != 'a' && interface[n - 1] != 'b'))
+        return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)n - 2, interface);
+    if (end)
+        *end = interface[n - 1] == 'b';
+    return find_by_name(m, name);
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static void read_metalink(struct model *m, const struct lyd_node *entry)
+{
+    struct model_metalink *l = vec_push(&metalinks_of(m)->metalink);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(l, 0, sizeof *l);
+    leaf_copy(l->name, sizeof l->name, first, "name", "");
+    leaf_copy(l->vr[0], sizeof l->vr[0], first, "a", VR_DEFAULT_NAME);
+    leaf_copy(l->vr[1], sizeof l->vr[1], first, "b", VR_DEFAULT_NAME);
+    snprintf(l->end[0], sizeof l->end[0], "%.13s-a", l->name);
+    snprintf(l->end[1], sizeof l->end[1], "%.13s-b", l->name);
+    l->mtu = (uint16_t)leaf_number(first, "mtu", 1500);
+    l->line = leaf_line(entry, NULL);
+}
+
+static void read_metalinks(struct model *m, const struct lyd_node *tree, const struct model *known,
+                           struct errors *e)
+{
+    model_read_list(m, tree, NULL, "metalink", read_metalink);
+}
+
+static void free_metalinks(struct model *m)
+{
+    vec_free(&metalinks_of(m)->metalink);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_metalink(const struct model *m, const struct model_metalink *l, struct errors *e)
+{
+    if (!strcmp(l->vr[0], l->vr[1]))
+        errors_add(e, l->line,
+                   "metalink %s: both ends are in virtual router '%s', expected two different ones",
+                   l->name, l->vr[0]);
+    for (unsigned k = 0; k < 2; k++) {
+        bool port = model_find_port(m, l->end[k]);
+
+        if (port || model_find_vport(m, l->end[k]))
+            errors_add(e, l->line,
+                       "metalink %s: its end %s has the name of a %s, expected another name",
+                       l->name, l->end[k], port ? "port" : "vport");
+    }
+}
+
+static void check_metalinks(const struct model *m, struct errors *e)
+{
+    vec_foreach (&metalinks_of(m)->metalink, l)
+        check_metalink(m, l, e);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_metalink(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_metalink *l = to;
+
+    if (from)
+        return iface_manager_del_metalink(s->name, err, n);
+    return iface_manager_add_metalink(s->name, l->vr[0], l->vr[1], l->mtu, err, n);
+}
+
+static int run_mtu(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return iface_manager_set_metalink_mtu(s->name, ((const struct model_metalink *)to)->mtu, err,
+                                          n);
+}
+
+static const struct step_kind metalink_kind = {"metalink", run_metalink},
+                              mtu_kind = {"metalink", run_mtu};
+
+static bool stays(const struct change *c, const struct model_metalink *a,
+                  const struct model_metalink *b)
+{
+    bool same = a && b;
+
+    for (unsigned k = 0; k < 2 && same; k++)
+        same = !strcmp(a->vr[k], b->vr[k]) && vr_stays(c, a->vr[k]);
+    return same;
+}
+
+bool metalink_stays(const struct change *c, const char *interface)
+{
+    return stays(c, model_find_metalink(c->from, interface, NULL),
+                 model_find_metalink(c->to, interface, NULL));
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&metalinks_of(c->from)->metalink, l)
+        if (!stays(c, l, find_by_name(c->to, l->name)))
+            step_add(c, &metalink_kind, l->name, l, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&metalinks_of(c->to)->metalink, l) {
+        const struct model_metalink *old = find_by_name(c->from, l->name);
+
+        if (!stays(c, old, l))
+            step_add(c, &metalink_kind, l->name, NULL, l, l->line);
+        else if (old->mtu != l->mtu)
+            step_add(c, &mtu_kind, l->name, old, l, l->line);
+    }
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+static void each_metalink(name_fn *fn, void *ctx)
+{
+    char help[64];
+
+    vec_foreach (&model_metalinks(config_model())->metalink, l) {
+        snprintf(help, sizeof help, "%s to %s", l->vr[0], l->vr[1]);
+        fn(ctx, l->name, help);
+    }
+}
+
+static const struct feature_config metalink_config = {
+    .part_size = sizeof(struct model_metalinks),
+    .read = read_metalinks,
+    .check = check_metalinks,
+    .free = free_metalinks,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VPORTS, plan_remove},
+                                             {PHASE_ADD_VPORTS, plan_add},
+                                             {0}},
+    .names = (const struct feature_names[]){{"metalink", each_metalink}, {0}},
+};
+
+const struct feature metalink_feature = {.name = "metalink", .config = &metalink_config};

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vr_import.c - routes that a virtual router has of another one
+//
+// rib_manager does it (control/rib/store/rib_import.c); a line of the configuration is one rule.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/vr.h"
+#include "mgmt/feature.h"
+#include "rib/rib_manager.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+struct model_import {
+    char vr[16];
+    struct rib_import_rule rule;
+    unsigned line;
+};
+
+struct model_imports {
+    VEC(struct model_import) import; // in the order of the configuration
+};
+
+static struct model_imports *imports_of(const struct model *m)
+{
+    return m->part[FEATURE_vr_import];
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static void read_prefix(struct model *m, const char *vr, const char *source,
+                        const struct lyd_node *entry)
+{
+    struct model_import *i = vec_push(&imports_of(m)->import);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(i, 0, sizeof *i);
+    i->line = leaf_line(entry, NULL);
+    snprintf(i->vr, sizeof i->vr, "%s", vr);
+    snprintf(i->rule.source, sizeof i->rule.source, "%s", source);
+    bug_on(prefix_parse(config_value(first, "prefix"), &i->rule.prefix,
+                        false)); // libyang has zeroed the bits behind its length
+    unsigned ge = (unsigned)leaf_number(first, "ge", 0), le = (unsigned)leaf_number(first, "le", 0);
+    i->rule.ge = (uint8_t)(ge ? ge : i->rule.prefix.len);
+    i->rule.le = (uint8_t)(le ? le : ge ? ip_bits(i->rule.prefix.family) : i->rule.prefix.len);
+}
+
+static void read_source(struct model *m, const char *vr, const struct lyd_node *entry)
+{
+    const char *source = config_value(lyd_child(entry), "vr");
+    struct lyd_nodes prefix = {0};
+
+    config_children(lyd_child(entry), yang_child(entry->schema, "prefix", true), &prefix);
+    for (size_t k = 0; k < prefix.n; k++)
+        read_prefix(m, vr, source, prefix.item[k]);
+    free(prefix.item);
+}
+
+static void read_sources(struct model *m, const char *vr, const struct lyd_node *first,
+                         const struct lysc_node *schema)
+{
+    struct lyd_nodes source = {0};
+
+    config_children(first, yang_child(schema, "import", true), &source);
+    for (size_t k = 0; k < source.n; k++)
+        read_source(m, vr, source.item[k]);
+    free(source.item);
+}
+
+static void read_vr(struct model *m, const struct lyd_node *entry)
+{
+    read_sources(m, config_value(lyd_child(entry), "name"), lyd_child(entry), entry->schema);
+}
+
+static void read_default(struct model *m, const struct lyd_node *entry)
+{
+    read_source(m, VR_DEFAULT_NAME, entry);
+}
+
+static void read_imports(struct model *m, const struct lyd_node *tree, const struct model *known,
+                         struct errors *e)
+{
+    model_read_list(m, tree, "forwarding", "import", read_default);
+    model_read_list(m, tree, NULL, "vr", read_vr);
+}
+
+static void free_imports(struct model *m)
+{
+    vec_free(&imports_of(m)->import);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_import(const struct model_import *i, struct errors *e)
+{
+    const struct rib_import_rule *r = &i->rule;
+    char prefix[PREFIX_TEXT_MAX];
+
+    prefix_format(&r->prefix, prefix);
+    if (!strcmp(i->vr, r->source))
+        errors_add(e, i->line, "vr %s: import '%s': expected another virtual router", i->vr,
+                   r->source);
+    if (r->ge < r->prefix.len || r->le < r->ge || r->le > ip_bits(r->prefix.family))
+        errors_add(e, i->line,
+                   "vr %s: import '%s' prefix '%s': lengths are %u (ge) to %u (le), expected %u <= "
+                   "ge <= le <= %u",
+                   i->vr, r->source, prefix, r->ge, r->le, r->prefix.len,
+                   ip_bits(r->prefix.family));
+}
+
+static void check_imports(const struct model *m, struct errors *e)
+{
+    vec_foreach (&imports_of(m)->import, i)
+        check_import(i, e);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_import(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_import *i = to ? to : from;
+    int r = rib_manager_import(i->vr, &i->rule, to);
+
+    if (r)
+        snprintf(err, n, "cannot import from %s: %s", i->rule.source, strerror(-r));
+    return r;
+}
+
+static const struct step_kind import_kind = {"import of vr", run_import};
+
+static bool same(const struct model_import *a, const struct model_import *b)
+{
+    return !strcmp(a->vr, b->vr) && !strcmp(a->rule.source, b->rule.source) &&
+           prefix_equal(&a->rule.prefix, &b->rule.prefix) && a->rule.ge == b->rule.ge &&
+           a->rule.le == b->rule.le;
+}
+
+static bool stays(const struct change *c, const struct model_import *i, const struct model *other)
+{
+    bool found = false;
+
+    vec_foreach (&imports_of(other)->import, k)
+        found |= same(k, i);
+    return found && vr_stays(c, i->vr) && vr_stays(c, i->rule.source);
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&imports_of(c->from)->import, i)
+        if (!stays(c, i, c->to))
+            step_add(c, &import_kind, i->vr, i, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&imports_of(c->to)->import, i)
+        if (!stays(c, i, c->from))
+            step_add(c, &import_kind, i->vr, NULL, i, i->line);
+}
+
+static const struct feature_config import_config = {
+    .part_size = sizeof(struct model_imports),
+    .read = read_imports,
+    .check = check_imports,
+    .free = free_imports,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+};
+
+const struct feature vr_import_feature = {.name = "vr import", .config = &import_config};
