@@ -50,6 +50,7 @@ MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|dire
 def configuration(daemon: Daemon, space: dict[str, str]) -> str:
     return "\n".join([
         f"set vr blue namespace {space['blue']}", f"set vr crimson namespace {space['crimson']}", "set vr crimsontable table 666",
+        "set vr blue budget ipv4-routes 1000 captures 8", "set vr crimson budget ipv4-routes 2000",
         "set port substrate0 devargs net_af_packet0,iface=a0", "set port bluep devargs net_af_packet1,iface=a1",
         f"set port crimsonp devargs net_af_packet2,iface=a2 mac {CRIMSON_MAC}", "set vport crimson0 port substrate0 vlan 10",
         "set vport blue0 port substrate0 vlan 20", "set vport crimsontag port bluep vlan 30", "set interface crimson0 vr crimson",
