@@ -39,12 +39,12 @@ NODES = ("container", "list", "leaf", "leaf-list")
 JSON = "application/yang-data+json"
 PORT = 8443
 CRIMSON_MAC, SUBSTRATE_MAC = "02:c1:c1:00:00:01", "02:5b:5b:00:00:01"  # that of substrate0 is its sub-interfaces' too
-SECRETS = ["crimson", "vermilion", "substrate", "198.51.100.", "2001:db8:c1", "203.0.113.", "02:c1:c1", "02:5b:5b", "scarlet"]
+SECRETS = ["1234567", "crimson", "vermilion", "substrate", "198.51.100.", "2001:db8:c1", "203.0.113.", "02:c1:c1", "02:5b:5b", "scarlet"]
 # Names that the client may try, and what nobody has in their place.
 NOBODY = {"crimson": "nobodyx", "substrate": "nobodyxyz", "vermilion": "nobodyxyz", "198.51.100.": "198.51.101.", "203.0.113.": "203.0.114.",
           "2001:db8:c1": "2001:db8:c2", "scarlet": "nobodyx"}
 GROUP, USER = "games", 54321
-MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp)|vr blue flow-)")
+MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp)|vr blue (flow-|description))")
 
 
 def configuration(daemon: Daemon, space: dict[str, str]) -> str:
@@ -65,7 +65,8 @@ def configuration(daemon: Daemon, space: dict[str, str]) -> str:
         "set multicast route blue 239.2.2.2 any input blue0 output bluep", "set routing-daemon crimson bgp", "set routing-daemon blue bgp",
         "set mirror-session scarlet to tap substratemon", "set web listen 127.0.0.1", f"set api tokens {daemon.dir}/tokens",
         f"set api listen 127.0.0.1 port {PORT} tls false", "set api client scarlet role admin vr crimson",
-        f"set api group vr blue admin {GROUP}", ""])
+        f"set api group vr blue admin {GROUP}", "set alarm routing-daemon raise 1", "set vr crimson budget ipv4-routes 1234567",
+        "set vr blue budget ipv4-routes 7654321", "set vr crimson description crimson-customer", ""])
 
 
 TOKENS = {f"{vr}-{role}": f"{vr}-{role}-is-a-long-secret" for vr in ("blue", "crimson", "nothing") for role in ("admin", "operator", "read-only")}
@@ -251,6 +252,19 @@ def test_each_instance(daemon, blue):
     assert "10.9.0.0/16" in prefixes and "192.0.2.0/24" in prefixes
 
 
+def test_alarms(daemon, blue):
+    eventually(lambda: {"crimson bgp", "blue bgp"} <= {a["subject"] for a in daemon.client.state("alarm")}, 60, "both daemons are silent")
+    said = blue.data("kamuee:state/alarm")["kamuee:alarm"]
+    assert "blue bgp" in {a["subject"] for a in said} and all(a["subject"].startswith("blue ") for a in said)
+    without_secrets("alarm", said)
+
+
+def test_the_bill(daemon, blue):
+    [vr] = blue.data("kamuee:state/vr=blue")["kamuee:vr"]
+    assert {b["name"]: b.get("limit") for b in vr["budget"]}["ipv4-routes"] == "7654321"
+    assert blue.data("kamuee:vr=blue")["kamuee:vr"][0]["budget"] == {"ipv4-routes": 7654321}
+
+
 def test_fields(daemon, blue):
     for fields in ("vr", "interface/name", "kamuee:state/interface(name;port)", "kamuee:state/queue", "kamuee:state/port", "kamuee:api"):
         looked_at(blue, "GET", f"/restconf/data?fields={quote(fields, safe='')}")
@@ -341,6 +355,9 @@ def test_nothing_of_others_can_be_changed(daemon, blue):
 
 @pytest.mark.parametrize("line, status", [
     ("set interface blue0 description my-own", 200), ("set interface blue0 urpf ipv4 strict", 200), ("set vr blue flow-hash l3", 200),
+    ("set vr blue description mine", 200),
+    ("set vr blue budget ipv4-routes 9", 403), ("delete vr blue budget", 403),
+    ("set vr blue enabled false", 403), ("set vr blue routing-daemon frr", 403),
     ("set interface bluep pcp 3 class 1", 200), ("delete interface blue0 description", 200),
     ("set interface blue0 vr crimson", 403), ("set interface blue0 vr default", 403), ("delete interface blue0", 403), ("delete vr blue", 403),
     ("set vr blue table 77", 403), ("set vr blue cpu-weight 100", 403), ("set vr blue acl in vermilion", 403), ("set vr crimson flow-hash l3", 403),
@@ -415,7 +432,7 @@ def test_completion(daemon, blue):
 # --- operations ---
 
 VALUES = {"interface": ["blue0", "crimson0", "substrate0", "crimsonp", "nobody"], "vr": ["blue", "crimson", "default", "nobody"],
-          "port": ["bluep", "substrate0", "crimsonp"], "name": ["blue0", "crimson0", "vermilion", "scarlet", "substrate0"],
+          "port": ["bluep", "substrate0", "crimsonp"], "name": ["blue0", "blue", "crimson", "crimson0", "vermilion", "scarlet", "substrate0"],
           "address": ["192.0.2.9", "198.51.100.9"],
           "prefix": ["10.9.0.0/16", "198.51.100.0/24"], "destination": ["192.0.2.9", "10.9.9.9"], "source": ["10.0.0.9"], "ago": [1, 3_600_000],
           "line": ["set interface "], "session": [1], "devargs": ["net_null0"], "vlan": [10, 20, 30], "count": [1], "seconds": [1], "frame": [],
@@ -431,7 +448,7 @@ def inputs(rpc: schema.Statement) -> Iterator[dict]:
     base = dict(BASE.get(rpc.argument, {}))
     for leaf in leaves:
         if leaf.one("mandatory") and leaf.argument not in base:
-            base[leaf.argument] = VALUES[leaf.argument][0]
+            base[leaf.argument] = VALUES.get(leaf.argument, ["azure"])[0]
     if rpc.argument == "capture":
         base = {"count": 1}
     yield {}

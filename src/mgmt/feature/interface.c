@@ -569,11 +569,18 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     vec_free(&row);
 }
 
+// Of many routes in a row the interface is the same: the last one is remembered until a commit may
+// have moved it.
 static const char *vr_of_interface(const char *name)
 {
-    const struct iface *i = iface_find_name(name);
+    static const struct iface *last;
+    static uint64_t version;
 
-    return i ? vr_get(i->vr)->name : NULL;
+    if (!last || version != config_version() || strcmp(last->name, name)) {
+        last = iface_find_name(name);
+        version = config_version();
+    }
+    return last ? vr_get(last->vr)->name : NULL;
 }
 
 static void tell_owners(struct event_base *loop)

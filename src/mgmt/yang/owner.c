@@ -5,6 +5,7 @@
 // (configuration). Below a node that is shown everything is, unless it has marks of its own.
 #include "yang/owner.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -28,10 +29,11 @@ bool owner_has_interface(const char *vr, const char *interface)
 
 // --- marks --------------------------------------------------------------------------------------
 
-// k:owner: "vr LEAF" or "interface LEAF" says whose an entry is; "parts": it is there if something
+// k:owner: "vr LEAF" or "interface LEAF" says whose an entry is; "subject LEAF": the leaf begins
+// with the name of a virtual router; "parts": it is there if something
 // in it is; "children": always. Of a leaf, "vr" or "interface": what its value names.
 struct mark {
-    enum { OWNER_NONE, OWNER_VR, OWNER_INTERFACE, OWNER_PARTS } kind;
+    enum { OWNER_NONE, OWNER_VR, OWNER_INTERFACE, OWNER_SUBJECT, OWNER_PARTS } kind;
     const char *leaf; // "" = its own value
 };
 
@@ -40,7 +42,10 @@ static struct mark mark_of(const struct lysc_node *s)
     static const struct {
         const char *word;
         int kind;
-    } known[] = {{"vr", OWNER_VR}, {"interface", OWNER_INTERFACE}, {"parts", OWNER_PARTS}};
+    } known[] = {{"vr", OWNER_VR},
+                 {"interface", OWNER_INTERFACE},
+                 {"subject", OWNER_SUBJECT},
+                 {"parts", OWNER_PARTS}};
     const char *text = yang_extension(s, "owner");
 
     for (size_t i = 0; text && i < sizeof known / sizeof *known; i++) {
@@ -84,6 +89,8 @@ static bool is_own(const char *vr, const struct mark *m, const char *name)
 {
     if (m->kind == OWNER_VR)
         return name && !strcmp(name, vr);
+    if (m->kind == OWNER_SUBJECT)
+        return name && strcspn(name, " ") == strlen(vr) && !strncmp(name, vr, strlen(vr));
     if (m->kind == OWNER_INTERFACE)
         return name && owner_has_interface(vr, name);
     return true;
@@ -126,10 +133,26 @@ static unsigned keep_members(const char *vr, const struct lysc_node *s, json_t *
     return left;
 }
 
+// k:owner-only "LEAF WORD…": entries whose leaf is one of these words; others may have the name of
+// a virtual router there by chance.
+static bool is_of_kind(const struct lysc_node *s, const json_t *v)
+{
+    const char *only = yang_extension(s, "owner-only"), *value;
+    char leaf[32];
+
+    if (!only)
+        return true;
+    snprintf(leaf, sizeof leaf, "%.*s", (int)strcspn(only, " "), only);
+    value = json_string_value(json_object_get(v, leaf));
+    return value && has_word(only + strlen(leaf), value);
+}
+
 static bool keep_object(const char *vr, const struct lysc_node *s, json_t *v, bool all)
 {
     struct mark m = mark_of(s);
 
+    if (!is_of_kind(s, v))
+        return false;
     if (*m.leaf && !is_own(vr, &m, json_string_value(json_object_get(v, m.leaf))))
         return false;
     unsigned left = keep_members(vr, s, v, all);
