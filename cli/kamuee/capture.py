@@ -28,7 +28,7 @@ RUNNING = (
     Leaf("id", right("Id")),
     Leaf("client", Column("Client")),
     Leaf("point", Column("Frames at"), show=" ".join),
-    Leaf("", Column("Of"), show=lambda entry: entry.get("port") or entry.get("interface") or "all ports"),
+    Leaf("", Column("Of"), show=lambda entry: entry.get("port") or entry.get("interface") or entry.get("vr") or "all ports"),
     Leaf("filter", Column("Filter", wrap=True)),
     Leaf("snaplen", right("Bytes/frame", wide=True), show=count),
     Leaf("seconds", right("Seconds", wide=True), show=count),
@@ -50,7 +50,7 @@ def arguments(match: Match) -> dict:
     args = match.args
     snaplen = number(args.get("BYTES"), "snaplen", *SNAPLEN)
     return {"point": [point for point in POINTS if point in args] or None, "port": args.get("PORT"),
-            "interface": args.get("INTERFACE"), "filter": args.get("EXPRESSION"),
+            "interface": args.get("INTERFACE"), "vr": args.get("VR"), "filter": args.get("EXPRESSION"),
             "count": number(args.get("COUNT"), "count", 1, (1 << 32) - 1), "snaplen": snaplen}
 
 

@@ -188,7 +188,7 @@ COMMANDS = (
     Command("audit [vr VR]", "compare kernel, RIB and FIB, and repair differences", "show_audit:audit", json="audit"),
     Command("test tap [INTERFACE]", "test TCP, UDP and raw sockets through TAPs", "test_tap:run",
             json="test-tap"),
-    Command("capture [rx] [tx] [drop] [punt] [port PORT|interface INTERFACE] [filter EXPRESSION] [count COUNT] "
+    Command("capture [rx] [tx] [drop] [punt] [port PORT|interface INTERFACE|vr VR] [filter EXPRESSION] [count COUNT] "
             "[snaplen BYTES] [write FILE]",
             "capture frames as pcapng, drops with their reason; Ctrl-C stops", "capture:run"),
     Command("ping [ARGS…]", "run Linux's ping from the router: ping ADDRESS [vr VR] …", "operate_linux:ping"),

@@ -189,10 +189,21 @@ def unit(daemon: Frr | Bird) -> str | None:
     return f"{name}{daemon.name}.service" if there else None
 
 
+def is_elsewhere(daemon: Frr | Bird, prefix: list[str]) -> bool:
+    """Whether it runs, but in the namespace of an earlier virtual router of that name."""
+    try:
+        wanted = os.stat(prefix[1].partition("=")[2] if prefix else "/proc/self/ns/net").st_ino
+        return any(os.stat(f"/proc/{pid}/ns/net").st_ino != wanted for pid in daemon.pids().values())
+    except OSError:
+        return False
+
+
 def start_here(daemon: Frr | Bird, prefix: list[str]) -> None:
     """Starts it, unless it runs. `prefix` enters its namespace."""
     daemon.check()
     daemon.prepare()
+    if is_elsewhere(daemon, prefix):
+        daemon.stop()
     if not daemon.pids():
         daemon.start(prefix)
 
@@ -201,6 +212,8 @@ def start(daemon: Frr | Bird, prefix: list[str]) -> None:
     """By systemd where that runs: it starts it again after a boot."""
     daemon.check()
     if name := unit(daemon):
+        if is_elsewhere(daemon, prefix):
+            run(["systemctl", "stop", name], f"systemctl stop {name}")
         run(["systemctl", "enable", "--now", name], f"systemctl enable --now {name}")
     else:
         start_here(daemon, prefix)

@@ -78,8 +78,8 @@ class Machine(Reader):
         (self.bin / word).chmod(0o755)
 
     def shell(self, command: str, check: bool = True, text: str | None = None, timeout_s: float = 120) -> subprocess.CompletedProcess:
-        done = subprocess.run(["nsenter", f"--net=/run/netns/{self.name}", "sh", "-c", command], input=text, text=True, capture_output=True, timeout=timeout_s, cwd=self.etc,
-                              env={**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}"})
+        done = subprocess.run(["nsenter", f"--net=/run/netns/{self.name}", "sh", "-c", command], input=text, text=True, capture_output=True,
+                              timeout=timeout_s, cwd=self.etc, env={**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}"})
         assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done
 

@@ -7,6 +7,7 @@ import pytest
 from kamuee.client import Client
 
 from conftest import ROOT
+from test_capture import Capture
 from support import assert_no_loss, assert_reaches, eventually, reaches, received, receiver, send
 
 OVERLAP = """
@@ -79,6 +80,22 @@ def test_a_route_of_one_virtual_router_is_unknown_in_the_others(lab):
 def test_the_default_virtual_router_is_untouched_by_the_others(lab):
     assert_reaches(lab["alone"], "10.9.0.1")
     assert not reaches(lab["alone"], "10.2.0.2")
+
+
+def test_a_capture_of_one_virtual_router_has_no_frame_of_another(lab, kind, tmp_path):
+    if kind != "kamuee":
+        pytest.skip("of kamueed's command line")
+    for host in ("reda", "bluea"):
+        assert_reaches(lab[host], "10.2.0.2")
+    capture = Capture(lab, ["rx", "tx", "vr", "red", "filter", "udp port 7000"], tmp_path / "red.pcapng")
+    red, blue = receiver(lab["redb"]), receiver(lab["blueb"])
+    send(lab["bluea"], ["10.2.0.2"], 200)
+    send(lab["reda"], ["10.2.0.2"], 100)
+    assert received(blue, 200)["packets"] == 200 and received(red, 100)["packets"] == 100
+    capture.holds(200)
+    assert "200 frames" in capture.stop() and len(capture.frames()) == 200
+    refused = subprocess.run([str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), "capture", "vr", "green"], capture_output=True, text=True)
+    assert refused.returncode and "there is no virtual router green" in refused.stderr
 
 
 def test_ping_and_clear_neighbor_of_a_virtual_router(lab, kind):

@@ -146,6 +146,19 @@ def test_a_change_that_fails_leaves_the_namespace_as_it_was(daemon):
     assert "192.0.2.1/24" in ip("blue", "addr", "show", "p1")
 
 
+def test_a_start_that_fails_leaves_it_to_the_next_one(daemon):
+    daemon.start(BLUE)
+    ip("blue", "addr", "add", "192.0.2.1/24", "dev", "p1")
+    before = inode("blue")
+    killed(daemon)
+    subprocess.run(["ip", "netns", "add", "zzz"], check=True)
+    code, said = daemon.refused(PORTS + "set vr zzz\n")
+    assert code == 1 and "has not made" in said, said
+    assert inode("blue") == before and "192.0.2.1/24" in ip("blue", "addr", "show", "p1")
+    daemon.start(BLUE)
+    assert inode("blue") == before and "192.0.2.1/24" in ip("blue", "addr", "show", "p1")
+
+
 def test_a_removed_name_comes_back(daemon):
     daemon.start(BLUE)
     before = inode("blue")
@@ -268,6 +281,15 @@ def test_bird_of_its_own_and_a_daemon_that_dies(tenants):
     kamuee(tenants, "vr", "start", "red")
     eventually(lambda: ("routing-daemon", "red netlink") not in alarms(), 30, "the alarm is over", step_s=0.5)
     assert config.read_text().endswith("# mine\n"), "a configuration that is there stays"
+
+
+def test_a_daemon_in_the_namespace_of_an_earlier_one_is_started_anew(tenants):
+    kamuee(tenants, "vr", "create", "red", "daemon", "bird")
+    old = int(Path("/run/bird/red.pid").read_text())
+    tenants.configure("delete vr red")      # by hand: nobody ends the daemon
+    kamuee(tenants, "vr", "create", "red", "daemon", "bird")
+    pid = int(Path("/run/bird/red.pid").read_text())
+    assert os.stat(f"/proc/{pid}/ns/net").st_ino == inode("red") and not is_running(old)
 
 
 def test_a_template_and_a_copy(tenants, tmp_path):

@@ -20,6 +20,7 @@
 #include "port/kernel_state.h"
 #include "port/port_queue_manager.h"
 #include "netlink/vrf.h"
+#include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
@@ -230,6 +231,7 @@ int vr_manager_rename(const char *name, const char *to, const char *netns, char 
         return r;
     log_info("vr_manager: renamed: from=%s to=%s", name, to);
     kernel_state_forget(v->name);
+    watch_manager_vr_renamed(name, to);
     snprintf(v->name, sizeof v->name, "%s", to);
     snprintf(v->netns, sizeof v->netns, "%s", netns);
     return 0;
@@ -293,6 +295,7 @@ static void vr_remove(struct vr *v)
     rib_manager_vr_del(id);
     vr_budget_set(id, &(struct vr_limits){0});
     vr_free(v);
+    watch_manager_port_changed(); // before another one has its id
     netns_close(held[id].fd);
     held[id].fd = NETNS_OWN;
 }

@@ -13,6 +13,7 @@
 #include "core/thread.h"
 #include "table/grace.h"
 #include "table/iface.h"
+#include "table/vr.h"
 #include "table/port.h"
 
 static struct watch_entry {
@@ -81,6 +82,8 @@ static int check_spec(const struct watch_spec *s, char *err, size_t err_size)
         snprintf(err, err_size, "there is no port %s", missing);
     else if (s->interface[0] && !iface_find_name(s->interface))
         snprintf(err, err_size, "there is no interface %s", s->interface);
+    else if (s->vr[0] && !vr_find(s->vr))
+        snprintf(err, err_size, "there is no virtual router %s", s->vr);
     else
         return 0;
     return -ENOENT;
@@ -102,6 +105,8 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
     }
     if (s->interface[0])
         w.iface = iface_find_name(s->interface)->id;
+    if (s->vr[0])
+        w.vr = vr_find(s->vr)->id + 1;
     w.port = s->port[0] ? (uint16_t)(port_by_name(s->port) - port_table) : PORT_NONE;
     if (s->to == WATCH_TO_PORT)
         w.to_port = (uint16_t)(port_by_name(s->to_port) - port_table);
@@ -135,6 +140,7 @@ static void update_watch_ids(unsigned index)
 {
     const struct watch_spec *s = &watches[index].spec;
     const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
+    const struct vr *v = s->vr[0] ? vr_find(s->vr) : NULL;
     const struct port *p = s->port[0] ? port_by_name(s->port) : NULL,
                       *to = port_by_name(s->to_port);
 
@@ -143,6 +149,11 @@ static void update_watch_ids(unsigned index)
                      : i              ? i->id
                                       : WATCH_GONE,
                      __ATOMIC_RELAXED);
+    __atomic_store_n(&watch_table[index].vr,
+                     !s->vr[0] ? 0
+                     : v       ? v->id + 1
+                               : WATCH_GONE,
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&watch_table[index].port,
                      !s->port[0] ? PORT_NONE
                      : p         ? (uint16_t)(p - port_table)
@@ -150,6 +161,14 @@ static void update_watch_ids(unsigned index)
                      __ATOMIC_RELAXED);
     __atomic_store_n(&watch_table[index].to_port, to ? (uint16_t)(to - port_table) : WATCH_GONE,
                      __ATOMIC_RELAXED);
+}
+
+void watch_manager_vr_renamed(const char *from, const char *to)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < WATCH_MAX; i++)
+        if (watches[i].used && !strcmp(watches[i].spec.vr, from))
+            snprintf(watches[i].spec.vr, sizeof watches[i].spec.vr, "%s", to);
 }
 
 void watch_manager_port_changed(void)

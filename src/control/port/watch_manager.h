@@ -17,6 +17,7 @@ struct watch_spec {
     unsigned points;    // bits of enum watch_point
     char port[16];      // only this port, "" = any
     char interface[16]; // only this interface, "" = any
+    char vr[32];        // only interfaces of this virtual router, "" = any
     enum watch_to to;
     char to_port[16];
     // WATCH_TO_SLOTS:
@@ -28,12 +29,14 @@ struct watch_spec {
 };
 
 // Starts a watch, which owns `filter` from then on. Its index, or -errno with a sentence (then the
-// filter stays the caller's): -ENOENT no such port or interface, -EBUSY too many watches.
+// filter stays the caller's): -ENOENT no such port, interface
+// or virtual router, -EBUSY too many watches.
 int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err,
                       size_t err_size);
 // Ends it: no forwarder uses it any more when this returns. What its slots still hold is lost.
 void watch_manager_del(unsigned index);
-// A port or an interface was added, deleted or reopened.
+// A port, interface or virtual router was added, deleted or reopened.
 void watch_manager_port_changed(void);
+void watch_manager_vr_renamed(const char *from, const char *to);
 
 #endif

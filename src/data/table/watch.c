@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "table/iface.h"
 #include "table/port.h"
 
 const char *const watch_point_name[WATCH_POINT_N] = {"rx", "tx", "drop", "punt"};
@@ -152,6 +153,8 @@ bool watch_wants(const struct watch *w, struct rte_mbuf *m, const struct watch_t
 {
     struct tagged t;
 
+    if (w->vr && (!tag->iface || iface_get(tag->iface)->vr + 1 != w->vr))
+        return false;
     if ((w->iface && w->iface != tag->iface) || (w->port != PORT_NONE && !is_of_port(w, tag->port)))
         return false;
     return passes_filter(w, on_wire(m, &t));

@@ -70,7 +70,7 @@ struct watch_slot { // a copied frame
 
 struct rte_bpf;
 
-#define WATCH_GONE 0xfffe // a port or interface that is not there: no frame is of it
+#define WATCH_GONE 0xfffe // a port, interface or virtual router that is not there: no frame is of it
 
 struct watch {
     // set by watch_new or control before the first bit, constant until watch_free
@@ -79,6 +79,7 @@ struct watch {
     bool wakes;       // tap_manager reads its slots: whoever fills one sees that it is awake
     uint16_t port;                    // only frames of this port, PORT_NONE = of any
     uint16_t iface;                   // only frames of this interface, 0 = of any
+    uint16_t vr; // only frames of interfaces of the virtual router of this id + 1, 0 = of any
     uint32_t snap;                    // bytes kept of a frame
     uint32_t every;                   // samples one packet in so many, 0 = no sampling
     uint8_t sample; // only of interfaces whose policy has this bit of enum iface_sample

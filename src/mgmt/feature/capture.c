@@ -389,6 +389,7 @@ static void write_capture_state(struct jwrite *j, const struct capture *c)
     jwrite_end(j, ']');
     jwrite_string_any(j, "port", c->spec.port);
     jwrite_string_any(j, "interface", c->spec.interface);
+    jwrite_string_any(j, "vr", c->spec.vr);
     jwrite_string_any(j, "filter", c->filter);
     jwrite_int(j, "snaplen", c->spec.snap);
     jwrite_u64(j, "seconds", (clock_now_ns() - c->began_ns) / NS_PER_SECOND);
@@ -432,6 +433,7 @@ static void run_capture(struct http *h, const struct lyd_node *op)
     snprintf(wish.spec.port, sizeof wish.spec.port, "%s", operation_input(op, "port"));
     snprintf(wish.spec.interface, sizeof wish.spec.interface, "%s",
              operation_input(op, "interface"));
+    snprintf(wish.spec.vr, sizeof wish.spec.vr, "%s", operation_input(op, "vr"));
     snprintf(wish.filter, sizeof wish.filter, "%s", operation_input(op, "filter"));
     wish.count = operation_input_number(op, "count", 0);
     wish.spec.snap = (uint32_t)operation_input_number(op, "snaplen", 0);

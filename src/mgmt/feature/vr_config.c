@@ -412,20 +412,24 @@ static void plan_change(struct change *c)
     }
 }
 
-// A namespace of a virtual router that is gone goes when all steps are done, and none that failed
-// could need it again; one that the configuration names from now on is the operator's.
 static bool is_needed(void *ctx, const char *netns)
 {
-    vec_foreach (&model_vrs(ctx)->vr, v)
-        if (v->own_netns && !strcmp(v->netns, netns))
-            return true;
-    return false;
+    const struct model_vr *v = model_find_vr(ctx, netns);
+
+    return v && v->own_netns;
 }
 
+// A namespace of a virtual router that is gone goes when all steps are done, and none that failed
+// could need it again; one that the configuration names from now on is the operator's. A start that
+// fails leaves everything to the next one.
 static void finish_vrs(const struct model *from, const struct model *to, bool ok)
 {
+    static bool started;
     const struct model *now = ok ? to : from;
 
+    started = started || ok;
+    if (!started)
+        return;
     vec_foreach (&model_vrs(now)->vr, v)
         if (!v->own_netns && v->netns[0])
             vr_manager_yield_netns(v->netns);
