@@ -176,7 +176,7 @@ int netlink_dump_table(struct netlink *n, int family, uint32_t table)
     } m = {0};
     int strict = 1;
 
-    // Of this dump alone: it judges the headers of all, and some kernels have their own view of them.
+    // Of this dump alone, since it judges the headers of all: kernels differ in what they expect.
     if (setsockopt(n->fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof strict))
         return -ENOPROTOOPT;
     mnl_nlmsg_put_header(&m);

@@ -78,7 +78,7 @@ void rib_sync_overrun(struct rib_vr *v)
 }
 
 // Asks for the rows of the stage. A namespace with a thousand tables would show all of them to each
-// router: so where the kernel can, one that has not the main table gets its own, then the local one.
+// router: where the kernel can, one that has not the main table gets its own, then the local one.
 static int ask_rows(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
