@@ -203,9 +203,18 @@ def test_two_tenants_have_their_own_routers(machines):
     for isp, number in ((isp1, 64501), (isp2, 64502)):
         isp.shell("ip addr add 198.51.100.1/30 dev eth0")
         isp.speaks_bgp(provider(64500, "198.51.100.1", "198.51.100.2").replace("remote-as 64496", f"remote-as {number}"))
+    router.folder.chmod(0o755)
+    groups = router.folder / "group"
+    shutil.copy("/etc/group", groups)
+    subprocess.run(["mount", "--bind", groups, "/etc/group"], check=True)
+    router.wrapper("groupadd", '#!/bin/sh\necho "$1:x:$((7000 + $(wc -l < /etc/group))):" >> /etc/group\n')
     try:
         router.follow(PAGES + "tenants.md", end="**What comes next.**")
+        for own, other in (("red", "blue"), ("blue", "red")):
+            seen = router.shell(f"runuser -u nobody -g {own}-admins -- kamuee show vr; runuser -u nobody -g {own}-admins -- kamuee show running-config").stdout
+            assert f"set interface {own}-up vr {own}" in seen and other not in seen, seen
     finally:
+        subprocess.run(["umount", "/etc/group"])
         for name in ("red", "blue"):
             router.shell(f"kamuee vr delete {name} force", check=False)
     assert not Path("/run/netns/red").exists() and not Path("/run/netns/blue").exists()

@@ -304,7 +304,9 @@ def test_a_template_and_a_copy(tenants, tmp_path):
     assert tenants.client.state("vr=copy")[0]["cpu-weight"] == 7 and "set vr copy description" not in tenants.running()
     before = tenants.running()
 
+    tenants.configure("set api client his role admin", "set api client his vr blue")
     kamuee(tenants, "vr", "delete", "blue", "force")
+    assert "api client" not in tenants.running(), "a client that was bound must not be bound to nothing"
     assert "p1.7" not in tenants.running() and "p1.7" not in tenants.links()
     (tmp_path / "exported").write_text(exported)
     kamuee(tenants, "load", "merge", str(tmp_path / "exported"))

@@ -434,13 +434,14 @@ static const struct lyd_node *find_named(const char *list, const char *name)
     return config_find(config_running(), yang_child(NULL, list, true), (const char *[]){name});
 }
 
-// What a leaf that refers to the virtual router stands for: "interface p1" with all it says, and
-// its vport; or the entry that has the name as its key ("port p0 queue vr red"); or only the leaf.
+// What a leaf that refers to the virtual router stands for: its list's entry with all it says
+// ("interface p1", "port p0 queue vr red"), because without the leaf it would say something else: a
+// client that is bound to nothing may do everything. With an interface goes its vport.
 static void add_referrer(const struct lyd_node *leaf, struct text *lines, struct text *uses)
 {
     const struct lyd_node *entry = lyd_parent(leaf), *vport = NULL;
+    const struct lyd_node *what = entry && entry->schema->nodetype == LYS_LIST ? entry : leaf;
     bool is_interface = entry && !strcmp(entry->schema->name, "interface") && !lyd_parent(entry);
-    bool whole = entry && (lysc_is_key(leaf->schema) || leaf->schema->flags & LYS_MAND_TRUE);
 
     if (is_interface && (vport = find_named("vport", lyd_get_value(lyd_child(entry))))) {
         config_print_node(vport, lines);
@@ -448,9 +449,9 @@ static void add_referrer(const struct lyd_node *leaf, struct text *lines, struct
         config_path(vport, uses);
         text_printf(uses, "\n");
     }
-    config_print_node(is_interface || whole ? entry : leaf, lines);
+    config_print_node(what, lines);
     text_printf(uses, "delete ");
-    config_path(is_interface || whole ? entry : leaf, uses);
+    config_path(what, uses);
     text_printf(uses, "\n");
 }
 
