@@ -70,7 +70,7 @@ struct watch_slot { // a copied frame
 
 struct rte_bpf;
 
-#define WATCH_GONE 0xfffe // a port, interface or virtual router that is not there: no frame is of it
+#define WATCH_GONE 0xfffe // what is not there: no frame is of it
 
 struct watch {
     // set by watch_new or control before the first bit, constant until watch_free
