@@ -500,7 +500,8 @@ def test_an_imported_route_does_not_tell_of_its_source(daemon, blue):
         status, said = blue.call(operation, **given)
         assert status == 200 and "198.51.96" in said
         without_secrets(operation, said)
-    for words in ("lookup 198.51.96.7 vr blue", "explain in bluep src 10.0.0.9 dst 198.51.96.7", "show ipv4 route 198.51.96.7 vr blue", "show ipv4 route vr blue"):
+    for words in ("lookup 198.51.96.7 vr blue", "explain in bluep src 10.0.0.9 dst 198.51.96.7", "show ipv4 route 198.51.96.7 vr blue",
+                  "show ipv4 route vr blue"):
         code, said = kamuee(daemon, *words.split())
         assert "Traceback" not in said, said
         without_secrets(words, said)
