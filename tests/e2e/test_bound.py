@@ -66,7 +66,8 @@ def configuration(daemon: Daemon, space: dict[str, str]) -> str:
         "set mirror-session scarlet to tap substratemon", "set web listen 127.0.0.1", f"set api tokens {daemon.dir}/tokens",
         f"set api listen 127.0.0.1 port {PORT} tls false", "set api client scarlet role admin vr crimson",
         f"set api group vr blue admin {GROUP}", "set alarm routing-daemon raise 1", "set vr crimson budget ipv4-routes 1234567",
-        "set vr blue budget ipv4-routes 7654321", "set vr crimson description crimson-customer", ""])
+        "set vr blue budget ipv4-routes 7654321", "set vr crimson description crimson-customer",
+        "set vr blue import crimson prefix 198.51.96.0/24", ""])
 
 
 TOKENS = {f"{vr}-{role}": f"{vr}-{role}-is-a-long-secret" for vr in ("blue", "crimson", "nothing") for role in ("admin", "operator", "read-only")}
@@ -262,7 +263,7 @@ def test_alarms(daemon, blue):
 def test_the_bill(daemon, blue):
     [vr] = blue.data("kamuee:state/vr=blue")["kamuee:vr"]
     assert {b["name"]: b.get("limit") for b in vr["budget"]}["ipv4-routes"] == "7654321"
-    assert blue.data("kamuee:vr=blue")["kamuee:vr"][0]["budget"] == {"ipv4-routes": 7654321}
+    assert blue.data("kamuee:vr=blue")["kamuee:vr"][0]["budget"]["ipv4-routes"] == 7654321
 
 
 def test_fields(daemon, blue):
@@ -488,6 +489,22 @@ def test_operations_on_its_own(daemon, blue):
     without_secrets("route-changes", said)
     status, said = blue.call("clear-neighbor")
     assert status == 200
+
+
+def test_an_imported_route_does_not_tell_of_its_source(daemon, blue):
+    eventually(lambda: {r["prefix"] for r in daemon.client.state("routes=blue,ipv4")[0]["route"]} >= {"198.51.96.0/24"}, 20, "it is imported")
+    routes = blue.data("kamuee:state/routes=blue,ipv4")["kamuee:routes"][0]["route"]
+    assert [r["hop"] for r in routes if r["prefix"] == "198.51.96.0/24"] == [[]]
+    without_secrets("routes", routes)
+    for operation, given in (("lookup", {"address": ["198.51.96.7"]}), ("explain", {"interface": "bluep", "source": "10.0.0.9", "destination": "198.51.96.7"})):
+        status, said = blue.call(operation, **given)
+        assert status == 200 and "198.51.96" in said
+        without_secrets(operation, said)
+    for words in ("lookup 198.51.96.7 vr blue", "explain in bluep src 10.0.0.9 dst 198.51.96.7", "show ipv4 route 198.51.96.7 vr blue",
+                  "show ipv4 route vr blue"):
+        code, said = kamuee(daemon, *words.split())
+        assert "Traceback" not in said, said
+        without_secrets(words, said)
 
 
 def test_capture(daemon, blue):

@@ -113,6 +113,15 @@ static bool is_empty(const json_t *v)
            (json_is_object(v) && !json_object_size(v));
 }
 
+// A leaf that is about an interface or virtual router that another leaf beside it names.
+static bool goes_with(const char *vr, const struct lysc_node *s, const json_t *object)
+{
+    struct mark m = mark_of(s);
+
+    return !(s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) || !*m.leaf ||
+           is_own(vr, &m, json_string_value(json_object_get(object, m.leaf)));
+}
+
 // Returns how many members are left that say something and are no keys.
 static unsigned keep_members(const char *vr, const struct lysc_node *s, json_t *v, bool all)
 {
@@ -125,7 +134,8 @@ static unsigned keep_members(const char *vr, const struct lysc_node *s, json_t *
     {
         const struct lysc_node *child = child_of_member(s, name);
 
-        if (!child || !is_shown(s, child, all) || !keep_value(vr, child, inner, true))
+        if (!child || !is_shown(s, child, all) || !goes_with(vr, child, v) ||
+            !keep_value(vr, child, inner, true))
             json_object_del(v, name);
         else
             left += !lysc_is_key(child) && !is_empty(inner);
@@ -165,7 +175,8 @@ static bool keep_element(const char *vr, const struct lysc_node *s, json_t *v, b
 
     if (json_is_object(v))
         return keep_object(vr, s, v, all);
-    return !(s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) || is_own(vr, &m, json_string_value(v));
+    return !(s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) || *m.leaf ||
+           is_own(vr, &m, json_string_value(v));
 }
 
 static bool keep_value(const char *vr, const struct lysc_node *s, json_t *v, bool all)
