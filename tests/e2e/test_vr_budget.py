@@ -200,15 +200,16 @@ def test_memory_beyond_the_budget_is_not_taken(lab, client):
 
 
 def test_captures_beyond_the_budget_are_refused(lab, client, tmp_path):
-    def capture(interface):
-        return subprocess.Popen([str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), "capture", "interface", interface, "write",
-                                 str(tmp_path / f"{interface}.pcapng")], stderr=subprocess.PIPE)
+    def capture(name, word="interface"):
+        return subprocess.Popen([str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), "capture", word, name, "write",
+                                 str(tmp_path / f"{name}.pcapng")], stderr=subprocess.PIPE)
     configure(client, "set vr red budget captures 1")
     running = [capture("p0")]
     try:
         eventually(lambda: int(budget(client)["captures"]["used"]) == 1, 20, lambda: str(client.entries("capture")))
-        refused = capture("p1").communicate(timeout=30)[1].decode()
-        assert "set vr red budget captures 2" in refused and "'captures' is 1" in refused, refused
+        for what in (("p1",), ("red", "vr")):
+            refused = capture(*what).communicate(timeout=30)[1].decode()
+            assert "set vr red budget captures 2" in refused and "'captures' is 1" in refused, refused
         running.append(capture("p2"))                            # of blue
         eventually(lambda: int(budget(client, "blue")["captures"]["used"]) == 1, 20, lambda: str(client.entries("capture")))
     finally:

@@ -308,11 +308,13 @@ static unsigned slots_for(uint32_t snap)
     return n;
 }
 
+// Whose budget it is charged to.
 static uint16_t vr_of(const struct capture *c)
 {
     const struct iface *i = c->spec.interface[0] ? iface_find_name(c->spec.interface) : NULL;
+    const struct vr *v = c->spec.vr[0] ? vr_find(c->spec.vr) : NULL;
 
-    return i ? i->vr : VR_DEFAULT;
+    return v ? v->id : i ? i->vr : VR_DEFAULT;
 }
 
 unsigned capture_count(uint16_t vr)

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-// Of the interfaces of a virtual router; one that is not limited to an interface counts for
+// Of a virtual router or one of its interfaces; one that is limited to neither counts for
 // `default`.
 unsigned capture_count(uint16_t vr);
 
