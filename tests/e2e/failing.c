@@ -3,7 +3,7 @@
 //
 // The file that KAMUEE_FAILING names holds one number of 8 bytes, which both sides map: the test
 // sets it to n, and the n-th call of the functions below that follows fails; then it is -1. Large
-// mappings fail, small ones do not: a manager that gets no memory for a small thing ends on purpose.
+// mappings fail, small ones do not: a manager without memory for a small thing ends on purpose.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
