@@ -13,10 +13,10 @@
 //     group.c    the memory; knows nothing of routes
 //
 // Most virtual routers have few routes or none, and what they cost must be little. A group of
-// several tables begins in small pages, which are there when they are written to: an empty directory
-// is the kernel's zero page. The directory of a table with HUGE_ROUTES routes comes into huge pages,
-// and so do arena and tables once the arena has HUGE_BLOCKS bytes. A table alone has huge pages from
-// the start.
+// several tables begins in small pages, which are there when they are written to: an empty
+// directory is the kernel's zero page. The directory of a table with HUGE_ROUTES routes comes into
+// huge pages, and so do arena and tables once the arena has HUGE_BLOCKS bytes. A table alone has
+// huge pages from the start.
 //
 // Blocks that a table stops using become garbage of the group and are never freed at once: readers
 // of a table that shared them a moment ago may still be inside.
