@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owner.h - what belongs to which virtual router, as the schema says it (docs/adr/0014-owners.md)
+// owner.h - what belongs to which virtual router, as the schema says it (docs/adr/0015-owners.md)
 //
 //     list interface { k:owner "interface name"; k:shown "name mtu statistics"; … }
 //
