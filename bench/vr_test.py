@@ -12,10 +12,11 @@ def test_a_case_is_named_as_it_is():
 
 
 def test_goals_are_judged_by_the_rows_and_what_has_no_row_is_not_measured():
-    rows = [vr.row_of(vr.CREATE, 4.2, "ms"), vr.row_of(vr.EMPTY, 40 * 1024, "B"), vr.row_of(vr.FORWARD, 0.8, "x")]
+    rows = [vr.row_of(vr.CREATE, 4.2, "ms"), vr.row_of(vr.EMPTY, 40 * 1024, "B"), vr.row_of(vr.FORWARD, 0.8, "x"),
+            vr.row_of(vr.METALINK, 14.0, "cycles")]
     verdicts = {goal.name: goal.verdict(goal.value({"rows": rows})) for goal in vr.ALL_GOALS}
     assert verdicts == {"creating one": "goal", "memory of an empty one": "must", "16 full tables: start": "not measured",
-                        "16 full tables: throughput to one's": "missed"}
+                        "16 full tables: throughput to one's": "missed", "a hop over a metalink": "goal"}
 
 
 def test_quick_leaves_out_what_takes_minutes(monkeypatch):

@@ -33,7 +33,7 @@ from measure.topology import own_namespaces
 
 IDEA = "a virtual router's cost: creating, deleting, memory, start and forwarding of 16 full tables (root)"
 CREATE, DELETE, EMPTY, KERNEL = "create", "delete", "empty-memory", "empty-memory-kernel"
-START, FORWARD = "start-16-full", "forward-16"
+START, FORWARD, METALINK = "start-16-full", "forward-16", "metalink"
 CASES = {
     CREATE: "a commit that makes a virtual router in a namespace that exists, the last ones of all",
     DELETE: "a commit that deletes one",
@@ -41,6 +41,7 @@ CASES = {
     KERNEL: "memory of the kernel for each one, beside its namespace: sockets",
     START: "from the start until 16 virtual routers have a full table each (minutes; not with --quick)",
     FORWARD: "full tables in 16 virtual routers: throughput to that with one",
+    METALINK: "what a hop over a metalink adds to a packet, the lookup before it included",
 }
 LIFE = (CREATE, DELETE, EMPTY, KERNEL)
 VRS, QUICK_VRS = 1000, 200
@@ -52,6 +53,7 @@ START_S = 600
 FULL = 16
 QUICK_ROUTES = 100_000
 ONE, SIXTEEN = "IPv4 full table, VLAN to VLAN", "IPv4 full table, 16 virtual routers by VLAN"
+LINKED = "IPv4 full table, VLAN to VLAN over a metalink"
 TABLE = (Column("Case"), right("Value"), Column("Unit"))
 
 
@@ -97,10 +99,10 @@ def run(given: argparse.Namespace) -> int:
 
 
 def measured(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
-    """The rows, and what has to be said about them. A row `metalink` comes with metalinks."""
+    """The rows, and what has to be said about them."""
     wanted = given.only or [name for name in CASES if name != START or not given.quick]
     rows, notes = [], []
-    parts: Sequence[tuple[Sequence[str], Callable]] = ((LIFE, life), ([FORWARD], forward), ([START], start))
+    parts: Sequence[tuple[Sequence[str], Callable]] = ((LIFE, life), ((FORWARD, METALINK), forward), ([START], start))
     for cases, part in parts:
         if any(case in wanted for case in cases):
             more, said = part(given)
@@ -198,9 +200,9 @@ def forward(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
     # Both in one run, in turns.
     found = {one["what"].partition(", ")[2]: one["values"]
              for one in answer_of("forward_bench", "--only", "VLAN", *options)["results"]}
-    one, sixteen = statistics.median(found[ONE]), statistics.median(found[SIXTEEN])
-    return [row_of(FORWARD, round(one / sixteen, 3), "x")], [*notes, f"{FORWARD}: {one:.1f} cycles a packet with one, "
-                                                             f"{sixteen:.1f} with sixteen."]
+    one, sixteen, linked = (statistics.median(found[case]) for case in (ONE, SIXTEEN, LINKED))
+    return ([row_of(FORWARD, round(one / sixteen, 3), "x"), row_of(METALINK, round(linked - one, 1), "cycles")],
+            [*notes, f"{FORWARD}: {one:.1f} cycles a packet with one, {sixteen:.1f} with sixteen; {METALINK}: {linked:.1f}."])
 
 
 # --- the start ---
@@ -259,4 +261,5 @@ ALL_GOALS = (
     Goal("memory of an empty one", "KiB", 64, 32, of(EMPTY, 1 / 1024), at_most=True),
     Goal("16 full tables: start", "s", 40, 20, of(START), at_most=True),
     Goal("16 full tables: throughput to one's", "x", 0.85, 0.95, of(FORWARD)),
+    Goal("a hop over a metalink", "cycles", 25, 15, of(METALINK), at_most=True),
 )
