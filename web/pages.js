@@ -255,13 +255,18 @@ function hear(notification) {
   if (!hear.later) hear.later = setTimeout(() => { hear.later = 0; if (shown() === "events") draw_events(); }, 200);
 }
 
-// Listens for as long as the page is open; a connection that ended is made again.
+// Listens for as long as the page is seen; a connection that ended is made again. A browser gives all pages of a router six connections
+// together, so one that nobody sees, or that was left and is kept for "back", gives its own up.
 async function keep_listening() {
   for (;;) {
-    try { await listen(undefined, hear); } catch (error) { if (error instanceof Locked) return; }
+    if (document.hidden) await new Promise(seen => document.addEventListener("visibilitychange", seen, {once: true}));
+    keep_listening.stop = new AbortController();
+    try { await listen(keep_listening.stop.signal, hear); } catch (error) { if (error instanceof Locked) return; }
     await new Promise(later => setTimeout(later, 2 * EVERY_MS));
   }
 }
+document.addEventListener("visibilitychange", () => { if (document.hidden) keep_listening.stop?.abort(); });
+addEventListener("pagehide", () => keep_listening.stop?.abort());
 
 async function events() {
   draw_events();

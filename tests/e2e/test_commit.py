@@ -318,7 +318,8 @@ def test_what_a_dead_terminal_committed_is_rolled_back_in_time(daemon, alice):
     with pytest.raises(DaemonError, match="nothing was confirmed: a commit by root \\(alice\\) in session"):
         daemon.client.call("confirm")
     eventually(lambda: mtu(daemon) == 1500, 90, "it is rolled back")
-    assert [r.get("back") for r in revisions(daemon)] == [None, 0] and revisions(daemon)[0]["id"] == waiting["id"]
+    eventually(lambda: [r.get("back") for r in revisions(daemon)] == [None, 0], what="the revision says so")
+    assert revisions(daemon)[0]["id"] == waiting["id"]
     assert "expected 0 to 0" in kamuee(daemon, "rollback", "1", code=1)
     daemon.configure("set port p0 promiscuous false")
     assert kamuee(daemon, "rollback", "1", "--check").splitlines()[1:] == ["delete port p0 promiscuous"]
