@@ -17,9 +17,10 @@ LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump
 TEST_PACKAGES = mandoc zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nfdump systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring
 BENCH_PACKAGES = dpdk-dev
+DEB_PACKAGES = debhelper dh-python lintian crun
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = mandoc zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs
+HAVE = mandoc zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian crun
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
@@ -35,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test demo demo-stop bench ptf flood fuzz fuzz-api fuzz-schema sanitize install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test deb image package-test demo demo-stop bench ptf flood fuzz fuzz-api fuzz-schema sanitize install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -60,7 +61,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 	echo "deps: installing packages (missing:$$missing)"; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	for try in 1 2 3; do $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends \
-		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) $(VM_PACKAGES) $(BENCH_PACKAGES) && break; \
+		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) $(VM_PACKAGES) $(BENCH_PACKAGES) $(DEB_PACKAGES) && break; \
 		[ $$try = 3 ] && { echo "deps: apt-get failed three times; is a package mirror reachable?" >&2; exit 1; }; sleep 5; done
 
 $(BUILD)/build.ninja: | deps
@@ -94,7 +95,17 @@ vm-test: build ## tests in it: Debian's kernel, systemd as PID 1, cards under vf
 	@run="$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q -n $(or $(LANES),2) --dist loadfile $(ARGS)"; $$run tests/vm || { \
 		echo "vm-test: what failed is run once more"; $$run --lf tests/vm && echo "vm-test: passed the second time only, to be mended"; }
 
-test: check e2e vm-test ## everything: check + e2e + vm-test; installs what it needs
+deb: deps ## Debian packages of this tree, in build-deb/ (docs/quickstart/packages.md)
+	tools/make-deb $(BUILD)-deb
+
+image: deps ## an OCI image with FRR, and one without, in build-image/ (root; docs/quickstart/container.md)
+	$(SUDO) tools/make-image $(BUILD)-image
+	$(SUDO) tools/make-image --bare $(BUILD)-image
+
+package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container (root; a package mirror)
+	$(SUDO) env $(foreach v,CI DEBS ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package
+
+test: check e2e vm-test package-test ## everything: check + e2e + vm-test + package-test; installs what it needs
 
 demo: build ## the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed ./kamuee demo start $(ARGS)
@@ -145,4 +156,4 @@ uninstall: ## remove what install put there; the groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(BUILD)-deb $(BUILD)-image $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)

@@ -19,8 +19,9 @@ class Unavailable(Exception):
 
 
 def daemon() -> Path:
-    """The daemon that KAMUEED names, or this checkout's; its directory is the build directory."""
-    return Path(os.environ.get("KAMUEED") or ROOT / "build/kamueed").resolve()
+    """The daemon that KAMUEED names, or this checkout's, or the installed one beside which we are installed."""
+    own = ROOT / "build/kamueed" if (ROOT / "meson.build").exists() else ROOT.parents[1] / "sbin/kamueed"
+    return Path(os.environ.get("KAMUEED") or own).resolve()
 
 
 def must_be_built(*paths: Path) -> None:
@@ -30,7 +31,8 @@ def must_be_built(*paths: Path) -> None:
 
 
 def bench_program(name: str) -> Path:
-    path = daemon().parent / "bench" / name
+    built = daemon().parent / "bench"
+    path = (built if built.is_dir() else ROOT.parents[1] / "libexec/kamuee/bench") / name
     must_be_built(path)
     return path
 

@@ -5,7 +5,7 @@
     kamuee bench NAME [OPTIONS]           one of the commands, or of the experiments
     kamuee bench NAME --help              its options
 
-The benchmarks are a part of the source tree and are not installed. This file only finds them; each command's
+The benchmarks are a part of the source tree, and a package of their own, kamuee-bench. This file only finds them; each command's
 module says what it measures and has `main(argv) -> exit code`. SIGTERM and SIGHUP end it as Ctrl-C does:
 it stops what it started. Under nohup it goes on.
 """
@@ -35,8 +35,8 @@ def commands() -> list[str]:
 
 def main(argv: list[str]) -> int:
     if not (BENCH / "run.py").exists():
-        print(f"kamuee bench: {BENCH} not found: the benchmarks are not installed; run this in a source tree after "
-              f"'make bench'",
+        print(f"kamuee bench: {BENCH} not found: the benchmarks are not installed: apt install kamuee-bench, or run this "
+              f"in a source tree after 'make'",
               file=sys.stderr)
         return 1
     sys.path.insert(0, str(BENCH))
