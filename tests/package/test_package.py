@@ -48,17 +48,6 @@ def newer_version(packages: Path, name: str, target: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def packages() -> Path:
-    """Those of DEBS=DIRECTORY, or built now: without LTO where nobody asked for more, which takes a third of the time."""
-    if made := os.environ.get("DEBS"):
-        return Path(made)
-    env = {"DEB_BUILD_OPTIONS": "nolto", **os.environ}
-    done = subprocess.run([ROOT / "tools/make-deb", ROOT / "build-deb"], stdout=subprocess.PIPE, text=True, env=env)
-    assert not done.returncode, "tools/make-deb failed, see above"
-    return Path(done.stdout.strip())
-
-
-@pytest.fixture(scope="module")
 def bare(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
     folder = tmp_path_factory.mktemp("bare")
     folder.chmod(0o755)
