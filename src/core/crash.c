@@ -246,7 +246,7 @@ static uintptr_t pc_of(const ucontext_t *u)
 }
 
 // From where the signal came: what the handler itself adds is left out.
-static void trace_take(struct trace *t, const ucontext_t *u)
+static void take_backtrace(struct trace *t, const ucontext_t *u)
 {
     void *all[FRAMES + 8];
     int n = backtrace(all, FRAMES + 8), from = 0;
@@ -272,7 +272,7 @@ static void on_trace(int sig, siginfo_t *info, void *context)
     int e = errno;
 
     if (atomic_load(&crash.dying)) {
-        trace_take(t, context);
+        take_backtrace(t, context);
         atomic_store(&t->done, true);
     }
     errno = e;
@@ -430,7 +430,7 @@ static void on_fatal(int sig, siginfo_t *info, void *context)
     if (atomic_exchange(&crash.dying, true)) // another thread writes; this one dies with it
         for (;;)
             pause();
-    trace_take(&crash.mine, context);
+    take_backtrace(&crash.mine, context);
     ask_other_threads();
     name_note();
     o.n = 0;

@@ -37,8 +37,8 @@ static int print_failure(int code, const char *err)
     return code;
 }
 
-// What has been received leaves, as far as it can within DRAIN_NS; then all counters are at rest and
-// are saved. Packets for neighbors that do not answer would wait longer.
+// What has been received leaves, as far as it can within DRAIN_NS; then all counters are at rest
+// and are saved. Packets for neighbors that do not answer would wait longer.
 static void leave_in_order(void)
 {
     uint64_t until_ns = clock_now_ns() + DRAIN_NS;

@@ -156,7 +156,8 @@ INSTEAD = {
     "interface/pcp/class": "4", "class-map/dscp/class": "5", "class-map/remark-pcp/class/pcp": "6", "acl/rule/action": "deny ip from any to any",
     "acl/rule/protocol": "132", "mirror-session/to/tap": "mon9", "mirror-session/to/port": "p2", "multicast/route/input": "v2",
     "api/listen/tls": "false", "api/tls/certificate": "FOLDER/cert2.pem", "api/tls/key": "FOLDER/key2.pem",
-    "acl/rule/from/prefix": "198.51.100.0/24", "acl/rule/to/prefix": "198.51.100.0/24",  "api/client/role": "operator", "address-set/file": "FOLDER/set2", "acl/file": "FOLDER/list2",
+    "acl/rule/from/prefix": "198.51.100.0/24", "acl/rule/to/prefix": "198.51.100.0/24",
+    "api/client/role": "operator", "address-set/file": "FOLDER/set2", "acl/file": "FOLDER/list2",
     "queue-profile/class/discipline": "codel", "port/queue/rate": "900M", "acl/rule/police/rate": "77",
 }
 # Keys that are no promise: what they say is that packets are dropped or take another way, or the key is not live in this place.

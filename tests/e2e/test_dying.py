@@ -233,7 +233,8 @@ def test_tech_support_has_the_note(daemon):
     assert "SIGSEGV" in said
 
 
-@pytest.mark.parametrize("text", [b"", b"# kamuee crash note 1\nsignal SIGSEGV\n", os.urandom(3000), b"# kamuee crash note 1\n" + b"x" * (2 << 20) + b"# end\n"],
+@pytest.mark.parametrize("text", [b"", b"# kamuee crash note 1\nsignal SIGSEGV\n", os.urandom(3000),
+                                  b"# kamuee crash note 1\n" + b"x" * (2 << 20) + b"# end\n"],
                          ids=["empty", "cut", "binary", "long"])
 def test_what_is_no_whole_note_is_told_of_and_removed(daemon, text):
     daemon.start(CONFIG)

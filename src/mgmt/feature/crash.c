@@ -76,7 +76,7 @@ static int read_note(const char *path, struct text *t)
     return n < 0 ? -EIO : is_whole(t) ? 0 : -EBADMSG;
 }
 
-static void tell(const struct note *n)
+static void tell_of_note(const struct note *n)
 {
     char signal[128], thread[128], stage[128], version[128], id[128];
 
@@ -124,7 +124,7 @@ static void take_note(const char *dir, const char *name)
     } else {
         n.text = t.s;
         if (untold && !rename(found, n.path))
-            tell(&n);
+            tell_of_note(&n);
         *vec_push(&notes) = n;
     }
     free(found);

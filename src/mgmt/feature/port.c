@@ -390,7 +390,7 @@ static void stop_link_events(void)
 }
 
 extern const struct feature_config port_config;
-// --- what outlives a stop: what was counted, and the last hour ------------------------------------
+// --- what outlives a stop: what was counted, and the last hour -----------------------------------
 
 static const char *const count_key[] = {
     "rx-packets", "rx-bytes",     "tx-packets", "tx-bytes",           "rx-missed",
