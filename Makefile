@@ -36,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test deb image package-test demo demo-stop bench ptf flood fuzz fuzz-api fuzz-schema sanitize install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test deb image package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -87,6 +87,9 @@ ptf: build ## PTF tests of a router, ours or those of PTF_DIR (root; tests/ptf/R
 flood: build ## sessions under each kind of flood and all at once, DURATION (300) seconds each (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed DURATION=$(or $(DURATION),300) $(if $(CONTROL),CONTROL=$(CONTROL)) \
 		$(PYTHON) -m pytest -q -s tests/e2e/test_flood.py $(ARGS)
+
+soak: build ## everything that can go wrong, at random, HOURS (1) long; SEED to make it again (root; docs/features/soak.md)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) tests/soak/soak.py --hours $(or $(HOURS),1) $(if $(SEED),--seed $(SEED))
 
 vm: build ## a virtual machine with PCI cards under vfio, CARDS='e1000e virtio', and a shell in it (root; tests/vm/vm.py)
 	$(SUDO) env BUILD=$(abspath $(BUILD)) $(PYTHON) tests/vm/vm.py $(CARDS)

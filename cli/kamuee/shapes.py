@@ -23,7 +23,7 @@ FROM_SCHEMA = {
     "counted-prefix": "state/counted-prefix", "policer": "state/policer",
     "mirror": "state/mirror", "mirror-session": "state/mirror-session",
     "snmp": "state/snmp", "sflow": "state/sflow", "ipfix": "state/ipfix", "journal": "state/journal",
-    "audit-report": "state/audit", "alarm": "state/alarm", "alarm-history": "state/alarm-history",
+    "audit-report": "state/audit", "alarm": "state/alarm", "alarm-history": "state/alarm-history", "crash": "state/crash",
     "latency": "state/latency", "revision": "state/configuration/revision",
     "configuration-session": "state/configuration/session", "acl-rules": "acl-rules/output/rule",
     "address-set-contains": "address-set-contains/output/result", "change": "configure/output",
@@ -41,7 +41,7 @@ OWN = {
     "memory": "{rss, memory, pages, region [{name, bytes, used, pages}]}",
     "version": "{version, dpdk-version, cli-version}",
     "system": "{version, dpdk-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, "
-              "fib-divergence}",
+              "fib-divergence, build-id, draining}",
     "running-config": "{line []}",
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "
                "thread [{name, role, core, load, pps, burst}], drop [{name, severity, sentence, pps}], "

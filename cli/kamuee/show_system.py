@@ -24,6 +24,11 @@ def dpdk_memory(found: dict) -> str | None:
     return f"{found['memory']} MiB in {found.get('pages', 'unknown')} pages"
 
 
+def yes(runs: bool) -> str | None:
+    """Told only while it does."""
+    return "yes, it is to stop" if runs else None
+
+
 VERSION = (
     Leaf("version", label="kamueed"),
     Leaf("dpdk-version", label="DPDK", show=lambda text: given(text.removeprefix("DPDK "))),
@@ -36,6 +41,7 @@ SYSTEM = (
     *VERSION,
     Leaf("pid", label="process"),
     Leaf("uptime", label="up", show=duration),
+    Leaf("draining", label="draining", show=yes),
     *MEMORY,
     Leaf("lookup-kernel", label="lookup kernel"),
     Leaf("", label="fib divergence", show=fib_divergence),

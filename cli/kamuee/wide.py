@@ -10,9 +10,9 @@ WIDE = frozenset("""
     mean median members-ipv4 members-ipv6 messages missed neighbors nexthops no-way-packets nodes not-followed
     notifications notifications-lost offload-cut old overruns p90 p99 p999 packets passed pbs peak pir policed polls
     polls-idle prefixes punt punt-packets queue-full rate reader-bytes records redirected-packets refused resyncs
-    rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes rx-errors rx-lacpdus rx-missed rx-no-buffer
-    rx-packets samples samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions set-refused
-    share-full shared-bytes strict-rate swept taken tx tx-bytes tx-errors tx-lacpdus tx-packets unmatched-bytes
-    unmatched-packets updates uptime urpf-packets used value variables waiting waiting-bytes waiting-packets ways
-    ways-cut wrong-interface
+    revision rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes rx-errors rx-lacpdus rx-missed
+    rx-no-buffer rx-packets samples samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions
+    set-refused share-full shared-bytes strict-rate swept taken tx tx-bytes tx-errors tx-lacpdus tx-packets
+    unmatched-bytes unmatched-packets updates uptime urpf-packets used value variables waiting waiting-bytes
+    waiting-packets ways ways-cut wrong-interface
 """.split())

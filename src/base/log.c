@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log_recent.h"
 
 #define LINE_MAX_BYTES 1024
 
 static _Atomic int level_now = LOG_LEVEL_INFO;
 static log_sink_fn *sink_now;
+static char recent[LOG_RECENT][LOG_RECENT_BYTES];
+static _Atomic uint32_t n_recent;
 
 void log_set_level(enum log_level level)
 {
@@ -80,6 +83,20 @@ const char *log_value(const char *s, char buf[LOG_VALUE_MAX])
     return buf[0] ? buf : buf + 1;
 }
 
+static void keep_recent(const char *text)
+{
+    uint32_t i = atomic_fetch_add_explicit(&n_recent, 1, memory_order_relaxed) % LOG_RECENT;
+    size_t n = strnlen(text, LOG_RECENT_BYTES - 1);
+
+    memcpy(recent[i], text, n);
+    recent[i][n] = '\0';
+}
+
+const char *log_recent(unsigned i)
+{
+    return recent[(atomic_load_explicit(&n_recent, memory_order_relaxed) + i) % LOG_RECENT];
+}
+
 void log_set_sink(log_sink_fn *sink)
 {
     sink_now = sink;
@@ -104,6 +121,7 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
             (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]; // an event is one line
     if (suppressed)
         snprintf(text + n, sizeof text - (size_t)n, " suppressed=%u", suppressed);
+    keep_recent(text);
     if (!sink_now || !sink_now(level, text))
         write_stderr(level, text);
 }

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "core/crash.h"
 #include "core/rcu.h"
 
 struct thread {
@@ -70,6 +71,7 @@ static int enter_role(struct thread *t)
 {
     my_role = t->role;
     my_slot = t->slot;
+    crash_thread(t->slot);
     pthread_setname_np(pthread_self(), t->name);
     // Threads that poll sleep for microseconds; the kernel's slack of 50 us would double that.
     if (t->role == ROLE_FORWARDER || t->role == ROLE_TAP_MANAGER)
@@ -89,6 +91,7 @@ static int enter_role(struct thread *t)
 
 static void leave_role(struct thread *t)
 {
+    crash_thread_ends(t->slot);
     rcu_thread_unregister();
     if (t->role == ROLE_FORWARDER)
         rte_thread_unregister();
@@ -202,6 +205,7 @@ void thread_adopt(enum thread_role role, unsigned slot)
     my_slot = slot;
     if (role != ROLE_CONTROL)
         return;
+    crash_thread(slot);
     pthread_mutex_lock(&lock);
     adopted_control = (struct thread){
         .id = pthread_self(), .role = role, .slot = slot, .cpu = -1, .name = "control"};

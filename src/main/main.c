@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "core/crash.h"
 #include "core/mem.h"
 #include "core/thread.h"
 #include "main/instance.h"
@@ -22,12 +24,32 @@
 #include "main/service.h"
 #include "main/modules.h"
 #include "main/options.h"
+#include "port/thread_manager.h"
 #include "server/mgmt.h"
+#include "table/counter.h"
+
+#define DRAIN_NS (200 * NS_PER_MS)
+#define LEDGER_TRIES 20
 
 static int print_failure(int code, const char *err)
 {
     fprintf(stderr, "kamueed: %s\n", err);
     return code;
+}
+
+// What has been received leaves, as far as it can within DRAIN_NS; then all counters are at rest
+// and are saved. Packets for neighbors that do not answer would wait longer.
+static void leave_in_order(void)
+{
+    uint64_t until_ns = clock_now_ns() + DRAIN_NS;
+    struct ledger l;
+
+    thread_manager_stop_receiving();
+    for (ledger_read(&l, LEDGER_TRIES); l.held && clock_now_ns() < until_ns;) {
+        usleep(1000);
+        ledger_read(&l, LEDGER_TRIES);
+    }
+    mgmt_save();
 }
 
 // Starts the modules, runs the loop until it ends, and stops them.
@@ -51,10 +73,12 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, ch
     if (!r) {
         log_notice("main: ready: version=%s ms=%u", KAMUEE_VERSION,
                    (unsigned)((clock_now_ns() - since) / NS_PER_MS));
+        crash_ready();
         service_ready();
         event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
         service_stopping();
         since = clock_now_ns();
+        leave_in_order();
         modules_stop();
         log_notice("main: stopped: ms=%u", (unsigned)((clock_now_ns() - since) / NS_PER_MS));
     }
@@ -127,6 +151,11 @@ int main(int argc, char **argv)
         mem_nodes_set(o.memory_nodes);
     journal_start();
     service_report_work();
+    if (!o.check)
+        crash_start(&(struct crash_setup){.dir = state_dir(&o),
+                                          .version = KAMUEE_VERSION,
+                                          .stage = stage_name,
+                                          .n_stages = STAGE_N});
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     if (o.log_level >= 0)
         log_set_level((enum log_level)o.log_level);

@@ -15,17 +15,20 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <systemd/sd-daemon.h>
 
 #include "base/log.h"
 #include "base/progress.h"
 #include "core/aside.h"
+#include "core/crash.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
 #include "table/plan.h"
 
+#define DRAIN_SLACK_S 15 // what a stop takes at most, behind the drain
 #define EXTENDED_US "60000000" // until the next progress of a start or a stop
 
 static struct event_base *base;
@@ -33,10 +36,25 @@ static struct event *signals[3], *watchdog;
 static _Atomic bool answered[ROLE_FORWARDER];
 static uint64_t polls[FORWARDER_MAX];
 
+static void end_loop(void)
+{
+    event_base_loopbreak(base);
+}
+
+// The first one lets the router drain, if that is configured; the second one does not wait for it.
 static void on_stop_signal(evutil_socket_t sig, short what, void *arg)
 {
-    log_notice("main: stopping: signal=%s", sig == SIGTERM ? "TERM" : "INT");
-    event_base_loopbreak(base);
+    const char *name = sig == SIGTERM ? "TERM" : "INT";
+    uint32_t seconds = mgmt_drain(end_loop);
+
+    if (!seconds) {
+        log_notice("main: stopping: signal=%s", name);
+        end_loop();
+        return;
+    }
+    log_notice("main: draining: signal=%s seconds=%u", name, seconds);
+    sd_notifyf(0, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu\nSTATUS=draining",
+               (seconds + DRAIN_SLACK_S) * 1000000ull);
 }
 
 static void queue_reload(void *ctx);
@@ -103,14 +121,22 @@ static bool forwarder_lives(unsigned i)
 
 static void feed_watchdog(evutil_socket_t fd, short what, void *arg)
 {
-    bool all = manager_lives(ROLE_RIB_MANAGER) & manager_lives(ROLE_TAP_MANAGER);
+    static char forwarder[16];
+    const char *stuck = NULL;
 
+    for (enum thread_role r = ROLE_RIB_MANAGER; r <= ROLE_TAP_MANAGER; r++)
+        if (!manager_lives(r))
+            stuck = thread_role_name(r);
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        all &= forwarder_lives(i);
-    if (all)
+        if (!forwarder_lives(i)) {
+            snprintf(forwarder, sizeof forwarder, "forwarder/%u", i);
+            stuck = forwarder;
+        }
+    crash_set_stuck(stuck); // if the watchdog's patience ends, its note names it
+    if (!stuck)
         sd_notify(0, "WATCHDOG=1");
     else
-        log_warning("main: a thread does not answer; the watchdog is not fed");
+        log_warning("main: a thread does not answer; the watchdog is not fed: thread=%s", stuck);
 }
 
 static struct event *add_signal_event(int sig, event_callback_fn fn)

@@ -16,6 +16,7 @@ struct feature_config;    // config/feature_config.h
 struct feature_events;    // event/event.h
 struct feature_metrics;   // restconf/metrics.h
 struct feature_operation; // restconf/operation.h
+struct feature_saved;     // feature/saved_state.h
 struct feature_state;     // restconf/state.h
 struct feature_view;      // restconf/view.h
 
@@ -34,6 +35,7 @@ struct feature {
     const struct feature_metrics *metrics;
     const struct feature_events *events; // what it does while somebody listens to events
     const struct feature_view *view;     // its state in other models than kamuee.yang
+    const struct feature_saved *saved; // what of it outlives a planned stop
     // What it does by itself: from before the first configuration is applied until the listeners
     // have closed.
     void (*start)(struct event_base *loop), (*stop)(void);

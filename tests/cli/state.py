@@ -180,6 +180,10 @@ def state():
         "alarm-history": [
             {"name": "buffers", "subject": "mbuf pool 0", "severity": "major", "since": "2026-11-21T20:00:00.000Z",
              "until": "2026-11-21T20:01:00.000Z", "value": "90", "peak": "99", "count": 2, "message": "mbuf pool 0: 90 percent"}],
+        "crash": [
+            {"time": "2026-11-21T19:00:00.000Z", "pid": 4711, "version": "0.1", "build-id": "e205c61f7803ee57af11cd6fcf5da8be3e86960a",
+             "signal": "SIGSEGV", "thread": "forwarder/0", "stage": "ip4_fwd", "revision": "118",
+             "file": "/var/lib/kamuee/crash-1795341600-4711.note", "note": "# kamuee crash note 1\n# end\n"}],
         "counted-prefix": [
             {"vr": "default", "prefix": "192.0.2.0/24", "active": True, "nexthop": 7, "packets": "1234567", "bytes": "987654321012"},
             {"vr": "default", "prefix": "2001:db8:aaaa:bbbb:cccc:dddd:eeee:0/112", "active": False, "packets": "7", "bytes": "700"},

@@ -51,8 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "alone: asserts times that another test beside it could spoil (tests/e2e/run)")
     config.addinivalue_line("markers", "kernel_forwards: the kernel sends packets on here, as a multicast routing daemon needs it")
     config.addinivalue_line("markers", "differs(why): Linux does something else here, and why we do not follow")
-    if why_not() or support.KEEP:
-        return
+    if not why_not() and not support.KEEP:
+        isolate()
+
+
+def isolate() -> None:
+    """This process in namespaces of its own."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS | CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "unshare: cannot make a private mount and network namespace")

@@ -29,6 +29,7 @@ int lag_change(const struct port_config *cfg, char *err, size_t err_size);
 void lag_set_mac(const char *name, const uint8_t mac[6]);
 int lag_port_state(const char *name, struct port_state *s);
 void lag_clear(const char *name);
+void lag_restore(const char *name, const struct port_statistics *before);
 uint64_t lag_link_changes(const char *name);
 unsigned lag_list(char (*name)[16], unsigned max);
 

@@ -29,6 +29,7 @@ struct managed_port {
     struct counter_offload offload_before; // counters of its DPDK port when it was opened
     uint64_t cleared_wall_ns;              // when the operator cleared the statistics
     struct port_statistics cleared;        // their values then
+    struct port_statistics before;         // counted by an earlier process
     struct carrier *carrier;               // of its kernel interface, if any
     // Of a member of a LAG; lag_active.c's.
 

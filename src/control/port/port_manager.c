@@ -151,6 +151,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
         p->has_kernel_mac = false;
     port_table_add(p);
     p->cleared_wall_ns = 0; // the device counts from 0
+    p->before = (struct port_statistics){0};
     p->offload_before = counter_sum_offload(p->device.id);
     port_link_subscribe(p);
     watch_manager_port_changed();

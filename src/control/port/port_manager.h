@@ -110,6 +110,9 @@ void port_manager_on_link(void (*fn)(const char *port, bool up));
 // Readers subtract the present statistics from now on. 0 or -ENOENT.
 int port_manager_clear(const char *name);
 
+// What an earlier process had counted goes on: added until the device is opened again.
+void port_manager_restore(const char *name, const struct port_statistics *before);
+
 struct counter_offload port_manager_offload(const char *name); // since its device was opened
 uint64_t port_manager_link_changes(const char *name);          // while the port was started
 // Of the device or its optical module; -ENODATA: unknown.

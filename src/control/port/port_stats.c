@@ -23,6 +23,15 @@ struct counter_offload port_manager_offload(const char *name)
                                     sum.cut - p->offload_before.cut};
 }
 
+static void add_statistics(struct port_statistics *s, const struct port_statistics *more)
+{
+    uint64_t *to = (uint64_t *)s;
+    const uint64_t *from = (const uint64_t *)more;
+
+    for (unsigned i = 0; i < sizeof *s / sizeof *to; i++)
+        to[i] += from[i];
+}
+
 bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
 {
     struct counter_offload offload = port_manager_offload(p->wish.name);
@@ -43,7 +52,23 @@ bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
         .checksum_completed = offload.completed,
         .offload_cut = offload.cut,
     };
+    add_statistics(s, &p->before);
     return true;
+}
+
+void port_manager_restore(const char *name, const struct port_statistics *before)
+{
+    struct managed_port *p = managed_port_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!p) {
+        lag_restore(name, before);
+        return;
+    }
+    if (!p->open)
+        return;
+    p->before = *before;
+    add_statistics(&p->lag_counted, before); // its LAG has its own
 }
 
 int port_manager_clear(const char *name)

@@ -311,6 +311,19 @@ void thread_manager_update(void)
     move_to_next_plans();
 }
 
+void thread_manager_stop_receiving(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
+        if (!threads[f])
+            continue;
+        next.plan[f] = *forwarder_slot[f].plan;
+        next.plan[f].n_rx = 0;
+        publish_plan(f, &next.plan[f]);
+    }
+    rcu_synchronize();
+}
+
 void thread_manager_release_port(uint16_t port)
 {
     thread_must_be(ROLE_CONTROL);

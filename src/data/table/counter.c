@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "core/mem.h"
+#include "table/counter_restore.h"
 #include "table/exchange.h"
 
 #define SEVERITY_NORMAL "normal"
@@ -36,7 +37,7 @@ const char *const stage_name[STAGE_N] = {
 };
 
 static struct counter_block *blocks;
-static uint64_t since_wall_ns[IFACE_MAX];
+static uint64_t since_wall_ns_of[IFACE_MAX];
 static struct counter_cleared cleared[IFACE_MAX];
 
 int counter_init(void)
@@ -137,7 +138,7 @@ void counter_begin_iface(uint16_t iface)
     thread_must_be(ROLE_CONTROL);
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
         memset(&blocks[s].iface[iface], 0, sizeof blocks[s].iface[iface]);
-    since_wall_ns[iface] = clock_wall_ns();
+    since_wall_ns_of[iface] = clock_wall_ns();
     cleared[iface].wall_ns = 0;
 }
 
@@ -155,7 +156,60 @@ const struct counter_cleared *counter_cleared_iface(uint16_t iface)
 
 uint64_t counter_since_iface(uint16_t iface)
 {
-    return since_wall_ns[iface];
+    return since_wall_ns_of[iface];
+}
+
+// --- what an earlier process has counted ---
+
+void counter_restore_iface(uint16_t iface, const struct counter_iface *c, uint64_t since_wall_ns,
+                           const struct counter_cleared *before)
+{
+    struct counter_iface *mine = &counter_mine()->iface[iface];
+
+    thread_must_be(ROLE_CONTROL);
+    mine->rx_packets += c->rx_packets;
+    mine->rx_bytes += c->rx_bytes;
+    mine->tx_packets += c->tx_packets;
+    mine->tx_bytes += c->tx_bytes;
+    mine->drop_packets += c->drop_packets;
+    mine->punt_packets += c->punt_packets;
+    mine->inject_packets += c->inject_packets;
+    mine->urpf_packets += c->urpf_packets;
+    since_wall_ns_of[iface] = since_wall_ns;
+    cleared[iface] = *before;
+}
+
+void counter_restore_ledger(const struct ledger *l, const uint64_t drop[DROP_N])
+{
+    struct counter_block *mine = counter_mine();
+
+    thread_must_be(ROLE_CONTROL);
+    mine->rx += l->rx;
+    mine->inject += l->inject;
+    mine->tx += l->tx;
+    mine->punt += l->punt;
+    for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
+        mine->drop[i] += drop[i];
+}
+
+void counter_restore_punt(enum punt_class class, const struct counter_punt *c)
+{
+    struct counter_punt *mine = &counter_mine()->punt_class[class];
+
+    thread_must_be(ROLE_CONTROL);
+    mine->passed += c->passed;
+    mine->policed += c->policed;
+    mine->full += c->full;
+}
+
+void counter_restore_icmp(const struct counter_icmp *c)
+{
+    struct counter_icmp *mine = &counter_mine()->icmp;
+
+    thread_must_be(ROLE_CONTROL);
+    mine->sent += c->sent;
+    mine->limited += c->limited;
+    mine->forbidden += c->forbidden;
 }
 
 static void ledger_pass(struct ledger *l)

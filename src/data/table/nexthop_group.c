@@ -11,9 +11,15 @@
 // mod old size, so flows stay; range and size change by one 64-bit store. Ranges have power-of-two
 // sizes, come from a free list per size or from the untouched end, and are reused when their grace
 // ticket is over.
+//
+// Routing daemons often do not change a group: when a peer goes, FRR makes another group of those
+// that are left and moves the prefixes to it. So a new group begins with the buckets of the one
+// among the last RECENT_MAX that shares the most members with it, if that is at least half of them:
+// then, too, only flows of who left move, or those that a member which joined gets.
 #include "table/nexthop_group.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +47,13 @@ struct range {
 static VEC(struct range) ranges[SIZES]; // free or waiting; tickets in order of freeing
 static uint32_t range_end;              // all beyond is untouched
 
+#define RECENT_MAX 64
+static struct recent {
+    uint32_t id;      // 0: none
+    uint64_t members; // bit of each, by its number modulo 64: enough to choose by
+} recent[RECENT_MAX];
+static unsigned next_recent;
+
 struct share {
     uint32_t member, weight;
     uint32_t target, have; // buckets
@@ -49,6 +62,7 @@ struct share {
 int nexthop_group_init(void)
 {
     range_end = 0;
+    memset(recent, 0, sizeof recent);
     nexthop_bucket = mem_map("next-hop buckets", NEXTHOP_BUCKET_MAX * sizeof *nexthop_bucket);
     return nexthop_bucket ? 0 : -ENOMEM;
 }
@@ -310,11 +324,67 @@ static void ifaces_set(struct nexthop *nh, const struct share *s, unsigned n)
         __atomic_store_n(&have[0], 0, __ATOMIC_RELEASE);
 }
 
+// --- what a new group begins with ---
+
+static uint64_t members_bits(const uint32_t *member, unsigned n)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        bits |= 1ull << member[i] % 64;
+    return bits;
+}
+
+static struct recent *recent_find(uint32_t id)
+{
+    for (unsigned i = 0; i < RECENT_MAX; i++)
+        if (recent[i].id == id)
+            return &recent[i];
+    return NULL;
+}
+
+static void recent_note(uint32_t id, const uint32_t *member, unsigned n)
+{
+    struct recent *r = recent_find(id);
+
+    r = r ? r : &recent[next_recent++ % RECENT_MAX];
+    *r = (struct recent){id, members_bits(member, n)};
+}
+
+// The live group with which a new one of these members shares the most; 0: none, or less than half.
+static uint32_t recent_like(const uint32_t *member, unsigned n)
+{
+    uint64_t mine = members_bits(member, n);
+    int most = (__builtin_popcountll(mine) + 1) / 2 - 1;
+    uint32_t id = 0;
+
+    for (unsigned i = 0; mine && i < RECENT_MAX; i++) {
+        int shared = __builtin_popcountll(recent[i].members & mine);
+        if (recent[i].id && shared > most) {
+            most = shared;
+            id = recent[i].id;
+        }
+    }
+    return id;
+}
+
+// Members that the new group has not are taken out when its own are set; no forwarder sees it yet.
+static void buckets_copy(uint32_t start, uint32_t size, uint32_t like)
+{
+    const struct nexthop *from = &nexthop_table[like];
+
+    for (uint32_t i = 0; i < size; i++)
+        set_bucket(start + i,
+                   like ? nexthop_bucket[group_start(from) + (i & (group_size(from) - 1))] : 0);
+}
+
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n)
 {
-    uint32_t size = size_for(n);
+    uint32_t like = recent_like(member, n), size = size_for(n);
 
     thread_must_be(ROLE_RIB_MANAGER);
+    if (like && group_size(&nexthop_table[like]) > size)
+        size = group_size(&nexthop_table[like]); // or flows of several buckets would fall into one
     uint32_t start = n <= NEXTHOP_MEMBER_MAX ? range_take(size) : NEXTHOP_BUCKET_MAX;
     if (start == NEXTHOP_BUCKET_MAX)
         return 0;
@@ -323,7 +393,7 @@ uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsig
         range_give(start, size);
         return 0;
     }
-    memset(nexthop_bucket + start, 0, size * sizeof *nexthop_bucket);
+    buckets_copy(start, size, like);
     group_publish(&nexthop_table[id], start, size);
     if (!nexthop_group_set(id, member, weight, n))
         return id;
@@ -349,6 +419,7 @@ static int group_grow(struct nexthop *nh, uint32_t size)
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n)
 {
     struct nexthop *nh = &nexthop_table[id];
+    unsigned n_given = n;
     int r = 0;
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -371,6 +442,7 @@ int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weigh
             shares_apportion(s, n, group_size(nh));
         buckets_assign(group_start(nh), group_size(nh), s, n);
         ifaces_set(nh, s, n);
+        recent_note(id, member, n_given);
     }
     free(s);
     return r;
@@ -394,6 +466,10 @@ uint32_t nexthop_group_count(uint32_t id, uint32_t member)
 
 void nexthop_group_free(uint32_t id)
 {
+    struct recent *r = recent_find(id);
+
+    if (r)
+        *r = (struct recent){0};
     range_give(group_start(&nexthop_table[id]), group_size(&nexthop_table[id]));
 }
 

@@ -138,6 +138,27 @@ static void losing_a_member_moves_only_its_own_flows(void **state)
     check();
 }
 
+// What FRR does when a peer goes and comes: another group, and the prefixes move to it.
+static void a_new_group_without_a_member_of_another_moves_only_its_flows(void **state)
+{
+    uint32_t m[4], w[4] = {1, 1, 1, 1}, before[FLOWS], after[FLOWS];
+
+    for (unsigned i = 0; i < 4; i++)
+        m[i] = nexthop_new(NEXTHOP_HOLD, plain->id);
+    place_flows(nexthop_group_new(m, w, 4), before);
+    place_flows(nexthop_group_new((uint32_t[]){m[3], m[0], m[1]}, w, 3), after);
+    assert_true(n_moved(before, after, m[2]) > FLOWS / 5);
+    assert_int_equal(n_moved(before, after, 0), n_moved(before, after, m[2]));
+    check();
+    memcpy(before, after, sizeof before);
+    uint32_t other = nexthop_new(NEXTHOP_HOLD, plain->id); // it comes back as another next hop
+    place_flows(nexthop_group_new((uint32_t[]){m[0], m[1], other, m[3]}, w, 4), after);
+    assert_in_range(n_moved(before, after, 0), FLOWS / 5, FLOWS * 3 / 10);
+    for (unsigned f = 0; f < FLOWS; f++)
+        assert_true(before[f] == after[f] || after[f] == other);
+    check();
+}
+
 static void growing_group_keeps_flows_of_members_that_stay(void **state)
 {
     uint32_t m[64], w[64], before[FLOWS], after[FLOWS];
@@ -388,6 +409,7 @@ int main(void)
         test_with_tables(adjacency_holds_the_complete_rewrite),
         test_with_tables(refresh_follows_mac_and_mtu_of_the_interface),
         test_with_tables(losing_a_member_moves_only_its_own_flows),
+        test_with_tables(a_new_group_without_a_member_of_another_moves_only_its_flows),
         test_with_tables(growing_group_keeps_flows_of_members_that_stay),
         test_with_tables(shares_follow_the_weights),
         test_with_tables(tiny_weight_still_gets_a_bucket),

@@ -26,6 +26,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/crash.h"
 #include "core/thread.h"
 
 #define END "# end "
@@ -220,6 +221,8 @@ void revision_open(const char *dir)
     closedir(d);
     if (store.item.n)
         qsort(store.item.item, store.item.n, sizeof *store.item.item, by_id);
+    if (revision_confirmed())
+        crash_set_revision(revision_confirmed()->id);
 }
 
 void revision_close(void)
@@ -330,6 +333,7 @@ int revision_keep(const struct revision *r, char *err, size_t err_size)
     if (e)
         return e;
     *vec_push(&store.item) = *r;
+    crash_set_revision(r->id);
     while (store.item.n > REVISIONS_MAX)
         forget_oldest();
     return 0;

@@ -20,6 +20,7 @@
 #include "core/thread.h"
 #include "event/event.h"
 #include "feature/alarm_watch.h"
+#include "feature/saved_state.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
@@ -116,6 +117,12 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                               "the virtual router has used up its budget, and what is more is "
                               "refused: see show vr; raise it by 'set vr NAME budget'",
                               {true, 100, 99}},
+    [ALARM_CRASH] = {"crash",
+                     "critical",
+                     "crashes in a day",
+                     "kamueed has crashed and was started again: report it with the archive that "
+                     "'kamuee show tech-support' writes",
+                     {true, 1, 0}},
     [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed",
                                   "major",
                                   "rules and routes",
@@ -490,6 +497,74 @@ static void write_alarm_metrics(struct metrics *m, const void *kept)
         metric_u64(m, alarm_raised_total(n), "name", alarm_kind[n].name, NULL);
 }
 
+// --- what outlives a stop: the history -----------------------------------------------------------
+
+static const char *const saved_key[] = {"value", "peak", "raised", "cleared", "count"};
+
+static json_t *save_alarm(const struct alarm *a, uint64_t cleared_wall_ns)
+{
+    json_t *o = saved_object(
+        saved_key, 5,
+        (const uint64_t[]){a->value, a->peak, a->raised_wall_ns, cleared_wall_ns, a->count});
+
+    json_object_set_new(o, "name", json_string(alarm_kind[a->name].name));
+    json_object_set_new(o, "subject", json_string(a->subject));
+    return o;
+}
+
+// The oldest first. Those that are raised end with this process.
+static json_t *save_alarms(void)
+{
+    json_t *history = json_array();
+    uint64_t first = state.n_past > ALARM_HISTORY ? state.n_past - ALARM_HISTORY : 0;
+
+    for (uint64_t i = first; i < state.n_past; i++) {
+        const struct alarm *a = &state.past[i % ALARM_HISTORY];
+        json_array_append_new(history, save_alarm(a, a->cleared_wall_ns));
+    }
+    vec_foreach (&state.active, a)
+        json_array_append_new(history, save_alarm(a, clock_wall_ns()));
+    return json_pack("{s:o}", "history", history);
+}
+
+static bool read_saved_alarm(const json_t *o, struct alarm *a)
+{
+    const char *name = json_string_value(json_object_get(o, "name")),
+               *subject = json_string_value(json_object_get(o, "subject"));
+    uint64_t v[5];
+    unsigned n = 0;
+
+    while (name && n < ALARM_N && strcmp(alarm_kind[n].name, name))
+        n++;
+    if (!name || n == ALARM_N || !subject || strlen(subject) >= ALARM_SUBJECT ||
+        !saved_numbers(o, saved_key, 5, v) || v[4] > UINT32_MAX)
+        return false;
+    *a = (struct alarm){.name = (enum alarm_name)n,
+                        .value = v[0],
+                        .peak = v[1],
+                        .raised_wall_ns = v[2],
+                        .cleared_wall_ns = v[3],
+                        .count = (uint32_t)v[4]};
+    snprintf(a->subject, sizeof a->subject, "%s", subject);
+    return true;
+}
+
+static const char *restore_alarms(const json_t *part, bool apply)
+{
+    const json_t *history = json_object_get(part, "history");
+    struct alarm a;
+
+    if (!json_is_array(history) || json_array_size(history) > 64 * ALARM_HISTORY)
+        return "the history is not one";
+    for (size_t i = 0; i < json_array_size(history); i++) {
+        if (!read_saved_alarm(json_array_get(history, i), &a))
+            return "the history has what is no alarm";
+        if (apply)
+            state.past[state.n_past++ % ALARM_HISTORY] = a;
+    }
+    return NULL;
+}
+
 static void start_alarms(struct event_base *loop)
 {
     alarm_init();
@@ -505,6 +580,7 @@ static void stop_alarms(void)
 const struct feature alarm_feature = {
     "alarm",
     .config = &alarm_config,
+    .saved = &(const struct feature_saved){save_alarms, restore_alarms},
     .state = (const struct feature_state[]){{"alarm", .write = show_alarm},
                                             {"alarm-history", .write = show_alarm_history},
                                             {0}},

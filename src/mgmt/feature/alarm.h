@@ -35,6 +35,7 @@ enum alarm_name { // in the order of the schema
     ALARM_ROUTE_NOT_FOLLOWED,
     ALARM_VR_BUDGET,
     ALARM_VR_BUDGET_FULL,
+    ALARM_CRASH,
     ALARM_N
 };
 

@@ -19,6 +19,7 @@
 #include "core/thread.h"
 #include "feature/alarm.h"
 #include "feature/alarm_window.h"
+#include "feature/crash.h"
 #include "feature/routing_daemon.h"
 #include "feature/vr_budget.h"
 #include "port/kernel_state.h"
@@ -37,6 +38,7 @@
 
 #define ASK_EVERY_NS (10 * NS_PER_SECOND) // all virtual routers, one after the other
 #define SLOW_EVERY_NS (60 * NS_PER_SECOND) // what takes milliseconds: memory, sensors
+#define DAY_NS (86400 * NS_PER_SECOND)
 #define LEDGER_LOOKS 10
 #define LEDGER_TRIES 20
 
@@ -340,6 +342,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     vr_budget_look(now_ns);
     look_routers(now_ns);
     look_kernel_state();
+    alarm_observe(ALARM_CRASH, "", crash_notes_since(wall_ns - DAY_NS));
     routing_daemon_look(now_ns);
     alarm_round_end();
 }

@@ -4,11 +4,13 @@
 
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "port/thread_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
+#include "table/counter_restore.h"
 #include "table/plan.h"
 #include "yang/yang.h"
 
@@ -123,9 +125,64 @@ static void write_ledger_metrics(struct metrics *m, const void *kept)
     metric_real(m, (double)l.imbalance, NULL);
 }
 
+// --- what outlives a stop: the ledger ------------------------------------------------------------
+
+#define SAVE_TRIES 1000
+
+static const char *const ledger_key[] = {"rx", "inject", "tx", "punt"};
+
+static json_t *save_drops(uint64_t held)
+{
+    json_t *o = json_object();
+
+    for (int r = DROP_NONE + 1; r < DROP_N; r++) {
+        uint64_t n = counter_sum_drop(r) + (r == DROP_TX_NO_QUEUE ? held : 0);
+        if (n)
+            json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n));
+    }
+    return o;
+}
+
+// What is held then ends as the ports stop: it is counted so. A ledger that does not balance, which
+// is a bug and an alarm, is not kept.
+static json_t *save_ledger(void)
+{
+    struct ledger l;
+
+    ledger_read(&l, SAVE_TRIES);
+    if (l.imbalance)
+        return NULL;
+    json_t *o = saved_object(ledger_key, 4, (const uint64_t[]){l.rx, l.inject, l.tx, l.punt});
+    json_object_set_new(o, "drop", save_drops(l.held));
+    return o;
+}
+
+static const char *restore_ledger(const json_t *part, bool apply)
+{
+    uint64_t sum[4], drop[DROP_N] = {0}, ended;
+    const json_t *drops = json_object_get(part, "drop");
+
+    if (!saved_numbers(part, ledger_key, 4, sum) || !json_is_object(drops))
+        return "the ledger is not whole";
+    ended = sum[2] + sum[3];
+    for (int r = DROP_NONE + 1; r < DROP_N; r++) {
+        if (json_object_get(drops, drop_info[r].name) &&
+            !saved_number(drops, drop_info[r].name, &drop[r]))
+            return "a drop reason has no number";
+        ended += drop[r];
+    }
+    if (sum[0] + sum[1] != ended)
+        return "the ledger does not balance";
+    if (apply)
+        counter_restore_ledger(
+            &(struct ledger){.rx = sum[0], .inject = sum[1], .tx = sum[2], .punt = sum[3]}, drop);
+    return NULL;
+}
+
 const struct feature forwarding_feature = {
     "forwarding",
     .config = &forwarding_config,
+    .saved = &(const struct feature_saved){save_ledger, restore_ledger},
     .state = (const struct feature_state[]){{"ledger", .write = show_ledger}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_ledger_metrics},
 };

@@ -2,10 +2,12 @@
 // icmp.c - limits of ICMP messages of our own, and how many they held back
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
+#include "table/counter_restore.h"
 #include "table/icmp.h"
 
 static void read_icmp(struct model *m, const struct lyd_node *tree, const struct model *known,
@@ -73,9 +75,32 @@ static void write_icmp_metrics(struct metrics *m, const void *kept)
     metric_u64(m, c.forbidden, "result", "forbidden", NULL);
 }
 
+// --- what outlives a stop ------------------------------------------------------------------------
+
+static const char *const count_key[] = {"sent", "limited", "forbidden"};
+
+static json_t *save_icmp(void)
+{
+    struct counter_icmp c = counter_sum_icmp();
+
+    return saved_object(count_key, 3, (const uint64_t[]){c.sent, c.limited, c.forbidden});
+}
+
+static const char *restore_icmp(const json_t *part, bool apply)
+{
+    uint64_t v[3];
+
+    if (!saved_numbers(part, count_key, 3, v))
+        return "a number is missing";
+    if (apply)
+        counter_restore_icmp(&(struct counter_icmp){v[0], v[1], v[2]});
+    return NULL;
+}
+
 const struct feature icmp_feature = {
     "icmp",
     .config = &icmp_config,
+    .saved = &(const struct feature_saved){save_icmp, restore_icmp},
     .state = (const struct feature_state[]){{"icmp", .write = show_icmp}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_icmp_metrics},
 };

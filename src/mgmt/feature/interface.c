@@ -22,12 +22,14 @@
 #include "feature/port.h"
 #include "feature/vport.h"
 #include "feature/vr.h"
+#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "port/iface_manager.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
+#include "table/counter_restore.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
@@ -569,6 +571,63 @@ static void write_iface_metrics(struct metrics *m, const void *kept)
     vec_free(&row);
 }
 
+// --- what outlives a stop ------------------------------------------------------------------------
+
+static const char *const count_key[] = {"rx-packets",   "rx-bytes",     "tx-packets",
+                                        "tx-bytes",     "drop-packets", "punt-packets",
+                                        "inject-packets", "urpf-packets"};
+#define COUNTS (sizeof count_key / sizeof *count_key)
+_Static_assert(COUNTS * 8 == sizeof(struct counter_iface), "each field, in its order");
+
+static json_t *save_interface(uint16_t id)
+{
+    const struct counter_cleared *c = counter_cleared_iface(id);
+    struct counter_iface sum;
+
+    counter_sum_iface(id, &sum);
+    json_t *o = saved_object(count_key, COUNTS, (const uint64_t *)&sum);
+    json_object_set_new(o, "since", json_integer((json_int_t)counter_since_iface(id)));
+    if (c->wall_ns) {
+        json_t *cleared = saved_object(count_key, COUNTS, (const uint64_t *)&c->at);
+        json_object_set_new(cleared, "time", json_integer((json_int_t)c->wall_ns));
+        json_object_set_new(o, "cleared", cleared);
+    }
+    return o;
+}
+
+static json_t *save_interfaces(void)
+{
+    json_t *o = json_object();
+
+    for (unsigned id = 1; id < IFACE_MAX; id++)
+        if (iface_get((uint16_t)id)->kind != IFACE_NONE)
+            json_object_set_new(o, iface_get((uint16_t)id)->name, save_interface((uint16_t)id));
+    return o;
+}
+
+static const char *restore_interfaces(const json_t *part, bool apply)
+{
+    const char *name;
+    json_t *of;
+
+    json_object_foreach ((json_t *)part, name, of) {
+        const json_t *cleared = json_object_get(of, "cleared");
+        struct counter_cleared c = {0};
+        struct counter_iface sum;
+        uint64_t since;
+
+        if (!saved_numbers(of, count_key, COUNTS, (uint64_t *)&sum) ||
+            !saved_number(of, "since", &since) ||
+            (cleared && (!saved_numbers(cleared, count_key, COUNTS, (uint64_t *)&c.at) ||
+                         !saved_number(cleared, "time", &c.wall_ns))))
+            return "an interface lacks a number";
+        const struct iface *i = apply ? iface_find_name(name) : NULL;
+        if (i)
+            counter_restore_iface(i->id, &sum, since, &c);
+    }
+    return NULL;
+}
+
 // Of many routes in a row the interface is the same: the last one is remembered until a commit may
 // have moved it.
 static const char *vr_of_interface(const char *name)
@@ -592,6 +651,7 @@ const struct feature interface_feature = {
     "interface",
     .start = tell_owners,
     .config = &interface_config,
+    .saved = &(const struct feature_saved){save_interfaces, restore_interfaces},
     .state = (const struct feature_state[]){{"interface", .write = show_interface}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_iface_metrics},
 };

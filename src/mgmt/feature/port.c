@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "event/event.h"
 #include "feature/port.h"
+#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "port/port_history.h"
 #include "port/port_manager.h"
@@ -388,9 +390,101 @@ static void stop_link_events(void)
 }
 
 extern const struct feature_config port_config;
+// --- what outlives a stop: what was counted, and the last hour -----------------------------------
+
+static const char *const count_key[] = {
+    "rx-packets", "rx-bytes",     "tx-packets", "tx-bytes",           "rx-missed",
+    "rx-errors",  "rx-no-buffer", "tx-errors",  "checksum-completed", "offload-cut"};
+#define COUNTS (sizeof count_key / sizeof *count_key)
+_Static_assert(COUNTS * 8 == sizeof(struct port_statistics), "each field, in its order");
+#define POINT_NUMBERS (sizeof(struct port_point) / 8)
+
+static void save_point(void *ctx, const struct port_point *p)
+{
+    const uint64_t *v = (const uint64_t *)p;
+    json_t *numbers = json_array();
+
+    for (unsigned i = 0; i < POINT_NUMBERS; i++)
+        json_array_append_new(numbers, json_integer((json_int_t)v[i]));
+    json_array_append_new(ctx, numbers);
+}
+
+static json_t *save_ports(void)
+{
+    char name[PORT_MAX][16];
+    unsigned n = port_manager_list(name, PORT_MAX);
+    json_t *o = json_object();
+    struct port_state p;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (port_manager_state(name[i], &p))
+            continue;
+        json_t *of = saved_object(count_key, COUNTS, (const uint64_t *)&p.statistics),
+               *history = json_array();
+        port_history_each(name[i], save_point, history);
+        json_object_set_new(of, "history", history);
+        json_object_set_new(o, name[i], of);
+    }
+    return o;
+}
+
+static bool read_point(const json_t *numbers, struct port_point *p)
+{
+    uint64_t *v = (uint64_t *)p;
+
+    for (unsigned i = 0; i < POINT_NUMBERS; i++) {
+        const json_t *number = json_array_get(numbers, i);
+        if (!json_is_integer(number) || json_integer_value(number) < 0)
+            return false;
+        v[i] = (uint64_t)json_integer_value(number);
+    }
+    return true;
+}
+
+// Points come back in their order, none of them from the future: the clock may have been set.
+static const char *restore_history(const char *port, const json_t *history, bool apply)
+{
+    uint64_t last_ns = 0, now_ns = clock_wall_ns();
+
+    if (!json_is_array(history) || json_array_size(history) > PORT_HISTORY_POINTS)
+        return "a port's history is not one";
+    for (size_t i = 0; i < json_array_size(history); i++) {
+        struct port_point p;
+        if (!read_point(json_array_get(history, i), &p))
+            return "a point of a port's history lacks a number";
+        if (apply && p.wall_ns > last_ns && p.wall_ns <= now_ns)
+            port_history_add(port, &p);
+        last_ns = p.wall_ns > last_ns ? p.wall_ns : last_ns;
+    }
+    return NULL;
+}
+
+static const char *restore_ports(const json_t *part, bool apply)
+{
+    const char *name, *bad = NULL;
+    json_t *of;
+
+    json_object_foreach ((json_t *)part, name, of) {
+        struct port_statistics sum;
+        struct port_state p;
+
+        if (!saved_numbers(of, count_key, COUNTS, (uint64_t *)&sum))
+            return "a port lacks a number";
+        bool here = apply && !port_manager_state(name, &p);
+        if (here)
+            port_manager_restore(name, &sum);
+        if (here || !apply)
+            bad = restore_history(name, json_object_get(of, "history"), apply);
+        if (bad)
+            return bad;
+    }
+    return NULL;
+}
+
 const struct feature port_feature = {
     "port",
     .config = &port_config,
+    .saved = &(const struct feature_saved){save_ports, restore_ports},
     .state = (const struct feature_state[]){{"port", .write = show_port},
                                             {"port-history", .write = show_port_history},
                                             {0}},

@@ -5,10 +5,12 @@
 #include "base/log.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
+#include "table/counter_restore.h"
 #include "table/exchange.h"
 #include "table/punt.h"
 
@@ -109,9 +111,43 @@ static void write_punt_metrics(struct metrics *m, const void *kept)
                    punt_class_name[c], NULL);
 }
 
+// --- what outlives a stop ------------------------------------------------------------------------
+
+static const char *const count_key[] = {"passed", "policed", "full"};
+
+static json_t *save_punt(void)
+{
+    json_t *o = json_object();
+
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
+        struct counter_punt sum = counter_sum_punt(c);
+        json_object_set_new(
+            o, punt_class_name[c],
+            saved_object(count_key, 3, (const uint64_t[]){sum.passed, sum.policed, sum.full}));
+    }
+    return o;
+}
+
+static const char *restore_punt(const json_t *part, bool apply)
+{
+    uint64_t v[3];
+
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
+        const json_t *of = json_object_get(part, punt_class_name[c]);
+        if (!of)
+            continue;
+        if (!saved_numbers(of, count_key, 3, v))
+            return "a class lacks a number";
+        if (apply)
+            counter_restore_punt(c, &(struct counter_punt){v[0], v[1], v[2]});
+    }
+    return NULL;
+}
+
 const struct feature punt_feature = {
     "punt",
     .config = &punt_config,
+    .saved = &(const struct feature_saved){save_punt, restore_punt},
     .state = (const struct feature_state[]){{"punt", .write = show_punt}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_punt_metrics},
 };

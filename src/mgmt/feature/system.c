@@ -13,8 +13,10 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
+#include "core/crash.h"
 #include "core/eal.h"
 #include "core/process.h"
+#include "feature/drain.h"
 #include "http/http.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
@@ -135,6 +137,8 @@ static int show_system(struct show *s)
     jwrite_string(j, "dpdk-version", rte_version());
     jwrite_int(j, "pid", getpid());
     jwrite_u64(j, "uptime", process_uptime());
+    jwrite_string_any(j, "build-id", crash_build_id());
+    jwrite_bool(j, "draining", drain_runs());
     jwrite_int(j, "memory", eal_memory_mib());
     jwrite_string(j, "pages", eal_has_hugepages() ? "huge" : "ordinary");
     jwrite_u64(j, "rss", process_resident());

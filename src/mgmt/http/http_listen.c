@@ -425,11 +425,20 @@ static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(s
     return l;
 }
 
+static bool is_at(const struct http_door *l, const struct http_listen *at)
+{
+    return l->at.port == at->port && ip_equal(&l->at.address, &at->address);
+}
+
+// Also one that has been closed but has answers to send: its address is not free before it goes.
 static struct http_door *find_tcp(const struct http_listen *at)
 {
     for (unsigned i = 0; i < n_tcp; i++)
-        if (tcp[i]->at.port == at->port && ip_equal(&tcp[i]->at.address, &at->address))
+        if (is_at(tcp[i], at))
             return tcp[i];
+    vec_foreach (&going, l)
+        if (is_at(*l, at))
+            return *l;
     return NULL;
 }
 
@@ -442,6 +451,18 @@ static void close_soon(struct http_door *l)
     l->closed = true;
     *vec_push(&going) = l;
     event_add(l->rest, &t);
+}
+
+static void open_again(struct http_door *l)
+{
+    for (size_t i = 0; l->closed && i < going.n; i++)
+        if (going.item[i] == l)
+            vec_del_swap(&going, i);
+    if (!l->closed)
+        return;
+    l->closed = false;
+    event_del(l->rest);
+    evconnlistener_enable(l->listener);
 }
 
 int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct http *h),
@@ -470,6 +491,7 @@ int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct
     }
     for (unsigned i = 0; i < n; i++) {
         tcp[i] = next[i];
+        open_again(tcp[i]);
         tcp[i]->at = at[i];
         tcp[i]->tls = at[i].tls;
     }

@@ -19,7 +19,7 @@
 #define TOP_WORDS                                                                                  \
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, "           \
     "metalink, vr, interface, policer, address-set, acl, mirror-session, acl-limit, thread, "      \
-    "forwarding, punt, multicast, icmp, journal, "                                                 \
+    "forwarding, punt, multicast, icmp, journal, drain, "                                          \
     "fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
 
 static struct lyd_node *read_lines(const char *text, struct errors *e)

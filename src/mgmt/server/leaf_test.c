@@ -87,7 +87,7 @@ static const char everything[] =
     "set punt icmp rate 7 burst 8 queue 99\n"
     "set multicast route default 239.1.1.1 any input p2 output p0 ttl 9\n"
     "set icmp rate 7 burst 8 total-rate 9 total-burst 10\n"
-    "set journal size 7\nset fib-audit interval 7\n"
+    "set journal size 7\nset fib-audit interval 7\nset drain time 7 script /etc/drain bfd true\n"
     "set alarm buffers enabled false raise 7 clear 3\n"
     "set routing-daemon red bgp minimum-routes 7\n"
     "set counters nexthop true\nset counters prefix default 192.0.2.0/24\n"
@@ -361,6 +361,42 @@ static void steps_come_in_the_safe_order(void **state)
     lyd_free_all(none);
 }
 
+// What is committed is kept as text, and is what the next start reads.
+static void what_is_printed_is_read_as_the_same(void **state)
+{
+    struct lyd_node *tree = tree_of(everything), *again;
+    struct text t = {0}, u = {0};
+
+    config_print(tree, &t);
+    again = tree_of(text_str(&t));
+    config_print(again, &u);
+    assert_string_equal(text_str(&t), text_str(&u));
+    text_free(&u);
+    lyd_free_all(tree);
+    lyd_free_all(again);
+    text_free(&t);
+}
+
+// A difference as lines makes the one of the other, also of leaves that are written as their value.
+static void a_difference_as_lines_makes_the_other(void **state)
+{
+    struct lyd_node *old = tree_of("set policer s kind srtcm cir 1M cbs 9000\n"
+                                   "set policer s exceed drop\nset policer s conform drop\n"),
+                    *new = tree_of("set policer s kind srtcm cir 1M cbs 9000\n"
+                                   "set policer s exceed remark-dscp 7\n");
+    struct text lines = {0}, rest = {0};
+    struct errors e = {0};
+
+    config_diff(old, new, &lines);
+    config_read_text(&old, text_str(&lines), &e);
+    assert_int_equal(e.n, 0);
+    assert_int_equal(config_diff(old, new, &rest), 0);
+    lyd_free_all(old);
+    lyd_free_all(new);
+    text_free(&lines);
+    text_free(&rest);
+}
+
 static int set_up(void **state)
 {
     char err[256];
@@ -381,6 +417,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_leaf_makes_a_step),
         cmocka_unit_test(steps_come_in_the_safe_order),
+        cmocka_unit_test(what_is_printed_is_read_as_the_same),
+        cmocka_unit_test(a_difference_as_lines_makes_the_other),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -20,10 +20,13 @@
 #include "config/config_confirm.h"
 #include "config/config_edit.h"
 #include "config/feature_config.h"
+#include "config/revision.h"
 #include "core/aside.h"
 #include "core/thread.h"
 #include "feature/acl.h"
+#include "feature/drain.h"
 #include "feature/port.h"
+#include "feature/saved_state.h"
 #include "feature/system.h"
 #include "http/api.h"
 #include "http/http.h"
@@ -148,6 +151,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
         say_start_errors(&e, err, err_size);
         return r;
     }
+    saved_state_restore(revision_dir());
     text_printf(&path, "%s/kamuee.sock", run_dir);
     r = restconf_start(text_str(&path), err, err_size);
     text_free(&path);
@@ -194,6 +198,16 @@ int mgmt_reload(char *err, size_t err_size)
     if (!r)
         acl_reload(&(struct acl_reload){.set = "", .list = "", .done = files_read});
     return r;
+}
+
+uint32_t mgmt_drain(void (*done)(void))
+{
+    return drain_begin(done);
+}
+
+void mgmt_save(void)
+{
+    saved_state_write(revision_dir());
 }
 
 void mgmt_stop(void)

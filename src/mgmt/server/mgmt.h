@@ -37,6 +37,10 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
 // mgmt_wait calls.
 int mgmt_reload(char *err, size_t err_size);
 void mgmt_wait(void (*again)(void *ctx));
+// What the configuration wants before a stop; `done` is called when it is over. How many seconds it
+// may take; 0: nothing, and `done` is not called.
+uint32_t mgmt_drain(void (*done)(void));
+void mgmt_save(void); // what outlives a planned stop, once nothing is received any more
 void mgmt_stop(void);
 
 #endif

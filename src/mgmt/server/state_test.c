@@ -212,7 +212,7 @@ static void each_part_of_state_can_be_asked_for(void **state)
                                         "audit",
                                         "audit=default",
                                         "latency", "alarm",
-                                        "alarm-history",
+                                        "alarm-history", "crash",
                                         "counted-prefix",
                                         "counted-prefix=default,192.0.2.0%2F24",
                                         "multicast"};

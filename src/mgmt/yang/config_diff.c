@@ -83,8 +83,8 @@ void config_diff_each(const struct lyd_node *old, const struct lyd_node *new,
 static void print_delete(const struct lyd_node *n, struct text *t)
 {
     text_printf(t, "delete ");
-    config_path(n, t);
-    if (n->schema->nodetype == LYS_LEAFLIST) {
+    config_path(yang_is_keywordless(n->schema) ? lyd_parent(n) : n, t);
+    if (n->schema->nodetype == LYS_LEAFLIST || yang_is_keywordless(n->schema)) {
         text_append(t, " ", 1);
         words_quote(lyd_get_value(n), t);
     }

@@ -433,16 +433,33 @@ static struct lyd_node *delete_list(struct walk *k, const struct lysc_node *s)
     return n;
 }
 
+// What a word names: a child, or the leaf that is written as this value.
+static const struct lysc_node *delete_word(const struct walk *k)
+{
+    const char *word = k->w->word[k->i];
+    const struct lysc_node *s = yang_child(k->schema, word, true);
+
+    if (s && !lysc_is_key(s))
+        return s;
+    for (s = NULL; (s = yang_keywordless(s, k->schema));)
+        if (yang_value_ok(s, word))
+            return s;
+    return NULL;
+}
+
 // The leaf, or the one value of a leaf-list that the line names, or its first when it names none.
 static struct lyd_node *delete_value(struct walk *k, const struct lysc_node *s)
 {
-    const char *value = k->i + 1 < k->w->n ? k->w->word[k->i + 1] : NULL;
+    bool bare = yang_is_keywordless(s) && strcmp(k->w->word[k->i], s->name);
+    const char *value = bare                  ? k->w->word[k->i]
+                        : k->i + 1 < k->w->n ? k->w->word[k->i + 1]
+                                             : NULL;
     struct lyd_nodes all = {0};
     struct lyd_node *found = NULL;
 
     if (yang_is_flag(s))
         value = NULL;
-    k->i += value ? 2 : 1;
+    k->i += value && !bare ? 2 : 1;
     config_children(siblings(k), s, &all);
     for (size_t j = 0; j < all.n && !found; j++)
         if (!value ||
@@ -487,9 +504,9 @@ static bool delete_line(struct walk *k)
     if (k->i == k->w->n)
         return missing_child(k);
     while (k->i < k->w->n) {
-        const struct lysc_node *s = yang_child(k->schema, k->w->word[k->i], true);
+        const struct lysc_node *s = delete_word(k);
 
-        if (!s || lysc_is_key(s))
+        if (!s)
             return unknown_word(k);
         if (s->nodetype == LYS_LIST) {
             n = delete_list(k, s);

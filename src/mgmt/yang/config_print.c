@@ -196,9 +196,9 @@ static void print_node(const struct lyd_node *node, struct text *place,
     if (lines && s->nodetype == LYS_LIST && lines->known(lines->ctx, node, t))
         return;
     if (s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
-        text_printf(t, "set %s%s", text_str(place), s->name);
+        text_printf(t, "set %s%s", text_str(place), yang_is_keywordless(s) ? "" : s->name);
         if (!yang_is_flag(s)) {
-            text_append(t, " ", 1);
+            next_word(t);
             words_quote(lyd_get_value(node), t);
         }
         text_append(t, "\n", 1);

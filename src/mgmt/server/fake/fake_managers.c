@@ -582,6 +582,10 @@ int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *e
     return 0;
 }
 
+void port_history_add(const char *port, const struct port_point *p)
+{
+}
+
 void port_history_each(const char *port, void (*fn)(void *ctx, const struct port_point *p),
                        void *ctx)
 {
@@ -599,6 +603,10 @@ unsigned port_manager_list(char (*name)[16], unsigned max)
 }
 
 static uint64_t cleared_wall_ns;
+
+void port_manager_restore(const char *name, const struct port_statistics *before)
+{
+}
 
 int port_manager_clear(const char *name)
 {

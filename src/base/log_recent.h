@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// log_recent.h - the last lines of the log, for who cannot read it any more (core/crash.h)
+#ifndef BASE_LOG_RECENT_H
+#define BASE_LOG_RECENT_H
+
+#define LOG_RECENT 24
+#define LOG_RECENT_BYTES 256 // a longer line is cut
+
+// The i-th of them, the oldest first; "": there are fewer. Any thread, also in a signal handler: it
+// may be half of one line and half of another while threads log.
+const char *log_recent(unsigned i);
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// crash.h - the crash note: what a kamueed that dies by a signal leaves for those who look for why
+//
+//     crash_start(...)     SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT write a note before they end
+//                          the process as ever (with a core file where the host keeps them)
+//     crash_thread(slot)   this thread can be asked for its backtrace
+//     crash_ready()        DPDK's drivers are loaded: their functions can be told apart
+//
+// A note is a text file DIR/crash-TIME-PID.untold of at most some 100 KiB, complete when it has
+// this name (docs/features/crash.md describes it). feature/crash.c tells of it at the next start.
+// main calls this, thread.c for each thread.
+#ifndef CORE_CRASH_H
+#define CORE_CRASH_H
+
+#include <stdint.h>
+
+struct crash_setup {
+    const char *dir; // of the notes; it may be made later
+    const char *version;
+    const char *const *stage; // names of stages: a function belongs to the one its name begins with
+    unsigned n_stages;
+};
+
+void crash_start(const struct crash_setup *s); // before other threads
+void crash_ready(void);
+void crash_thread(unsigned slot); // the calling thread has it
+void crash_thread_ends(unsigned slot);
+
+// --- what a note says beside, any thread ---
+void crash_set_revision(uint64_t id);    // of the configuration that runs
+void crash_set_stuck(const char *name);  // a thread that does not answer, constant; NULL: none
+
+const char *crash_build_id(void); // hexadecimal; "" without one
+
+#endif

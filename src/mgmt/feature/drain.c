@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// drain.c - `set drain`: forwarding goes on for a time while traffic is led elsewhere
+//
+//     SIGTERM -> drain_begin() -> the script runs, BFD packets are dropped -> the time is over, or
+//     its end -> done()
+//
+// The script has until the end of the time; then it is told to end (SIGTERM to its process group)
+// and not waited for. main/service.c calls this at the first stop signal; a second one stops at
+// once, whatever is done here.
+#include "feature/drain.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "core/thread.h"
+#include "mgmt/feature.h"
+#include "table/punt.h"
+
+#define TIME_DEFAULT_S 10
+#define LOOK_US 50000
+
+struct model_drain {
+    uint32_t seconds;
+    char script[256];
+    bool bfd;
+};
+
+static struct {
+    struct model_drain wish; // in force
+    struct event_base *loop;
+    struct event *timer;
+    void (*done)(void);
+    uint64_t until_ns; // 0: it does not run
+    pid_t script;      // 0: none runs
+} drain;
+
+// --- configuration -------------------------------------------------------------------------------
+
+static const struct model_drain *drain_of(const struct model *m)
+{
+    return m->part[FEATURE_drain];
+}
+
+static void read_drain(struct model *m, const struct lyd_node *tree, const struct model *known,
+                       struct errors *e)
+{
+    const struct lyd_node *first = leaf_inside(tree, NULL, "drain");
+    struct model_drain *d = m->part[FEATURE_drain];
+
+    leaf_copy(d->script, sizeof d->script, first, "script", "");
+    d->bfd = leaf_true(first, "bfd");
+    d->seconds = (uint32_t)leaf_number(first, "time", d->bfd || *d->script ? TIME_DEFAULT_S : 0);
+}
+
+static void check_drain(const struct model *m, struct errors *e)
+{
+    const char *script = drain_of(m)->script;
+    char places[512];
+
+    if (*script && !file_allowed(FILE_READ, script))
+        errors_add(e, 0, "drain: 'script' is '%s', expected a file below %s", script,
+                   file_places(FILE_READ, places, sizeof places));
+}
+
+static void check_script(const struct model *from, const struct model *to, struct errors *e)
+{
+    const char *script = drain_of(to)->script;
+
+    if (*script && strcmp(script, drain_of(from)->script) && access(script, X_OK))
+        errors_add(e, 0, "drain: 'script' is '%s', expected a program that can be run: %s", script,
+                   strerror(errno));
+}
+
+static int set_drain(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    drain.wish = *(const struct model_drain *)to;
+    return 0;
+}
+
+static void plan_drain(struct change *c)
+{
+    static const struct step_kind wish = {"", set_drain};
+
+    step_add_value(c, &wish, drain_of(c->from), drain_of(c->to), sizeof(struct model_drain));
+}
+
+static const struct feature_config drain_config = {
+    .part_size = sizeof(struct model_drain),
+    .read = read_drain,
+    .check = check_drain,
+    .check_host = check_script,
+    .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_drain}, {0}},
+};
+
+// --- the script ----------------------------------------------------------------------------------
+
+static int spawn(const char *path, pid_t *pid)
+{
+    char *const argv[] = {(char *)path, "drain", NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawnattr_init(&how);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                       POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&how, &none);
+    posix_spawnattr_setsigdefault(&how, &all);
+    int r = posix_spawn(pid, path, &files, &how, argv, environ);
+    posix_spawnattr_destroy(&how);
+    posix_spawn_file_actions_destroy(&files);
+    return -r;
+}
+
+static void start_script(const char *path)
+{
+    int r = *path ? spawn(path, &drain.script) : 0;
+
+    if (r) {
+        drain.script = 0;
+        log_error("drain: the script cannot be run: script=%s error=\"%s\"", LOG_VALUE(path),
+                  strerror(-r));
+    }
+}
+
+static void look_for_script(void)
+{
+    int status;
+
+    if (!drain.script || waitpid(drain.script, &status, WNOHANG) != drain.script)
+        return;
+    drain.script = 0;
+    if (WIFEXITED(status) && !WEXITSTATUS(status))
+        log_notice("drain: the script has ended");
+    else
+        log_error("drain: the script has failed, forwarding goes on until the time is over: %s=%d",
+                  WIFEXITED(status) ? "exit" : "signal",
+                  WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+static void give_up_script(void)
+{
+    if (drain.script) {
+        log_error("drain: the script has not ended in time: pid=%d", (int)drain.script);
+        kill(-drain.script, SIGTERM);
+    }
+    drain.script = 0;
+}
+
+// --- the time ------------------------------------------------------------------------------------
+
+// No class queues what has room for none (forwarder/punt.c); FRR and BIRD hear no more and tell
+// their peers at their own detection time.
+static void silence_bfd(void)
+{
+    struct punt_limit none = punt_policy[PUNT_BFD].limit;
+
+    none.queue = 0;
+    punt_policy_set(PUNT_BFD, &none);
+}
+
+static void look_again(evutil_socket_t fd, short what, void *arg)
+{
+    look_for_script();
+    if (clock_now_ns() < drain.until_ns)
+        return;
+    give_up_script();
+    event_del(drain.timer);
+    log_notice("drain: over");
+    drain.done();
+}
+
+static void start_drain(struct event_base *loop)
+{
+    drain.loop = loop;
+}
+
+static void stop_drain(void)
+{
+    give_up_script();
+    if (drain.timer)
+        event_free(drain.timer);
+    memset(&drain, 0, sizeof drain);
+}
+
+uint32_t drain_begin(void (*done)(void))
+{
+    const struct model_drain *d = &drain.wish;
+    const struct timeval every = {.tv_usec = LOOK_US};
+
+    thread_must_be(ROLE_CONTROL);
+    if (!d->seconds || drain.until_ns)
+        return 0;
+    drain.timer = event_new(drain.loop, -1, EV_PERSIST, look_again, NULL);
+    if (!drain.timer || event_add(drain.timer, &every))
+        return 0;
+    drain.done = done;
+    drain.until_ns = clock_now_ns() + d->seconds * NS_PER_SECOND;
+    log_notice("drain: begun: seconds=%u script=%s bfd=%s", d->seconds, LOG_VALUE(d->script),
+               d->bfd ? "true" : "false");
+    start_script(d->script);
+    if (d->bfd)
+        silence_bfd();
+    return d->seconds;
+}
+
+bool drain_runs(void)
+{
+    return drain.until_ns != 0;
+}
+
+const struct feature drain_feature = {
+    "drain",
+    .config = &drain_config,
+    .start = start_drain,
+    .stop = stop_drain,
+};
