@@ -21,6 +21,7 @@
 #include "core/thread.h"
 #include "main/instance.h"
 #include "main/journal.h"
+#include "main/keep.h"
 #include "main/service.h"
 #include "main/modules.h"
 #include "main/options.h"
@@ -177,9 +178,11 @@ int main(int argc, char **argv)
     int r = instance_lock(o.run_dir, err, sizeof err);
     if (r)
         return print_failure(r == -EBUSY ? EXIT_RUNNING : EXIT_MACHINE, err);
+    keep_start(o.run_dir);
     evthread_use_pthreads();
     if (run_modules(&o, &cfg, err, sizeof err))
         code = print_failure(EXIT_START, err);
+    keep_end(code || service_restarts()); // a start that fails loses nothing
     instance_unlock();
     libevent_global_shutdown();
     return code;

@@ -23,10 +23,13 @@
 #include "export/export.h"
 #include "feature/explain.h"
 #include "forwarder/forwarder.h"
+#include "main/keep.h"
 #include "netlink/netns_name.h"
 #include "port/iface_manager.h"
+#include "port/kernel_link_found.h"
 #include "port/port_manager.h"
 #include "port/port_queue_manager.h"
+#include "port/tap_keep.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
 #include "port/thread_manager.h"
@@ -139,12 +142,31 @@ static int start_vr(const struct start *s, char *err, size_t n)
     return vr_manager_init(path);
 }
 
+static void keep_tap(int fd)
+{
+    keep_put("tap", fd);
+}
+
 static int start_iface(const struct start *s, char *err, size_t n)
 {
     char path[512];
 
     snprintf(path, sizeof path, "%s/taps", s->run_dir);
-    return iface_manager_init(path);
+    int r = iface_manager_init(path);
+    if (r)
+        return r;
+    tap_keep_by(keep_tap);
+    keep_each("tap", tap_keep_offer);
+    return keep_watch(s->loop, iface_manager_keep_again);
+}
+
+static int start_found(const struct start *s, char *err, size_t n)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/interfaces-found", s->run_dir);
+    kernel_link_found_init(path);
+    return 0;
 }
 
 static int start_explain(const struct start *s, char *err, size_t n)
@@ -183,6 +205,7 @@ static const struct module {
     {"tap_sysctl", .init_on_loop = tap_sysctl_init, .fini = tap_sysctl_fini},
     {"port_queue_manager", .init_on_loop = port_queue_manager_init,
      .fini = port_queue_manager_fini},
+    {"kernel_link_found", .init = start_found, .fini = kernel_link_found_fini},
     {"port_manager", .init_on_loop = port_manager_init, .fini = port_manager_fini},
     {"export", .init_on_loop = export_start, .fini = export_stop},
     {"explain", .init = start_explain, .fini = forwarder_explain_fini},

@@ -28,7 +28,8 @@ static const char help[] =
     "  --version          print the version and exit\n"
     "  --help             print this and exit\n"
     "\n"
-    "signals: TERM and INT stop cleanly; HUP reads the configuration again\n"
+    "signals: TERM and INT stop cleanly, USR1 for a restart, which TAPs and routes survive;\n"
+    "  HUP reads the configuration again\n"
     "exit codes: 0 stopped cleanly, 1 a module did not start, 2 usage error,\n"
     "  3 invalid configuration, 4 already running, 5 the host lacks something needed\n";
 

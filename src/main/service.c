@@ -32,9 +32,10 @@
 #define EXTENDED_US "60000000" // until the next progress of a start or a stop
 
 static struct event_base *base;
-static struct event *signals[3], *watchdog;
+static struct event *signals[4], *watchdog;
 static _Atomic bool answered[ROLE_FORWARDER];
 static uint64_t polls[FORWARDER_MAX];
+static bool restarts;
 
 static void end_loop(void)
 {
@@ -44,9 +45,10 @@ static void end_loop(void)
 // The first one lets the router drain, if that is configured; the second one does not wait for it.
 static void on_stop_signal(evutil_socket_t sig, short what, void *arg)
 {
-    const char *name = sig == SIGTERM ? "TERM" : "INT";
+    const char *name = sig == SIGTERM ? "TERM" : sig == SIGUSR1 ? "USR1" : "INT";
     uint32_t seconds = mgmt_drain(end_loop);
 
+    restarts = sig == SIGUSR1;
     if (!seconds) {
         log_notice("main: stopping: signal=%s", name);
         end_loop();
@@ -157,7 +159,8 @@ int service_start(struct event_base *loop)
     signals[0] = add_signal_event(SIGTERM, on_stop_signal);
     signals[1] = add_signal_event(SIGINT, on_stop_signal);
     signals[2] = add_signal_event(SIGHUP, on_reload_signal);
-    return signals[0] && signals[1] && signals[2] ? 0 : -ENOMEM;
+    signals[3] = add_signal_event(SIGUSR1, on_stop_signal);
+    return signals[0] && signals[1] && signals[2] && signals[3] ? 0 : -ENOMEM;
 }
 
 static void start_watchdog(void)
@@ -222,4 +225,9 @@ void service_stop(void)
     if (watchdog)
         event_free(watchdog);
     watchdog = NULL;
+}
+
+bool service_restarts(void)
+{
+    return restarts;
 }

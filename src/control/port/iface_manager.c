@@ -29,6 +29,7 @@
 #include "port/tap_address.h"
 #include "port/tap_alias.h"
 #include "port/tap_delete_batch.h"
+#include "port/tap_keep.h"
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
@@ -83,6 +84,7 @@ static void tap_list_save(void)
 
 static void tap_recreate(struct iface *i);
 static struct tap *iface_tap(const struct iface *i);
+static void iface_update_carrier(struct iface *i);
 
 int iface_manager_init(const char *path)
 {
@@ -100,6 +102,10 @@ int iface_manager_init(const char *path)
 void iface_manager_started(void)
 {
     starting = false;
+    tap_keep_delete_rest();
+    for_each_iface (i)
+        if (i->port == PORT_METALINK)
+            iface_update_carrier(i); // it may have been presumed
     for (size_t k = 0; k < n_former; k++) {
         const struct iface *i = iface_find_name(former[k].name);
         char err[200];
@@ -116,7 +122,9 @@ void iface_manager_started(void)
     tap_list_save();
 }
 
-static bool port_up[PORT_MAX]; // its link
+static bool port_up[PORT_MAX];       // its link
+static bool port_told[PORT_MAX];     // the former is what the port has told
+static bool port_presumed[PORT_MAX]; // it is up, because a kept TAP has carrier
 
 static bool iface_has_carrier(const struct iface *i)
 {
@@ -138,6 +146,37 @@ static void iface_update_up_flag(struct iface *i)
 
 // --- the TAP ---
 
+// Without its carrier a kept TAP would lose its routes. So it stays up, and with it what is on its
+// port, until the port tells its link. Its frames wait in the kernel meanwhile.
+static void presume_link(struct iface *i, const struct tap *tap)
+{
+    struct tap_state now;
+
+    if (!tap->kept || tap_read_state(tap, &now) || !now.carrier || vr_get(i->vr)->stopped)
+        return;
+    if (i->port == PORT_METALINK) {
+        i->carrier = true;
+    } else if (!i->vlan && !port_told[i->port]) {
+        port_up[i->port] = port_presumed[i->port] = true;
+        i->carrier = true;
+    }
+}
+
+void iface_manager_end_presumed(uint16_t port)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (port_presumed[port])
+        iface_manager_port_link(port, false);
+}
+
+void iface_manager_keep_again(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    for_each_iface (i)
+        if (own[i->id].tap.fd >= 0)
+            tap_keep_put(own[i->id].tap.fd);
+}
+
 // Makes or finds the TAP in virtual router `vr` and hands it to tap_manager.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
@@ -145,15 +184,17 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
         tap_delete_batch_run();
     for (size_t k = 0; k < n_former; k++)
         if (former[k].ifindex && !strcmp(former[k].name, i->name) &&
-            !strcmp(former[k].netns, vr_get(vr)->netns))
+            !strcmp(former[k].netns, vr_get(vr)->netns) &&
+            !tap_keep_restore_name(i->name, vr_manager_netns(vr), former[k].ifindex))
             tap_restore_name(i->name, vr_manager_netns(vr), former[k].ifindex, i->mac);
     int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
 
     if (r)
         return r;
     tap_sysctl_set(tap, vr_manager_netns(vr));
+    presume_link(i, tap);
     int fd = dup(tap->fd); // tap_manager's own: it closes it
-    r = fd < 0 ? -errno : tap_manager_add(i->id, fd);
+    r = fd < 0 ? -errno : tap_manager_add(i->id, fd, !port_presumed[i->port]);
     if (r) {
         snprintf(err, err_size, "interface %s: cannot serve its TAP: %s", i->name, strerror(-r));
         if (tap->found)
@@ -165,6 +206,8 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
     __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
     i->admin_up = tap_is_up(tap);
     tap_set_carrier(tap, i->carrier);
+    if (!tap->kept)
+        tap_keep_put(tap->fd);
     if (own[i->id].description[0])
         tap_alias_set(tap, own[i->id].description);
     iface_update_up_flag(i);
@@ -266,7 +309,7 @@ static int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mt
     i->tpid_be = wish->tpid_be;
     i->mtu = wish->mtu;
     if (kind == IFACE_PORT)
-        port_up[i->port] = false; // until it is told
+        port_up[i->port] = port_told[i->port] = port_presumed[i->port] = false;
     i->carrier = iface_has_carrier(i);
     memcpy(i->mac, wish->mac, sizeof i->mac);
     own[i->id] = (struct own){.mtu_wanted = mtu_wanted, .tap = {.fd = -1, .sock = -1}};
@@ -284,7 +327,7 @@ int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6]
 
     snprintf(wish.name, sizeof wish.name, "%s", name);
     memcpy(wish.mac, mac, sizeof wish.mac);
-    return iface_add(&wish, IFACE_PORT, 0, vr, err, err_size);
+    return iface_add(&wish, IFACE_PORT, 0, vr_find(vr) ? vr : "", err, err_size);
 }
 
 static int check_vport_tags(const char *name, struct vport_tags t, char *err, size_t err_size)
@@ -543,7 +586,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
                  name, vr_get(from)->name, to->name, carried, left);
     } else {
         int fd = dup(own[i->id].tap.fd); // keep the old TAP
-        if (fd < 0 || tap_manager_add(i->id, fd))
+        if (fd < 0 || tap_manager_add(i->id, fd, true))
             log_error("iface_manager: TAP lost: interface=%s", name);
         __atomic_store_n(&i->ifindex, own[i->id].tap.ifindex, __ATOMIC_RELAXED);
     }
@@ -617,7 +660,11 @@ void iface_manager_description(uint16_t id, char description[256])
 
 void iface_manager_port_link(uint16_t port, bool up)
 {
+    bool presumed = port_presumed[port];
+
     thread_must_be(ROLE_CONTROL);
+    port_presumed[port] = false;
+    port_told[port] = true;
     port_up[port] = up;
     for_each_iface (i) {
         if (i->port == port)
@@ -629,6 +676,8 @@ void iface_manager_port_link(uint16_t port, bool up)
             continue;
         tap_set_carrier(&own[i->id].tap, i->carrier);
         iface_update_up_flag(i);
+        if (presumed)
+            tap_manager_read(i->id);
     }
 }
 
@@ -665,6 +714,8 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
 {
     thread_must_be(ROLE_CONTROL);
     port_up[to] = port_up[from];
+    port_told[to] = port_told[from];
+    port_presumed[to] = port_presumed[from];
     for_each_iface (i) {
         if (i->port != from)
             continue;
@@ -725,6 +776,7 @@ void iface_manager_fini(void)
         tap_detach(i, &own[i->id].tap, false);
         iface_free(i);
     }
+    tap_keep_fini();
     free(own);
     free(former);
     free(state_path);

@@ -58,6 +58,9 @@ int iface_manager_set_police(const char *name, const struct policer *in, const s
 
 // The port's carrier is its interfaces' carrier, except in a virtual router that is stopped.
 void iface_manager_port_link(uint16_t port, bool up);
+// After a restart a port is presumed up if its TAP was kept with carrier (tap_keep.h), until
+// iface_manager_port_link is called for it. This one says that its link does not come.
+void iface_manager_end_presumed(uint16_t port);
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6]);
 // It was stopped, started, or got another name.
 void iface_manager_vr_changed(uint16_t vr);
@@ -69,6 +72,7 @@ int iface_manager_init(const char *state_path);
 // The configuration is in force: deletes TAPs of the former process that it no longer names. Before
 // that, no TAP that was found is deleted, so a failed start leaves everything as it was.
 void iface_manager_started(void);
+void iface_manager_keep_again(void); // copies of all TAPs: the former keeper is gone
 void iface_manager_fini(void); // leaves the TAPs in the kernel, with their addresses
 
 #endif

@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "netlink/netns.h"
+#include "port/kernel_link_found.h"
 #include "port/kernel_link_use.h"
 #include "port/xdp_pass.h"
 
@@ -208,6 +209,21 @@ static void warn_addresses_lost(const char *name, const char *netns_name)
                     name, LOG_VALUE(u.address));
 }
 
+// As it is, or as a kamueed found it that crashed.
+static void read_settings(struct kernel_link *n, int flags)
+{
+    struct ifreq mtu = ifreq_of(n);
+
+    for (unsigned i = 0; i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, quiet_sysctls[i].path, n->name);
+        n->saved[i] = netns_sysctl_get(path);
+    }
+    n->was_up = flags & IFF_UP;
+    n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
+    kernel_link_found_take(n, netns_cookie(n));
+}
+
 int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_name, bool xdp,
                      char *err, size_t err_size)
 {
@@ -230,20 +246,17 @@ int kernel_link_take(struct kernel_link *n, const char *name, const char *netns_
     }
     replace_used_link(NULL, n);
     warn_addresses_lost(name, netns_name);
+    read_settings(n, flags);
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
         snprintf(path, sizeof path, quiet_sysctls[i].path, name);
-        n->saved[i] = netns_sysctl_get(path);
         if (n->saved[i] >= 0 && netns_sysctl_set(path, quiet_sysctls[i].value))
             log_warning("netdev: sysctl not set, the kernel may answer by itself: sysctl=net/%s",
                         path);
     }
     disable_gro_lro(n);
-    struct ifreq mtu = ifreq_of(n);
     if (!xdp)
         stop_peer_tso(n);
-    n->was_up = flags & IFF_UP;
-    n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
     int r = set_admin_up(n, true);
     if (r)
         log_warning("netdev: setup failed: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
@@ -270,6 +283,7 @@ void kernel_link_release(struct kernel_link *n, int netns)
     if (there && !n->was_up)
         set_admin_up(n, false);
     replace_used_link(n, NULL);
+    kernel_link_found_release(n, netns_cookie(n));
     close_ioctl_socket(n);
 }
 

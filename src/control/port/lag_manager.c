@@ -184,7 +184,7 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     *l = (struct lag_port){.wish = *cfg, .used = true};
     lag_table_add(l);
     choose_lag_mac(l);
-    int r = iface_manager_add_port(cfg->name, lag_port_id(l), l->mac, cfg->mtu, "default", err,
+    int r = iface_manager_add_port(cfg->name, lag_port_id(l), l->mac, cfg->mtu, cfg->vr, err,
                                    err_size);
     if (r) {
         lag_table_remove(l);

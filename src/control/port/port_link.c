@@ -25,8 +25,10 @@
 #define LINK_POLL_US 25000
 #define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth poll
 
+#define PRESUMED_POLLS 10 // five seconds for links to come back after a restart
+
 static _Atomic bool poll_posted, poll_running, poll_fast; // some port has a kernel interface
-static unsigned n_polls;
+static unsigned n_polls, n_slow_polls;
 static struct event_base *loop; // control's
 
 // The kernel waits until we close the card.
@@ -152,6 +154,15 @@ static void follow_port(struct managed_port *p, bool slow)
     follow_card(p);
 }
 
+// Links that have not come up by now were presumed in vain (iface_manager.h).
+static void end_presumed(void)
+{
+    if (++n_slow_polls != PRESUMED_POLLS)
+        return;
+    for (uint16_t id = 0; id < PORT_MAX; id++)
+        iface_manager_end_presumed(id);
+}
+
 static void update_links(void *all)
 {
     bool fast = false;
@@ -161,6 +172,8 @@ static void update_links(void *all)
     if (tap_delete_batch_runs()) // the ioctl would block control; announcements still come
         return;
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
+    if (slow && !change)
+        end_presumed();
     vec_foreach (&managed.port, p)
         if (slow || (*p)->device.kernel_link.name[0]) {
             port_link_update(*p);

@@ -205,7 +205,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
         goto fail_open;
     if (!cfg->member_of[0])
         r = iface_manager_add_port(cfg->name, p->device.id, p->device.config.mac,
-                                   p->device.config.mtu, "default", err, err_size);
+                                   p->device.config.mtu, cfg->vr, err, err_size);
     if (r)
         goto fail_iface;
     *vec_push(&managed.port) = p;
@@ -215,6 +215,9 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
              p->device.rx_offloads, p->device.tx_offloads);
     if (cfg->enabled)
         r = managed_port_start(p, err, err_size);
+    // The kernel's word on its interface holds at once; other devices need a moment for theirs.
+    if (!r && !p->link_up && (!p->started || p->device.kernel_link.name[0]) && !p->waiting)
+        iface_manager_end_presumed(p->device.id);
     if (!r)
         return 0;
     managed.port.n--;

@@ -38,6 +38,7 @@ struct lag_config {
 
 struct port_config {
     char name[16]; // also of the interface and its TAP
+    char vr[16];   // that the interface comes into, if it exists; else into the default one
     struct lag_config lag;
     char member_of[16];        // its LAG, then it has no interface; "" = none
     char kernel_interface[16]; // behind it; "" = none

@@ -10,6 +10,7 @@
 #include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_tun.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/virtio_net.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@
 
 #include "base/log.h"
 #include "netlink/netns.h"
+#include "port/tap_keep.h"
+#include "port/tap_rtnetlink.h"
 
 #define UDEVD "/run/udev/control" // exists while it runs
 
@@ -142,18 +145,25 @@ static int find_ifindex(struct tap *t)
     return 0;
 }
 
+static int set_framing(struct tap *t)
+{
+    int header = sizeof(struct virtio_net_hdr);
+
+    if (ioctl(t->fd, TUNSETVNETHDRSZ, &header) || ioctl(t->fd, TUNSETOFFLOAD, 0ul))
+        return -errno;
+    return find_ifindex(t);
+}
+
 // Opens the TAP of this name in the current namespace, or makes it.
 static int open_tap_in_netns(struct tap *t)
 {
     struct ifreq r = ifreq_of(t);
-    int header = sizeof(struct virtio_net_hdr);
 
-    r.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
+    r.ifr_flags = TAP_FLAGS;
     t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r) || ioctl(t->fd, TUNSETVNETHDRSZ, &header) ||
-        ioctl(t->fd, TUNSETOFFLOAD, 0ul))
+    if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r))
         return -errno;
-    return find_ifindex(t);
+    return set_framing(t);
 }
 
 // Makes a TAP with this MAC in a namespace that systemd-udevd does not see, and moves it here,
@@ -188,6 +198,10 @@ static int make_tap_in_private_netns(struct tap *t, const uint8_t mac[6])
 // Attaches to the TAP of this name or makes it; *fresh tells which.
 static int attach_or_make(struct tap *t, bool *fresh, int netns, const uint8_t mac[6])
 {
+    t->fd = tap_keep_claim(t->name);
+    t->kept = t->fd >= 0;
+    if (t->kept)
+        return set_framing(t);
     *fresh = find_ifindex(t) != 0;
     if (!*fresh || netns != NETNS_OWN || access(UDEVD, F_OK)) // udevd sees this namespace only
         return open_tap_in_netns(t);
@@ -201,7 +215,7 @@ static int attach_or_make(struct tap *t, bool *fresh, int netns, const uint8_t m
 
 static int configure_tap(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t mtu)
 {
-    int r = tap_set_carrier(t, false); // until the port's link is known
+    int r = t->kept ? 0 : tap_set_carrier(t, false); // until the port's link is known
 
     if (!r)
         r = tap_set_mac(t, mac);
@@ -241,7 +255,8 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
         return r;
     }
     t->found = !fresh;
-    log_info("tap: %s: name=%s ifindex=%d", fresh ? "made" : "reused", name, t->ifindex);
+    log_info("tap: %s: name=%s ifindex=%d", fresh ? "made" : t->kept ? "kept" : "reused", name,
+             t->ifindex);
     return 0;
 }
 
@@ -268,10 +283,33 @@ void tap_clear_persist(const struct tap *t)
         log_warning("tap: not deleted: name=%s error=\"%m\"", t->name);
 }
 
+// By its descriptor: it may have been renamed or moved.
+static void delete_link(const struct tap *t)
+{
+    struct ifreq r = {0};
+    char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+
+    int netns = t->fd < 0 || ioctl(t->fd, TUNGETIFF, &r) ? -1 : ioctl(t->fd, TUNGETDEVNETNS);
+    struct mnl_socket *nl = netns < 0 ? NULL : tap_rtnetlink_open_in(netns);
+    if (nl) {
+        h->nlmsg_type = RTM_DELLINK;
+        h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+        mnl_nlmsg_put_extra_header(h, sizeof(struct ifinfomsg));
+        mnl_attr_put_strz(h, IFLA_IFNAME, r.ifr_name);
+        tap_rtnetlink_request(nl, h, NULL, NULL);
+        mnl_socket_close(nl);
+    }
+    if (netns >= 0)
+        close(netns);
+}
+
+// Without a keeper it would go with its last descriptor alone.
 void tap_delete(struct tap *t)
 {
     tap_clear_persist(t);
-    tap_close(t); // its last descriptor
+    delete_link(t);
+    tap_close(t);
 }
 
 void tap_delete_orphan(const char *name, int netns)

@@ -2,8 +2,9 @@
 // tap.h - one TAP device of Linux: making, finding again, changing, deleting
 //
 // TAPs are persistent: however kamueed ends, they outlive it with their addresses and routes, and
-// the next kamueed attaches to them. Only tap_delete() ends one. Called by iface_manager.c and
-// mirror_manager.c; control role.
+// the next kamueed attaches to them. Only tap_delete() ends one. Those whose descriptors are kept
+// (tap_keep.h) have their carrier meanwhile. Called by iface_manager.c and mirror_manager.c;
+// control role.
 #ifndef PORT_TAP_H
 #define PORT_TAP_H
 
@@ -11,11 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TAP_FLAGS (IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
+
 struct tap {
     int fd;   // -1 = none; non-blocking, each frame behind a struct virtio_net_hdr (tap_frame.h)
     int sock; // for ioctls in the TAP's namespace
     int ifindex;
     bool found; // a former kamueed left it
+    bool kept;  // and its descriptor was kept (tap_keep.h): it still has its carrier
     char name[16];
 };
 

@@ -64,6 +64,8 @@ static unsigned n_spare;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
 static uint64_t bucket[PUNT_CLASS_N];
 static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
+static bool waiting[IFACE_MAX];    // kept over a restart, with frames of before; tap_manager only
+static unsigned n_waited[IFACE_MAX];
 static bool mail;                  // there are calls
 
 // --- to the kernel ---
@@ -290,6 +292,20 @@ static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
     return true;
 }
 
+// Frames that waited in a kept TAP are sent like others: they are few, and mostly what a routing
+// daemon sent last. `done`: its queue is empty.
+static void count_waited(uint16_t id, unsigned n, bool done)
+{
+    n_waited[id] += n;
+    if (!done)
+        return;
+    waiting[id] = false;
+    if (n_waited[id])
+        log_info("tap_manager: frames that waited in a kept TAP are sent: interface=%s frames=%u",
+                 iface_get(id)->name, n_waited[id]);
+    n_waited[id] = 0;
+}
+
 // Injects one batch of one TAP; the number of frames read, 0 also when the forwarder has no room.
 static unsigned inject_batch(int fd, uint16_t id)
 {
@@ -298,8 +314,10 @@ static unsigned inject_batch(int fd, uint16_t id)
     struct rte_mbuf *m[BATCH];
     unsigned n = 0, n_read = 0;
 
-    if (home >= FORWARDER_MAX)
+    if (home >= FORWARDER_MAX) {
+        waiting[id] = false;
         return drop_tap_frames(fd, id);
+    }
     unsigned room = rte_ring_free_count(exchange_inject[home]);
     while (n_read < BATCH && n_read < room) {
         int r = read_tap_frame(fd, id, &m[n]);
@@ -317,6 +335,8 @@ static unsigned inject_batch(int fd, uint16_t id)
         inject_drop(id, DROP_INJECT_RING_FULL);
         rte_pktmbuf_free(m[i]);
     }
+    if (waiting[id])
+        count_waited(id, n_read, n_read < BATCH && n_read < room);
     return n_read;
 }
 
@@ -470,33 +490,40 @@ void tap_manager_stop(void)
 struct tap_call {
     uint16_t iface;
     int fd; // -1: take it back
+    bool read;
     int result;
 };
+
+static int begin_reading(uint16_t iface)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = iface};
+
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, tap_fd[iface], &e) ? -errno : 0;
+}
 
 static void tap_call_run(void *arg)
 {
     struct tap_call *c = arg;
-    struct epoll_event e = {.events = EPOLLIN, .data.u32 = c->iface};
 
-    reflecting[c->iface] = false;
+    reflecting[c->iface] = waiting[c->iface] = false;
     tap_forget(c->iface);
     if (c->fd < 0)
         return;
     tap_fd[c->iface] = c->fd;
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, c->fd, &e)) {
-        c->result = -errno;
+    waiting[c->iface] = !c->read;
+    c->result = c->read ? begin_reading(c->iface) : 0;
+    if (c->result)
         tap_forget(c->iface);
-    }
 }
 
-static int tap_call(uint16_t iface, int fd)
+static int tap_call(uint16_t iface, int fd, bool read)
 {
     struct tap_call *c = calloc(1, sizeof *c);
 
     thread_must_be(ROLE_CONTROL);
     if (!c)
         return -ENOMEM;
-    *c = (struct tap_call){.iface = iface, .fd = fd};
+    *c = (struct tap_call){.iface = iface, .fd = fd, .read = read};
     int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, free, CALL_MS);
     if (r == -ETIMEDOUT) {
         log_error("tap_manager: no answer: iface=%u", iface);
@@ -510,14 +537,29 @@ static int tap_call(uint16_t iface, int fd)
     return r;
 }
 
-int tap_manager_add(uint16_t iface, int fd)
+int tap_manager_add(uint16_t iface, int fd, bool read)
 {
-    return tap_call(iface, fd);
+    return tap_call(iface, fd, read);
 }
 
 int tap_manager_del(uint16_t iface)
 {
-    return tap_call(iface, -1);
+    return tap_call(iface, -1, false);
+}
+
+static void read_call_run(void *iface)
+{
+    uint16_t id = (uint16_t)(uintptr_t)iface;
+
+    if (tap_fd[id] >= 0 && waiting[id] && begin_reading(id))
+        log_error("tap_manager: cannot read a TAP: interface=%s error=\"%m\"", iface_get(id)->name);
+}
+
+void tap_manager_read(uint16_t iface)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (mailbox_post(ROLE_TAP_MANAGER, read_call_run, (void *)(uintptr_t)iface))
+        log_error("tap_manager: no answer: iface=%u", iface);
 }
 
 struct mirror_call {

@@ -304,7 +304,7 @@ static void plan_unbind(struct change *c)
     }
 }
 
-// A vport that comes is in its virtual router at once.
+// What comes is in its virtual router at once if that exists by then.
 static void plan_move(struct change *c)
 {
     vec_foreach (&interfaces_of(c->to)->interface, i) {

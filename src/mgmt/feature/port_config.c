@@ -13,6 +13,7 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
+#include "feature/interface.h"
 #include "feature/lag.h"
 #include "feature/vport.h"
 #include "port/devargs.h"
@@ -206,6 +207,12 @@ static void check_devices(const struct model *from, const struct model *to, stru
     }
 }
 
+static void find_vrs(struct model *m)
+{
+    vec_foreach (&model_ports(m)->port, p)
+        snprintf(p->config.vr, sizeof p->config.vr, "%s", model_vr_of(m, p->config.name));
+}
+
 // --- steps ---------------------------------------------------------------------------------------
 
 static int run_port(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -349,6 +356,7 @@ static void each_netdev(name_fn *fn, void *ctx)
 const struct feature_config port_config = {
     .part_size = sizeof(struct model_ports),
     .read = read_ports,
+    .resolve = find_vrs,
     .check = check_ports,
     .free = free_ports,
     .check_host = check_devices,

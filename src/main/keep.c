@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// keep.c - see keep.h
+#include "main/keep.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "main/keep_process.h"
+#include "main/keeper_protocol.h"
+
+#define RETRY_S 10
+
+static enum { NONE, SYSTEMD, PROCESS } way;
+static char path[PATH_MAX];
+static int connection = -1;
+static struct event *ended, *retry;
+static struct event_base *base;
+static void (*put_again)(void);
+static VEC(struct taken {
+    char name[KEEPER_NAME_MAX];
+    int fd;
+}) taken;
+
+static void add_taken(const char *name, int fd)
+{
+    struct taken *t = vec_push(&taken);
+
+    t->fd = fd;
+    snprintf(t->name, sizeof t->name, "%s", name);
+}
+
+static void take_from_systemd(void)
+{
+    char **names = NULL;
+    int n = sd_listen_fds_with_names(1, &names);
+
+    for (int i = 0; i < n; i++) {
+        add_taken(names[i], SD_LISTEN_FDS_START + i);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static bool connect_keeper(void)
+{
+    char err[300];
+
+    connection = keep_process_connect(path, err, sizeof err);
+    if (connection < 0)
+        log_warning("keep: no keeper, so TAPs lose their carrier, and the kernel its routes, if "
+                    "kamueed crashes: error=%s", LOG_VALUE(err));
+    return connection >= 0;
+}
+
+static void take_from_process(const char *run_dir)
+{
+    const char *dir = realpath(run_dir, NULL) ?: run_dir;
+
+    snprintf(path, sizeof path, "%s/" KEEPER_SOCKET, dir);
+    if (dir != run_dir)
+        free((char *)dir);
+    if (!connect_keeper() || !keep_process_take(connection, add_taken))
+        return;
+    // It was about to end when we called: what it had went with it.
+    close(connection);
+    if (connect_keeper())
+        keep_process_take(connection, add_taken);
+}
+
+void keep_start(const char *run_dir)
+{
+    const char *wish = getenv("KAMUEE_KEEPER");
+
+    way = wish && !strcmp(wish, "none")                         ? NONE
+          : getenv("FDSTORE") || (wish && !strcmp(wish, "systemd")) ? SYSTEMD
+                                                                : PROCESS;
+    if (way == SYSTEMD)
+        take_from_systemd();
+    if (way == PROCESS)
+        take_from_process(run_dir);
+    if (taken.n)
+        log_notice("keep: descriptors of the former kamueed taken over: n=%zu", taken.n);
+}
+
+void keep_each(const char *name, void (*fn)(int fd))
+{
+    vec_foreach (&taken, t)
+        if (t->fd >= 0 && !strcmp(t->name, name)) {
+            fn(t->fd);
+            t->fd = -1;
+        }
+}
+
+static void put_into_systemd(const char *name, int fd)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "FDSTORE=1\nFDNAME=%s", name);
+    int r = sd_pid_notify_with_fds(0, 0, text, &fd, 1);
+    if (r <= 0)
+        log_warning("keep: systemd does not take a descriptor: name=%s error=%s", name,
+                    LOG_VALUE(r ? strerror(-r) : "NOTIFY_SOCKET is not set"));
+}
+
+static void watch_connection(void);
+
+static void drop_connection(void)
+{
+    if (ended)
+        event_free(ended);
+    ended = NULL;
+    if (connection >= 0)
+        close(connection);
+    connection = -1;
+}
+
+// One that ended is noticed by its event, which puts all again; one that stands still is left.
+void keep_put(const char *name, int fd)
+{
+    if (way == SYSTEMD)
+        put_into_systemd(name, fd);
+    if (connection < 0 || keeper_send(connection, KEEPER_PUT, name, fd) || errno == EPIPE)
+        return;
+    log_warning("keep: the keeper does not take a descriptor: name=%s error=\"%m\"", name);
+    drop_connection();
+    if (retry)
+        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+}
+
+static void renew(evutil_socket_t fd, short what, void *arg)
+{
+    if (!connect_keeper()) {
+        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+        return;
+    }
+    watch_connection();
+    put_again();
+    log_notice("keep: another keeper was started");
+}
+
+// It says nothing unasked.
+static void on_end(evutil_socket_t fd, short what, void *arg)
+{
+    log_warning("keep: the keeper has ended");
+    drop_connection();
+    renew(-1, 0, NULL);
+}
+
+static void watch_connection(void)
+{
+    ended = event_new(base, connection, EV_READ, on_end, NULL);
+    if (!ended || event_add(ended, NULL))
+        log_error("keep: no memory to watch the keeper");
+}
+
+int keep_watch(struct event_base *loop, void (*again)(void))
+{
+    base = loop;
+    put_again = again;
+    if (way != PROCESS)
+        return 0;
+    retry = event_new(loop, -1, 0, renew, NULL);
+    if (!retry)
+        return -ENOMEM;
+    if (connection >= 0)
+        watch_connection();
+    else
+        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+    return 0;
+}
+
+bool keep_works(void)
+{
+    return way == SYSTEMD || connection >= 0;
+}
+
+// systemd keeps its store over a restart and empties it at a stop by itself.
+void keep_end(bool restart)
+{
+    if (retry)
+        event_free(retry);
+    retry = NULL;
+    if (connection >= 0 && !restart)
+        keeper_send(connection, KEEPER_END, "", -1);
+    drop_connection();
+    vec_foreach (&taken, t)
+        if (t->fd >= 0)
+            close(t->fd);
+    vec_free(&taken);
+    way = NONE;
+}

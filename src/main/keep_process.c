@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// keep_process.c - see keep_process.h
+#include "main/keep_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "main/keeper_protocol.h"
+
+#define PATIENCE_S 2
+
+// Where the program may lie: installed, or in the build directory of this kamueed.
+static const char *find_program(char path[PATH_MAX])
+{
+    const char *const beside[] = {"kamuee-keeper", "src/main/kamuee-keeper"};
+    char self[PATH_MAX] = "";
+
+    if (readlink("/proc/self/exe", self, sizeof self - 1) > 0 && strrchr(self, '/'))
+        *strrchr(self, '/') = 0;
+    for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (snprintf(path, PATH_MAX, "%s/%s", self, beside[i]) < PATH_MAX && !access(path, X_OK))
+            return path;
+    return KEEPER_PROGRAM;
+}
+
+// In a session of its own: what kills kamueed's process group does not mean it.
+static int start_program(int listener)
+{
+    char path[PATH_MAX];
+    const char *program = find_program(path);
+    char *const argv[] = {"kamuee-keeper", NULL}, *const env[] = {NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none;
+    static pid_t pid;
+
+    if (pid > 0)
+        waitpid(pid, NULL, WNOHANG); // the former one
+    sigemptyset(&none);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawn_file_actions_init(&files);
+    for (int fd = 0; fd < KEEPER_LISTEN_FD; fd++) // who waits for the end of our output
+        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&files, listener, KEEPER_LISTEN_FD);
+    posix_spawn_file_actions_addclosefrom_np(&files, KEEPER_LISTEN_FD + 1);
+    int r = posix_spawn(&pid, program, &files, &attr, argv, env);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attr);
+    return r;
+}
+
+// kamueed listens itself, so that it need not wait for the program.
+static int start_keeper(const struct sockaddr_un *at, char *err, size_t err_size)
+{
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (s == KEEPER_LISTEN_FD) { // dup2 to itself would leave it closed on exec
+        s = dup(s);
+        close(KEEPER_LISTEN_FD);
+    }
+    unlink(at->sun_path);
+    mode_t before = umask(077);
+    int r = s < 0 || bind(s, (const struct sockaddr *)at, sizeof *at) || listen(s, 4) ? errno : 0;
+    umask(before);
+    if (r)
+        snprintf(err, err_size, "%s: %s", at->sun_path, strerror(r));
+    if (!r && (r = start_program(s)))
+        snprintf(err, err_size, "kamuee-keeper: %s: install it (%s)", strerror(r), KEEPER_PROGRAM);
+    if (s >= 0)
+        close(s);
+    return r ? -1 : 0;
+}
+
+static int connect_to(const struct sockaddr_un *at)
+{
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (s < 0)
+        return -1;
+    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (!connect(s, (const struct sockaddr *)at, sizeof *at) && keeper_is_ours(s))
+        return s;
+    close(s);
+    return -1;
+}
+
+int keep_process_connect(const char *path, char *err, size_t err_size)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int s;
+
+    if ((size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s", path) >= sizeof at.sun_path) {
+        snprintf(err, err_size, "%s: the path of a socket is at most %zu bytes: use a shorter "
+                                "--run-dir", path, sizeof at.sun_path - 1);
+        return -1;
+    }
+    s = connect_to(&at);
+    if (s >= 0)
+        return s;
+    if (start_keeper(&at, err, err_size))
+        return -1;
+    s = connect_to(&at);
+    if (s < 0)
+        snprintf(err, err_size, "%s: %s", path, strerror(errno));
+    return s;
+}
+
+int keep_process_take(int s, void (*fn)(const char *name, int fd))
+{
+    struct keeper_message m;
+    int fd;
+
+    if (!keeper_send(s, KEEPER_TAKE, "", -1))
+        return -1;
+    while (keeper_receive(s, &m, &fd)) {
+        if (m.word == KEEPER_DONE)
+            return 0;
+        if (m.word == KEEPER_HAVE && fd >= 0)
+            fn(m.name, fd);
+        else if (fd >= 0)
+            close(fd);
+    }
+    return -1;
+}

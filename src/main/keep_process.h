@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// keep_process.h - the connection to kamuee-keeper (keeper_protocol.h); keep.c's helper, control
+#ifndef MAIN_KEEP_PROCESS_H
+#define MAIN_KEEP_PROCESS_H
+
+#include <stddef.h>
+
+// A connection to the keeper that listens at `path`, or to a new one. -1 with a sentence.
+int keep_process_connect(const char *path, char *err, size_t err_size);
+// What it has; each descriptor is fn's. 0 or -1.
+int keep_process_take(int s, void (*fn)(const char *name, int fd));
+
+#endif

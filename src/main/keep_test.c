@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// keep_test.c - the keeper gives back what it was given, and to nobody else
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "main/keep_process.h"
+#include "main/keeper_protocol.h"
+
+static char dir[40], path[80];
+static unsigned n_taken;
+static char names[8][KEEPER_NAME_MAX];
+static int fds[8];
+
+static int set_up(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/keep-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/" KEEPER_SOCKET, dir);
+    n_taken = 0;
+    return 0;
+}
+
+static int connect_keeper(void)
+{
+    char err[300] = "";
+    int s = keep_process_connect(path, err, sizeof err);
+
+    assert_string_equal(err, "");
+    assert_true(s >= 0);
+    return s;
+}
+
+// Returns when the keeper has ended.
+static void end_keeper(int s)
+{
+    char byte;
+
+    assert_true(keeper_send(s, KEEPER_END, "", -1));
+    assert_int_equal(recv(s, &byte, 1, 0), 0);
+    close(s);
+}
+
+static int tear_down(void **state)
+{
+    unlink(path);
+    return rmdir(dir);
+}
+
+static void take(const char *name, int fd)
+{
+    assert_true(n_taken < 8);
+    snprintf(names[n_taken], sizeof names[0], "%s", name);
+    fds[n_taken++] = fd;
+}
+
+static int file_with(const char *text)
+{
+    int fd = memfd_create("kept", MFD_CLOEXEC);
+
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    return fd;
+}
+
+static void assert_file_has(int fd, const char *text)
+{
+    char got[40] = "";
+
+    assert_true(pread(fd, got, sizeof got - 1, 0) >= 0);
+    assert_string_equal(got, text);
+    close(fd);
+}
+
+static void what_was_put_is_there_after_a_crash(void **state)
+{
+    int s = connect_keeper(), one = file_with("one"), two = file_with("two");
+
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", one));
+    assert_true(keeper_send(s, KEEPER_PUT, "state", two));
+    close(one);
+    close(two);
+    close(s); // as a crash does
+    s = connect_keeper();
+    assert_int_equal(keep_process_take(s, take), 0);
+    assert_int_equal(n_taken, 2);
+    assert_string_equal(names[0], "tap");
+    assert_string_equal(names[1], "state");
+    assert_file_has(fds[0], "one");
+    assert_file_has(fds[1], "two");
+    n_taken = 0; // and again: it still holds them
+    assert_int_equal(keep_process_take(s, take), 0);
+    assert_int_equal(n_taken, 2);
+    end_keeper(s);
+}
+
+static void a_stop_leaves_nothing(void **state)
+{
+    int s = connect_keeper(), one = file_with("one");
+
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", one));
+    end_keeper(s);
+    s = connect_keeper();
+    assert_int_equal(keep_process_take(s, take), 0);
+    assert_int_equal(n_taken, 0);
+    close(one);
+    end_keeper(s);
+}
+
+static void the_connection_tells_that_the_keeper_was_killed(void **state)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    char byte;
+    int s = connect_keeper(), pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", pair[0]));
+    close(pair[0]);
+    assert_int_equal(getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n), 0);
+    assert_int_equal(keep_process_take(s, take), 0); // it has it
+    close(fds[0]);
+    end_keeper(s);
+    assert_int_equal(recv(pair[1], &byte, 1, 0), 0); // the last copy is closed
+    close(pair[1]);
+}
+
+static void nonsense_ends_the_connection_and_not_the_keeper(void **state)
+{
+    int s = connect_keeper(), one = file_with("one"), other;
+    char byte;
+
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", one));
+    close(one);
+    assert_int_equal(send(s, "x", 1, MSG_NOSIGNAL), 1);
+    assert_int_equal(recv(s, &byte, 1, 0), 0);
+    other = connect_keeper();
+    assert_true(keeper_send(other, KEEPER_PUT, "without a descriptor", -1));
+    assert_int_equal(keep_process_take(other, take), 0);
+    assert_int_equal(n_taken, 1);
+    close(fds[0]);
+    close(s);
+    end_keeper(other);
+}
+
+// Only who is root can be another user.
+static void another_user_gets_nothing(void **state)
+{
+    int s, one, status;
+    pid_t child;
+
+    if (geteuid())
+        skip();
+    s = connect_keeper();
+    one = file_with("one");
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", one));
+    close(one);
+    close(s);
+    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(chmod(path, 0666), 0); // even then
+    child = fork();
+    if (!child) {
+        struct sockaddr_un at = {.sun_family = AF_UNIX};
+        snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+        int c = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+        if (setuid(65534) || connect(c, (struct sockaddr *)&at, sizeof at))
+            _exit(2);
+        _exit(keep_process_take(c, take) && !n_taken ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    s = connect_keeper(); // still there for us
+    assert_int_equal(keep_process_take(s, take), 0);
+    assert_int_equal(n_taken, 1);
+    close(fds[0]);
+    end_keeper(s);
+}
+
+static void two_run_directories_have_two_keepers(void **state)
+{
+    char first[80];
+    int one = file_with("one"), s = connect_keeper(), t;
+
+    assert_true(keeper_send(s, KEEPER_PUT, "tap", one));
+    close(one);
+    snprintf(first, sizeof first, "%s", path);
+    snprintf(path, sizeof path, "%s/other.sock", dir);
+    t = connect_keeper();
+    assert_int_equal(keep_process_take(t, take), 0);
+    assert_int_equal(n_taken, 0);
+    end_keeper(t);
+    unlink(path);
+    snprintf(path, sizeof path, "%s", first);
+    end_keeper(s);
+}
+
+static void a_path_that_is_too_long_is_said(void **state)
+{
+    char err[300] = "", longer[200];
+
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    assert_int_equal(keep_process_connect(longer, err, sizeof err), -1);
+    assert_non_null(strstr(err, "--run-dir"));
+}
+
+int main(void)
+{
+#define KEEPER_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        KEEPER_TEST(what_was_put_is_there_after_a_crash),
+        KEEPER_TEST(a_stop_leaves_nothing),
+        KEEPER_TEST(the_connection_tells_that_the_keeper_was_killed),
+        KEEPER_TEST(nonsense_ends_the_connection_and_not_the_keeper),
+        KEEPER_TEST(another_user_gets_nothing),
+        KEEPER_TEST(two_run_directories_have_two_keepers),
+        KEEPER_TEST(a_path_that_is_too_long_is_said),
+    };
+
+    return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
+}
