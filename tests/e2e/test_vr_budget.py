@@ -190,13 +190,18 @@ def test_rules_beyond_the_budget_are_refused_with_the_way_to_raise_it(lab, clien
 
 def test_memory_beyond_the_budget_is_not_taken(lab, client):
     configure(client, "set vr red budget memory 1")
-    routes(lab, "red", "add", range(ROUTES * 4), "via 10.2.0.2")
+    routes(lab, "red", "add", range(500), "via 10.2.0.2")        # room for hundreds, and for thousands in a row
+    eventually(lambda: int(budget(client)["ipv4-routes"]["used"]) >= 500, 60, lambda: str(budget(client)))
+    assert int(budget(client)["ipv4-routes"]["waiting"]) == 0 and int(budget(client)["memory"]["used"]) < 1 << 20, budget(client)
+    routes(lab, "red", "add", range(500, ROUTES * 4), "via 10.2.0.2")
     eventually(lambda: int(budget(client)["ipv4-routes"]["waiting"]) > 0, 60, lambda: str(budget(client)))
     assert_no_difference(client)
     assert_no_loss(lab["bluea"], "10.2.0.2", 20)
     configure(client, "delete vr red budget memory")
     eventually(lambda: int(budget(client)["ipv4-routes"]["waiting"]) == 0, 60, lambda: str(budget(client)))
     routes(lab, "red", "del", range(ROUTES * 4))
+    configure(client, "set vr red budget memory 1")              # memory that the routes have left is given back when there is need
+    eventually(lambda: int(budget(client)["memory"]["used"]) < 1 << 19, 60, lambda: str(budget(client)))
 
 
 def test_captures_beyond_the_budget_are_refused(lab, client, tmp_path):
