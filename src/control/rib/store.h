@@ -223,6 +223,7 @@ bool rib_budget_due(struct rib_vr *v);
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns);
 uint32_t rib_budget_used(const struct rib *r);
 uint32_t rib_budget_waiting(const struct rib *r);
+const char *rib_budget_short(const struct rib_vr *v, const struct rib *r); // what they wait for
 void rib_budget_text(const struct rib *r, char *text, size_t n); // the first of those that wait
 
 // --- rib_memory.c: bytes ---

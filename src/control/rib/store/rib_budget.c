@@ -311,6 +311,13 @@ void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 
 // --- the report ---
 
+const char *rib_budget_short(const struct rib_vr *v, const struct rib *r)
+{
+    bool has_room = vr_budget_has_room(v->id, kind_of(r), rib_budget_used(r));
+
+    return vr_budget_info[has_room ? VR_BUDGET_MEMORY : kind_of(r)].word;
+}
+
 uint32_t rib_budget_waiting(const struct rib *r)
 {
     return r->budget.place.n;
