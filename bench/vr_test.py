@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`kamuee bench vr`: its rows and goals, without a build."""
+import argparse
+
 import pytest
 
 from commands import vr
+from measure.cases import names_of
 
 
 def test_a_case_is_named_as_it_is():
-    assert vr.case_names("create,forward-16") == ["create", "forward-16"]
-    with pytest.raises(vr.argparse.ArgumentTypeError, match="unknown case 'metalinks'"):
-        vr.case_names("metalinks")
+    named = names_of(vr.CASES)
+    assert named("create,forward-16") == ["create", "forward-16"]
+    with pytest.raises(argparse.ArgumentTypeError, match="unknown case 'metalinks'"):
+        named("metalinks")
 
 
 def test_goals_are_judged_by_the_rows_and_what_has_no_row_is_not_measured():

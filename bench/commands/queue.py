@@ -8,7 +8,6 @@ module asks for them, prints the rows, what they say about the goals, and draws 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -17,13 +16,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from kamuee import render
-from kamuee.context import terminal_width
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, count, right
 from measure import plot
-from measure.goal import GOALS, Goal
+from measure.cases import case_parser, print_rows
+from measure.goal import Goal
 from measure.program import answer_of, daemon, run_command
 
 IDEA = ("a port's queue manager compared with rte_sched, a deficit round robin and Linux HTB: cycles, rates, shares, "
@@ -58,26 +56,13 @@ LEGEND = ("Cycles: TSC cycles per packet (empty: per call), median of the rounds
 
 
 def parser() -> argparse.ArgumentParser:
-    cases = "\n".join(f"  {name:9} {idea}" for name, idea in CASES.items())
-    given = argparse.ArgumentParser(prog="kamuee bench queue", description=__doc__.splitlines()[0],
-                                    formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
-    given.add_argument("--quick", action="store_true", help="fewer rounds and short trials, ends within 50 s")
-    given.add_argument("--only", metavar="CASE,...", type=case_names, help="run only these cases (default: all)")
+    given = case_parser("queue", __doc__, CASES, "fewer rounds and short trials, ends within 50 s")
     given.add_argument("--rounds", type=int, metavar="N", help="rounds (default: 15; 5 with --quick)")
     given.add_argument("--prefixes", metavar="FILE", help="full routing table for 'whole', one prefix per line (may be "
                        "gzipped)")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--plot", metavar="FILE", help=f"file for the plot (PNG or SVG; default: {PLOT}, none with "
                        "--json)")
     return given
-
-
-def case_names(text: str) -> list[str]:
-    named = text.split(",")
-    for name in named:
-        if name not in CASES:
-            raise argparse.ArgumentTypeError(f"unknown case '{name}', expected {', '.join(CASES)}")
-    return named
 
 
 def main(argv: list[str]) -> int:
@@ -87,13 +72,7 @@ def main(argv: list[str]) -> int:
 
 def run(given: argparse.Namespace) -> int:
     rows, notes = measured(given)
-    found = {"rows": rows, "notes": notes}
-    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
-    if given.json:
-        print(json.dumps(found, indent=1))
-    else:
-        print(*render.table(TABLE, map(cells, rows), terminal_width()), *LEGEND, *notes, "", sep="\n")
-        print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+    print_rows(rows, notes if given.json else [*LEGEND, *notes], ALL_GOALS, given.json, TABLE, cells)
     picture = given.plot or (None if given.json else PLOT)
     if picture and (drawn := charts(rows)):
         plot.save(picture, drawn)

@@ -8,7 +8,6 @@ by the router of `kamuee bench forward`.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -19,14 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from kamuee import render
-from kamuee.context import terminal_width
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.lab.netns import Namespace, sh
 from kamuee.render import Column, right
 from measure.daemon import Kamueed
-from measure.goal import GOALS, Goal
+from measure.cases import case_parser, print_rows
+from measure.goal import Goal
 from measure.program import (Unavailable, answer_of, bench_program, daemon, end, must_be_built, run_command,
                              wait_until, write_table)
 from measure.topology import own_namespaces
@@ -58,26 +56,12 @@ TABLE = (Column("Case"), right("Value"), Column("Unit"))
 
 
 def parser() -> argparse.ArgumentParser:
-    cases = "\n".join(f"  {name:20} {idea}" for name, idea in CASES.items())
-    given = argparse.ArgumentParser(prog="kamuee bench vr", description=__doc__.splitlines()[0],
-                                    formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
-    given.add_argument("--quick", action="store_true", help=f"{QUICK_VRS} virtual routers, small tables, no {START}; "
-                       "ends within 50 s")
-    given.add_argument("--only", metavar="CASE,...", type=case_names, help="run only these cases (default: all)")
+    given = case_parser("vr", __doc__, CASES, f"{QUICK_VRS} virtual routers, small tables, no {START}; ends within 50 s")
     given.add_argument("--vrs", type=int, metavar="N", help=f"virtual routers (default: {VRS}; {QUICK_VRS} with "
                        "--quick)")
     given.add_argument("--routes", type=int, metavar="N", help="a table of so many routes in place of the full one")
     given.add_argument("--prefixes", metavar="FILE", help="full routing table, one prefix per line (may be gzipped)")
-    given.add_argument("--json", "-j", action="store_true", help="print JSON")
     return given
-
-
-def case_names(text: str) -> list[str]:
-    named = text.split(",")
-    for name in named:
-        if name not in CASES:
-            raise argparse.ArgumentTypeError(f"unknown case '{name}', expected {', '.join(CASES)}")
-    return named
 
 
 def main(argv: list[str]) -> int:
@@ -87,14 +71,7 @@ def main(argv: list[str]) -> int:
 
 def run(given: argparse.Namespace) -> int:
     rows, notes = measured(given)
-    found = {"rows": rows, "notes": notes}
-    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
-    if given.json:
-        print(json.dumps(found, indent=1))
-    else:
-        print(*render.table(TABLE, ([row["case"], f"{row['value']:,}", row["unit"]] for row in rows),
-                            terminal_width()), *notes, "", sep="\n")
-        print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+    print_rows(rows, notes, ALL_GOALS, given.json, TABLE, lambda row: [row["case"], f"{row['value']:,}", row["unit"]])
     return 0
 
 

@@ -104,8 +104,10 @@ def replace_all(context: Context, /, **edit: Any) -> None:
 
 
 def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, done: str = "",
-               told: bool = False, **given: Any) -> None:
-    """Commit, print what changed and what that did, unless they were `told` it before, and that it is `done`."""
+               told: bool = False, brief: bool = False, **given: Any) -> None:
+    """Commit, print what changed and what that did, unless they were `told` it before, and that it is `done`.
+
+    `brief`: what was changed goes without saying."""
     operation = call if context.editing.session is not None else lambda context, name, **all: context.call(name, **all)
     try:
         answer = operation(context, "configure", check=True if check else None,
@@ -122,7 +124,7 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
     elif not changes:
         context.line("no changes")
     if not told:
-        context.lines(changes)
+        context.lines(changes if check or not brief else [])
         context.lines(f"note: {text}" for text in notes)
     if minutes and changes and not check:
         context.line(f"{done}{'; ' * bool(done)}will be rolled back in {minutes} min unless you 'confirm'")

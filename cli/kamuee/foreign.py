@@ -12,6 +12,7 @@ from kamuee.arguments import no_address
 
 LINUX = "addresses, routes and neighbors are configured in Linux"
 BEGIN_EDITING = "only in configure mode: type 'configure' first"
+ONE_LINE = "try: set …, delete …; without 'configure' a line takes effect at once; many lines: load merge FILE ('-': standard input)"
 DAEMON = "use the routing daemon: vtysh, birdc"
 KEPT = "not needed: a commit survives a restart; 'save' writes kamuee.conf"
 NO_LEVELS = "there are no configuration levels: type the whole line, as in 'set interface p0 …'"
@@ -39,6 +40,7 @@ HINTS = {
     "rollback *": "'rollback 1' is the previous configuration ('show configuration revisions')",
     "abort": "try: discard, exit",
     "configure": "already in configure mode",
+    "configure set": ONE_LINE, "configure delete": ONE_LINE,
     "configure exclusive": "try: configure; each session has its own candidate",
     "configure private": "try: configure; each session has its own candidate",
     "configure session": "try: configure", "configure replace": "try: load replace FILE",
@@ -211,7 +213,7 @@ def fits(word: str, typed: str) -> bool:
 
 def hint(words: Sequence[str], wrong: int, expected: Iterable[str]) -> str:
     """What to type instead of words[wrong], at which a line stopped being a command; '' when nothing comes to mind."""
-    if found := known(words, wrong + 1):
+    if found := known(words, wrong + 1) or known(" ".join(words[:wrong + 1]).split(), wrong + 1):   # a line in quotes
         return found
     expected = tuple(expected)
     wants_address = {"ADDRESS", "PREFIX", "SOURCE", "DESTINATION"} & set(expected)

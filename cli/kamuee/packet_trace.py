@@ -54,7 +54,7 @@ def sentences(step: dict) -> Iterator[str]:
     if step["stage"] == "ether_in":
         yield from arrived(step)
     if "lookup" in step:
-        yield from lookup(step["lookup"])
+        yield from lookup(step["lookup"], step.get("vr", "default"))
     police = step.get("police", {})
     if police.get("direction") == "in":
         yield from policer(police)
@@ -74,14 +74,18 @@ def arrived(step: dict) -> Iterator[str]:
     yield f"{where}; {family}, {KINDS[step['kind']]}" if family and "kind" in step else where
 
 
-def lookup(found: dict) -> Iterator[str]:
+def lookup(found: dict, vr: str) -> Iterator[str]:
     if "prefix" in found:
         metric = f", metric {found['metric']}" if found.get("metric") else ""
         kind = "" if found.get("type") == "unicast" else f"{found['type']}, "
         of = f", of virtual router {found['imported-from']}" if "imported-from" in found else ""
         yield f"{found['destination']}: route {found['prefix']} ({kind}{found['protocol']}{metric}{of})"
     else:
-        yield f"{found['destination']}: the RIB has no route"
+        yield f"{found['destination']}: the {'FIB' if 'waiting-prefix' in found else 'RIB'} has no route"
+    if "waiting-prefix" in found:
+        words = "set forwarding budget" if vr == "default" else f"set vr {vr} budget"
+        yield (f"route {found['waiting-prefix']} waits outside the FIB, since the virtual router's budget "
+               f"'{found['waiting-for']}' is used up; raise it: {words} {found['waiting-for']} N")
     if found.get("node"):
         yield "nodes: " + ", ".join(map(node, found["node"]))
     if "group" in found:

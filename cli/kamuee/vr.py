@@ -58,20 +58,22 @@ def create(context: Context, match: Match) -> None:
         except DaemonError as error:
             raise DaemonError([placed(file, message) for message in error.messages], error.tag) from None
     else:
-        commit(context, "\n".join(lines))
+        commit(context, "\n".join(lines), brief=not source)
     if context.options.check:
         return
     own = routing.of(router_of(context, name))
     if own:
         start_daemon(context, name)
     told = f"; its {own.kind.upper()}: {own.config}" if own else ""
-    context.line(f"virtual router {name} created{told}")
+    if not context.options.json:
+        context.line(f"virtual router {name} created{told}")
 
 
-def commit(context: Context, text: str) -> None:
+def commit(context: Context, text: str, brief: bool = False) -> None:
     if context.editing.session is not None:
         raise UsageError("leave configure mode first: this takes effect at once")
-    configure.commit_now(context, context.options.check, context.options.confirmed, context.options.comment, text=text)
+    configure.commit_now(context, context.options.check, context.options.confirmed, context.options.comment, brief=brief,
+                         text=text)
 
 
 def copied(context: Context, source: str, begin: str) -> list[str]:

@@ -97,17 +97,39 @@ const char *text_format_mac(const uint8_t mac[6], char *buf)
     return buf;
 }
 
+static size_t digits(const char *s)
+{
+    size_t n = 0;
+
+    while (isdigit((unsigned char)s[n]))
+        n++;
+    return n;
+}
+
+// The numbers that both begin with, and steps over them.
+static int compare_numbers(const char **a, const char **b)
+{
+    size_t n, m;
+    int d;
+
+    *a += strspn(*a, "0");
+    *b += strspn(*b, "0");
+    n = digits(*a);
+    m = digits(*b);
+    d = n != m ? (n < m ? -1 : 1) : memcmp(*a, *b, n);
+    *a += n;
+    *b += m;
+    return d;
+}
+
 int natural_compare(const char *a, const char *b)
 {
     while (*a && *b) {
         if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            char *ea, *eb;
-            unsigned long long x = strtoull(a, &ea, 10), y = strtoull(b, &eb, 10);
+            int d = compare_numbers(&a, &b);
 
-            if (x != y)
-                return x < y ? -1 : 1;
-            a = ea;
-            b = eb;
+            if (d)
+                return d < 0 ? -1 : 1;
         } else if (*a != *b) {
             return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
         } else {

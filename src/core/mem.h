@@ -29,7 +29,7 @@ int mem_node_of_core(int core);    // -1: not known
 struct mem_region {
     char name[32];
     size_t bytes; // reserved
-    size_t used;  // of them in memory, that is, touched; filled in by mem_walk
+    size_t used;  // of them in memory: written to, or read; filled in by mem_walk
     const char *pages; // "huge", "transparent", "plain"
 };
 void mem_walk(void (*fn)(void *ctx, const struct mem_region *r), void *ctx);

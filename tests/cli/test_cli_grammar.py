@@ -122,6 +122,8 @@ def test_port_whose_name_begins_a_keyword_is_not_lost():
     ("commit", "'configure' first"), ("do show port", "every command also works in configure mode"), ("clear interfaces statistics", "try: clear counters"),
     ("clear drops", "drop counters cannot be cleared"),
     ("show port | grep p0", "did you mean 'include'?"), ("show running-config | compare", "try: compare"),
+    ("configure set vr blue", "try: set …, delete …; without 'configure'"), ("conf 'set vr blue'", "load merge FILE"),
+    ("configure 'delete vr blue' 'set vr red'", "load merge FILE"),
     ("moniter", "did you mean 'monitor'?"), ("show access-lists", "try: show acl"),
 ])
 def test_habits_from_other_routers_are_told_what_to_type(line, said):

@@ -171,6 +171,21 @@ def test_change_prints_what_changed_and_the_daemons_notes(kamuee, daemon):
     assert kamuee("set", "memory", "512", "--check").out == "valid; no changes\n"
 
 
+def test_a_line_behind_configure_is_refused_with_the_remedy(kamuee, daemon):
+    result = kamuee("configure", "set vr blue")
+    assert result.code == 2 and "try: set …, delete …" in result.err and daemon.asked == [], result
+
+
+def test_creating_a_virtual_router_prints_one_line(kamuee, daemon):
+    def made(given):
+        if not given.get("check"):
+            daemon.state["vr"] = [*daemon.state["vr"], {"name": "new", "enabled": True}]
+        return {"change": given["text"].splitlines()}
+    daemon.operations["configure"] = made
+    assert kamuee("vr", "create", "new", "--check").out == "valid; would change:\nset vr new\n"
+    assert kamuee("vr", "create", "new").out == "virtual router new created\n"
+
+
 def test_value_with_blanks_is_quoted_for_the_daemon(kamuee, daemon):
     daemon.operations["configure"] = lambda given: {}
     kamuee("set", "port", "p0", "devargs", 'a "b" \\ c')

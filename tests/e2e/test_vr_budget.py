@@ -83,6 +83,11 @@ def assert_no_difference(client):
         assert (int(report["diverged"]), report.get("finding", [])) == (0, []), (vr, report)
 
 
+def explained(lab, source, destination):
+    return " ".join(subprocess.run([str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), "explain", "in", "p0", "src", source, "dst",
+                                    destination], capture_output=True, text=True, check=True).stdout.split())
+
+
 def test_routes_beyond_the_budget_wait_named_and_come_in_when_it_rises(lab, client):
     other = budget(client, "blue")["ipv4-routes"]
     configure(client, "set vr red budget ipv4-routes 1000")
@@ -96,6 +101,9 @@ def test_routes_beyond_the_budget_wait_named_and_come_in_when_it_rises(lab, clie
     shown = subprocess.run([str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), "show", "ipv4", "route", prefix(4999), "vr", "red"],
                            capture_output=True, text=True)
     assert "no: beyond the virtual router's budget" in shown.stdout, shown
+    told = explained(lab, "10.1.0.2", "20.19.135.1")
+    assert "route 20.19.135.0/24 waits outside the FIB" in told and "set vr red budget ipv4-routes" in told, told
+    assert "waits outside" not in explained(lab, "10.1.0.2", "20.0.3.1")
     assert_no_difference(client)
     report = client.call("audit", vr="red")
     kind, = (entry for entry in report["unfollowed"] if entry["kind"] == "budget")
@@ -190,13 +198,18 @@ def test_rules_beyond_the_budget_are_refused_with_the_way_to_raise_it(lab, clien
 
 def test_memory_beyond_the_budget_is_not_taken(lab, client):
     configure(client, "set vr red budget memory 1")
-    routes(lab, "red", "add", range(ROUTES * 4), "via 10.2.0.2")
+    routes(lab, "red", "add", range(500), "via 10.2.0.2")        # room for hundreds, and for thousands in a row
+    eventually(lambda: int(budget(client)["ipv4-routes"]["used"]) >= 500, 60, lambda: str(budget(client)))
+    assert int(budget(client)["ipv4-routes"]["waiting"]) == 0 and int(budget(client)["memory"]["used"]) < 1 << 20, budget(client)
+    routes(lab, "red", "add", range(500, ROUTES * 4), "via 10.2.0.2")
     eventually(lambda: int(budget(client)["ipv4-routes"]["waiting"]) > 0, 60, lambda: str(budget(client)))
     assert_no_difference(client)
     assert_no_loss(lab["bluea"], "10.2.0.2", 20)
     configure(client, "delete vr red budget memory")
     eventually(lambda: int(budget(client)["ipv4-routes"]["waiting"]) == 0, 60, lambda: str(budget(client)))
     routes(lab, "red", "del", range(ROUTES * 4))
+    configure(client, "set vr red budget memory 1")              # memory that the routes have left is given back when there is need
+    eventually(lambda: int(budget(client)["memory"]["used"]) < 1 << 19, 60, lambda: str(budget(client)))
 
 
 def test_captures_beyond_the_budget_are_refused(lab, client, tmp_path):

@@ -373,3 +373,34 @@ def test_stopped_it_carries_nothing_and_started_it_does_again(labs, kamueed):
     router.configure("delete interface p0 vr", "delete interface p1 vr", "delete port p0 queue", "delete routing-daemon blue bgp", "delete counters",
                      "delete vr blue")
     assert node.namespace.has_link("p0")
+
+
+# --- the bill ---
+
+def resident(daemon) -> int:
+    """Anonymous memory: without the kernel's page of zeros, and files."""
+    text = Path(f"/proc/{daemon.process.pid}/smaps_rollup").read_text()
+    return 1024 * int(next(line for line in text.splitlines() if line.startswith("Anonymous:")).split()[1])
+
+
+def memory(daemon, name: str) -> int:
+    return next(int(entry["used"]) for entry in daemon.client.state(f"vr={name}")[0]["budget"] if entry["name"] == "memory")
+
+
+def test_the_bill_of_memory_is_what_virtual_routers_cost(daemon):
+    names = [f"t{k}" for k in range(30)]
+    daemon.start(PORTS + "set vr first\nset vr second\n")       # they have what all share made
+    eventually(lambda: all(vr["synced"] for vr in daemon.client.entries("vr")), 60)
+    before = resident(daemon)
+    daemon.configure(*(f"set vr {name}" for name in names))
+    eventually(lambda: all(daemon.client.state(f"vr={name}")[0]["synced"] for name in names), 60)
+    bills = [memory(daemon, name) for name in names]
+    assert max(bills) <= 64 * 1024, bills
+    assert resident(daemon) - before <= 30 * 128 * 1024          # with its configuration, sockets' buffers, what control knows of it
+    for k, name in enumerate(names):                             # routes that no other one has
+        lines = "".join(f"route add blackhole 20.{i}.{k}.0/24\n" for i in range(250)) + \
+                "".join(f"route add blackhole 2001:db8:{i:x}:{k:x}::/64\n" for i in range(250))
+        subprocess.run(["ip", "-n", name, "-batch", "-"], input=lines, text=True, check=True)
+    eventually(lambda: all(fib["routes"] >= 250 for name in names for fib in daemon.client.state(f"vr={name}")[0]["fib"]), 60)
+    told, has = sum(memory(daemon, name) for name in names), resident(daemon) - before
+    assert 0.6 * has < told < 1.2 * has, (told, has)

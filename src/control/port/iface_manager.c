@@ -16,11 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "port/iface_add.h"
 #include "port/iface_follow.h"
 #include "port/iface_policy.h"
 #include "port/kernel_state.h"
@@ -36,7 +36,6 @@
 #include "port/vr_manager.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
-#include "table/grace.h"
 #include "table/iface.h"
 #include "table/metalink.h"
 #include "table/port.h"
@@ -282,8 +281,8 @@ static int iface_attach(struct iface *i, enum iface_kind kind, char *err, size_t
     return 0;
 }
 
-static int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted,
-                     const char *vr, char *err, size_t err_size)
+int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr,
+              char *err, size_t err_size)
 {
     const struct vr *v = vr_find(vr && vr[0] ? vr : "default");
 
@@ -377,48 +376,7 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
     return iface_add(&wish, IFACE_VPORT, mtu, vr, err, err_size);
 }
 
-// --- metalinks ---
-
-static uint64_t vacant[METALINK_MAX]; // grace tickets: nobody has frames of the former one after it
-
-// 0 .. METALINK_MAX - 1, or METALINK_MAX: all are taken.
-static unsigned metalink_index_take(void)
-{
-    const struct port *p = port_get(PORT_METALINK);
-
-    for (int again = 0; again < 2; again++) {
-        for (unsigned k = 0; k < METALINK_MAX; k++)
-            if (!port_iface(p, 0, metalink_vlan(k, 0)) && !port_iface(p, 0, metalink_vlan(k, 1)) &&
-                (!vacant[k] || grace_over(vacant[k])))
-                return k;
-        grace_wait();
-    }
-    return METALINK_MAX;
-}
-
-// By the name, so that it is the same after a restart; the two of a metalink always differ.
-static void metalink_mac(uint8_t mac[6], const char *name, unsigned end)
-{
-    uint64_t hash = hash_bytes(name, strlen(name), 0);
-
-    memcpy(mac, &hash, 6);
-    mac[0] = 0x02; // locally administered, unicast
-    mac[5] = (uint8_t)((mac[5] & 0xfe) | end);
-}
-
-static void metalink_end_name(char out[16], const char *name, unsigned end)
-{
-    snprintf(out, 16, "%.13s-%c", name, 'a' + (int)end);
-}
-
-struct iface *iface_manager_peer(const struct iface *end)
-{
-    uint16_t id = end->kind == IFACE_METALINK ? port_iface(port_get(end->port), 0, end->vlan) : 0;
-
-    return id ? iface_get(id) : NULL;
-}
-
-static void iface_update_carrier(struct iface *i)
+void iface_update_carrier(struct iface *i)
 {
     if (i->carrier == iface_has_carrier(i))
         return;
@@ -427,85 +385,6 @@ static void iface_update_carrier(struct iface *i)
     tap_set_carrier(&own[i->id].tap, i->carrier);
     iface_update_up_flag(i);
     rib_manager_iface_changed(i->id);
-}
-
-void iface_manager_end_changed(const struct iface *end)
-{
-    struct iface *peer = iface_manager_peer(end);
-
-    thread_must_be(ROLE_CONTROL);
-    if (peer)
-        iface_update_carrier(peer);
-}
-
-static int metalink_end_add(const char *name, unsigned index, unsigned end, const char *vr,
-                            uint16_t mtu, char *err, size_t err_size)
-{
-    struct iface wish = {.port = PORT_METALINK,
-                         .vlan = metalink_vlan(index, end),
-                         .tpid_be = htons(0x8100),
-                         .mtu = mtu};
-
-    metalink_end_name(wish.name, name, end);
-    metalink_mac(wish.mac, name, end);
-    return iface_add(&wish, IFACE_METALINK, mtu, vr, err, err_size);
-}
-
-int iface_manager_add_metalink(const char *name, const char *a, const char *b, uint16_t mtu,
-                               char *err, size_t err_size)
-{
-    struct port *port = port_get(PORT_METALINK);
-    unsigned index = metalink_index_take();
-    char end[2][16];
-
-    if (index == METALINK_MAX) {
-        snprintf(err, err_size, "metalink %s: too many metalinks (at most %d)", name, METALINK_MAX);
-        return -ENOSPC;
-    }
-    metalink_end_name(end[0], name, 0);
-    metalink_end_name(end[1], name, 1);
-    port->used = true; // captures and traces see it
-    snprintf(port->name, sizeof port->name, "metalink");
-    int r = metalink_end_add(name, index, 0, a, mtu, err, err_size);
-    if (r)
-        return r;
-    r = metalink_end_add(name, index, 1, b, mtu, err, err_size);
-    if (r) {
-        char ignored[200];
-        iface_manager_del(end[0], ignored, sizeof ignored);
-        return r;
-    }
-    iface_manager_end_changed(iface_find_name(end[0]));
-    iface_manager_end_changed(iface_find_name(end[1]));
-    return 0;
-}
-
-int iface_manager_del_metalink(const char *name, char *err, size_t err_size)
-{
-    char end[16];
-    int r = 0;
-
-    for (unsigned k = 0; k < 2; k++) {
-        metalink_end_name(end, name, k);
-        const struct iface *i = iface_find_name(end);
-        if (i && i->kind == IFACE_METALINK)
-            vacant[(i->vlan - METALINK_VLAN_FIRST) / 2] = grace_ticket();
-        int s = iface_manager_del(end, err, err_size);
-        r = r ? r : s;
-    }
-    return r;
-}
-
-int iface_manager_set_metalink_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
-{
-    char end[16];
-    int r = 0;
-
-    for (unsigned k = 0; k < 2 && !r; k++) {
-        metalink_end_name(end, name, k);
-        r = iface_manager_set_mtu(end, mtu, err, err_size);
-    }
-    return r;
 }
 
 int iface_manager_del(const char *name, char *err, size_t err_size)

@@ -69,12 +69,18 @@ uint64_t port_queue_rate(const struct port_queue_entry *e)
     return e->lowered_bps && e->lowered_bps < rate ? e->lowered_bps : rate;
 }
 
-static uint64_t guarantees_of(const struct port_queue_config *c)
-{
-    uint64_t sum = 0;
+struct granted { // to the clients that are configured, together
+    uint64_t bps, packets;
+};
 
-    for (unsigned i = 0; i < c->n_clients; i++)
-        sum += c->client[i].config.guarantee_bps;
+static struct granted granted_by(const struct port_queue_config *c)
+{
+    struct granted sum = {0};
+
+    for (unsigned i = 0; i < c->n_clients; i++) {
+        sum.bps += c->client[i].config.guarantee_bps;
+        sum.packets += c->client[i].config.reserve_packets;
+    }
     return sum;
 }
 
@@ -127,21 +133,12 @@ static void guarantees_fit(struct port_queue_settings *s, uint64_t sum)
             (uint64_t)((unsigned __int128)s->client[i].guarantee_bps * most / sum);
 }
 
-static uint64_t reserves_of(const struct port_queue_config *c)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < c->n_clients; i++)
-        sum += c->client[i].config.reserve_packets;
-    return sum;
-}
-
 // Virtual routers that there are, and those that there were, of which packets may wait. One that is
 // made later has the reserve of `other` if there is room.
 static void others_fill(struct port_queue_entry *e, struct port_queue_settings *s)
 {
     const struct port_queue_settings *old = e->queue->settings;
-    uint64_t reserves = reserves_of(&e->config);
+    uint64_t reserves = granted_by(&e->config).packets;
 
     for (unsigned i = 0; i < VR_MAX; i++) {
         bool used = vr_get((uint16_t)i)->used, was = old && old->client[i].limit_bytes;
@@ -203,7 +200,7 @@ static struct port_queue_settings *settings_build(struct port_queue_entry *e)
     s->packets_max = port_queue_packets_max(&e->config);
     s->map = e->config.map;
     clients_fill(e, s);
-    guarantees_fit(s, guarantees_of(&e->config));
+    guarantees_fit(s, granted_by(&e->config).bps);
     ifaces_fill(e, s);
     flows_fill(s);
     return s;
@@ -398,7 +395,7 @@ static uint16_t started_port(const char *name)
 
 static int rate_check(const struct port_queue_config *c, char *err, size_t n)
 {
-    uint64_t link = link_bps(c->port), sum = guarantees_of(c), rate = c->rate_bps;
+    uint64_t link = link_bps(c->port), sum = granted_by(c).bps, rate = c->rate_bps;
 
     if (rate && link && rate > link) {
         snprintf(err, n,
@@ -434,7 +431,7 @@ static int config_refusal(const struct port_queue_config *c, char *err, size_t n
                      c->port, c->client[i].vr[0] ? c->client[i].vr : c->client[i].vport);
             return -EINVAL;
         }
-    uint64_t reserves = (uint64_t)vr_count * c->other.reserve_packets + reserves_of(c);
+    uint64_t reserves = (uint64_t)vr_count * c->other.reserve_packets + granted_by(c).packets;
     if (reserves > port_queue_packets_max(c)) {
         snprintf(err, n, "port %s: the reserves are %llu packets together, at most %u may wait",
                  c->port, (unsigned long long)reserves, port_queue_packets_max(c));

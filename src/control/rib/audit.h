@@ -26,7 +26,7 @@
 #include "base/vec.h"
 #include "rib/rib_manager.h"
 
-#define RIB_BLOCKS 2048 // of prefixes, by hash; some 500 each with a full table
+#define RIB_BLOCKS 512 // of prefixes, by hash; some 2,000 each with a full table
 
 struct rib;
 struct rib_vr;

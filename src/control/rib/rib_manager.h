@@ -104,6 +104,7 @@ struct rib_row {
     uint16_t mtu; // of the route, 0 = none
     bool active; // in the FIB
     bool waits;  // would be, but for the virtual router's budget
+    const char *waits_for; // name of that budget (vr_budget.def)
     uint32_t nexthop; // id in the FIB, 0 = none
     const char *nexthop_kind; // nexthop_kind_name()
     bool imported;      // of another virtual router (rib_manager_import)
@@ -126,6 +127,7 @@ struct rib_query {
     struct prefix prefix;
     int protocol; // -1 = any
     int type;     // -1 = any
+    bool all_waiting; // of RIB_LONGEST_MATCH: a match that waits, and then also what is in force
 };
 
 struct rib_walk; // an open query

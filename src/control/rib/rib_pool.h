@@ -123,9 +123,13 @@ static inline void rib_pool_free(struct rib_pool *p, uint32_t id)
     p->n_used--;
 }
 
+// What has been written to: numbers are given out in order, and pieces are huge pages.
 static inline size_t rib_pool_bytes(const struct rib_pool *p)
 {
-    return (size_t)p->n_chunks * (RIB_POOL_CHUNK * (size_t)p->size + sizeof *p->chunk);
+    size_t page = p->n_chunks > RIB_POOL_SMALL ? RIB_POOL_PIECE : 4096,
+           items = p->n_chunks ? (size_t)p->top * p->size : 0;
+
+    return (items + page - 1) / page * page + p->n_chunks * sizeof *p->chunk;
 }
 
 #endif

@@ -219,11 +219,17 @@ void rib_budget_changed(struct rib_vr *v); // the limits
 bool rib_budget_work(struct rib_vr *v, unsigned budget);
 bool rib_budget_due(struct rib_vr *v);
 // There may be room again for next hops and neighbors that were refused: they are asked for anew.
+// Where memory is short, FIBs give back what routes have left.
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns);
 uint32_t rib_budget_used(const struct rib *r);
 uint32_t rib_budget_waiting(const struct rib *r);
+const char *rib_budget_short(const struct rib_vr *v, const struct rib *r); // what they wait for
 void rib_budget_text(const struct rib *r, char *text, size_t n); // the first of those that wait
-uint64_t rib_budget_memory(struct rib_vr *v); // bytes in use: FIBs and RIBs
+
+// --- rib_memory.c: bytes ---
+uint64_t rib_memory_bytes(const struct rib *r);      // of a family's RIB
+uint64_t rib_memory_charged(const struct rib_vr *v); // to the budget: FIBs and RIBs
+
 // --- rib_import.c: routes of other virtual routers ---
 struct rib_import { // lets in what the source has below the prefix, ge to le bits long
     uint16_t source;

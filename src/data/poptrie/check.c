@@ -460,6 +460,16 @@ static void check_pages(struct checker *k)
                    g->page_top - g->places * PAGES);
 }
 
+static void check_touched(struct checker *k)
+{
+    for (uint32_t slot = 0; slot < dir_words(k->t); slot++) {
+        size_t page = slot * sizeof(*k->t->dir) / TOUCHED_PAGE;
+
+        if (k->t->dir[slot] != 0 && (k->t->dir_touched[page / 64] >> page % 64 & 1) == 0)
+            check_fail(k, "P9: slot %u is in a page that counts as never written to", slot);
+    }
+}
+
 // What check_tree has counted.
 static void check_reach(struct checker *k)
 {
@@ -503,23 +513,46 @@ int poptrie_check(const struct poptrie *t, char *why, size_t n)
         check_fail(&k, "P6: an allocator's lists disagree with its counts");
     check_copies(&k);
     check_pages(&k);
+    check_touched(&k);
     return k.bad ? -EINVAL : 0;
 }
 
+// Of the directory, as far as it has been written to.
+static uint64_t dir_bytes_used(const struct poptrie *t)
+{
+    size_t words = TOUCHED_WORDS(t->group->dir_bytes);
+
+    return t->huge ? touched_pieces(t->dir_touched, words, TOUCHED_WORDS(HUGE_PAGE))
+                   : touched_bytes(t->dir_touched, words);
+}
+
+static uint64_t pool_and_chunks_bytes(const struct pool *p)
+{
+    return pool_bytes(p) + p->top * sizeof(struct pool_chunk);
+}
+
+static uint64_t garbage_list_bytes(const struct table_group *g)
+{
+    return g->garbage_cap * sizeof(*g->garbage) + g->blocks.top * sizeof(struct pool_chunk);
+}
+
+// What belongs to a group of several tables is no table's.
 void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
 {
+    const struct table_group *g = t->group;
+    bool alone = g->tables == 1;
+
     *s = (struct poptrie_stats){
         .routes = t->routes,
         .nodes = t->reach.blocks,
         .leaves = t->reach.leaves,
-        .bytes_used = t->group->dir_bytes +
-                      (t->group->tables == 1 ? pool_bytes(&t->group->blocks) : t->reach.bytes),
+        .bytes_used = dir_bytes_used(t) + (alone ? pool_bytes(&g->blocks) : t->reach.bytes),
         .shared_bytes = t->shared_bytes,
-        .bytes_reserved = t->group->dir_bytes + t->group->arena_bytes + ARENA_TAIL_BYTES,
-        .garbage_bytes = t->group->garbage_bytes,
-        .writer_bytes = pool_bytes(&t->nodes) + t->group->garbage_cap * sizeof(*t->group->garbage) +
-                        (t->group->blocks.top + t->nodes.top) * sizeof(struct pool_chunk) +
-                        sizeof(*t),
+        .bytes_reserved = g->dir_bytes + g->arena_bytes + ARENA_TAIL_BYTES,
+        .garbage_bytes = g->garbage_bytes,
+        .writer_bytes = pool_and_chunks_bytes(&t->nodes) + (alone ? garbage_list_bytes(g) : 0) +
+                        touched_bytes(&t->marks_touched, 1) +
+                        t->changed.cap * sizeof(struct changed) + txn_bytes(&t->txn) + sizeof(*t),
         .updates = t->updates,
         .rebuilt = t->rebuilt,
         .refused = t->refused,

@@ -13,18 +13,17 @@
 
 void dedupe_later(struct poptrie *t, uint32_t from, uint32_t n)
 {
-    struct changed *c = t->changed.v;
+    const struct changed *c = t->changed.v;
 
     if (t->group->tables == 1 || t->all_changed)
         return;
     if (t->changed.n > 0 && c[t->changed.n - 1].from == from && c[t->changed.n - 1].n == n)
         return;
-    if (c == NULL)
-        t->changed.v = c = malloc(CHANGED_MAX * sizeof(*c));
-    if (c == NULL || t->changed.n == CHANGED_MAX || n == dir_words(t))
+    if (t->changed.n == CHANGED_MAX || n == dir_words(t) ||
+        !vec_reserve(&t->changed, t->changed.n + 1, sizeof(*c)))
         t->all_changed = true;
     else
-        c[t->changed.n++] = (struct changed){from, n};
+        ((struct changed *)t->changed.v)[t->changed.n++] = (struct changed){from, n};
 }
 
 // --- trees ---

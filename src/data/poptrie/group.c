@@ -27,7 +27,6 @@
 #include <sys/mman.h>
 
 #define SMALL_PAGE ((size_t)4096)
-#define HUGE_PAGE ((size_t)2 << 20)
 #define HUGE_ROUTES 16384u
 #define HUGE_BLOCKS ((size_t)1 << 20)
 #ifndef MADV_COLLAPSE
@@ -196,20 +195,22 @@ static bool huge_page_is_needed(const struct poptrie *t)
     return t->group->dir_bytes < HUGE_PAGE && other != NULL && other->huge;
 }
 
-// Its directory becomes zeros, and its memory is given back.
-static void directory_empty(const struct poptrie *t)
+// Advice about `bytes` of its directory, of each copy.
+static void directory_advise(const struct poptrie *t, size_t from, size_t bytes, int advice)
 {
     const struct table_group *g = t->group;
 
-    for (unsigned k = 0; k < POPTRIE_COPIES_MAX; k++) {
-        uint8_t *dir = g->base[k] + t->place * g->dir_bytes;
+    for (unsigned k = 0; k < POPTRIE_COPIES_MAX; k++)
+        if (g->base[k] != NULL)
+            madvise(g->base[k] + t->place * g->dir_bytes + from, bytes, advice);
+}
 
-        if (g->base[k] == NULL)
-            continue;
-        madvise(dir, g->dir_bytes, MADV_DONTNEED);
-        if (t->huge && !huge_page_is_needed(t))
-            madvise(dir, g->dir_bytes, MADV_NOHUGEPAGE);
-    }
+// Its directory becomes zeros, and its memory is given back.
+static void directory_empty(const struct poptrie *t)
+{
+    directory_advise(t, 0, t->group->dir_bytes, MADV_DONTNEED);
+    if (t->huge && !huge_page_is_needed(t))
+        directory_advise(t, 0, t->group->dir_bytes, MADV_NOHUGEPAGE);
 }
 
 void table_group_leave(struct poptrie *t)
@@ -220,6 +221,35 @@ void table_group_leave(struct poptrie *t)
         directory_empty(t);
     share_forget(t);
     free(t->changed.v);
+}
+
+static bool is_zero(const uint32_t *words, size_t n)
+{
+    return words[0] == 0 && memcmp(words, words + 1, (n - 1) * sizeof(*words)) == 0;
+}
+
+// A large table that has become a small one: all of its directory is in memory.
+static void directory_leave_huge(struct poptrie *t)
+{
+    if (!huge_page_is_needed(t))
+        directory_advise(t, 0, t->group->dir_bytes, MADV_NOHUGEPAGE);
+    memset(t->dir_touched, 0xff, t->group->dir_bytes / TOUCHED_PAGE / 8);
+    t->huge = false;
+}
+
+// Readers find zeros before and after.
+void poptrie_trim(struct poptrie *t)
+{
+    const size_t words = TOUCHED_PAGE / sizeof(*t->dir);
+
+    if (t->huge && t->group->places > 1 && t->routes < HUGE_ROUTES / 2)
+        directory_leave_huge(t);
+    for (size_t p = 0; !t->huge && p < t->group->dir_bytes / TOUCHED_PAGE; p++) {
+        if ((t->dir_touched[p / 64] >> p % 64 & 1) == 0 || !is_zero(t->dir + p * words, words))
+            continue;
+        directory_advise(t, p * TOUCHED_PAGE, TOUCHED_PAGE, MADV_DONTNEED);
+        t->dir_touched[p / 64] &= ~((uint64_t)1 << p % 64);
+    }
 }
 
 // --- garbage ---
@@ -310,11 +340,6 @@ void table_group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n)
             t->group->pages_used--;
         }
     }
-}
-
-static bool is_zero(const uint32_t *words, size_t n)
-{
-    return words[0] == 0 && memcmp(words, words + 1, (n - 1) * sizeof(*words)) == 0;
 }
 
 // A new shared page with the content of page p; 0: none is left.

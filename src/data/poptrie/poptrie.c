@@ -33,7 +33,8 @@
 //   P6  the allocators' lists agree with their counts;
 //   P7  every copy of what readers touch says the same as the first;
 //   P8  each page that a table reads in place of its own is equal to it; shared pages are used,
-//       garbage or free; and every table that shares a tree marks it so.
+//       garbage or free; and every table that shares a tree marks it so;
+//   P9  a page of the directory that holds anything is counted as written to.
 //
 // Cost: a lookup reads two cache lines for most of a full IPv4 table; an update descends the tree
 // (three to five nodes), makes one node and one block.

@@ -59,15 +59,15 @@ struct poptrie_stats {
     uint64_t routes; // prefixes stored, the default route included
     uint64_t nodes;  // nodes readers walk: leaf blocks, branch blocks, skips
     uint64_t leaves; // leaves in them (runs of equal values)
-    // directory + nodes in use, and garbage if alone in its arena: what readers may touch (one
-    // copy)
+    // the directory's pages that have been written to + nodes in use, and garbage if alone in its
+    // arena: memory that readers may touch (one copy)
     uint64_t bytes_used;
     // of bytes_used: nodes that other tables of the group share; each counts them
     uint64_t shared_bytes;
     // address space reserved for readers (one copy), the group's whole arena
     uint64_t bytes_reserved;
     uint64_t garbage_bytes; // retired, waiting for poptrie_reclaim, of the group
-    uint64_t writer_bytes;  // the writer's own copy of the routes
+    uint64_t writer_bytes;  // the writer's own copy of the routes, its lists
     uint64_t depth[32];     // stored prefixes by nodes read to reach them (0 = directory alone)
     uint64_t updates;       // successful add/del since the table was made
     uint64_t rebuilt;       // nodes built by them
@@ -98,6 +98,8 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n);
 // place. Readers notice nothing. True if something was shared: there may be garbage. Without memory
 // it shares less.
 bool poptrie_dedupe(struct poptrie *t);
+// Gives back pages of the directory that routes no longer there have left empty.
+void poptrie_trim(struct poptrie *t);
 // The value stored for exactly this prefix, or POPTRIE_NONE.
 uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
 // Every stored prefix by address, shorter first; stops at, and returns, the first non-zero fn().

@@ -39,6 +39,7 @@
 #ifndef POPTRIE_POPTRIE_PRIV_H
 #define POPTRIE_POPTRIE_PRIV_H
 
+#include "base/touched.h"
 #include "poptrie/poptrie.h"
 #include "poptrie/pool.h"
 #include "poptrie/tree.h"
@@ -73,6 +74,7 @@ _Static_assert(FLOOR_BITS == POPTRIE_FLOOR_BITS, "as users are told");
 #define PAGE6_BITS 12u // an IPv6 page
 
 #define GROUP_TABLES POPTRIE_TABLES_MAX
+#define HUGE_PAGE ((size_t)2 << 20)
 
 struct skip {
     uint32_t in; // first, so that a vector gather of it needs no offset
@@ -170,6 +172,8 @@ struct poptrie {
     // a bit for each slot: another table may have the same tree; NULL: none
     uint64_t *maybe_shared;
     struct vec changed; // struct changed, while there are other tables
+    uint64_t dir_touched[TOUCHED_WORDS(DIR6_WORDS * sizeof(uint32_t))]; // pages of `dir`
+    uint64_t marks_touched; // pages of `maybe_shared`
     bool all_changed;   // too many for that
     uint64_t updates, rebuilt, refused;
 } __attribute__((aligned(64)));
@@ -328,6 +332,9 @@ static inline const uint32_t *page_word(const struct poptrie *t, uint32_t slot, 
 }
 
 // --- txn.c: a change, all or nothing ---
+
+bool vec_reserve(struct vec *v, size_t n, size_t size); // room for n, of so many bytes each
+uint64_t txn_bytes(const struct txn *x);                // of its lists
 
 void txn_begin(struct poptrie *t, bool whole_tree);
 void *txn_block(struct poptrie *t, size_t bytes, uint32_t code, uint32_t *word); // NULL: no room

@@ -173,6 +173,7 @@ int share_separate(struct poptrie *t, uint32_t from, uint32_t n)
 static void slot_mark(struct poptrie *t, uint32_t slot)
 {
     t->maybe_shared[slot / 64] |= (uint64_t)1 << slot % 64;
+    touched_mark(&t->marks_touched, slot / 8);
 }
 
 // Before the first slot_mark. Few are set as a rule, so it is memory that is there when touched.
@@ -229,6 +230,7 @@ void share_forget(struct poptrie *t)
     if (t->maybe_shared != NULL)
         munmap(t->maybe_shared, dir_words(t) / 8);
     t->maybe_shared = NULL;
+    t->marks_touched = 0;
     t->shared_bytes = 0;
 }
 

@@ -16,7 +16,7 @@ struct undo {
     uint32_t *loc, old;
 };
 
-static bool vec_reserve(struct vec *v, size_t n, size_t size)
+bool vec_reserve(struct vec *v, size_t n, size_t size)
 {
     size_t cap = v->cap == 0 ? 64 : v->cap;
     void *p;
@@ -131,22 +131,26 @@ static void vec_trim(struct vec *v)
     }
 }
 
-static bool store_publish(const struct store *s, uint32_t *loc)
+static void store_publish(const struct store *s, uint32_t *loc)
 {
-    bool any = false;
-
     for (uint32_t j = 0; j < s->n; j++)
-        if (loc[j] != s->word) {
+        if (loc[j] != s->word)
             word_publish(&loc[j], s->word);
-            any = true;
-        }
-    return any;
 }
 
-// Readers of pages see the stores when they read the table's own pages again.
-static void publish_pages(struct poptrie *t, const struct store *s)
+// The first copy's. Readers of pages see the stores when they read the table's own pages again.
+static void store_publish_first(struct poptrie *t, const struct store *s)
 {
-    if (t->group->places > 1 && s->loc >= t->dir && s->loc < t->dir + dir_words(t))
+    bool in_dir = s->loc >= t->dir && s->loc < t->dir + dir_words(t), any = false;
+
+    for (uint32_t *loc = s->loc; loc < s->loc + s->n; loc++)
+        if (*loc != s->word) {
+            word_publish(loc, s->word);
+            if (in_dir)
+                touched_mark(t->dir_touched, (size_t)(loc - t->dir) * sizeof(*loc));
+            any = true;
+        }
+    if (any && in_dir && t->group->places > 1)
         table_group_page_leave(t, s->loc, s->n);
 }
 
@@ -196,8 +200,7 @@ int txn_finish(struct poptrie *t)
         for (unsigned k = 0; k < t->n_copies; k++)
             publish_copy(t, t->copy[k]);
         for (size_t i = 0; i < t->txn.stores.n; i++)
-            if (store_publish(&s[i], s[i].loc))
-                publish_pages(t, &s[i]);
+            store_publish_first(t, &s[i]);
         for (size_t i = 0; i < t->txn.dead.n; i++)
             table_group_retire(t->group, word_ref(dead[i]));
     }
@@ -206,6 +209,12 @@ int txn_finish(struct poptrie *t)
     vec_trim(&t->txn.dead);
     vec_trim(&t->txn.stores);
     return error;
+}
+
+uint64_t txn_bytes(const struct txn *x)
+{
+    return x->undo.cap * sizeof(struct undo) + (x->fresh.cap + x->dead.cap) * sizeof(uint32_t) +
+           x->stores.cap * sizeof(struct store);
 }
 
 void txn_fini(struct poptrie *t)

@@ -159,6 +159,12 @@ void fib_commit(struct fib *f)
     f->ops->commit(f, changed);
 }
 
+void fib_trim(struct fib *f)
+{
+    if (f->ops->trim)
+        f->ops->trim(f);
+}
+
 void fib_stats(const struct fib *f, struct fib_stats *s)
 {
     f->ops->stats(f, s);

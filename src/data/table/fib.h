@@ -75,6 +75,8 @@ struct fib_route {
 };
 int fib_load(struct fib *f, const struct fib_route *r, size_t n); // empty FIB only: bulk build
 void fib_commit(struct fib *f); // end of a batch: what was unlinked is retired
+// Gives back memory that routes no longer there have left; it costs a walk over that memory.
+void fib_trim(struct fib *f);
 void fib_stats(const struct fib *f, struct fib_stats *s);
 int fib_check(const struct fib *f, char *why, size_t n);
 

@@ -34,6 +34,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/touched.h"
 #include "core/mem.h"
 #include "poptrie/poptrie.h"
 #include "table/fib_engine.h"
@@ -55,25 +56,31 @@ struct estate {
     uint16_t taken[NEXTHOP_MAX]; // by how many FIBs each number is
 };
 
+#define HOPS_BYTES (NEXTHOP_MAX * sizeof(uint16_t))
+
+// In one piece, so that a FIB with few next hops touches few pages.
+struct number {
+    uint64_t left;   // in which epoch the last route gave it up
+    uint32_t count;  // how many routes have it
+    uint16_t of_hop; // of the next hop with this id: the number it has where no other FIB has the
+                     // prefix, 0 = none
+};
+
+#define NUMBERS_BYTES (NEXTHOP_MAX * sizeof(struct number))
+
 struct fib_poptrie {
     struct fib fib;
     struct fib copy[MEM_NODES_MAX - 1]; // for readers on nodes 1 ...
     struct estate *estate;
     uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] what each number means, 0 = nothing yet; a copy
                                    // on each node
-    // In one mapping, which a FIB without routes does not touch.
-    uint64_t *left;   // [NEXTHOP_MAX] in which epoch the last one gave it up
-    uint32_t *count;  // [NEXTHOP_MAX] how many routes have the number
-    uint16_t *number; // [NEXTHOP_MAX] which number a next hop has where no other FIB has the
-                      // prefix, 0 = none
+    struct number *number; // [NEXTHOP_MAX]
+    uint64_t hops_touched[TOUCHED_WORDS(HOPS_BYTES)], numbers_touched[TOUCHED_WORDS(NUMBERS_BYTES)];
     unsigned head, n; // of pending[], oldest first
     struct pending {
         uint64_t epoch, ticket;
     } pending[PENDING];
 };
-
-#define NUMBERS_BYTES                                                                              \
-    (NEXTHOP_MAX * (sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct estate *estates;
@@ -97,9 +104,18 @@ static void unmap_copy(void *ctx, void *p, size_t bytes)
 
 // --- numbers ---
 
+// To write into it.
+static struct number *number_touch(struct fib_poptrie *f, uint32_t i)
+{
+    touched_mark(f->numbers_touched, i * sizeof *f->number);
+    return &f->number[i];
+}
+
 static bool number_is_free(const struct fib_poptrie *f, uint32_t number)
 {
-    return !f->hops[0][number] || (!f->count[number] && f->left[number] <= f->estate->over);
+    const struct number *n = &f->number[number];
+
+    return !f->hops[0][number] || (!n->count && n->left <= f->estate->over);
 }
 
 // From here on the number means this next hop. Partner: hops_of (fib.c), after the value.
@@ -109,10 +125,11 @@ static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop
 
     if (!was)
         f->estate->taken[number]++;
-    if (was && f->number[was] == number)
-        f->number[was] = 0;
+    if (was && f->number[was].of_hop == number)
+        f->number[was].of_hop = 0;
     for (unsigned node = 0; node < mem_nodes(); node++)
         __atomic_store_n(&f->hops[node][number], (uint16_t)nexthop, __ATOMIC_RELEASE);
+    touched_mark(f->hops_touched, number * sizeof *f->hops[0]);
     for (unsigned node = 0; number != nexthop && node < mem_nodes(); node++)
         __atomic_store_n(&f->fib.near[node]->hops, f->hops[node], __ATOMIC_RELEASE);
 }
@@ -152,29 +169,29 @@ static uint32_t number_new(const struct fib_poptrie *f, uint32_t nexthop)
 // grace period is over.
 static uint32_t number_of(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
-    uint32_t own = f->number[nexthop], number = number_beside(f, p, nexthop);
+    uint32_t own = f->number[nexthop].of_hop, number = number_beside(f, p, nexthop);
 
     if (!number)
         number = own ? own : number_new(f, nexthop);
     if (number && f->hops[0][number] != nexthop)
         number_take(f, number, nexthop);
-    if (number &&
-        (!own || number < own)) // the least of all that go round, so that routers soon agree on one
-        f->number[nexthop] = (uint16_t)number;
+    // the least of all that go round, so that routers soon agree on one
+    if (number && (!own || number < own))
+        number_touch(f, nexthop)->of_hop = (uint16_t)number;
     return number;
 }
 
 static void number_leave(struct fib_poptrie *f, uint32_t number)
 {
-    if (!--f->count[number])
-        f->left[number] = f->estate->closed + 1;
+    if (!--f->number[number].count)
+        f->number[number].left = f->estate->closed + 1;
 }
 
 static void numbers_free(struct fib_poptrie *f)
 {
     for (unsigned node = 0; node < MEM_NODES_MAX; node++)
         mem_unmap(f->hops[node], NEXTHOP_MAX * sizeof *f->hops[node]);
-    mem_unmap(f->left, NUMBERS_BYTES);
+    mem_unmap(f->number, NUMBERS_BYTES);
 }
 
 static bool numbers_make(struct fib_poptrie *f)
@@ -186,12 +203,8 @@ static bool numbers_make(struct fib_poptrie *f)
             mem_map_node("next hops of a FIB", NEXTHOP_MAX * sizeof *f->hops[node], node);
         all &= f->hops[node] != NULL;
     }
-    f->left = mem_map("numbers of a FIB", NUMBERS_BYTES);
-    if (!all || !f->left)
-        return false;
-    f->count = (uint32_t *)(f->left + NEXTHOP_MAX);
-    f->number = (uint16_t *)(f->count + NEXTHOP_MAX);
-    return true;
+    f->number = mem_map("numbers of a FIB", NUMBERS_BYTES);
+    return all && f->number;
 }
 
 // --- garbage ---
@@ -236,7 +249,8 @@ static int swap_route(struct fib_poptrie *f, const struct prefix *p, uint32_t ne
 
     if (r)
         return r;
-    f->count[number] += number != 0;
+    if (number)
+        number_touch(f, number)->count++;
     if (was)
         number_leave(f, was);
     return 0;
@@ -290,7 +304,7 @@ struct poptrie_route *fib_poptrie_routes(const struct fib_route *r, size_t n)
 
 static int count_number(void *ctx, const uint8_t *key, unsigned len, uint32_t number)
 {
-    fib_poptrie_of(ctx)->count[number]++;
+    number_touch(fib_poptrie_of(ctx), number)->count++;
     return 0;
 }
 
@@ -307,7 +321,7 @@ static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route,
         if (!number)
             return -ENOSPC;
         route[*found].value = number;
-        f->count[number]++;
+        number_touch(f, number)->count++;
     }
     return 0;
 }
@@ -325,7 +339,7 @@ static int load_numbered(struct fib *f, struct poptrie_route *route, const struc
     if (!e && s.routes == n) // all are different, so each is counted right
         return 0;
     for (size_t i = 0; i < found; i++)
-        fib_poptrie_of(f)->count[route[i].value]--;
+        fib_poptrie_of(f)->number[route[i].value].count--;
     if (!e)
         poptrie_walk(f->trie, count_number, f); // of equal prefixes one counts
     return e;
@@ -361,8 +375,22 @@ static void fib_poptrie_commit(struct fib *f, bool changed)
     pthread_mutex_unlock(&lock);
 }
 
+static void fib_poptrie_trim(struct fib *f)
+{
+    pthread_mutex_lock(&lock);
+    poptrie_trim(f->trie);
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t numbers_bytes(const struct fib_poptrie *f)
+{
+    return mem_nodes() * touched_bytes(f->hops_touched, TOUCHED_WORDS(HOPS_BYTES)) +
+           touched_bytes(f->numbers_touched, TOUCHED_WORDS(NUMBERS_BYTES));
+}
+
 static void fib_poptrie_stats(const struct fib *f, struct fib_stats *s)
 {
+    const struct fib_poptrie *own = (const struct fib_poptrie *)f;
     struct poptrie_stats p;
 
     pthread_mutex_lock(&lock);
@@ -377,7 +405,7 @@ static void fib_poptrie_stats(const struct fib *f, struct fib_stats *s)
         .bytes_reserved = p.bytes_reserved,
         .garbage_bytes = p.garbage_bytes,
         .copies = mem_nodes() > 1 ? mem_nodes() : 0,
-        .control_bytes = p.writer_bytes,
+        .control_bytes = p.writer_bytes + numbers_bytes(own) + sizeof *own,
         .updates = p.updates,
     };
 }
@@ -391,10 +419,12 @@ static int fib_poptrie_check(const struct fib *f, char *why, size_t n)
     pthread_mutex_unlock(&lock);
     uint64_t counted = 0;
     for (uint32_t i = 1; i < NEXTHOP_MAX; i++) {
-        counted += p->count[i];
-        if (p->number[i] && p->hops[0][p->number[i]] != i && !e) {
-            snprintf(why, n, "F4: next hop %u has number %u, which means %u", i, p->number[i],
-                     p->hops[0][p->number[i]]);
+        uint32_t number = p->number[i].of_hop;
+
+        counted += p->number[i].count;
+        if (number && p->hops[0][number] != i && !e) {
+            snprintf(why, n, "F4: next hop %u has number %u, which means %u", i, number,
+                     p->hops[0][number]);
             e = -EINVAL;
         }
     }
@@ -447,6 +477,7 @@ static const struct fib_ops ops = {
     .routes = fib_poptrie_trie,
     .load = fib_poptrie_load,
     .commit = fib_poptrie_commit,
+    .trim = fib_poptrie_trim,
     .stats = fib_poptrie_stats,
     .check = fib_poptrie_check,
 };

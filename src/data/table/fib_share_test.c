@@ -115,17 +115,6 @@ static uint64_t shared(unsigned k)
     return s.bytes_shared;
 }
 
-static uint64_t directory_bytes(uint8_t family)
-{
-    struct fib *empty = fib_new(family, FIB_POPTRIE);
-    struct fib_stats s;
-
-    assert_non_null(empty);
-    fib_stats(empty, &s);
-    fib_free(empty);
-    return s.bytes_used;
-}
-
 static void one_router_has_ids_for_values(void **state)
 {
     for (unsigned i = 0; i < ROUTES; i++)
@@ -202,9 +191,8 @@ static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
     for (unsigned k = 0; k < ROUTERS; k++) {
         struct fib_stats s;
         fib_stats(router[k], &s);
-        assert_in_range(s.bytes_used - s.bytes_shared, 0,
-                        directory_bytes(route[0].prefix.family) +
-                            2048); // a block or two with the hosts
+        // pages of the directory, and a block or two with the hosts
+        assert_in_range(s.bytes_used - s.bytes_shared, 0, 4 * 4096 + 2048);
     }
     check_routers();
 }
@@ -406,6 +394,117 @@ static void many_small_ones_cost_little(void **state)
     assert_true(bytes_in_memory() < before + MANY * (16 << 10));
 }
 
+// Route i of at most 2048, which no other router has; few of one router are near each other.
+static struct prefix lonely(unsigned k, unsigned i, uint8_t family)
+{
+    struct prefix p = {.family = family, .len = family == IP4 ? 24 : 48};
+    unsigned where = i * 1237 % 2048;
+    uint8_t v4[] = {(uint8_t)(10 + (where >> 8)), (uint8_t)where, (uint8_t)k},
+            v6[] = {0x20, (uint8_t)where, (uint8_t)(where >> 3), (uint8_t)(k >> 8), (uint8_t)k};
+
+    if (family == IP4)
+        memcpy(p.b, v4, sizeof v4);
+    else
+        memcpy(p.b, v6, sizeof v6);
+    return p;
+}
+
+static uint64_t told_bytes(struct fib *const *f, unsigned n)
+{
+    uint64_t sum = 0;
+
+    for (unsigned k = 0; k < n; k++) {
+        struct fib_stats s;
+
+        fib_stats(f[k], &s);
+        sum += s.bytes_used * (s.copies ? s.copies : 1) + s.control_bytes;
+    }
+    return sum;
+}
+
+static struct fib *lonely_router(unsigned k, uint8_t family, unsigned routes)
+{
+    struct fib *f = fib_new(family, FIB_POPTRIE);
+
+    assert_non_null(f);
+    for (unsigned i = 0; i < routes; i++) {
+        struct prefix p = lonely(k, i, family);
+
+        assert_int_equal(fib_set(f, &p, 1 + i % WAYS), 0);
+    }
+    fib_commit(f);
+    return f;
+}
+
+// What they say of their memory is how much more the process has, but for a third.
+static void they_say_what_memory_they_have(void **state)
+{
+    static const unsigned sizes[] = {0, 10, 300, 2000};
+    const uint8_t family = *(uint8_t *)*state;
+    static struct fib *many[MANY];
+
+#ifdef __SANITIZE_ADDRESS__
+    skip(); // it has memory of its own for ours
+#endif
+    for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const unsigned n = sizes[s] < 1000 ? MANY : 30;
+        size_t before = bytes_in_memory();
+
+        for (unsigned k = 0; k < n; k++)
+            many[k] = lonely_router(k, family, sizes[s]);
+        double told = (double)told_bytes(many, n) / n,
+               has = ((double)bytes_in_memory() - (double)before) / n;
+        print_message("%u routes: %.0f bytes told, %.0f in memory\n", sizes[s], told, has);
+        if (told > has * 4 / 3 + 8192 || told < has * 2 / 3 - 8192)
+            fail_msg("%u routes: %.0f bytes told, %.0f in memory", sizes[s], told, has);
+        rcu_barrier();
+        for (unsigned k = 0; k < n; k++)
+            fib_free(many[k]);
+    }
+}
+
+// Routes here and there in turn leave pages that are given back when there is need.
+static void memory_that_routes_have_left_is_given_back(void **state)
+{
+    const uint8_t family = *(uint8_t *)*state;
+    struct fib *empty = lonely_router(0, family, 0), *f = lonely_router(1, family, 300);
+    struct fib *const one[] = {empty}, *const other[] = {f};
+    uint64_t full;
+
+    for (unsigned i = 0; i < 10 * 2048; i++) { // so many that the directory is in huge pages
+        struct prefix p = lonely(2 + i / 2048, i % 2048, family);
+
+        assert_int_equal(fib_set(f, &p, 1 + i % WAYS), 0);
+    }
+    fib_commit(f);
+    full = told_bytes(other, 1);
+    assert_true(full > 1 << 20);
+    for (unsigned i = 0; i < 300 + 10 * 2048; i++) {
+        struct prefix p = i < 300 ? lonely(1, i, family)
+                                  : lonely(2 + (i - 300) / 2048, (i - 300) % 2048, family);
+
+        assert_int_equal(fib_del(f, &p), 0);
+    }
+    fib_commit(f);
+    rcu_barrier();
+    fib_commit(f);
+    fib_trim(f);
+    assert_true(told_bytes(other, 1) < told_bytes(one, 1) + 64 * 1024);
+    assert_true(told_bytes(other, 1) < full);
+    for (unsigned i = 0; i < 300; i++) {
+        struct prefix p = lonely(1, i, family);
+
+        assert_int_equal(fib_get(f, &p), 0);
+        assert_int_equal(fib_set(f, &p, 1 + i % WAYS), 0);
+    }
+    fib_commit(f);
+    char why[160] = "";
+    if (fib_check(f, why, sizeof why))
+        fail_msg("%s", why);
+    fib_free(empty);
+    fib_free(f);
+}
+
 // What forwarders find while a virtual router is being made or taken apart.
 static void a_burst_with_a_router_that_is_none_finds_the_others_routes(void **state)
 {
@@ -519,6 +618,8 @@ int main(void)
         SHARE_TEST(random_changes_of_all_equal_what_was_set),
         SHARE_TEST(routers_beyond_an_estate_have_another_one),
         SHARE_TEST(many_small_ones_cost_little),
+        SHARE_TEST(they_say_what_memory_they_have),
+        SHARE_TEST(memory_that_routes_have_left_is_given_back),
         SHARE_TEST(a_burst_with_a_router_that_is_none_finds_the_others_routes),
         SHARE_TEST(readers_never_find_what_another_router_has),
     };

@@ -397,8 +397,8 @@ static void compare_trees(void *arg)
 {
     struct comparing *c = arg;
 
-    c->result->n_changes = config_diff(c->old, c->new, &c->result->change);
-    config_effects(c->old, c->new, &c->result->notes);
+    c->result->n_changes =
+        config_diff_with_effects(c->old, c->new, &c->result->change, &c->result->notes);
 }
 
 int config_commit(struct lyd_node *candidate, const struct commit *how,

@@ -59,14 +59,20 @@ void model_free(struct model *m)
     free(m);
 }
 
+int model_compare_names(const char *a, const char *b)
+{
+    int d = natural_compare(a, b);
+
+    return d ? d : strcmp(a, b);
+}
+
 void *model_find(const void *item, size_t n, size_t size, const char *name)
 {
     for (size_t lo = 0, hi = n; lo < hi;) {
         size_t mid = (lo + hi) / 2;
         const char *at = (const char *)item + mid * size;
-        int d = natural_compare(at, name);
+        int d = model_compare_names(at, name);
 
-        d = d ? d : strcmp(at, name);
         if (!d)
             return (void *)(uintptr_t)at;
         if (d < 0)

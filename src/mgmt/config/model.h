@@ -27,8 +27,9 @@ void model_read_list(struct model *m, const struct lyd_node *tree, const char *i
                      const char *name,
                      void (*read)(struct model *m, const struct lyd_node *entry));
 
-// The element of n sorted ones (naturally, then by bytes) whose first member, a string, is `name`;
-// or NULL.
+// The order of a part's elements: naturally, then by bytes.
+int model_compare_names(const char *a, const char *b);
+// The element of n sorted ones whose first member, a string, is `name`; or NULL.
 void *model_find(const void *item, size_t n, size_t size, const char *name);
 
 #endif

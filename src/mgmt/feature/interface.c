@@ -157,9 +157,7 @@ static void add_interface(struct model *m, const char *name)
 
 static int compare_names(const void *a, const void *b)
 {
-    int d = natural_compare(a, b);
-
-    return d ? d : strcmp(a, b);
+    return model_compare_names(a, b);
 }
 
 static void resolve_interfaces(struct model *m)

@@ -29,6 +29,7 @@ struct telling {
     void *ctx;
     unsigned i; // step whose route is asked for
     struct rib_row row[TRACED_STEPS];     // family 0 = none found
+    struct rib_row waiting[TRACED_STEPS]; // the longest match, if it waits for the vr's budget
     struct neigh_row neigh[TRACED_STEPS]; // the same
 };
 
@@ -149,6 +150,10 @@ static void write_lookup(const struct telling *t, unsigned i)
     jwrite_ip(j, "destination", &l->dst);
     if (t->row[i].prefix.family)
         write_route(j, &t->row[i]);
+    if (t->waiting[i].prefix.family) {
+        jwrite_prefix(j, "waiting-prefix", &t->waiting[i].prefix);
+        jwrite_string(j, "waiting-for", t->waiting[i].waits_for);
+    }
     write_nodes(j, l);
     if (l->leaf_kind == NEXTHOP_GROUP) {
         jwrite_int(j, "group", l->leaf);
@@ -337,13 +342,15 @@ static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
     write_steps(t);
 }
 
-static bool keep_active_route(void *ctx, const struct rib_row *row, unsigned n)
+static bool keep_routes(void *ctx, const struct rib_row *row, unsigned n)
 {
     struct telling *t = ctx;
 
     for (unsigned i = 0; i < n; i++)
         if (row[i].active && !t->row[t->i].prefix.family)
             t->row[t->i] = row[i];
+        else if (row[i].waits && !t->waiting[t->i].prefix.family)
+            t->waiting[t->i] = row[i];
     return true;
 }
 
@@ -377,10 +384,11 @@ static void ask_next_route(struct telling *t)
     }
     const struct packet_trace_step *s = &t->p->step[t->i];
     struct rib_query q = {
-        .vr = s->vr, .family = s->family, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
+        .vr = s->vr, .family = s->family, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1,
+        .all_waiting = true};
     q.prefix = (struct prefix){.family = s->family, .len = (uint8_t)ip_bits(s->family)};
     memcpy(q.prefix.b, s->lookup.dst.b, sizeof q.prefix.b);
-    if (!rib_walk_open(&q, keep_active_route, route_answered, t))
+    if (!rib_walk_open(&q, keep_routes, route_answered, t))
         route_answered(t, -errno);
 }
 

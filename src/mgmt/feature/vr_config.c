@@ -2,6 +2,7 @@
 // vr_config.c - virtual routers of a configuration
 #include "feature/vr.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
+#include "config/model.h"
 #include "core/aside.h"
 #include "feature/vr_budget.h"
 #include "port/vr_manager.h"
@@ -88,9 +90,8 @@ static void read_object(struct model_vr *v, const struct lyd_node *first)
         snprintf(v->netns, sizeof v->netns, "%s", v->name);
 }
 
-static void read_vr(struct model *m, const struct lyd_node *entry)
+static void read_vr(struct model_vrs *all, const struct lyd_node *entry)
 {
-    struct model_vrs *all = m->part[FEATURE_vr];
     struct model_vr *v = vec_push(&all->vr);
     const struct lyd_node *first = lyd_child(entry);
     struct flow_hash inherited = all->flow_hash;
@@ -110,9 +111,38 @@ static void read_vr(struct model *m, const struct lyd_node *entry)
     v->acls = acl_binding_read(first, entry->schema);
 }
 
+// Entries come in the order of `known`; those that are marked are taken from it.
+static void read_entries(struct model_vrs *all, const struct lyd_nodes *entry,
+                         const struct model_vrs *known)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < entry->n; i++) {
+        const char *name = lyd_get_value(lyd_child(entry->item[i]));
+
+        if (!known || !config_is_known(entry->item[i])) {
+            read_vr(all, entry->item[i]);
+            continue;
+        }
+        while (k < known->vr.n && strcmp(known->vr.item[k].name, name))
+            k++;
+        bug_on(k == known->vr.n);
+        struct model_vr *v = vec_push(&all->vr);
+        *v = known->vr.item[k++];
+        v->line = v->engine_line = 0; // no line of this candidate has made it
+    }
+}
+
+// What an entry without values of its own has.
+static bool inherits_as(const struct model_vrs *a, const struct model_vrs *b)
+{
+    return a->engine == b->engine && !memcmp(&a->flow_hash, &b->flow_hash, sizeof a->flow_hash);
+}
+
 static void read_vrs(struct model *m, const struct lyd_node *tree, const struct model *known,
                      struct errors *e)
 {
+    struct lyd_nodes entry = {0};
     struct model_vrs *all = m->part[FEATURE_vr];
 
     all->engine = read_engine(tree, FIB_POPTRIE);
@@ -120,7 +150,10 @@ static void read_vrs(struct model *m, const struct lyd_node *tree, const struct 
     all->flow_hash = read_flow_hash(forwarding, flow_hash_default);
     all->cpu_weight = (uint8_t)leaf_number(forwarding, "cpu-weight", 1);
     all->budget = vr_budget_read(forwarding, yang_child(NULL, "forwarding", true));
-    model_read_list(m, tree, NULL, "vr", read_vr);
+    config_children(tree, yang_child(NULL, "vr", true), &entry);
+    read_entries(all, &entry,
+                 known && inherits_as(model_vrs(known), all) ? model_vrs(known) : NULL);
+    free(entry.item);
 }
 
 static void free_vrs(struct model *m)
@@ -222,11 +255,31 @@ static bool is_new_name(const char *name)
 
 // --- host ----------------------------------------------------------------------------------------
 
-static void check_namespaces(const struct model *from, const struct model *to, struct errors *e)
+// Calls fn for each virtual router that is not the same in both: one that comes (old NULL), goes
+// (new NULL), or has other settings. Both are sorted by name.
+static void each_unlike(const struct model *from, const struct model *to,
+                        void (*fn)(void *ctx, const struct model_vr *old,
+                                   const struct model_vr *new),
+                        void *ctx)
 {
-    vec_foreach (&model_vrs(to)->vr, v) {
-        const struct model_vr *old = model_find_vr(from, v->name);
+    const struct model_vr *a = model_vrs(from)->vr.item, *a_end = a + model_vrs(from)->vr.n,
+                          *b = model_vrs(to)->vr.item, *b_end = b + model_vrs(to)->vr.n;
 
+    while (a < a_end || b < b_end) {
+        int d = a == a_end ? 1 : b == b_end ? -1 : model_compare_names(a->name, b->name);
+
+        if (d || memcmp(a, b, offsetof(struct model_vr, line)))
+            fn(ctx, d <= 0 ? a : NULL, d >= 0 ? b : NULL);
+        a += d <= 0;
+        b += d >= 0;
+    }
+}
+
+static void check_namespace(void *ctx, const struct model_vr *old, const struct model_vr *v)
+{
+    struct errors *e = ctx;
+
+    if (v) {
         if (v->own_netns) {
             if (!(old && old->own_netns) && !is_new_name(v->name) &&
                 !vr_manager_may_make_netns(v->netns))
@@ -240,23 +293,30 @@ static void check_namespaces(const struct model *from, const struct model *to, s
     }
 }
 
+static void check_namespaces(const struct model *from, const struct model *to, struct errors *e)
+{
+    each_unlike(from, to, check_namespace, e);
+}
+
 // A virtual router that is to follow a table in which Linux makes no routes of interfaces.
+static void note_vrf(void *ctx, const struct model_vr *old, const struct model_vr *v)
+{
+    struct errors *notes = ctx;
+
+    if (!v || (old && old->table == v->table && !strcmp(old->netns, v->netns)))
+        return;
+    aside_pause();
+    if (!vr_manager_has_vrf(v->netns, v->table))
+        errors_add(notes, 0,
+                   "vr %s: no VRF device has table %u, so connected routes of its interfaces "
+                   "stay in Linux's main table and packets to those hosts are rejected; "
+                   "create one: ip link add %s type vrf table %u",
+                   v->name, v->table, v->name, v->table);
+}
+
 static void note_vrfs(const struct model *from, const struct model *to, struct errors *notes)
 {
-    vec_foreach (&model_vrs(to)->vr, v) {
-        const struct model_vr *old = model_find_vr(from, v->name);
-        bool is_new = !old || old->table != v->table || strcmp(old->netns, v->netns);
-
-        if (!is_new)
-            continue;
-        aside_pause();
-        if (!vr_manager_has_vrf(v->netns, v->table))
-            errors_add(notes, 0,
-                       "vr %s: no VRF device has table %u, so connected routes of its interfaces "
-                       "stay in Linux's main table and packets to those hosts are rejected; "
-                       "create one: ip link add %s type vrf table %u",
-                       v->name, v->table, v->name, v->table);
-    }
+    each_unlike(from, to, note_vrf, notes);
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -346,18 +406,26 @@ bool vr_is_renamed(const struct change *c, const char *name)
     return is_new_name(name) && same_table(a, b) && strcmp(a->name, b->name);
 }
 
+static void plan_remove_one(void *c, const struct model_vr *old, const struct model_vr *new)
+{
+    if (old && !vr_stays(c, old->name))
+        step_add(c, &vr_kind, old->name, old, NULL, 0);
+}
+
 static void plan_remove(struct change *c)
 {
-    vec_foreach (&model_vrs(c->from)->vr, v)
-        if (!vr_stays(c, v->name))
-            step_add(c, &vr_kind, v->name, v, NULL, 0);
+    each_unlike(c->from, c->to, plan_remove_one, c);
+}
+
+static void plan_add_one(void *c, const struct model_vr *old, const struct model_vr *new)
+{
+    if (new && !vr_stays(c, new->name))
+        step_add(c, &vr_kind, new->name, NULL, new, new->line);
 }
 
 static void plan_add(struct change *c)
 {
-    vec_foreach (&model_vrs(c->to)->vr, v)
-        if (!vr_stays(c, v->name))
-            step_add(c, &vr_kind, v->name, NULL, v, v->line);
+    each_unlike(c->from, c->to, plan_add_one, c);
 }
 
 static void plan_engine(struct change *c, const char *name, const uint8_t *from, const uint8_t *to,
@@ -388,6 +456,23 @@ static void plan_budget(struct change *c, const char *name, const struct vr_limi
         step_add(c, &budget_kind, name, from, to, line);
 }
 
+static void plan_change_one(void *ctx, const struct model_vr *same, const struct model_vr *v)
+{
+    struct change *c = ctx;
+    const struct model_vr *old = v ? find_either(c->from, v->name) : NULL;
+
+    if (!v || !same_table(old, v))
+        return;
+    if (strcmp(old->name, v->name))
+        step_add(c, &rename_kind, v->name, old, v, v->line);
+    if (old->enabled != v->enabled)
+        step_add(c, &enabled_kind, v->name, &old->enabled, &v->enabled, v->line);
+    plan_engine(c, v->name, &old->engine, &v->engine, v->engine_line);
+    plan_flow_hash(c, v->name, &old->flow_hash, &v->flow_hash, v->line);
+    plan_cpu_weight(c, v->name, &old->cpu_weight, &v->cpu_weight, v->line);
+    plan_budget(c, v->name, &old->budget, &v->budget, v->line);
+}
+
 static void plan_change(struct change *c)
 {
     const struct model_vrs *a = model_vrs(c->from), *b = model_vrs(c->to);
@@ -396,20 +481,7 @@ static void plan_change(struct change *c)
     plan_flow_hash(c, VR_DEFAULT_NAME, &a->flow_hash, &b->flow_hash, 0);
     plan_cpu_weight(c, VR_DEFAULT_NAME, &a->cpu_weight, &b->cpu_weight, 0);
     plan_budget(c, VR_DEFAULT_NAME, &a->budget, &b->budget, 0);
-    vec_foreach (&b->vr, v) {
-        const struct model_vr *old = find_either(c->from, v->name);
-
-        if (!same_table(old, v))
-            continue;
-        if (strcmp(old->name, v->name))
-            step_add(c, &rename_kind, v->name, old, v, v->line);
-        if (old->enabled != v->enabled)
-            step_add(c, &enabled_kind, v->name, &old->enabled, &v->enabled, v->line);
-        plan_engine(c, v->name, &old->engine, &v->engine, v->engine_line);
-        plan_flow_hash(c, v->name, &old->flow_hash, &v->flow_hash, v->line);
-        plan_cpu_weight(c, v->name, &old->cpu_weight, &v->cpu_weight, v->line);
-        plan_budget(c, v->name, &old->budget, &v->budget, v->line);
-    }
+    each_unlike(c->from, c->to, plan_change_one, c);
 }
 
 static bool is_needed(void *ctx, const char *netns)
@@ -422,6 +494,14 @@ static bool is_needed(void *ctx, const char *netns)
 // A namespace of a virtual router that is gone goes when all steps are done, and none that failed
 // could need it again; one that the configuration names from now on is the operator's. A start that
 // fails leaves everything to the next one.
+static void yield_netns(void *ctx, const struct model_vr *old, const struct model_vr *new)
+{
+    const struct model_vr *now = *(const bool *)ctx ? new : old;
+
+    if (now && !now->own_netns && now->netns[0])
+        vr_manager_yield_netns(now->netns);
+}
+
 static void finish_vrs(const struct model *from, const struct model *to, bool ok)
 {
     static bool started;
@@ -430,9 +510,7 @@ static void finish_vrs(const struct model *from, const struct model *to, bool ok
     started = started || ok;
     if (!started)
         return;
-    vec_foreach (&model_vrs(now)->vr, v)
-        if (!v->own_netns && v->netns[0])
-            vr_manager_yield_netns(v->netns);
+    each_unlike(from, to, yield_netns, &ok);
     vr_manager_sweep_netns(is_needed, (void *)(uintptr_t)now);
 }
 

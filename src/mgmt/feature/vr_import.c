@@ -72,9 +72,15 @@ static void read_sources(struct model *m, const char *vr, const struct lyd_node 
     free(source.item);
 }
 
+// Few have any, and thousands may be looked at.
 static void read_vr(struct model *m, const struct lyd_node *entry)
 {
-    read_sources(m, config_value(lyd_child(entry), "name"), lyd_child(entry), entry->schema);
+    const struct lyd_node *first = lyd_child(entry), *c = first;
+
+    while (c && strcmp(c->schema->name, "import"))
+        c = c->next;
+    if (c)
+        read_sources(m, config_value(first, "name"), first, entry->schema);
 }
 
 static void read_default(struct model *m, const struct lyd_node *entry)

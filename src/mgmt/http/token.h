@@ -15,7 +15,7 @@
 
 #include "http/access.h"
 
-#define TOKENS_MAX 256
+#define TOKENS_MAX 4096 // three roles for each of 1,000 virtual routers, and others
 
 struct token {
     char name[65];

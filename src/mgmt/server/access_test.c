@@ -158,6 +158,30 @@ static void a_long_line_of_the_token_file_is_one_line(void **state)
     unlink(path);
 }
 
+// Three roles for each of 1,000 virtual routers.
+static void thousands_of_tokens_are_good_and_one_too_many_is_named(void **state)
+{
+    char path[80], err[1200] = "", token[32];
+
+    name_file(path, "many");
+    for (unsigned n = TOKENS_MAX; n <= TOKENS_MAX + 1; n++) {
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        for (unsigned i = 0; i < n; i++) {
+            snprintf(token, sizeof token, "t%u", i);
+            write_token(f, token, "read-only");
+        }
+        fclose(f);
+        assert_int_equal(token_file(path, err, sizeof err), n > TOKENS_MAX ? -EBADMSG : 0);
+        assert_non_null(token_find("t0"));
+        assert_string_equal(token_find("t4095")->name, "t4095");
+    }
+    assert_non_null(strstr(err, ":4097: expected 'NAME"));
+    assert_non_null(strstr(err, "at most 4096 lines"));
+    unlink(path);
+    assert_int_equal(token_file("", err, sizeof err), 0);
+}
+
 static int tear_down_files(void **state)
 {
     const char *const all[] = {tokens, certificate, key, ca, client_pem};
@@ -699,6 +723,7 @@ int main(void)
         served(a_reload_reads_certificates_again),
         cmocka_unit_test(files_of_the_api_are_files),
         cmocka_unit_test(a_long_line_of_the_token_file_is_one_line),
+        cmocka_unit_test(thousands_of_tokens_are_good_and_one_too_many_is_named),
     };
 
     return cmocka_run_group_tests(tests, set_up_files, tear_down_files);

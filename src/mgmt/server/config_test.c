@@ -11,7 +11,9 @@
 #include <time.h>
 
 #include "config/config.h"
+#include "config/model.h"
 #include "core/thread.h"
+#include "feature/vr.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -384,6 +386,66 @@ static void reference_left_behind_by_a_delete_is_named(void **state)
     lyd_free_all(tree);
 }
 
+// --- what is as it was is taken from what is known -----------------------------------------------
+
+#define KNOWN_VRS                                                                                  \
+    "set port p0 devargs x\nset vr a\nset vr b table 7\nset vr c description \"a b\"\n"            \
+    "set vr c import a prefix 10.0.0.0/8\nset vr d10 budget memory 3\nset vr d9 flow-hash l3\n"    \
+    "set interface p0 vr a\nset policer x kind srtcm cir 10M cbs 1000000\n"
+
+// A configuration changed by a line, as text: its errors, or its virtual routers and its lines.
+static void tell_changed(const struct lyd_node *from, const struct model *known, const char *line,
+                         struct text *t)
+{
+    struct lyd_node *tree = config_dup(from);
+    struct errors e = {0};
+    struct model *m;
+
+    config_read_line(&tree, line, 1, &e);
+    if (known)
+        config_mark_known(from, tree);
+    config_check(&tree, &e);
+    m = model_make(tree, known, &e);
+    errors_text(&e, NULL, t);
+    vec_foreach (&model_vrs(m)->vr, v)
+        text_printf(t, "%s '%s' '%s' %u %u %u %u %u %lu %s %u\n", v->name, v->description, v->netns,
+                    v->enabled, v->table, v->flow_hash.mode, v->flow_hash.seed, v->cpu_weight,
+                    v->budget.of[VR_BUDGET_MEMORY], v->acls.in, v->line);
+    config_print(tree, t);
+    model_free(m);
+    lyd_free_all(tree);
+    errors_free(&e);
+}
+
+static void virtual_routers_that_are_known_are_those_read_anew(void **state)
+{
+    static const char *const lines[] = {
+        "set vr a2", "set vr b cpu-weight 3", "delete vr b", "delete vr d9", "delete vr a",
+        "set forwarding flow-hash symmetric", "set forwarding flow-hash-seed 5", "delete vr c",
+        "set vr c import nobody prefix 10.0.0.0/8", "delete policer x", "set vr d9 budget memory 1",
+        "delete port p0", "set vr b2 table 7", "set vr a description x", "delete interface p0",
+    };
+    struct errors e;
+    struct lyd_node *first = read_lines(KNOWN_VRS, &e), *base = config_dup(first);
+    struct model *known;
+
+    assert_int_equal(e.n, 0);
+    config_check(&base, &e);
+    known = model_make(base, NULL, &e);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct text with = {0}, without = {0};
+
+        tell_changed(base, known, lines[i], &with);
+        tell_changed(base, NULL, lines[i], &without);
+        assert_string_equal(text_str(&with), text_str(&without));
+        text_free(&with);
+        text_free(&without);
+    }
+    model_free(known);
+    lyd_free_all(base);
+    lyd_free_all(first);
+}
+
 // Reads `old`, then the difference to `new`: gives `new`. Checks the number of lines too.
 static void assert_diff(const char *old, const char *new, const char *lines)
 {
@@ -466,6 +528,10 @@ static void names_sort_naturally(void **state)
     assert_int_equal(natural_compare("p10", "p10"), 0);
     assert_true(natural_compare("p1", "p1.5") < 0);
     assert_true(natural_compare("a", "b") < 0);
+    assert_true(natural_compare("p9x", "p10") < 0);
+    assert_int_equal(natural_compare("p01", "p1"), 0);
+    assert_true(natural_compare("p0", "p00x") < 0);
+    assert_true(natural_compare("p99999999999999999999998", "p99999999999999999999999") < 0);
 }
 
 static int set_up(void **state)
@@ -494,6 +560,7 @@ int main(void)
         cmocka_unit_test(more_entries_than_there_is_room_for_are_refused),
         cmocka_unit_test(all_errors_are_told_up_to_twenty),
         cmocka_unit_test(reference_left_behind_by_a_delete_is_named),
+        cmocka_unit_test(virtual_routers_that_are_known_are_those_read_anew),
         cmocka_unit_test(diff_is_the_lines_that_lead_from_one_to_the_other),
         cmocka_unit_test(random_configurations_survive_text_and_diff),
         cmocka_unit_test(spelling_distance_counts_swaps_once),

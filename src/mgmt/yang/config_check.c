@@ -300,6 +300,19 @@ static void check_twice(const struct lyd_node *n, struct errors *e)
 
 // --- all of it -----------------------------------------------------------------------------------
 
+static bool is_value(const struct lyd_node *n)
+{
+    return n->schema && n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST);
+}
+
+static void check_references(struct config_index *top, const struct lyd_node *n, struct errors *e)
+{
+    if (is_value(n))
+        check_reference(top, n, e);
+    for (const struct lyd_node *c = lyd_child(n); c; c = c->next)
+        check_references(top, c, e);
+}
+
 static void check_place(struct config_index *top, struct lyd_node *place, struct errors *e)
 {
     struct lyd_node *next;
@@ -309,12 +322,16 @@ static void check_place(struct config_index *top, struct lyd_node *place, struct
     check_required(place, place ? lyd_child(place) : *top->tree, place ? place->schema : NULL, e);
     for (struct lyd_node *n = place ? lyd_child(place) : *top->tree; n; n = next) {
         next = n->next;
-        if (!n->schema || !yang_is_config(n->schema) || config_is_known(n))
+        if (!n->schema || !yang_is_config(n->schema) || config_is_certain(n))
             continue;
+        if (config_is_known(n)) {
+            check_references(top, n, e);
+            continue;
+        }
         n->flags &= ~(uint32_t)LYD_NEW;
         if (place)
             check_twice(n, e);
-        if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
+        if (is_value(n))
             check_reference(top, n, e);
         else
             check_place(top, n, e);

@@ -91,21 +91,32 @@ static void print_delete(const struct lyd_node *n, struct text *t)
     text_append(t, "\n", 1);
 }
 
-static void print_difference(void *ctx, const struct lyd_node *node, bool set)
+void config_print_difference(const struct lyd_node *node, bool set, struct text *t)
 {
     if (set)
-        config_print_node(node, ctx);
+        config_print_node(node, t);
     else
-        print_delete(node, ctx);
+        print_delete(node, t);
+}
+
+static void print_difference(void *ctx, const struct lyd_node *node, bool set)
+{
+    config_print_difference(node, set, ctx);
+}
+
+unsigned config_lines_from(const struct text *t, size_t from)
+{
+    unsigned n = 0;
+
+    for (size_t i = from; i < t->n; i++)
+        n += t->s[i] == '\n';
+    return n;
 }
 
 unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, struct text *t)
 {
     size_t from = t->n;
-    unsigned n = 0;
 
     config_diff_each(old, new, print_difference, t);
-    for (size_t i = from; i < t->n; i++)
-        n += t->s[i] == '\n';
-    return n;
+    return config_lines_from(t, from);
 }

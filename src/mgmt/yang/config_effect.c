@@ -25,6 +25,7 @@ const char *config_apply_of(const struct lysc_node *s)
 }
 
 struct effects {
+    struct text *change; // all differences, as lines
     struct errors *notes;
     struct text restarts; // "restarts port p0: devargs" so far
     size_t subject;       // length of "restarts port p0"
@@ -81,14 +82,20 @@ static void look_at(struct effects *f, const struct lyd_node *n, bool entry_stay
 
 static void look_at_difference(void *ctx, const struct lyd_node *node, bool set)
 {
-    look_at(ctx, node, true);
+    struct effects *f = ctx;
+
+    config_print_difference(node, set, f->change);
+    look_at(f, node, true);
 }
 
-void config_effects(const struct lyd_node *old, const struct lyd_node *new, struct errors *notes)
+unsigned config_diff_with_effects(const struct lyd_node *old, const struct lyd_node *new,
+                                  struct text *t, struct errors *notes)
 {
-    struct effects f = {.notes = notes};
+    struct effects f = {.change = t, .notes = notes};
+    size_t from = t->n;
 
     config_diff_each(old, new, look_at_difference, &f);
     flush(&f);
     text_free(&f.restarts);
+    return config_lines_from(t, from);
 }

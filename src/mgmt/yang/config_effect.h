@@ -5,13 +5,16 @@
 #define YANG_CONFIG_EFFECT_H
 
 #include "base/errors.h"
+#include "base/text.h"
 
 struct lyd_node;
 struct lysc_node;
 
 // live, port-restart or daemon-restart: of the node or the nearest one above that says so.
 const char *config_apply_of(const struct lysc_node *s);
-// Adds a sentence for each thing that restarts, and each value that waits for the next start.
-void config_effects(const struct lyd_node *old, const struct lyd_node *new, struct errors *notes);
+// As config_diff, and adds a sentence for each thing that restarts, and each value that waits for
+// the next start.
+unsigned config_diff_with_effects(const struct lyd_node *old, const struct lyd_node *new,
+                                  struct text *t, struct errors *notes);
 
 #endif

@@ -3,20 +3,30 @@
 // already
 //
 // A candidate begins as a copy, so almost all of it stands where it stood in the original: walking
-// both side by side finds what differs without sorting either. Entries of one-line lists are many
-// (rules of access lists), stand for themselves and are referred to by nobody; those that are as
-// they were are marked, and need no second look as long as nothing went that they may refer to.
+// both side by side finds what differs without sorting either. What is as it was is marked, and
+// needs no second look:
+//
+//   - an entry of a list at the top, all of it. If an entry of such a list went, what the others
+//     refer to is looked at all the same (config_is_certain);
+//   - where there are entries of one-line lists below, these: they are many (rules of access
+//     lists), stand for themselves and are referred to by nobody. They are marked only if nothing
+//     went.
 #include <string.h>
 
 #include "base/vec.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
-static const char mark;
+static const char certain, alike; // alike: but what it refers to may have gone
 
 bool config_is_known(const struct lyd_node *node)
 {
-    return node->priv == &mark;
+    return node->priv == &certain || node->priv == &alike;
+}
+
+bool config_is_certain(const struct lyd_node *node)
+{
+    return node->priv == &certain;
 }
 
 bool config_same(const struct lyd_node *a, const struct lyd_node *b)
@@ -49,7 +59,7 @@ static const struct lyd_node *behind(const struct lyd_node *n)
 
 struct twins {
     struct lyd_nodes *old, *new; // that have no twin; NULL: not wanted
-    bool marks;                  // those of `new` that have one
+    const char *mark;            // for those of `new` that have one; NULL: none
 };
 
 static void alone(struct lyd_nodes *v, const struct lyd_node *n)
@@ -60,8 +70,8 @@ static void alone(struct lyd_nodes *v, const struct lyd_node *n)
 
 static void twin(const struct twins *w, const struct lyd_node *b)
 {
-    if (w->marks)
-        ((struct lyd_node *)(uintptr_t)b)->priv = (void *)(uintptr_t)&mark;
+    if (w->mark)
+        ((struct lyd_node *)(uintptr_t)b)->priv = (void *)(uintptr_t)w->mark;
 }
 
 static void find_twins(const struct lyd_node *old, const struct lyd_node *new,
@@ -137,7 +147,7 @@ static void mark_below(const struct lyd_node *old, const struct lyd_node *new,
         if (!(s->nodetype & (LYS_LIST | LYS_CONTAINER)) || !yang_is_config(s))
             continue;
         if (yang_is_one_line(s)) {
-            find_twins(old, new, s, &(struct twins){.marks = true});
+            find_twins(old, new, s, &(struct twins){.mark = &certain});
             continue;
         }
         const struct lyd_node *a = from_here(old, s); // all of them are in `new`, in this order
@@ -153,10 +163,16 @@ static void mark_below(const struct lyd_node *old, const struct lyd_node *new,
 
 void config_mark_known(const struct lyd_node *old, const struct lyd_node *new)
 {
+    bool all = true;
+
     for (const struct lysc_node *s = NULL; (s = yang_next(s, NULL));)
-        if (s->nodetype == LYS_LIST && yang_is_config(s) && !all_there(old, new, s))
-            return;
-    mark_below(old, new, NULL);
+        all = all && (s->nodetype != LYS_LIST || !yang_is_config(s) || all_there(old, new, s));
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, NULL));)
+        if (s->nodetype == LYS_LIST && yang_is_config(s) && !yang_is_one_line(s) &&
+            !has_one_line(s))
+            find_twins(old, new, s, &(struct twins){.mark = all ? &certain : &alike});
+    if (all)
+        mark_below(old, new, NULL);
 }
 
 // --- defaults -----------------------------------------------------------------------------------

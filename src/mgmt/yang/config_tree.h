@@ -82,10 +82,11 @@ bool config_same(
 // canonical order, to be freed.
 void config_unlike(const struct lyd_node *old, const struct lyd_node *new,
                    const struct lysc_node *s, struct lyd_nodes *a, struct lyd_nodes *b);
-// Marks entries of one-line lists in `new` that are as in `old` and need not be checked again.
-// Before any check of `new`, once.
+// Marks entries in `new` that are as in `old` and need not be checked again. Before any check of
+// `new`, once.
 void config_mark_known(const struct lyd_node *old, const struct lyd_node *new);
 bool config_is_known(const struct lyd_node *node);
+bool config_is_certain(const struct lyd_node *node); // known, and so is what it refers to
 void config_add_defaults(
     struct lyd_node **tree); // that are missing, as libyang does, but not below what is marked
 
@@ -94,6 +95,8 @@ void config_add_defaults(
 // gone.
 void config_diff_each(const struct lyd_node *old, const struct lyd_node *new,
                       void (*fn)(void *ctx, const struct lyd_node *node, bool set), void *ctx);
+void config_print_difference(const struct lyd_node *node, bool set, struct text *t); // its lines
+unsigned config_lines_from(const struct text *t, size_t from); // how many there are
 // Appends one line for each difference; returns their number.
 unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, struct text *t);
 

@@ -108,12 +108,6 @@ static void fill_family(struct rib_vr *v, uint8_t family, struct rib_family_stat
     fib_stats(rib_fib(v, family), &s->fib);
 }
 
-static uint64_t rib_bytes(const struct rib *r)
-{
-    return rib_pool_bytes(&r->trie.node) + rib_pool_bytes(&r->neigh.node) +
-           rib_pool_bytes(&r->route);
-}
-
 static void fill_budget(struct rib_vr *v, struct rib_budget_stats *b)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -123,7 +117,7 @@ static void fill_budget(struct rib_vr *v, struct rib_budget_stats *b)
     b->nexthops = v->n_nexthops;
     b->neighbors = v->n_neighbors;
     b->refused_neighbors = v->refused_neighbors;
-    b->memory = rib_budget_memory(v);
+    b->memory = rib_memory_charged(v);
 }
 
 static void fill_stats(struct rib_vr *v, struct rib_stats *s)
@@ -145,7 +139,7 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .neighbors = neigh_count(v->id),
         .held = counter_mine()->held,
         .synced = v->synced,
-        .rib_bytes = rib_bytes(&v->rib[0]) + rib_bytes(&v->rib[1]),
+        .rib_bytes = rib_memory_bytes(&v->rib[0]) + rib_memory_bytes(&v->rib[1]),
     };
     fill_family(v, IP4, &s->family[0]);
     fill_family(v, IP6, &s->family[1]);

@@ -151,6 +151,7 @@ static bool fill_node(struct rib_walk *w, struct rib_vr *v, struct rib *r, uint3
 
             (import ? fill_import : fill_row)(v, r, node, id, id == best && !waits, row);
             row->waits = id == best && waits;
+            row->waits_for = row->waits ? rib_budget_short(v, r) : "";
         }
     return true;
 }
@@ -191,19 +192,28 @@ static void fill_range(struct rib_walk *w, struct rib_vr *v, struct rib *r)
 
 static void take_chunk(void *arg);
 
-// The longest prefix that covers the host and is in force, by a route of the kernel or an import.
-static uint32_t longest_node(struct rib_vr *v, struct rib *r, const struct prefix *host)
+// The first of `node` and those above it that is in force, but for its budget, by a route of the
+// kernel or an import.
+static uint32_t in_force_from(struct rib_vr *v, struct rib *r, uint32_t node)
 {
-    uint32_t node = rib_trie_cover(&r->trie, host, false), best;
+    uint32_t best;
 
     for (; node; node = rib_trie_parent(&r->trie, node)) {
         best = rib_best(v, r, node);
         if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST) &&
-            is_asked(v, &(struct rib_query){.family = host->family, .protocol = -1, .type = -1},
+            is_asked(v, &(struct rib_query){.family = r->trie.family, .protocol = -1, .type = -1},
                      best))
             break;
     }
     return node;
+}
+
+static void fill_longest(struct rib_walk *w, struct rib_vr *v, struct rib *r)
+{
+    uint32_t node = in_force_from(v, r, rib_trie_cover(&r->trie, &w->q.prefix, false));
+
+    while (node && fill_node(w, v, r, node) && w->q.all_waiting && rib_budget_waits(r, node))
+        node = in_force_from(v, r, rib_trie_parent(&r->trie, node));
 }
 
 static void fill_chunk(void *arg)
@@ -217,9 +227,11 @@ static void fill_chunk(void *arg)
     if (!v) {
         w->ended = true;
         w->result = -ENOENT;
-    } else if (w->q.match == RIB_EXACT || w->q.match == RIB_LONGEST_MATCH) {
-        node = w->q.match == RIB_EXACT ? rib_trie_find(&r->trie, &w->q.prefix)
-                                       : longest_node(v, r, &w->q.prefix);
+    } else if (w->q.match == RIB_LONGEST_MATCH) {
+        fill_longest(w, v, r);
+        w->ended = true;
+    } else if (w->q.match == RIB_EXACT) {
+        node = rib_trie_find(&r->trie, &w->q.prefix);
         if (node)
             fill_node(w, v, r, node);
         w->ended = true;

@@ -152,33 +152,13 @@ static enum vr_budget_kind kind_of(const struct rib *r)
     return r->trie.family == IP6 ? VR_BUDGET_IPV6_ROUTES : VR_BUDGET_IPV4_ROUTES;
 }
 
-static uint64_t pool_bytes(const struct rib_pool *p)
-{
-    return (uint64_t)p->n_used * p->size;
-}
-
-uint64_t rib_budget_memory(struct rib_vr *v)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < 2; i++) {
-        const struct rib *r = &v->rib[i];
-        struct fib_stats s = {0};
-
-        fib_stats(rib_fib(v, r->trie.family), &s);
-        sum += s.bytes_used + s.control_bytes + pool_bytes(&r->trie.node) +
-               pool_bytes(&r->neigh.node) + pool_bytes(&r->route) + pool_bytes(&r->budget.waiting);
-    }
-    return sum;
-}
-
 // Whoever asks for one more place asks this, so the memory is not added up each time.
 static bool has_memory(struct rib_vr *v)
 {
     uint64_t limit = vr_budget_limit(v->id, VR_BUDGET_MEMORY);
 
     if (limit && v->memory_asked++ % MEMORY_EVERY == 0)
-        v->memory_full = rib_budget_memory(v) >= limit;
+        v->memory_full = rib_memory_charged(v) >= limit;
     return !limit || !v->memory_full;
 }
 
@@ -299,7 +279,7 @@ void rib_budget_changed(struct rib_vr *v)
     v->memory_asked = 0;
 }
 
-// --- next hops and neighbors that have been refused ---
+// --- once a second: memory that routes have left; next hops, neighbors that have been refused ---
 
 static void update_neigh(void *ctx, struct neigh *n)
 {
@@ -308,9 +288,16 @@ static void update_neigh(void *ctx, struct neigh *n)
 
 void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 {
+    uint64_t limit = vr_budget_limit(v->id, VR_BUDGET_MEMORY);
+
     if (now_ns - v->retried_ns < NS_PER_SECOND)
         return;
     v->retried_ns = now_ns;
+    if (limit && rib_memory_charged(v) >= limit) {
+        fib_trim(rib_fib(v, IP4));
+        fib_trim(rib_fib(v, IP6));
+        v->memory_asked = 0;
+    }
     if (v->lacks_nexthops && vr_budget_has_room(v->id, VR_BUDGET_NEXTHOPS, v->n_nexthops)) {
         v->lacks_nexthops = false;
         neigh_each(v->id, update_neigh, &now_ns);
@@ -323,6 +310,13 @@ void rib_budget_tick(struct rib_vr *v, uint64_t now_ns)
 }
 
 // --- the report ---
+
+const char *rib_budget_short(const struct rib_vr *v, const struct rib *r)
+{
+    bool has_room = vr_budget_has_room(v->id, kind_of(r), rib_budget_used(r));
+
+    return vr_budget_info[has_room ? VR_BUDGET_MEMORY : kind_of(r)].word;
+}
 
 uint32_t rib_budget_waiting(const struct rib *r)
 {

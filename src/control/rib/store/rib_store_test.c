@@ -437,14 +437,20 @@ static void everything_can_be_deleted(void **state)
 
 // --- the budget of routes ---
 
-static void set_budget(uint64_t routes)
+static void set_budget_of(enum vr_budget_kind kind, uint64_t limit)
 {
-    struct vr_limits limits = {.of[VR_BUDGET_IPV4_ROUTES] = routes};
+    struct vr_limits limits = {0};
 
+    limits.of[kind] = limit;
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     vr_budget_set(v->id, &limits);
     thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
     rib_budget_changed(v);
+}
+
+static void set_budget(uint64_t routes)
+{
+    set_budget_of(VR_BUDGET_IPV4_ROUTES, routes);
 }
 
 static void budget_work(void)
@@ -558,6 +564,57 @@ static void lower_budget_keeps_the_first(void **state)
     compare();
 }
 
+// Route i: a /24 of its own, far from the one before.
+static void far_route(unsigned i, bool del)
+{
+    struct netlink_event ev = {.kind = NETLINK_EVENT_ROUTE, .create = !del, .excl = !del,
+                               .del = del};
+    unsigned where = i * 4099 % 65536;
+
+    ev.route = (struct netlink_route){.prefix = {.family = IP4, .len = 24,
+                                                 .b = {20 + (uint8_t)(where >> 14),
+                                                       (uint8_t)(where >> 6),
+                                                       (uint8_t)(where << 2)}},
+                                      .type = RTN_UNICAST, .protocol = 186,
+                                      .table = RIB_TABLE_MAIN, .n_hops = 1};
+    ev.route.hop[0] = (struct netlink_hop){.ifindex = 11, .weight = 1,
+                                           .gateway = {.family = IP4, .ip4 = htobe32(0x0a000001u)}};
+    rib_event_route(v, &ev);
+}
+
+static void an_empty_virtual_router_is_charged_little(void **state)
+{
+    assert_in_range(rib_memory_charged(v), 1, 64 << 10);
+    assert_in_range(rib_memory_bytes(&v->rib[0]) + rib_memory_bytes(&v->rib[1]), 1, 32 << 10);
+}
+
+static void a_mebibyte_has_room_for_a_thousand_routes(void **state)
+{
+    const unsigned most = 40000;
+    uint64_t full;
+
+    set_budget_of(VR_BUDGET_MEMORY, 1 << 20);
+    for (unsigned i = 0; i < 1000; i++)
+        far_route(i, false);
+    budget_work();
+    assert_int_equal(rib_budget_waiting(&v->rib[0]), 0);
+    for (unsigned i = 1000; i < most; i++)
+        far_route(i, false);
+    budget_work();
+    full = rib_memory_charged(v);
+    assert_true(rib_budget_waiting(&v->rib[0]) > 0);
+    // what waits is charged, too: its places in the RIB
+    assert_true(v->rib[0].n_fib > 1000 && full > 1 << 20);
+    for (unsigned i = 0; i < most; i++)
+        far_route(i, true);
+    rib_commit(v);
+    rib_budget_tick(v, clock_now_ns() + NS_PER_SECOND); // memory was short, so it is given back
+    assert_true(rib_memory_charged(v) < 1 << 20);
+    assert_int_equal(rib_budget_waiting(&v->rib[0]), 0);
+    set_budget(0);
+    v->retried_ns = 0;
+}
+
 // A group takes part of the budget of next hops; without room its first leg forwards.
 static void groups_beyond_the_budget_use_one_leg(void **state)
 {
@@ -598,6 +655,8 @@ static void groups_beyond_the_budget_use_one_leg(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_virtual_router_is_charged_little),
+        cmocka_unit_test(a_mebibyte_has_room_for_a_thousand_routes),
         cmocka_unit_test(events_and_dumps_lead_to_the_kernels_lists),
         cmocka_unit_test(repeated_events_change_nothing),
         cmocka_unit_test(condemned_routes_go_in_pieces_and_may_come_back),

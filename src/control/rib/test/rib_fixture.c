@@ -272,6 +272,25 @@ void fixture_open(void)
     fixture_open_with(16u << 20);
 }
 
+struct vr *fixture_red;
+
+void fixture_open_both(void)
+{
+    fixture_open();
+    fixture_red = vr_new("red");
+    assert_non_null(fixture_red);
+    assert_int_equal(rib_manager_vr_add(fixture_red->id, -1, 77), 0);
+    fixture_select(fixture_red);
+}
+
+void fixture_close_both(void)
+{
+    assert_int_equal(rib_manager_vr_del(fixture_red->id), 0);
+    vr_free(fixture_red);
+    fixture_select(vr_find("default"));
+    fixture_close();
+}
+
 void fixture_close(void)
 {
     char why[200];

@@ -48,6 +48,11 @@ void fixture_expect(const char *addr,
     } while (0)
 
 struct vr;
+// The same with a second virtual router, red: table 77 of the namespace, and whom questions are
+// about.
+void fixture_open_both(void);
+void fixture_close_both(void);
+extern struct vr *fixture_red;
 void fixture_select(
     struct vr *vr); // whom questions are about; fixture_open selects the default one
 

@@ -22,15 +22,9 @@
 #define BY1 "adjacency e1 02:00:00:00:00:01"
 #define BY2 "adjacency e2 02:00:00:00:00:02"
 
-static struct vr *red;
-
 static int open_both(void **state)
 {
-    fixture_open();
-    red = vr_new("red");
-    assert_non_null(red);
-    assert_int_equal(rib_manager_vr_add(red->id, -1, 77), 0);
-    fixture_select(red);
+    fixture_open_both();
     fixture_do(NEIGHBOR1 NEIGHBOR2 "ip route add 10.7.0.0/16 via 10.0.2.2; "
                "ip route add 172.16.0.0/12 dev e1 table 77");
     return 0;
@@ -38,10 +32,7 @@ static int open_both(void **state)
 
 static int close_both(void **state)
 {
-    assert_int_equal(rib_manager_vr_del(red->id), 0);
-    vr_free(red);
-    fixture_select(vr_find("default"));
-    fixture_close();
+    fixture_close_both();
     return 0;
 }
 
@@ -78,7 +69,7 @@ static void a_route_is_imported_with_its_next_hop(void **state)
     assert_string_equal(fixture_fib("10.0.2.2"), "none");
     assert_string_equal(fixture_routes("10.7.0.0/16"), "10.0.2.2@e2 m0 active; ");
     struct rib_query q = {
-        .vr = red->id, .family = IP4, .match = RIB_ALL, .protocol = -1, .type = -1};
+        .vr = fixture_red->id, .family = IP4, .match = RIB_ALL, .protocol = -1, .type = -1};
     unsigned imported = 0;
     for (unsigned i = 0, n = fixture_rows(&q, row, 8); i < n && i < 8; i++)
         imported += row[i].imported && row[i].source_vr == VR_DEFAULT;
@@ -160,7 +151,7 @@ static void what_is_imported_is_not_imported_again(void **state)
     fixture_do("ip route del 10.7.0.0/16; ip route del 10.9.0.0/16 table 77");
     fixture_expect("10.7.0.1", "none"); // red had it of us
     fixture_expect("10.9.0.1", "none");
-    fixture_select(red);
+    fixture_select(fixture_red);
     fixture_expect("10.7.0.1", "none");
     fixture_expect("10.9.0.1", "none");
     assert_int_equal(change("default", "red", "10.0.0.0/8", 9, 24, false), 0);
@@ -174,11 +165,11 @@ static void the_mtu_of_a_route_comes_with_it(void **state)
     import("10.7.0.0/16", 0, 0);
     fixture_expect("10.7.0.1", BY2);
     struct rib_query q = {
-        .vr = red->id, .family = IP4, .match = RIB_EXACT, .protocol = -1, .type = -1};
+        .vr = fixture_red->id, .family = IP4, .match = RIB_EXACT, .protocol = -1, .type = -1};
     assert_int_equal(prefix_parse("10.7.0.0/16", &q.prefix, false), 0);
     assert_int_equal(fixture_rows(&q, row, 2), 1);
     assert_int_equal(row[0].mtu, 1280);
-    uint32_t leaf = fib_find(red->fib4, &(struct ip_addr){.family = IP4, .b = {10, 7, 0, 1}});
+    uint32_t leaf = fib_find(fixture_red->fib4, &(struct ip_addr){.family = IP4, .b = {10, 7, 0, 1}});
     assert_int_equal(nexthop_route_mtu(leaf), 1280);
 }
 

@@ -13,24 +13,15 @@
 #include "table/iface.h"
 #include "table/vr.h"
 
-static struct vr *red;
-
 static int open_both(void **state)
 {
-    fixture_open();
-    red = vr_new("red");
-    assert_non_null(red);
-    assert_int_equal(rib_manager_vr_add(red->id, -1, 77), 0);
-    fixture_select(red);
+    fixture_open_both();
     return 0;
 }
 
 static int close_both(void **state)
 {
-    assert_int_equal(rib_manager_vr_del(red->id), 0);
-    vr_free(red);
-    fixture_select(vr_find("default"));
-    fixture_close();
+    fixture_close_both();
     return 0;
 }
 
@@ -86,13 +77,13 @@ static void an_interface_that_moves_becomes_its_own(void **state)
         "10.7.0.0/16 via 10.0.2.2 dev e2 table 77");
     fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
     assert_int_equal(rib_manager_iface_del(fixture_iface[2]), 0);
-    iface_get(fixture_iface[2])->vr = red->id;
+    iface_get(fixture_iface[2])->vr = fixture_red->id;
     assert_int_equal(rib_manager_iface_add(fixture_iface[2]), 0);
     fixture_expect("10.7.0.1", "adjacency e2 02:00:00:00:00:02");
     fixture_select(vr_find("default"));
     fixture_do("ip route add 10.8.0.0/16 via 10.0.2.2 dev e2");
     fixture_expect("10.8.0.1", "adjacency e2 02:00:00:00:00:02");
-    fixture_select(red);
+    fixture_select(fixture_red);
 }
 
 static void a_macvlan_on_it_leads_out_by_it(void **state)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// touched.h - which pages of a mapping have been written to
+//
+// A mapping is address space; memory comes page by page, when it is written to. So who writes marks
+// where: a bit for each small page, set until the memory is given back. What a table costs is a sum
+// of these bits. (mincore() counts pages that were only read, too: the kernel's page of zeros.)
+//
+// The owner has the bits, TOUCHED_WORDS(bytes of the mapping) of them. One thread.
+#ifndef BASE_TOUCHED_H
+#define BASE_TOUCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOUCHED_PAGE 4096u
+#define TOUCHED_WORDS(bytes) (((bytes) / TOUCHED_PAGE + 63) / 64)
+
+// What lies at `at`, within one page, has been written.
+static inline void touched_mark(uint64_t *bits, size_t at)
+{
+    bits[at / TOUCHED_PAGE / 64] |= (uint64_t)1 << at / TOUCHED_PAGE % 64;
+}
+
+static inline size_t touched_bytes(const uint64_t *bits, size_t words)
+{
+    size_t pages = 0;
+
+    for (size_t i = 0; i < words; i++)
+        pages += (size_t)__builtin_popcountll(bits[i]);
+    return pages * TOUCHED_PAGE;
+}
+
+// The same where memory comes in pieces of so many words' pages: huge pages.
+static inline size_t touched_pieces(const uint64_t *bits, size_t words, size_t each)
+{
+    size_t pages = 0;
+
+    for (size_t i = 0; i < words; i += each) {
+        size_t n = words - i < each ? words - i : each;
+
+        pages += touched_bytes(bits + i, n) ? n * 64 : 0;
+    }
+    return pages * TOUCHED_PAGE;
+}
+
+#endif
