@@ -169,7 +169,8 @@ static void the_mtu_of_a_route_comes_with_it(void **state)
     assert_int_equal(prefix_parse("10.7.0.0/16", &q.prefix, false), 0);
     assert_int_equal(fixture_rows(&q, row, 2), 1);
     assert_int_equal(row[0].mtu, 1280);
-    uint32_t leaf = fib_find(fixture_red->fib4, &(struct ip_addr){.family = IP4, .b = {10, 7, 0, 1}});
+    uint32_t leaf =
+        fib_find(fixture_red->fib4, &(struct ip_addr){.family = IP4, .b = {10, 7, 0, 1}});
     assert_int_equal(nexthop_route_mtu(leaf), 1280);
 }
 
