@@ -26,6 +26,7 @@
 #include "main/keep.h"
 #include "netlink/netns_name.h"
 #include "port/iface_manager.h"
+#include "port/port_begin.h"
 #include "port/kernel_link_found.h"
 #include "port/port_manager.h"
 #include "port/port_queue_manager.h"
@@ -181,6 +182,8 @@ static int start_mgmt(const struct start *s, char *err, size_t n)
 
     if (!r)
         iface_manager_started();
+    if (!r)
+        port_begin();
     return r;
 }
 
@@ -207,6 +210,7 @@ static const struct module {
      .fini = port_queue_manager_fini},
     {"kernel_link_found", .init = start_found, .fini = kernel_link_found_fini},
     {"port_manager", .init_on_loop = port_manager_init, .fini = port_manager_fini},
+    {"port_begin", .init_on_loop = port_begin_init, .fini = port_begin_fini},
     {"export", .init_on_loop = export_start, .fini = export_stop},
     {"explain", .init = start_explain, .fini = forwarder_explain_fini},
     {"mgmt", .init = start_mgmt, .fini = mgmt_stop},

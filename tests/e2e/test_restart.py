@@ -2,12 +2,14 @@
 """kamueed is killed and started at once: its TAPs do not notice, so neither do the kernel's routes nor the routing daemons."""
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from kamuee.lab import measure
+from kamuee.lab.kamueenode import find_kamueed
 from kamuee.lab.netns import is_running
 
 from support import Router, assert_reaches, eventually, reaches
@@ -229,3 +231,59 @@ def test_settings_of_the_kernel_interfaces_are_given_back_as_they_were_before_th
     assert router.wire.ip_json("link show dev wp0")[0]["mtu"] == 1600
     router.start_kamueed()
     assert_reaches(lab["h1"], "10.1.0.1")
+
+
+class Store:
+    """What systemd is to a service with a descriptor store: takes FDSTORE=1, and passes all on at the next start."""
+
+    def __init__(self, lab, folder: Path):
+        self.namespace, self.folder = lab["h3"].namespace, folder
+        self.stored: list[int] = []
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(folder / "notify"))
+        self.socket.settimeout(30)
+        (folder / "kamuee.conf").write_text("set memory 128\nset port n0 devargs net_null0\n")
+
+    def start(self) -> subprocess.Popen:
+        names = ":".join("tap" for _ in self.stored)
+        place = " ".join(f"{3 + i}<&{fd}" for i, fd in enumerate(self.stored))
+        env = {"NOTIFY_SOCKET": str(self.folder / "notify"), "KAMUEE_KEEPER": "systemd", "LISTEN_FDNAMES": names,
+               "LISTEN_FDS": str(len(self.stored))}
+        command = (f"LISTEN_PID=$$ exec {find_kamueed()} --no-huge --config {self.folder}/kamuee.conf --run-dir {self.folder} {place}")
+        proc = self.namespace.popen(["bash", "-c", command], log=str(self.folder / "log"), env=env, pass_fds=tuple(self.stored))
+        while b"READY=1" not in self.take():
+            pass
+        return proc
+
+    def take(self) -> bytes:
+        data, fds, _, _ = socket.recv_fds(self.socket, 4096, 8)
+        assert not fds or b"FDSTORE=1" in data and b"FDNAME=tap" in data, data
+        self.stored += fds
+        return data
+
+
+def test_systemds_store_gets_each_tap_once_and_gives_it_back(lab, tmp_path):
+    store = Store(lab, tmp_path)
+
+    def link() -> tuple[int, bool]:
+        found = store.namespace.ip_json("link show dev n0")[0]
+        return found["ifindex"], "LOWER_UP" in found["flags"]
+    first = store.start()
+    try:
+        eventually(lambda: link()[1], what="the TAP has carrier")
+        before = link()
+        assert len(store.stored) == 1 and not (tmp_path / "keeper.sock").exists()
+        first.kill()
+        first.wait()
+        assert link() == before, "the store's copy holds the carrier"
+        first = store.start()
+        assert link() == before and len(store.stored) == 1
+        assert "kept: name=n0" in (tmp_path / "log").read_text()
+        first.terminate()
+        assert first.wait(20) == 0
+        assert link() == before, "systemd knows whether this was a restart or a stop"
+    finally:
+        first.kill()
+        for fd in store.stored:
+            os.close(fd)
+    assert not link()[1]

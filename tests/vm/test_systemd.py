@@ -60,6 +60,29 @@ def test_a_killed_process_comes_back(up):
         up.assert_forwards(1, 0, sizes=(128,))
 
 
+def test_a_restart_and_a_crash_leave_carrier_and_routes_alone(up):
+    """systemd's descriptor store holds the TAPs."""
+    def link() -> dict:
+        return {key: json.loads(up.vm.out("ip -j link show dev p1"))[0][key] for key in ("ifindex", "flags")}
+    up.vm.run("ip nexthop add id 77 via 10.0.1.2 dev p1 && ip route add 203.0.113.0/24 nhid 77")
+    up.vm.run("setsid ip -oneline monitor route nexthop </dev/null >/root/monitor.log 2>&1 & sleep 1")
+    try:
+        for command in ("systemctl restart kamueed", "kill -KILL $(systemctl show -P MainPID kamueed)"):
+            before, pid = link(), up.pid()
+            up.vm.run(command, timeout_s=90)
+            is_back(up, pid)
+            assert link() == before, (command, up.told())
+            up.assert_forwards(0, 1, sizes=(128,))
+        assert int(show(up, "NFileDescriptorStore")["NFileDescriptorStore"]) == 2
+        assert "Deleted" not in up.vm.out("cat /root/monitor.log"), up.vm.out("cat /root/monitor.log")
+        assert "nhid 77" in up.vm.out("ip route show 203.0.113.0/24")
+        up.vm.run("systemctl stop kamueed")
+        assert "LOWER_UP" not in link()["flags"]
+    finally:
+        up.vm.run("pkill -f 'ip -oneline monitor'; ip route del 203.0.113.0/24; ip nexthop del id 77", check=False)
+        up.start([0, 1])
+
+
 def test_a_wrong_file_ends_the_start_once_and_says_where(up):
     right = up.vm.out(f"cat {CONFIG}")
     up.vm.put(CONFIG, right + "set port p0 mtu banana\n")

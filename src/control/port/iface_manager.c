@@ -167,6 +167,22 @@ void iface_manager_end_presumed(uint16_t port)
         iface_manager_port_link(port, false);
 }
 
+static bool held; // what the kernel sends waits in the TAPs
+
+static bool tap_waits(const struct iface *i)
+{
+    return held || port_presumed[i->port];
+}
+
+void iface_manager_hold(bool on)
+{
+    thread_must_be(ROLE_CONTROL);
+    held = on;
+    for_each_iface (i)
+        if (!tap_waits(i))
+            tap_manager_read(i->id);
+}
+
 void iface_manager_keep_again(void)
 {
     thread_must_be(ROLE_CONTROL);
@@ -192,7 +208,7 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
     tap_sysctl_set(tap, vr_manager_netns(vr));
     presume_link(i, tap);
     int fd = dup(tap->fd); // tap_manager's own: it closes it
-    r = fd < 0 ? -errno : tap_manager_add(i->id, fd, !port_presumed[i->port]);
+    r = fd < 0 ? -errno : tap_manager_add(i->id, fd, !tap_waits(i));
     if (r) {
         snprintf(err, err_size, "interface %s: cannot serve its TAP: %s", i->name, strerror(-r));
         if (tap->found)
@@ -464,7 +480,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
                  name, vr_get(from)->name, to->name, carried, left);
     } else {
         int fd = dup(own[i->id].tap.fd); // keep the old TAP
-        if (fd < 0 || tap_manager_add(i->id, fd, true))
+        if (fd < 0 || tap_manager_add(i->id, fd, !tap_waits(i)))
             log_error("iface_manager: TAP lost: interface=%s", name);
         __atomic_store_n(&i->ifindex, own[i->id].tap.ifindex, __ATOMIC_RELAXED);
     }
@@ -554,7 +570,7 @@ void iface_manager_port_link(uint16_t port, bool up)
             continue;
         tap_set_carrier(&own[i->id].tap, i->carrier);
         iface_update_up_flag(i);
-        if (presumed)
+        if (presumed && !tap_waits(i))
             tap_manager_read(i->id);
     }
 }

@@ -64,7 +64,7 @@ static unsigned n_spare;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
 static uint64_t bucket[PUNT_CLASS_N];
 static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
-static bool waiting[IFACE_MAX];    // kept over a restart, with frames of before; tap_manager only
+static bool waiting[IFACE_MAX];    // with frames of before it was read; tap_manager only
 static unsigned n_waited[IFACE_MAX];
 static bool mail;                  // there are calls
 
@@ -292,7 +292,7 @@ static bool reflect_frame(struct rte_mbuf *m, uint16_t id)
     return true;
 }
 
-// Frames that waited in a kept TAP are sent like others: they are few, and mostly what a routing
+// Frames that waited in a TAP are sent like others: they are few, and mostly what a routing
 // daemon sent last. `done`: its queue is empty.
 static void count_waited(uint16_t id, unsigned n, bool done)
 {
@@ -301,7 +301,7 @@ static void count_waited(uint16_t id, unsigned n, bool done)
         return;
     waiting[id] = false;
     if (n_waited[id])
-        log_info("tap_manager: frames that waited in a kept TAP are sent: interface=%s frames=%u",
+        log_info("tap_manager: frames that waited in the TAP are sent: interface=%s frames=%u",
                  iface_get(id)->name, n_waited[id]);
     n_waited[id] = 0;
 }
@@ -551,7 +551,7 @@ static void read_call_run(void *iface)
 {
     uint16_t id = (uint16_t)(uintptr_t)iface;
 
-    if (tap_fd[id] >= 0 && waiting[id] && begin_reading(id))
+    if (tap_fd[id] >= 0 && waiting[id] && begin_reading(id) && errno != EEXIST)
         log_error("tap_manager: cannot read a TAP: interface=%s error=\"%m\"", iface_get(id)->name);
 }
 

@@ -292,11 +292,22 @@ static void move_to_next_plans(void)
         set_slow_cores();
 }
 
+static bool held;
+
+void thread_manager_hold(bool on)
+{
+    held = on;
+    if (!on)
+        thread_manager_update();
+}
+
 void thread_manager_update(void)
 {
     char err[200];
 
     thread_must_be(ROLE_CONTROL);
+    if (held)
+        return;
     if (compute_plans(assignments.item, (unsigned)assignments.n, err, sizeof err)) {
         log_error(
             "thread_manager: thread configuration does not match the ports, using the default: %s",

@@ -33,6 +33,8 @@ int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *e
 void thread_manager_update(void);
 // The process is to stop: nothing is received any more; what waits is still sent.
 void thread_manager_stop_receiving(void);
+// Until it ends, started ports are in no plan: what they receive waits in their queues.
+void thread_manager_hold(bool on);
 // Takes the port out of all plans and waits a grace period: afterwards it may be stopped.
 void thread_manager_release_port(uint16_t port);
 // Receive queues a port of this name can use: one for each worker core, or as many as assigned.

@@ -25,6 +25,7 @@ void rib_manager_set_receive_buffer(size_t bytes);
 // and follows events.
 int rib_manager_vr_add(uint16_t vr, int netns_fd, uint32_t table);
 int rib_manager_vr_del(uint16_t vr);
+bool rib_manager_is_behind(void); // some virtual router's first dump is not complete; any thread
 // Live. 0; -errno; or > 0: the MiB of DPDK memory that it needs and has not got. Then the old
 // engines stay.
 int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine);

@@ -5,6 +5,7 @@
 // take its next step, and commits: what one turn read is one FIB commit. Then mailbox, held packets
 // and the other routers get their turn, however long the queue is.
 #include <errno.h>
+#include <stdatomic.h>
 #include <linux/netlink.h>
 #include <stdlib.h>
 
@@ -20,6 +21,19 @@
 #define TURN_PREFIXES 4096 // re-examined per turn
 
 size_t rib_receive_bytes = NETLINK_RECEIVE_DEFAULT;
+static _Atomic unsigned n_behind; // virtual routers whose first dump is not complete
+
+bool rib_manager_is_behind(void)
+{
+    return atomic_load_explicit(&n_behind, memory_order_relaxed);
+}
+
+void rib_vr_set_synced(struct rib_vr *v)
+{
+    if (!v->synced)
+        atomic_fetch_sub(&n_behind, 1);
+    v->synced = true;
+}
 
 struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
 {
@@ -49,6 +63,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     rib_init(&v->rib[0], IP4);
     rib_init(&v->rib[1], IP6);
     rib_vr_set(id, v);
+    atomic_fetch_add(&n_behind, 1);
     rib_sync_want(v, RIB_STAGES_ALL, 0);
     return v;
 fail_events:
@@ -73,6 +88,7 @@ void rib_vr_free(struct rib_vr *v)
 {
     struct rib_link *l;
 
+    rib_vr_set_synced(v);                           // nobody waits for it any more
     v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
     rib_import_vr_gone(v);
     rib_vr_set(v->id, NULL);

@@ -103,6 +103,7 @@ void rib_link_free_unused(struct rib_vr *v, bool all);
 // --- rib_vr.c: life ---
 struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table); // NULL with errno
 void rib_vr_free(struct rib_vr *v);
+void rib_vr_set_synced(struct rib_vr *v); // its first dump is complete
 // One turn: reads events, at most some milliseconds' worth, does what waits, commits. True = call
 // again soon.
 bool rib_vr_turn(struct rib_vr *v);

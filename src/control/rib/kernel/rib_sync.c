@@ -355,8 +355,9 @@ static void end_dump(struct rib_vr *v)
     v->diverged += s->diverged.n;
     log_dump(v);
     // What the first dump did not tell for certain belongs to it, unless that takes too long.
-    v->synced |= !(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) ||
-                 clock_now_ns() - s->since_ns >= FIRST_NS;
+    if (!(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) ||
+        clock_now_ns() - s->since_ns >= FIRST_NS)
+        rib_vr_set_synced(v);
     if (s->served == RIB_STAGES_ALL)
         rib_audit_kernel_done(v, s->checked, s->diverged.n);
 }

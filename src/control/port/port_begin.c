@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_begin.c - see port_begin.h
+#include "port/port_begin.h"
+
+#include <errno.h>
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/thread.h"
+#include "port/iface_manager.h"
+#include "port/thread_manager.h"
+#include "rib/rib_manager.h"
+
+#define LOOK_US 1000
+#define PATIENCE_NS (5 * NS_PER_SECOND) // tables that take longer must not cost the sessions as well
+
+static struct event *timer;
+static uint64_t since_ns;
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    uint64_t waited_ns = clock_now_ns() - since_ns;
+    bool behind = rib_manager_is_behind();
+
+    if (behind && waited_ns < PATIENCE_NS) {
+        event_add(timer, &(struct timeval){.tv_usec = LOOK_US});
+        return;
+    }
+    thread_manager_hold(false);
+    iface_manager_hold(false);
+    if (behind)
+        log_warning("port_begin: ports forward before all routes have been read");
+    else
+        log_notice("port_begin: ports forward: waited-ms=%u", (unsigned)(waited_ns / NS_PER_MS));
+}
+
+int port_begin_init(struct event_base *loop)
+{
+    thread_must_be(ROLE_CONTROL);
+    timer = event_new(loop, -1, 0, on_look, NULL);
+    if (!timer)
+        return -ENOMEM;
+    thread_manager_hold(true);
+    iface_manager_hold(true);
+    return 0;
+}
+
+void port_begin(void)
+{
+    since_ns = clock_now_ns();
+    on_look(-1, 0, NULL);
+}
+
+void port_begin_fini(void)
+{
+    if (timer)
+        event_free(timer);
+    timer = NULL;
+}

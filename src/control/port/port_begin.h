@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_begin.h - at the start, ports forward last
+//
+// The first packet is to find a complete FIB: without routes it would be answered by ICMP errors.
+// So until the kernel's tables are read, ports run, but no forwarder polls them, and no TAP is
+// read: packets wait in their queues. Control.
+#ifndef PORT_PORT_BEGIN_H
+#define PORT_PORT_BEGIN_H
+
+struct event_base;
+
+int port_begin_init(struct event_base *loop); // before the first port; holds them
+void port_begin(void);                        // the configuration is in force
+void port_begin_fini(void);
+
+#endif
