@@ -111,6 +111,29 @@ def test_after_a_crash_counters_begin_at_0_and_the_discontinuity_time_says_so(da
     assert after["drop"]["ip4_no_route"] < 50 and after["since"] > before["since"]
 
 
+def route_changes(daemon: Daemon) -> list[dict]:
+    return daemon.client.call("route-changes", ago="3600000", limit=10000).get("change", [])
+
+
+def test_the_journal_goes_on_over_planned_restarts(daemon):
+    daemon.start(CONFIG)
+    for restart in range(3):
+        daemon.run("ip addr replace 10.0.0.1/24 dev p0")
+        daemon.run("ip link set p0 up")
+        prefix = f"203.0.{restart}.0/24"
+        eventually(lambda prefix=prefix: daemon.run(f"ip route replace {prefix} via 10.0.0.9", check=False) or
+                   prefix in [c.get("prefix") for c in route_changes(daemon)], 20, lambda: str(route_changes(daemon)))
+        before = [c for c in route_changes(daemon) if c.get("prefix") == prefix]
+        daemon.stop()
+        daemon.start(CONFIG)
+        eventually(lambda prefix=prefix: prefix in [c.get("prefix") for c in route_changes(daemon)], 20, lambda: str(route_changes(daemon)))
+        after = [c for c in route_changes(daemon) if c.get("prefix") == prefix and c["time"][:21] <= before[0]["time"][:21]]
+        assert {(c["cause"], c["to"]["protocol"], c["to"]["kind"]) for c in before} <= {(c["cause"], c["to"]["protocol"], c["to"]["kind"]) for c in after}
+    times = [c["time"] for c in route_changes(daemon)]
+    assert times == sorted(times) or times == sorted(times, reverse=True)
+    assert {f"203.0.{n}.0/24" for n in range(3)} <= {c.get("prefix") for c in route_changes(daemon)}
+
+
 @pytest.mark.parametrize("how", ["empty", "truncated", "flipped", "binary", "huge", "directory", "link"])
 def test_a_saved_file_that_is_not_whole_is_refused_in_one_line(daemon, how):
     daemon.start(CONFIG)

@@ -115,6 +115,12 @@ int journal_at(const struct journal_query *q,
 int journal_tail(const struct journal_query *q,
                  void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
 
+// What outlives a planned stop: the newest `limit` rows, newest first, and such rows of an earlier
+// process put before ours. Rows that are too old for this boot's clock are left out. Both wait for
+// rib_manager: 0 or -errno; the caller frees the vectors of the answer.
+int journal_save(unsigned limit, struct journal_answer *a);
+int journal_restore(const struct journal_answer *a);
+
 struct journal_stats {
     uint32_t mib;
     uint64_t room, records, changes; // records it has room for, has now, has written

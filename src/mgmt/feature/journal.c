@@ -12,6 +12,7 @@
 #include "config/host.h"
 #include "config/leaf.h"
 #include "event/event.h"
+#include "feature/saved_state.h"
 #include "feature/vr.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
@@ -359,9 +360,159 @@ static void stop_changes(void)
     generation++;
 }
 
+// --- what outlives a stop: the newest changes ----------------------------------------------------
+
+#define SAVED_MAX 10000
+
+static json_t *save_nexthop(const struct journal_nexthop *w)
+{
+    json_t *legs = json_array();
+    char gateway[IP_TEXT_MAX];
+
+    for (unsigned i = 0; i < w->n_legs; i++) {
+        const struct journal_leg *l = &w->leg[i];
+        json_array_append_new(legs, json_pack("[s, s, i]", l->iface,
+                                              l->gateway.family ? ip_format(&l->gateway, gateway)
+                                                                : "",
+                                              (int)l->weight));
+    }
+    return json_pack("{s:i, s:i, s:i, s:o}", "nexthop", (int)w->nexthop, "kind", (int)w->kind,
+                     "more", (int)w->n_more, "leg", legs);
+}
+
+static json_t *save_row(const struct journal_row *r)
+{
+    char prefix[PREFIX_TEXT_MAX];
+
+    return json_pack("{s:I, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "time", (json_int_t)r->wall_ns,
+                     "vr", vr_get(r->vr)->name, "prefix",
+                     r->prefix.family ? prefix_format(&r->prefix, prefix) : "", "cause",
+                     (int)r->cause, "was-protocol", (int)r->was_protocol, "protocol",
+                     (int)r->protocol, "was", (int)r->was, "is", (int)r->is);
+}
+
+static void free_answer(struct journal_answer *a)
+{
+    vec_free(&a->row);
+    vec_free(&a->nexthop);
+}
+
+static json_t *save_journal(void)
+{
+    json_t *nexthops = json_array(), *rows = json_array();
+    struct journal_answer a;
+
+    if (!journal_save(SAVED_MAX, &a)) {
+        vec_foreach (&a.nexthop, w)
+            json_array_append_new(nexthops, save_nexthop(w));
+        vec_foreach (&a.row, r)
+            json_array_append_new(rows, save_row(r));
+        free_answer(&a);
+    }
+    return json_pack("{s:o, s:o}", "nexthop", nexthops, "change", rows);
+}
+
+static bool saved_below(const json_t *o, const char *key, uint64_t end, uint64_t *v)
+{
+    return saved_number(o, key, v) && *v < end;
+}
+
+static bool read_leg(const json_t *saved, struct journal_leg *l)
+{
+    const char *iface = json_string_value(json_array_get(saved, 0)),
+               *gateway = json_string_value(json_array_get(saved, 1));
+    json_int_t weight = json_integer_value(json_array_get(saved, 2));
+
+    *l = (struct journal_leg){.weight = (uint16_t)weight};
+    if (!iface || strlen(iface) >= sizeof l->iface || !gateway || weight < 0 ||
+        weight > UINT16_MAX)
+        return false;
+    snprintf(l->iface, sizeof l->iface, "%s", iface);
+    return !*gateway || !ip_parse(gateway, &l->gateway);
+}
+
+static bool read_nexthop(const json_t *saved, struct journal_nexthop *w)
+{
+    const json_t *legs = json_object_get(saved, "leg");
+    uint64_t nexthop, kind, more;
+
+    if (!saved_below(saved, "nexthop", NEXTHOP_MAX, &nexthop) ||
+        !saved_below(saved, "kind", NEXTHOP_KIND_N, &kind) ||
+        !saved_below(saved, "more", UINT16_MAX, &more) || !json_is_array(legs) ||
+        json_array_size(legs) > JOURNAL_LEGS)
+        return false;
+    *w = (struct journal_nexthop){.nexthop = (uint32_t)nexthop,
+                                  .kind = (uint8_t)kind,
+                                  .n_legs = (uint8_t)json_array_size(legs),
+                                  .n_more = (uint16_t)more};
+    for (unsigned i = 0; i < w->n_legs; i++)
+        if (!read_leg(json_array_get(legs, i), &w->leg[i]))
+            return false;
+    return true;
+}
+
+// *v: of a virtual router that is there; NULL: it is not, which is no fault of the row.
+static bool read_row(const json_t *saved, size_t n_nexthops, struct journal_row *r,
+                     const struct vr **v)
+{
+    const char *vr = json_string_value(json_object_get(saved, "vr")),
+               *prefix = json_string_value(json_object_get(saved, "prefix"));
+    uint64_t time, cause, was_protocol, protocol, was, is;
+
+    if (!vr || !prefix || !saved_number(saved, "time", &time) ||
+        !saved_below(saved, "cause", JOURNAL_CAUSES, &cause) ||
+        !saved_below(saved, "was-protocol", 256, &was_protocol) ||
+        !saved_below(saved, "protocol", 256, &protocol) ||
+        !saved_below(saved, "was", n_nexthops + 1, &was) ||
+        !saved_below(saved, "is", n_nexthops + 1, &is))
+        return false;
+    *r = (struct journal_row){.wall_ns = time,
+                              .cause = (uint8_t)cause,
+                              .was_protocol = (uint8_t)was_protocol,
+                              .protocol = (uint8_t)protocol,
+                              .was = (uint32_t)was,
+                              .is = (uint32_t)is};
+    *v = vr_find(vr);
+    r->vr = *v ? (*v)->id : 0;
+    return !*prefix || !prefix_parse(prefix, &r->prefix, false);
+}
+
+static bool read_saved(const json_t *nexthops, const json_t *rows, struct journal_answer *a)
+{
+    for (size_t i = 0; i < json_array_size(nexthops); i++)
+        if (!read_nexthop(json_array_get(nexthops, i), vec_push(&a->nexthop)))
+            return false;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        struct journal_row r = {0};
+        const struct vr *v;
+        if (!read_row(json_array_get(rows, i), a->nexthop.n, &r, &v))
+            return false;
+        if (v)
+            *vec_push(&a->row) = r;
+    }
+    return true;
+}
+
+static const char *restore_journal(const json_t *part, bool apply)
+{
+    const json_t *nexthops = json_object_get(part, "nexthop"),
+                 *rows = json_object_get(part, "change");
+    struct journal_answer a = {0};
+
+    bool good = json_is_array(nexthops) && json_is_array(rows) &&
+                json_array_size(rows) <= SAVED_MAX &&
+                json_array_size(nexthops) <= 2 * SAVED_MAX && read_saved(nexthops, rows, &a);
+    if (good && apply && journal_restore(&a))
+        log_warning("journal: the changes of before the stop are lost: rib_manager does not "
+                    "answer");
+    free_answer(&a);
+    return good ? NULL : "a change of routes is not one";
+}
+
 const struct feature journal_feature = {
     "journal",
     .config = &journal_config,
+    .saved = &(const struct feature_saved){save_journal, restore_journal},
     .state = (const struct feature_state[]){{"journal", .write = show_journal}, {0}},
     .operations = (const struct feature_operation[]){{"route-changes", .run = run_route_changes},
                                                      {"route-at", .run = run_route_at},

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "core/manager.h"
 #include "core/thread.h"
 #include "rib/journal/journal_priv.h"
 #include "table/limits.h"
@@ -35,7 +36,7 @@ static void set_nexthop_limit(void)
 int journal_init(void)
 {
     thread_must_be(ROLE_RIB_MANAGER);
-    journal_ring = (struct ring){0};
+    journal_ring = (struct ring){.next = FIRST_RECORD, .oldest = FIRST_RECORD};
     memset(begin_ns, 0, sizeof begin_ns);
     size_mib = 0;
     dropped_ns = clock_now_ns();
@@ -180,6 +181,49 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
     r->protocol = protocol;
 }
 
+// --- what outlives a planned stop ---
+
+// Before the oldest one; false: there is no room, or it would not be older (J1).
+static bool put_before(const struct journal_answer *a, const struct journal_row *row,
+                       uint64_t time_ns)
+{
+    struct ring *g = &journal_ring;
+    struct record *r;
+
+    if (g->next - g->oldest == g->room ||
+        (g->next != g->oldest && record_at(g->oldest)->time_ns < time_ns))
+        return false;
+    r = &g->at[--g->oldest % g->room];
+    *r = (struct record){.time_ns = time_ns,
+                         .was = row->was ? journal_nexthop_get(&a->nexthop.item[row->was - 1]) : 0,
+                         .is = row->is ? journal_nexthop_get(&a->nexthop.item[row->is - 1]) : 0,
+                         .vr = row->vr,
+                         .len = row->prefix.len,
+                         .was_protocol = row->was_protocol,
+                         .protocol = row->protocol,
+                         .family = row->prefix.family,
+                         .cause = row->cause};
+    memcpy(r->b, row->prefix.b, sizeof r->b);
+    return true;
+}
+
+static int restore_rows(void *arg)
+{
+    const struct journal_answer *a = *(const struct journal_answer **)arg;
+    uint64_t now = clock_now_ns(), wall = clock_wall_ns();
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    vec_foreach (&a->row, row)
+        if (row->wall_ns <= wall && wall - row->wall_ns < now)
+            put_before(a, row, now - (wall - row->wall_ns));
+    return 0;
+}
+
+int journal_restore(const struct journal_answer *a)
+{
+    return manager_call(ROLE_RIB_MANAGER, restore_rows, &a, sizeof a);
+}
+
 const char *journal_cause_name(enum journal_cause c)
 {
     static const char *const name[JOURNAL_CAUSES] = {"kernel", "link", "neighbor", "resync",
@@ -195,7 +239,7 @@ void journal_stats(struct journal_stats *s)
     *s = (struct journal_stats){.mib = size_mib,
                                 .room = journal_ring.room,
                                 .records = journal_ring.next - journal_ring.oldest,
-                                .changes = journal_ring.next};
+                                .changes = journal_ring.next - FIRST_RECORD};
     journal_nexthop_stats(s);
     if (!s->records)
         return;

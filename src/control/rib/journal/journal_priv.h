@@ -17,10 +17,12 @@ struct record {
 };
 _Static_assert(sizeof(struct record) == 40, "the size documents tell");
 
+#define FIRST_RECORD (1ull << 40) // room for those of an earlier process before it
+
 struct ring {
     struct record *at; // [room]
     uint64_t room;
-    uint64_t next;   // number of the next record; record n stands at n % room
+    uint64_t next;   // number of the next record, from FIRST_RECORD; record n stands at n % room
     uint64_t oldest; // number of the oldest one that is there
 };
 extern struct ring journal_ring;

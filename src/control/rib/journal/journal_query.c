@@ -331,6 +331,33 @@ int journal_tail(const struct journal_query *q,
     return ask_journal(q, TAIL, done, ctx);
 }
 
+// --- what outlives a planned stop ---
+
+struct newest {
+    struct journal_answer *a;
+    unsigned limit;
+};
+
+static int read_newest(void *arg)
+{
+    const struct newest *n = arg;
+    struct journal_question q = {.q = {.vr = -1, .match = JOURNAL_ALL, .limit = n->limit}};
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    for (uint64_t at = journal_ring.next; at > journal_ring.oldest && !q.ended; at--)
+        add_row(&q, record_at(at - 1));
+    forget_numbers(&q);
+    *n->a = q.a;
+    return 0;
+}
+
+int journal_save(unsigned limit, struct journal_answer *a)
+{
+    *a = (struct journal_answer){0};
+    return manager_call(ROLE_RIB_MANAGER, read_newest, &(struct newest){a, limit},
+                        sizeof(struct newest));
+}
+
 // --- statistics ---
 
 struct stats_question {

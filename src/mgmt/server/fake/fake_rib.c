@@ -321,6 +321,17 @@ static void answer_journal(struct question *q)
     done(q->ctx, &a);
 }
 
+int journal_save(unsigned limit, struct journal_answer *a)
+{
+    *a = (struct journal_answer){0};
+    return 0;
+}
+
+int journal_restore(const struct journal_answer *a)
+{
+    return 0;
+}
+
 int journal_changes(const struct journal_query *q,
                     void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
