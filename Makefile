@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburcu-dev libmnl-dev libevent-dev \
-	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
+	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
 TEST_PACKAGES = mandoc zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nfdump systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross
@@ -54,7 +54,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 		for try in 1 2 3; do $(PYTHON) tools/get-ansible $(ANSIBLE) && break; \
 			[ $$try = 3 ] && { echo "deps: Ansible could not be had three times; is a package index reachable?" >&2; exit 1; }; sleep 5; done; }
 	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
-	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd cmocka zlib; do \
+	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd libseccomp cmocka zlib; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
 	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, xdist, scapy, pyroute2, matplotlib, prometheus_client' 2>/dev/null || missing="$$missing python3-modules"; \
 	if [ -z "$$missing" ]; then echo "deps: everything is installed"; exit 0; fi; \
@@ -148,13 +148,13 @@ sanitize: ## unit and path tests under AddressSanitizer and UBSan
 INSTALL_BUILD = $(shell [ '$(origin PREFIX)' = file ] || [ "$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))" = '$(PREFIX)' ] && \
 	echo $(BUILD) || echo $(BUILD)-install)
 
-install: build ## install below PREFIX (default /usr/local), and make the groups of the socket
+install: build ## install below PREFIX (default /usr/local), and make its user and the groups of the socket
 	@[ '$(INSTALL_BUILD)' = '$(BUILD)' ] || { { [ -d $(INSTALL_BUILD) ] && meson configure $(INSTALL_BUILD) -Dprefix='$(PREFIX)' || \
 		meson setup $(INSTALL_BUILD) --prefix='$(PREFIX)' -Dbuildtype=release -Db_lto=true -Dbench=false; } && ninja -C $(INSTALL_BUILD); }
 	$(SUDO) meson install -C $(INSTALL_BUILD) --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
-	@[ -n '$(DESTDIR)' ] || $(SUDO) deploy/make-groups deploy/kamuee.sysusers
+	@[ -n '$(DESTDIR)' ] || { $(SUDO) deploy/make-groups deploy/kamuee.sysusers && $(SUDO) chown kamuee:kamuee /etc/kamuee; }
 
-uninstall: ## remove what install put there; the groups stay
+uninstall: ## remove what install put there; user and groups stay
 	$(SUDO) ninja -C $(INSTALL_BUILD) uninstall
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 

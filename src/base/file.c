@@ -133,6 +133,9 @@ void file_why(int e, char *why, size_t n)
                  "files can be read only from %s: move the file there, or start kamueed with "
                  "--file-dir DIR",
                  file_places(FILE_READ, places, sizeof places));
+    else if (e == -EACCES)
+        snprintf(why, n, "cannot be read by uid %u, as which kamueed runs (chown, chmod)",
+                 (unsigned)geteuid());
     else
         snprintf(why, n, "cannot be read: %s", e == -EINVAL ? "not a regular file" : strerror(-e));
 }
@@ -173,14 +176,14 @@ static int write_all(int fd, const char *p, size_t n)
 }
 
 // 0640: a configuration may name devices, not secrets, but its neighbors in /etc are not public
-// either.
+// either. A file that we may replace becomes ours, unless we are root.
 static void keep_mode(int fd, const char *path)
 {
     struct stat s;
 
     if (stat(path, &s))
         return;
-    if (fchmod(fd, s.st_mode & 07777) || fchown(fd, s.st_uid, s.st_gid))
+    if (fchmod(fd, s.st_mode & 07777) || (!geteuid() && fchown(fd, s.st_uid, s.st_gid)))
         log_warning("file: mode or owner not kept: file=%s error=\"%s\"", path, strerror(errno));
 }
 

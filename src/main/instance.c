@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/log.h"
 
 #define LOCK_WAIT_MS 200
@@ -121,20 +121,6 @@ void instance_unlock(void)
     lock_fd = -1;
 }
 
-static uint64_t effective_capabilities(void)
-{
-    char line[128];
-    unsigned long long caps = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "CapEff: %llx", &caps) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return caps;
-}
-
 // The start takes about 60; each port and TAP, virtual router and client a few.
 #define DESCRIPTORS_MIN 256
 
@@ -158,20 +144,9 @@ static int check_descriptors(char *err, size_t err_size)
 
 int instance_check_machine(char *err, size_t err_size)
 {
-    static const struct {
-        unsigned bit;
-        const char *name;
-    } needed[] = {{CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {CAP_NET_RAW, "CAP_NET_RAW"}};
-    uint64_t have = effective_capabilities();
-
-    for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!(have >> needed[i].bit & 1)) {
-            snprintf(err, err_size,
-                     "no permission (%s is missing): start as root, or with the systemd unit, "
-                     "which grants it",
-                     needed[i].name);
-            return -EPERM;
-        }
+    if (capability_check(CAPABILITY_NET_ADMIN, "making interfaces", err, err_size) ||
+        capability_check(CAPABILITY_NET_RAW, "sending packets", err, err_size))
+        return -EPERM;
     if (check_descriptors(err, err_size))
         return -EMFILE;
     int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);

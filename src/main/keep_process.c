@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/starter.h"
 #include "main/keeper_protocol.h"
 
 #define PATIENCE_S 2
@@ -38,28 +37,11 @@ static const char *find_program(char path[PATH_MAX])
 static int start_program(int listener)
 {
     char path[PATH_MAX];
-    const char *program = find_program(path);
-    char *const argv[] = {"kamuee-keeper", NULL}, *const env[] = {NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none;
     static pid_t pid;
 
     if (pid > 0)
         waitpid(pid, NULL, WNOHANG); // the former one
-    sigemptyset(&none);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawn_file_actions_init(&files);
-    for (int fd = 0; fd < KEEPER_LISTEN_FD; fd++) // who waits for the end of our output
-        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-    posix_spawn_file_actions_adddup2(&files, listener, KEEPER_LISTEN_FD);
-    posix_spawn_file_actions_addclosefrom_np(&files, KEEPER_LISTEN_FD + 1);
-    int r = posix_spawn(&pid, program, &files, &attr, argv, env);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    return r;
+    return -starter_run(find_program(path), "", listener, &pid);
 }
 
 // kamueed listens itself, so that it need not wait for the program.
@@ -67,10 +49,6 @@ static int start_keeper(const struct sockaddr_un *at, char *err, size_t err_size
 {
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-    if (s == KEEPER_LISTEN_FD) { // dup2 to itself would leave it closed on exec
-        s = dup(s);
-        close(KEEPER_LISTEN_FD);
-    }
     unlink(at->sun_path);
     mode_t before = umask(077);
     int r = s < 0 || bind(s, (const struct sockaddr *)at, sizeof *at) || listen(s, 4) ? errno : 0;

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "core/starter.h"
 #include "main/keep_process.h"
 #include "main/keeper_protocol.h"
 
@@ -218,6 +220,7 @@ static void a_path_that_is_too_long_is_said(void **state)
 
 int main(void)
 {
+    bug_on(starter_begin());
 #define KEEPER_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         KEEPER_TEST(what_was_put_is_there_after_a_crash),

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "core/crash.h"
 #include "core/mem.h"
+#include "core/starter.h"
 #include "core/thread.h"
 #include "main/instance.h"
 #include "main/journal.h"
@@ -26,6 +27,7 @@
 #include "main/modules.h"
 #include "main/options.h"
 #include "port/thread_manager.h"
+#include "main/system_calls.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
 
@@ -71,6 +73,8 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, ch
         snprintf(err, err_size, "no memory for the event loop");
     else
         r = modules_start(&start, err, err_size);
+    if (!r && (r = system_calls_restrict(getenv("KAMUEE_NETNS"), err, err_size)))
+        modules_stop();
     if (!r) {
         log_notice("main: ready: version=%s ms=%u", KAMUEE_VERSION,
                    (unsigned)((clock_now_ns() - since) / NS_PER_MS));
@@ -145,7 +149,7 @@ int main(int argc, char **argv)
     char err[4096] = ""; // room for each error of a configuration
     int code;
 
-    umask(022); // nobody else writes our files
+    umask(umask(077) | 022); // nobody else writes our files
     if (!options_parse(argc, argv, &o, &code))
         return code;
     if (o.memory_nodes)
@@ -178,11 +182,14 @@ int main(int argc, char **argv)
     int r = instance_lock(o.run_dir, err, sizeof err);
     if (r)
         return print_failure(r == -EBUSY ? EXIT_RUNNING : EXIT_MACHINE, err);
+    if ((r = starter_begin()))
+        log_error("main: no process that starts programs: error=%s", LOG_VALUE(strerror(-r)));
     keep_start(o.run_dir);
     evthread_use_pthreads();
     if (run_modules(&o, &cfg, err, sizeof err))
         code = print_failure(EXIT_START, err);
     keep_end(code || service_restarts()); // a start that fails loses nothing
+    starter_end();
     instance_unlock();
     libevent_global_shutdown();
     return code;

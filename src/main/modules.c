@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "acl_manager/acl_manager.h"
 #include "base/clock.h"
@@ -79,6 +80,8 @@ static int start_eal(const struct start *s, char *err, size_t n)
     // the run directory makes it unique.
     char path[PATH_MAX];
     const char *dir = realpath(s->run_dir, path) ? path : s->run_dir;
+    if (geteuid()) // DPDK's own directory: root's is /var/run/dpdk; the unit says where
+        setenv("RUNTIME_DIRECTORY", dir, 0);
     snprintf(name, sizeof name, "%016lx", hash_bytes(dir, strlen(dir), 0));
     return eal_init(
         &(struct eal_config){.name = name, .memory_mib = s->memory_mib, .no_huge = s->no_huge}, err,

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netns_helper.c - kamuee-netns: names network namespaces for a kamueed that may not mount
 //
-//     kamuee-netns            listens on the socket that systemd gives (kamuee-netns.socket)
-//     kamuee-netns SOCKET     makes the socket
+//     kamuee-netns                 listens on the socket that systemd gives (kamuee-netns.socket)
+//     kamuee-netns SOCKET [UID]    makes the socket, for this user
 //
 // kamueed's unit keeps kamueed from mounting anything; what it mounted nobody else would see. Only
-// this program can, and only names below /run/netns; only root may ask (netlink/netns_name.h).
+// this program can, only names below /run/netns, and only of network namespaces
+// (netlink/netns_name.h). Root and the owner of the socket may ask: kamueed's user, who is not
+// trusted beyond that.
 #include <errno.h>
+#include <linux/nsfs.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +23,8 @@
 #include <unistd.h>
 
 #include "netlink/netns_name.h"
+
+static uid_t asker; // who may ask, beside root
 
 static int listen_at(const char *path)
 {
@@ -28,15 +36,29 @@ static int listen_at(const char *path)
         return -1;
     unlink(path);
     umask(077);
-    return bind(s, (struct sockaddr *)&at, sizeof at) || listen(s, 8) ? -1 : s;
+    return bind(s, (struct sockaddr *)&at, sizeof at) || chown(path, asker, (gid_t)-1) ||
+                   listen(s, 8)
+               ? -1
+               : s;
 }
 
-static bool is_root(int s)
+// systemd has made it for the user of SocketUser=.
+static void find_asker(int at)
+{
+    struct sockaddr_un a = {0};
+    socklen_t n = sizeof a;
+    struct stat s;
+
+    if (!getsockname(at, (struct sockaddr *)&a, &n) && !stat(a.sun_path, &s))
+        asker = s.st_uid;
+}
+
+static bool may_ask(int s)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
 
-    return !getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n) && !peer.uid;
+    return !getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n) && (!peer.uid || peer.uid == asker);
 }
 
 // The descriptor that came with it, or -1.
@@ -56,7 +78,8 @@ static int answer_of(const char *line, int fd)
     if (!netns_name_is_one(line + 1))
         return -EINVAL;
     if (*line == '+')
-        return fd < 0 ? -EBADF : netns_name_add(line + 1, fd);
+        return fd < 0 || ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET ? -EBADF
+                                                                  : netns_name_add(line + 1, fd);
     return *line == '-' ? netns_name_remove(line + 1) : -EINVAL;
 }
 
@@ -66,7 +89,7 @@ static void serve(int s)
     struct iovec v = {line, sizeof line - 1};
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
                        .msg_controllen = sizeof control};
-    ssize_t n = is_root(s) ? recvmsg(s, &m, MSG_CMSG_CLOEXEC) : -1;
+    ssize_t n = may_ask(s) ? recvmsg(s, &m, MSG_CMSG_CLOEXEC) : -1;
 
     if (n < 1)
         return;
@@ -79,13 +102,17 @@ static void serve(int s)
 
 int main(int argc, char **argv)
 {
+    if (argc > 2)
+        asker = (uid_t)strtoul(argv[2], NULL, 10);
     int at = argc > 1 ? listen_at(argv[1]) : sd_listen_fds(0) == 1 ? SD_LISTEN_FDS_START : -1;
 
     if (at < 0) {
-        fprintf(stderr, "usage: kamuee-netns [SOCKET]; without, systemd gives the socket "
+        fprintf(stderr, "usage: kamuee-netns [SOCKET [UID]]; without, systemd gives the socket "
                         "(kamuee-netns.socket)\n");
         return 2;
     }
+    if (argc == 1)
+        find_asker(at);
     for (;;) {
         int s = accept4(at, NULL, NULL, SOCK_CLOEXEC);
         if (s < 0)

@@ -51,6 +51,8 @@ GOOD = {
     "proc/sys/net/ipv4/conf/p0/forwarding": "1", "proc/sys/net/ipv6/conf/p0/forwarding": "1",
     "proc/sys/net/ipv4/neigh/default/gc_thresh3": "8192", "proc/sys/net/ipv6/neigh/default/gc_thresh3": "8192",
     "dev/net/tun": "",
+    "proc/77/comm": "kamueed", "proc/77/limits": "Max locked memory         unlimited            unlimited            bytes",
+    "proc/77/status": "Name:\tkamueed\nUid:\t998\t998\t998\t998\nCapEff:\t0000000000003000\nSeccomp:\t2\n",
     f"sys/bus/pci/devices/{CARD}/config": registers(0x5100), f"sys/bus/pci/devices/{CARD}/numa_node": "1",
     f"sys/bus/pci/devices/{CARD}/current_link_width": "16", f"sys/bus/pci/devices/{CARD}/max_link_width": "16",
     f"sys/bus/pci/devices/{CARD}/current_link_speed": "8.0 GT/s PCIe", f"sys/bus/pci/devices/{CARD}/max_link_speed": "8.0 GT/s PCIe",
@@ -91,6 +93,11 @@ WRONG = [
     ("kernel-forwarding", {"proc/sys/net/ipv6/conf/p0/forwarding": "0"}, "wrong", "sysctl -w net.ipv6.conf.p0.forwarding=1"),
     ("kernel-forwarding", {"proc/sys/net/ipv4/conf/mgmt/forwarding": "1"}, "advice", "sysctl -w net.ipv4.conf.mgmt.forwarding=0"),
     ("neighbor-table", {"proc/sys/net/ipv6/neigh/default/gc_thresh3": "1024"}, "advice", "net.ipv6.neigh.default.gc_thresh3=4096"),
+    ("rights", {"proc/77/status": "Uid:\t998\nCapEff:\t0000000000001000\nSeccomp:\t2"}, "wrong", "CAP_NET_RAW, for packets"),
+    ("rights", {"proc/77/limits": "Max locked memory         65536                65536                bytes"}, "wrong",
+     "CAP_IPC_LOCK, for the locked memory of port p0"),
+    ("rights", {"proc/77/status": "Uid:\t0\t0\nCapEff:\t000001ffffffffff\nSeccomp:\t2"}, "advice", "runs as root"),
+    ("rights", {"proc/77/status": "Uid:\t998\nCapEff:\t0000000000003000\nSeccomp:\t0"}, "advice", "not filtered"),
     ("other-daemons", {"proc/55/comm": "vpp_main"}, "advice", "process 55"),
 ]
 
@@ -100,6 +107,14 @@ def test_a_sub_interface_that_forwards_is_no_stranger(tmp_path):
     plant(tmp_path, GOOD | {f"{conf}/v7/forwarding": "1"})
     found = [finding for finding in look(tmp_path, lines=[*CONFIG, "set vport v7 port p0 vlan 7"]) if finding.check == "kernel-forwarding"]
     assert [finding.status for finding in found] == ["good"]
+
+
+@pytest.mark.parametrize("line, capability", [
+    ("set vr blue", "CAP_SYS_ADMIN"), ("set vr blue namespace blue", "CAP_SYS_ADMIN"), ("set vr blue table 5", ""),
+    ("set port p1 namespace blue", "CAP_SYS_ADMIN"), ("set port p1 devargs net_af_xdp0,iface=eth0", "CAP_SYS_ADMIN")])
+def test_what_is_configured_says_which_rights_it_takes(tmp_path, line, capability):
+    found = look(plant(tmp_path, GOOD), ["rights"], lines=[*CONFIG, line])
+    assert [finding.found for finding in found] == ([f"{capability} is missing"] if capability else ["uid 998 with CAP_NET_ADMIN CAP_NET_RAW"])
 
 
 def plant(root, files):

@@ -171,13 +171,15 @@ def test_an_image_that_is_none_is_refused(able, tmp_path):
 
 def test_the_second_disk_has_what_is_installed_beside_kamueed(tmp_path):
     prefix = tmp_path / "usr"
-    for part in ("sbin/kamueed", "bin/kamuee", "share/kamuee/yang/kamuee.yang", "lib/systemd/system/kamueed.service", "lib/sysusers.d/kamuee.conf"):
+    parts = ["bin/kamuee", "lib/systemd/system/kamueed.service", "lib/systemd/system/kamueed.service.d/namespaces.conf",
+             "lib/sysusers.d/kamuee.conf", "lib/tmpfiles.d/kamuee.conf", "lib/udev/rules.d/70-kamuee.rules", "sbin/kamueed",
+             "share/kamuee/yang/kamuee.yang"]
+    for part in parts:
         (prefix / part).parent.mkdir(parents=True, exist_ok=True)
         (prefix / part).write_text(part)
     machine.install(prefix / "sbin/kamueed", tmp_path / "tree")
     tree = tmp_path / "tree" / str(prefix).lstrip("/")
-    assert sorted(str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()) == [
-        "bin/kamuee", "lib/systemd/system/kamueed.service", "lib/sysusers.d/kamuee.conf", "sbin/kamueed", "share/kamuee/yang/kamuee.yang"]
+    assert sorted(str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()) == parts
     (prefix / "bin/kamuee").unlink()
     with pytest.raises(VmError, match="neither in a build directory nor installed with the rest of Kamuee.*bin/kamuee"):
         machine.install(prefix / "sbin/kamueed", tmp_path / "tree2")

@@ -11,13 +11,19 @@ The oracle. Fixture `kind` runs a test twice: with the Linux kernel as the route
 assertions hold on both; a test that fails on the kernel is a wrong test.
 
 The end of every test with kamueed, without a word in the test: the ledger balances (no packet disappeared
-without a reason), the FIB equals the kernel's table, and the kernel has sent on no packet that came up to it.
+without a reason), the FIB equals the kernel's table, the kernel has sent on no packet that came up to it, and
+kamueed's filter of system calls has refused none.
+
+kamueed runs as an ordinary user with the capabilities of docs/features/rights.md; KAMUEED_USER=root: as root.
 """
+import atexit
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,11 +31,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "cli"))
 
-from kamuee.lab import kamueenode, measure                                      # noqa: E402
+from kamuee.lab import kamueenode, measure, rights                              # noqa: E402
 from kamuee.lab.errors import LabError                                          # noqa: E402
 from kamuee.lab.kamueenode import KamueeNode                                    # noqa: E402
 
-from daemon import Daemon                                                       # noqa: E402
+from daemon import Daemon, refused_calls                                                       # noqa: E402
 import support                                                                  # noqa: E402
 
 # A shell starts what runs in the background with it ignored, and our programs would inherit that.
@@ -46,7 +52,11 @@ def why_not() -> str | None:
     return None
 
 
+USER = "64000"      # a number without an account, so that nothing has to be made on the machine
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault("KAMUEED_USER", USER)
     config.addinivalue_line("markers", "rfc(number, section, level): what the test shows; a row of docs/conformance.md")
     config.addinivalue_line("markers", "alone: asserts times that another test beside it could spoil (tests/e2e/run)")
     config.addinivalue_line("markers", "kernel_forwards: the kernel sends packets on here, as a multicast routing daemon needs it")
@@ -62,9 +72,22 @@ def isolate() -> None:
         raise OSError(ctypes.get_errno(), "unshare: cannot make a private mount and network namespace")
     commands = ["mount --make-rprivate /", "ip link set lo up"]
     for directory in EMPTY_DIRECTORIES:
-        commands += [f"mkdir -p {directory}", f"mount -t tmpfs tmpfs {directory}"]
+        commands += [f"mkdir -p {directory}", f"mount -t tmpfs -o mode=755 tmpfs {directory}"]
     commands.append("chown frr:frr /var/run/frr /etc/frr")
     subprocess.run(" && ".join(commands), shell=True, check=True)
+    name_namespaces()
+
+
+def name_namespaces() -> None:
+    """kamueed may not mount: a kamuee-netns of this run gives names to the namespaces it makes."""
+    who = rights.ids()
+    if who is None or not os.environ.get("KAMUEED"):
+        return
+    socket = "/run/kamuee-lab/netns.sock"
+    program = Path(os.environ["KAMUEED"]).resolve().parent / "src/main/kamuee-netns"
+    helper = subprocess.Popen([program, socket, str(who[0])])
+    atexit.register(helper.kill)
+    os.environ["KAMUEE_NETNS"] = socket
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -75,6 +98,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         pytest.exit(reason, 1)
     for item in items:
         item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest):
+    """Pytest's own is below a directory that only root may enter; kamueed's user reads and writes here."""
+    path = Path(tempfile.mkdtemp(prefix="e2e-"))
+    path.chmod(0o755)
+    rights.give(path)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -141,6 +174,7 @@ def end_of_every_test(request: pytest.FixtureRequest):
             if isinstance(node, KamueeNode) and node.kamueed_pid():
                 support.eventually(lambda: measure.ledger(node)["imbalance"] == 0, 5,
                                    lambda: f"the ledger of {node.name} does not balance: {measure.ledger(node)}")
+                assert not refused_calls(node.log), refused_calls(node.log)
                 if not request.node.get_closest_marker("kernel_forwards"):
                     assert support.forwarded_by_kernel(node) == 0, f"the kernel of {node.name} has forwarded packets"
                 for vr in ["default", *node.vrs]:

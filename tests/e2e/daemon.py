@@ -11,10 +11,16 @@ import time
 from pathlib import Path
 
 from kamuee.client import Client
+from kamuee.lab import rights
 
 from support import eventually
 
 PATIENCE_S = 60
+
+
+def refused_calls(log: Path) -> list[str]:
+    """System calls that kamueed's own filter has refused: none of those that a feature makes."""
+    return [line for line in log.read_text(errors="replace").splitlines() if "refused by kamueed's own filter" in line]
 
 
 class Daemon:
@@ -23,6 +29,8 @@ class Daemon:
     def __init__(self, binary: str, name: str):
         self.binary, self.name = binary, name
         self.dir = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+        self.dir.chmod(0o755)
+        rights.give(self.dir)
         self.file, self.log = self.dir / "kamuee.conf", self.dir / "log"
         self.socket = self.dir / "kamuee.sock"
         self.client = Client(str(self.socket))
@@ -40,8 +48,10 @@ class Daemon:
 
     def command(self, *more: str) -> list[str]:
         # nsenter keeps the mount namespace, so that /run/netns is the one of the test
-        return ["nsenter", f"--net=/run/netns/{self.name}", self.binary, "--config", str(self.file), "--run-dir",
-                str(self.dir), "--file-dir", tempfile.gettempdir(), "--device-dir", tempfile.gettempdir(), "--memory", "128", "--no-huge", *more]
+        rights.give(self.dir)
+        return ["nsenter", f"--net=/run/netns/{self.name}", *rights.restricted([
+            self.binary, "--config", str(self.file), "--run-dir", str(self.dir), "--file-dir", tempfile.gettempdir(),
+            "--device-dir", tempfile.gettempdir(), "--memory", "128", "--no-huge", *more])]
 
     def start(self, config: str, *more: str) -> "Daemon":
         self.file.write_text(config)
@@ -67,6 +77,7 @@ class Daemon:
             self.process.send_signal(signal.SIGTERM)
             code = self.process.wait(PATIENCE_S)
             assert code == 0, f"exit code {code}:\n{self.log.read_text()[-2000:]}"
+            assert not refused_calls(self.log), refused_calls(self.log)
         self.process = None
 
     def reload(self, config: str) -> str:
@@ -94,6 +105,7 @@ class Daemon:
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
                         "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{self.dir}/key.pem", "-out",
                         f"{self.dir}/cert.pem"], check=True, capture_output=True)
+        rights.give(self.dir)
 
     def links(self, namespace: str | None = None) -> set[str]:
         said = subprocess.run(["ip", "-n", namespace or self.name, "-br", "link"], check=True, capture_output=True, text=True)

@@ -35,7 +35,8 @@ if not os.fork():
 s.close()
 where = os.fstat(2)
 os.environ["JOURNAL_STREAM"] = f"{where.st_dev}:{where.st_ino}"
-os.execv(sys.argv[2], sys.argv[2:])
+os.chmod("/run/systemd/journal/socket", 0o777)
+os.execvp(sys.argv[2], sys.argv[2:])
 """
 
 
@@ -50,7 +51,7 @@ subprocess.Popen(["/lib/systemd/systemd-journald"], preexec_fn=lambda: ctypes.CD
 while not os.path.exists("/run/systemd/journal/socket"): time.sleep(0.05)
 where = os.fstat(2)
 os.environ["JOURNAL_STREAM"] = f"{where.st_dev}:{where.st_ino}"
-os.execv(sys.argv[1], sys.argv[1:])
+os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -152,6 +153,7 @@ def test_work_that_takes_long_is_told_to_the_log_and_to_systemd(kamueed, tmp_pat
     daemon = Daemon(kamueed, "lw-e2e")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(notify))
+        notify.chmod(0o777)
         systemd.settimeout(30)
         try:
             daemon.start(f"set acl edge file {rules}\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kamuee.errors import DaemonError, KamueeError
+from kamuee.lab import rights
 from kamuee.lab.frr import CONFIG_DIR, RUN_DIR
 from kamuee.lab.netns import NETNS_DIR, is_running, stop_processes
 
@@ -180,7 +181,7 @@ def test_devices_of_others_keep_the_namespace(daemon):
 def test_with_a_mount_namespace_of_its_own_as_under_systemd_the_helper_names_them(daemon):
     subprocess.run(["mount", "--make-rshared", str(NETNS_DIR)], check=True)
     asked = daemon.dir / "helper"
-    helper = subprocess.Popen([Path(daemon.binary).parent / "src/main/kamuee-netns", asked])
+    helper = subprocess.Popen([Path(daemon.binary).parent / "src/main/kamuee-netns", asked, str((rights.ids() or (0, 0))[0])])
     try:
         eventually(asked.exists, 10, "the helper listens")
         plain = daemon.command

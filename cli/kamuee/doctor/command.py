@@ -10,14 +10,14 @@ from pathlib import Path
 
 from kamuee.client import Client
 from kamuee.context import terminal_width
-from kamuee.doctor import cpu, kernel, memory, network, pci
+from kamuee.doctor import cpu, kernel, memory, network, pci, rights
 from kamuee.doctor.facts import Facts
 from kamuee.doctor.finding import STATUSES, Finding
 from kamuee.doctor.host import Host
 from kamuee.errors import KamueeError, UsageError
 from kamuee.render import wrapped
 
-CHECKS = memory.CHECKS + cpu.CHECKS + pci.CHECKS + network.CHECKS + kernel.CHECKS
+CHECKS = memory.CHECKS + cpu.CHECKS + pci.CHECKS + network.CHECKS + kernel.CHECKS + rights.CHECKS
 CONFIG = "/etc/kamuee/kamuee.conf"
 MARKS = {"good": "ok", "absent": "-", "advice": "advice", "wrong": "WRONG"}
 

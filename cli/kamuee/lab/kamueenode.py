@@ -17,6 +17,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from kamuee.lab import rights
 from kamuee.lab.errors import LabError
 from kamuee.lab.netns import Namespace, is_running, stop_processes
 from kamuee.lab.nodes import PACKAGE_ROOT, Router
@@ -95,9 +96,10 @@ class KamueeNode(Router):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
             sock.bind(str(notify))
             sock.settimeout(0.1)
-            self.proc = self.namespace.popen(
+            rights.give(self.run_dir)
+            self.proc = self.namespace.popen(rights.restricted(
                 [str(find_kamueed()), "--config", str(self.config_file), "--run-dir", str(self.run_dir),
-                 "--file-dir", "/tmp", "--device-dir", str(self.run_dir), "--device-dir", "/tmp"],
+                 "--file-dir", "/tmp", "--device-dir", str(self.run_dir), "--device-dir", "/tmp"]),
                 log=str(self.log), env={"NOTIFY_SOCKET": str(notify)})
             self.pid_file.write_text(str(self.proc.pid))
             self._wait_ready(sock)

@@ -131,7 +131,8 @@ def install(kamueed: Path, tree: Path) -> None:
         return
     prefix = kamueed.parents[1]
     parts = ("sbin/kamueed", "bin/kamuee", "share/kamuee", "lib/systemd/system/kamueed.service",
-             "lib/sysusers.d/kamuee.conf")
+             "lib/systemd/system/kamueed.service.d/namespaces.conf", "lib/sysusers.d/kamuee.conf",
+             "lib/tmpfiles.d/kamuee.conf", "lib/udev/rules.d/70-kamuee.rules")
     if missing := [str(prefix / part) for part in parts if not (prefix / part).exists()]:
         raise VmError(f"{kamueed} is neither in a build directory nor installed with the rest of Kamuee, which the "
                       f"machine needs; not found: "

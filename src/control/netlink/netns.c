@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/log.h"
 
 #define NOTHING_TO_UNDO INT_MAX
@@ -30,6 +31,8 @@ int netns_open(const char *name, int *fd, char *err, size_t err_size)
         snprintf(err, err_size, "'%s' is not a network namespace name", name);
         return -EINVAL;
     }
+    if (capability_check(CAPABILITY_SYS_ADMIN, "another network namespace", err, err_size))
+        return -EPERM;
     int opened = open(path, O_RDONLY | O_CLOEXEC);
     if (opened < 0) {
         int e = errno;

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -185,10 +186,8 @@ static enum found find_named(const char *name)
 
     if (r == -ENOENT)
         return FOUND_NONE;
-    if (r)
-        return FOUND_OTHERS;
-    bool empty = netns_name_is_empty(name);
-    bool ours = !empty && !identify(fd, id) && mark_says(name, id);
+    bool empty = netns_name_is_empty(name); // its file may be one that only root opens
+    bool ours = !r && !empty && !identify(fd, id) && mark_says(name, id);
     netns_close(fd);
     if (empty && netns_own_is_marked(name) && !netns_name_remove(name))
         return FOUND_NONE; // the one before ended between the two halves
@@ -214,6 +213,8 @@ static int make_named(const char *name)
 
 int netns_own_make(const char *name, char *err, size_t err_size)
 {
+    if (capability_check(CAPABILITY_SYS_ADMIN, "making a network namespace", err, err_size))
+        return -EPERM;
     enum found found = marks[0] ? find_named(name) : FOUND_NONE;
     int r = found == FOUND_OTHERS ? -EEXIST
             : found == FOUND_OURS ? 0
@@ -225,6 +226,11 @@ int netns_own_make(const char *name, char *err, size_t err_size)
                  "there is a network namespace %s that kamueed has not made: use it with "
                  "'namespace %s', or remove it (ip netns del %s)",
                  name, name, name);
+    else if (r == -EPERM || r == -EACCES)
+        snprintf(err, err_size,
+                 "cannot make network namespace %s: this user may not name it in /run/netns: let "
+                 "kamuee-netns do it (systemctl start kamuee-netns.socket, KAMUEE_NETNS)",
+                 name);
     else if (r)
         snprintf(err, err_size, "cannot make network namespace %s: %s", name, strerror(-r));
     else

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/log.h"
 #include "netlink/netns.h"
 #include "port/kernel_link_found.h"
@@ -136,12 +137,15 @@ static void stop_peer_tso(struct kernel_link *n)
 
     if (ethtool_ioctl(n, &driver) || strcmp(driver.driver, "veth"))
         return;
+    char why[240] = "";
     n->xdp = xdp_pass_attach(n->ifindex);
+    if (n->xdp < 0 && !capability_check(CAPABILITY_BPF, "this", why, sizeof why))
+        snprintf(why, sizeof why, "%s", strerror(-n->xdp));
     if (n->xdp < 0)
         log_notice("netdev: the peer may send segments longer than the link, which are dropped as "
                    "offload_cut; on the peer run ethtool -K "
                    "DEV tso off gso off: netdev=%s error=%s",
-                   n->name, LOG_VALUE(strerror(-n->xdp)));
+                   n->name, LOG_VALUE(why));
 }
 
 static void disable_gro_lro(const struct kernel_link *n)

@@ -308,8 +308,11 @@ static int configure_device(struct port_device *d, unsigned workers, char *err, 
         r = setup_queues(d, &info, &conf);
     }
     if (r) {
+        char why[300];
+        port_probe_explain_rights(d->config.devargs, why, sizeof why);
         snprintf(err, err_size, "the driver %s rejects the configuration: %s (DPDK says: %s)",
-                 d->driver, strerror(-r), eal_complaint()[0] ? eal_complaint() : "nothing");
+                 d->driver, why[0] ? why : strerror(-r),
+                 eal_complaint()[0] ? eal_complaint() : "nothing");
         return r;
     }
     read_back_offloads(d, &conf);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/log.h"
 #include "core/eal.h"
 #include "port/devargs.h"
@@ -66,9 +67,47 @@ static void explain_pci_device(const char *devargs, char *why, size_t size)
                  address, driver, address);
 }
 
+// "/dev/vfio/7", through which a program has the card.
+static bool vfio_group(const char *address, char *path, size_t size)
+{
+    char link[96], target[PATH_MAX];
+
+    snprintf(link, sizeof link, "/sys/bus/pci/devices/%s/iommu_group", address);
+    ssize_t n = readlink(link, target, sizeof target - 1);
+    target[n < 0 ? 0 : n] = 0;
+    const char *group = strrchr(target, '/');
+    return group && (size_t)snprintf(path, size, "/dev/vfio%s", group) < size;
+}
+
+void port_probe_explain_rights(const char *devargs, char *why, size_t size)
+{
+    static const struct {
+        const char *driver, *words; // of DPDK's complaint where memory could not be locked
+    } locks[] = {{"net_af_packet", "mmap failed"}, {"net_af_xdp", "umem"}};
+    const char *words = eal_complaint();
+    char address[24], group[64];
+    bool is_pci = devargs_is_pci(devargs, address, sizeof address);
+
+    why[0] = 0;
+    for (unsigned i = 0; i < sizeof locks / sizeof *locks; i++)
+        if (devargs_is_driver(devargs, locks[i].driver) && strstr(words, locks[i].words) &&
+            capability_check_locking(locks[i].driver, why, size))
+            return;
+    if (devargs_is_driver(devargs, "net_af_xdp"))
+        capability_check(CAPABILITY_SYS_ADMIN, "net_af_xdp", why, size);
+    else if (is_pci && vfio_group(address, group, sizeof group) && access(group, R_OK | W_OK) &&
+             errno == EACCES)
+        snprintf(why, size,
+                 "%s is not of uid %u, as which kamueed runs: udev's rule 70-kamuee.rules gives it "
+                 "(chown)",
+                 group, (unsigned)geteuid());
+    else if (is_pci && strstr(words, "DMA"))
+        capability_check_locking("a card", why, size);
+}
+
 static void explain_probe_failure(const char *devargs, int e, char *err, size_t err_size)
 {
-    char why[200];
+    char why[300];
     const char *words = eal_complaint();
 
     if (if_nametoindex(devargs)) {
@@ -79,6 +118,8 @@ static void explain_probe_failure(const char *devargs, int e, char *err, size_t 
         return;
     }
     explain_pci_device(devargs, why, sizeof why);
+    if (!why[0])
+        port_probe_explain_rights(devargs, why, sizeof why);
     if (!why[0])
         snprintf(why, sizeof why, "%s",
                  e == EEXIST ? "a device of this name is already attached: use another number"

@@ -12,6 +12,9 @@
 // Attaches the device in the current namespace; *id is its port. `said`: the operator's devargs,
 // for error messages. 0 or -errno with a sentence that gives a likely reason.
 int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, size_t err_size);
+// The right that the driver needs and this process lacks, if that explains what DPDK complains of;
+// "" = none (docs/features/rights.md).
+void port_probe_explain_rights(const char *devargs, char *why, size_t size);
 // A PCI device that exists and has a kernel driver that DPDK can use.
 bool port_probe_is_there(const char *devargs);
 bool port_probe_by_vfio(const char *devargs);

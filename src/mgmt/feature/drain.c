@@ -11,9 +11,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -24,6 +22,7 @@
 #include "base/log.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "core/starter.h"
 #include "core/thread.h"
 #include "mgmt/feature.h"
 #include "table/punt.h"
@@ -77,10 +76,12 @@ static void check_drain(const struct model *m, struct errors *e)
 static void check_script(const struct model *from, const struct model *to, struct errors *e)
 {
     const char *script = drain_of(to)->script;
+    int r = *script && strcmp(script, drain_of(from)->script) ? starter_check(script) : 0;
 
-    if (*script && strcmp(script, drain_of(from)->script) && access(script, X_OK))
+    if (r)
         errors_add(e, 0, "drain: 'script' is '%s', expected a program that can be run: %s", script,
-                   strerror(errno));
+                   r == -EPERM ? "it must be root's, and nobody else may write it (chown, chmod)"
+                               : strerror(-r));
 }
 
 static int set_drain(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -106,32 +107,9 @@ static const struct feature_config drain_config = {
 
 // --- the script ----------------------------------------------------------------------------------
 
-static int spawn(const char *path, pid_t *pid)
-{
-    char *const argv[] = {(char *)path, "drain", NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none, all;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    posix_spawnattr_init(&how);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                       POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setsigdefault(&how, &all);
-    int r = posix_spawn(pid, path, &files, &how, argv, environ);
-    posix_spawnattr_destroy(&how);
-    posix_spawn_file_actions_destroy(&files);
-    return -r;
-}
-
 static void start_script(const char *path)
 {
-    int r = *path ? spawn(path, &drain.script) : 0;
+    int r = *path ? starter_run(path, "drain", -1, &drain.script) : 0;
 
     if (r) {
         drain.script = 0;

@@ -27,6 +27,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
@@ -410,9 +411,13 @@ static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(s
     char text[IP_TEXT_MAX];
 
     if (fd < 0) {
-        errno = -fd;
-        snprintf(err, err_size, "cannot listen on %s port %u: %s%s", ip_format(&at->address, text),
-                 at->port, strerror(errno), errno == EADDRINUSE ? "; use another port" : "");
+        char why[240];
+        if (fd != -EACCES || !capability_check(CAPABILITY_NET_BIND_SERVICE, "a port below 1024",
+                                               why, sizeof why))
+            snprintf(why, sizeof why, "%s%s", strerror(-fd),
+                     fd == -EADDRINUSE ? "; use another port" : "");
+        snprintf(err, err_size, "cannot listen on %s port %u: %s", ip_format(&at->address, text),
+                 at->port, why);
         return NULL;
     }
     struct evconnlistener *listener = evconnlistener_new(

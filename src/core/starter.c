@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// starter.c - see starter.h
+//
+//     starter_run()  -- "PROGRAM\0WORD", descriptor -->  starter: clone(CLONE_PARENT), execve
+//                    <--  pid or -errno  --
+//
+// It ends when kamueed's end of the socket is closed, however kamueed ends.
+#include "core/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define REQUEST_MAX (PATH_MAX + 64)
+#define GIVEN_FD 3   // of a program
+#define SOCKET_FD 10 // of the starter, or above: a pipe must not be GIVEN_FD
+
+static int to_starter = -1;
+
+// --- in the starter ------------------------------------------------------------------------------
+
+int starter_check(const char *program)
+{
+    struct stat s, own = {0};
+
+    if (access(program, X_OK) || stat(program, &s))
+        return -errno;
+    bool trusted = !s.st_uid || (!stat("/proc/self/exe", &own) && s.st_uid == own.st_uid);
+    return *program == '/' && S_ISREG(s.st_mode) && trusted && !(s.st_mode & (S_IWGRP | S_IWOTH))
+               ? 0
+               : -EPERM;
+}
+
+static bool set_descriptors(int fd)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
+           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && (fd < 0 || dup2(fd, GIVEN_FD) >= 0);
+}
+
+static void be_program(const char *program, const char *word, int fd, int failed)
+{
+    char *const argv[] = {(char *)program, *word ? (char *)word : NULL, NULL};
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    setsid();
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &usual, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (set_descriptors(fd))
+        execv(program, argv);
+    int e = errno;
+    (void)!write(failed, &e, sizeof e);
+    _exit(127);
+}
+
+static int move_up(int fd)
+{
+    int up = fcntl(fd, F_DUPFD_CLOEXEC, SOCKET_FD);
+
+    close(fd);
+    return up;
+}
+
+// The pipe closes when the program runs.
+static int start_program(const char *program, const char *word, int fd)
+{
+    int said[2], e = 0, checked = starter_check(program);
+
+    if (checked)
+        return checked;
+    if (pipe2(said, O_CLOEXEC))
+        return -errno;
+    said[1] = move_up(said[1]);
+    int pid = (int)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
+    int r = pid < 0 ? -errno : pid;
+    if (!pid)
+        be_program(program, word, fd, said[1]);
+    close(said[1]);
+    if (r > 0 && read(said[0], &e, sizeof e) == sizeof e)
+        r = -e;
+    close(said[0]);
+    return r;
+}
+
+static void give_up_capabilities(void)
+{
+    struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {0};
+
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (geteuid())
+        syscall(SYS_capset, &h, none);
+}
+
+// A request and the descriptor that came with it (-1: none); false at the end.
+static bool receive(int s, char request[REQUEST_MAX + 2], int *fd)
+{
+    char control[CMSG_SPACE(sizeof *fd)] __attribute__((aligned(8)));
+    struct iovec v = {request, REQUEST_MAX};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
+                       .msg_controllen = sizeof control};
+    ssize_t n = recvmsg(s, &m, MSG_CMSG_CLOEXEC);
+    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+    *fd = -1;
+    if (c && c->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(c), sizeof *fd);
+    request[n < 0 ? 0 : n] = request[n < 0 ? 0 : n + 1] = 0;
+    return n > 0;
+}
+
+// Nothing of kamueed's stays with us but the socket: not its lock, not what systemd handed over.
+// Signals to our group, or to all of the unit, are kamueed's.
+static void be_starter(int s)
+{
+    static const int ignored[] = {SIGTERM, SIGINT, SIGHUP};
+    char request[REQUEST_MAX + 2];
+    int fd;
+
+    s = fcntl(s, F_DUPFD_CLOEXEC, SOCKET_FD);
+    close_range(STDERR_FILENO + 1, (unsigned)s - 1, 0);
+    close_range((unsigned)s + 1, ~0u, 0);
+    prctl(PR_SET_NAME, "kamuee-starter");
+    for (unsigned i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    give_up_capabilities();
+    for (; receive(s, request, &fd); close(fd)) {
+        int r = start_program(request, request + strlen(request) + 1, fd);
+        if (send(s, &r, sizeof r, MSG_NOSIGNAL) < 0)
+            break;
+    }
+    _exit(0);
+}
+
+// --- in kamueed ----------------------------------------------------------------------------------
+
+int starter_begin(void)
+{
+    int s[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s))
+        return -errno;
+    pid_t p = fork();
+    int e = errno;
+    if (!p) {
+        close(s[0]);
+        be_starter(s[1]);
+    }
+    close(s[1]);
+    if (p < 0) {
+        close(s[0]);
+        return -e;
+    }
+    to_starter = s[0];
+    return 0;
+}
+
+void starter_end(void)
+{
+    if (to_starter >= 0)
+        close(to_starter);
+    to_starter = -1;
+}
+
+static bool send_request(const char *request, size_t n, int fd)
+{
+    char control[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = {0};
+    struct iovec v = {(char *)request, n};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+    if (fd >= 0) {
+        m.msg_control = control;
+        m.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        *c = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    return sendmsg(to_starter, &m, MSG_NOSIGNAL) == (ssize_t)n;
+}
+
+int starter_run(const char *program, const char *word, int fd, pid_t *pid)
+{
+    char request[REQUEST_MAX];
+    size_t a = strlen(program) + 1, b = strlen(word) + 1;
+    int r;
+
+    *pid = 0;
+    if (a + b > sizeof request)
+        return -ENAMETOOLONG;
+    memcpy(request, program, a);
+    memcpy(request + a, word, b);
+    if (!send_request(request, a + b, fd) || recv(to_starter, &r, sizeof r, 0) != sizeof r)
+        return -EPIPE;
+    *pid = r > 0 ? r : 0;
+    return r > 0 ? 0 : r;
+}

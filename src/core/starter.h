@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// starter.h - a process that starts programs for kamueed, which may not (main/system_calls.c)
+//
+// Forked before there are threads, rights that are used or a filter. What it starts is a child of
+// kamueed's own: waitpid() and kill() are the caller's. It has none of kamueed's capabilities, for
+// the starter has given them up (where kamueed is root, it is root, too).
+//
+// Called by main, by the feature that runs a script, and by keep_process.c; control role.
+#ifndef CORE_STARTER_H
+#define CORE_STARTER_H
+
+#include <sys/types.h>
+
+int starter_begin(void); // 0 or -errno
+void starter_end(void);
+
+// PROGRAM WORD ("": no argument), in a session of its own, with nothing to read; what it says goes
+// where our standard error goes. `fd` is its descriptor 3, -1: none. -EPERM: somebody else than root
+// and the owner of kamueed's own program can write it, so that whoever has taken kamueed over cannot
+// run what he wrote.
+int starter_check(const char *program); // 0, or the error that starter_run() would give
+int starter_run(const char *program, const char *word, int fd, pid_t *pid);
+
+#endif

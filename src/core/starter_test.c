@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// starter_test.c - programs that are run are our children, and only root's are run
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/starter.h"
+
+static int end_of(const char *program, const char *word)
+{
+    pid_t p;
+    int status = 0;
+
+    assert_int_equal(starter_run(program, word, -1, &p), 0);
+    assert_int_equal(waitpid(p, &status, 0), p);
+    return status;
+}
+
+static void test_it_is_our_child(void **state)
+{
+    assert_int_equal(end_of("/bin/true", "x"), 0);
+    assert_int_equal(WEXITSTATUS(end_of("/bin/false", "x")), 1);
+}
+
+static void test_it_can_be_ended(void **state)
+{
+    pid_t p;
+    int status;
+
+    assert_int_equal(starter_run("/bin/sleep", "100", -1, &p), 0);
+    assert_int_equal(getpgid(p), p);
+    assert_int_equal(kill(-p, SIGTERM), 0);
+    assert_int_equal(waitpid(p, &status, 0), p);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+// As 3, and with nothing else of ours.
+static void test_it_has_the_descriptor(void **state)
+{
+    char path[] = "/tmp/starter_test.XXXXXX", said[64] = "";
+    const char script[] = "#!/bin/sh\nls /proc/$$/fd | tr '\\n' ' ' >&3\n";
+    int to[2], fd = mkstemp(path), status;
+    pid_t p;
+
+    assert_int_equal(write(fd, script, sizeof script - 1), sizeof script - 1);
+    assert_int_equal(fchmod(fd, 0755), 0);
+    close(fd);
+    assert_int_equal(pipe(to), 0);
+    if (!starter_check(path)) { // else this program is somebody else's
+        assert_int_equal(starter_run(path, "", to[1], &p), 0);
+        assert_int_equal(waitpid(p, &status, 0), p);
+        assert_true(read(to[0], said, sizeof said - 1) > 0);
+        assert_non_null(strstr(said, "0 1 2 3 "));
+        assert_null(strstr(said, " 4"));
+    }
+    unlink(path);
+}
+
+static void test_what_is_not_there(void **state)
+{
+    pid_t p = 1;
+
+    assert_int_equal(starter_run("/nonsense", "x", -1, &p), -ENOENT);
+    assert_int_equal(starter_run("/etc/passwd", "x", -1, &p), -EACCES);
+    assert_int_equal(p, 0);
+}
+
+// Relative, and of which somebody else may have written what it does.
+static void test_only_what_is_roots(void **state)
+{
+    char path[] = "/tmp/starter_test.XXXXXX";
+    int fd = mkstemp(path);
+    pid_t p;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+    assert_int_equal(fchmod(fd, 0775), 0);
+    close(fd);
+    assert_int_equal(starter_run(path, "x", -1, &p), -EPERM);
+    if (!geteuid()) {
+        assert_int_equal(chmod(path, 0755), 0);
+        assert_int_equal(end_of(path, "x"), 0);
+        assert_int_equal(chown(path, 65534, 0), 0);
+        assert_int_equal(starter_run(path, "x", -1, &p), -EPERM);
+    }
+    unlink(path);
+}
+
+static int begin(void **state)
+{
+    return starter_begin();
+}
+
+static int end(void **state)
+{
+    starter_end();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_it_is_our_child),
+        cmocka_unit_test(test_it_can_be_ended),
+        cmocka_unit_test(test_it_has_the_descriptor),
+        cmocka_unit_test(test_what_is_not_there),
+        cmocka_unit_test(test_only_what_is_roots),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
