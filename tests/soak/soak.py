@@ -129,6 +129,14 @@ class Soak:
         self.start()
         return f"stopped in {took:.2f} s"
 
+    def restart_kept(self) -> str:
+        """As systemd restarts it: the TAPs stay, and with them the sessions."""
+        pid = self.node.kamueed_pid()
+        os.kill(pid, signal.SIGUSR1)
+        eventually(lambda: not self.node.kamueed_pid(), 20, "it ends")
+        self.start()
+        return ""
+
     def kill(self) -> str:
         time.sleep(self.chance.random())
         self.node.kill_kamueed()
@@ -253,8 +261,8 @@ class Soak:
             raise Found(f"lost without a cause: {[result.said for result in results]}")
         return f"{sum(result.sent for result in results)} packets, {lost} lost"
 
-    GENTLE = {"nothing", "churn", "flood", "api_load", "memory_pressure", "clock_jump"}
-    WEIGHTS = {"nothing": 3, "churn": 4, "flood": 3, "restart": 3, "kill": 3, "crash": 1, "daemon_killed": 1, "link_flap": 2, "api_load": 3,
+    GENTLE = {"nothing", "churn", "flood", "restart_kept", "kill", "crash", "api_load", "memory_pressure", "clock_jump"}
+    WEIGHTS = {"nothing": 3, "churn": 4, "flood": 3, "restart": 2, "restart_kept": 2, "kill": 3, "crash": 1, "daemon_killed": 1, "link_flap": 2, "api_load": 3,
                "memory_pressure": 1, "disk_full": 2, "clock_jump": 2}
 
     def one(self, name: str) -> str:
