@@ -83,7 +83,6 @@ static void tap_list_save(void)
 
 static void tap_recreate(struct iface *i);
 static struct tap *iface_tap(const struct iface *i);
-static void iface_update_carrier(struct iface *i);
 
 int iface_manager_init(const char *path)
 {
