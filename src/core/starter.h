@@ -15,9 +15,9 @@ int starter_begin(void); // 0 or -errno
 void starter_end(void);
 
 // PROGRAM WORD ("": no argument), in a session of its own, with nothing to read; what it says goes
-// where our standard error goes. `fd` is its descriptor 3, -1: none. -EPERM: somebody else than root
-// and the owner of kamueed's own program can write it, so that whoever has taken kamueed over cannot
-// run what he wrote.
+// where our standard error goes. `fd` is its descriptor 3, -1: none. -EPERM: others than root and
+// the owner of kamueed's own program can write it, so that whoever has taken kamueed over cannot
+// run what they wrote.
 int starter_check(const char *program); // 0, or the error that starter_run() would give
 int starter_run(const char *program, const char *word, int fd, pid_t *pid);
 
