@@ -42,12 +42,18 @@ int starter_check(const char *program)
                : -EPERM;
 }
 
+// dup2() of a descriptor to itself would leave it to be closed by execv().
+static bool give_descriptor(int fd)
+{
+    return fd == GIVEN_FD ? !fcntl(fd, F_SETFD, 0) : dup2(fd, GIVEN_FD) >= 0;
+}
+
 static bool set_descriptors(int fd)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
-           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && (fd < 0 || dup2(fd, GIVEN_FD) >= 0);
+           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && (fd < 0 || give_descriptor(fd));
 }
 
 static void be_program(const char *program, const char *word, int fd, int failed)

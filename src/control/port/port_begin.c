@@ -13,8 +13,7 @@
 #include "rib/rib_manager.h"
 
 #define LOOK_US 1000
-// Tables that take longer must not cost the sessions as well.
-#define PATIENCE_NS (5 * NS_PER_SECOND)
+#define PATIENCE_NS (5 * NS_PER_SECOND) // longer would cost sessions as well
 
 static struct event *timer;
 static uint64_t since_ns;
