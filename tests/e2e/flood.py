@@ -3,9 +3,8 @@
 
     flood.py INTERFACE ROUTER_MAC FRAMES_PER_S KIND...    until its input closes; then prints how many it sent
 
-Kinds: local, bgp_port (segments to other hosts' port 179), ttl, glean, arp, martian, fragment, option, icmp, transit (to
-10.2.0.2). They take turns, frame by frame. The addresses are those of tests/e2e/test_flood.py: we are 10.1.0.2/16, the router
-is 10.1.0.1 and 10.2.0.1.
+Kinds: local, ttl, glean, arp, martian, fragment, option, icmp, transit (to 10.2.0.2). They take turns, frame by
+frame. The addresses are those of tests/e2e/test_flood.py: we are 10.1.0.2/16, the router is 10.1.0.1 and 10.2.0.1.
 """
 import random
 import select
