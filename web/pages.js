@@ -112,6 +112,7 @@ async function overview() {
 function kind_of(iface) {
   if (iface.kind === "port") return "port";
   if (iface.kind === "metalink") return `metalink to ${iface.peer ?? "?"}`;
+  if (iface.kind === "tunnel") return "tunnel";
   const tags = [iface["outer-vlan"], iface.vlan].filter(Boolean).join("/");
   return `VLAN ${tags}` + (iface.port ? ` on ${iface.port}` : "");
 }

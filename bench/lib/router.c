@@ -13,6 +13,7 @@
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/metalink.h"
+#include "table/tunnel.h"
 #include "table/multicast.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
@@ -49,6 +50,7 @@ void router_tables_fini(void)
     plan_fini();
     nexthop_table_fini();
     iface_table_fini();
+    tunnel_table_fini();
     port_table_fini();
     counter_fini();
 }
@@ -90,10 +92,9 @@ int router_metalink_new(unsigned index, const uint16_t vr[2], uint16_t end[2])
     for (unsigned k = 0; k < 2; k++) {
         char name[32];
         snprintf(name, sizeof name, "m%u-%c", index, 'a' + (int)k);
-        struct iface *i =
-            router_iface_new(name, PORT_METALINK, 0, metalink_vlan(index, k),
-                             (uint8_t[6]){0x02, 0xbb, 0, (uint8_t)(index >> 8), (uint8_t)index,
-                                          (uint8_t)k});
+        struct iface *i = router_iface_new(
+            name, PORT_METALINK, 0, metalink_vlan(index, k),
+            (uint8_t[6]){0x02, 0xbb, 0, (uint8_t)(index >> 8), (uint8_t)index, (uint8_t)k});
         if (!i)
             return -1;
         i->kind = IFACE_METALINK;
@@ -104,6 +105,30 @@ int router_metalink_new(unsigned index, const uint16_t vr[2], uint16_t end[2])
     for (unsigned k = 0; k < 2; k++)
         port_lead(port_get(PORT_METALINK), 0, metalink_vlan(index, k), end[!k]);
     return 0;
+}
+
+uint16_t router_tunnel_new(const struct tunnel_settings *s, uint16_t vr, uint32_t nexthop)
+{
+    char name[16];
+    uint16_t taken, vlan;
+
+    router_role(ROLE_CONTROL);
+    vlan = tunnel_new(s, &taken);
+    if (!vlan)
+        return 0;
+    snprintf(name, sizeof name, "t%u", vlan);
+    struct iface *i =
+        router_iface_new(name, PORT_TUNNEL, 0, vlan,
+                         (uint8_t[6]){0x02, 0xcc, 0, (uint8_t)(vlan >> 8), (uint8_t)vlan, 0});
+    if (!i || tunnel_publish(vlan, i->id, i->mac))
+        return 0;
+    i->kind = IFACE_TUNNEL;
+    i->vr = vr;
+    i->mtu = 1400;
+    port_get(PORT_TUNNEL)->used = true;
+    router_role(ROLE_RIB_MANAGER);
+    tunnel_set_path(tunnel_get(vlan), nexthop, nexthop ? TUNNEL_UP : TUNNEL_NO_ROUTE, 0);
+    return i->id;
 }
 
 uint32_t router_adjacency_new(uint16_t iface, const uint8_t mac[6])

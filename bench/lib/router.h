@@ -28,6 +28,10 @@ struct iface *router_iface_new(const char *name, uint16_t port, uint16_t outer, 
                                const uint8_t mac[6]);
 // A metalink: its two ends, up, MTU 1500. 0, or -1: no room.
 int router_metalink_new(unsigned index, const uint16_t vr[2], uint16_t end[2]);
+// A tunnel: its interface in virtual router `vr`, up, MTU 1400, and its outer packets' next hop.
+// The interface's id; 0: no room.
+struct tunnel_settings;
+uint16_t router_tunnel_new(const struct tunnel_settings *s, uint16_t vr, uint32_t nexthop);
 // A next hop on this interface whose MAC is known; 0: no room.
 uint32_t router_adjacency_new(uint16_t iface, const uint8_t mac[6]);
 

@@ -20,7 +20,7 @@ FROM_SCHEMA = {
     "nexthop": "state/nexthop", "thread": "state/thread", "punt": "state/punt", "icmp": "state/icmp",
     "ledger": "state/ledger", "vr": "state/vr", "capture": "state/capture", "acl": "state/acl",
     "acl-redirect": "state/acl-redirect", "address-set": "state/address-set",
-    "counted-prefix": "state/counted-prefix", "policer": "state/policer",
+    "counted-prefix": "state/counted-prefix", "policer": "state/policer", "tunnel": "state/tunnel",
     "mirror": "state/mirror", "mirror-session": "state/mirror-session",
     "snmp": "state/snmp", "sflow": "state/sflow", "ipfix": "state/ipfix", "journal": "state/journal",
     "audit-report": "state/audit", "alarm": "state/alarm", "alarm-history": "state/alarm-history", "crash": "state/crash",

@@ -50,6 +50,7 @@
 #include "table/plan.h"
 #include "table/policer.h"
 #include "table/port.h"
+#include "table/tunnel.h"
 #include "table/vr.h"
 
 // Buffers for injected frames and ICMP errors: 20 MB, or 10 where memory is short. Frames larger
@@ -117,6 +118,7 @@ static void stop_tables(void)
     nexthop_table_fini();
     policer_fini();
     iface_table_fini();
+    tunnel_table_fini();
     port_table_fini();
     counter_fini();
 }

@@ -33,6 +33,7 @@
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
 #include "port/tap_sysctl.h"
+#include "port/tunnel_ends.h"
 #include "port/vr_manager.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
@@ -88,6 +89,7 @@ int iface_manager_init(const char *path)
 {
     thread_must_be(ROLE_CONTROL);
     iface_follow_init(tap_recreate, iface_tap);
+    tunnel_ends_init();
     own = calloc(IFACE_MAX, sizeof *own);
     state_path = path ? strdup(path) : NULL;
     if (!own || (path && !state_path))
@@ -132,6 +134,8 @@ static bool iface_has_carrier(const struct iface *i)
         return false;
     if (i->port == PORT_METALINK)
         return peer && peer->admin_up && !vr_get(peer->vr)->stopped;
+    if (i->port == PORT_TUNNEL)
+        return true; // whether the remote end is there, nobody knows: BFD
     return port_up[i->port];
 }
 
@@ -205,6 +209,10 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
 
     if (r)
         return r;
+    r = tunnel_end_prepare(i, tap);
+    if (r)
+        log_warning("iface_manager: ARP stays on: interface=%s error=%s", i->name,
+                    LOG_VALUE(strerror(-r)));
     tap_sysctl_set(tap, vr_manager_netns(vr));
     presume_link(i, tap);
     int fd = dup(tap->fd); // tap_manager's own: it closes it
@@ -419,7 +427,9 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     }
     own[i->id].changing = true;
     point_port_at(i, 0);
+    tunnel_end_hide(i);
     rib_manager_iface_del(i->id);
+    tunnel_end_free(i);
     tap_detach(i, &own[i->id].tap, !(starting && own[i->id].tap.found));
     kernel_state_forget(i->name);
     log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);

@@ -35,6 +35,13 @@ struct iface;
 struct iface *iface_manager_peer(const struct iface *end);
 // An end's carrier is whether the other end is up: that one's state has changed.
 void iface_manager_end_changed(const struct iface *end);
+// A tunnel's interface, in virtual router `vr`; its outer packets are of `outer_vr`. mtu: at most,
+// 0 = what the way to the remote end takes.
+struct tunnel_settings;
+int iface_manager_add_tunnel(const char *name, const char *outer_vr,
+                             const struct tunnel_settings *settings, uint16_t mtu, const char *vr,
+                             char *err, size_t err_size);
+int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
 int iface_manager_del(const char *name, char *err, size_t err_size);
 // After all steps of a change: deletes the TAPs of deleted interfaces and saves the list of TAPs.
 void iface_manager_end_change(void);

@@ -262,7 +262,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 // Until the port has a device again, its interfaces point to an id that DPDK gives to no other.
 static void assign_unused_port_id(struct managed_port *p)
 {
-    for (uint16_t id = PORT_METALINK - 1; id >= RTE_MAX_ETHPORTS; id--) {
+    for (uint16_t id = PORT_DEVICE_MAX - 1; id >= RTE_MAX_ETHPORTS; id--) {
         bool taken = false;
         vec_foreach (&managed.port, other)
             taken |= (*other)->device.id == id;

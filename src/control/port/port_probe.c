@@ -170,7 +170,7 @@ static int check_device_name_free(const char *devargs, char *err, size_t err_siz
     if (rte_eth_dev_get_port_by_name(name, &other))
         return 0;
     snprintf(err, err_size, "device %s already belongs to %s: use another number", name,
-             other < PORT_METALINK ? port_get(other)->name : "another port");
+             other < PORT_DEVICE_MAX ? port_get(other)->name : "another port");
     return -EEXIST;
 }
 
@@ -235,10 +235,10 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
         if (rte_eth_dev_is_valid_port(p) && !before[p]) {
             *id = p;
-            if (p < PORT_METALINK)
+            if (p < PORT_DEVICE_MAX)
                 return 0;
             snprintf(err, err_size, "device '%s': too many ports (at most %d)", said,
-                     PORT_METALINK);
+                     PORT_DEVICE_MAX);
             port_probe_remove(p);
             return -ENOSPC;
         }

@@ -108,6 +108,19 @@ bool tap_is_up(const struct tap *t)
     return flags >= 0 && flags & IFF_UP;
 }
 
+int tap_set_noarp(const struct tap *t)
+{
+    struct ifreq r = ifreq_of(t);
+    int flags = read_flags(t);
+
+    if (flags < 0)
+        return flags;
+    if (flags & IFF_NOARP)
+        return 0;
+    r.ifr_flags = (short)(flags | IFF_NOARP);
+    return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+}
+
 static int set_admin_up(const struct tap *t)
 {
     struct ifreq r = ifreq_of(t);

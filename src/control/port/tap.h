@@ -47,6 +47,7 @@ int tap_rename(const struct tap *t, const char *from);        // to t->name; 0 o
 // has it.
 void tap_restore_name(const char *name, int netns, int ifindex, const uint8_t mac[6]);
 
+int tap_set_noarp(const struct tap *t); // no neighbors are resolved there: ARP and ND are off
 int tap_set_mtu(const struct tap *t, uint16_t mtu); // 0 or -errno
 int tap_set_mac(const struct tap *t, const uint8_t mac[6]);
 int tap_set_carrier(const struct tap *t, bool on);

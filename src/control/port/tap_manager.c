@@ -36,6 +36,7 @@
 #include "port/tap_frame.h"
 #include "port/tap_mirror.h"
 #include "port/tap_reflect.h"
+#include "port/tunnel_icmp.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -152,6 +153,8 @@ static void punt_one(struct rte_mbuf *m, enum punt_class class)
     } else if (!member && write_tap_frame(tap_fd[id], m) < 0) { // queue full, or set down
         punt_drop(m, DROP_PUNT_TAP);
     } else {
+        if (class == PUNT_ICMP)
+            tunnel_icmp(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, packet_meta(m)->vr);
         counter->punt++;
         counter->punt_class[class].passed++;
         counter->iface[id].punt_packets++;

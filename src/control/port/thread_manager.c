@@ -234,7 +234,8 @@ static void set_port_homes(bool gone_only)
         uint8_t home = PLAN_TX_NONE;
         for (unsigned f = 0; f < FORWARDER_MAX && home == PLAN_TX_NONE; f++)
             if ((next.plan[f].tx_owner[p] == f || next.plan[f].tx_owner[p] == PLAN_TX_LAG ||
-                 next.plan[f].queue_owner[p] == f || (p == PORT_METALINK && next.core[f] >= 0)) &&
+                 next.plan[f].queue_owner[p] == f ||
+                 ((p == PORT_METALINK || p == PORT_TUNNEL) && next.core[f] >= 0)) &&
                 (gone_only || threads[f]))
                 home = (uint8_t)f;
         if (!gone_only || home == PLAN_TX_NONE)

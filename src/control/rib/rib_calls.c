@@ -10,6 +10,7 @@
 #include "rib/journal.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_multicast.h"
+#include "rib/rib_tunnel.h"
 #include "rib/vr.h"
 #include "table/iface.h"
 
@@ -107,12 +108,24 @@ int rib_manager_iface_del(uint16_t iface)
 static int refresh_iface(void *arg)
 {
     nexthop_refresh_iface(*(uint16_t *)arg);
+    rib_tunnel_refresh();
     return 0;
 }
 
 int rib_manager_iface_changed(uint16_t iface)
 {
     return manager_call(ROLE_RIB_MANAGER, refresh_iface, &iface, sizeof iface);
+}
+
+static int refresh_tunnels(void *arg)
+{
+    rib_tunnel_refresh();
+    return 0;
+}
+
+int rib_manager_tunnels_changed(void)
+{
+    return manager_call(ROLE_RIB_MANAGER, refresh_tunnels, "", 0);
 }
 
 static void rehop(const struct iface *f)

@@ -16,6 +16,7 @@
 #include "core/manager.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
+#include "rib/rib_tunnel.h"
 #include "rib/vr.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -107,6 +108,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
         neigh_pending_tick(now);
         neigh_tick(now);
         acl_target_resolve_tick(now);
+        rib_tunnel_tick(now);
         neigh_ns = now;
     }
     rib_vr_each (v)

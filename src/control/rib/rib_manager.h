@@ -42,6 +42,9 @@ int rib_manager_iface_add(uint16_t iface);
 // Nothing in next-hop table or FIB refers to it when this returns.
 int rib_manager_iface_del(uint16_t iface);
 int rib_manager_iface_changed(uint16_t iface); // MTU, MAC or VLAN: refresh adjacencies, next hops
+// A tunnel has come or gone: when this returns, the ones that are there have their next hop, and
+// rib_manager looks at no other.
+int rib_manager_tunnels_changed(void);
 // The carrier of the port's interfaces (table/iface.h) changed: groups leave their legs out, or
 // take them in.
 int rib_manager_iface_link(uint16_t iface); // the same of one interface

@@ -16,7 +16,7 @@ static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)
 
     if (!iface_get(nexthop_word_iface(word))->policy.directed_broadcast)
         return DROP_DIRECTED_BROADCAST;
-    if (b->kind == BURST_ORIGIN) // our error: its cause had no host as its source
+    if (burst_is_own(b)) // our error: its cause had no host as its source
         return DROP_IP4_MARTIAN_SRC;
     if (expired)
         return DROP_IP4_TTL;
@@ -40,7 +40,7 @@ enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, boo
     one->nh[at] = b->nh[i];
     (void)f->lanes->apply_nexthops(
         one,
-        b->kind != BURST_RESUMED); // sets what ether_out needs; its verdict is what brought us here
+        !burst_ttl_is_final(b)); // sets what ether_out needs; its verdict is what brought us here
     ether_out(f, one);
     return DROP_NONE;
 }

@@ -44,6 +44,7 @@ enum burst_kind {
     BURST_LOCAL,   // received, may be delivered here but not forwarded: otherwise drop with why[]
     BURST_ORIGIN,  // made by us (ICMP errors): causes no error in turn
     BURST_RESUMED, // was held for its neighbor: next hop known, TTL already lowered
+    BURST_TUNNEL,  // a tunnel's, around another packet: the same, and causes no error in turn
 };
 
 struct burst {
@@ -87,6 +88,18 @@ static inline void burst_reset(struct burst *b)
     b->l2 = 0;
     b->features = 0;
     b->bytes = 0;
+}
+
+// Made by us: no error is sent about it.
+static inline bool burst_is_own(const struct burst *b)
+{
+    return b->kind == BURST_ORIGIN || b->kind == BURST_TUNNEL;
+}
+
+// Its TTL is what it leaves with.
+static inline bool burst_ttl_is_final(const struct burst *b)
+{
+    return b->kind == BURST_RESUMED || b->kind == BURST_TUNNEL;
 }
 
 // Where `hop` lies in an IP header.

@@ -13,6 +13,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/ttl.h"
+#include "forwarder/tunnel.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
@@ -61,6 +62,11 @@ static void exit_too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
     uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the next hop, or less by the route
 
+    if (b->kind == BURST_TUNNEL) { // its interface's MTU is too large; the sender does not know us
+        packet_drop_of(f, b, i, DROP_TUNNEL_TOO_BIG);
+        return;
+    }
+
     if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN &&
         !acl_out_one(f, b, i, nexthop_word_iface(b->word[i])))
         return;
@@ -79,7 +85,9 @@ static void deliver_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     struct rte_mbuf *m = b->pkt[i];
 
-    if (b->kind == BURST_ORIGIN) { // our error to ourselves: its cause had our address as source
+    if (b->kind == BURST_TRANSIT && unlikely(tunnel_any()) && tunnel_take(f, b, i))
+        return;
+    if (burst_is_own(b)) { // to ourselves: the cause of an error had our address as source
         packet_drop_of(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
         return;
     }
@@ -95,7 +103,7 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
 {
     enum nexthop_kind kind = nexthop_word_kind(b->word[i]);
     enum drop_reason why;
-    bool expired = b->kind != BURST_RESUMED && ttl_of(b->ip[i], b->family) <= 1;
+    bool expired = !burst_ttl_is_final(b) && ttl_of(b->ip[i], b->family) <= 1;
 
     switch (kind) {
     case NEXTHOP_LOCAL:

@@ -15,6 +15,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
+#include "forwarder/tunnel.h"
 
 static struct dry {
     struct counter_block counter;
@@ -70,8 +71,9 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
 
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         unsigned port = (unsigned)__builtin_ctzll(ports);
-        if (port == PORT_METALINK) {
-            metalink_put(f, f->tx_pkt[port], tx_word_n(f->tx_word[port]));
+        if (port == PORT_METALINK || port == PORT_TUNNEL) {
+            (port == PORT_TUNNEL ? tunnel_put : metalink_put)(f, f->tx_pkt[port],
+                                                              tx_word_n(f->tx_word[port]));
             f->tx_word[port] = 0;
             continue;
         }
@@ -89,17 +91,13 @@ static void flush_dry(struct forwarder *f, const struct plan *real)
     collect_free(&f->dead);
 }
 
-// The packet comes in by the other end of each metalink that it leaves by.
+// The packet comes in by the other end of each metalink that it leaves by, and goes into tunnels
+// and out of them.
 static void cross_dry(struct forwarder *f, const struct plan *real)
 {
-    struct plan_rx_stats nowhere = {0};
-
-    for (unsigned k = 0; k < METALINK_BURSTS_MAX && metalink_take(f, 1); k++) {
-        record_again(f, PORT_METALINK);
-        path_recorded(f, PORT_METALINK, &nowhere);
+    for (unsigned k = 0; k < METALINK_BURSTS_MAX && path_cross_recorded(f); k++)
         flush_dry(f, real);
-    }
-    metalink_give_up(f);
+    path_cross_end(f);
     record_end(f);
     collect_free(&f->dead);
 }

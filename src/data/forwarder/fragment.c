@@ -35,7 +35,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
 
     if (mtu < hlen + 8)
         return false;
-    if (b->kind != BURST_RESUMED)
+    if (!burst_ttl_is_final(b))
         ttl_lower(b->ip[i], IP4);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);

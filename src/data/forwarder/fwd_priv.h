@@ -121,6 +121,19 @@ FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
     return nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i];
 }
 
+// As fwd_decide of packets that are held, whose next hop's MTU alone counts.
+FWD_INLINE void fwd_tunnel(struct forwarder *f, struct burst *b, uint8_t family)
+{
+    uint64_t out = f->lanes->apply_nexthops(b, false);
+    struct fwd_narrow narrow = {.set = 0};
+
+    if (likely(!out))
+        return;
+    if (fwd_resolve(f, b, out, family, &narrow))
+        out = f->lanes->apply_nexthops(b, false);
+    fwd_leave(f, b, out | fwd_narrow(b, &narrow));
+}
+
 // nh[] -> survivors with an adjacency that takes them; the others leave by fwd_exit. `held`: they
 // come back from neigh_manager, with the MTU of their route.
 FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool held)

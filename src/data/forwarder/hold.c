@@ -15,7 +15,7 @@ void packet_hold(struct forwarder *f, struct burst *b, unsigned i)
     struct rte_mbuf *m = b->pkt[i];
     struct packet_meta *meta = packet_meta(m);
 
-    if (b->kind != BURST_RESUMED)
+    if (!burst_ttl_is_final(b))
         ttl_lower(b->ip[i], b->family);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);

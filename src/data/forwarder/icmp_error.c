@@ -10,7 +10,7 @@
 //   about a packet to a multicast or broadcast address, but for IPv6 packet too big
 //   to a source that is not one host: unspecified, multicast, link-local
 //   when the router has no address to send it from
-//   about an error of our own (BURST_ORIGIN)
+//   about a packet of our own: an error, a tunnel's
 //   faster than the buckets of table/icmp.h allow (RFC 1812 4.3.2.8, RFC 4443 2.4f)
 //
 // Its source is an address of the interface by which the packet came, so that traceroute shows the
@@ -118,7 +118,7 @@ bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i)
     const uint8_t *about = b->ip[i];
     uint32_t readable = packet_readable(b->pkt[i], about);
     bool four = b->family == IP4,
-         allowed = b->kind != BURST_ORIGIN &&
+         allowed = !burst_is_own(b) &&
                    (four ? may_answer4(about, readable) : may_answer6(about, readable, 0));
 
     return may_send_error(f, four ? &f->origin4 : &f->origin6, b->iface[i], allowed, false);
@@ -161,7 +161,7 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     const uint8_t *about = b->ip[i];
     ip4_t from = error_source4(b->iface[i]);
     bool allowed =
-        b->kind != BURST_ORIGIN && from && may_answer4(about, packet_readable(b->pkt[i], about));
+        !burst_is_own(b) && from && may_answer4(about, packet_readable(b->pkt[i], about));
 
     if (!may_send_error(f, &f->origin4, b->iface[i], allowed, type == ICMP4_REDIRECT))
         return;
@@ -209,7 +209,7 @@ void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
                  uint32_t word)
 {
     const uint8_t *about = b->ip[i], *from = error_source6(b->iface[i]);
-    bool allowed = b->kind != BURST_ORIGIN && is_set6(from) &&
+    bool allowed = !burst_is_own(b) && is_set6(from) &&
                    may_answer6(about, packet_readable(b->pkt[i], about), type);
 
     if (!may_send_error(f, &f->origin6, b->iface[i], allowed, false))

@@ -30,6 +30,11 @@ void ip4_resume(struct forwarder *f, struct burst *b)
     fwd_decide(f, b, IP4, true);
 }
 
+void ip4_tunnel(struct forwarder *f, struct burst *b)
+{
+    fwd_tunnel(f, b, IP4);
+}
+
 void ip4_local(struct forwarder *f, struct burst *b)
 {
     fwd_local(f, b, IP4);

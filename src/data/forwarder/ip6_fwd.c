@@ -23,6 +23,11 @@ void ip6_resume(struct forwarder *f, struct burst *b)
     fwd_decide(f, b, IP6, true);
 }
 
+void ip6_tunnel(struct forwarder *f, struct burst *b)
+{
+    fwd_tunnel(f, b, IP6);
+}
+
 void ip6_local(struct forwarder *f, struct burst *b)
 {
     fwd_local(f, b, IP6);

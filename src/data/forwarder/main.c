@@ -45,6 +45,8 @@ void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *c
     burst_init(&f->origin4, BURST_ORIGIN, IP4);
     burst_init(&f->origin6, BURST_ORIGIN, IP6);
     burst_init(&f->resumed, BURST_RESUMED, IP4);
+    burst_init(&f->outer4, BURST_TUNNEL, IP4);
+    burst_init(&f->outer6, BURST_TUNNEL, IP6);
     burst_init(&f->fragment, BURST_TRANSIT, IP4);
 }
 

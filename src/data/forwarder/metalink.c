@@ -20,6 +20,7 @@
 #include "forwarder/metalink.h"
 
 #include "forwarder/drop.h"
+#include "forwarder/frame_queue.h"
 #include "forwarder/packet.h"
 #include "forwarder/tx.h"
 #include "table/iface.h"
@@ -116,36 +117,21 @@ bool metalink_pass(struct forwarder *f, struct burst *b)
 
 // --- the long way ---
 
-_Static_assert((METALINK_ROOM & (METALINK_ROOM - 1)) == 0, "a mask");
-
 void metalink_put(struct forwarder *f, struct rte_mbuf **pkt, unsigned n)
 {
-    struct metalink_queue *q = &f->metalink;
-    unsigned room = METALINK_ROOM - q->n, taken = RTE_MIN(n, room);
+    unsigned taken = frame_queue_put(f, &f->metalink, pkt, n);
 
-    for (unsigned i = 0; i < taken; i++)
-        q->pkt[(q->head + q->n + i) % METALINK_ROOM] = pkt[i];
-    q->n += taken;
     if (unlikely(taken < n))
         tx_drop(f, PORT_METALINK, pkt + taken, n - taken, DROP_METALINK_FULL);
 }
 
-static struct rte_mbuf *metalink_next(struct metalink_queue *q)
-{
-    struct rte_mbuf *m = q->pkt[q->head];
-
-    q->head = (q->head + 1) % METALINK_ROOM;
-    q->n--;
-    return m;
-}
-
 bool metalink_take(struct forwarder *f, unsigned max)
 {
-    struct metalink_queue *q = &f->metalink;
+    struct frame_queue *q = &f->metalink;
     unsigned n = 0;
 
     while (q->n && n < max) {
-        struct rte_mbuf *m = metalink_next(q);
+        struct rte_mbuf *m = frame_queue_next(f, q);
         unsigned hops = metalink_hops(m);
         if (unlikely(hops >= METALINK_HOPS_MAX)) {
             tx_drop(f, PORT_METALINK, &m, 1, DROP_METALINK_HOPS);
@@ -163,7 +149,7 @@ bool metalink_take(struct forwarder *f, unsigned max)
 void metalink_give_up(struct forwarder *f)
 {
     while (f->metalink.n) {
-        struct rte_mbuf *m = metalink_next(&f->metalink);
+        struct rte_mbuf *m = frame_queue_next(f, &f->metalink);
         tx_drop(f, PORT_METALINK, &m, 1, DROP_METALINK_FULL);
     }
 }

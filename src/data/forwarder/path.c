@@ -6,7 +6,9 @@
 //                     +-------------> (features_in) -> ip6_fwd -+
 //                     +-> (ip6_in) ->
 //
-// What leaves by a metalink comes in again by its other end, in the same poll (metalink.c).
+// What leaves by a metalink comes in again by its other end, in the same poll (metalink.c). What
+// leaves by a tunnel takes ip4_tunnel in place of ip4_fwd, in its outer header, and what comes by
+// one begins at ether_in again (tunnel_out.c, tunnel_in.c).
 //
 //     exits:  punt        for the control plane, to the TAP (punt.c)
 //             hold        next hop not resolved: to neigh_manager (hold.c)
@@ -29,6 +31,7 @@
 #include "forwarder/queue_stage.h"
 #include "forwarder/record.h"
 #include "forwarder/stages.h"
+#include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
 #include "core/rcu.h"
@@ -42,13 +45,20 @@
 // for the one packet of a trace or of explain (record.h).
 enum how { USUAL, TIMED, RECORDED };
 // Where a burst enters: it is plain, or has to be checked, or may only be delivered here, or is
-// our own ICMP errors.
-enum entry { PLAIN, ODD, LOCAL, ORIGIN };
+// our own ICMP errors, or packets of tunnels.
+enum entry { PLAIN, ODD, LOCAL, ORIGIN, OUTER };
 
 PATH_INLINE void stage_done(struct forwarder *f, enum how how, enum stage stage,
                             const struct burst *b, unsigned n);
 static void count_nexthops(struct nexthop_count *count, const struct burst *b);
-static void cross_metalinks(struct forwarder *f);
+static void cross(struct forwarder *f);
+static void outer_usual(struct forwarder *f);
+
+_Static_assert(PORT_METALINK == PORT_TUNNEL + 1, "one comparison");
+static inline bool is_inner_port(uint16_t port) // without a device
+{
+    return (uint16_t)(port - PORT_TUNNEL) <= 1;
+}
 
 // Runs a stage of b.
 #define STAGE(stage, call)                                                                         \
@@ -69,7 +79,7 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
         return;
     if (entry == ODD || entry == LOCAL)
         STAGE(ip4 ? STAGE_IP4_IN : STAGE_IP6_IN, ip4 ? ip4_in(f, b) : ip6_in(f, b));
-    if (entry != ORIGIN && unlikely(b->features) && b->n) {
+    if (entry != ORIGIN && entry != OUTER && unlikely(b->features) && b->n) {
         STAGE(STAGE_FEATURES, features_in(f, b));
         lists = true;
     }
@@ -78,19 +88,26 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
     if (entry == LOCAL || !b->n)
         return;
     do { // once, and once more for each metalink
-        if (lists && f->n_redirected)
+        if (entry == OUTER)
+            STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_tunnel(f, b) : ip6_tunnel(f, b));
+        else if (lists && f->n_redirected)
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD,
                   ip4 ? ip4_fwd_redirected(f, b) : ip6_fwd_redirected(f, b));
         else
             STAGE(ip4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, ip4 ? ip4_fwd(f, b) : ip6_fwd(f, b));
-        if (lists && b->n && b->features & IFACE_ACL_OUT)
+        if ((lists || entry == OUTER) && b->n && b->features & IFACE_ACL_OUT)
             STAGE(STAGE_ACL_OUT, acl_out(f, b));
         if (!b->n)
             return;
         if (unlikely(f->counting))
             count_nexthops(f->counting, b);
-        if (entry != PLAIN || how == RECORDED || likely(b->out_port[0] != PORT_METALINK) ||
-            !metalink_pass(f, b))
+        if (entry != PLAIN || how == RECORDED || likely(!is_inner_port(b->out_port[0])))
+            break;
+        if (b->out_port[0] == PORT_TUNNEL && tunnel_pass(f, b)) {
+            outer_usual(f);
+            return;
+        }
+        if (b->out_port[0] != PORT_METALINK || !metalink_pass(f, b))
             break;
         lists = false;
     } while (b->n);
@@ -150,8 +167,8 @@ PATH_INLINE void path_leave(struct forwarder *f, enum how how)
 
     if (n)
         how == TIMED ? measure_tx_flush(f, n) : tx_flush(f);
-    if (unlikely(f->metalink.n))
-        cross_metalinks(f);
+    if (unlikely(f->n_crossing))
+        cross(f);
     n = f->punt_n + f->hold.n + f->dead.n;
     if (likely(!n))
         return;
@@ -185,39 +202,96 @@ static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count 
     }
 }
 
-// --- metalinks ---
+// --- metalinks and tunnels ---
 
-static void metalink_burst(struct forwarder *f)
+// f->rx has come by a port without a device.
+static void inner_burst(struct forwarder *f, uint16_t port)
 {
-    struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[PORT_METALINK][0];
-    bool shown = port_get(PORT_METALINK)->watch_rx && watch_received(f, PORT_METALINK);
+    struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[port][0];
+    bool shown = port_get(port)->watch_rx && watch_received(f, port);
 
     if (f->record.on) {
-        record_again(f, PORT_METALINK);
-        path_recorded(f, PORT_METALINK, stats);
-    } else if (!shown || record_traced(f, PORT_METALINK, stats)) {
-        path_usual(f, PORT_METALINK, stats);
+        record_again(f, port);
+        path_recorded(f, port, stats);
+    } else if (!shown || record_traced(f, port, stats)) {
+        path_usual(f, port, stats);
     }
-    tx_flush(f);
 }
 
-// Packets that have left by a metalink take all stages again, until none is left. They have been
-// counted against a share of the core where they came in (budget.h).
-static __attribute__((noinline)) void cross_metalinks(struct forwarder *f)
+PATH_INLINE void outer_bursts(struct forwarder *f, enum how how)
 {
-    struct metalink_queue *q = &f->metalink;
+    path_burst(f, &f->outer4, IP4, OUTER, how);
+    path_burst(f, &f->outer6, IP6, OUTER, how);
+    burst_reset(&f->outer4);
+    burst_reset(&f->outer6);
+}
+
+static void outer_usual(struct forwarder *f)
+{
+    outer_bursts(f, USUAL);
+}
+
+static __attribute__((noinline, cold)) void outer_recorded(struct forwarder *f)
+{
+    outer_bursts(f, RECORDED);
+}
+
+static void cross_once(struct forwarder *f, unsigned max)
+{
+    if (metalink_take(f, max)) {
+        inner_burst(f, PORT_METALINK);
+        tx_flush(f);
+    }
+    if (tunnel_take_in(f, max)) {
+        inner_burst(f, PORT_TUNNEL);
+        tx_flush(f);
+    }
+    if (tunnel_take_out(f, max)) {
+        f->record.on ? outer_recorded(f) : outer_usual(f);
+        tx_flush(f);
+    }
+}
+
+// Packets that have left by a metalink or a tunnel, or come by a tunnel, take the stages again,
+// until none is left. They have been counted against a share of the core where they came in
+// (budget.h).
+static __attribute__((noinline)) void cross(struct forwarder *f)
+{
     const bool budget = f->budget.on;
 
-    if (q->crossing) // a traced packet's flush, inside of this
+    if (f->crossing) // a traced packet's flush, inside of this
         return;
-    q->crossing = true;
+    f->crossing = true;
     f->budget.on = false;
-    for (unsigned k = 0; q->n && k < METALINK_BURSTS_MAX; k++)
-        if (metalink_take(f, f->record.on ? 1 : BURST_MAX))
-            metalink_burst(f);
-    metalink_give_up(f);
+    for (unsigned k = 0; f->n_crossing && k < METALINK_BURSTS_MAX; k++)
+        cross_once(f, f->record.on ? 1 : BURST_MAX);
+    path_cross_end(f);
     f->budget.on = budget;
-    q->crossing = false;
+    f->crossing = false;
+}
+
+void path_cross_end(struct forwarder *f)
+{
+    metalink_give_up(f);
+    tunnel_give_up(f);
+}
+
+__attribute__((noinline, cold)) bool path_cross_recorded(struct forwarder *f)
+{
+    struct plan_rx_stats nowhere = {0};
+    uint16_t port = metalink_take(f, 1)    ? PORT_METALINK
+                    : tunnel_take_in(f, 1) ? PORT_TUNNEL
+                                           : PORT_NONE;
+
+    if (port != PORT_NONE) {
+        record_again(f, port);
+        path_recorded(f, port, &nowhere);
+        return true;
+    }
+    if (!tunnel_take_out(f, 1))
+        return f->n_crossing;
+    outer_recorded(f);
+    return true;
 }
 
 // --- for record.c and explain.c ---

@@ -101,11 +101,17 @@ static void note_queue(const struct port_queue *q, uint16_t port, const struct r
                                         .client_bytes = client.waiting_bytes};
 }
 
-// True: all frames are on their way to the other end of a metalink, so this is not the end.
+static unsigned sent_by(const struct forwarder *f, uint16_t port)
+{
+    return tx_word_n(f->tx_word[port]) - f->record.tx[port];
+}
+
+// True: all frames are on their way to the other end of a metalink or into a tunnel, so this is not
+// the end.
 static bool add_sent(struct forwarder *f, struct packet_trace_step *s)
 {
     struct packet_trace *p = f->record.trace;
-    unsigned n_crossing = tx_word_n(f->tx_word[PORT_METALINK]) - f->record.tx[PORT_METALINK];
+    unsigned n_crossing = sent_by(f, PORT_METALINK) + sent_by(f, PORT_TUNNEL);
 
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
         uint16_t port = (uint16_t)__builtin_ctzll(ports);

@@ -23,6 +23,9 @@ void ip6_fwd_redirected(struct forwarder *f, struct burst *b);
 // The same without lookup: b->nh is set (BURST_RESUMED).
 void ip4_resume(struct forwarder *f, struct burst *b);
 void ip6_resume(struct forwarder *f, struct burst *b);
+// The same, of tunnels' packets (BURST_TUNNEL).
+void ip4_tunnel(struct forwarder *f, struct burst *b);
+void ip6_tunnel(struct forwarder *f, struct burst *b);
 // Delivers what is ours, drops the rest (BURST_LOCAL).
 void ip4_local(struct forwarder *f, struct burst *b);
 void ip6_local(struct forwarder *f, struct burst *b);
@@ -36,6 +39,10 @@ unsigned inject(struct forwarder *f);
 // in f->rx, each stage written down (record.h).
 void path_usual(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats);
 void path_flush(struct forwarder *f);
+// The next frame that has left by a metalink or tunnel, or come by a tunnel, takes its stages,
+// recorded. False: there is none.
+bool path_cross_recorded(struct forwarder *f);
+void path_cross_end(struct forwarder *f); // drops those that are left
 void path_recorded(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats);
 
 #endif

@@ -50,11 +50,10 @@ struct record {
     struct packet_trace_police police;
 };
 
-#define METALINK_ROOM 1024u
-struct metalink_queue { // on their way to the other end of their metalink (metalink.c)
+#define FRAME_QUEUE_ROOM 1024u
+struct frame_queue { // frames that stay in the forwarder (frame_queue.h)
     uint32_t head, n;
-    bool crossing; // path.c takes them
-    struct rte_mbuf *pkt[METALINK_ROOM];
+    struct rte_mbuf *pkt[FRAME_QUEUE_ROOM];
 };
 
 struct sampling { // of one watch that samples (sample.c)
@@ -95,13 +94,18 @@ struct forwarder {
     struct burst origin4, origin6;   // ICMP errors of this burst
     struct burst resumed;            // back from neigh_manager, one family at a time
     struct burst fragment;           // pieces of one packet
+    struct burst outer4, outer6;     // packets of tunnels, with what they carry
     struct collect dead, hold, punt[PUNT_CLASS_N];
     uint32_t dead_why[COLLECT_MAX];  // why dead.pkt[i] ended, see dead_word
     uint32_t punt_n;                 // packets in all of punt[]
     uint64_t tx_ports;               // bit p: tx_pkt[p] may have packets
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
-    struct metalink_queue metalink;
+    uint32_t n_crossing;             // frames in the next three
+    bool crossing;                   // path.c takes them
+    struct frame_queue metalink;     // on their way to the other end of their metalink (metalink.c)
+    struct frame_queue tunnel_out, tunnel_in; // leave by a tunnel, have come by one
+    uint16_t tunnel_last;            // the last packet that came by a tunnel came by this one
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // chooses the packets that they log

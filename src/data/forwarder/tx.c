@@ -22,6 +22,7 @@
 #include "forwarder/packet.h"
 #include "forwarder/queue_stage.h"
 #include "forwarder/tags.h"
+#include "forwarder/tunnel.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
 #include "table/lag.h"
@@ -137,6 +138,8 @@ static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, u
         tx_hand_over(f, port, owner, pkt, n);
     else if (port == PORT_METALINK)
         metalink_put(f, pkt, prepare(f, port, pkt, n));
+    else if (port == PORT_TUNNEL)
+        tunnel_put(f, pkt, prepare(f, port, pkt, n));
     else if (owner == PLAN_TX_LAG && !member)
         tx_lag(f, port, pkt, n);
     else

@@ -15,7 +15,7 @@
 #include "base/ip.h"
 #include "table/limits.h"
 
-enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT, IFACE_METALINK };
+enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT, IFACE_METALINK, IFACE_TUNNEL };
 
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
 // that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
@@ -146,7 +146,9 @@ static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
 
 static inline const char *iface_kind_name(uint8_t kind)
 {
-    return kind == IFACE_PORT ? "port" : kind == IFACE_METALINK ? "metalink" : "vport";
+    static const char *const name[] = {"none", "port", "vport", "metalink", "tunnel"};
+
+    return name[kind];
 }
 
 static inline bool iface_is_up(const struct iface *i)

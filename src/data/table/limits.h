@@ -13,6 +13,9 @@
 #define LAG_MEMBER_MAX 8
 #define PORT_METALINK (LAG_FIRST - 1) // all metalinks (table/metalink.h); no device has this id
 #define METALINK_MAX 2046
+#define PORT_TUNNEL (PORT_METALINK - 1) // all tunnels (table/tunnel.h); nor this one
+#define TUNNEL_MAX 4094
+#define PORT_DEVICE_MAX PORT_TUNNEL // devices' ids are below
 #define PORT_NONE 0xffff
 #define QUEUE_MAX 32        // queues of a port
 #define OUTER_VLAN_MAX 1024 // outer VLANs with sub-interfaces of their own, of all ports; 0 = none

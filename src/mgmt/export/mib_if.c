@@ -97,6 +97,8 @@ static struct value description(const struct iface *i)
         snprintf(s, sizeof s, "port %s", i->name);
     else if (i->kind == IFACE_METALINK)
         snprintf(s, sizeof s, "metalink end %s", i->name);
+    else if (i->kind == IFACE_TUNNEL)
+        snprintf(s, sizeof s, "tunnel %s", i->name);
     else
         snprintf(s, sizeof s, "vport %s of port %s", i->name, port_get(i->port)->name);
     return text_value(s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // interface.c - interfaces: where they belong, their policy, addresses, counters
 //
-// Every port that is no member of a LAG, every vport and every end of a metalink has an interface,
-// whether the configuration mentions it or not.
+// Every port that is no member of a LAG, every vport, every end of a metalink and every tunnel has
+// an interface, whether the configuration mentions it or not.
 #include "feature/interface.h"
 
 #include <arpa/inet.h>
@@ -20,6 +20,7 @@
 #include "feature/forwarding.h"
 #include "feature/metalink.h"
 #include "feature/port.h"
+#include "feature/tunnel.h"
 #include "feature/vport.h"
 #include "feature/vr.h"
 #include "feature/saved_state.h"
@@ -172,6 +173,8 @@ static void resolve_interfaces(struct model *m)
     vec_foreach (&model_metalinks(m)->metalink, l)
         for (unsigned end = 0; end < 2; end++)
             add_interface(m, l->end[end]);
+    vec_foreach (&model_tunnels(m)->tunnel, t)
+        add_interface(m, t->name);
     if (all->interface.n)
         qsort(all->interface.item, all->interface.n, sizeof *all->interface.item, compare_names);
 }
@@ -194,7 +197,7 @@ static void check_interface(const struct model *m, const struct model_interface 
                    "interface %s: port %s is a member of %s and has no interface, expected "
                    "'interface %s'",
                    i->name, i->name, p->config.member_of, p->config.member_of);
-    if (p || model_find_vport(m, i->name))
+    if (p || model_find_vport(m, i->name) || model_find_tunnel(m, i->name))
         return;
     unsigned end;
     const struct model_metalink *l = model_find_metalink(m, i->name, &end);
@@ -206,13 +209,13 @@ static void check_interface(const struct model *m, const struct model_interface 
         return;
     if (i->vr_line)
         errors_add(e, i->vr_line,
-                   "interface %s: no such interface, expected the name of a port, vport or end of "
-                   "a metalink",
+                   "interface %s: no such interface, expected the name of a port, vport, tunnel "
+                   "or end of a metalink",
                    i->name);
     else
         errors_add(e, 0,
-                   "interface %s: no port, vport or end of a metalink has this name: configure "
-                   "one, or delete 'interface %s' too",
+                   "interface %s: no port, vport, tunnel or end of a metalink has this name: "
+                   "configure one, or delete 'interface %s' too",
                    i->name, i->name);
 }
 
@@ -268,7 +271,8 @@ static const struct model_interface bare; // nothing is bound to it
 
 static bool interface_stays(const struct change *c, const char *name)
 {
-    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name);
+    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name) ||
+           tunnel_stays(c, name);
 }
 
 static void plan_vr(struct change *c, const char *name, const char *from, const char *to,
@@ -360,6 +364,10 @@ static void each_interface(name_fn *fn, void *ctx)
             snprintf(help, sizeof help, "end of metalink %s, to %s", l->name, l->vr[!end]);
             fn(ctx, l->end[end], help);
         }
+    }
+    vec_foreach (&model_tunnels(config_model())->tunnel, t) {
+        snprintf(help, sizeof help, "tunnel, %s", tunnel_kind_name(t->settings.id.kind));
+        fn(ctx, t->name, help);
     }
 }
 
@@ -473,7 +481,7 @@ static void write_iface_state(struct jwrite *j, const struct iface *i,
     iface_manager_description(i->id, description);
     jwrite_string_any(j, "description", description);
     jwrite_string(j, "kind", iface_kind_name(i->kind));
-    if (i->kind != IFACE_METALINK)
+    if (i->kind != IFACE_METALINK && i->kind != IFACE_TUNNEL)
         jwrite_string(j, "port", port_get(i->port)->name);
     const struct iface *peer = iface_manager_peer(i);
     if (peer) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // interface.h - what a configuration says of interfaces: of ports that are no member of a LAG, of
-// vports, and of ends of metalinks; control role
+// vports, of ends of metalinks, and of tunnels; control role
 #ifndef FEATURE_INTERFACE_H
 #define FEATURE_INTERFACE_H
 

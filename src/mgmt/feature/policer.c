@@ -11,6 +11,7 @@
 #include "config/leaf.h"
 #include "feature/metalink.h"
 #include "feature/port.h"
+#include "feature/tunnel.h"
 #include "feature/vport.h"
 #include "mgmt/feature.h"
 #include "port/iface_manager.h"
@@ -244,6 +245,9 @@ static uint16_t mtu_of(const struct model *m, const char *interface)
     const struct model_metalink *l = model_find_metalink(m, interface, NULL);
     if (l)
         return l->mtu;
+    const struct model_tunnel *t = model_find_tunnel(m, interface);
+    if (t)
+        return t->mtu ? t->mtu : 1500;
     const struct model_vport *v = model_find_vport(m, interface);
     const struct model_port *p = model_find_port(m, v ? v->port : interface);
 
@@ -298,7 +302,8 @@ static const struct model_police *find_police(const struct model *m, const char 
 
 static bool interface_is_kept(const struct change *c, const char *name)
 {
-    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name);
+    return port_stays(c, name) || vport_stays(c, name) || metalink_stays(c, name) ||
+           tunnel_stays(c, name);
 }
 
 // Of an interface that goes, so that undoing brings them back; the others in plan_bind.

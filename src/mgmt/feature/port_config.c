@@ -15,6 +15,7 @@
 #include "config/leaf.h"
 #include "feature/interface.h"
 #include "feature/lag.h"
+#include "feature/tunnel.h"
 #include "feature/vport.h"
 #include "port/devargs.h"
 #include "port/kernel_link_use.h"
@@ -153,7 +154,8 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
 
     if (!c->netns[0] &&
         (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface) ||
-         model_find_metalink(to, c->kernel_interface, NULL)))
+         model_find_metalink(to, c->kernel_interface, NULL) ||
+         model_find_tunnel(to, c->kernel_interface)))
         errors_add(e, p->line,
                    "port %s: %s is kamueed's own interface, expected a kernel interface", c->name,
                    c->kernel_interface);
@@ -299,7 +301,8 @@ static bool is_ours(const char *netdev)
 {
     return !strcmp(netdev, "lo") || strlen(netdev) > 15 ||
            model_find_port(config_model(), netdev) || model_find_vport(config_model(), netdev) ||
-           model_find_metalink(config_model(), netdev, NULL);
+           model_find_metalink(config_model(), netdev, NULL) ||
+           model_find_tunnel(config_model(), netdev);
 }
 
 struct netdev {

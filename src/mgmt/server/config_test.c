@@ -20,8 +20,8 @@
 // What a line may begin with, in the order of the schema.
 #define TOP_WORDS                                                                                  \
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, "           \
-    "metalink, vr, interface, policer, address-set, acl, mirror-session, acl-limit, thread, "      \
-    "forwarding, punt, multicast, icmp, journal, drain, "                                          \
+    "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, acl-limit, "      \
+    "thread, forwarding, punt, multicast, icmp, journal, drain, "                                  \
     "fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
 
 static struct lyd_node *read_lines(const char *text, struct errors *e)
@@ -206,8 +206,8 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p1 devargs x\nset thread 4 forwarder port p1",
          "c:2: thread 4 forwarder port p1: at least 1 'rx-queue' is required"},
         {"set interface p7 vr default",
-         "c:1: interface p7: no such interface, expected the name of a port, vport or end of a "
-         "metalink"},
+         "c:1: interface p7: no such interface, expected the name of a port, vport, tunnel or "
+         "end of a metalink"},
         {"set port p1 devargs x\nset port p2 devargs x",
          "c:2: port p2: 'devargs' is 'x', which already belongs to port p1, expected another "
          "device"},
@@ -378,8 +378,8 @@ static void reference_left_behind_by_a_delete_is_named(void **state)
     assert_string_equal(text_str(&t),
                         "vport v: 'port' refers to port 'p0', which is not configured (none is "
                         "configured): configure it, or delete this as "
-                        "well\ninterface p0: no port, vport or end of a metalink has this name: "
-                        "configure one, or delete 'interface p0' too");
+                        "well\ninterface p0: no port, vport, tunnel or end of a metalink has this "
+                        "name: configure one, or delete 'interface p0' too");
     text_free(&t);
     errors_free(&e);
     lyd_free_all(copy);

@@ -43,6 +43,8 @@ static const char everything[] =
     "set vr blue budget ipv4-routes 7 ipv6-routes 7 nexthops 7 neighbors 7 rules 777 set-members "
     "777 captures 7 memory 7 punt-rate 7\n"
     "set metalink m a red b blue mtu 1400\nset interface m-a description end\n"
+    "set tunnel t kind gre local 192.0.2.1 remote 192.0.2.2 vr red key 7 ttl 7 dscp 7 mtu 1400\n"
+    "set tunnel u kind vxlan local 2001:db8::1 remote 2001:db8::2 vni 7 zero-checksum true\n"
     "set vr red import blue prefix 10.0.0.0/8 ge 9 le 24\n"
     "set forwarding import red prefix 2001:db8::/32 ge 33 le 48\n"
     "set interface p1 description uplink vr red urpf ipv4 strict ipv6 loose allow-default true\n"
@@ -123,6 +125,10 @@ static const struct {
     {"/kamuee:vport/outer-vlan", "77"},
     {"/kamuee:metalink/a", "default"},
     {"/kamuee:metalink/b", "default"},
+    {"/kamuee:tunnel/kind", "gre-udp"},
+    {"/kamuee:tunnel/local", "2001:db8::7"},
+    {"/kamuee:tunnel/remote", "2001:db8::7"},
+    {"/kamuee:tunnel/vni", "8"},
     {"/kamuee:vr/namespace", "green"},
     {"/kamuee:vr/table", "77"},
     {"/kamuee:class-map/dscp/class", "5"},
@@ -139,8 +145,8 @@ static const struct {
 // Leaves whose change makes no step: the first two are read when kamueed starts, the third allows
 // what a check refuses, the fourth is taken away where it says the default: another kind needs
 // other leaves. The others are read where they are asked for.
-static const char *const no_step[] = {"/kamuee:memory",        "/kamuee:huge-pages",
-                                      "/kamuee:port/force",    "/kamuee:policer/kind",
+static const char *const no_step[] = {"/kamuee:memory",         "/kamuee:huge-pages",
+                                      "/kamuee:port/force",     "/kamuee:policer/kind",
                                       "/kamuee:vr/description", "/kamuee:vr/routing-daemon"};
 
 static struct lyd_node *tree_of(const char *text)
@@ -327,34 +333,36 @@ static void steps_come_in_the_safe_order(void **state)
         "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port "
         "p7\nadd port p8\n"
         "add port lag0\nadd port lag1\nadd port lag2\n"
-        "set interface p1\nadd vport v1\nadd vport v2\nadd metalink m\n"
+        "set interface p1\nadd vport v1\nadd vport v2\nadd metalink m\nadd tunnel t\nadd tunnel u\n"
         "set interface lag0\nset interface lag1\nset interface lag2\nset interface m-a\n"
         "set interface m-a\nset interface m-b\nset interface p0\nset "
         "interface p1\nset interface p1\n"
         "set interface p1\nset interface p2\n"
-        "set interface p3\nset interface v1\nset interface v2\nadd policers of interface p2\n"
+        "set interface p3\nset interface t\nset interface u\nset interface v1\nset interface "
+        "v2\nadd policers of interface p2\n"
         "set thread\nadd import of vr default\nadd import of vr red\n"
         "add queue of port p0\nadd queue of port p1\nadd mirror of port p0\n"
         "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\nadd multicast route\n"
         "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
-    expect_order(
-        all, empty,
-        "set access lists\ndel import of vr default\ndel import of vr red\n"
-        "del queue of port p0\ndel queue of port p1\n"
-        "del mirror of port p0\ndel mirror of port p1\ndel mirror-session m\n"
-        "del mirror-session t\ndel multicast route\ndel counters prefix\n"
-        "set interface lag0\nset interface lag1\nset interface lag2\nset interface m-a\n"
-        "set interface m-a\nset interface m-b\nset interface p0\n"
-        "set interface p1\nset interface p1\nset interface p1\nset interface p1\n"
-        "set interface p2\nset interface p3\nset interface v1\nset interface v2\n"
-        "del policers of interface p2\ndel vport v1\ndel vport v2\ndel metalink m\n"
-        "del port lag0\ndel port lag1\ndel port lag2\n"
-        "del port p0\ndel port p1\ndel port p2\ndel port p3\ndel port p4\ndel port p5\n"
-        "del port p6\ndel port p7\ndel port p8\ndel vr blue\ndel vr red\n"
-        "set vr default\nset vr default\nset vr default\nset vr default\nset thread\n"
-        "del metrics\ndel web\n"
-        "set snmp\nset sflow\n"
-        "set ipfix\nset api\n");
+    expect_order(all, empty,
+                 "set access lists\ndel import of vr default\ndel import of vr red\n"
+                 "del queue of port p0\ndel queue of port p1\n"
+                 "del mirror of port p0\ndel mirror of port p1\ndel mirror-session m\n"
+                 "del mirror-session t\ndel multicast route\ndel counters prefix\n"
+                 "set interface lag0\nset interface lag1\nset interface lag2\nset interface m-a\n"
+                 "set interface m-a\nset interface m-b\nset interface p0\n"
+                 "set interface p1\nset interface p1\nset interface p1\nset interface p1\n"
+                 "set interface p2\nset interface p3\nset interface t\nset interface u\nset "
+                 "interface v1\nset interface v2\n"
+                 "del policers of interface p2\ndel vport v1\ndel vport v2\ndel metalink m\n"
+                 "del tunnel t\ndel tunnel u\n"
+                 "del port lag0\ndel port lag1\ndel port lag2\n"
+                 "del port p0\ndel port p1\ndel port p2\ndel port p3\ndel port p4\ndel port p5\n"
+                 "del port p6\ndel port p7\ndel port p8\ndel vr blue\ndel vr red\n"
+                 "set vr default\nset vr default\nset vr default\nset vr default\nset thread\n"
+                 "del metrics\ndel web\n"
+                 "set snmp\nset sflow\n"
+                 "set ipfix\nset api\n");
     model_free(all);
     model_free(empty);
     lyd_free_all(tree);

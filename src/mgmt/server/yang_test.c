@@ -49,6 +49,8 @@ static bool has_no_unit(const char *name)
                                         "tx-descriptors",
                                         "flow-hash-seed",
                                         "ttl",
+                                        "key",
+                                        "vni",
                                         "port",
                                         "observation-domain",
                                         "raise",

@@ -100,6 +100,10 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
         DROP_QUEUE_CODEL, DROP_QUEUE_TIME, DROP_QUEUE_FLOW,
         // there is no metalink here: path/metalink
         DROP_METALINK_HOPS, DROP_METALINK_FULL,
+        // there is no tunnel here: path/tunnel
+        DROP_TUNNEL_NO_ROUTE, DROP_TUNNEL_RECURSION, DROP_TUNNEL_PROTOCOL, DROP_TUNNEL_ROOM,
+        DROP_TUNNEL_TOO_BIG, DROP_TUNNEL_FULL, DROP_TUNNEL_SOURCE, DROP_TUNNEL_HEADER,
+        DROP_TUNNEL_FRAGMENT, DROP_TUNNEL_CHECKSUM, DROP_TUNNEL_ECN,
         // there is no LAG here: path/lag
         DROP_LAG_INACTIVE, DROP_LAG_NO_MEMBER, DROP_SLOW_TAGGED, DROP_SLOW_DESTINATION,
         DROP_SLOW_TRUNCATED, DROP_SLOW_SUBTYPE, DROP_SLOW_POLICED, DROP_LACP_LENGTH,

@@ -26,6 +26,7 @@
 #include "rib/rib_multicast.h"
 #include "rib/vr.h"
 #include "table/iface.h"
+#include "table/tunnel.h"
 #include "table/vr.h"
 
 // --- macvlans on our TAPs ---
@@ -154,6 +155,8 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
     set_via(v, l, NULL, false);
     l->iface = l->via = iface;
     l->glean = nexthop_make(NEXTHOP_GLEAN, iface);
+    if (l->glean && tunnel_is_point_to_point(iface_get(iface)))
+        nexthop_set_adjacency(l->glean, iface, iface_get(iface)->mac);
     l->broadcast = nexthop_make(NEXTHOP_BROADCAST, iface);
     if (l->broadcast)
         nexthop_set_broadcast(l->broadcast, iface);

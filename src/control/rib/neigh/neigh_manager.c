@@ -28,6 +28,7 @@
 #include "rib/neigh_limit.h"
 #include "rib/vr.h"
 #include "table/counter.h"
+#include "table/tunnel.h"
 #include "table/vr_budget.h"
 
 #define ASK_INTERVAL_NS NS_PER_SECOND
@@ -193,6 +194,11 @@ static void update_neigh(struct neigh *n, uint64_t now_ns, bool new_mac)
          resolved = neigh_is_resolved(n) || n->kept_until_ns > now_ns;
     bool failed = n->failed_until_ns > now_ns;
     uint16_t iface = l ? l->via : 0;
+    if (iface && tunnel_is_point_to_point(iface_get(iface))) { // the way is always known
+        memcpy(n->mac, iface_get(iface)->mac, sizeof n->mac);
+        resolved = true;
+        failed = false;
+    }
     bool host = iface && (resolved || failed) && is_connected(n);
 
     if (n->nexthop && (n->iface != iface || !(n->refs || host || n->n_held)))
@@ -269,7 +275,7 @@ void neigh_want(struct neigh *n, uint64_t now_ns)
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
     bool managed = n->refs && !n->vr->no_managed;
 
-    if (!l || !l->via || !l->up || !l->carrier ||
+    if (!l || !l->via || !l->up || !l->carrier || tunnel_is_point_to_point(iface_get(l->via)) ||
         (n->in_kernel && (n->state & (NUD_PERMANENT | NUD_NOARP))))
         return;
     if (n->asked_ns && now_ns - n->asked_ns < ASK_INTERVAL_NS)

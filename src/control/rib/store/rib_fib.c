@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
+#include "rib/rib_tunnel.h"
 #include "table/fib.h"
 #include "table/vr_budget.h"
 
@@ -397,6 +398,7 @@ static void commit_fibs(struct rib_vr *v)
     fib_commit(rib_fib(v, IP4));
     fib_commit(rib_fib(v, IP6));
     v->changed = false;
+    rib_tunnel_refresh();
 }
 
 void rib_commit_all(void)

@@ -232,6 +232,28 @@ int iface_manager_add_metalink(const char *name, const char *a, const char *b, u
     return r;
 }
 
+int iface_manager_add_tunnel(const char *name, const char *outer_vr,
+                             const struct tunnel_settings *settings, uint16_t mtu, const char *vr,
+                             char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "add-tunnel", name);
+
+    if (!r)
+        bug_on(find_iface(name));
+    if (!r)
+        add_iface(name, "", (struct vport_tags){0}, mtu, vr);
+    return r;
+}
+
+int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-tunnel-mtu", name);
+
+    if (!r)
+        find_iface(name)->mtu = mtu;
+    return r;
+}
+
 static struct fake_iface *find_end(const char *name, unsigned k)
 {
     char end[16];

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench tunnel`: its rows and goals, without a build."""
+from commands import tunnel
+
+RESULTS = [{"kind": "plain", "direction": "-", "values": [100.0, 110.0, 90.0]},
+           {"kind": "gre", "direction": "encap", "values": [140.0, 155.0, 125.0]},
+           {"kind": "vxlan", "direction": "decap", "values": [200.0, 200.0, 200.0]}]
+
+
+def test_a_row_is_what_was_added_in_the_same_round():
+    rows = tunnel.rows_of(RESULTS)
+    assert [(row["kind"], row["direction"], row["cycles"]) for row in rows] == [("gre", "encap", 40.0), ("vxlan", "decap", 100.0)]
+    assert rows[0]["ratio"] == round(100 / 140, 3) and rows[0]["spread"] > 0
+
+
+def test_goals_are_judged_by_the_rows_and_what_has_no_row_is_not_measured():
+    found = {"rows": tunnel.rows_of(RESULTS)}
+    verdicts = {goal.name: goal.verdict(goal.value(found)) for goal in tunnel.ALL_GOALS}
+    assert verdicts["gre, encap: added to a packet"] == "must"
+    assert verdicts["vxlan, decap: added to a packet"] == "missed"
+    assert verdicts["ipip, decap: added to a packet"] == "not measured"

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel_ends.c - the interface of a tunnel: its entry in the table, its MAC address and MTU
+//
+// The entry is complete before the interface is, and packets from outside find the tunnel last
+// (src/data/table/tunnel.h). The MTU follows what the way to the remote end takes, of which
+// rib_manager tells.
+#include "port/tunnel_ends.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "core/thread.h"
+#include "port/iface_add.h"
+#include "port/iface_manager.h"
+#include "port/tap.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_tunnel.h"
+#include "table/port.h"
+#include "table/tunnel.h"
+#include "table/vr.h"
+
+static uint16_t mtu_wanted[TUNNEL_MAX + 1]; // as configured, 0 = what the way takes
+
+#define TUNNEL_MTU_MIN 68 // RFC 791 3.2
+
+// What the way takes, less the outer header, and no more than is configured.
+static uint16_t tunnel_mtu(uint16_t vlan, uint16_t wanted)
+{
+    const struct tunnel *t = tunnel_get(vlan);
+    unsigned path = __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED), mtu = path ? path : 1500,
+             overhead = tunnel_overhead(t->id.kind, t->family, t->keyed);
+
+    mtu = mtu > overhead + TUNNEL_MTU_MIN ? mtu - overhead : TUNNEL_MTU_MIN;
+    return wanted && (!path || wanted < mtu) ? wanted : (uint16_t)mtu;
+}
+
+static struct iface *iface_of_tunnel(uint16_t vlan)
+{
+    uint16_t id = port_iface(port_get(PORT_TUNNEL), 0, vlan);
+
+    return id ? iface_get(id) : NULL;
+}
+
+static void follow_path(uint16_t vlan)
+{
+    static const char *const state[] = {"up", "no-route", "recursion"};
+    const struct iface *i = iface_of_tunnel(vlan);
+    const struct tunnel *t = tunnel_get(vlan);
+    char err[200];
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i)
+        return;
+    log_info("tunnel: interface=%s state=%s path-mtu=%u", i->name, state[t->state], t->path_mtu);
+    if (iface_manager_set_mtu(i->name, tunnel_mtu(vlan, mtu_wanted[vlan]), err, sizeof err))
+        log_warning("tunnel: MTU not set: %s", err);
+}
+
+void tunnel_ends_init(void)
+{
+    rib_tunnel_set_event(follow_path);
+}
+
+int tunnel_end_prepare(const struct iface *i, const struct tap *tap)
+{
+    if (i->port != PORT_TUNNEL || tunnel_is_ethernet(tunnel_get(i->vlan)->id.kind))
+        return 0;
+    return tap_set_noarp(tap);
+}
+
+void tunnel_end_hide(const struct iface *i)
+{
+    if (i->kind != IFACE_TUNNEL)
+        return;
+    tunnel_hide(i->vlan);
+    rib_manager_tunnels_changed();
+}
+
+void tunnel_end_free(const struct iface *i)
+{
+    if (i->kind == IFACE_TUNNEL)
+        tunnel_free(i->vlan);
+}
+
+// By name and local end, so that it is the same after a restart, and the two ends differ.
+static void tunnel_mac(uint8_t mac[6], const char *name, const struct tunnel_settings *s)
+{
+    uint64_t hash = hash_bytes(&s->id.local, sizeof s->id.local, hash_bytes(name, strlen(name), 0));
+
+    memcpy(mac, &hash, 6);
+    mac[0] = 0x02; // locally administered, unicast
+}
+
+static uint16_t tunnel_reserve(const char *name, const struct tunnel_settings *s, char *err,
+                               size_t err_size)
+{
+    uint16_t taken, vlan = tunnel_new(s, &taken);
+    const struct iface *other = taken ? iface_of_tunnel(taken) : NULL;
+
+    if (!vlan && other)
+        snprintf(err, err_size,
+                 "tunnel %s: tunnel %s has the same kind, ends and key or VNI: change one of them",
+                 name, other->name);
+    else if (!vlan)
+        snprintf(err, err_size, "tunnel %s: too many tunnels (at most %d)", name, TUNNEL_MAX);
+    return vlan;
+}
+
+int iface_manager_add_tunnel(const char *name, const char *outer_vr,
+                             const struct tunnel_settings *settings, uint16_t mtu, const char *vr,
+                             char *err, size_t err_size)
+{
+    const struct vr *outer = vr_find(outer_vr);
+    struct tunnel_settings s = *settings;
+    struct port *port = port_get(PORT_TUNNEL);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!outer) {
+        snprintf(err, err_size, "tunnel %s: there is no virtual router %s", name, outer_vr);
+        return -ENOENT;
+    }
+    s.id.vr = outer->id;
+    uint16_t vlan = tunnel_reserve(name, &s, err, err_size);
+    if (!vlan)
+        return -EEXIST;
+    struct iface wish = {.port = PORT_TUNNEL, .vlan = vlan, .tpid_be = htons(0x8100)};
+    mtu_wanted[vlan] = mtu;
+    wish.mtu = tunnel_mtu(vlan, mtu);
+    snprintf(wish.name, sizeof wish.name, "%s", name);
+    tunnel_mac(wish.mac, name, &s);
+    port->used = true; // captures and traces see it
+    snprintf(port->name, sizeof port->name, "tunnel");
+    int r = iface_add(&wish, IFACE_TUNNEL, mtu, vr, err, err_size);
+    if (r) {
+        tunnel_free(vlan);
+        return r;
+    }
+    r = tunnel_publish(vlan, iface_find_name(name)->id, wish.mac);
+    if (r) {
+        char ignored[200];
+        snprintf(err, err_size, "tunnel %s: no memory for the index of tunnels", name);
+        iface_manager_del(name, ignored, sizeof ignored);
+        return r;
+    }
+    rib_manager_tunnels_changed();
+    return 0;
+}
+
+int iface_manager_set_tunnel_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
+{
+    const struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i || i->kind != IFACE_TUNNEL) {
+        snprintf(err, err_size, "there is no tunnel %s", name);
+        return -ENOENT;
+    }
+    mtu_wanted[i->vlan] = mtu;
+    return iface_manager_set_mtu(name, tunnel_mtu(i->vlan, mtu), err, err_size);
+}

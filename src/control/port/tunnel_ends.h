@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel_ends.h - what iface_manager.c does differently for the interface of a tunnel; control role
+#ifndef PORT_TUNNEL_ENDS_H
+#define PORT_TUNNEL_ENDS_H
+
+#include "table/iface.h"
+
+struct tap;
+
+void tunnel_ends_init(void);
+// Its TAP is there: without ARP if the tunnel carries IP. 0 or -errno.
+int tunnel_end_prepare(const struct iface *i, const struct tap *tap);
+void tunnel_end_hide(const struct iface *i); // packets from outside find it no longer
+void tunnel_end_free(const struct iface *i); // the interface is taken apart
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel_icmp.h - ICMP errors about the outer packets of tunnels
+#ifndef PORT_TUNNEL_ICMP_H
+#define PORT_TUNNEL_ICMP_H
+
+#include <stdint.h>
+
+// A punted frame, untagged, of `n` readable bytes, that virtual router `vr` has received: if it
+// says that a tunnel's packet was too big, rib_manager gets to know. tap_manager.
+void tunnel_icmp(const uint8_t *frame, uint32_t n, uint16_t vr);
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// frame_queue.h - frames that leave by a port without a device, and stay in the forwarder
+//
+// path.c takes them in the same poll, until f->n_crossing, those of all queues, is 0.
+#ifndef FORWARDER_FRAME_QUEUE_H
+#define FORWARDER_FRAME_QUEUE_H
+
+#include "forwarder/state.h"
+
+_Static_assert((FRAME_QUEUE_ROOM & (FRAME_QUEUE_ROOM - 1)) == 0, "a mask");
+
+// How many of the n frames it had room for.
+static inline unsigned frame_queue_put(struct forwarder *f, struct frame_queue *q,
+                                       struct rte_mbuf **pkt, unsigned n)
+{
+    unsigned taken = RTE_MIN(n, FRAME_QUEUE_ROOM - q->n);
+
+    for (unsigned i = 0; i < taken; i++)
+        q->pkt[(q->head + q->n + i) % FRAME_QUEUE_ROOM] = pkt[i];
+    q->n += taken;
+    f->n_crossing += taken;
+    return taken;
+}
+
+// The oldest; there is one.
+static inline struct rte_mbuf *frame_queue_next(struct forwarder *f, struct frame_queue *q)
+{
+    struct rte_mbuf *m = q->pkt[q->head];
+
+    q->head = (q->head + 1) % FRAME_QUEUE_ROOM;
+    q->n--;
+    f->n_crossing--;
+    return m;
+}
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel.h - packets into tunnels and out of them
+#ifndef FORWARDER_TUNNEL_H
+#define FORWARDER_TUNNEL_H
+
+#include "core/rcu.h"
+#include "forwarder/state.h"
+#include "table/tunnel.h"
+
+// --- out: tunnel_out.c ---
+// n finished frames that leave by PORT_TUNNEL.
+void tunnel_put(struct forwarder *f, struct rte_mbuf **pkt, unsigned n);
+// At most `max` <= BURST_MAX of them get their outer header and become f->outer4 and f->outer6.
+// False: there were none.
+bool tunnel_take_out(struct forwarder *f, unsigned max);
+
+// The usual case, without becoming frames of PORT_TUNNEL: all packets of b, which are plain, have
+// one next hop, and nobody looks at the frames. They are f->outer4 or f->outer6 then, or dropped.
+// False: they take the long way, ether_out.
+bool tunnel_pass(struct forwarder *f, struct burst *b);
+
+// --- in: tunnel_in.c ---
+static inline bool tunnel_any(void)
+{
+    return rcu_load(&tunnel_index);
+}
+
+// Packet i of b, which is addressed to us: true if it is a tunnel's; then it has been taken, or
+// dropped with a reason.
+bool tunnel_take(struct forwarder *f, struct burst *b, unsigned i);
+// At most `max` of the packets so taken become f->rx, received by PORT_TUNNEL. False: there are
+// none.
+bool tunnel_take_in(struct forwarder *f, unsigned max);
+
+// Those that are left are dropped: TUNNEL_FULL.
+void tunnel_give_up(struct forwarder *f);
+
+#endif

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel_in.c - packets that are addressed to us and carry another one
+//
+//   in     packets of exit.c whose destination is ours
+//   out    f->rx, received by PORT_TUNNEL with the tunnel's tag: path.c has them take all stages
+//   from
+//          ether_in on, in this poll; martians, lists, uRPF are as for any packet
+//   exits  TUNNEL_SOURCE, TUNNEL_HEADER, TUNNEL_FRAGMENT, TUNNEL_CHECKSUM, TUNNEL_ECN,
+//          TUNNEL_PROTOCOL, TUNNEL_FULL
+//
+// A packet belongs to the tunnel with its addresses, outer virtual router and key. If none has, but
+// some tunnel of its kind ends at its destination, it is dropped; otherwise it is the kernel's.
+//
+// Its ECN field becomes what RFC 6040 figure 4 says. Outer fragments are not put together.
+#include "base/checksum.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/frame_queue.h"
+#include "forwarder/remark.h"
+#include "forwarder/tags.h"
+#include "forwarder/tunnel.h"
+#include "forwarder/tx.h"
+#include "table/metalink.h"
+#include "forwarder/forbidden.h"
+
+#define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames of PORT_TUNNEL
+#define RX_FLAGS                                                                                   \
+    (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
+     RTE_MBUF_F_RX_QINQ_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
+
+enum { PROTO_IP4 = 4, PROTO_IP6 = 41, PROTO_GRE = 47 };
+enum { GRE_C = 0x80, GRE_K = 0x20, GRE_S = 0x10 };
+
+struct outer {              // of one packet
+    const uint8_t *ip, *at; // at: what is not read yet
+    uint32_t left;          // readable bytes there
+    uint32_t whole;         // bytes of the packet from there on
+    uint8_t proto, tos;
+    uint16_t type; // EtherType of what it carries; 0: an Ethernet frame
+    bool fragment, keyed;
+    const uint8_t *udp; // with a checksum, or NULL
+    const uint8_t *gre; // with a checksum, or NULL
+    struct tunnel_key id;
+};
+
+static void outer_pass(struct outer *o, uint32_t n)
+{
+    o->at += n;
+    o->left -= n;
+    o->whole -= n;
+}
+
+static void read4(struct outer *o, const uint8_t *ip)
+{
+    uint32_t hlen = (ip[0] & 15) * 4u;
+
+    o->proto = ip[9];
+    o->tos = ip[1];
+    o->fragment = load16(ip + 6) & RTE_BE16(0x3fff);
+    o->whole = load16_host(ip + 2);
+    memcpy(o->id.remote, ip + 12, 4);
+    memcpy(o->id.local, ip + 16, 4);
+    outer_pass(o, hlen);
+}
+
+// Linux sends tunnel encapsulation limits (RFC 2473 4.1.1) in destination options.
+static void read6(struct outer *o, const uint8_t *ip)
+{
+    o->proto = ip[6];
+    o->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+    o->whole = load16_host(ip + 4) + IP6_HDR;
+    memcpy(o->id.remote, ip + 8, 16);
+    memcpy(o->id.local, ip + 24, 16);
+    outer_pass(o, IP6_HDR);
+    if (o->proto == PROTO_DSTOPTS && o->left >= 8 && o->at[1] == 0) {
+        o->proto = o->at[0];
+        outer_pass(o, 8);
+    }
+    if (o->proto == PROTO_FRAGMENT && o->left >= 8) {
+        o->proto = o->at[0];
+        o->fragment = true;
+    }
+}
+
+// Of what kind of tunnel is it, if any?
+static uint8_t kind_of(const struct outer *o)
+{
+    if (o->proto == PROTO_IP4 || o->proto == PROTO_IP6)
+        return TUNNEL_IPIP;
+    if (o->proto == PROTO_GRE)
+        return TUNNEL_GRE;
+    if (o->proto != PROTO_UDP || o->left < 8 || o->fragment)
+        return TUNNEL_NONE;
+    uint16_t port = load16_host(o->at + 2);
+    return port == TUNNEL_PORT_VXLAN ? TUNNEL_VXLAN
+           : port == TUNNEL_PORT_GRE ? TUNNEL_GRE_UDP
+                                     : TUNNEL_NONE;
+}
+
+// Version 0; of the flags only those of RFC 2784 and 2890.
+static bool read_gre(struct outer *o)
+{
+    const uint8_t *gre = o->at;
+    uint8_t flags = o->left >= 4 ? gre[0] : 0xff;
+    uint32_t n = 4 + (flags & GRE_C ? 4 : 0) + (flags & GRE_K ? 4 : 0) + (flags & GRE_S ? 4 : 0);
+
+    if (flags & ~(GRE_C | GRE_K | GRE_S) || gre[1] & 7 || o->left < n)
+        return false;
+    o->type = load16(gre + 2);
+    o->keyed = flags & GRE_K;
+    o->gre = flags & GRE_C ? gre : NULL;
+    if (o->keyed)
+        o->id.key = rte_be_to_cpu_32(load32(gre + (flags & GRE_C ? 8 : 4)));
+    outer_pass(o, n);
+    return true;
+}
+
+static bool read_vxlan(struct outer *o)
+{
+    if (o->left < 8 || !(o->at[0] & 0x08))
+        return false;
+    o->id.key = rte_be_to_cpu_32(load32(o->at + 4)) >> 8;
+    outer_pass(o, 8);
+    return true;
+}
+
+static bool read_udp(struct outer *o)
+{
+    uint32_t len = load16_host(o->at + 4);
+
+    if (len < 8 || len > o->whole)
+        return false;
+    o->udp = o->at;
+    o->whole = len;
+    outer_pass(o, 8);
+    return o->id.kind == TUNNEL_VXLAN ? read_vxlan(o) : read_gre(o);
+}
+
+static bool read_shim(struct outer *o)
+{
+    if (o->id.kind == TUNNEL_IPIP) {
+        o->type = o->proto == PROTO_IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6;
+        return true;
+    }
+    return tunnel_is_udp(o->id.kind) ? read_udp(o) : read_gre(o);
+}
+
+// --- checksums ---
+
+static uint32_t sum_from(const struct rte_mbuf *m, const uint8_t *from, uint32_t len, uint32_t sum)
+{
+    uint32_t at = (uint32_t)(from - rte_pktmbuf_mtod(m, const uint8_t *));
+
+    for (; m && len; m = m->next, at = 0) {
+        uint32_t n = RTE_MIN(len, m->data_len - at);
+        sum = checksum_add(sum, rte_pktmbuf_mtod(m, const uint8_t *) + at, n);
+        len -= n;
+    }
+    return sum;
+}
+
+static bool udp_is_right(const struct rte_mbuf *m, const struct outer *o, const struct tunnel *t)
+{
+    uint32_t len = load16_host(o->udp + 4), sum;
+
+    if (!load16(o->udp + 6)) // RFC 6936 5: over IPv6 only if it is configured
+        return t->zero_checksum;
+    if (o->id.family == IP6)
+        sum = checksum_pseudo6(o->ip + 8, o->ip + 24, len, PROTO_UDP);
+    else
+        sum = checksum_add(0, o->ip + 12, 8) + (PROTO_UDP << 8) + rte_cpu_to_be_16((uint16_t)len);
+    return checksum_finish(sum_from(m, o->udp, len, sum)) == 0;
+}
+
+static bool gre_is_right(const struct rte_mbuf *m, const struct outer *o)
+{
+    return checksum_finish(sum_from(m, o->gre, o->whole + (uint32_t)(o->at - o->gre), 0)) == 0;
+}
+
+// --- ECN, DSCP ---
+
+#define ECN_DROP 4
+
+// By the inner field, then the outer one: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+static const uint8_t ecn_of[4][4] = {{0, 0, 0, ECN_DROP}, {1, 1, 1, 3}, {2, 1, 2, 3}, {3, 3, 3, 3}};
+
+// The inner packet gets its ECN field, and with a uniform tunnel the DSCP. False: congestion was
+// marked on the way, and its sender does not understand that.
+static bool inner_mark(uint8_t *ip, bool is4, const struct outer *o, const struct tunnel *t)
+{
+    uint8_t tos = is4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4),
+            ecn = ecn_of[tos & 3][o->tos & 3];
+    uint8_t to = (uint8_t)(((t->dscp_mode == TUNNEL_DSCP_UNIFORM ? o->tos : tos) & 0xfc) | ecn);
+    uint16_t was = load16(ip);
+
+    if (ecn == ECN_DROP)
+        return false;
+    if (to == tos)
+        return true;
+    if (!is4) {
+        ip[0] = (uint8_t)(0x60 | to >> 4);
+        ip[1] = (uint8_t)((ip[1] & 0x0f) | to << 4);
+        return true;
+    }
+    ip[1] = to;
+    store16(ip + 10, remark_checksum(load16(ip + 10), was, load16(ip)));
+    return true;
+}
+
+// --- the frame ---
+
+// The inner packet behind o->at becomes a frame of PORT_TUNNEL. There is room: the outer header has
+// been in front.
+static uint8_t *frame_of_packet(const struct outer *o, const struct tunnel *t, uint16_t vlan)
+{
+    uint8_t *frame = (uint8_t *)(uintptr_t)o->at - INNER_L2;
+
+    memcpy(frame, t->mac, 6);
+    memcpy(frame + 6, t->mac, 6);
+    frame[11] ^= 1; // the other end
+    store16(frame + 12, ETHER_TYPE_VLAN);
+    store16(frame + 14, rte_cpu_to_be_16(vlan));
+    store16(frame + 16, o->type);
+    return frame;
+}
+
+static uint8_t *frame_of_frame(const struct outer *o, uint16_t vlan)
+{
+    uint8_t *frame = (uint8_t *)(uintptr_t)o->at - VLAN_HDR;
+
+    memmove(frame, frame + VLAN_HDR, 12);
+    store16(frame + 12, ETHER_TYPE_VLAN);
+    store16(frame + 14, rte_cpu_to_be_16(vlan));
+    return frame;
+}
+
+// Why the inner packet may not come in; its ECN field is written.
+static enum drop_reason inner_check(struct outer *o, const struct tunnel *t)
+{
+    bool ethernet = tunnel_is_ethernet(t->kind);
+    uint8_t *ip = (uint8_t *)(uintptr_t)o->at + (ethernet ? ETHER_HDR : 0);
+    uint32_t need = (ethernet ? ETHER_HDR : 0) + (o->type == ETHER_TYPE_IP6 ? IP6_HDR : IP4_HDR);
+    uint16_t type = ethernet && o->left >= ETHER_HDR ? load16(ip - 2) : o->type;
+
+    if (ethernet && (o->left < ETHER_HDR || is_tag(type))) // RFC 7348 6.1
+        return DROP_TUNNEL_HEADER;
+    if (type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6)
+        return ethernet ? DROP_NONE : DROP_TUNNEL_PROTOCOL;
+    if (o->left < need || o->whole < need || ip[0] >> 4 != (type == ETHER_TYPE_IP4 ? 4 : 6))
+        return DROP_TUNNEL_HEADER;
+    return inner_mark(ip, type == ETHER_TYPE_IP4, o, t) ? DROP_NONE : DROP_TUNNEL_ECN;
+}
+
+static enum drop_reason checks(const struct rte_mbuf *m, struct outer *o, const struct tunnel *t)
+{
+    if (o->udp && unlikely(load16(o->udp + 6) || o->id.family == IP6) && !udp_is_right(m, o, t))
+        return DROP_TUNNEL_CHECKSUM;
+    if (unlikely(o->gre) && !gre_is_right(m, o))
+        return DROP_TUNNEL_CHECKSUM;
+    if (metalink_hops(m) >= METALINK_HOPS_MAX)
+        return DROP_TUNNEL_RECURSION;
+    return inner_check(o, t);
+}
+
+// The frame begins at `frame`, and ends with the outer packet.
+static void cut(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
+{
+    uint32_t off = (uint32_t)(frame - rte_pktmbuf_mtod(m, const uint8_t *));
+
+    packet_trim(m, (uint32_t)(o->at - rte_pktmbuf_mtod(m, const uint8_t *)) + o->whole);
+    rte_pktmbuf_adj(m, (uint16_t)off);
+    m->ol_flags &= ~RX_FLAGS;
+    metalink_hops_set(m, metalink_hops(m) + 1);
+}
+
+// The tunnel with that key. Packets come in flows, so most are of the one before; an entry that has
+// a kind is in the index.
+static inline uint16_t look_up(struct forwarder *f, const struct tunnel_index *x,
+                               const struct tunnel_key *k)
+{
+    const struct tunnel *last = tunnel_get(f->tunnel_last);
+    uint16_t vlan;
+
+    if (likely(__atomic_load_n(&last->kind, __ATOMIC_ACQUIRE) &&
+               !memcmp(&last->id, k, sizeof *k)))
+        return f->tunnel_last;
+    vlan = tunnel_find(x, k);
+    if (vlan)
+        f->tunnel_last = vlan;
+    return vlan;
+}
+
+// False: no tunnel's.
+static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct outer *o,
+                        uint16_t *vlan, enum drop_reason *why)
+{
+    const struct tunnel_index *x = rcu_load(&tunnel_index);
+    const uint8_t *ip = b->ip[i];
+    bool sound;
+
+    *o = (struct outer){.ip = ip, .at = ip, .left = packet_readable(b->pkt[i], ip)};
+    o->id.vr = b->vr[i];
+    o->id.family = b->family;
+    b->family == IP4 ? read4(o, ip) : read6(o, ip);
+    o->id.kind = kind_of(o);
+    if (!o->id.kind || !x)
+        return false;
+    const struct tunnel_key end = o->id;
+    sound = !o->fragment && read_shim(o);
+    *vlan = sound ? look_up(f, x, &o->id) : 0;
+    if (!*vlan && !tunnel_ends(x, &end))
+        return false;
+    *why = o->fragment                                      ? DROP_TUNNEL_FRAGMENT
+           : !sound                                         ? DROP_TUNNEL_HEADER
+           : !*vlan || tunnel_get(*vlan)->keyed != o->keyed ? DROP_TUNNEL_SOURCE
+                                                            : DROP_NONE;
+    return true;
+}
+
+bool tunnel_take(struct forwarder *f, struct burst *b, unsigned i)
+{
+    enum drop_reason why;
+    struct outer o;
+    uint16_t vlan;
+
+    if (!find_tunnel(f, b, i, &o, &vlan, &why))
+        return false;
+    struct rte_mbuf *m = b->pkt[i];
+    const struct tunnel *t = tunnel_get(vlan);
+    why = why ? why : checks(m, &o, t);
+    if (unlikely(why)) {
+        packet_drop_of(f, b, i, why);
+        return true;
+    }
+    cut(m, tunnel_is_ethernet(t->kind) ? frame_of_frame(&o, vlan) : frame_of_packet(&o, t, vlan),
+        &o);
+    if (!frame_queue_put(f, &f->tunnel_in, &m, 1))
+        packet_drop(f, m, t->iface, DROP_TUNNEL_FULL);
+    return true;
+}
+
+bool tunnel_take_in(struct forwarder *f, unsigned max)
+{
+    unsigned n = RTE_MIN(f->tunnel_in.n, max);
+
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_in);
+        f->rx.pkt[i] = m;
+        f->rx.frame[i] = rte_pktmbuf_mtod(m, uint8_t *);
+    }
+    if (n)
+        f->rx.n = n;
+    return n;
+}
+
+void tunnel_give_up(struct forwarder *f)
+{
+    while (f->tunnel_in.n) {
+        struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_in);
+        packet_drop(f, m, iface_of_frame(port_get(PORT_TUNNEL), m, true), DROP_TUNNEL_FULL);
+    }
+    while (f->tunnel_out.n) {
+        struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_out);
+        tx_drop(f, PORT_TUNNEL, &m, 1, DROP_TUNNEL_FULL);
+    }
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel.c - see tunnel.h
+//
+// The index is two open hash tables of VLANs: by key, and by end (kind, virtual router, local
+// address), which tells a stranger's packet from one that is no tunnel's. It is built aside and
+// published whole.
+#include "table/tunnel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/checksum.h"
+#include "base/hash.h"
+#include "core/mem.h"
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/grace.h"
+#include "table/nexthop.h"
+
+#define SLOTS 16384u // four for each tunnel
+
+_Static_assert(SLOTS >= 2 * TUNNEL_MAX && (SLOTS & (SLOTS - 1)) == 0, "the hash tables");
+
+struct tunnel_index {
+    uint16_t by_key[SLOTS], by_end[SLOTS]; // VLANs, 0 = free
+};
+
+struct tunnel *tunnel_table;
+const struct tunnel_index *tunnel_index;
+
+static struct { // control's own
+    bool used, published;
+    uint64_t vacant; // grace ticket
+} own[TUNNEL_MAX + 1];
+static struct tunnel_index *built[2]; // one is published
+static uint64_t unused_since;         // grace ticket of the other
+static unsigned n_published;
+
+static const struct {
+    const char *name;
+    uint8_t proto;  // of the outer packet; IPIP's follows the inner one
+    uint8_t behind; // bytes behind the outer IP header, without GRE's key
+    uint16_t port;  // UDP
+} kinds[TUNNEL_KIND_N] = {
+    [TUNNEL_NONE] = {"none", 0, 0, 0},
+    [TUNNEL_IPIP] = {"ipip", 0, 0, 0},
+    [TUNNEL_GRE] = {"gre", 47, 4, 0},
+    [TUNNEL_GRE_UDP] = {"gre-udp", 17, 12, TUNNEL_PORT_GRE},
+    [TUNNEL_VXLAN] = {"vxlan", 17, 16, TUNNEL_PORT_VXLAN},
+};
+
+const char *tunnel_kind_name(uint8_t kind)
+{
+    return kinds[kind].name;
+}
+
+static unsigned header_size(uint8_t kind, uint8_t family, bool keyed)
+{
+    return (family == IP4 ? 20u : 40u) + kinds[kind].behind + (keyed ? 4u : 0);
+}
+
+unsigned tunnel_overhead(uint8_t kind, uint8_t family, bool keyed)
+{
+    return header_size(kind, family, keyed) + (tunnel_is_ethernet(kind) ? 14u : 0);
+}
+
+// --- the outer header ---
+
+static void put16(uint8_t *p, uint16_t host)
+{
+    p[0] = (uint8_t)(host >> 8);
+    p[1] = (uint8_t)host;
+}
+
+static void put32(uint8_t *p, uint32_t host)
+{
+    put16(p, (uint16_t)(host >> 16));
+    put16(p + 2, (uint16_t)host);
+}
+
+// What a packet changes is 0 here: lengths, DSCP and ECN, protocol of IPIP, type of GRE, entropy.
+static void write_ip(uint8_t *ip, const struct tunnel_settings *s)
+{
+    uint8_t proto = kinds[s->id.kind].proto;
+
+    if (s->id.family == IP4) {
+        ip[0] = 0x45;
+        ip[6] = 0x40; // DF, so that any identification will do (RFC 6864 4.1)
+        ip[8] = s->ttl;
+        ip[9] = proto;
+        memcpy(ip + 12, s->id.local, 4);
+        memcpy(ip + 16, s->id.remote, 4);
+    } else {
+        ip[0] = 0x60;
+        ip[6] = proto;
+        ip[7] = s->ttl;
+        memcpy(ip + 8, s->id.local, 16);
+        memcpy(ip + 24, s->id.remote, 16);
+    }
+}
+
+static void write_header(struct tunnel *t, const struct tunnel_settings *s)
+{
+    uint8_t *ip = t->header + TUNNEL_HEADER - t->size, *at = ip + (s->id.family == IP4 ? 20 : 40);
+
+    memset(t->header, 0, sizeof t->header);
+    write_ip(ip, s);
+    t->sum = s->id.family == IP4 ? checksum_add(0, ip, 20) : 0;
+    if (tunnel_is_udp(s->id.kind)) {
+        put16(at + 2, kinds[s->id.kind].port);
+        at += 8;
+    }
+    if (s->id.kind == TUNNEL_VXLAN) {
+        at[0] = 0x08; // I: there is a VNI
+        put32(at + 4, s->id.key << 8);
+    } else if (s->id.kind != TUNNEL_IPIP && s->keyed) {
+        at[0] = 0x20; // K
+        put32(at + 4, s->id.key);
+    }
+}
+
+// --- the index ---
+
+static uint32_t hash_key(const struct tunnel_key *k)
+{
+    uint64_t w[5], h = 0;
+
+    memcpy(w, k, sizeof w);
+    for (unsigned i = 0; i < 5; i++)
+        h = hash_mix64(h ^ w[i]);
+    return (uint32_t)(h >> 32);
+}
+
+static uint32_t hash_end(const struct tunnel_key *k)
+{
+    uint64_t w[2];
+
+    memcpy(w, k->local, sizeof w);
+    return (uint32_t)(hash_mix64(hash_mix64(w[0] ^ k->kind ^ (uint64_t)k->vr << 16) ^ w[1]) >> 32);
+}
+
+static bool is_end(const struct tunnel *t, const struct tunnel_key *k)
+{
+    return t->id.kind == k->kind && t->id.vr == k->vr && t->id.family == k->family &&
+           !memcmp(t->id.local, k->local, sizeof k->local);
+}
+
+uint16_t tunnel_find(const struct tunnel_index *x, const struct tunnel_key *k)
+{
+    uint16_t vlan;
+
+    for (uint32_t at = hash_key(k); (vlan = x->by_key[at % SLOTS]); at++)
+        if (!memcmp(&tunnel_table[vlan].id, k, sizeof *k))
+            return vlan;
+    return 0;
+}
+
+bool tunnel_ends(const struct tunnel_index *x, const struct tunnel_key *k)
+{
+    uint16_t vlan;
+
+    for (uint32_t at = hash_end(k); (vlan = x->by_end[at % SLOTS]); at++)
+        if (is_end(&tunnel_table[vlan], k))
+            return true;
+    return false;
+}
+
+static void index_put(uint16_t *slot, uint32_t at, uint16_t vlan)
+{
+    while (slot[at % SLOTS])
+        at++;
+    slot[at % SLOTS] = vlan;
+}
+
+static void index_add(struct tunnel_index *x, uint16_t vlan)
+{
+    const struct tunnel_key *k = &tunnel_table[vlan].id;
+
+    index_put(x->by_key, hash_key(k), vlan);
+    if (!tunnel_ends(x, k))
+        index_put(x->by_end, hash_end(k), vlan);
+}
+
+static int index_build(void)
+{
+    unsigned next = tunnel_index == built[0];
+
+    if (!built[next])
+        built[next] = mem_map("tunnel index", sizeof *built[next]);
+    if (!built[next])
+        return -errno;
+    if (!grace_over(unused_since))
+        grace_wait();
+    memset(built[next], 0, sizeof *built[next]);
+    for (uint16_t vlan = 1; vlan <= TUNNEL_MAX; vlan++)
+        if (own[vlan].published)
+            index_add(built[next], vlan);
+    rcu_publish(&tunnel_index, n_published ? built[next] : NULL);
+    unused_since = grace_ticket();
+    return 0;
+}
+
+// --- control ---
+
+static uint16_t vlan_take(void)
+{
+    for (int again = 0; again < 2; again++) {
+        for (uint16_t v = 1; v <= TUNNEL_MAX; v++)
+            if (!own[v].used && (!own[v].vacant || grace_over(own[v].vacant)))
+                return v;
+        grace_wait();
+    }
+    return 0;
+}
+
+static uint16_t vlan_of_key(const struct tunnel_key *k)
+{
+    for (uint16_t v = 1; v <= TUNNEL_MAX; v++)
+        if (own[v].used && !memcmp(&tunnel_table[v].id, k, sizeof *k))
+            return v;
+    return 0;
+}
+
+uint16_t tunnel_new(const struct tunnel_settings *s, uint16_t *taken)
+{
+    thread_must_be(ROLE_CONTROL);
+    *taken = 0;
+    if (!tunnel_table)
+        tunnel_table = mem_map("tunnels", (TUNNEL_MAX + 1) * sizeof *tunnel_table);
+    if (!tunnel_table || (*taken = vlan_of_key(&s->id)))
+        return 0;
+    uint16_t vlan = vlan_take();
+    if (!vlan)
+        return 0;
+    struct tunnel *t = tunnel_get(vlan);
+    memset(t, 0, sizeof *t);
+    t->id = s->id;
+    t->vr = s->id.vr;
+    t->family = s->id.family;
+    t->keyed = s->keyed;
+    t->zero_checksum = s->zero_checksum || s->id.family == IP4;
+    t->ttl = s->ttl;
+    t->dscp_mode = s->dscp_mode;
+    t->dscp = s->dscp;
+    t->state = TUNNEL_NO_ROUTE;
+    t->size = (uint8_t)header_size(s->id.kind, s->id.family, s->keyed);
+    write_header(t, s);
+    own[vlan].used = true;
+    return vlan;
+}
+
+int tunnel_publish(uint16_t vlan, uint16_t iface, const uint8_t mac[6])
+{
+    struct tunnel *t = tunnel_get(vlan);
+
+    thread_must_be(ROLE_CONTROL);
+    t->iface = iface;
+    memcpy(t->mac, mac, sizeof t->mac);
+    __atomic_store_n(&t->kind, t->id.kind, __ATOMIC_RELEASE);
+    own[vlan].published = true;
+    n_published++;
+    return index_build();
+}
+
+void tunnel_hide(uint16_t vlan)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (!own[vlan].published)
+        return;
+    __atomic_store_n(&tunnel_get(vlan)->kind, TUNNEL_NONE, __ATOMIC_RELEASE);
+    own[vlan].published = false;
+    n_published--;
+    (void)index_build(); // both exist
+}
+
+void tunnel_free(uint16_t vlan)
+{
+    thread_must_be(ROLE_CONTROL);
+    own[vlan].used = false;
+    own[vlan].vacant = grace_ticket();
+}
+
+void tunnel_table_fini(void)
+{
+    mem_unmap(tunnel_table, (TUNNEL_MAX + 1) * sizeof *tunnel_table);
+    tunnel_table = NULL;
+    tunnel_index = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        mem_unmap(built[i], sizeof *built[i]);
+        built[i] = NULL;
+    }
+    memset(own, 0, sizeof own);
+    n_published = 0;
+}
+
+// --- rib_manager ---
+
+void tunnel_set_path(struct tunnel *t, uint32_t nexthop, uint8_t state, uint16_t mtu)
+{
+    __atomic_store_n(&t->path_mtu, mtu, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->state, state, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->nexthop, nexthop, __ATOMIC_RELEASE);
+}

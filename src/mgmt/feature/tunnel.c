@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel.c - tunnels: interfaces whose packets travel inside packets of another network
+//
+// A tunnel is an interface like any other; which virtual router that is in, `interface NAME vr`
+// says. A tunnel with another kind, end, key, outer virtual router, TTL or DSCP goes and comes.
+#include "feature/tunnel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ip.h"
+#include "config/config_running.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/interface.h"
+#include "feature/metalink.h"
+#include "feature/port.h"
+#include "feature/vport.h"
+#include "feature/vr.h"
+#include "mgmt/feature.h"
+#include "port/iface_manager.h"
+#include "restconf/state.h"
+#include "table/iface.h"
+#include "table/port.h"
+#include "table/vr.h"
+#include "yang/config_tree.h"
+
+static struct model_tunnels *tunnels_of(const struct model *m)
+{
+    return m->part[FEATURE_tunnel];
+}
+
+const struct model_tunnels *model_tunnels(const struct model *m)
+{
+    return tunnels_of(m);
+}
+
+const struct model_tunnel *model_find_tunnel(const struct model *m, const char *name)
+{
+    const struct model_tunnels *all = tunnels_of(m);
+
+    return model_find(all->tunnel.item, all->tunnel.n, sizeof *all->tunnel.item, name);
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static uint8_t read_end(uint8_t to[16], const struct lyd_node *first, const char *leaf)
+{
+    const char *text = config_value(first, leaf);
+    struct ip_addr a;
+
+    if (!text || ip_parse(text, &a)) // the schema says so
+        return IP_NONE;
+    memcpy(to, a.b, a.family == IP4 ? 4 : 16);
+    return a.family;
+}
+
+static void read_dscp(struct model_tunnel *t, const char *text)
+{
+    if (!text || !strcmp(text, "copy"))
+        return;
+    t->settings.dscp_mode = !strcmp(text, "uniform") ? TUNNEL_DSCP_UNIFORM : TUNNEL_DSCP_FIXED;
+    if (t->settings.dscp_mode == TUNNEL_DSCP_FIXED)
+        t->settings.dscp = (uint8_t)strtoul(text, NULL, 10);
+}
+
+static void read_settings(struct model_tunnel *t, const struct lyd_node *first)
+{
+    static const char *const kinds[] = {"ipip", "gre", "gre-udp", "vxlan"};
+    struct tunnel_settings *s = &t->settings;
+    const char *ttl = config_value(first, "ttl");
+
+    s->id.kind = (uint8_t)(TUNNEL_IPIP + leaf_word(first, "kind", kinds, 4));
+    s->id.family = read_end(s->id.local, first, "local");
+    if (read_end(s->id.remote, first, "remote") != s->id.family)
+        s->id.family = IP_NONE;
+    t->has_key = s->keyed = config_value(first, "key");
+    t->has_vni = config_value(first, "vni");
+    s->id.key = (uint32_t)leaf_number(first, t->has_vni ? "vni" : "key", 0);
+    s->ttl = ttl && !strcmp(ttl, "copy") ? 0 : (uint8_t)leaf_number(first, "ttl", 64);
+    read_dscp(t, config_value(first, "dscp"));
+    s->zero_checksum = leaf_true(first, "zero-checksum");
+}
+
+static void read_tunnel(struct model *m, const struct lyd_node *entry)
+{
+    struct model_tunnel *t = vec_push(&tunnels_of(m)->tunnel);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(t, 0, sizeof *t);
+    leaf_copy(t->name, sizeof t->name, first, "name", "");
+    leaf_copy(t->outer_vr, sizeof t->outer_vr, first, "vr", VR_DEFAULT_NAME);
+    read_settings(t, first);
+    t->mtu = (uint16_t)leaf_number(first, "mtu", 0);
+    t->line = leaf_line(entry, NULL);
+}
+
+static void read_tunnels(struct model *m, const struct lyd_node *tree, const struct model *known,
+                         struct errors *e)
+{
+    model_read_list(m, tree, NULL, "tunnel", read_tunnel);
+}
+
+static void find_vrs(struct model *m)
+{
+    vec_foreach (&tunnels_of(m)->tunnel, t)
+        snprintf(t->vr, sizeof t->vr, "%s", model_vr_of(m, t->name));
+}
+
+static void free_tunnels(struct model *m)
+{
+    vec_free(&tunnels_of(m)->tunnel);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_name(const struct model *m, const struct model_tunnel *t, struct errors *e)
+{
+    const char *of = model_find_port(m, t->name)             ? "a port"
+                     : model_find_vport(m, t->name)          ? "a vport"
+                     : model_find_metalink(m, t->name, NULL) ? "an end of a metalink"
+                                                             : NULL;
+
+    if (of)
+        errors_add(e, t->line, "tunnel %s: the name belongs to %s, expected another name", t->name,
+                   of);
+}
+
+static void check_key(const struct model_tunnel *t, struct errors *e)
+{
+    bool vxlan = t->settings.id.kind == TUNNEL_VXLAN,
+         gre = t->settings.id.kind == TUNNEL_GRE || t->settings.id.kind == TUNNEL_GRE_UDP;
+
+    if (vxlan && !t->has_vni)
+        errors_add(e, t->line, "tunnel %s: kind vxlan needs a 'vni'", t->name);
+    if (!vxlan && t->has_vni)
+        errors_add(e, t->line, "tunnel %s: 'vni' is of kind vxlan, expected none", t->name);
+    if (!gre && t->has_key)
+        errors_add(e, t->line, "tunnel %s: 'key' is of kinds gre and gre-udp, expected none",
+                   t->name);
+}
+
+static void check_tunnel(const struct model *m, const struct model_tunnel *t, struct errors *e)
+{
+    check_name(m, t, e);
+    check_key(t, e);
+    if (!t->settings.id.family)
+        errors_add(e, t->line,
+                   "tunnel %s: 'local' and 'remote' are of different families, expected two IPv4 "
+                   "or two IPv6 addresses",
+                   t->name);
+    vec_foreach (&tunnels_of(m)->tunnel, other)
+        if (other < t && !strcmp(other->outer_vr, t->outer_vr) &&
+            !memcmp(&other->settings.id, &t->settings.id, sizeof t->settings.id))
+            errors_add(e, t->line,
+                       "tunnel %s: tunnel %s has the same kind, ends, virtual router and key or "
+                       "VNI, expected another",
+                       t->name, other->name);
+}
+
+static void check_tunnels(const struct model *m, struct errors *e)
+{
+    vec_foreach (&tunnels_of(m)->tunnel, t)
+        check_tunnel(m, t, e);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_tunnel(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_tunnel *t = to;
+
+    if (from)
+        return iface_manager_del(s->name, err, n);
+    return iface_manager_add_tunnel(s->name, t->outer_vr, &t->settings, t->mtu, t->vr, err, n);
+}
+
+static int run_mtu(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return iface_manager_set_tunnel_mtu(s->name, ((const struct model_tunnel *)to)->mtu, err, n);
+}
+
+static const struct step_kind tunnel_kind = {"tunnel", run_tunnel}, mtu_kind = {"tunnel", run_mtu};
+
+bool tunnel_stays(const struct change *c, const char *name)
+{
+    const struct model_tunnel *a = model_find_tunnel(c->from, name),
+                              *b = model_find_tunnel(c->to, name);
+
+    return a && b && !memcmp(&a->settings, &b->settings, sizeof a->settings) &&
+           vr_is_same(c, a->outer_vr, b->outer_vr) && vr_stays(c, a->outer_vr);
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&tunnels_of(c->from)->tunnel, t)
+        if (!tunnel_stays(c, t->name))
+            step_add(c, &tunnel_kind, t->name, t, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&tunnels_of(c->to)->tunnel, t) {
+        const struct model_tunnel *old = model_find_tunnel(c->from, t->name);
+
+        if (!tunnel_stays(c, t->name))
+            step_add(c, &tunnel_kind, t->name, NULL, t, t->line);
+        else if (old->mtu != t->mtu)
+            step_add(c, &mtu_kind, t->name, old, t, t->line);
+    }
+}
+
+// --- completion ----------------------------------------------------------------------------------
+
+static void each_tunnel(name_fn *fn, void *ctx)
+{
+    vec_foreach (&model_tunnels(config_model())->tunnel, t)
+        fn(ctx, t->name, tunnel_kind_name(t->settings.id.kind));
+}
+
+static const struct feature_config tunnel_config = {
+    .part_size = sizeof(struct model_tunnels),
+    .read = read_tunnels,
+    .resolve = find_vrs,
+    .check = check_tunnels,
+    .free = free_tunnels,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_VPORTS, plan_remove},
+                                             {PHASE_ADD_VPORTS, plan_add},
+                                             {0}},
+    .names = (const struct feature_names[]){{"tunnel", each_tunnel}, {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_end(struct jwrite *j, const char *name, const uint8_t end[16], uint8_t family)
+{
+    struct ip_addr a = {.family = family};
+
+    memcpy(a.b, end, sizeof a.b);
+    jwrite_ip(j, name, &a);
+}
+
+static void write_tunnel(struct jwrite *j, const struct iface *i)
+{
+    static const char *const state[] = {"up", "no-route", "recursion"};
+    const struct tunnel *t = tunnel_get(i->vlan);
+    uint16_t path = __atomic_load_n(&t->path_mtu, __ATOMIC_RELAXED);
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", i->name);
+    jwrite_string(j, "kind", tunnel_kind_name(t->id.kind));
+    write_end(j, "local", t->id.local, t->family);
+    write_end(j, "remote", t->id.remote, t->family);
+    jwrite_string(j, "vr", vr_get(t->vr)->name);
+    jwrite_string(j, "interface-vr", vr_get(i->vr)->name);
+    if (t->keyed)
+        jwrite_int(j, "key", t->id.key);
+    if (t->id.kind == TUNNEL_VXLAN)
+        jwrite_int(j, "vni", t->id.key);
+    jwrite_string(j, "status", state[__atomic_load_n(&t->state, __ATOMIC_RELAXED)]);
+    jwrite_int(j, "nexthop", __atomic_load_n(&t->nexthop, __ATOMIC_RELAXED));
+    jwrite_int(j, "overhead", tunnel_overhead(t->id.kind, t->family, t->keyed));
+    if (path)
+        jwrite_int(j, "path-mtu", path);
+    jwrite_int(j, "mtu", i->mtu);
+    jwrite_end(j, '}');
+}
+
+static int show_tunnel(struct show *s)
+{
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get((uint16_t)id);
+
+        if (i->kind == IFACE_TUNNEL && (!s->key[0] || !strcmp(s->key[0], i->name)))
+            write_tunnel(&s->out, i);
+    }
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+const struct feature tunnel_feature = {
+    .name = "tunnel",
+    .config = &tunnel_config,
+    .state = (const struct feature_state[]){{"tunnel", .write = show_tunnel}, {0}},
+};

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel.h - tunnels of a configuration; control role
+#ifndef FEATURE_TUNNEL_H
+#define FEATURE_TUNNEL_H
+
+#include "base/vec.h"
+#include "config/change.h"
+#include "table/tunnel.h"
+
+struct model_tunnel {
+    char name[16];
+    char outer_vr[16];
+    char vr[16]; // of its interface
+    struct tunnel_settings settings; // but for the number of the outer virtual router
+    uint16_t mtu; // 0 = what the way takes
+    bool bad_dscp, has_key, has_vni;
+    unsigned line;
+};
+
+struct model_tunnels {
+    VEC(struct model_tunnel) tunnel; // sorted by name, naturally
+};
+const struct model_tunnels *model_tunnels(const struct model *m);
+const struct model_tunnel *model_find_tunnel(const struct model *m, const char *name);
+
+// Whether it is a tunnel before and after a change, and stays as it is.
+bool tunnel_stays(const struct change *c, const char *name);
+
+#endif

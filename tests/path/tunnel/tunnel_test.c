@@ -1,0 +1,800 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tunnel_test.c - packets into tunnels and out of them
+//
+// Two tunnels that are each other's remote end, in four virtual routers of one router:
+//
+//     port 0 -> a -> tunnel 0 -> x -> port 1          port 2 -> y -> tunnel 1 -> b -> port 3
+//
+// The test carries frames from port 1 to port 2, and may change them on the way.
+#include "harness.h"
+
+#include <stdlib.h>
+
+#include "base/checksum.h"
+#include "forwarder/state.h"
+#include "table/tunnel.h"
+
+static uint16_t a, b, x, y, in, under[2], out, end[2];
+static const char *const local[2][2] = {{"10.9.0.1", "10.9.0.2"},
+                                        {"2001:db8:9::1", "2001:db8:9::2"}};
+static const struct {
+    const char *src, *dst;
+} inner[2] = {{"192.0.2.1", "198.51.100.1"}, {"2001:db8::1", "2001:db8:1::1"}};
+
+static struct tunnel_settings settings(uint8_t kind, unsigned outer6, unsigned from, uint16_t vr)
+{
+    struct tunnel_settings s = {.id = {.kind = kind, .family = outer6 ? IP6 : IP4, .vr = vr},
+                                .ttl = 64};
+    struct ip_addr at;
+
+    assert_int_equal(ip_parse(local[outer6][from], &at), 0);
+    memcpy(s.id.local, at.b, outer6 ? 16 : 4);
+    assert_int_equal(ip_parse(local[outer6][!from], &at), 0);
+    memcpy(s.id.remote, at.b, outer6 ? 16 : 4);
+    return s;
+}
+
+struct variant {
+    uint8_t kind;
+    bool keyed;
+    uint32_t key;
+    uint8_t ttl, dscp_mode, dscp;
+    bool zero_checksum;
+};
+
+static void topology(const struct variant *v, unsigned outer6)
+{
+    a = rig_vr("a"), b = rig_vr("b"), x = rig_vr("x"), y = rig_vr("y");
+    in = rig_iface(0, 0, a), under[0] = rig_iface(1, 0, x), under[1] = rig_iface(2, 0, y);
+    out = rig_iface(3, 0, b);
+    for (unsigned k = 0; k < 2; k++) {
+        struct tunnel_settings s = settings(v->kind, outer6, k, k ? y : x);
+        s.keyed = v->keyed;
+        s.id.key = v->key;
+        s.ttl = v->ttl ? v->ttl == 255 ? 0 : v->ttl : 64;
+        s.dscp_mode = v->dscp_mode;
+        s.dscp = v->dscp;
+        s.zero_checksum = v->zero_checksum;
+        end[k] = router_tunnel_new(&s, k ? b : a, rig_adjacency(under[k], 7));
+        assert_int_not_equal(end[k], 0);
+        rig_route(k ? y : x, local[outer6][k], rig_nexthop(NEXTHOP_LOCAL, 0));
+    }
+    uint32_t into = router_adjacency_new(end[0], iface_get(end[1])->mac),
+             on = rig_adjacency(out, 9);
+    rig_route(a, "0.0.0.0/0", into);
+    rig_route(a, "::/0", into);
+    rig_route(b, "0.0.0.0/0", on);
+    rig_route(b, "::/0", on);
+}
+
+// Every test is of some tunnels, and takes them away again.
+static int no_tunnels(void **state)
+{
+    tunnel_table_fini();
+    return rig_teardown(state);
+}
+
+static struct frame packet(unsigned six, uint8_t tos, unsigned payload, uint16_t fragment)
+{
+    return frame_ip(&(struct ip_spec){.src = inner[six].src,
+                                      .dst = inner[six].dst,
+                                      .tos = tos,
+                                      .payload = payload,
+                                      .fragment = fragment,
+                                      .to_iface = in});
+}
+
+// What leaves port 1 when f comes by port 0. False: nothing.
+static bool into(const struct frame *f, struct frame *g)
+{
+    rig_send(0, f);
+    rig_poll();
+    return rig_receive(1, g);
+}
+
+// The same from port 2 to port 3: frames of the wire, for our MAC.
+static bool out_of(struct frame *f, struct frame *g)
+{
+    memcpy(f->b, iface_get(under[1])->mac, 6);
+    rig_send(2, f);
+    rig_poll();
+    return rig_receive(3, g);
+}
+
+static const struct variant every[] = {
+    {.kind = TUNNEL_IPIP},
+    {.kind = TUNNEL_GRE},
+    {.kind = TUNNEL_GRE, .keyed = true, .key = 0xdeadbeef},
+    {.kind = TUNNEL_GRE_UDP},
+    {.kind = TUNNEL_GRE_UDP, .keyed = true, .key = 7},
+    {.kind = TUNNEL_GRE_UDP, .zero_checksum = true},
+    {.kind = TUNNEL_VXLAN, .key = 0x123456},
+    {.kind = TUNNEL_VXLAN, .key = 5, .zero_checksum = true},
+};
+static const struct variant ipip = {.kind = TUNNEL_IPIP}, gre = {.kind = TUNNEL_GRE};
+
+// Runs fn for each kind, either outer and either inner family, each with new tables.
+static void for_each_variant(void **state,
+                             void (*fn)(const struct variant *v, unsigned outer6, unsigned inner6))
+{
+    for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
+        for (unsigned families = 0; families < 4; families++) {
+            topology(&every[k], families >> 1);
+            fn(&every[k], families >> 1, families & 1);
+            no_tunnels(state);
+            rig_setup(state);
+        }
+}
+
+static unsigned behind_ip(const struct variant *v)
+{
+    return tunnel_overhead(v->kind, IP4, v->keyed) - 20;
+}
+
+static uint32_t be(const uint8_t *p, unsigned n)
+{
+    uint32_t w = 0;
+
+    while (n--)
+        w = w << 8 | *p++;
+    return w;
+}
+
+static void check_outer(struct frame *g, const struct variant *v, unsigned outer6, unsigned inner6,
+                        unsigned inner_len)
+{
+    static const uint8_t proto[TUNNEL_KIND_N] = {
+        [TUNNEL_GRE] = 47, [TUNNEL_GRE_UDP] = 17, [TUNNEL_VXLAN] = 17};
+    uint8_t *ip = frame_l3(g), *at = ip + (outer6 ? 40 : 20),
+            want = v->kind == TUNNEL_IPIP ? inner6 ? 41 : 4 : proto[v->kind];
+    unsigned len = inner_len + behind_ip(v);
+    struct ip_addr from;
+
+    ip_parse(local[outer6][0], &from);
+    assert_memory_equal(ip + (outer6 ? 8 : 12), from.b, outer6 ? 16 : 4);
+    assert_int_equal(ip[outer6 ? 6 : 9], want);
+    assert_int_equal(ip[outer6 ? 7 : 8], 64);
+    if (outer6) {
+        assert_int_equal(be(ip + 4, 2), len);
+    } else {
+        assert_true(frame_is_ip4_sound(g));
+        assert_int_equal(be(ip + 2, 2), len + 20);
+        assert_int_equal(be(ip + 6, 2), 0x4000); // DF, so any identification will do
+    }
+    assert_int_equal(g->n, 14 + (outer6 ? 40 : 20) + len);
+    if (tunnel_is_udp(v->kind)) {
+        assert_true(be(at, 2) >= 49152);
+        assert_int_equal(be(at + 2, 2), v->kind == TUNNEL_VXLAN ? 4789 : 4754);
+        assert_int_equal(be(at + 4, 2), len);
+        if (!outer6 || v->zero_checksum)
+            assert_int_equal(be(at + 6, 2), 0);
+        else
+            assert_int_equal(
+                checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, len, 17), at, len)),
+                0);
+        at += 8;
+    }
+    if (v->kind == TUNNEL_VXLAN) {
+        assert_int_equal(be(at, 4), 0x08000000);
+        assert_int_equal(be(at + 4, 4), v->key << 8);
+        assert_memory_equal(at + 8, iface_get(end[1])->mac, 6);
+        assert_memory_equal(at + 14, iface_get(end[0])->mac, 6);
+        assert_int_equal(be(at + 20, 2), inner6 ? 0x86dd : 0x0800);
+    } else if (v->kind != TUNNEL_IPIP) {
+        assert_int_equal(be(at, 2), v->keyed ? 0x2000 : 0);
+        assert_int_equal(be(at + 2, 2), inner6 ? 0x86dd : 0x0800);
+        if (v->keyed)
+            assert_int_equal(be(at + 4, 4), v->key);
+    }
+}
+
+static void one_packet_both_ways(const struct variant *v, unsigned outer6, unsigned inner6)
+{
+    struct frame f = packet(inner6, 0, 40, 0), g, h;
+    unsigned l3 = f.n - 14;
+
+    assert_true(into(&f, &g));
+    check_outer(&g, v, outer6, inner6, l3);
+    assert_memory_equal(g.b, neighbor_mac(7), 6);
+    assert_true(out_of(&g, &h));
+    assert_int_equal(h.n, f.n);
+    assert_memory_equal(h.b, neighbor_mac(9), 6);
+    assert_int_equal(frame_l3(&h)[inner6 ? 7 : 8], 62); // once for each router, not for the tunnel
+    assert_true(inner6 || frame_is_ip4_sound(&h));
+    unsigned from = inner6 ? 8 : 12;
+    assert_memory_equal(frame_l3(&h) + from, frame_l3(&f) + from, l3 - from);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+// rfc: 2003 3.1 MUST
+// rfc: 2473 3.1 MUST
+// rfc: 2784 2.1 MUST
+// rfc: 2890 2.1 MUST
+// rfc: 4213 3.5 MUST
+// rfc: 6864 4.1 MUST
+// rfc: 7348 5 MUST
+// rfc: 8086 3.2 MUST
+static void a_packet_goes_in_and_comes_out(void **state)
+{
+    for_each_variant(state, one_packet_both_ways);
+}
+
+static void what_the_interfaces_count(void **state)
+{
+    struct counter_iface c[2];
+    struct frame f, g, h;
+
+    topology(&gre, 0);
+    f = packet(0, 0, 40, 0);
+    assert_true(into(&f, &g));
+    assert_true(out_of(&g, &h));
+    for (unsigned k = 0; k < 2; k++)
+        counter_sum_iface(end[k], &c[k]);
+    assert_int_equal(c[0].tx_packets, 1);
+    assert_int_equal(c[1].rx_packets, 1);
+    assert_int_equal(c[0].rx_packets + c[1].tx_packets, 0);
+    assert_int_equal(c[0].tx_bytes, f.n + 4); // tagged, as frames of PORT_TUNNEL are
+    counter_sum_iface(under[0], &c[0]);
+    counter_sum_iface(under[1], &c[1]);
+    assert_int_equal(c[0].tx_bytes, f.n + 24);
+    assert_int_equal(c[1].rx_packets, 1);
+}
+
+// --- ECN, DSCP, TTL ---
+
+static uint8_t tos_of(const uint8_t *ip)
+{
+    return ip[0] >> 4 == 4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+}
+
+static void set_tos(struct frame *g, uint8_t tos)
+{
+    uint8_t *ip = frame_l3(g);
+
+    if (ip[0] >> 4 == 4) {
+        ip[1] = tos;
+        ip4_fix_checksum(g);
+    } else {
+        ip[0] = (uint8_t)(0x60 | tos >> 4);
+        ip[1] = (uint8_t)((ip[1] & 0xf) | tos << 4);
+    }
+}
+
+static void all_pairs_of_ecn(const struct variant *v, unsigned outer6, unsigned inner6)
+{
+    // RFC 6040 figure 4, by inner and outer: Not-ECT 0, ECT(1) 1, ECT(0) 2, CE 3; -1 drop
+    static const int figure4[4][4] = {{0, 0, 0, -1}, {1, 1, 1, 3}, {2, 1, 2, 3}, {3, 3, 3, 3}};
+    unsigned dropped = 0;
+
+    if (!v->zero_checksum && outer6 && tunnel_is_udp(v->kind))
+        return; // the checksum is not of the traffic class, but let others do
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned o = 0; o < 4; o++) {
+            struct frame f = packet(inner6, (uint8_t)(0x28 | i), 40, 0), g, h;
+            assert_true(into(&f, &g));
+            assert_int_equal(tos_of(frame_l3(&g)), 0x28 | i); // normal mode: copied
+            set_tos(&g, (uint8_t)(0x88 | o));
+            bool comes = out_of(&g, &h);
+            assert_int_equal(comes, figure4[i][o] >= 0);
+            dropped += !comes;
+            assert_int_equal(rig_drops(DROP_TUNNEL_ECN), dropped);
+            if (comes)
+                assert_int_equal(tos_of(frame_l3(&h)), 0x28 | figure4[i][o]);
+            if (comes && !inner6)
+                assert_true(frame_is_ip4_sound(&h));
+        }
+    assert_int_equal(rig_drops_all(), 1);
+}
+
+// rfc: 6040 4.1 MUST
+// rfc: 6040 4.2 MUST
+static void ecn_is_as_rfc_6040_says(void **state)
+{
+    for_each_variant(state, all_pairs_of_ecn);
+}
+
+static void dscp_is_a_pipe_or_uniform(void **state)
+{
+    static const struct variant pipe = {.kind = TUNNEL_GRE,
+                                        .dscp_mode = TUNNEL_DSCP_FIXED,
+                                        .dscp = 46},
+                                uniform = {.kind = TUNNEL_IPIP, .dscp_mode = TUNNEL_DSCP_UNIFORM};
+    struct frame f, g, h;
+
+    topology(&pipe, 1);
+    f = packet(0, 0x2a, 40, 0);
+    assert_true(into(&f, &g));
+    assert_int_equal(tos_of(frame_l3(&g)), 46 << 2 | 2);
+    assert_true(out_of(&g, &h));
+    assert_int_equal(tos_of(frame_l3(&h)), 0x2a);
+    no_tunnels(state);
+    rig_setup(state);
+    topology(&uniform, 0);
+    f = packet(1, 0x2a, 40, 0);
+    assert_true(into(&f, &g));
+    set_tos(&g, 0xb8);
+    assert_true(out_of(&g, &h));
+    assert_int_equal(tos_of(frame_l3(&h)), 0xb8 | 2);
+}
+
+static void the_ttl_is_a_pipe_or_the_inner_one(void **state)
+{
+    for (unsigned outer6 = 0; outer6 < 2; outer6++) {
+        const struct variant inherit = {.kind = TUNNEL_IPIP, .ttl = 255};
+        struct frame f, g;
+        topology(&inherit, outer6);
+        for (unsigned six = 0; six < 2; six++) {
+            f = packet(six, 0, 40, 0);
+            assert_true(into(&f, &g));
+            assert_int_equal(frame_l3(&g)[outer6 ? 7 : 8], 63);
+            assert_true(outer6 || frame_is_ip4_sound(&g));
+        }
+        no_tunnels(state);
+        rig_setup(state);
+    }
+}
+
+// rfc: 2003 3.1 MUST
+static void a_packet_whose_ttl_ends_here_does_not_enter(void **state)
+{
+    struct frame f, g;
+
+    topology(&gre, 0);
+    f = frame_ip(
+        &(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 1, .to_iface = in});
+    assert_false(into(&f, &g));
+    assert_only_drop(DROP_IP4_TTL, 1);
+}
+
+// --- sizes ---
+
+// rfc: 2473 7.1 MUST
+// rfc: 4213 3.2 MUST
+// rfc: 4459 3.2 SHOULD
+static void too_big_is_told_to_the_inner_sender(void **state)
+{
+    struct frame f, g;
+
+    topology(&gre, 0);
+    iface_get(in)->addr4 = 0x0100ff0a;
+    rig_icmp_rate(100, 100);
+    rig_route(a, "192.0.2.0/24", rig_adjacency(in, 3));
+    rig_route(a, "2001:db8::/64", rig_adjacency(in, 3));
+    f = packet(0, 0, 1400 - 28, 0x4000);
+    assert_true(into(&f, &g)); // 1400 fit
+    f = packet(0, 0, 1401 - 28, 0x4000);
+    assert_false(into(&f, &g));
+    assert_true(rig_receive(0, &g));
+    uint8_t *icmp = frame_l3(&g) + 20;
+    assert_int_equal(be(icmp, 2), 0x0304);
+    assert_int_equal(be(icmp + 6, 2), 1400);
+    f = packet(1, 0, 1401 - 48, 0);
+    assert_false(into(&f, &g));
+    assert_true(rig_receive(0, &g));
+    icmp = frame_l3(&g) + 40;
+    assert_int_equal(be(icmp, 2), 0x0200);
+    assert_int_equal(be(icmp + 4, 4), 1400);
+    assert_int_equal(rig_drops(DROP_IP4_TOO_BIG) + rig_drops(DROP_IP6_TOO_BIG), 2);
+}
+
+// rfc: 2473 7.2 MUST
+static void without_df_the_inner_packet_is_cut(void **state)
+{
+    struct frame f, g, h;
+
+    topology(&ipip, 1);
+    f = packet(0, 0, 1500 - 28, 0);
+    assert_true(into(&f, &g));
+    unsigned bytes = 0, pieces = 0;
+    do {
+        uint8_t *ip = frame_l3(&g) + 40;
+        assert_int_equal(frame_l3(&g)[6], 4);
+        assert_true(be(ip + 2, 2) <= 1400);
+        bytes += be(ip + 2, 2) - 20;
+        pieces++;
+        assert_true(out_of(&g, &h));
+        assert_true(frame_is_ip4_sound(&h));
+    } while (rig_receive(1, &g));
+    assert_int_equal(pieces, 2);
+    assert_int_equal(bytes, 1480);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void too_big_with_its_outer_header(void **state)
+{
+    struct frame f, g;
+
+    topology(&gre, 0);
+    iface_get(end[0])->mtu = 1500; // configured, though the way out takes 1476
+    router_role(ROLE_RIB_MANAGER);
+    nexthop_refresh_iface(end[0]);
+    f = packet(0, 0, 1476 - 28, 0);
+    assert_true(into(&f, &g));
+    f = packet(0, 0, 1477 - 28, 0);
+    assert_false(into(&f, &g));
+    assert_only_drop(DROP_TUNNEL_TOO_BIG, 1);
+}
+
+// --- entropy ---
+
+// rfc: 6438 3 MUST
+// rfc: 7348 5 SHOULD
+// rfc: 8086 3.2.1 SHOULD
+static void flows_differ_outside(void **state)
+{
+    for (unsigned outer6 = 0; outer6 < 2; outer6++) {
+        static const struct variant v = {.kind = TUNNEL_GRE_UDP, .zero_checksum = true};
+        uint32_t seen[2][2];
+        struct frame f, g;
+        topology(&v, outer6);
+        for (unsigned k = 0; k < 4; k++) {
+            f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                           .dst = "198.51.100.1",
+                                           .sport = (uint16_t)(1000 + k / 2),
+                                           .to_iface = in});
+            assert_true(into(&f, &g));
+            uint8_t *ip = frame_l3(&g);
+            uint32_t port = be(ip + (outer6 ? 40 : 20), 2), label = be(ip, 4) & 0xfffff;
+            seen[k / 2][k % 2] = outer6 ? port ^ label << 16 : port;
+            assert_true(!outer6 || label);
+        }
+        assert_int_equal(seen[0][0], seen[0][1]); // a flow keeps its way
+        assert_int_equal(seen[1][0], seen[1][1]);
+        assert_int_not_equal(seen[0][0], seen[1][0]);
+        no_tunnels(state);
+        rig_setup(state);
+    }
+}
+
+// --- what is not let in ---
+
+static struct frame outer_frame(const struct variant *v, unsigned outer6)
+{
+    struct frame f = packet(0, 0, 40, 0), g = {0};
+
+    topology(v, outer6);
+    f = packet(0, 0, 40, 0);
+    assert_true(into(&f, &g));
+    return g;
+}
+
+static void refused(struct frame *g, enum drop_reason why)
+{
+    struct frame h;
+    uint64_t before = rig_drops(why), all = rig_drops_all();
+
+    if (frame_l3(g)[0] >> 4 == 4)
+        ip4_fix_checksum(g);
+    assert_false(out_of(g, &h));
+    assert_int_equal(rig_drops(why), before + 1);
+    assert_int_equal(rig_drops_all(), all + 1);
+    assert_false(rig_punted(PUNT_OTHER, &h, &(uint16_t){0}));
+}
+
+// rfc: 4213 3.6 MUST
+// rfc: 2890 2.1 MUST
+static void a_stranger_or_another_key_is_refused(void **state)
+{
+    for (unsigned k = 0; k < sizeof every / sizeof *every; k++)
+        for (unsigned outer6 = 0; outer6 < 2; outer6++) {
+            struct frame g = outer_frame(&every[k], outer6), h = g;
+            frame_l3(&h)[outer6 ? 23 : 15] ^= 1;
+            refused(&h, DROP_TUNNEL_SOURCE);
+            h = g;
+            if (every[k].keyed || every[k].kind == TUNNEL_VXLAN) {
+                unsigned at = (outer6 ? 40 : 20) + (tunnel_is_udp(every[k].kind) ? 8 : 0) + 6;
+                frame_l3(&h)[at] ^= 1;
+                refused(&h, DROP_TUNNEL_SOURCE);
+            }
+            assert_true(out_of(&g, &h)); // and the right one is not
+            no_tunnels(state);
+            rig_setup(state);
+        }
+}
+
+static void another_virtual_router_is_no_way_in(void **state)
+{
+    struct frame g = outer_frame(&gre, 0), h;
+    uint16_t other = rig_iface(2, 9, a); // of the inner virtual router
+
+    rig_route(a, local[0][1], rig_nexthop(NEXTHOP_LOCAL, 0));
+    memmove(g.b + 16, g.b + 12, g.n - 12);
+    memcpy(g.b + 12, (uint8_t[4]){0x81, 0, 0, 9}, 4);
+    g.n += 4;
+    memcpy(g.b, iface_get(other)->mac, 6);
+    rig_send(2, &g);
+    rig_poll();
+    assert_false(rig_receive(3, &h));
+    assert_true(rig_punted(PUNT_OTHER, &h, &other)); // no tunnel ends there: it is the kernel's
+}
+
+static void what_is_no_tunnels_is_punted(void **state)
+{
+    struct frame f, h;
+    uint16_t iface;
+
+    topology(&gre, 0);
+    f = frame_ip(&(struct ip_spec){
+        .src = "10.9.0.1", .dst = "10.9.0.2", .proto = 4, .payload = 40, .to_iface = under[1]});
+    assert_false(out_of(&f, &h));
+    assert_true(rig_punted(PUNT_OTHER, &h, &iface));
+    assert_int_equal(iface, under[1]);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+// rfc: 2784 2.3 MUST
+// rfc: 6936 5 MUST
+// rfc: 7348 5 MUST
+// rfc: 7348 6.1 SHOULD
+static void malformed_headers_are_refused(void **state)
+{
+    static const struct variant vxlan = {.kind = TUNNEL_VXLAN, .key = 5},
+                                udp = {.kind = TUNNEL_GRE_UDP};
+    struct frame g = outer_frame(&gre, 0), h;
+
+    h = g, frame_l3(&h)[20] = 0x40; // routing present: reserved since RFC 2784
+    refused(&h, DROP_TUNNEL_HEADER);
+    h = g, frame_l3(&h)[21] = 1; // PPTP's version
+    refused(&h, DROP_TUNNEL_HEADER);
+    h = g, frame_l3(&h)[23] = 0xff; // protocol type
+    refused(&h, DROP_TUNNEL_PROTOCOL);
+    h = g, frame_l3(&h)[24] = 0x65; // says IPv6
+    refused(&h, DROP_TUNNEL_HEADER);
+    h = g, frame_l3(&h)[6] = 0x20; // more fragments
+    refused(&h, DROP_TUNNEL_FRAGMENT);
+    h = g, frame_l3(&h)[3] = 30, h.n = 14 + 30; // the inner header is not whole
+    refused(&h, DROP_TUNNEL_HEADER);
+    no_tunnels(state);
+    rig_setup(state);
+    g = outer_frame(&vxlan, 0);
+    h = g, frame_l3(&h)[28] = 0; // no VNI
+    refused(&h, DROP_TUNNEL_HEADER);
+    h = g, memcpy(frame_l3(&h) + 36 + 12, (uint8_t[2]){0x81, 0}, 2); // inner VLAN tag
+    refused(&h, DROP_TUNNEL_HEADER);
+    h = g, frame_l3(&h)[36] ^= 0x10; // not for the tunnel's MAC
+    refused(&h, DROP_ETHER_NOT_OURS);
+    no_tunnels(state);
+    rig_setup(state);
+    g = outer_frame(&udp, 0);
+    h = g, frame_l3(&h)[25] = 200; // UDP's length is beyond the packet
+    refused(&h, DROP_TUNNEL_HEADER);
+    h = g, frame_l3(&h)[26] = 1; // a checksum, and a wrong one
+    refused(&h, DROP_TUNNEL_CHECKSUM);
+    no_tunnels(state);
+    rig_setup(state);
+    g = outer_frame(&udp, 1);
+    h = g, frame_l3(&h)[60] ^= 1; // the payload
+    refused(&h, DROP_TUNNEL_CHECKSUM);
+    h = g, memset(frame_l3(&h) + 46, 0, 2); // none, though it is not configured
+    refused(&h, DROP_TUNNEL_CHECKSUM);
+}
+
+// rfc: 2784 2.5 MUST
+static void optional_parts_of_gre_are_understood(void **state)
+{
+    struct frame g = outer_frame(&gre, 0), h;
+    uint8_t *at = frame_l3(&g) + 20;
+    unsigned payload = g.n - 14 - 24;
+
+    memmove(at + 12, at + 4, payload); // checksum and sequence number
+    memset(at + 4, 0, 8);
+    at[0] = 0x90;
+    g.n += 8;
+    frame_l3(&g)[3] = (uint8_t)(frame_l3(&g)[3] + 8);
+    uint16_t sum = checksum(at, 12 + payload);
+    memcpy(at + 4, &sum, 2);
+    ip4_fix_checksum(&g);
+    h = g;
+    assert_true(out_of(&g, &h));
+    assert_true(frame_is_ip4_sound(&h));
+    at[8] ^= 1;
+    refused(&g, DROP_TUNNEL_CHECKSUM);
+}
+
+// rfc: 2473 4.1.1 MUST
+static void an_encapsulation_limit_is_skipped(void **state)
+{
+    struct frame g = outer_frame(&ipip, 1), h;
+    uint8_t *ip = frame_l3(&g);
+
+    memmove(ip + 48, ip + 40, g.n - 14 - 40);
+    memcpy(ip + 40, (uint8_t[8]){4, 0, 4, 1, 4, 1, 0}, 8);
+    ip[6] = 60;
+    ip[5] = (uint8_t)(ip[5] + 8);
+    g.n += 8;
+    assert_true(out_of(&g, &h));
+    assert_true(frame_is_ip4_sound(&h));
+}
+
+// rfc: 4213 3.6 MUST
+static void inner_martians_do_not_come_in(void **state)
+{
+    struct frame g = outer_frame(&ipip, 0), h = g;
+
+    memcpy(frame_l3(&h) + 20 + 12, (uint8_t[4]){127, 0, 0, 1}, 4);
+    uint8_t *ip = frame_l3(&h) + 20;
+    memset(ip + 10, 0, 2);
+    uint16_t sum = checksum(ip, 20);
+    memcpy(ip + 10, &sum, 2);
+    refused(&h, DROP_IP4_MARTIAN_SRC);
+    h = g, frame_l3(&h)[20 + 10] ^= 1;
+    refused(&h, DROP_IP4_CHECKSUM);
+}
+
+// --- ways out ---
+
+static void an_unresolved_remote_holds_the_outer_packet(void **state)
+{
+    struct frame f, g;
+
+    topology(&gre, 0);
+    router_role(ROLE_RIB_MANAGER);
+    uint32_t hold = rig_nexthop(NEXTHOP_HOLD, under[0]);
+    tunnel_set_path(tunnel_get(1), hold, TUNNEL_UP, 0);
+    f = packet(0, 0, 40, 0);
+    assert_false(into(&f, &g));
+    struct rte_mbuf *m = rig_held();
+    assert_non_null(m);
+    router_role(ROLE_RIB_MANAGER);
+    nexthop_set_adjacency(hold, under[0], neighbor_mac(5));
+    assert_int_equal(rig_inject(0, m), 0);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b, neighbor_mac(5), 6);
+    assert_int_equal(frame_l3(&g)[8], 64);
+    assert_true(frame_is_ip4_sound(&g));
+}
+
+static void a_group_divides_the_inner_flows(void **state)
+{
+    static const struct variant v = {.kind = TUNNEL_VXLAN, .key = 1};
+    struct frame f, g;
+    unsigned n[2] = {0};
+
+    topology(&v, 0);
+    uint32_t group =
+        rig_group((uint32_t[2]){rig_adjacency(under[0], 1), rig_adjacency(under[0], 2)}, 2);
+    router_role(ROLE_RIB_MANAGER);
+    tunnel_set_path(tunnel_get(1), group, TUNNEL_UP, 0);
+    for (unsigned k = 0; k < 64; k++) {
+        f = frame_ip(&(struct ip_spec){
+            .src = "192.0.2.1", .dst = "198.51.100.1", .sport = (uint16_t)(k + 1), .to_iface = in});
+        assert_true(into(&f, &g));
+        n[!memcmp(g.b, neighbor_mac(1), 6)]++;
+    }
+    assert_true(n[0] >= 8 && n[1] >= 8);
+}
+
+static void no_route_and_recursion_have_names(void **state)
+{
+    struct frame f, g;
+
+    topology(&gre, 0);
+    router_role(ROLE_RIB_MANAGER);
+    tunnel_set_path(tunnel_get(1), 0, TUNNEL_NO_ROUTE, 0);
+    f = packet(0, 0, 40, 0);
+    assert_false(into(&f, &g));
+    assert_only_drop(DROP_TUNNEL_NO_ROUTE, 1);
+    tunnel_set_path(tunnel_get(1), 0, TUNNEL_RECURSION, 0);
+    assert_false(into(&f, &g));
+    assert_int_equal(rig_drops(DROP_TUNNEL_RECURSION), 1);
+    // even if nobody has refused it
+    tunnel_set_path(tunnel_get(1), router_adjacency_new(end[0], iface_get(end[0])->mac), TUNNEL_UP,
+                    0);
+    assert_false(into(&f, &g));
+    assert_int_equal(rig_drops_all(), 3);
+    struct counter_iface c;
+    counter_sum_iface(end[0], &c);
+    assert_int_equal(c.drop_packets, 3);
+}
+
+static void a_tunnel_in_a_tunnel(void **state)
+{
+    struct tunnel_settings s;
+    struct frame f, g;
+
+    topology(&gre, 0);
+    s = settings(TUNNEL_IPIP, 1, 0, x);
+    uint16_t second = router_tunnel_new(&s, x, rig_adjacency(under[0], 4));
+    router_role(ROLE_RIB_MANAGER);
+    tunnel_set_path(tunnel_get(1), router_adjacency_new(second, iface_get(second)->mac), TUNNEL_UP,
+                    0);
+    f = packet(0, 0, 40, 0);
+    assert_true(into(&f, &g));
+    uint8_t *ip = frame_l3(&g);
+    assert_int_equal(ip[6], 4);
+    assert_int_equal(ip[40 + 9], 47);
+    assert_int_equal(ip[40 + 24], 0x45);
+    assert_int_equal(g.n, f.n + 24 + 40);
+    assert_int_equal(checksum(ip + 40, 20), 0);
+}
+
+static void bursts_of_both_families_keep_their_order(void **state)
+{
+    struct frame f, g;
+    unsigned n = 0, next[2] = {1, 2};
+
+    topology(&gre, 1);
+    for (unsigned k = 0; k < 200; k++) {
+        f = frame_ip(&(struct ip_spec){.src = inner[k & 1].src,
+                                       .dst = inner[k & 1].dst,
+                                       .sport = (uint16_t)(k + 1),
+                                       .to_iface = in});
+        rig_send(0, &f);
+    }
+    rig_poll();
+    for (; rig_receive(1, &g); n++) {
+        memcpy(g.b, iface_get(under[1])->mac, 6);
+        rig_send(2, &g);
+    }
+    assert_int_equal(n, 200);
+    rig_poll();
+    for (n = 0; rig_receive(3, &g); n++) {
+        uint8_t *ip = frame_l3(&g);
+        bool six = ip[0] >> 4 == 6;
+        assert_int_equal(be(ip + (six ? 40 : 20), 2), next[six]);
+        next[six] += 2;
+    }
+    assert_int_equal(n, 200);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void the_kernels_frames_go_in_too(void **state)
+{
+    struct frame f, g;
+
+    topology(&gre, 0);
+    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                   .dst = "224.0.0.5",
+                                   .proto = 89,
+                                   .ttl = 1,
+                                   .payload = 44,
+                                   .dst_mac = (const uint8_t[6]){1, 0, 0x5e, 0, 0, 5}});
+    rig_inject_frame(0, end[0], &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(be(frame_l3(&g) + 24 + 16, 4), 0xe0000005);
+    uint16_t iface;
+    struct frame h;
+    assert_false(out_of(&g, &h));
+    assert_true(rig_punted(PUNT_ROUTING, &h, &iface));
+    assert_int_equal(iface, end[1]);
+    assert_int_equal(h.n, f.n); // untagged, as the TAP shows it
+    f = frame_raw((const uint8_t[64]){0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6},
+                  64);
+    rig_inject_frame(0, end[0], &f);
+    rig_poll();
+    assert_only_drop(DROP_TUNNEL_PROTOCOL, 1); // ARP
+}
+
+#define tunnel_test(f) cmocka_unit_test_setup_teardown(f, rig_setup, no_tunnels)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        tunnel_test(a_packet_goes_in_and_comes_out),
+        tunnel_test(what_the_interfaces_count),
+        tunnel_test(ecn_is_as_rfc_6040_says),
+        tunnel_test(dscp_is_a_pipe_or_uniform),
+        tunnel_test(the_ttl_is_a_pipe_or_the_inner_one),
+        tunnel_test(a_packet_whose_ttl_ends_here_does_not_enter),
+        tunnel_test(too_big_is_told_to_the_inner_sender),
+        tunnel_test(without_df_the_inner_packet_is_cut),
+        tunnel_test(too_big_with_its_outer_header),
+        tunnel_test(flows_differ_outside),
+        tunnel_test(a_stranger_or_another_key_is_refused),
+        tunnel_test(another_virtual_router_is_no_way_in),
+        tunnel_test(what_is_no_tunnels_is_punted),
+        tunnel_test(malformed_headers_are_refused),
+        tunnel_test(optional_parts_of_gre_are_understood),
+        tunnel_test(an_encapsulation_limit_is_skipped),
+        tunnel_test(inner_martians_do_not_come_in),
+        tunnel_test(an_unresolved_remote_holds_the_outer_packet),
+        tunnel_test(a_group_divides_the_inner_flows),
+        tunnel_test(no_route_and_recursion_have_names),
+        tunnel_test(a_tunnel_in_a_tunnel),
+        tunnel_test(bursts_of_both_families_keep_their_order),
+        tunnel_test(the_kernels_frames_go_in_too),
+    };
+    return path_run(tests);
+}
