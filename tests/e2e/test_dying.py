@@ -166,6 +166,7 @@ def test_it_drains_as_configured_and_a_second_signal_ends_it(daemon):
     daemon.start(CONFIG)
     assert "can be run" in json.dumps(refusal(daemon, f"set drain script {script}"))
     script.chmod(0o755)
+    os.chown(script, 0, 0)
     daemon.configure(f"set drain script {script} time 60")
     daemon.process.send_signal(signal.SIGTERM)
     eventually(lambda: (daemon.dir / "ran").exists() and (daemon.dir / "ran").read_text() == "drain\n", 10, "the script runs")
