@@ -49,7 +49,8 @@ static void test_it_can_be_ended(void **state)
 static void test_it_has_the_descriptor(void **state)
 {
     char path[] = "/tmp/starter_test.XXXXXX", said[64] = "";
-    const char script[] = "#!/bin/sh\nls /proc/$$/fd | tr '\\n' ' ' >&3\n";
+    const char script[] = "#!/bin/sh\n" // from 10 on they are the shell's
+                          "ls /proc/$$/fd | grep -x . | tr '\\n' ' ' >&3\n";
     int to[2], fd = mkstemp(path), status;
     pid_t p;
 
@@ -61,8 +62,7 @@ static void test_it_has_the_descriptor(void **state)
         assert_int_equal(starter_run(path, "", to[1], &p), 0);
         assert_int_equal(waitpid(p, &status, 0), p);
         assert_true(read(to[0], said, sizeof said - 1) > 0);
-        assert_non_null(strstr(said, "0 1 2 3 "));
-        assert_null(strstr(said, " 4"));
+        assert_string_equal(said, "0 1 2 3 ");
     }
     unlink(path);
 }
@@ -111,10 +111,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_is_our_child),
-        cmocka_unit_test(test_it_can_be_ended),
-        cmocka_unit_test(test_it_has_the_descriptor),
-        cmocka_unit_test(test_what_is_not_there),
+        cmocka_unit_test(test_it_is_our_child),       cmocka_unit_test(test_it_can_be_ended),
+        cmocka_unit_test(test_it_has_the_descriptor), cmocka_unit_test(test_what_is_not_there),
         cmocka_unit_test(test_only_what_is_roots),
     };
     return cmocka_run_group_tests(tests, begin, end);
