@@ -67,7 +67,7 @@ def vm(request: pytest.FixtureRequest):
 
 @pytest.fixture(scope="module")
 def router(vm: Vm):
-    vm.run("systemd-sysusers kamuee.conf && systemd-tmpfiles --create kamuee.conf && udevadm control --reload && systemctl daemon-reload")
+    vm.run("systemd-sysusers kamuee.conf && systemd-tmpfiles --create kamuee.conf && systemctl restart systemd-udevd && systemctl daemon-reload")
     router = Router(vm)
     yield router
     router.close()

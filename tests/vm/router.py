@@ -42,7 +42,7 @@ class Router(Client):
 
     def bind(self, *cards: int, driver: str = "vfio-pci") -> None:
         """As docs/quickstart/one-nic.md has it."""
-        self.vm.run(f"modprobe {driver.replace('-', '_')} && dpdk-devbind.py --bind={driver} {' '.join(map(pci, cards))}")
+        self.vm.run(f"modprobe {driver.replace('-', '_')} && dpdk-devbind.py --bind={driver} {' '.join(map(pci, cards))} && udevadm settle", timeout_s=180)
 
     def configuration(self, cards: list[int], *lines: str, options: str = "") -> None:
         """The file, with these cards as ports."""

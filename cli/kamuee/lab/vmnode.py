@@ -178,7 +178,7 @@ class VmNode(BaseNode):
         """(what is done, by which shell script) in the machine, as an operator would."""
         steps = [("cards under vfio",
                   f"hostname {self.name}\nsystemd-sysusers kamuee.conf\nsystemd-tmpfiles --create kamuee.conf\n"
-                  f"udevadm control --reload\nmodprobe vfio_pci\n" + "".join(map(bind, range(len(self.cards))))),
+                  f"systemctl restart systemd-udevd\nmodprobe vfio_pci\n" + "".join(map(bind, range(len(self.cards))))),
                  ("kamueed",
                   f"{file('/etc/kamuee/kamuee.conf', self.config_lines())}systemctl daemon-reload\n"
                              "systemctl start kamueed || { journalctl -u kamueed -n 20 --no-pager -o cat; exit 1; }\n"),

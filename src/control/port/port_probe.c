@@ -79,6 +79,11 @@ static bool vfio_group(const char *address, char *path, size_t size)
     return group && (size_t)snprintf(path, size, "/dev/vfio%s", group) < size;
 }
 
+static bool is_withheld(const char *group)
+{
+    return access(group, R_OK | W_OK) && errno == EACCES;
+}
+
 void port_probe_explain_rights(const char *devargs, char *why, size_t size)
 {
     static const struct {
@@ -95,8 +100,7 @@ void port_probe_explain_rights(const char *devargs, char *why, size_t size)
             return;
     if (devargs_is_driver(devargs, "net_af_xdp"))
         capability_check(CAPABILITY_SYS_ADMIN, "net_af_xdp", why, size);
-    else if (is_pci && vfio_group(address, group, sizeof group) && access(group, R_OK | W_OK) &&
-             errno == EACCES)
+    else if (is_pci && vfio_group(address, group, sizeof group) && is_withheld(group))
         snprintf(why, size,
                  "%s is not of uid %u, as which kamueed runs: udev's rule 70-kamuee.rules gives it "
                  "(chown)",
@@ -188,22 +192,30 @@ static void enable_vfio(const char *devargs)
 #define AWAIT_MS 10000 // longer than udev takes, shorter than the watchdog's limit
 #define AWAIT_STEP_MS 100
 
-// At boot, driverctl binds each card by a service that udev starts: no unit can be ordered after
-// them.
+static bool awaits_udev(const char *address)
+{
+    char group[64];
+
+    return vfio_group(address, group, sizeof group) && is_withheld(group);
+}
+
+// At boot, driverctl binds each card by a service that udev starts, and udev gives what it is bound
+// to to our user: no unit can be ordered after them.
 static void await_driverctl(const char *devargs)
 {
     char address[24], override[64], why[200];
     struct timespec up;
 
     explain_pci_device(devargs, why, sizeof why);
-    if (!why[0] || !devargs_is_pci(devargs, address, sizeof address) ||
+    if (!devargs_is_pci(devargs, address, sizeof address) || (!why[0] && !awaits_udev(address)) ||
         clock_gettime(CLOCK_BOOTTIME, &up) || up.tv_sec > BOOT_S)
         return;
     snprintf(override, sizeof override, "/etc/driverctl.d/pci-%s", address);
-    if (access(override, F_OK))
+    if (why[0] && access(override, F_OK))
         return;
-    log_notice("port_probe: waiting for driverctl to bind a card: device=%s", address);
-    for (unsigned ms = 0; why[0] && ms < AWAIT_MS; ms += AWAIT_STEP_MS) {
+    log_notice("port_probe: waiting for driverctl to bind a card, or udev to give it: device=%s",
+               address);
+    for (unsigned ms = 0; (why[0] || awaits_udev(address)) && ms < AWAIT_MS; ms += AWAIT_STEP_MS) {
         usleep(AWAIT_STEP_MS * 1000);
         explain_pci_device(devargs, why, sizeof why);
     }
