@@ -54,11 +54,8 @@ static void count_nexthops(struct nexthop_count *count, const struct burst *b);
 static void cross(struct forwarder *f);
 static void outer_usual(struct forwarder *f);
 
-_Static_assert(PORT_METALINK == PORT_TUNNEL + 1, "one comparison");
-static inline bool is_inner_port(uint16_t port) // without a device
-{
-    return (uint16_t)(port - PORT_TUNNEL) <= 1;
-}
+// Ports without a device, and LAGs, are behind the devices: one comparison for most bursts.
+_Static_assert(PORT_METALINK == PORT_TUNNEL + 1 && PORT_TUNNEL >= PORT_DEVICE_MAX, "port ids");
 
 // Runs a stage of b.
 #define STAGE(stage, call)                                                                         \
@@ -101,7 +98,7 @@ PATH_INLINE void path_burst(struct forwarder *f, struct burst *b, uint8_t family
             return;
         if (unlikely(f->counting))
             count_nexthops(f->counting, b);
-        if (entry != PLAIN || how == RECORDED || likely(!is_inner_port(b->out_port[0])))
+        if (entry != PLAIN || how == RECORDED || likely(b->out_port[0] < PORT_TUNNEL))
             break;
         if (b->out_port[0] == PORT_TUNNEL && tunnel_pass(f, b)) {
             outer_usual(f);

@@ -133,8 +133,19 @@ static void refresh(struct rib_vr *v, struct tunnel *t, uint16_t vlan)
         (void)mailbox_post(ROLE_CONTROL, tell_control, (void *)(uintptr_t)vlan);
 }
 
+// Of tunnels that are gone.
+static void forget_told(void)
+{
+    for (uint16_t vlan = 1; n_told && vlan <= TUNNEL_MAX; vlan++)
+        if (told[vlan].mtu && !__atomic_load_n(&tunnel_get(vlan)->kind, __ATOMIC_ACQUIRE)) {
+            told[vlan].mtu = 0;
+            n_told--;
+        }
+}
+
 void rib_tunnel_refresh(void)
 {
+    forget_told();
     if (!rcu_load(&tunnel_index))
         return;
     for (uint16_t vlan = 1; vlan <= TUNNEL_MAX; vlan++) {
@@ -163,8 +174,17 @@ static bool is_about(const struct tunnel *t, const struct too_big *b)
     return !memcmp(&id, &b->id, sizeof id);
 }
 
+// Without 1280 bytes inside, Linux takes IPv6 away from the interface.
+static uint16_t least_mtu(const struct tunnel *t)
+{
+    return t->family == IP4
+               ? 576
+               : (uint16_t)(IP6_MTU_MIN + tunnel_overhead(t->id.kind, t->family, t->keyed));
+}
+
 static void note_told(const struct tunnel *t, uint16_t vlan, uint16_t mtu)
 {
+    mtu = mtu < least_mtu(t) ? least_mtu(t) : mtu;
     if (!told)
         told = calloc(TUNNEL_MAX + 1, sizeof *told);
     if (!told || mtu >= t->path_mtu)
@@ -176,12 +196,11 @@ static void note_told(const struct tunnel *t, uint16_t vlan, uint16_t mtu)
 static void take_too_big(void *arg)
 {
     const struct too_big *b = arg;
-    uint16_t least = b->id.family == IP4 ? 576 : IP6_MTU_MIN, mtu = b->mtu < least ? least : b->mtu;
 
     for (uint16_t vlan = 1; rcu_load(&tunnel_index) && vlan <= TUNNEL_MAX; vlan++) {
         const struct tunnel *t = tunnel_get(vlan);
         if (__atomic_load_n(&t->kind, __ATOMIC_ACQUIRE) && is_about(t, b))
-            note_told(t, vlan, mtu);
+            note_told(t, vlan, b->mtu);
     }
     rib_tunnel_refresh();
     free(arg);
