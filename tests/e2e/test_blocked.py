@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -256,8 +257,9 @@ def configured(router: Router) -> dict:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("blocked")
+def folder():
+    folder = Path(tempfile.mkdtemp(prefix="blocked-e2e-"))     # pytest's are root's alone
+    folder.chmod(0o755)
     for name in ("set", "set2"):
         (folder / name).write_text("198.51.100.0/24\n")
     for name in ("list", "list2"):

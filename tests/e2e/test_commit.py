@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kamuee.errors import DaemonError
+from kamuee.lab import rights
 
 from support import eventually
 
@@ -130,20 +131,27 @@ def test_a_last_commit_that_cannot_be_applied_says_how_to_start_without_it(daemo
     assert "p1" not in daemon.running()
 
 
+def mount_state(state, options: str) -> None:
+    """A disk of its own, which is kamueed's, as the directory below it."""
+    state.mkdir()
+    rights.give(state)
+    uid, gid = rights.ids() or (0, 0)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"{options},uid={uid},gid={gid}", "none", str(state)], check=True)
+
+
 def full(state) -> None:
     """A state directory on a disk without room."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(state)], check=True)
+    mount_state(state, "size=4k")
     (state / "other").write_bytes(bytes(4096))
 
 
 def read_only(state) -> None:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", str(state)], check=True)
+    mount_state(state, "ro")
 
 
 @pytest.mark.parametrize("spoil, said", [(full, "No space left on device"), (read_only, "Read-only file system")])
 def test_it_starts_without_a_disk_that_takes_a_revision_forwards_and_commits_once_it_does(daemon, spoil, said):
     state = daemon.dir / "state"
-    state.mkdir()
     spoil(state)
     try:
         daemon.start(P0)

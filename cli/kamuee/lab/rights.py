@@ -41,5 +41,5 @@ def give(*paths: Path) -> None:
     """What kamueed writes, and secrets that it reads, have to be that user's; programs that it runs have to be root's."""
     who = ids()
     if who:
-        subprocess.run(["find", *map(str, paths), "-not", "(", "-type", "f", "-perm", "/111", ")",
+        subprocess.run(["find", *map(str, paths), "-not", "-uid", str(who[0]), "-not", "(", "-type", "f", "-perm", "/111", ")",
                         "-exec", "chown", "-h", f"{who[0]}:{who[1]}", "{}", "+"], check=True)

@@ -9,6 +9,7 @@
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "restconf/reply.h"
+#include "restconf/restconf.h"
 #include "restconf/restconf_priv.h"
 #include "restconf/view.h"
 #include "yang/config_json.h"
@@ -160,10 +161,10 @@ bool meta_get(struct http *h, const char *path)
         if (strcmp(path, resources[i].path))
             continue;
         http_for_anyone(h); // fixed for the life of the process
-        if (read)
-            restconf_json(h, 200, resources[i].make());
-        else
+        if (!read)
             http_refuse_method(h, "GET, HEAD");
+        else if (restconf_query_ok(h))
+            restconf_json(h, 200, resources[i].make());
         return true;
     }
     return false;

@@ -17,6 +17,7 @@
 #include "restconf/bound.h"
 #include "restconf/operation.h"
 #include "restconf/reply.h"
+#include "restconf/restconf.h"
 #include "restconf/restconf_priv.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -256,9 +257,11 @@ void operation_post(struct http *h, const char *path)
 
 void operations_list(struct http *h)
 {
-    json_t *all = json_object();
     char key[80];
 
+    if (!restconf_query_ok(h))
+        return;
+    json_t *all = json_object();
     vec_foreach (&operations, o) {
         if (bound_hides(h, yang_rpc((*o)->rpc)))
             continue;
