@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from kamuee.errors import DaemonError
-from kamuee.lab import pinger
+from kamuee.lab import pinger, rights
 
 from support import Router, assert_reaches, two_hosts
 
@@ -61,6 +61,7 @@ set vr blue routing-daemon frr
 set vr blue budget ipv4-routes 70 ipv6-routes 70 nexthops 70 neighbors 70 rules 777 set-members 777 captures 7 memory 70 punt-rate 7000
 set interface v1 vr blue
 set metalink m a red b blue mtu 1400
+set tunnel t1 kind gre local 10.1.0.1 remote 10.2.0.9 mtu 1300
 set interface m-a description end
 set vr red import blue prefix 10.0.0.0/8 ge 9 le 24
 set forwarding import red prefix 2001:db8::/32 ge 33 le 48
@@ -272,6 +273,7 @@ def folder():
                     "/CN=127.0.0.1", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"], check=True, capture_output=True)
     for name in ("key", "cert"):
         shutil.copy(folder / f"{name}.pem", folder / f"{name}2.pem")
+    rights.give(folder)
     yield folder
     shutil.rmtree(folder)
 
