@@ -24,10 +24,11 @@ BLUE = PORTS + "set vr blue\nset interface p1 vr blue\n"
 
 @pytest.fixture
 def daemon(kamueed):
+    before = set(NETNS_DIR.glob("*"))   # a lab of this module finds its processes by its namespaces
     made = Daemon(kamueed, "vro")
     yield made
     made.end()
-    for left in NETNS_DIR.glob("*"):
+    for left in set(NETNS_DIR.glob("*")) - before:
         subprocess.run(["ip", "netns", "del", left.name])
 
 
