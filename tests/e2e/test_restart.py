@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kamueed is killed and started at once: its TAPs do not notice, so neither do the kernel's routes nor the routing daemons."""
+"""kamueed is killed and started at once: its TAPs do not notice, so neither do the kernel's routes nor the routing daemons.
+
+KILLS=200 for a long run of kills at random instants while routes change.
+"""
 import os
+import random
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +19,9 @@ from kamuee.lab.netns import is_running
 
 from support import Router, assert_reaches, eventually, reaches
 
+KILLS = int(os.environ.get("KILLS", "3"))
 ROUTES = 4000
+CHANGES_PER_S = 10000
 LAB = f"""
 nodes:
   h1:
@@ -127,6 +134,11 @@ def name_of(pid: int) -> str:
         return ""
 
 
+def bgp_routes(lab) -> set[str]:
+    """The kernel's."""
+    return {route["dst"] for family in ("", "-6 ") for route in lab["r"].namespace.ip_json(f"{family}route show proto bgp")}
+
+
 def audit(lab) -> None:
     for vr in ("default", "blue"):
         eventually(lambda: measure.is_synced(lab["r"], vr), 60, "the tables are taken over")
@@ -156,6 +168,27 @@ def test_killed_and_started_nobody_notices(lab, tmp_path):
         folder.mkdir()
         assert_nothing_noticed(lab, folder, restart)
     assert "kept: name=p0" in lab["r"].log.read_text()
+
+
+def test_killed_at_any_instant_while_routes_change_no_session_and_no_other_route_is_lost(lab, tmp_path):
+    before, sessions, chance = taps(lab), established(lab), random.Random(KILLS)
+    of_the_feed = bgp_routes(lab) - {FAR}
+    assert len(of_the_feed) > ROUTES / 2
+    listener, feed = Listener(lab, tmp_path), lab["r2feed"]
+    changes = feed.tell("status")["changes"]
+    for kill in range(KILLS):
+        feed.tell("churn", str(CHANGES_PER_S), "3")
+        time.sleep(chance.random())
+        lab["r"].kill_kamueed()
+        lab["r"].start_kamueed()
+        eventually(lambda: not feed.tell("status")["churning"], 60, "the changes end")
+        eventually(lambda: bgp_routes(lab) >= of_the_feed, 60, "FRR is done with them")
+        audit(lab)
+        assert taps(lab) == before and established(lab) == sessions, kill
+    assert feed.tell("status")["changes"] - changes >= KILLS * 2.9 * CHANGES_PER_S
+    assert [line for line in listener.stop(lab) if line.split()[1] not in of_the_feed] == []
+    assert is_up(lab)
+    assert_reaches(lab["h1"], FAR)
 
 
 def test_a_restart_by_signal_is_not_noticed_either(lab, tmp_path):
