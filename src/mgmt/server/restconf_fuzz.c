@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_fuzz.c - any bytes on the RESTCONF socket, managers faked
 //
-// A byte below 80 stands for a piece of a request, any other for itself. When
+// A small byte stands for a piece of a request, any other for itself. When
 // the first byte is odd, a byte 255 parts method and path from the body, and the
 // rest of a well-formed request is put around them. Each input is a connection of its own;
 // afterwards the managers must hold what the running configuration says, and no walk may be left
 // open. Then the running configuration is put back, so that an input does the same every time.
 #include <event2/event.h>
 #include <libyang/libyang.h>
-#include <sanitizer/lsan_interface.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "apply/apply.h"
 #include "base/log.h"
+#include "config/change.h"
 #include "config/config.h"
 #include "server/fake/fake_managers.h"
 #include "server/fake/fake_rib.h"
@@ -32,10 +31,22 @@
 #include "table/vr.h"
 #include "yang/config_tree.h"
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#else
+#define __lsan_disable()
+#define __lsan_enable()
+#endif
+
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const pieces[80] = {"GET ",
+static const char *const pieces[] = {"GET ",
                                        "PUT ",
                                        "PATCH ",
                                        "POST ",
@@ -126,6 +137,8 @@ static const char *const pieces[80] = {"GET ",
                                        "\"vlan\":",
                                        "\"port\":\"p0\""};
 
+#define N_PIECES (sizeof pieces / sizeof *pieces)
+
 static struct event_base *loop;
 static char dir[] = "/tmp/restconf-fuzz-XXXXXX", sock[64], file[64];
 static const char base_config[] =
@@ -172,7 +185,7 @@ static void check_managers(void)
     fake_state(&now);
     struct model *empty = config_model_of(&nothing, &e);
     fake_reset();
-    bug_on(apply_change(empty, config_model(), &e));
+    bug_on(change_make(empty, config_model(), &e));
     fake_state(&fresh);
     bug_on(strcmp(text_str(&now), text_str(&fresh)));
     model_free(empty);
@@ -198,7 +211,7 @@ static void put_back(void)
 static void expand(const uint8_t *data, size_t size, struct text *t)
 {
     for (size_t i = 0; i < size; i++) {
-        if (data[i] < 80)
+        if (data[i] < N_PIECES)
             text_append(t, pieces[data[i]], strlen(pieces[data[i]]));
         else
             text_append(t, data + i, 1);
