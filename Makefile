@@ -20,7 +20,7 @@ BENCH_PACKAGES = dpdk-dev
 DEB_PACKAGES = debhelper dh-python lintian crun
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = mandoc zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian crun
+HAVE = mandoc zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian crun
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
