@@ -142,7 +142,7 @@ def execute(options: argparse.Namespace) -> int:
     if isinstance(node, VmNode) and not sub:
         return node.execute(options.argv)
     namespace = node.sub_namespace(sub) if sub else node.namespace
-    frr, bird = getattr(node, "frr", None), getattr(node, "bird", None)
+    frr, bird = getattr(node, "vr_frr", {}).get(sub) or getattr(node, "frr", None), getattr(node, "bird", None)
     is_router = hasattr(node, "socket")
     changed = inside.environment(socket=str(node.socket) if is_router else os.environ.get("KAMUEE_SOCKET"),
                                  name=name if is_router else None, vr=sub if is_router and sub in node.vrs else None,

@@ -92,13 +92,14 @@ def bgp_lines(node: Node, router_id: str | None) -> list[str]:
 
 
 class Frr:
-    def __init__(self, node: Node, namespace: Namespace):
+    def __init__(self, node: Node, namespace: Namespace, config: str | None = None):
+        """The node's own, or with a configuration that of one of its virtual routers."""
         self.node, self.namespace = node, namespace
         self.pathspace = namespace.name.replace(".", "_")
         self.run_dir = RUN_DIR / self.pathspace
         self.config_dir = CONFIG_DIR / self.pathspace
-        self.config = node.config if node.config is not None else config_of(node)
-        self.daemons = node.daemons or daemons_of(self.config)
+        self.config = config or node.config or config_of(node)
+        self.daemons = not config and node.daemons or daemons_of(self.config)
 
     def check(self) -> None:
         if not (BINARIES / "zebra").exists():

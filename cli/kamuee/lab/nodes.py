@@ -146,12 +146,13 @@ class Router(BaseNode):
         self.vrs = {vr: Namespace(f"{self.namespace.name}.{vr}") for vr in node.vrs}
         self.frr = Frr(node, self.namespace) if node.daemon == "frr" else None
         self.bird = Bird(node, self.namespace, self.run_dir) if node.daemon == "bird" else None
+        self.vr_frr = {vr: Frr(node, self.vrs[vr], entry.config) for vr, entry in node.vrs.items() if entry.config}
 
     def namespaces(self) -> list[Namespace]:
         return [self.namespace] + list(self.vrs.values())
 
     def pathspaces(self) -> list[str]:
-        return [self.frr.pathspace] if self.frr else []
+        return [frr.pathspace for frr in [self.frr, *self.vr_frr.values()] if frr]
 
     def namespace_of(self, interface: str) -> Namespace:
         vr = self.node.interfaces[interface].vr
@@ -161,9 +162,14 @@ class Router(BaseNode):
     def daemon(self) -> Frr | Bird | None:
         return self.frr or self.bird
 
+    @property
+    def daemons(self) -> list[Frr | Bird]:
+        """That of the node, and those of its virtual routers."""
+        return [*([self.daemon] if self.daemon else []), *self.vr_frr.values()]
+
     def check(self) -> None:
-        if self.daemon:
-            self.daemon.check()
+        for daemon in self.daemons:
+            daemon.check()
 
     def settings(self) -> dict[str, str]:
         return {**super().settings(),
@@ -189,17 +195,18 @@ class Router(BaseNode):
                 self.namespace.ip(f"link set dev {interface.name} netns {self.vrs[interface.vr].name}")
 
     def start(self) -> None:
-        if self.daemon:
-            self.daemon.start()
+        for daemon in self.daemons:
+            daemon.start()
 
     def add_routes(self) -> None:
         super().add_routes()
-        for vr, routes in self.node.vrs.items():
-            for route in routes:
+        for vr, entry in self.node.vrs.items():
+            for route in entry.routes:
                 self.vrs[vr].add_route(route)
 
     def pids(self) -> dict[str, int]:
-        return self.daemon.pids() if self.daemon else {}
+        return {**(self.daemon.pids() if self.daemon else {}),
+                **{f"{name}.{vr}": pid for vr, frr in self.vr_frr.items() for name, pid in frr.pids().items()}}
 
     def vtysh(self, *commands: str) -> str:
         if self.frr is None:

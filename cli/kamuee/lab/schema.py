@@ -76,6 +76,13 @@ class FeedSource:
 
 
 @dataclass
+class Vr:
+    """A virtual router; with a configuration, an FRR of its own."""
+    routes: list[str] = field(default_factory=list)
+    config: str | None = None
+
+
+@dataclass
 class Node:
     name: str
     kind: str
@@ -95,7 +102,7 @@ class Node:
     networks: list[str] = field(default_factory=list)
     ospf: list[str] = field(default_factory=list)
     rip: list[str] = field(default_factory=list)
-    vrs: dict[str, list[str]] = field(default_factory=dict)      # virtual router: its routes
+    vrs: dict[str, Vr] = field(default_factory=dict)
     set_lines: list[str] = field(default_factory=list)
     memory_mib: int = 256
     cards: str = "e1000e"
@@ -255,8 +262,8 @@ def _vrs(node: Node, value: Value) -> None:
         if not re.fullmatch(NODE_NAME, name) or name in ("wire", "default"):
             raise entry.error("a virtual router's name is 1 to 15 of a-z and 0-9, and neither 'wire' nor "
                               "'default'")
-        keys = entry.mapping(("routes",)) if entry.is_mapping() else {}
-        node.vrs[name] = keys["routes"].texts() if "routes" in keys else []
+        keys = entry.mapping(("routes", "config")) if entry.is_mapping() else {}
+        node.vrs[name] = Vr(keys["routes"].texts() if "routes" in keys else [], keys["config"].text() if "config" in keys else None)
 
 
 def _interface(node: Node, name: str, value: Value) -> Interface:
