@@ -70,7 +70,7 @@ def test_a_lab_file_becomes_nodes_and_links():
     assert spec.nodes["h1"].vlan == 40
     assert spec.nodes["r1"].interfaces["v40"].port == "p0"
     assert [port.name for port in spec.nodes["r1"].ports()] == ["p0", "p1", "p2"]
-    assert spec.nodes["r1"].vrs == {"red": ["10.9.0.0/16 via 10.1.0.2"]}
+    assert spec.nodes["r1"].vrs == {"red": schema.Vr(["10.9.0.0/16 via 10.1.0.2"])}
     assert spec.mtu_of("r1", "p1") == 9000 and spec.mtu_of("r1", "p0") == 1500
 
 
