@@ -36,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test deb image package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test deb image package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -143,6 +143,15 @@ sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false
 	ninja -C $(BUILD)-asan
 	meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs --timeout-multiplier 5 --no-suite lint
+
+# Tests that bound time or memory may fail there: what counts is the list of reports.
+sanitize-e2e: ## end-to-end tests of a kamueed under AddressSanitizer and UBSan, then every report (root; an hour; ARGS)
+	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false
+	ninja -C $(BUILD)-asan
+	@reports=$$(mktemp -d) && chmod 1777 $$reports && trap "rm -rf $$reports" EXIT; \
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))-asan/kamueed ASAN_OPTIONS=log_path=$$reports/asan UBSAN_OPTIONS=log_path=$$reports/ubsan:print_stacktrace=1 \
+		RETRY=no tests/e2e/run $(ARGS) || echo "sanitize-e2e: tests failed"; \
+	if ls $$reports/* >/dev/null 2>&1; then cat $$reports/*; echo "sanitize-e2e: $$(ls $$reports | wc -l) reports"; exit 1; fi; echo "sanitize-e2e: no report"
 
 # What was configured with another prefix stays as it is: another one is built beside it.
 INSTALL_BUILD = $(shell [ '$(origin PREFIX)' = file ] || [ "$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))" = '$(PREFIX)' ] && \
