@@ -36,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test deb image package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -104,6 +104,9 @@ deb: deps ## Debian packages of this tree, in build-deb/ (docs/quickstart/packag
 image: deps ## an OCI image with FRR, and one without, in build-image/ (root; docs/quickstart/container.md)
 	$(SUDO) tools/make-image $(BUILD)-image
 	$(SUDO) tools/make-image --bare $(BUILD)-image
+
+sbom: build ## what kamueed is linked with, as SPDX, on standard output
+	@tools/make-sbom $(BUILD)/kamueed $(BUILD)/src/main/kamuee-keeper $(BUILD)/src/main/kamuee-netns
 
 package-test: deps ## install, demo, upgrade, purge in a bare Debian 12; the image in a container (root; a package mirror)
 	$(SUDO) env $(foreach v,CI DEBS ROUTES DEB_BUILD_OPTIONS,$(if $($(v)),$(v)=$($(v)),)) $(PYTHON) -m pytest -q -s $(ARGS) tests/package

@@ -95,6 +95,14 @@ def test_install_without_a_compiler(bare: Bare):
     assert "show" in help_
 
 
+def test_the_bill_of_materials_names_what_is_linked(bare: Bare):
+    bill = json.loads((bare.root / "usr/share/kamuee/sbom.spdx.json").read_text())
+    version = {package["name"]: package["versionInfo"] for package in bill["packages"]}
+    for name in ("librte-eal23", "libyang2", "libssl3", "libc6"):
+        assert version[name] in bare.sh(f"dpkg-query -W -f '${{Version}}' {name}").stdout
+    assert bill["spdxVersion"] == "SPDX-2.3" and "kamuee" in version
+
+
 def test_the_daemon_runs_without_the_tools(bare: Bare):
     depends = bare.sh("dpkg-query -W -f='${Depends}' kamuee").stdout
     assert "kamuee-tools" not in depends and "python3" not in depends
