@@ -87,7 +87,7 @@ void keep_start(const char *run_dir)
     if (way == PROCESS)
         take_from_process(run_dir);
     if (taken.n)
-        log_notice("keep: descriptors of the former kamueed taken over: n=%zu", taken.n);
+        log_notice("keep: descriptors of the previous kamueed taken over: n=%zu", taken.n);
 }
 
 void keep_each(const char *name, void (*fn)(int fd))

@@ -118,7 +118,7 @@ static void allow_directory(enum file_use use, const char *dir, const char *belo
     if (make)
         mkdir(t.s, make); // it may exist, or its parent may be read-only
     if (file_allow(use, t.s))
-        log_warning("main: not an absolute path of a directory for files: dir=%s", LOG_VALUE(t.s));
+        log_warning("main: directory ignored, its path is not absolute: dir=%s", LOG_VALUE(t.s));
     text_free(&t);
 }
 
@@ -183,7 +183,8 @@ int main(int argc, char **argv)
     if (r)
         return print_failure(r == -EBUSY ? EXIT_RUNNING : EXIT_MACHINE, err);
     if ((r = starter_begin()))
-        log_error("main: no process that starts programs: error=%s", LOG_VALUE(strerror(-r)));
+        log_error("main: kamuee-starter not started, so no programs can run: error=%s",
+                  LOG_VALUE(strerror(-r)));
     keep_start(o.run_dir);
     evthread_use_pthreads();
     if (run_modules(&o, &cfg, err, sizeof err))

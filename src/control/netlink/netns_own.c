@@ -322,7 +322,7 @@ static void remove_one(const char *name)
 {
     if (find_named(name) == FOUND_OURS) {
         if (is_used(name)) {
-            log_notice("netns_own: stays, because it has devices that are up (ip netns del): "
+            log_notice("netns_own: not removed, because devices in it are up (ip netns del): "
                        "netns=%s",
                        name);
         } else {

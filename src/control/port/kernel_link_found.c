@@ -76,8 +76,8 @@ void kernel_link_found_init(const char *path)
         fclose(before);
     file = fopen(path, "we");
     if (!file) {
-        log_warning("kernel_link: after a crash, settings of kernel interfaces will not be given "
-                    "back: path=%s error=\"%m\"", path);
+        log_warning("kernel_link: settings of kernel interfaces cannot be restored after a "
+                    "crash: path=%s error=\"%m\"", path);
         return;
     }
     fprintf(file, "%s\n", id);

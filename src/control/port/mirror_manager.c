@@ -165,7 +165,7 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
         mirror_stop(&mirrors[i]);
         return -ENOSPC;
     }
-    log_mirror(m, "begun");
+    log_mirror(m, "started");
     return 0;
 }
 

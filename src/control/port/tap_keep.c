@@ -62,7 +62,7 @@ void tap_keep_offer(int fd)
         *vec_push(&all) = o;
         return;
     }
-    log_info("tap_keep: a kept descriptor is of no use, its TAP is gone: error=\"%m\"");
+    log_info("tap_keep: kept descriptor dropped, its TAP no longer exists: error=\"%m\"");
     close(fd);
 }
 
@@ -122,7 +122,7 @@ int tap_keep_claim(const char *name)
     }
     if ((o.tap.ifr_flags & COMPARED) == TAP_FLAGS)
         return fd;
-    log_warning("tap_keep: another version made this TAP in another way, it is made again: name=%s "
+    log_warning("tap_keep: a TAP made differently by another version is recreated: name=%s "
                 "flags=%#x",
                 name, (unsigned)(uint16_t)o.tap.ifr_flags);
     delete_offered(&o);

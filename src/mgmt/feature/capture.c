@@ -255,7 +255,7 @@ static void stream_begin(struct session *s)
 {
     char application[64], id[12];
 
-    log_notice("capture: begun: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer),
+    log_notice("capture: started: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer),
                s->c.spec.snap, LOG_VALUE(s->c.filter));
     snprintf(id, sizeof id, "%u", *http_vr(s->c.http) ? 1 : s->c.id); // others' are not counted
     http_set_header(s->c.http, "Capture", id);

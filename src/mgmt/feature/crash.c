@@ -80,8 +80,8 @@ static void tell_of_note(const struct note *n)
 {
     char signal[128], thread[128], stage[128], version[128], id[128];
 
-    log_error("crash: kamueed had crashed; please report it with the archive that 'kamuee show "
-              "tech-support' writes: signal=%s thread=%s stage=%s version=%s build-id=%s note=%s",
+    log_error("crash: kamueed crashed; please report it with the archive of 'kamuee show "
+              "tech-support': signal=%s thread=%s stage=%s version=%s build-id=%s note=%s",
               LOG_VALUE(note_value(n, "signal", signal)),
               LOG_VALUE(note_value(n, "thread", thread)), LOG_VALUE(note_value(n, "stage", stage)),
               LOG_VALUE(note_value(n, "version", version)),
@@ -117,7 +117,7 @@ static void take_note(const char *dir, const char *name)
     n.path = join(dir, name, (size_t)stem, ".note");
     r = read_note(found, &t);
     if (r) {
-        log_warning("crash: not a whole note, removed: file=%s", LOG_VALUE(found));
+        log_warning("crash: incomplete note removed: file=%s", LOG_VALUE(found));
         unlink(found);
         note_free(&n);
         text_free(&t);

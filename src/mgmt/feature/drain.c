@@ -128,7 +128,7 @@ static void look_for_script(void)
     if (WIFEXITED(status) && !WEXITSTATUS(status))
         log_notice("drain: the script has ended");
     else
-        log_error("drain: the script has failed, forwarding goes on until the time is over: %s=%d",
+        log_error("drain: the script failed; forwarding continues until the drain ends: %s=%d",
                   WIFEXITED(status) ? "exit" : "signal",
                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
@@ -161,7 +161,7 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
         return;
     give_up_script();
     event_del(drain.timer);
-    log_notice("drain: over");
+    log_notice("drain: ended");
     drain.done();
 }
 
@@ -191,7 +191,7 @@ uint32_t drain_begin(void (*done)(void))
         return 0;
     drain.done = done;
     drain.until_ns = clock_now_ns() + d->seconds * NS_PER_SECOND;
-    log_notice("drain: begun: seconds=%u script=%s bfd=%s", d->seconds, LOG_VALUE(d->script),
+    log_notice("drain: started: seconds=%u script=%s bfd=%s", d->seconds, LOG_VALUE(d->script),
                d->bfd ? "true" : "false");
     start_script(d->script);
     if (d->bfd)

@@ -503,7 +503,7 @@ static const char *restore_journal(const json_t *part, bool apply)
                 json_array_size(rows) <= SAVED_MAX &&
                 json_array_size(nexthops) <= 2 * SAVED_MAX && read_saved(nexthops, rows, &a);
     if (good && apply && journal_restore(&a))
-        log_warning("journal: the changes of before the stop are lost: rib_manager does not "
+        log_warning("journal: route changes before the stop are lost: rib_manager does not "
                     "answer");
     free_answer(&a);
     return good ? NULL : "a change of routes is not one";

@@ -46,7 +46,7 @@ static struct session {
 static void session_free(struct session *s)
 {
     if (s->watch >= 0) {
-        log_notice("trace: ended: interface=%s%s told=%u", s->spec.port, s->spec.interface,
+        log_notice("trace: ended: interface=%s%s packets=%u", s->spec.port, s->spec.interface,
                    s->told);
         trace_end();
         watch_manager_del((unsigned)s->watch);
@@ -167,7 +167,7 @@ static void refuse_trace(struct session *s, const char *why)
 
 static void stream_begin(struct session *s)
 {
-    log_notice("trace: begun: interface=%s%s count=%u filter=%s by=%s", s->spec.port,
+    log_notice("trace: started: interface=%s%s count=%u filter=%s by=%s", s->spec.port,
                s->spec.interface, s->count, LOG_VALUE(s->filter), LOG_VALUE(http_peer(s->http)));
     s->until_ns = clock_now_ns() + s->seconds * NS_PER_SECOND;
     http_stream_begin(s->http, HTTP_JSON, on_room, on_gone, s);
