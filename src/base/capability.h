@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// capability.h - rights of the kernel that this process has (capabilities(7))
+// capability.h - the kernel's capabilities that this process has (capabilities(7))
 //
-// Who is about to do what the kernel refuses without one asks first, so that the error names the
-// right rather than "Operation not permitted". docs/features/rights.md has what needs which.
+// Ask here before an action that needs one, so that the error names the capability rather than
+// "Operation not permitted". docs/features/rights.md lists what needs which.
 #ifndef BASE_CAPABILITY_H
 #define BASE_CAPABILITY_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log_recent.h - the last lines of the log, for who cannot read it any more (core/crash.h)
+// log_recent.h - the last lines of the log, for the crash note (core/crash.h)
 #ifndef BASE_LOG_RECENT_H
 #define BASE_LOG_RECENT_H
 

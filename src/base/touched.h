@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // touched.h - which pages of a mapping have been written to
 //
-// A mapping is address space; memory comes page by page, when it is written to. So who writes marks
-// where: a bit for each small page, set until the memory is given back. What a table costs is a sum
-// of these bits. (mincore() counts pages that were only read, too: the kernel's page of zeros.)
+// A mapping gets memory page by page, when it is written to. Writers mark each small page with a
+// bit, which stays set until the memory is returned; what a table costs is the sum of these bits.
+// (mincore() would also count pages that were only read: the kernel's zero page.)
 //
 // The owner has the bits, TOUCHED_WORDS(bytes of the mapping) of them. One thread.
 #ifndef BASE_TOUCHED_H

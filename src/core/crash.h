@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// crash.h - the crash note: what a kamueed that dies by a signal leaves for those who look for why
+// crash.h - the crash note that kamueed writes when a signal ends it
 //
 //     crash_start(...)     SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT write a note before they end
-//                          the process as ever (with a core file where the host keeps them)
+//                          the process as usual (with a core file where the host keeps them)
 //     crash_thread(slot)   this thread can be asked for its backtrace
-//     crash_ready()        DPDK's drivers are loaded: their functions can be told apart
+//     crash_ready()        DPDK's drivers are loaded: their functions can be named
 //
 // A note is a text file DIR/crash-TIME-PID.untold of at most some 100 KiB, complete when it has
-// this name (docs/features/crash.md describes it). feature/crash.c tells of it at the next start.
-// main calls this, thread.c for each thread.
+// this name (docs/features/crash.md describes it). feature/crash.c reports it at the next start.
+// Called by main, and by thread.c for each thread.
 #ifndef CORE_CRASH_H
 #define CORE_CRASH_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.h - DPDK's run-time directories: ours is locked while we live, those of dead ones removed
+// eal_dir.h - DPDK's run-time directories: locks ours, removes those of dead processes
 //
-// DPDK makes /run/dpdk/PREFIX and never removes it. A program that ends in order removes its own;
-// that of a killed one is removed by the next one that starts. The kernel releases the lock when
-// its owner ends. Directories that do not begin with EAL_DIR_PREFIX, or are not empty, are left
-// alone. Control.
+// DPDK makes /run/dpdk/PREFIX and never removes it. We remove ours at an ordered end; the next
+// start removes that of a killed process, whose lock the kernel has released. Directories that do
+// not begin with EAL_DIR_PREFIX, or are not empty, are left alone.
+// Control role.
 #ifndef CORE_EAL_DIR_H
 #define CORE_EAL_DIR_H
 

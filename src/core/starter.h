@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// starter.h - a process that starts programs for kamueed, which may not (main/system_calls.c)
+// starter.h - a process that starts programs for kamueed, whose filter forbids that
+// (main/system_calls.c)
 //
-// Forked before there are threads, rights that are used or a filter. What it starts is a child of
-// kamueed's own: waitpid() and kill() are the caller's. It has none of kamueed's capabilities, for
-// the starter has given them up (where kamueed is root, it is root, too).
-//
-// Called by main, by the feature that runs a script, and by keep_process.c; control role.
+// Forked before there are threads, capabilities in use or a filter. What it starts is a child of
+// kamueed: waitpid() and kill() are the caller's. It has no capabilities, since the starter has
+// given them up (if kamueed is root, it is root, too). Called by main, by the feature that runs a
+// script, and by keep_process.c; control role.
 #ifndef CORE_STARTER_H
 #define CORE_STARTER_H
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netns_helper.c - kamuee-netns: names network namespaces for a kamueed that may not mount
+// netns_helper.c - kamuee-netns: names network namespaces for kamueed, which cannot mount
 //
 //     kamuee-netns                 listens on the socket that systemd gives (kamuee-netns.socket)
 //     kamuee-netns SOCKET [UID]    makes the socket, for this user
 //
-// kamueed's unit keeps kamueed from mounting anything; what it mounted nobody else would see. Only
-// this program can, only names below /run/netns, and only of network namespaces
-// (netlink/netns_name.h). Root and the owner of the socket may ask: kamueed's user, who is not
-// trusted beyond that.
+// kamueed's unit forbids mounting, and its mounts would be invisible outside. This program mounts,
+// but only names below /run/netns, and only network namespaces (netlink/netns_name.h). It serves
+// root and the socket's owner: kamueed's user, who is not trusted beyond that.
 #include <errno.h>
 #include <linux/nsfs.h>
 #include <sched.h>

@@ -2,8 +2,8 @@
 // acl_build.h - the content of an access list, built aside, with the counters of its rules;
 // acl_manager's own
 //
-// A replaced content stays linked to its successor (`before`) until acl_build_tidy has taken over
-// what its rules counted: for long lists that takes long, and nobody waits for it.
+// A replaced content stays linked to its successor (`before`) until acl_build_tidy has added its
+// counters there, later, because that takes long for long lists.
 #ifndef ACL_MANAGER_ACL_BUILD_H
 #define ACL_MANAGER_ACL_BUILD_H
 

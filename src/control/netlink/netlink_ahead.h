@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_ahead.h - the next datagrams of a large dump are read while the last ones are looked at
+// netlink_ahead.h - reads the next datagrams of a large dump while the last ones are processed
 //
-// The kernel makes the rows of a dump within the call that reads them, and that takes as long as
-// taking them in. So a thread makes that call, as soon as one full batch has told that the dump is
-// large. There is at most one read under way, and nobody else reads the socket meanwhile: datagrams
-// keep their order. The thread touches the socket and its own buffers, nothing else. Called by
-// netlink.c; rib_manager.
+// The kernel makes the rows of a dump within the call that reads them, which takes as long as
+// processing them. So a thread makes that call once a full batch shows that the dump is large. At
+// most one read is in progress, and only it reads the socket, so datagrams keep their order. The
+// thread touches the socket and its own buffers only.
+// Called by netlink.c; rib_manager.
 #ifndef NETLINK_NETLINK_AHEAD_H
 #define NETLINK_NETLINK_AHEAD_H
 

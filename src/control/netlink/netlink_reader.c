@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_reader.c - which other programs hear of the kernel's routes
+// netlink_reader.c - which other programs read the kernel's route announcements
 #include "netlink/netlink_reader.h"
 
 #include <errno.h>

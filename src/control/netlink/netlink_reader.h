@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink_reader.h - which other programs hear of the kernel's routes
+// netlink_reader.h - which other programs read the kernel's route announcements
 //
-// Sockets in a namespace that are subscribed to announcements of routes, as /proc/net/netlink lists
-// them: usually a routing daemon's. When the program ends, its socket is gone; when it hangs, what
-// the kernel sends stays unread. Any manager.
+// Sockets of a namespace that subscribe to route announcements, from /proc/net/netlink: usually a
+// routing daemon's. When the program ends, its socket is gone; when it hangs, the kernel's messages
+// stay unread. Any manager.
 #ifndef NETLINK_NETLINK_READER_H
 #define NETLINK_NETLINK_READER_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netns_name.h - names of network namespaces under /run/netns, as `ip netns` gives them
 //
-// A name is a file onto which the namespace is bound: whoever opens it has the namespace, which
-// lives while it has the name, a process or a descriptor. Control; an int is 0 or -errno.
+// A name is a file onto which the namespace is bound. Opening it opens the namespace, which exists
+// while it has a name, a process or a descriptor. Control; an int is 0 or -errno.
 #ifndef NETLINK_NETNS_NAME_H
 #define NETLINK_NETNS_NAME_H
 

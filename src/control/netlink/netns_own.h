@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netns_own.h - network namespaces that kamueed makes itself, and finds again
+// netns_own.h - network namespaces that kamueed makes itself, and finds again after a crash
 //
-// Each has a mark: a file of its name in kamueed's run directory, with what identifies the
-// namespace. The mark comes before the name and goes after it, so that whoever ended in between
-// finds what he began; a namespace of the same name that another made has another identity and is
-// left alone. vr_manager's; control role. An int is 0 or -errno with a sentence in `err`.
+// Each has a mark: a file of its name in kamueed's run directory that identifies the namespace. The
+// mark is made before the name and removed after it, so an interrupted kamueed finds what it began.
+// A namespace of the same name made by somebody else has another identity and is left alone.
+// vr_manager's; control role. An int is 0 or -errno with a sentence in `err`.
 #ifndef NETLINK_NETNS_OWN_H
 #define NETLINK_NETNS_OWN_H
 

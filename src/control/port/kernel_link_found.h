@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_link_found.h - how kernel interfaces were found, over a crash
+// kernel_link_found.h - the original settings of kernel interfaces, kept over a crash
 //
-// A port changes settings of its kernel interface and gives them back when it goes
-// (kernel_link.h). After a crash the next kamueed finds its own settings there: so what was found
-// first stands in a file, by namespace (its cookie) and index, until it is given back. The file is
-// of one boot of the machine. Control role.
+// A port changes settings of its kernel interface and restores them when it goes (kernel_link.h).
+// After a crash the next kamueed would find its own settings there. So a file keeps the original
+// ones, by namespace (its cookie) and index, until they are restored. It is valid for one boot.
+// Control role.
 #ifndef PORT_KERNEL_LINK_FOUND_H
 #define PORT_KERNEL_LINK_FOUND_H
 

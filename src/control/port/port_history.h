@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port_history.h - each port's counters during the last hour
 //
-// One point every ten seconds, so that a graph has a past as soon as somebody opens it. At most
-// 17 KiB a port. port_manager starts it; `show port history` reads it. Control role.
+// One point every ten seconds, recorded all the time, so that a new graph has a past. At most 17
+// KiB a port. port_manager starts it; `show port-history` reads it. Control role.
 #ifndef PORT_PORT_HISTORY_H
 #define PORT_PORT_HISTORY_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_keep.h - TAPs that outlive the process with their carrier
 //
-// A TAP loses its carrier with its last descriptor, and then Linux deletes next-hop objects and
-// their routes. So somebody outside the process (main/keep.h) holds a copy of each. After a crash
-// or a restart main offers the copies, tap_open claims that of its TAP, and the TAPs that the
-// configuration no longer has are deleted. A descriptor says itself what it is: the kernel tells
-// name and namespace of its TAP, or that the TAP is gone. Control role.
+// A TAP loses its carrier with its last descriptor; Linux then deletes next-hop objects and their
+// routes. So a keeper outside the process (main/keep.h) holds a copy of each. After a crash or
+// restart main offers the copies, tap_open claims that of its TAP, and TAPs that the configuration
+// no longer has are deleted. The kernel tells name and namespace of a descriptor's TAP, or that it
+// is gone. Control role.
 #ifndef PORT_TAP_KEEP_H
 #define PORT_TAP_KEEP_H
 

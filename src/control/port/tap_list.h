@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_list.h - a file that lists the TAPs for the next process
 //
-// One line for each: "namespace name ifindex", "-" for kamueed's own namespace. Without it nobody
-// would delete the TAP of an interface that left the configuration while kamueed did not run.
+// One line for each: "namespace name ifindex", "-" for kamueed's own namespace. By it the next
+// kamueed deletes TAPs of interfaces that left the configuration while kamueed did not run.
 // iface_manager.c's helper; control role.
 #ifndef PORT_TAP_LIST_H
 #define PORT_TAP_LIST_H

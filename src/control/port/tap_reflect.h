@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_reflect.h - a made-up neighbor behind a TAP, for its self-test
 //
-// While a TAP is tested, tap_manager shows each frame of the kernel to the reflector first. It
-// answers ARP and neighbor solicitations for two addresses that nobody has, and sends packets for
-// them back with source and destination swapped. A swap changes no checksum, and a TCP socket that
-// meets itself like that opens, by a simultaneous open (RFC 9293 3.5), and reads what it writes:
-// all that a test of TCP, UDP and raw sockets needs. No state.
+// While a TAP is tested, tap_manager gives each frame of the kernel to the reflector first. It
+// answers ARP and neighbor solicitations for two unused addresses, and returns packets to them with
+// source and destination swapped. A swap changes no checksum, and a TCP socket that meets itself
+// opens by a simultaneous open (RFC 9293 3.5) and reads what it writes: enough to test TCP, UDP and
+// raw sockets. No state.
 #ifndef PORT_TAP_REFLECT_H
 #define PORT_TAP_REFLECT_H
 

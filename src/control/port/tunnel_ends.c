@@ -2,8 +2,7 @@
 // tunnel_ends.c - the interface of a tunnel: its entry in the table, its MAC address and MTU
 //
 // The entry is complete before the interface is, and packets from outside find the tunnel last
-// (src/data/table/tunnel.h). The MTU follows what the way to the remote end takes, of which
-// rib_manager tells.
+// (src/data/table/tunnel.h). rib_manager reports the MTU of the path to the remote end.
 #include "port/tunnel_ends.h"
 
 #include <arpa/inet.h>

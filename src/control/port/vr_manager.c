@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_manager.c - see vr_manager.h
 //
-// Two virtual routers may not share namespace and table, because the kernel's events could not tell
-// them apart. The namespace stays open while the virtual router exists, so that `ip netns del` does
-// not destroy it under us.
+// Two virtual routers with the same namespace and table are refused: the kernel's events could not
+// tell them apart. The namespace stays open while the virtual router exists, so that `ip netns del`
+// does not destroy it.
 #include "port/vr_manager.h"
 
 #include <errno.h>

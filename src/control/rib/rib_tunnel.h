@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_tunnel.h - the way to the remote end of each tunnel
+// rib_tunnel.h - the path to the remote end of each tunnel
 #ifndef RIB_RIB_TUNNEL_H
 #define RIB_RIB_TUNNEL_H
 

@@ -2,8 +2,8 @@
 // acl_fuzz.c - libFuzzer: bytes become changes of a list; after each, packets find what the linear
 // oracle finds
 //
-// An operation is 8 bytes: what to do, which rule, and six to bend a rule with. Rules come from the
-// kit's generator, seeded by those bytes, so that few bytes make rules that have much in common.
+// An operation is 8 bytes: what to do, which rule, and six to vary it. They seed the fixture's
+// generator, so that few bytes make rules that have much in common.
 #include "acl/acl_fixture.h"
 
 #define RULES 64u

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set.c - the handle of an address set: its life, what it takes, memory that readers may still look
-// at
+// set.c - the handle of an address set: its life, its limits, memory that readers may still read
 #include "acl/set_priv.h"
 
 #include <errno.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// budget.h - a share of the core for each virtual router, while the core has too much to do
+// budget.h - a share of the core for each virtual router, while the core cannot keep up
 //
-// A core that cannot keep up leaves packets in receive queues, which overflow whoever fills them:
-// one virtual router that is flooded would cost all others their packets. While bursts are full,
-// each virtual router may have its share of the core, by weight, and what others leave of theirs
-// (max-min fairness); what it sends above that ends right behind ether_in, where a packet has cost
-// least. Nobody loses anything while the core keeps up, or while nobody has clearly more than his
-// share.
+// A core that cannot keep up leaves packets in receive queues, which then overflow for everybody:
+// one flooded virtual router would cost all others their packets. While bursts are full, each
+// virtual router gets its share of the core, by weight, and what others leave of theirs (max-min
+// fairness); what it sends above that is dropped right behind ether_in, where a packet has cost
+// least. Nothing is dropped while the core keeps up, or while no virtual router is clearly above
+// its share.
 //
-// A window of a millisecond is judged by the counters that there are anyway. Packets are counted by
-// virtual router in one full window of 64, and in each while somebody is limited; never where
-// there is only one virtual router.
+// A window of a millisecond is judged by counters that exist anyway. Packets are counted by virtual
+// router in one full window of 64, and in each while one is limited; never where there is only one
+// virtual router.
 #ifndef FORWARDER_BUDGET_H
 #define FORWARDER_BUDGET_H
 

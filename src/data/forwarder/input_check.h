@@ -2,8 +2,8 @@
 // input_check.h - what interfaces do to received packets beyond routing; input_checks.c is the
 // order
 //
-// Each looks at the packets of the burst whose interface has its bit, drops those that may not go
-// on, and leaves the others in order.
+// Each check looks at the packets of the burst whose interface has its bit, drops those that fail,
+// and leaves the others in order.
 #ifndef FORWARDER_INPUT_CHECK_H
 #define FORWARDER_INPUT_CHECK_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.c - making a forwarder, and the loop of its thread
 //
-// This runs before the first packet and after the last one, so it may allocate and log; the poll
-// (path.c) may not.
+// This code runs before the first packet and after the last one, so it allocates and logs; the poll
+// (path.c) never does.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <rte_cycles.h>

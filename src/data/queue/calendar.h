@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // calendar.h - items in the order of a time, in O(1): buckets, and a bitmap that finds the first
 //
-// A bucket is a span of time; what is in it is a list in the order in which it came. The calendar
-// covers CALENDAR_BUCKETS spans from `first` on. What is due before is put into the first bucket,
-// what is due after the end into the last one; whoever finds it there compares its time and puts
-// it again. So a bucket only orders: the exact time is the item's own. After Eiffel (NSDI 2019).
+// A bucket is a span of time and holds a list in order of arrival. The calendar covers
+// CALENDAR_BUCKETS spans from `first` on. Items due earlier are in the first bucket, items due
+// later in the last one; the user compares an item's time and inserts it again. So a bucket only
+// orders; the exact time is the item's own. After Eiffel (NSDI 2019).
 //
 // Times wrap (ticks x 2^8 after some months), and so do spans, earlier: they are compared by their
 // difference.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pass.c - packets that need not wait: nobody waits at the port, and it has credit
+// pass.c - the fast path of a queue: nobody waits at the port, and it has credit
 //
-// Most packets of a port that is not full are such. They go through no list and no calendar, and
-// are charged to whom it matters: the port, a client's maximum, a strict class's rate. A guarantee
-// and a share are rights against others that wait, and there are none.
+// Most packets of a port that is not full take it. They go through no list and no calendar, and are
+// charged to the port, the client's maximum and a strict class's rate. Guarantees and shares matter
+// only while others wait.
 #include "queue/queue_priv.h"
 
 // One that has a right without others: a client of weight 0 has its guarantee alone.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib.c - where a virtual router sends each destination: the front of the engines
 //
-//     fib.c ──┬── fib_poptrie.c                      src/data/poptrie: the default, and the one to
-//     use
+//     fib.c ──┬── fib_poptrie.c                      src/data/poptrie: the default, and the best
 //             └── fib_dpdk.c ──┬── fib_dir24_8.c     DPDK's rte_fib and rte_fib6
 //                              └── fib_lpm.c         DPDK's rte_lpm and rte_lpm6
 //
-// The others are there to be compared with, and for who trusts them more. They
-// live in DPDK's memory: 64 MiB for an empty table.
+// The others are for comparison, and for operators who trust them more. They live in DPDK's memory:
+// 64 MiB for an empty table.
 #include "table/fib.h"
 
 #include <errno.h>

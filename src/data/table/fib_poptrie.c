@@ -7,7 +7,7 @@
 // runs out in the middle of a batch, the writer waits one grace period and tries again. Each memory
 // node has a copy of what readers touch.
 //
-// Up to POPTRIE_TABLES_MAX FIBs of a family share an estate, which is one arena: virtual routers
+// Up to POPTRIE_TABLES_MAX FIBs of a family share an arena (`struct estate`): virtual routers
 // with equal routes have them once (poptrie_dedupe, with each commit). Routes are equal only if
 // their values are, but each router has its own next hops. So a value is a number, and each FIB's
 // `hops` says which next hop it means there:

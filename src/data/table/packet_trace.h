@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // packet_trace.h - what the stages did with one packet, step by step
 //
-// Written by the forwarder's record.c while the packet goes through the stages:
-// in a dry run (`explain`, control's thread) or for real (`trace`, the forwarder that
-// received it). Read by mgmt, which tells the operator. Plain memory of fixed size,
-// made by who wants to know: whoever writes it allocates nothing.
+// The forwarder's record.c writes it while the packet goes through the stages: in a dry run
+// (`explain`, control's thread) or for real (`trace`, the forwarder that received it).
+// mgmt reads it.
+// Plain memory of fixed size, allocated by the reader, never by the writer.
 #ifndef TABLE_PACKET_TRACE_H
 #define TABLE_PACKET_TRACE_H
 

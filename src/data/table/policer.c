@@ -2,8 +2,8 @@
 // policer.c - meters of interfaces; see policer.h
 //
 // Memory is mapped when the first policer is bound: most routers have none. A meter stays where it
-// is when its policer goes, so that a forwarder inside a burst may still read it; its words change
-// one by one, and each mixture is a policer that hurts nobody for a burst.
+// is when its policer goes, because a forwarder inside a burst may still read it. Its words change
+// one by one; a mixture of old and new is a valid policer for a burst.
 #include "table/policer.h"
 
 #include <errno.h>

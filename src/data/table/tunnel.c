@@ -2,7 +2,7 @@
 // tunnel.c - see tunnel.h
 //
 // The index is two open hash tables of VLANs: by key, and by end (kind, virtual router, local
-// address), which tells a stranger's packet from one that is no tunnel's. It is built aside and
+// address), which finds packets for a tunnel's end that no tunnel accepts. It is built aside and
 // published whole.
 #include "table/tunnel.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_budget.h - what each virtual router may use of what all of them share
 //
-// Who gives something away asks first: rib_manager before it puts a route, a next hop or a neighbor
-// into a table, control before it commits rules and set members or begins a capture, a forwarder
-// before it punts. So a virtual router that is over its budget loses what is its own. Control
-// writes the limits; anybody reads them.
+// Every writer asks before it adds: rib_manager before a route, a next hop or a neighbor, control
+// before rules, set members or a capture, a forwarder before it punts. So a virtual router beyond
+// its budget loses only what is its own.
+// Control writes the limits; any thread reads them.
 #ifndef TABLE_VR_BUDGET_H
 #define TABLE_VR_BUDGET_H
 

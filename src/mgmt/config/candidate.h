@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// candidate.h - configurations that people edit before they commit them: one for each session
+// candidate.h - candidates: configurations that sessions edit before they commit them
 //
-// A session is named by a number. It begins with what runs, and knows of which running
-// configuration it came, so that what others commit meanwhile is neither lost nor overwritten.
-// Sessions are bounded; one that has changed nothing makes room for a new one, and one that nobody
-// has touched for CANDIDATE_IDLE_S ends. Control role; they change in turns of ASIDE_CHANGE.
+// A session has a number. Its candidate begins as a copy of the running configuration and remembers
+// which one, so that what others commit meanwhile is neither lost nor overwritten. Sessions are
+// bounded: an unchanged one is ended for a new one, and one without use for CANDIDATE_IDLE_S ends.
+// Control role; they change in turns of ASIDE_CHANGE.
 #ifndef CONFIG_CANDIDATE_H
 #define CONFIG_CANDIDATE_H
 

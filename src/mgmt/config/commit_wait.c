@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// commit_wait.c - a commit waits until what takes long is prepared
+// commit_wait.c - lets a commit wait until slow preparations are done
 #include "config/commit_wait.h"
 
 #include <stdlib.h>

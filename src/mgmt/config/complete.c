@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // complete.c - what may stand at the end of a set/delete line
 //
-// The words before the last are walked over the schema as the real line would
-// be, and over the running configuration beside it where there is a way; then
-// the schema says what may follow: names of children, or a value, with the
-// words of its type, live names (k:complete), names in use, and what a value must look
-// like. `delete` offers only what is there. A line that is wrong so far gets nothing.
+// Walks the words before the last over the schema, like the real line, and over the running
+// configuration as far as it has them. The schema then says what may follow: names of children, or
+// a value: the words of its type, live names (k:complete), names in use, its form. `delete` offers
+// only what exists. A line that is already wrong gets nothing.
 #include "config/complete.h"
 
 #include <libyang/libyang.h>

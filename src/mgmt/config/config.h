@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config.h - transactions: how the running configuration changes
 //
-// It changes only by config_commit() (and when a commit that was to be confirmed goes back): a
-// candidate is checked, compared, kept on disk, applied through the managers, and only then takes
-// its place. Control role, in a turn of ASIDE_CHANGE once the loop runs (core/aside.h).
+// Only config_commit() changes it (and the rollback of an unconfirmed commit): a candidate is
+// checked, compared, kept on disk, applied through the managers, and only then becomes the running
+// configuration. Control role, in a turn of ASIDE_CHANGE once the loop runs (core/aside.h).
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
 

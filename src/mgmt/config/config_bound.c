@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_bound.c - commits of clients that are bound to a virtual router
 //
-// The whole configuration is checked and committed as always. What that has to say may be about
-// others, so it goes to the log, and the client is told only that it did not succeed.
+// The whole configuration is checked and committed. Its errors may be about other virtual routers,
+// so they go to the log, and the client learns only that the commit failed.
 #include "config/config_bound.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_confirm.c - a commit that waits to be confirmed, and goes back when it is not
+// config_confirm.c - a commit that waits to be confirmed, and is rolled back otherwise
 #include "config/config_confirm.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_confirm.h - a commit that waits to be confirmed, and goes back when it is not
+// config_confirm.h - a commit that waits to be confirmed, and is rolled back otherwise
 //
 // At most one waits. While it does, the revision on disk is an unconfirmed one: a kamueed that
-// starts again, for whatever reason, starts with what was there before. It belongs to the session
-// that committed it, because two people who are both root are still two; once that session has
-// ended, or where there was none, to the person. Control role.
+// restarts for any reason starts with the revision before. The commit belongs to its session, not
+// to its user, since two people may both be root; without a session it belongs to the user. Control
+// role.
 #ifndef CONFIG_CONFIG_CONFIRM_H
 #define CONFIG_CONFIG_CONFIRM_H
 

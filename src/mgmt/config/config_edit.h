@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_edit.h - what can be done to a candidate: a tree that nobody has checked yet; control role
+// config_edit.h - edits of a candidate, a tree that is not checked yet; control role
 #ifndef CONFIG_CONFIG_EDIT_H
 #define CONFIG_CONFIG_EDIT_H
 

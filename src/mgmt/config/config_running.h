@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_running.h - the configuration that is in force: a checked tree and the model made of it
 //
-// Who needs it to stay while others change the running one (an editor's base, what to go back to)
-// holds a reference to it as a snapshot. It changes only in turns of ASIDE_CHANGE (core/aside.h).
+// To keep it while others change the running one (a candidate's base, a rollback), hold a reference
+// to it as a snapshot. It changes only in turns of ASIDE_CHANGE (core/aside.h).
 // Control role.
 #ifndef CONFIG_CONFIG_RUNNING_H
 #define CONFIG_CONFIG_RUNNING_H

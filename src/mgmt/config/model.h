@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model.h - a configuration as plain structs: what the managers are told
+// model.h - a configuration as plain structs, which the managers get
 //
 // Made from a checked tree, with defaults filled in. Each feature has a part, which it alone knows
 // the shape of; others ask it (feature/port.h: model_find_port). A part remembers the line of each
-// thing, so that a manager's refusal can be blamed on it. Heap; constant once it is made.
+// entry, so that a manager's refusal names it. Heap; constant once it is made.
 #ifndef CONFIG_MODEL_H
 #define CONFIG_MODEL_H
 

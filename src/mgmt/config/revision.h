@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // revision.h - committed configurations, kept on disk: the last REVISIONS_MAX of them
 //
-// Each is a file of the state directory, which holds the configuration as text behind a few lines
-// of comment, and ends with a checksum: one that is cut off or damaged is told of and left aside. A
-// revision that waits to be confirmed is `revision-N.unconfirmed`; the rename to `revision-N.conf`
-// confirms it. What was in force last is therefore the confirmed one with the largest number,
-// whenever the process or the machine stopped. Control role.
+// Each is a file of the state directory: a few lines of comment, the configuration as text, and a
+// checksum. A truncated or damaged one is logged and ignored. A revision that waits to be confirmed
+// is `revision-N.unconfirmed`; the rename to `revision-N.conf` confirms it. So the confirmed one
+// with the largest number was in force last, whenever the process or the machine stopped. Control
+// role.
 #ifndef CONFIG_REVISION_H
 #define CONFIG_REVISION_H
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// event.c - what happens, told at once to whoever listens (RFC 8040, 6)
+// event.c - events, sent at once to all listeners (RFC 8040, 6)
 //
-// One text is made of an event and written to each listener that has room;
-// http.c keeps at most 64 KiB for one that does not read. Who has none misses
-// events, and hears how many as soon as there is room again (events-missed). What a listener wants
-// says its filter (filter.c).
+// Each event is formatted once and written to each listener that has space; http.c keeps at most 64
+// KiB for one that does not read. A listener without space misses events, and gets their number as
+// soon as it has space again (events-missed). Its filter (filter.c) selects events.
 #include "event/event.h"
 
 #include <event2/event.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// event.h - what happens, told at once to whoever listens (RFC 8040, 6)
+// event.h - events, sent at once to all listeners (RFC 8040, 6)
 //
 // A client listens by GET /restconf/streams/events: server-sent events, each a notification of
-// kamuee.yang. Nobody waits for a listener: what a slow one has no room for is counted, and it is
-// told how many it missed. Control role.
+// kamuee.yang. No listener delays the router: events that a slow one misses are counted, and it
+// gets the number. Control role.
 #ifndef EVENT_EVENT_H
 #define EVENT_EVENT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// agentx.h - PDUs of the protocol between an SNMP agent (master) and who extends it (RFC 2741)
+// agentx.h - PDUs of AgentX, between an SNMP agent (master) and its subagents (RFC 2741)
 //
 // Bytes in, structs out, and back; no sockets, no state. What is written is in network byte order;
 // both orders are read.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// export.h - what others are told: SNMP managers, collectors of sFlow and of IPFIX
+// export.h - exporters to SNMP managers and to collectors of sFlow and IPFIX
 //
-//     snmp.c    an AgentX session with an SNMP agent: its questions are answered from the tables
-//     (mib.h), links are announced sflow.c   sampled packets and interface counters as sFlow
-//     version 5 ipfix.c   flows, made of sampled packets, as IPFIX
+//     snmp.c    an AgentX session with an SNMP agent: answers from the tables (mib.h), link traps
+//     sflow.c   sampled packets and interface counters as sFlow version 5
+//     ipfix.c   flows, made of sampled packets, as IPFIX
 //
-// All of it runs on control's event loop and waits for nobody: sockets do not block, rib_manager
-// answers by calls. What cannot be sent is counted. Control role.
+// All run on control's event loop and never wait: sockets do not block, rib_manager answers by
+// calls. What cannot be sent is counted. Control role.
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
 

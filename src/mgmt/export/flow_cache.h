@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow_cache.h - flows that are being counted, bounded in number
 //
-// A flow ends when no packet of it came for the inactive timeout; it is told of, and goes on, when
-// it is as old as the active timeout; and the one without packets for the longest time ends when
-// there is no room for a new one. Times are milliseconds of any clock that does not go back.
+// A flow ends after the inactive timeout without a packet. At the active timeout it is reported and
+// continues. When the cache is full, the flow idle for longest ends. Times are milliseconds of any
+// clock that does not go back.
 // Control role.
 #ifndef EXPORT_FLOW_CACHE_H
 #define EXPORT_FLOW_CACHE_H

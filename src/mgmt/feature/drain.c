@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// drain.c - `set drain`: forwarding goes on for a time while traffic is led elsewhere
+// drain.c - `set drain`: forwarding continues for a time while traffic moves elsewhere
 //
 //     SIGTERM -> drain_begin() -> the script runs, BFD packets are dropped -> the time is over, or
 //     its end -> done()
 //
-// The script has until the end of the time; then it is told to end (SIGTERM to its process group)
-// and not waited for. main/service.c calls this at the first stop signal; a second one stops at
-// once, whatever is done here.
+// At the end of the time a running script gets SIGTERM (its process group) and is not waited for.
+// main/service.c calls this at the first stop signal; a second one stops at once.
 #include "feature/drain.h"
 
 #include <errno.h>

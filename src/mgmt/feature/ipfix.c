@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ipfix.c - IPFIX: what is sampled, the flows, and who is told
+// ipfix.c - IPFIX: what is sampled, the flows, and the collectors
 //
 // Off is all zero, whatever else is configured: it does not differ from the empty configuration.
 #include "config/feature_config.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // packet_trace_json.h - what became of a packet (table/packet_trace.h), as JSON; control role
 //
-// The steps are what the forwarder has recorded. To each lookup comes what rib_manager knows of it
-// now: the route and who made it, the neighbor behind the next hop. That takes a call or two on the
-// loop, so the end is told by `done`.
+// The forwarder has recorded the steps. rib_manager adds to each lookup what it knows now: the
+// route and its origin, the neighbor behind the next hop. That takes a call or two on the loop;
+// `done` is called at the end.
 #ifndef FEATURE_PASSAGE_TELL_H
 #define FEATURE_PASSAGE_TELL_H
 

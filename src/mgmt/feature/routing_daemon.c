@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// routing_daemon.c - routing daemons that are expected, and whether they are silent
+// routing_daemon.c - expected routing daemons, and whether they are silent
 //
-// Two things tell:
+// Two checks:
 //
 //     "red bgp"      fewer routes of the protocol than expected: bgpd has ended, its sessions are
-//                    down, or it was told so
-//     "red netlink"  nobody but us reads the kernel's announcements of routes in the namespace of
-//                    the virtual router: zebra or BIRD has ended (the kernel keeps its routes), or
-//                    hangs, and what it is told stays unread
+//                    down, or it withdrew them
+//     "red netlink"  only kamueed reads the kernel's route announcements in the virtual router's
+//                    namespace: zebra or BIRD has ended (the kernel keeps its routes), or hangs
 //
-// The alarm's value is for how long it has been so, of the time it is expected. A reader hangs when
-// something waits for it and no less than at the look before. A second program that reads (`ip
-// monitor`) hides that one of them has gone.
+// The alarm's value is how long this has lasted while the daemon is expected. A reader hangs when
+// its backlog has not shrunk since the last check. A second reader (`ip monitor`) hides that one of
+// them has gone.
 #include "feature/routing_daemon.h"
 
 #include <stdio.h>

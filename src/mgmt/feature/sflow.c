@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sflow.c - sFlow: what is sampled, and who is told
+// sflow.c - sFlow: what is sampled, and the collectors
 //
 // Off is all zero, whatever else is configured: it does not differ from the empty configuration.
 #include "config/feature_config.h"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace.c - the operation trace: what happens to real packets, told while it happens
+// trace.c - the operation trace: what happens to real packets, reported as it happens
 //
-//     filter compiled -> watch added, trace begun -> stream begun -> tick, tick … -> `count` told,
-//     time over, or client gone
+//     filter compiled -> watch added, trace started -> stream started -> tick, tick … -> `count`
+//     packets reported, time over, or client gone
 //
-// One at a time. A tick takes the passages that forwarders have written since and tells them one
-// after the other (packet_trace_json.h), which asks rib_manager; while the client has too much to
-// read it waits. What is traced is bounded by `count` from the start, so nothing grows and nothing
-// is missed.
+// One at a time. A tick reports the packets that forwarders have traced since, one after the other
+// (packet_trace_json.h), with rib_manager's knowledge; it pauses while the client has too much to
+// read. `count` bounds from the start what is traced, so nothing grows and nothing is missed.
 #include <libyang/libyang.h>
 #include <rte_cycles.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // vr_budget.c - see vr_budget.h
 //
-// Who gives away what a budget is about refuses what is too much (table/vr_budget.h). Here is what
-// only control knows: the rules and set members of a configuration, and how many packets were
-// punted in the last second.
+// The writers enforce budgets (table/vr_budget.h). This file has what only control knows: the rules
+// and set members of a configuration, and how many packets were punted in the last second.
 #include "feature/vr_budget.h"
 
 #include <stdio.h>

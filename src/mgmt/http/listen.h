@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// listen.h - listeners on loopback that answer without asking who it is: metrics, the web page
+// listen.h - listeners on loopback that do not authenticate: metrics, the web page
 //
-// Nobody beyond this host reaches them, and a page of a browser on this host does not either: a
-// request whose Host is no name of loopback is refused (DNS rebinding). Control role.
+// Other hosts cannot reach them, and neither can a page of a browser on this host: a request whose
+// Host is no name of loopback is refused (DNS rebinding). Control role.
 #ifndef HTTP_LISTEN_H
 #define HTTP_LISTEN_H
 

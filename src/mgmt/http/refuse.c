@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refuse.c - refusals, as RFC 8040 (7.1) wants them told by every resource
+// refuse.c - error replies in the form of RFC 8040 (7.1), for every resource
 #include "http/refuse.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refuse.h - refusals, as RFC 8040 (7.1) wants them told by every resource; control role
+// refuse.h - error replies in the form of RFC 8040 (7.1), for every resource; control role
 #ifndef HTTP_REFUSE_H
 #define HTTP_REFUSE_H
 

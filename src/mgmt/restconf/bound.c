@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bound.c - what a client that is bound to a virtual router is answered
+// bound.c - answers to a client that is bound to a virtual router
 //
-// The answers are those that everybody gets, with all taken out that is not the virtual router's;
-// http_reply() sends no other. What is looked for and belongs to somebody else is not found, by the
-// same code and with the same words as what does not exist.
+// They are everybody's answers without what is not the virtual router's; http_reply() sends no
+// other. What belongs to somebody else is not found, by the same code and with the same words as
+// what does not exist.
 #include "restconf/bound.h"
 
 #include <jansson.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_write.h - a part of a configuration as JSON (RFC 7951), in slices
 //
-// Printing a configuration of 10,000 rules takes longer than another client should wait. So it is
-// written piece by piece, and whoever writes it looks at the clock in between; the tree must not
-// change meanwhile (hold a snapshot). Control role.
+// Printing a configuration of 10,000 rules takes longer than another client should wait. So the
+// caller writes it in pieces and looks at the clock in between; the tree must not change meanwhile
+// (hold a snapshot). Control role.
 #ifndef RESTCONF_CONFIG_WRITE_H
 #define RESTCONF_CONFIG_WRITE_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_meta.c - what RFC 8040 wants a server to tell about itself
+// restconf_meta.c - what RFC 8040 requires a server to say about itself
 //
-// The root resource (3.3), where it lies (3.1), the YANG library (10; RFC 8525)
-// and the capabilities (9.1). All fixed for the life of the process.
+// The root resource (3.3), its location (3.1), the YANG library (10; RFC 8525) and the capabilities
+// (9.1). All fixed for the life of the process.
 #include <libyang/libyang.h>
 #include <string.h>
 

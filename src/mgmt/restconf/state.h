@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// state.h - state on its way into an answer, and who writes which part of it
+// state.h - state on its way into an answer, and the writers of its parts
 //
 // A feature writes children of the container `state` of kamuee.yang, by exactly the names of the
-// schema. What control knows itself is written at once; what another thread knows comes by a call
-// on the loop, perhaps after the client has gone: so a struct show lives until its last call has
-// come. Control role.
+// schema. Control's own state is written at once; another thread's comes by a call on the loop,
+// perhaps after the client has gone: so a struct show lives until its last call has come. Control
+// role.
 #ifndef RESTCONF_STATE_H
 #define RESTCONF_STATE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_effect.h - what a change will do beyond taking effect: the schema's k:apply, told before
-// and after; control role
+// config_effect.h - what a change will do beyond taking effect (the schema's k:apply), for messages
+// before and after it; control role
 #ifndef YANG_CONFIG_EFFECT_H
 #define YANG_CONFIG_EFFECT_H
 

@@ -3,10 +3,10 @@
 //
 //     list interface { k:owner "interface name"; k:shown "name mtu statistics"; … }
 //
-// A client that is bound to a virtual router gets of a configuration, of state and of what
-// operations say the entries that belong to that one (k:owner), and of these the children that are
-// listed (k:shown). What the schema does not mark belongs to nobody: to such a client it is not
-// there. Nobody else is concerned. Any thread, but owner_ask_interfaces() comes before the others.
+// A client that is bound to a virtual router sees, of a configuration, of state and of operations,
+// the entries that belong to it (k:owner), and of these the listed children (k:shown). What the
+// schema does not mark does not exist for it. Other clients are not concerned. Any thread, but
+// owner_ask_interfaces() comes before the others.
 #ifndef YANG_OWNER_H
 #define YANG_OWNER_H
 

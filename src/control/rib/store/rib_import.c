@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_import.c - routes of other virtual routers that the configuration lets in
+// rib_import.c - imports: routes of other virtual routers, by configuration
 //
 // A virtual router imports prefixes of another one, its source. Where the source's FIB has a route
-// for a prefix that is let in, and the route leads on or nowhere (blackhole, unreachable), the
-// importer's list of the prefix gets a candidate that leads to the same next hop, in the source.
-// It stands behind all others: routes that the kernel has for the virtual router, and its own
-// neighbors, win. Neighbors on a link whose route is let in come with it, for the link's own route
-// leads to a host only after resolving it.
+// for an imported prefix, to a next hop or to nowhere (blackhole, unreachable), the importer's list
+// of the prefix gets a candidate with the same next hop, in the source. It is the last of the list:
+// the kernel's routes for the virtual router, and its own neighbors, win. Neighbors on an imported
+// link route are imported with it, because that route reaches a host only after resolving it.
 //
-// Whoever changes a FIB entry of a source says so (rib_import_note), and the next commit of
-// rib_manager passes it on: it looks at what the source has then, so the order of changes does not
-// matter. What is imported is not imported again: there are no loops, and a candidate always says
-// where the route really is. A new line of the configuration walks the source's prefixes, some
-// thousand a turn.
+// Each change of a source's FIB entry calls rib_import_note; the next commit of rib_manager reads
+// what the source has then, so the order of changes does not matter. Imported routes are not
+// imported again, so there are no loops, and a candidate always says where the route really is. A
+// new line of the configuration walks the source's prefixes, some thousand a turn.
 //
-// Linux knows nothing of these candidates: they are the forwarders'.
+// Only forwarders use these candidates; Linux does not have them.
 #include <errno.h>
 #include <stdlib.h>
 

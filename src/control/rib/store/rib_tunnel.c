@@ -2,11 +2,11 @@
 // rib_tunnel.c - see rib_tunnel.h
 //
 // A tunnel's next hop is what its outer virtual router's FIB has for the remote address, looked up
-// again after every commit that changed a FIB: a lookup for each tunnel. Nothing is held: the
+// again after every commit that changed a FIB: a lookup for each tunnel. No reference is held: the
 // commit that takes a next hop out of the FIB comes before the one that frees it.
 //
-// A way that leads into the tunnel itself is refused, and one through more than TUNNEL_NESTED_MAX
-// tunnels (RFC 2473 4.1.1 has the packet carry a limit; here the router knows).
+// A path into the tunnel itself is refused, and one through more than TUNNEL_NESTED_MAX tunnels
+// (RFC 2473 4.1.1 has the packet carry a limit; here the router knows).
 #include "rib/rib_tunnel.h"
 
 #include <stdbool.h>
