@@ -37,6 +37,7 @@ static inline void *vec_grow(void *item, size_t *cap, size_t size)
           ? (void)((v)->item = vec_grow((v)->item, &(v)->cap, sizeof *(v)->item))                  \
           : (void)0),                                                                              \
      &(v)->item[(v)->n++])
+#define vec_end(v) ((v)->n ? (v)->item + (v)->n : (v)->item) // no arithmetic on NULL
 #define vec_foreach(v, p)                                                                          \
     for (__typeof__((v)->item + 0) p = (v)->item; p && p < (v)->item + (v)->n; p++)
 // Removes element i by moving the last one into its place.

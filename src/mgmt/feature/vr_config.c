@@ -262,8 +262,8 @@ static void each_unlike(const struct model *from, const struct model *to,
                                    const struct model_vr *new),
                         void *ctx)
 {
-    const struct model_vr *a = model_vrs(from)->vr.item, *a_end = a + model_vrs(from)->vr.n,
-                          *b = model_vrs(to)->vr.item, *b_end = b + model_vrs(to)->vr.n;
+    const struct model_vr *a = model_vrs(from)->vr.item, *a_end = vec_end(&model_vrs(from)->vr),
+                          *b = model_vrs(to)->vr.item, *b_end = vec_end(&model_vrs(to)->vr);
 
     while (a < a_end || b < b_end) {
         int d = a == a_end ? 1 : b == b_end ? -1 : model_compare_names(a->name, b->name);
