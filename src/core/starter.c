@@ -22,6 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 #define REQUEST_MAX (PATH_MAX + 64)
 #define GIVEN_FD 3   // of a program
 #define SOCKET_FD 10 // of the starter, or above: a pipe must not be GIVEN_FD
@@ -116,16 +118,8 @@ static void give_up_capabilities(void)
 // A request and the descriptor that came with it (-1: none); false at the end.
 static bool receive(int s, char request[REQUEST_MAX + 2], int *fd)
 {
-    char control[CMSG_SPACE(sizeof *fd)] __attribute__((aligned(8)));
-    struct iovec v = {request, REQUEST_MAX};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
-                       .msg_controllen = sizeof control};
-    ssize_t n = recvmsg(s, &m, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    ssize_t n = descriptor_receive(s, request, REQUEST_MAX, fd);
 
-    *fd = -1;
-    if (c && c->cmsg_type == SCM_RIGHTS)
-        memcpy(fd, CMSG_DATA(c), sizeof *fd);
     request[n < 0 ? 0 : n] = request[n < 0 ? 0 : n + 1] = 0;
     return n > 0;
 }
@@ -183,22 +177,6 @@ void starter_end(void)
     to_starter = -1;
 }
 
-static bool send_request(const char *request, size_t n, int fd)
-{
-    char control[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = {0};
-    struct iovec v = {(char *)request, n};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-
-    if (fd >= 0) {
-        m.msg_control = control;
-        m.msg_controllen = sizeof control;
-        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-        *c = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
-        memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    }
-    return sendmsg(to_starter, &m, MSG_NOSIGNAL) == (ssize_t)n;
-}
-
 int starter_run(const char *program, const char *word, int fd, pid_t *pid)
 {
     char request[REQUEST_MAX];
@@ -210,7 +188,8 @@ int starter_run(const char *program, const char *word, int fd, pid_t *pid)
         return -ENAMETOOLONG;
     memcpy(request, program, a);
     memcpy(request + a, word, b);
-    if (!send_request(request, a + b, fd) || recv(to_starter, &r, sizeof r, 0) != sizeof r)
+    if (!descriptor_send(to_starter, request, a + b, fd) ||
+        recv(to_starter, &r, sizeof r, 0) != sizeof r)
         return -EPIPE;
     *pid = r > 0 ? r : 0;
     return r > 0 ? 0 : r;

@@ -21,6 +21,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "netlink/netns_name.h"
 
 static uid_t asker; // who may ask, beside root
@@ -60,18 +61,6 @@ static bool may_ask(int s)
     return !getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &n) && (!peer.uid || peer.uid == asker);
 }
 
-// The descriptor that came with it, or -1.
-static int descriptor_of(struct msghdr *m)
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(m);
-    int fd = -1;
-
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    return fd;
-}
-
 static int answer_of(const char *line, int fd)
 {
     if (!netns_name_is_one(line + 1))
@@ -84,16 +73,14 @@ static int answer_of(const char *line, int fd)
 
 static void serve(int s)
 {
-    char line[80], control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
-    struct iovec v = {line, sizeof line - 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
-                       .msg_controllen = sizeof control};
-    ssize_t n = may_ask(s) ? recvmsg(s, &m, MSG_CMSG_CLOEXEC) : -1;
+    char line[80] = "";
+    int fd;
+    ssize_t n = may_ask(s) ? descriptor_receive(s, line, sizeof line - 1, &fd) : -1;
 
-    if (n < 1)
+    if (n < 0)
         return;
     line[n] = 0;
-    int fd = descriptor_of(&m), answer = answer_of(line, fd);
+    int answer = answer_of(line, fd);
     if (fd >= 0)
         close(fd);
     (void)!send(s, &answer, sizeof answer, MSG_NOSIGNAL);

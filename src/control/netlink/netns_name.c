@@ -18,6 +18,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 #define NAMES "/run/netns"
 
 static const char *helper; // its socket
@@ -56,21 +58,13 @@ static int connect_helper(void)
 
 static int ask_helper(char what, const char *name, int fd)
 {
-    char line[80], control[CMSG_SPACE(sizeof fd)] __attribute__((aligned(8))) = {0};
-    struct iovec v = {line, (size_t)snprintf(line, sizeof line, "%c%s", what, name)};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+    char line[80];
+    size_t n = (size_t)snprintf(line, sizeof line, "%c%s", what, name);
     int answer, s = connect_helper();
 
     if (s < 0)
         return s;
-    if (fd >= 0) {
-        m.msg_control = control;
-        m.msg_controllen = sizeof control;
-        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-        *c = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
-        memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    }
-    ssize_t got = sendmsg(s, &m, MSG_NOSIGNAL) < 0 ? -1 : recv(s, &answer, sizeof answer, 0);
+    ssize_t got = descriptor_send(s, line, n, fd) ? recv(s, &answer, sizeof answer, 0) : -1;
     int e = errno;
     close(s);
     return got == sizeof answer ? answer : got < 0 ? -e : -EPIPE;

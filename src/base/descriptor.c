@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// descriptor.c - see descriptor.h
+#include "base/descriptor.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONTROL_SIZE CMSG_SPACE(sizeof(int))
+
+bool descriptor_send(int s, const void *bytes, size_t n, int fd)
+{
+    char control[CONTROL_SIZE] __attribute__((aligned(8))) = {0};
+    struct iovec v = {(void *)bytes, n};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+    ssize_t sent;
+
+    if (fd >= 0) {
+        m.msg_control = control;
+        m.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        *c = (struct cmsghdr){CMSG_LEN(sizeof fd), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    do
+        sent = sendmsg(s, &m, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)n;
+}
+
+// The padding of CONTROL_SIZE has room for a second one, which must not stay open.
+static int only_descriptor_of(struct msghdr *m)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    int fd[CONTROL_SIZE / sizeof(int)];
+    size_t n = 0;
+
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+        n = (c->cmsg_len - CMSG_LEN(0)) / sizeof *fd;
+        memcpy(fd, CMSG_DATA(c), n * sizeof *fd);
+    }
+    if (n == 1)
+        return fd[0];
+    while (n)
+        close(fd[--n]);
+    return -1;
+}
+
+ssize_t descriptor_receive(int s, void *bytes, size_t room, int *fd)
+{
+    char control[CONTROL_SIZE] __attribute__((aligned(8)));
+    struct iovec v = {bytes, room};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
+                       .msg_controllen = sizeof control};
+    ssize_t n;
+
+    do
+        n = recvmsg(s, &m, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    *fd = n < 0 ? -1 : only_descriptor_of(&m);
+    return n;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// descriptor_test.c - descriptors over a socket: one arrives, none may, two stay nowhere
+#include "base/descriptor.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static int pair[2];
+
+static int open_pair(void **state)
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+}
+
+static int close_pair(void **state)
+{
+    return close(pair[0]) | close(pair[1]);
+}
+
+static unsigned n_open(void)
+{
+    unsigned n = 0;
+
+    for (int fd = 0; fd < 100; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void a_descriptor_comes_with_its_message(void **state)
+{
+    char got[16];
+    int from[2], fd;
+
+    assert_int_equal(pipe(from), 0);
+    assert_true(descriptor_send(pair[0], "word", 4, from[0]));
+    assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 4);
+    assert_memory_equal(got, "word", 4);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(write(from[1], "x", 1), 1);
+    assert_int_equal(read(fd, got, sizeof got), 1);
+    for (unsigned i = 0; i < 2; i++)
+        close(from[i]);
+    close(fd);
+}
+
+static void a_message_may_have_none(void **state)
+{
+    char got[16];
+    int fd = 5;
+
+    assert_true(descriptor_send(pair[0], "word", 4, -1));
+    assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 4);
+    assert_int_equal(fd, -1);
+    shutdown(pair[0], SHUT_RDWR);
+    assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 0);
+    assert_int_equal(fd, -1);
+    assert_false(descriptor_send(pair[0], "word", 4, -1));
+}
+
+// As somebody sends who wants to use up our descriptors.
+static void two_descriptors_are_closed(void **state)
+{
+    const int both[2] = {STDIN_FILENO, STDERR_FILENO};
+    char control[CMSG_SPACE(sizeof both)] __attribute__((aligned(8))) = {0}, got[16];
+    struct iovec v = {"word", 4};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
+                       .msg_controllen = sizeof control};
+    unsigned before = n_open();
+    int fd;
+
+    *CMSG_FIRSTHDR(&m) = (struct cmsghdr){CMSG_LEN(sizeof both), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), both, sizeof both);
+    assert_int_equal(sendmsg(pair[0], &m, 0), 4);
+    assert_int_equal(descriptor_receive(pair[1], got, sizeof got, &fd), 4);
+    assert_int_equal(fd, -1);
+    assert_int_equal(n_open(), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_descriptor_comes_with_its_message, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(a_message_may_have_none, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(two_descriptors_are_closed, open_pair, close_pair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
