@@ -35,7 +35,7 @@ static AVX512 __attribute__((noinline)) uint64_t by_gathers(void)
     return __builtin_ia32_rdtsc() - begun;
 }
 
-static AVX512 inline __attribute__((always_inline)) __m256d load_four(const double *const *p)
+static AVX512 inline __attribute__((always_inline)) __m256d load_four_rows(const double *const *p)
 {
     __m128d low = _mm_loadh_pd(_mm_load_sd(p[0]), p[1]),
             high = _mm_loadh_pd(_mm_load_sd(p[2]), p[3]);
@@ -49,8 +49,8 @@ static AVX512 __attribute__((noinline)) uint64_t by_loads(void)
     uint64_t begun = __builtin_ia32_rdtsc();
 
     for (unsigned i = 0; i < WORDS * TIMES; i += 8) {
-        __m512d v = _mm512_insertf64x4(_mm512_castpd256_pd512(load_four(at + i % WORDS)),
-                                       load_four(at + i % WORDS + 4), 1);
+        __m512d v = _mm512_insertf64x4(_mm512_castpd256_pd512(load_four_rows(at + i % WORDS)),
+                                       load_four_rows(at + i % WORDS + 4), 1);
         sum = _mm512_add_epi64(sum, _mm512_castpd_si512(v));
     }
     __asm__ volatile("" ::"v"(sum));

@@ -31,7 +31,7 @@ static int n_kept;      // room for
 static unsigned n_used; // of it
 static int set = -1, client = -1;
 
-static void watch(int fd, uint32_t events)
+static void watch_descriptor(int fd, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.fd = fd};
 
@@ -61,7 +61,7 @@ static void hold(const char *name, int fd)
     kept[fd].used = true;
     n_used++;
     memcpy(kept[fd].name, name, sizeof kept[fd].name);
-    watch(fd, 0); // errors alone: the device is gone
+    watch_descriptor(fd, 0); // errors alone: the device is gone
 }
 
 static void drop(int fd)
@@ -124,7 +124,7 @@ static void take_client(void)
     }
     hear_out_client();
     client = s;
-    watch(s, EPOLLIN);
+    watch_descriptor(s, EPOLLIN);
 }
 
 static void serve_event(const struct epoll_event *e)
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
     time_t wait_s = argc > 1 ? atoi(argv[1]) : KEEPER_WAIT_S;
     set_up();
     set = epoll_create1(EPOLL_CLOEXEC);
-    watch(KEEPER_LISTEN_FD, EPOLLIN);
+    watch_descriptor(KEEPER_LISTEN_FD, EPOLLIN);
     for (;;) {
         struct epoll_event e;
         if (epoll_wait(set, &e, 1, 1000) == 1)

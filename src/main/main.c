@@ -61,7 +61,7 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, ch
 {
     uint64_t since = clock_now_ns();
     struct event_base *loop = event_base_new();
-    struct start start = {
+    struct start_inputs start = {
         .loop = loop,
         .run_dir = o->run_dir,
         .no_huge = o->no_huge || cfg->no_huge,

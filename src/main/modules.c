@@ -59,7 +59,7 @@
     ((memory_mib) >= 512 ? 32767 : (memory_mib) >= 256 ? 16383 : (memory_mib) >= 128 ? 8191 : 4095)
 #define EXCHANGE_DATA_ROOM (2048 + RTE_PKTMBUF_HEADROOM)
 
-static int start_rcu(const struct start *s, char *err, size_t n)
+static int start_rcu(const struct start_inputs *s, char *err, size_t n)
 {
     rcu_init();
     rcu_thread_register();
@@ -73,7 +73,7 @@ static void stop_rcu(void)
     rcu_fini();
 }
 
-static int start_eal(const struct start *s, char *err, size_t n)
+static int start_eal(const struct start_inputs *s, char *err, size_t n)
 {
     char name[32];
 
@@ -89,7 +89,7 @@ static int start_eal(const struct start *s, char *err, size_t n)
         n);
 }
 
-static int start_tables(const struct start *s, char *err, size_t n)
+static int start_tables(const struct start_inputs *s, char *err, size_t n)
 {
     int (*const init[])(void) = {counter_init,   port_table_init,    iface_table_init,
                                  multicast_init, nexthop_table_init, vr_table_init,
@@ -123,7 +123,7 @@ static void stop_tables(void)
     counter_fini();
 }
 
-static int start_exchange(const struct start *s, char *err, size_t n)
+static int start_exchange(const struct start_inputs *s, char *err, size_t n)
 {
     int r = exchange_init(EXCHANGE_BUFFERS(eal_memory_mib()), EXCHANGE_DATA_ROOM);
 
@@ -133,13 +133,13 @@ static int start_exchange(const struct start *s, char *err, size_t n)
     return r;
 }
 
-static int start_threads(const struct start *s, char *err, size_t n)
+static int start_threads(const struct start_inputs *s, char *err, size_t n)
 {
     thread_manager_set_forwarder(forwarder_main);
     return thread_manager_init();
 }
 
-static int start_vr(const struct start *s, char *err, size_t n)
+static int start_vr(const struct start_inputs *s, char *err, size_t n)
 {
     char path[512];
 
@@ -153,7 +153,7 @@ static void keep_tap(int fd)
     keep_put("tap", fd);
 }
 
-static int start_iface(const struct start *s, char *err, size_t n)
+static int start_iface(const struct start_inputs *s, char *err, size_t n)
 {
     char path[512];
 
@@ -166,7 +166,7 @@ static int start_iface(const struct start *s, char *err, size_t n)
     return keep_watch(s->loop, iface_manager_keep_again);
 }
 
-static int start_found(const struct start *s, char *err, size_t n)
+static int start_found(const struct start_inputs *s, char *err, size_t n)
 {
     char path[512];
 
@@ -175,13 +175,13 @@ static int start_found(const struct start *s, char *err, size_t n)
     return 0;
 }
 
-static int start_explain(const struct start *s, char *err, size_t n)
+static int start_explain(const struct start_inputs *s, char *err, size_t n)
 {
     explain_set_dry_run(forwarder_explain);
     return 0;
 }
 
-static int start_mgmt(const struct start *s, char *err, size_t n)
+static int start_mgmt(const struct start_inputs *s, char *err, size_t n)
 {
     int r = mgmt_start(s->loop, s->run_dir, err, n);
 
@@ -194,11 +194,11 @@ static int start_mgmt(const struct start *s, char *err, size_t n)
 
 static const struct module {
     const char *name;
-    int (*init)(const struct start *s, char *err, size_t n); // or one of the next two
+    int (*init)(const struct start_inputs *s, char *err, size_t n); // or one of the next two
     int (*init_plain)(void);
     int (*init_on_loop)(struct event_base *loop);
     void (*fini)(void);
-} modules[] = {
+} module_table[] = {
     {"rcu", .init = start_rcu, .fini = stop_rcu},
     {"eal", .init = start_eal, .fini = eal_fini},
     {"tables", .init = start_tables, .fini = stop_tables},
@@ -221,15 +221,15 @@ static const struct module {
     {"mgmt", .init = start_mgmt, .fini = mgmt_stop},
 };
 
-#define N_MODULES (sizeof modules / sizeof *modules)
+#define N_MODULES (sizeof module_table / sizeof *module_table)
 static unsigned n_started;
 
-int modules_start(const struct start *s, char *err, size_t err_size)
+int modules_start(const struct start_inputs *s, char *err, size_t err_size)
 {
     struct progress w = {0};
 
     for (; n_started < N_MODULES; n_started++) {
-        const struct module *m = &modules[n_started];
+        const struct module *m = &module_table[n_started];
         progress_at(&w, n_started + 1, N_MODULES);
         char why[480] = "";
         uint64_t since = clock_now_ns();
@@ -252,7 +252,7 @@ void modules_stop(void)
     struct progress w = {0};
 
     while (n_started) {
-        const struct module *m = &modules[--n_started];
+        const struct module *m = &module_table[--n_started];
         progress_at(&w, N_MODULES - n_started, N_MODULES);
         uint64_t since = clock_now_ns();
         m->fini();

@@ -11,7 +11,7 @@
 
 struct event_base;
 
-struct start { // for the modules
+struct start_inputs { // for the modules
     struct event_base *loop;
     const char *run_dir;
     bool no_huge;
@@ -19,7 +19,7 @@ struct start { // for the modules
 };
 
 // 0 or -errno with "module: sentence".
-int modules_start(const struct start *s, char *err, size_t err_size);
+int modules_start(const struct start_inputs *s, char *err, size_t err_size);
 void modules_stop(void);
 
 #endif

@@ -11,8 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__attribute__((visibility("default"))) int setsockopt(int fd, int level, int name,
-                                                      const void *value, socklen_t len)
+__attribute__((visibility("default"))) int
+set_option_without_defragmentation(int fd, int level, int name, const void *value,
+                                   socklen_t len) __asm__("setsockopt");
+
+int set_option_without_defragmentation(int fd, int level, int name, const void *value,
+                                       socklen_t len)
 {
     int fanout; // bits 0-15 group, 16-31 type and flags (packet(7))
 

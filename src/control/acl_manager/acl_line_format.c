@@ -57,13 +57,13 @@ int acl_lines_copy(struct acl_lines *to, const struct acl_lines *from)
 
 // --- order ---------------------------------------------------------------------------------------
 
-struct place {
+struct line_place {
     uint32_t number, index;
 };
 
 static int compare_places(const void *pa, const void *pb)
 {
-    const struct place *a = pa, *b = pb;
+    const struct line_place *a = pa, *b = pb;
 
     if (a->number != b->number)
         return a->number < b->number ? -1 : 1;
@@ -78,7 +78,7 @@ static bool is_sorted(const struct acl_lines *l)
     return true;
 }
 
-static void reorder(struct acl_lines *l, const struct place *place)
+static void reorder(struct acl_lines *l, const struct line_place *place)
 {
     struct acl_rule *rule = malloc(l->rule.n * sizeof *rule);
     struct acl_how *how = malloc(l->rule.n * sizeof *how);
@@ -97,7 +97,7 @@ static void reorder(struct acl_lines *l, const struct place *place)
 
 int acl_lines_sort(struct acl_lines *l, size_t *which)
 {
-    struct place *place;
+    struct line_place *place;
     int r = 0;
 
     if (is_sorted(l))
@@ -105,7 +105,7 @@ int acl_lines_sort(struct acl_lines *l, size_t *which)
     place = malloc(l->rule.n * sizeof *place);
     bug_on(!place);
     for (size_t i = 0; i < l->rule.n; i++)
-        place[i] = (struct place){l->rule.item[i].number, (uint32_t)i};
+        place[i] = (struct line_place){l->rule.item[i].number, (uint32_t)i};
     qsort(place, l->rule.n, sizeof *place, compare_places);
     for (size_t i = 1; i < l->rule.n && !r; i++) {
         if (place[i - 1].number != place[i].number)

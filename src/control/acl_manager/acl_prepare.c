@@ -52,7 +52,7 @@ static bool is_reread(const char *which, const char *name)
 
 // --- limits --------------------------------------------------------------------------------------
 
-static unsigned mib(uint64_t bytes)
+static unsigned mib_of_bytes(uint64_t bytes)
 {
     return (unsigned)((bytes + (1u << 20) - 1) >> 20);
 }
@@ -66,7 +66,8 @@ static bool memory_fits(struct prepare *p, const char *what, const char *name, u
             p,
             "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are "
             "in use; 'set acl-limit memory %u' is enough",
-            what, name, mib(need), mib(p->bytes), mib(limit), mib(p->bytes + need));
+            what, name, mib_of_bytes(need), mib_of_bytes(p->bytes), mib_of_bytes(limit),
+            mib_of_bytes(p->bytes + need));
         return false;
     }
     p->bytes += need;
@@ -476,7 +477,7 @@ struct acl_change *acl_prepare(struct acl_desired *w, const struct acl_reread *a
     if (p.bytes > w->memory_bytes)
         report_error(
             &p, "acl-limit: access lists and address sets already use %u MiB, but 'memory' is %u",
-            mib(p.bytes), mib(w->memory_bytes));
+            mib_of_bytes(p.bytes), mib_of_bytes(w->memory_bytes));
     vec_foreach (&w->set, s)
         prepare_set(&p, s);
     if (!p.wrong)

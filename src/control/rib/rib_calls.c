@@ -237,10 +237,10 @@ struct counted_change {
 };
 
 static int change_counted(const struct counted_change *c,
-                          int (*change)(struct rib_vr *v, const struct prefix *p))
+                          int (*add_or_del)(struct rib_vr *v, const struct prefix *p))
 {
     struct rib_vr *v = rib_vr_find(c->vr);
-    int err = v ? change(v, &c->prefix) : -ENOENT;
+    int err = v ? add_or_del(v, &c->prefix) : -ENOENT;
 
     if (!err)
         rib_evaluate_prefix(v, &c->prefix);

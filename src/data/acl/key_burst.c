@@ -128,7 +128,7 @@ void key_burst_walk(struct key_burst *b)
     if (!b->walks || !b->walk.set)
         return;
     set4_walk_on(&b->walk);
-    if (b->walk.step != 2 || !b->walk.set || !b->meanwhile)
+    if (b->walk.n_steps != 2 || !b->walk.set || !b->meanwhile)
         return;
     b->meanwhile = false; // nodes were requested: the longest wait
     b->late->meanwhile(b->late->ctx);

@@ -166,7 +166,7 @@ static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl
                       h->side[1][c->dst_len]);
 }
 
-static uint64_t *filter_word(const struct acl_lint *l, uint64_t hash)
+static uint64_t *bloom_word(const struct acl_lint *l, uint64_t hash)
 {
     return &l->filter[(hash >> 6) & (l->buckets * FILTER_BITS / 64 - 1)];
 }
@@ -246,7 +246,7 @@ static void classes_fill(struct acl_lint *l)
         hash_sides(l, &l->rule[i], &h);
         uint64_t hash = hash_in(c, &l->class.item[c], &l->rule[i], &h);
         uint32_t *head = &l->head[hash >> 32 & (l->buckets - 1)];
-        *filter_word(l, hash) |= 1ull << (hash & 63);
+        *bloom_word(l, hash) |= 1ull << (hash & 63);
         l->next[i] = *head;
         *head = (uint32_t)i + 1;
     }
@@ -305,7 +305,7 @@ static size_t cover_in_class(struct acl_lint *l, uint32_t c, size_t j, const str
     uint64_t hash = hash_in(c, &l->class.item[c], &l->rule[j], h);
     unsigned looked = 0;
 
-    if (!(*filter_word(l, hash) >> (hash & 63) & 1))
+    if (!(*bloom_word(l, hash) >> (hash & 63) & 1))
         return l->n;
     uint32_t i = l->head[hash >> 32 & (l->buckets - 1)];
     for (; i && i - 1 < j; i = l->next[i - 1]) {

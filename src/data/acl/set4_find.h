@@ -14,7 +14,7 @@ struct acl_set;
 struct set4_walk {
     const struct set4 *set; // NULL: the lookup is over
     const struct set4_filter *filter;
-    unsigned step,
+    unsigned n_steps,
         n;         // addresses; from the second step on only those that the filter passes, packed
     uint64_t pass; // which these are
     // bit = address in the set; complete when the lookup is over
@@ -41,6 +41,6 @@ set4_find *set4_find_of(enum set4_kernel k); // NULL: not on this CPU
 typedef void set4_step(struct set4_walk *w);
 set4_step set4_step_scalar, set4_step_avx512_vpopcnt;
 set4_step *set4_step_of(enum set4_kernel k); // as set4_find_of
-void set4_walk_by(struct set4_walk *w, set4_step *step);
+void set4_walk_by(struct set4_walk *w, set4_step *next);
 
 #endif

@@ -238,13 +238,13 @@ INLINE void walk_words(struct set4_walk *w)
 
 void set4_step_avx512_vpopcnt(struct set4_walk *w)
 {
-    if (!w->step)
+    if (!w->n_steps)
         walk_filter(w);
     else if (w->n <= VECTORS_FROM)
         set4_step_scalar(w);
-    else if (w->step == 1)
+    else if (w->n_steps == 1)
         walk_words(w);
-    else if (w->step == 2)
+    else if (w->n_steps == 2)
         children_read(w->set, w->word, w->addr, w->word, w->n);
     else
         w->found |= _pdep_u64(leaves_have(w->set, w->word, w->addr, w->n), w->pass);

@@ -129,14 +129,14 @@ void set4_step_scalar(struct set4_walk *w)
 {
     const struct set4 *s = w->set;
 
-    if (!w->step)
+    if (!w->n_steps)
         step_filter(w);
-    else if (w->step == 1)
+    else if (w->n_steps == 1)
         for (unsigned i = 0; i < w->n; i++) {
             w->word[i] = set4_word(s, w->addr[i]);
             set4_node_fetch(s, w->word[i]);
         }
-    else if (w->step == 2)
+    else if (w->n_steps == 2)
         for (unsigned i = 0; i < w->n; i++) {
             w->word[i] = set4_child(s, w->word[i], w->addr[i]);
             if (w->word[i] & SET4_LIST && w->word[i] != SET4_YES)

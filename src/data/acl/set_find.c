@@ -58,10 +58,10 @@ static uint64_t find_choose(const struct set4 *s, const struct set4_filter *f,
 
 static void step_choose(struct set4_walk *w)
 {
-    set4_step *step = set4_step_of(best_kernel());
+    set4_step *best = set4_step_of(best_kernel());
 
-    __atomic_store_n(&current_step, step, __ATOMIC_RELAXED);
-    step(w);
+    __atomic_store_n(&current_step, best, __ATOMIC_RELAXED);
+    best(w);
 }
 
 uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigned n)
@@ -96,7 +96,7 @@ void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t 
 {
     w->set = __atomic_load_n(&s->v4, __ATOMIC_ACQUIRE); // partner: set.c
     w->found = 0;
-    w->step = 0;
+    w->n_steps = 0;
     w->n = n;
     if (!w->set)
         return;
@@ -105,12 +105,12 @@ void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t 
         w->addr[i] = __builtin_bswap32(addr_be[i]);
 }
 
-void set4_walk_by(struct set4_walk *w, set4_step *step)
+void set4_walk_by(struct set4_walk *w, set4_step *next)
 {
     if (!w->set)
         return;
-    step(w);
-    if (w->step++ == 3 || !w->n)
+    next(w);
+    if (w->n_steps++ == 3 || !w->n)
         w->set = NULL;
 }
 

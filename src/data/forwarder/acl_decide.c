@@ -187,7 +187,7 @@ static void record_verdict(struct forwarder *f, const struct burst *b, const str
 
 // --- counting ---
 
-static uint64_t low_bits(unsigned n)
+static uint64_t first_packets(unsigned n)
 {
     return UINT64_MAX >> (BURST_MAX - n);
 }
@@ -239,7 +239,7 @@ INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const st
 INLINE uint64_t count_verdicts(struct forwarder *f, const struct burst *b,
                                const struct acl_group *g, bool all)
 {
-    uint64_t others = low_bits(g->n), odd = count_alike(f, b, g, &others, all);
+    uint64_t others = first_packets(g->n), odd = count_alike(f, b, g, &others, all);
 
     if (others & (others - 1))
         odd |= count_alike(f, b, g, &others, all);
@@ -269,7 +269,7 @@ static uint64_t count_default(struct forwarder *f, const struct burst *b, struct
     if (likely(g->c->verb[at] == ACL_PERMIT))
         return 0;
     memset(g->slot, 0xff, g->n * sizeof *g->slot);
-    return low_bits(g->n);
+    return first_packets(g->n);
 }
 
 uint64_t acl_decide(struct forwarder *f, struct burst *b, struct acl_group *g)

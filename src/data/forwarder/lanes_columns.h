@@ -13,7 +13,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE __m128i load_two(const char *a, const char *b)
+INLINE __m128i load_two_rows(const char *a, const char *b)
 {
     return _mm_castpd_si128(
         _mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
@@ -45,10 +45,10 @@ INLINE __m512i column(__mmask8 live, const void *at, long offset)
     if (!LANES_BY_LOADS || live != LANES_ALL)
         return gather(live, _mm512_loadu_si512(at), offset);
     const char *const *p = at;
-    return join(_mm256_set_m128i(load_two(p[2] + offset, p[3] + offset),
-                                 load_two(p[0] + offset, p[1] + offset)),
-                _mm256_set_m128i(load_two(p[6] + offset, p[7] + offset),
-                                 load_two(p[4] + offset, p[5] + offset)));
+    return join(_mm256_set_m128i(load_two_rows(p[2] + offset, p[3] + offset),
+                                 load_two_rows(p[0] + offset, p[1] + offset)),
+                _mm256_set_m128i(load_two_rows(p[6] + offset, p[7] + offset),
+                                 load_two_rows(p[4] + offset, p[5] + offset)));
 }
 
 // 32 bytes from a and 32 from b.
@@ -86,8 +86,8 @@ INLINE void columns(__mmask8 live, const void *at, long offset, __m512i c[4])
 // 8 bytes each at `offset` from p[0], p[1], p[4], p[5].
 INLINE __m256i load_four(const char *const *p, long offset)
 {
-    return _mm256_set_m128i(load_two(p[4] + offset, p[5] + offset),
-                            load_two(p[0] + offset, p[1] + offset));
+    return _mm256_set_m128i(load_two_rows(p[4] + offset, p[5] + offset),
+                            load_two_rows(p[0] + offset, p[1] + offset));
 }
 
 // Of two neighboring columns in rows, load_four(p) and load_four(p + 2): the first, the second.

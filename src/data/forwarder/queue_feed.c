@@ -99,7 +99,7 @@ struct queue_place queue_place_of(const struct port_queue_settings *s, const str
 }
 
 // 28 bits, which is what an element of a ring has room for.
-static uint32_t flow_of(const struct rte_mbuf *m, const struct queue_place *p)
+static uint32_t flow_hash_of(const struct rte_mbuf *m, const struct queue_place *p)
 {
     const struct flow_hash how = {.seed = FLOW_SEED, .mode = FLOW_HASH_L4};
     uint32_t hash = 0;
@@ -127,7 +127,7 @@ uint32_t queue_flow_hash(const struct port_queue_settings *s, uint16_t port,
 {
     struct queue_place p = place_of(s, port_of_ifaces(port), m);
 
-    return flow_of(m, &p);
+    return flow_hash_of(m, &p);
 }
 
 // What the queue manager wants to know of the frames.
@@ -144,7 +144,7 @@ static void places_fill(const struct port_queue_settings *s, const struct port *
                                        .class = p.class,
                                        .ecn = p.ecn};
         if (s->has_flows[p.client] >> p.class & 1)
-            out[i].hash = flow_of(m, &p);
+            out[i].hash = flow_hash_of(m, &p);
         if (s->map.remarks_pcp && p.tag)
             p.tag[0] = (uint8_t)((p.tag[0] & 0x1f) | s->map.pcp_of_class[p.class] << 5);
     }

@@ -263,7 +263,7 @@ static enum drop_reason checks(const struct rte_mbuf *m, struct outer *o, const 
 }
 
 // The frame begins at `frame`, and ends with the outer packet.
-static void cut(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
+static void cut_outer(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
 {
     uint32_t off = (uint32_t)(frame - rte_pktmbuf_mtod(m, const uint8_t *));
 
@@ -332,8 +332,9 @@ bool tunnel_take(struct forwarder *f, struct burst *b, unsigned i)
         packet_drop_of(f, b, i, why);
         return true;
     }
-    cut(m, tunnel_is_ethernet(t->kind) ? frame_of_frame(&o, vlan) : frame_of_packet(&o, t, vlan),
-        &o);
+    cut_outer(m,
+              tunnel_is_ethernet(t->kind) ? frame_of_frame(&o, vlan) : frame_of_packet(&o, t, vlan),
+              &o);
     if (!frame_queue_put(f, &f->tunnel_in, &m, 1))
         packet_drop(f, m, t->iface, DROP_TUNNEL_FULL);
     return true;

@@ -30,7 +30,7 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
     unsigned depth;
     uint32_t w = start6(t, hi, &depth);
 
-    w = walk(t->arena, w, hi, load_be64(dst + 8), depth);
+    w = walk_nodes(t->arena, w, hi, load_be64(dst + 8), depth);
     return leaf_answer(t, w, hi >> (64 - FLOOR_BITS));
 }
 
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void scalar_burst6(const struct pop
     for (unsigned i = 0; i < n; i++) {
         const struct poptrie *t = one ? one : each[i];
         uint64_t hi = load_be64(dst[i]);
-        uint32_t leaf = walk(t->arena, word[i], hi, load_be64(dst[i] + 8), depth[i]);
+        uint32_t leaf = walk_nodes(t->arena, word[i], hi, load_be64(dst[i] + 8), depth[i]);
 
         value[i] = leaf_answer(t, leaf, hi >> (64 - FLOOR_BITS));
     }

@@ -101,8 +101,8 @@ static inline uint32_t wide_leaf(const uint8_t *arena, uint32_t w, unsigned c)
 }
 
 // From word w at depth `depth` (0..63) of the address hi:lo to its leaf.
-static inline uint32_t walk(const uint8_t *arena, uint32_t w, uint64_t hi, uint64_t lo,
-                            unsigned depth)
+static inline uint32_t walk_nodes(const uint8_t *arena, uint32_t w, uint64_t hi, uint64_t lo,
+                                  unsigned depth)
 {
     while (word_is_ref(w)) {
         unsigned c = hi << depth >> 58;
@@ -152,7 +152,7 @@ static inline uint32_t leaf_answer(const struct poptrie *t, uint32_t leaf, uint3
 static __attribute__((noinline, unused)) uint32_t walk_answer4(const struct poptrie *t, uint32_t w,
                                                                uint32_t dst)
 {
-    uint32_t leaf = walk(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
+    uint32_t leaf = walk_nodes(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
 
     return leaf_answer(t, leaf, dst >> (32 - FLOOR_BITS));
 }

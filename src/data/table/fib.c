@@ -155,7 +155,7 @@ void fib_commit(struct fib *f)
     thread_must_be(ROLE_RIB_MANAGER);
     f->changed = false;
     f->commits += changed;
-    f->ops->commit(f, changed);
+    f->ops->publish(f, changed);
 }
 
 void fib_trim(struct fib *f)

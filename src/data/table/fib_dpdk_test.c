@@ -149,10 +149,10 @@ int main(void)
     };
     int failed = 0;
 
-    begin("fib_dpdk_test");
+    fib_fixture_begin("fib_dpdk_test");
     failed += run_with(FIB_DIR24_8, TESTS(of_both));
     failed += run_with(FIB_DIR24_8, TESTS(of_dir24_8));
     failed += run_with(FIB_LPM, TESTS(of_both));
     failed += run_with(FIB_LPM, TESTS(of_lpm));
-    return end(failed);
+    return fib_fixture_end(failed);
 }

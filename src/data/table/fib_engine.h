@@ -25,7 +25,7 @@ struct fib_ops {
     // The writer's own copy of the routes, for fib_walk.
     const struct poptrie *(*routes)(const struct fib *f);
     int (*load)(struct fib *f, const struct fib_route *r, size_t n); // of an empty one
-    void (*commit)(struct fib *f, bool changed);
+    void (*publish)(struct fib *f, bool changed);
     void (*trim)(struct fib *f); // NULL: it never has anything to give back
     void (*stats)(const struct fib *f, struct fib_stats *s);
     int (*check)(const struct fib *f, char *why, size_t n);

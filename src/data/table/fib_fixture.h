@@ -97,7 +97,7 @@ static inline int run_with(enum fib_engine e, const struct CMUnitTest *tests, si
     return _cmocka_run_group_tests(fib_engine_name(e), test, n, NULL, NULL);
 }
 
-static inline void begin(const char *name)
+static inline void fib_fixture_begin(const char *name)
 {
     char err[200];
 
@@ -110,7 +110,7 @@ static inline void begin(const char *name)
     }
 }
 
-static inline int end(int failed)
+static inline int fib_fixture_end(int failed)
 {
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     eal_fini();

@@ -165,8 +165,8 @@ int main(void)
     };
     int failed = 0;
 
-    begin("fib_reader_test");
+    fib_fixture_begin("fib_reader_test");
     for (enum fib_engine e = 0; e < FIB_ENGINES; e++)
         failed += run_with(e, TESTS(of_all));
-    return end(failed);
+    return fib_fixture_end(failed);
 }

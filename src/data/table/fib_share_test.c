@@ -625,7 +625,7 @@ int main(void)
     };
     int failed = 0;
 
-    begin("fib_share_test");
+    fib_fixture_begin("fib_share_test");
     for (unsigned nodes = 1; nodes <= 2; nodes++) {
         mem_nodes_set(nodes);
         for (unsigned f = 0; f < 2; f++) {
@@ -635,5 +635,5 @@ int main(void)
                                               NULL, NULL);
         }
     }
-    return end(failed);
+    return fib_fixture_end(failed);
 }

@@ -263,7 +263,7 @@ int main(void)
     };
     int failed = 0;
 
-    begin("fib_test");
+    fib_fixture_begin("fib_test");
     for (enum fib_engine e = 0; e < FIB_ENGINES; e++)
         failed += run_with(e, TESTS(of_all));
     failed += run_with(FIB_POPTRIE, TESTS(of_poptrie));
@@ -271,5 +271,5 @@ int main(void)
     failed += run_with(FIB_POPTRIE, TESTS(of_three_nodes));
     for (enum fib_engine e = 0; e < FIB_ENGINES; e++)
         failed += run_with(e, TESTS(of_all));
-    return end(failed);
+    return fib_fixture_end(failed);
 }

@@ -151,7 +151,7 @@ static const struct lysc_node *find_word(struct completion *c, const char *word)
     return NULL;
 }
 
-static bool walk(struct completion *c, const struct words *w, unsigned n)
+static bool walk_words(struct completion *c, const struct words *w, unsigned n)
 {
     unsigned i = 1;
 
@@ -310,7 +310,7 @@ void complete_line(const char *line, const struct lyd_node *tree, bool live, str
     if (!n) {
         offer(&c, "set", "Set a value");
         offer(&c, "delete", "Delete a value or an entry");
-    } else if ((c.deleting || !strcmp(w.word[0], "set")) && walk(&c, &w, n)) {
+    } else if ((c.deleting || !strcmp(w.word[0], "set")) && walk_words(&c, &w, n)) {
         if (c.value)
             offer_values(&c);
         else

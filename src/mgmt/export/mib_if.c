@@ -241,19 +241,19 @@ static bool ifx_column(const struct iface *i, uint32_t column, struct value *v)
 
 // --- tables -------------------------------------------------------------------------------------
 
-struct place { // TREE.1.column.index[.second]
+struct if_place { // TREE.1.column.index[.second]
     uint32_t column, index[2];
     bool at; // the place itself is asked for too
 };
 
 // Where in the table `from` is. False: behind all of it.
 static bool place_of(const struct oid *tree, const struct oid *from, bool include, unsigned n_index,
-                     struct place *p)
+                     struct if_place *p)
 {
     const uint32_t *id = from->id + tree->n;
     unsigned n = oid_is_in(from, tree) ? from->n - tree->n : 0;
 
-    *p = (struct place){.at = true};
+    *p = (struct if_place){.at = true};
     if (!n || id[0] < 1)
         return true;
     if (id[0] > 1)
@@ -265,7 +265,7 @@ static bool place_of(const struct oid *tree, const struct oid *from, bool includ
     return true;
 }
 
-static void place_name(const struct oid *tree, const struct place *p, unsigned n_index,
+static void place_name(const struct oid *tree, const struct if_place *p, unsigned n_index,
                        struct oid *name)
 {
     *name = *tree;
@@ -280,7 +280,7 @@ next_interface(const struct oid *tree, const struct oid *from, bool include, uin
                bool (*column)(const struct iface *i, uint32_t column, struct value *v),
                struct oid *name, struct value *v)
 {
-    struct place p;
+    struct if_place p;
 
     if (!place_of(tree, from, include, 1, &p))
         return MIB_END;
@@ -367,12 +367,12 @@ enum mib_found mib_stack_table(const struct mib_question *q, const struct oid *f
                                struct oid *name, struct value *v)
 {
     const uint32_t status = 3; // its only readable column
-    struct place p;
+    struct if_place p;
 
     if (!place_of(&stack_table, from, include, 2, &p) || p.column > status)
         return MIB_END;
     if (p.column < status)
-        p = (struct place){.column = status, .at = true};
+        p = (struct if_place){.column = status, .at = true};
     uint64_t low = (uint64_t)p.index[1] + !p.at;
     for (uint64_t higher = p.index[0]; higher < IFACE_MAX; higher++, low = 0) {
         if ((higher && !exists((uint16_t)higher)) || !stack_row(higher, low, &p.index[1]))

@@ -13,7 +13,7 @@ static uint16_t get16(const uint8_t *p)
     return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-static bool is_tag(uint16_t type)
+static bool is_vlan_tag(uint16_t type)
 {
     return type == 0x8100 || type == 0x88a8 || type == 0x9100;
 }
@@ -62,7 +62,7 @@ void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *
     const uint8_t *end = frame + n, *type = frame + 12;
 
     *p = (struct sample_packet){0};
-    for (unsigned tags = 0; tags < TAGS_MAX && end - type >= 6 && is_tag(get16(type)); tags++)
+    for (unsigned tags = 0; tags < TAGS_MAX && end - type >= 6 && is_vlan_tag(get16(type)); tags++)
         type += 4;
     if (end - type >= 2 + 20 && get16(type) == ETHER_IP4 && type[2] >> 4 == 4)
         read_ip4(type + 2, end, p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// snmp_answer.c - see snmp_answer.h; section numbers are those of RFC 2741
+// snmp_answer.c - see response.h; section numbers are those of RFC 2741
 #include "export/snmp_answer.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct range { // a search range (5.2); of a GetBulk it moves on
 
 struct snmp_counts snmp_counts;
 
-static struct answer {
+static struct snmp_response {
     bool active, within; // within: answer_range() is at work
     struct agentx_header head;
     struct mib_question question;
@@ -28,39 +28,39 @@ static struct answer {
     size_t begun;
     struct text *out;
     void (*ready)(void);
-} answer;
+} response;
 
 static void answer_range(void);
 
 static void found_later(void *ctx)
 {
-    if (answer.active && !answer.within)
+    if (response.active && !response.within)
         answer_range();
 }
 
 static void finish_answer(void)
 {
-    agentx_end(answer.out, answer.begun);
-    answer.active = false;
-    vec_clear(&answer.range);
-    answer.ready();
+    agentx_end(response.out, response.begun);
+    response.active = false;
+    vec_clear(&response.range);
+    response.ready();
 }
 
 static void begin_response(uint16_t error, uint16_t index)
 {
-    const struct agentx_header *h = &answer.head;
+    const struct agentx_header *h = &response.head;
 
-    answer.begun =
-        agentx_begin(answer.out, AGENTX_RESPONSE, 0, h->session, h->transaction, h->packet);
-    agentx_write_u32(answer.out, mib_uptime_ticks());
-    agentx_write_u16(answer.out, error);
-    agentx_write_u16(answer.out, index);
+    response.begun =
+        agentx_begin(response.out, AGENTX_RESPONSE, 0, h->session, h->transaction, h->packet);
+    agentx_write_u32(response.out, mib_uptime_ticks());
+    agentx_write_u16(response.out, error);
+    agentx_write_u16(response.out, index);
 }
 
 static void write_variable(const struct oid *name, const struct value *v)
 {
-    agentx_write_variable(answer.out, name, v);
-    answer.done++;
+    agentx_write_variable(response.out, name, v);
+    response.done++;
     snmp_counts.variables++;
 }
 
@@ -69,12 +69,12 @@ static bool get_value(struct range *r)
 {
     struct oid name;
     struct value v;
-    enum mib_found found = mib_next(&answer.question, &r->from, true, &name, &v);
+    enum mib_found found = mib_next(&response.question, &r->from, true, &name, &v);
 
     if (found == MIB_LATER)
         return false;
     if (found == MIB_END || oid_compare(&name, &r->from))
-        v.type = mib_has_object(&answer.question, &r->from) ? VALUE_NO_INSTANCE : VALUE_NO_OBJECT;
+        v.type = mib_has_object(&response.question, &r->from) ? VALUE_NO_INSTANCE : VALUE_NO_OBJECT;
     write_variable(&r->from, &v);
     return true;
 }
@@ -85,7 +85,7 @@ static bool get_next(struct range *r)
     struct oid name;
     struct value v = {.type = VALUE_END_OF_MIB};
     enum mib_found found =
-        r->ended ? MIB_END : mib_next(&answer.question, &r->from, r->include, &name, &v);
+        r->ended ? MIB_END : mib_next(&response.question, &r->from, r->include, &name, &v);
 
     if (found == MIB_LATER)
         return false;
@@ -106,32 +106,32 @@ static bool next_round(void)
 {
     bool all_ended = true;
 
-    for (size_t i = answer.not_repeated; i < answer.range.n; i++)
-        all_ended &= answer.range.item[i].ended;
-    if (answer.head.type != AGENTX_GET_BULK || all_ended || answer.rounds <= 1 ||
-        answer.done >= VARIABLES_MAX || answer.out->n - answer.begun > BYTES_MAX)
+    for (size_t i = response.not_repeated; i < response.range.n; i++)
+        all_ended &= response.range.item[i].ended;
+    if (response.head.type != AGENTX_GET_BULK || all_ended || response.rounds <= 1 ||
+        response.done >= VARIABLES_MAX || response.out->n - response.begun > BYTES_MAX)
         return false;
-    answer.rounds--;
-    answer.at = answer.not_repeated;
+    response.rounds--;
+    response.at = response.not_repeated;
     return true;
 }
 
 static void answer_range(void)
 {
-    answer.within = true;
+    response.within = true;
     do {
-        unsigned asked = answer.head.type == AGENTX_GET_BULK && !answer.rounds
-                             ? answer.not_repeated
-                             : (unsigned)answer.range.n;
-        for (; answer.at < asked; answer.at++) {
-            struct range *r = &answer.range.item[answer.at];
-            if (!(answer.head.type == AGENTX_GET ? get_value(r) : get_next(r))) {
-                answer.within = false;
+        unsigned asked = response.head.type == AGENTX_GET_BULK && !response.rounds
+                             ? response.not_repeated
+                             : (unsigned)response.range.n;
+        for (; response.at < asked; response.at++) {
+            struct range *r = &response.range.item[response.at];
+            if (!(response.head.type == AGENTX_GET ? get_value(r) : get_next(r))) {
+                response.within = false;
                 return;
             }
         }
     } while (next_round());
-    answer.within = false;
+    response.within = false;
     finish_answer();
 }
 
@@ -139,8 +139,8 @@ static void answer_range(void)
 
 static bool read_ranges(struct agentx_reader *in)
 {
-    while (in->p < in->end && !in->failed && answer.range.n < VARIABLES_MAX) {
-        struct range *r = vec_push(&answer.range);
+    while (in->p < in->end && !in->failed && response.range.n < VARIABLES_MAX) {
+        struct range *r = vec_push(&response.range);
         bool ignored;
         r->ended = false;
         agentx_read_oid(in, &r->from, &r->include);
@@ -154,12 +154,12 @@ static bool read_context(struct agentx_reader *in)
 {
     char context[AGENTX_CONTEXT_MAX] = "";
 
-    if (answer.head.has_context)
+    if (response.head.has_context)
         agentx_read_context(in, context);
     const struct vr *v = vr_find(context[0] ? context : "default");
     if (!v)
         return false;
-    answer.question =
+    response.question =
         (struct mib_question){.vr = v->id, .interfaces = !context[0], .ready = found_later};
     return true;
 }
@@ -176,9 +176,9 @@ void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, st
 {
     struct agentx_reader in;
 
-    answer = (struct answer){
-        .active = true, .head = *h, .range = answer.range, .out = out, .ready = ready};
-    vec_clear(&answer.range);
+    response = (struct snmp_response){
+        .active = true, .head = *h, .range = response.range, .out = out, .ready = ready};
+    vec_clear(&response.range);
     agentx_reader_init(&in, h, payload);
     bool known = read_context(&in);
     snmp_counts.gets += h->type == AGENTX_GET;
@@ -190,16 +190,16 @@ void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, st
         return;
     }
     if (h->type == AGENTX_GET_BULK) {
-        answer.not_repeated = agentx_read_u16(&in);
-        answer.rounds = agentx_read_u16(&in);
+        response.not_repeated = agentx_read_u16(&in);
+        response.rounds = agentx_read_u16(&in);
     }
     if (!read_ranges(&in)) {
         refuse(AGENTX_PARSE_ERROR);
     } else if (!known) {
         refuse(AGENTX_PROCESSING_ERROR);
     } else {
-        answer.not_repeated =
-            answer.not_repeated > answer.range.n ? (unsigned)answer.range.n : answer.not_repeated;
+        if (response.not_repeated > response.range.n)
+            response.not_repeated = (unsigned)response.range.n;
         begin_response(AGENTX_NO_ERROR, 0);
         answer_range();
     }
@@ -207,13 +207,13 @@ void snmp_answer_begin(const struct agentx_header *h, const uint8_t *payload, st
 
 bool snmp_answer_rests(void)
 {
-    return answer.active;
+    return response.active;
 }
 
 void snmp_answer_forget(void)
 {
-    answer.active = false;
+    response.active = false;
     mib_route_forget();
     mib_ip_forget();
-    vec_free(&answer.range);
+    vec_free(&response.range);
 }

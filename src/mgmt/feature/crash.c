@@ -94,7 +94,7 @@ static void note_free(struct note *n)
     free(n->text);
 }
 
-static char *join(const char *dir, const char *name, size_t length, const char *end)
+static char *join_path(const char *dir, const char *name, size_t length, const char *end)
 {
     struct text t = {0};
 
@@ -113,8 +113,8 @@ static void take_note(const char *dir, const char *name)
     bool untold = !strcmp(name + stem, ".untold");
     if ((!untold && strcmp(name + stem, ".note")) || n.time_s > UINT32_MAX || n.pid > INT32_MAX)
         return;
-    char *found = join(dir, name, (size_t)stem, untold ? ".untold" : ".note");
-    n.path = join(dir, name, (size_t)stem, ".note");
+    char *found = join_path(dir, name, (size_t)stem, untold ? ".untold" : ".note");
+    n.path = join_path(dir, name, (size_t)stem, ".note");
     r = read_note(found, &t);
     if (r) {
         log_warning("crash: incomplete note removed: file=%s", LOG_VALUE(found));

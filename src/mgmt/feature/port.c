@@ -318,7 +318,7 @@ static void write_queue_counter(struct metrics *m, const struct port_state *p, u
     }
 }
 
-static uint64_t queue_packets(struct plan_rx_stats s)
+static uint64_t packets_of_queue(struct plan_rx_stats s)
 {
     return s.packets;
 }
@@ -342,7 +342,7 @@ static void write_queue_families(struct metrics *m, const struct port_state *p, 
 {
     metric_family(m, METRIC_COUNTER, "queue_rx_packets", "packets",
                   "Packets forwarders took from the receive queue.");
-    write_queue_counter(m, p, n, queue_packets);
+    write_queue_counter(m, p, n, packets_of_queue);
     metric_family(m, METRIC_COUNTER, "queue_rx_bytes", "bytes",
                   "Bytes forwarders took from the receive queue.");
     write_queue_counter(m, p, n, queue_bytes);

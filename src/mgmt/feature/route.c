@@ -283,7 +283,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family,
 
 static void stream_routes(struct http *h, const struct path *p)
 {
-    const struct segment *g = &p->segment[1];
+    const struct path_segment *g = &p->segment[1];
 
     if (g->n_keys != 2 || p->n > 2)
         http_refuse(h, 400, "invalid-value",

@@ -104,7 +104,7 @@ static void passage_told(void *ctx)
         tell_passages(s);
 }
 
-static bool is_over(const struct session *s)
+static bool trace_is_over(const struct session *s)
 {
     return s->told == s->count || clock_now_ns() >= s->until_ns;
 }
@@ -122,7 +122,7 @@ static void tell_passages(struct session *s)
         packet_trace_json(p, &s->out, passage_told, s);
     }
     s->going = false;
-    if (!s->telling && !s->full && is_over(s))
+    if (!s->telling && !s->full && trace_is_over(s))
         end_stream(s);
 }
 

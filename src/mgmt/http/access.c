@@ -103,7 +103,7 @@ unsigned access_gids(gid_t gid[ACCESS_GIDS_MAX])
     return n;
 }
 
-static bool is_member(const struct found_group *g, const gid_t *gid, unsigned n)
+static bool is_in_group(const struct found_group *g, const gid_t *gid, unsigned n)
 {
     for (unsigned k = 0; k < n; k++)
         if (g->exists && gid[k] == g->gid)
@@ -113,33 +113,33 @@ static bool is_member(const struct found_group *g, const gid_t *gid, unsigned n)
 
 // The highest role of a user whose groups are bound to a virtual router. Who is in groups of two
 // of them has none: nobody has said which is meant.
-static enum access access_of_vr_groups(const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE])
+static enum access_level access_of_vr_groups(const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE])
 {
-    enum access best = ACCESS_NONE;
+    enum access_level best = ACCESS_NONE;
 
     for (unsigned i = 0; i < now()->n_vr_groups; i++) {
         const struct access_vr_group *g = &now()->vr_group[i];
 
-        if (!is_member(&found.vr_group[i], gid, n))
+        if (!is_in_group(&found.vr_group[i], gid, n))
             continue;
         if (*vr && strcmp(vr, g->vr))
             return ACCESS_NONE;
         strcpy(vr, g->vr);
         if (g->access > best)
-            best = (enum access)g->access;
+            best = (enum access_level)g->access;
     }
     return best;
 }
 
-enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE])
+enum access_level access_of_user(uid_t uid, const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE])
 {
     *vr = 0;
     if (!uid || uid == geteuid())
         return ACCESS_ADMIN;
     look_up_groups();
     for (int i = ACCESS_ADMIN; i > ACCESS_NONE; i--)
-        if (is_member(&found.group[i], gid, n))
-            return (enum access)i;
+        if (is_in_group(&found.group[i], gid, n))
+            return (enum access_level)i;
     return access_of_vr_groups(gid, n, vr);
 }
 

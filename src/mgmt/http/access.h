@@ -50,7 +50,7 @@ void access_reset(void); // as at the start: groups by their usual names, nobody
 unsigned access_gids(gid_t gid[ACCESS_GIDS_MAX]);
 
 struct who {
-    enum access access;
+    enum access_level access;
     bool known;    // it said who it is, and that is true
     char vr[ACCESS_VR_SIZE]; // it is bound to; "" = to none
     char name[144]; // "alice", "token ansible", "certificate noc.example.net"
@@ -64,6 +64,6 @@ void access_by_certificate(const X509 *certificate, struct who *w); // that TLS 
 // else.
 void access_by_token(const char *authorization, struct who *w);
 // What access_by_socket decides, for tests: of a user and all its groups. `vr`: as in struct who.
-enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE]);
+enum access_level access_of_user(uid_t uid, const gid_t *gid, unsigned n, char vr[ACCESS_VR_SIZE]);
 
 #endif

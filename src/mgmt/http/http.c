@@ -173,7 +173,7 @@ const char *http_peer(const struct http *h)
     return h->who.name;
 }
 
-void http_admit(struct http *h, enum access access, const char *name, const char *vr)
+void http_admit(struct http *h, enum access_level access, const char *name, const char *vr)
 {
     h->who = (struct who){.access = access, .known = true};
     snprintf(h->who.name, sizeof h->who.name, "%s", name);
@@ -198,7 +198,7 @@ void *http_kept(const struct http *h)
     return h->kept;
 }
 
-enum access http_access(const struct http *h)
+enum access_level http_access(const struct http *h)
 {
     return h->who.access;
 }

@@ -28,7 +28,7 @@ int http_init(struct event_base *loop); // 0 or -ENOMEM
 void http_fini(void);
 // Who knows which role a request's body is for: asked when the header is whole, before any of the
 // body is taken.
-void http_ask_role(enum access (*needed)(const char *method, const char *path));
+void http_ask_role(enum access_level (*needed)(const char *method, const char *path));
 
 void http_after(
     unsigned ms,
@@ -49,10 +49,10 @@ bool http_peer_known(const struct http *h); // it has said who it is
 bool http_peer_is_root(const struct http *h);
 bool http_same_peer(const struct http *a,
                     const struct http *b); // the same user of the socket, or the same address
-enum access http_access(const struct http *h);
+enum access_level http_access(const struct http *h);
 // What it may do from now on, and which virtual router it is bound to ("": none): whoever answers
 // has found out by other means.
-void http_admit(struct http *h, enum access access, const char *name, const char *vr);
+void http_admit(struct http *h, enum access_level access, const char *name, const char *vr);
 const char *http_vr(const struct http *h); // it is bound to; "" = to none
 void http_keep(struct http *h, void *kept, void (*drop)(void *kept)); // as long as the request
 void *http_kept(const struct http *h); // what was kept, or NULL

@@ -29,9 +29,9 @@
 #include "http/http_frame.h"
 #include "http/http_priv.h"
 
-static enum access (*needed_role)(const char *method, const char *path);
+static enum access_level (*needed_role)(const char *method, const char *path);
 
-void http_ask_role(enum access (*fn)(const char *method, const char *path))
+void http_ask_role(enum access_level (*fn)(const char *method, const char *path))
 {
     needed_role = fn;
 }
@@ -103,7 +103,7 @@ static uint64_t longest_body(const struct http_live *c, const struct who *who)
                                                                         : HTTP_BODY_OTHERS;
 }
 
-static enum access role_for(const struct http_live *c, const struct http_frame *f)
+static enum access_level role_for(const struct http_live *c, const struct http_frame *f)
 {
     char path[HTTP_PATH_MAX + 1];
 
@@ -118,7 +118,7 @@ static enum access role_for(const struct http_live *c, const struct http_frame *
 static void judge_body(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
 {
     uint64_t longest = longest_body(c, &v->who), bytes = f->chunked ? longest : f->length;
-    enum access needed = role_for(c, f);
+    enum access_level needed = role_for(c, f);
 
     if (v->who.access < ACCESS_READ) {
         v->stranger = true;

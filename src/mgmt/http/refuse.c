@@ -45,7 +45,7 @@ void http_refuse_busy(struct http *h, const char *manager, int error)
                 strerror(-error));
 }
 
-bool http_may(struct http *h, enum access needed)
+bool http_may(struct http *h, enum access_level needed)
 {
     if (http_access(h) >= needed)
         return true;

@@ -13,7 +13,7 @@ void http_refuse_all(struct http *h, int code, const char *tag, const struct err
 void http_refuse_busy(struct http *h, const char *manager,
                       int error); // a manager took no question: too many wait there
 void http_refuse_method(struct http *h, const char *allow);
-bool http_may(struct http *h, enum access needed); // false: an answer has been given
+bool http_may(struct http *h, enum access_level needed); // false: an answer has been given
 bool http_may_enter(
     struct http *h); // whether it may do anything at all; false: an answer has been given
 

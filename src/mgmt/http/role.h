@@ -4,7 +4,7 @@
 #define HTTP_ROLE_H
 
 // Each may do what those before it may.
-enum access {
+enum access_level {
     ACCESS_NONE,
     ACCESS_READ,    // "read-only": read everything
     ACCESS_OPERATE, // "operator": run what does not change the configuration

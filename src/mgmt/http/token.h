@@ -20,7 +20,7 @@
 struct token {
     char name[65];
     char vr[ACCESS_VR_SIZE]; // "" = bound to none
-    uint8_t access; // enum access
+    uint8_t access; // enum access_level
     uint8_t hash[32];
 };
 

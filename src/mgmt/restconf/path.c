@@ -64,7 +64,7 @@ static const struct lysc_node *key_leaf(const struct lysc_node *s, unsigned i)
     return k;
 }
 
-static int parse_keys(struct segment *g, char *keys, struct text *why)
+static int parse_keys(struct path_segment *g, char *keys, struct text *why)
 {
     const struct lysc_node *s = g->schema;
 
@@ -106,7 +106,7 @@ static int unknown_name(const struct lysc_node *parent, const char *name, struct
 static int parse_segment(struct path *p, char *name, struct text *why)
 {
     const struct lysc_node *parent = p->n ? p->segment[p->n - 1].schema : NULL;
-    struct segment *g = &p->segment[p->n];
+    struct path_segment *g = &p->segment[p->n];
     char *keys = strchr(name, '='), *colon;
 
     if (keys)
@@ -170,7 +170,7 @@ void path_free(struct path *p)
     p->buffer = NULL;
 }
 
-const struct segment *path_last(const struct path *p)
+const struct path_segment *path_last(const struct path *p)
 {
     return &p->segment[p->n - 1];
 }
@@ -180,7 +180,7 @@ struct lyd_node *path_find(const struct path *p, unsigned n_segments, const stru
     struct lyd_node *n = NULL;
 
     for (unsigned i = 0; i < n_segments; i++) {
-        const struct segment *g = &p->segment[i];
+        const struct path_segment *g = &p->segment[i];
 
         n = config_find(i ? lyd_child(n) : tree, g->schema, g->key);
         if (!n)

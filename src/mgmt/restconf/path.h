@@ -14,20 +14,20 @@ struct lyd_node;
 
 #define PATH_SEGMENTS 16
 #define PATH_KEYS 4
-struct segment {
+struct path_segment {
     const struct lysc_node *schema;
     const char *key[PATH_KEYS]; // of a list entry, or the value of a leaf-list
     unsigned n_keys;            // 0: the whole list
 };
 struct path {
-    struct segment segment[PATH_SEGMENTS];
+    struct path_segment segment[PATH_SEGMENTS];
     unsigned n;
     char *buffer;
 };
 // Reads what follows /restconf/data/. 0; -ENOENT (no such name) or -EINVAL (keys) with a sentence.
 int path_parse(const char *text, struct path *p, struct text *why);
 void path_free(struct path *p);
-const struct segment *path_last(const struct path *p);
+const struct path_segment *path_last(const struct path *p);
 // The node the path names in a tree, or NULL.
 struct lyd_node *path_find(const struct path *p, unsigned n_segments, const struct lyd_node *tree);
 // "%-decodes" in place; false when malformed or with a NUL in it.

@@ -65,7 +65,7 @@ static bool known_parameter(void *ctx, const char *name, const char *value)
 // A list, or what streams one: only there a page can be had.
 static bool has_rows(const struct path *p)
 {
-    const struct segment *g = p->n ? path_last(p) : NULL;
+    const struct path_segment *g = p->n ? path_last(p) : NULL;
 
     return g && g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) &&
            (!g->n_keys || state_is_streamed(g->schema->name));
@@ -270,7 +270,7 @@ static void metrics_resource(struct http *h)
         http_refuse_method(h, "GET, HEAD");
 }
 
-enum access restconf_needs(const char *method, const char *path)
+enum access_level restconf_needs(const char *method, const char *path)
 {
     const char *operation = path_below(path, "/restconf/operations");
 

@@ -15,7 +15,7 @@ void restconf_stop(void);
 void restconf_answer(struct http *h); // a request, by whatever listener
 // Of a read whose schema is not known; false: an answer has been given.
 bool restconf_query_ok(struct http *h);
-enum access restconf_needs(const char *method,
-                           const char *path); // the least role whose body is worth reading
+enum access_level restconf_needs(const char *method,
+                                 const char *path); // the least role whose body is worth reading
 
 #endif

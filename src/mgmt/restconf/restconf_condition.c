@@ -27,7 +27,7 @@ static const char *tag_of_part(struct http *h, char buf[48])
     return buf;
 }
 
-static const char *tag(struct http *h, char buf[48])
+static const char *entity_tag(struct http *h, char buf[48])
 {
     static unsigned long long start;
 
@@ -49,7 +49,7 @@ void condition_tell(struct http *h)
     time_t t = config_changed_at();
     struct tm tm;
 
-    http_set_header(h, "ETag", tag(h, buf));
+    http_set_header(h, "ETag", entity_tag(h, buf));
     if (bound_is(h)) // when others last changed theirs is not for it
         return;
     strftime(buf, sizeof buf, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&t, &tm));
@@ -64,7 +64,7 @@ static bool matches(struct http *h, const char *header, bool exists)
 
     if (!strcmp(header, "*"))
         return exists;
-    at = strstr(header, tag(h, mine));
+    at = strstr(header, entity_tag(h, mine));
     return at && exists;
 }
 

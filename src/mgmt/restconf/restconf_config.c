@@ -137,7 +137,7 @@ static void read_resource(struct http *h, struct config_part *p, const struct ly
 
 void config_not_there(struct http *h, const struct path *p)
 {
-    const struct segment *g = path_last(p);
+    const struct path_segment *g = path_last(p);
 
     if (g->n_keys)
         http_refuse(h, 404, "invalid-value", "there is no %s '%s'", g->schema->name, g->key[0]);
@@ -147,7 +147,7 @@ void config_not_there(struct http *h, const struct path *p)
 
 void config_get(struct http *h, const struct path *p, const struct content *c)
 {
-    const struct segment *g = path_last(p);
+    const struct path_segment *g = path_last(p);
     const struct lyd_node *parent = path_find(p, p->n - 1, bound_running(h));
     const struct lyd_node *node = path_find(p, p->n, bound_running(h));
     bool many = g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST);

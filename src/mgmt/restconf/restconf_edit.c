@@ -48,7 +48,7 @@ static bool same_key(const json_t *v, const struct lysc_node *leaf, const char *
 
 // Whether the entry in the body has the keys of the path; absent ones are filled in, and they come
 // first: what is wrong behind them is told by them.
-static bool match_keys(const struct segment *g, json_t *entry, struct errors *e)
+static bool match_keys(const struct path_segment *g, json_t *entry, struct errors *e)
 {
     const struct lysc_node *k = lysc_node_child(g->schema);
     json_t *rest = json_copy(entry);
@@ -70,7 +70,7 @@ static bool match_keys(const struct segment *g, json_t *entry, struct errors *e)
 }
 
 // Value of the target as it stands under its name in the tree: one entry in an array for a list.
-static json_t *target_value(const struct segment *g, json_t *value, struct errors *e)
+static json_t *target_value(const struct path_segment *g, json_t *value, struct errors *e)
 {
     bool many = g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST);
 
@@ -107,7 +107,7 @@ static json_t *wrap(const struct path *p, unsigned n, json_t *value)
         set_member(object, p->segment[n].schema, !n, value);
         if (!n)
             return object;
-        const struct segment *g = &p->segment[n - 1];
+        const struct path_segment *g = &p->segment[n - 1];
         const struct lysc_node *k = lysc_node_child(g->schema);
         for (unsigned i = 0; i < g->n_keys; i++, k = k->next)
             json_object_set_new(object, k->name, path_key_json(k, g->key[i]));
@@ -337,8 +337,8 @@ static bool child_path(const struct path *p, json_t *body, struct path *child, c
         return false;
     }
     *child = *p;
-    struct segment *g = &child->segment[child->n++];
-    *g = (struct segment){.schema = s};
+    struct path_segment *g = &child->segment[child->n++];
+    *g = (struct path_segment){.schema = s};
     json_t *entry = json_is_array(value) ? json_array_get(value, 0) : value;
     if (s->nodetype == LYS_LEAFLIST)
         g->key[g->n_keys] = key[0] = key_text(entry), g->n_keys++;

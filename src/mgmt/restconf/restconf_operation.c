@@ -182,16 +182,16 @@ static void parse_input(void *arg)
 }
 
 // Who may run it: the schema says so, and what it does not say is for admins.
-static enum access access_of(const char *name)
+static enum access_level access_of(const char *name)
 {
     const struct lysc_node *rpc = yang_rpc(name);
     const char *role = rpc ? yang_extension(rpc, "access") : NULL;
     int access = role ? access_of_name(role) : -1;
 
-    return access < ACCESS_READ ? ACCESS_ADMIN : (enum access)access;
+    return access < ACCESS_READ ? ACCESS_ADMIN : (enum access_level)access;
 }
 
-enum access operation_needs(const char *name)
+enum access_level operation_needs(const char *name)
 {
     const struct feature_operation *o = operation_of_path(name);
 

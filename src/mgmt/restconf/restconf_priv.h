@@ -50,7 +50,7 @@ void operation_post(struct http *h, const char *name);
 bool operation_turn(const char *name, size_t body_bytes,
                     enum aside_lane *lane); // whether it has a turn, and in which lane
 void operations_list(struct http *h);
-enum access
+enum access_level
 operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
 
 #endif

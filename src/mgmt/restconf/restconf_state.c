@@ -105,7 +105,7 @@ int show_later(struct show *s, int asked)
 
 // --- finding a part of what was written ---------------------------------------------------------
 
-static bool has_keys(const json_t *entry, const struct segment *g)
+static bool has_keys(const json_t *entry, const struct path_segment *g)
 {
     const struct lysc_node *k = lysc_node_child(g->schema);
 
@@ -122,7 +122,7 @@ static bool has_keys(const json_t *entry, const struct segment *g)
 
 // The value a segment names inside `v`; a list entry comes as an array of one. New reference or
 // NULL.
-static json_t *child_of_segment(json_t *v, const struct segment *g, const char *member)
+static json_t *child_of_segment(json_t *v, const struct path_segment *g, const char *member)
 {
     json_t *list = json_object_get(v, member), *entry;
     size_t i;
@@ -175,7 +175,7 @@ static void state_answer_free(struct answer *a)
 
 static void refuse_not_there(struct http *h, const struct path *p)
 {
-    const struct segment *g = path_last(p);
+    const struct path_segment *g = path_last(p);
 
     for (unsigned i = 1; i < p->n && !g->n_keys; i++)
         if (p->segment[i].n_keys)
@@ -335,7 +335,7 @@ static void show_whole(struct answer *a)
     run_writers(a);
 }
 
-static void show_child(struct answer *a, const struct segment *g)
+static void show_child(struct answer *a, const struct path_segment *g)
 {
     snprintf(a->name, sizeof a->name, "kamuee:%s", g->schema->name);
     a->show.name = a->name;

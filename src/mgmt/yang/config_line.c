@@ -74,7 +74,7 @@ static void drop(const struct walk *k, struct lyd_node *n)
 
 // "port p0: " as a prefix of a sentence; nothing at the top. Words rather than nodes, because a bad
 // line has no node yet.
-static const char *prefix(const struct walk *k, unsigned n_words, struct text *t)
+static const char *subject_of(const struct walk *k, unsigned n_words, struct text *t)
 {
     for (unsigned j = 1; j < n_words; j++) {
         text_printf(t, "%s", j > 1 ? " " : "");
@@ -111,7 +111,7 @@ static bool unknown_word(struct walk *k)
     struct text where = {0}, words = {0};
 
     list_children(k->schema, &words);
-    prefix(k, k->i, &where);
+    subject_of(k, k->i, &where);
     if (near)
         errors_add(k->e, k->line, "%sunknown word '%s', did you mean '%s'? expected one of %s",
                    text_str(&where), word, near, text_str(&words));
@@ -127,7 +127,8 @@ static bool missing_word(struct walk *k, const char *what)
 {
     struct text where = {0};
 
-    errors_add(k->e, k->line, "%sthe line is incomplete, expected %s", prefix(k, k->w->n, &where),
+    errors_add(k->e, k->line, "%sthe line is incomplete, expected %s",
+               subject_of(k, k->w->n, &where),
                what);
     text_free(&where);
     return false;
@@ -165,7 +166,7 @@ static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *
         text_printf(&expect, "at most %" PRIu64 " characters, found %zu", longest, n);
     else
         yang_expected(leaf, &expect);
-    errors_add(k->e, k->line, "%s'%s' is '%.*s%s', expected %s", prefix(k, n_words, &where),
+    errors_add(k->e, k->line, "%s'%s' is '%.*s%s', expected %s", subject_of(k, n_words, &where),
                leaf->name, VALUE_SHOWN, value, n > VALUE_SHOWN ? "…" : "", text_str(&expect));
     text_free(&where);
     text_free(&expect);
@@ -304,7 +305,7 @@ static bool is_said_twice(struct walk *k, const struct lysc_node *s)
 
     for (unsigned i = 0; i < k->n_said; i++)
         if (k->said[i].leaf == s && k->said[i].place == k->place) {
-            errors_add(k->e, k->line, "%s'%s' appears twice", prefix(k, k->i, &where), s->name);
+            errors_add(k->e, k->line, "%s'%s' appears twice", subject_of(k, k->i, &where), s->name);
             text_free(&where);
             return true;
         }
@@ -414,7 +415,7 @@ static bool not_there(struct walk *k, unsigned n_words)
 {
     struct text where = {0};
 
-    prefix(k, n_words, &where);
+    subject_of(k, n_words, &where);
     where.s[where.n - 2] = 0; // without ": "
     errors_add(k->e, k->line, "%s is not configured, so there is nothing to delete", where.s);
     text_free(&where);
@@ -476,7 +477,7 @@ static bool too_long(struct walk *k)
     struct text where = {0};
 
     errors_add(k->e, k->line, "%sunexpected '%s', expected the end of the line",
-               prefix(k, k->i, &where), k->w->word[k->i]);
+               subject_of(k, k->i, &where), k->w->word[k->i]);
     text_free(&where);
     return false;
 }

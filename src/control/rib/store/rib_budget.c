@@ -192,7 +192,7 @@ bool rib_budget_admits(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t 
     return true;
 }
 
-static bool is_over(const struct rib_vr *v, const struct rib *r)
+static bool rib_is_over(const struct rib_vr *v, const struct rib *r)
 {
     uint64_t limit = vr_budget_limit(v->id, kind_of(r));
 
@@ -219,7 +219,7 @@ static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
     uint64_t limit = vr_budget_limit(v->id, kind_of(r));
     uint32_t node = evict_from(r);
 
-    for (; node && *budget && is_over(v, r); --*budget) {
+    for (; node && *budget && rib_is_over(v, r); --*budget) {
         rib_trie_prefix(&r->trie, node, &b->cursor);
         if (!is_charged(rib_trie_at(&r->trie, node)) || b->kept++ < limit) {
             node = rib_trie_next(&r->trie, node);
@@ -230,10 +230,10 @@ static void evict(struct rib_vr *v, struct rib *r, unsigned *budget)
         b->evicted = true;
         node = rib_trie_after(&r->trie, &b->cursor);
     }
-    if (node && is_over(v, r))
+    if (node && rib_is_over(v, r))
         return; // for now
     b->passing = false;
-    b->stuck = !b->evicted && is_over(v, r); // what is over is connected
+    b->stuck = !b->evicted && rib_is_over(v, r); // what is over is connected
 }
 
 static void admit(struct rib_vr *v, struct rib *r, unsigned *budget)
@@ -249,7 +249,7 @@ static void admit(struct rib_vr *v, struct rib *r, unsigned *budget)
 
 static bool is_due(struct rib_vr *v, struct rib *r)
 {
-    return !r->deferred && (is_over(v, r) || (r->budget.first && has_room(v, r)));
+    return !r->deferred && (rib_is_over(v, r) || (r->budget.first && has_room(v, r)));
 }
 
 bool rib_budget_due(struct rib_vr *v)
@@ -264,7 +264,7 @@ bool rib_budget_work(struct rib_vr *v, unsigned budget)
 
         if (r->deferred)
             continue;
-        if (is_over(v, r))
+        if (rib_is_over(v, r))
             evict(v, r, &budget);
         else
             admit(v, r, &budget);

@@ -20,7 +20,7 @@
 #include "rib/vr.h"
 #include "table/fib.h"
 
-struct change {
+struct changed_import {
     uint16_t source;
     struct prefix prefix;
 };
@@ -29,7 +29,7 @@ struct walk { // of a source's prefixes below `in`, for one importer
     bool begun;
     struct prefix in, cursor;
 };
-static VEC(struct change) changes;
+static VEC(struct changed_import) changes;
 static VEC(struct walk) walks;
 
 // --- what is let in ---
@@ -120,10 +120,10 @@ static void pass_on(struct rib_vr *v, uint16_t source, const struct prefix *p)
 
 void rib_import_note(const struct rib_vr *source, const struct prefix *p)
 {
-    *vec_push(&changes) = (struct change){source->id, *p};
+    *vec_push(&changes) = (struct changed_import){source->id, *p};
 }
 
-static void pass_on_change(const struct change *c)
+static void pass_on_change(const struct changed_import *c)
 {
     struct rib_vr *source = rib_vr_find(c->source);
 
@@ -166,7 +166,7 @@ bool rib_import_work(unsigned budget)
     if (any)
         journal_because(JOURNAL_IMPORT);
     for (size_t i = 0; i < changes.n; i++) { // they may cause others
-        struct change c = changes.item[i];
+        struct changed_import c = changes.item[i];
         pass_on_change(&c);
     }
     vec_clear(&changes);
