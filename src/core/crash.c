@@ -508,6 +508,22 @@ static void map_executable(void)
     close(fd);
 }
 
+static void thread_begins(unsigned slot)
+{
+    stack_t mine = {.ss_sp = stack[slot], .ss_size = STACK_BYTES};
+
+    sigaltstack(&mine, NULL);
+    atomic_store(&crash.tid[slot], (pid_t)syscall(SYS_gettid));
+}
+
+static void thread_ends(unsigned slot)
+{
+    stack_t none = {.ss_flags = SS_DISABLE};
+
+    atomic_store(&crash.tid[slot], 0);
+    sigaltstack(&none, NULL);
+}
+
 void crash_start(const struct crash_setup *s)
 {
     struct sigaction a = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -518,6 +534,7 @@ void crash_start(const struct crash_setup *s)
     backtrace(warm, 4); // loads the unwinder now
     map_executable();
     crash_ready();
+    thread_watch(thread_begins, thread_ends);
     sigfillset(&a.sa_mask);
     a.sa_sigaction = on_trace;
     a.sa_flags |= SA_RESTART;
@@ -527,22 +544,6 @@ void crash_start(const struct crash_setup *s)
     for (unsigned i = 0; i < sizeof fatal / sizeof *fatal; i++)
         sigaction(fatal[i], &a, NULL);
 #endif
-}
-
-void crash_thread(unsigned slot)
-{
-    stack_t mine = {.ss_sp = stack[slot], .ss_size = STACK_BYTES};
-
-    sigaltstack(&mine, NULL);
-    atomic_store(&crash.tid[slot], (pid_t)syscall(SYS_gettid));
-}
-
-void crash_thread_ends(unsigned slot)
-{
-    stack_t none = {.ss_flags = SS_DISABLE};
-
-    atomic_store(&crash.tid[slot], 0);
-    sigaltstack(&none, NULL);
 }
 
 void crash_set_revision(uint64_t id)

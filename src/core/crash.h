@@ -3,12 +3,11 @@
 //
 //     crash_start(...)     SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT write a note before they end
 //                          the process as usual (with a core file where the host keeps them)
-//     crash_thread(slot)   this thread can be asked for its backtrace
 //     crash_ready()        DPDK's drivers are loaded: their functions can be named
 //
 // A note is a text file DIR/crash-TIME-PID.untold of at most some 100 KiB, complete when it has
 // this name (docs/features/crash.md describes it). feature/crash.c reports it at the next start.
-// Called by main, and by thread.c for each thread.
+// Called by main; threads can be asked for their backtraces from their start on (thread_watch).
 #ifndef CORE_CRASH_H
 #define CORE_CRASH_H
 
@@ -21,10 +20,8 @@ struct crash_setup {
     unsigned n_stages;
 };
 
-void crash_start(const struct crash_setup *s); // before other threads
+void crash_start(const struct crash_setup *s); // before any thread has a role
 void crash_ready(void);
-void crash_thread(unsigned slot); // the calling thread has it
-void crash_thread_ends(unsigned slot);
 
 // --- what a note says beside, any thread ---
 void crash_set_revision(uint64_t id);    // of the configuration that runs

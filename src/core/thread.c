@@ -18,7 +18,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "core/crash.h"
 #include "core/rcu.h"
 
 struct thread {
@@ -32,6 +31,12 @@ struct thread {
     sem_t ready;
     int result; // of the start, valid after `ready`
 };
+
+static void ignore_thread(unsigned slot)
+{
+}
+
+static void (*begins)(unsigned slot) = ignore_thread, (*ends)(unsigned slot) = ignore_thread;
 
 static _Thread_local enum thread_role my_role;
 static _Thread_local unsigned my_slot;
@@ -71,7 +76,7 @@ static int enter_role(struct thread *t)
 {
     my_role = t->role;
     my_slot = t->slot;
-    crash_thread(t->slot);
+    begins(t->slot);
     pthread_setname_np(pthread_self(), t->name);
     // Threads that poll sleep for microseconds; the kernel's slack of 50 us would double that.
     if (t->role == ROLE_FORWARDER || t->role == ROLE_TAP_MANAGER)
@@ -91,7 +96,7 @@ static int enter_role(struct thread *t)
 
 static void leave_role(struct thread *t)
 {
-    crash_thread_ends(t->slot);
+    ends(t->slot);
     rcu_thread_unregister();
     if (t->role == ROLE_FORWARDER)
         rte_thread_unregister();
@@ -197,6 +202,12 @@ const struct thread *thread_of_slot(unsigned slot)
     return t;
 }
 
+void thread_watch(void (*when_begins)(unsigned slot), void (*when_ends)(unsigned slot))
+{
+    begins = when_begins;
+    ends = when_ends;
+}
+
 void thread_adopt(enum thread_role role, unsigned slot)
 {
     bug_on(slot >= THREAD_SLOT_MAX);
@@ -205,7 +216,7 @@ void thread_adopt(enum thread_role role, unsigned slot)
     my_slot = slot;
     if (role != ROLE_CONTROL)
         return;
-    crash_thread(slot);
+    begins(slot);
     pthread_mutex_lock(&lock);
     adopted_control = (struct thread){
         .id = pthread_self(), .role = role, .slot = slot, .cpu = -1, .name = "control"};

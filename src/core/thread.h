@@ -52,6 +52,9 @@ const struct thread *thread_of_slot(unsigned slot);
 // Makes the calling thread the one with `role`: main() for control, and tests.
 void thread_adopt(enum thread_role role, unsigned slot);
 
+// What a thread with a slot calls when it begins and ends; before any thread starts.
+void thread_watch(void (*begins)(unsigned slot), void (*ends)(unsigned slot));
+
 // Cores that forwarders do not own: where managers may run. Called by control, moves running
 // managers.
 void thread_set_slow_cores(const int *cpu, unsigned n);
