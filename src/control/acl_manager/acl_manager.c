@@ -102,12 +102,6 @@ int acl_manager_start(void)
     return manager_start(&manager);
 }
 
-int acl_manager_run(void (*fn)(void *arg), void *arg)
-{
-    thread_must_be(ROLE_CONTROL);
-    return mailbox_post(ROLE_ACL_MANAGER, fn, arg);
-}
-
 // --- preparing -----------------------------------------------------------------------------------
 
 struct preparing {
@@ -180,7 +174,7 @@ int acl_manager_prepare(const struct acl_prepare_request *ask)
     if (change_state != IDLE)
         return -EBUSY;
     p = preparing_new(ask);
-    r = acl_manager_run(preparing_run_and_reply, p);
+    r = mailbox_post(ROLE_ACL_MANAGER, preparing_run_and_reply, p);
     if (r)
         preparing_free(p);
     else

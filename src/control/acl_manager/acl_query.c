@@ -12,6 +12,7 @@
 #include "acl_manager/acl_active.h"
 #include "acl_manager/acl_thread.h"
 #include "base/clock.h"
+#include "core/mailbox.h"
 #include "core/manager.h"
 
 struct question {
@@ -72,8 +73,9 @@ static struct question *question_new(const char *name, acl_query_done done, void
 
 static int question_post(struct question *q, void (*fn)(struct question *q))
 {
+    thread_must_be(ROLE_CONTROL);
     q->answer = fn;
-    int r = acl_manager_run(question_run, q);
+    int r = mailbox_post(ROLE_ACL_MANAGER, question_run, q);
     if (r)
         question_free(q);
     return r;

@@ -17,6 +17,7 @@
 #include "acl_manager/acl_thread.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/mailbox.h"
 #include "core/manager.h"
 
 #define SLICE_NS (20 * NS_PER_MS)
@@ -187,7 +188,9 @@ static void lint_question_slice(void *arg);
 static void lint_question_continue(void *arg)
 {
     struct lint_question *q = arg;
-    int r = acl_manager_run(lint_question_slice, q);
+
+    thread_must_be(ROLE_CONTROL);
+    int r = mailbox_post(ROLE_ACL_MANAGER, lint_question_slice, q);
 
     if (!r)
         return;
@@ -232,11 +235,12 @@ int acl_query_lint(const char *list, uint32_t from, uint32_t max, acl_query_done
 {
     struct lint_question *q = calloc(1, sizeof *q);
 
+    thread_must_be(ROLE_CONTROL);
     bug_on(!q);
     *q = (struct lint_question){
         .done = done, .ctx = ctx, .from = from, .max = max, .since_ns = clock_now_ns()};
     strncpy(q->name, list, sizeof q->name - 1);
-    int r = acl_manager_run(lint_question_slice, q);
+    int r = mailbox_post(ROLE_ACL_MANAGER, lint_question_slice, q);
     if (r)
         free(q);
     return r;
