@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "port/lag_send.h"
+#include "port/lag_frame.h"
 #include "table/limits.h"
 
 #define LATE_NS (200 * NS_PER_MS) // control runs LACP every LAG_TICK_MS
@@ -61,7 +61,7 @@ void lacp_repeat_round(uint64_t now_ns)
     for (uint16_t port = 0; n_kept && port < LAG_FIRST; port++) {
         if (!stored[port].due_ns || now_ns < stored[port].due_ns)
             continue;
-        lag_send_frame(port, stored[port].last.iface, stored[port].last.frame,
+        lag_frame_send(port, stored[port].last.iface, stored[port].last.frame,
                        sizeof stored[port].last.frame);
         __atomic_fetch_add(&sent[port], 1, __ATOMIC_RELAXED);
         set_due(port, --stored[port].left ? now_ns + stored[port].last.every_ns : 0);

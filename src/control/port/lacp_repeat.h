@@ -13,7 +13,7 @@
 #include "port/lag_manager.h"
 
 struct lacp_repeat {
-    uint16_t port, iface; // of lag_send_frame()
+    uint16_t port, iface; // of lag_frame_send()
     uint64_t every_ns;    // since the last one; 0: stop
     uint8_t frame[LAG_SLOW_FRAME];
 };

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "port/lag_send.h"
+#include "port/lag_frame.h"
 
 #define PORT 3
 #define PERIOD (1000 * NS_PER_MS)
@@ -21,7 +21,7 @@
 static unsigned n_sent;
 static uint8_t last[LAG_SLOW_FRAME];
 
-void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
+void lag_frame_send(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
 {
     assert_int_equal(port, PORT);
     assert_int_equal(iface, 7);

@@ -3,38 +3,13 @@
 #include "port/lag_send.h"
 
 #include <arpa/inet.h>
-#include <rte_mbuf.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "port/lacp_repeat.h"
-#include "table/counter.h"
-#include "table/exchange.h"
+#include "port/lag_frame.h"
 #include "table/iface.h"
-#include "table/plan.h"
 #include "table/port.h"
-
-// Without a forwarder or a buffer the frame is lost, as if on the way.
-void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
-{
-    uint8_t home = plan_home(port);
-    struct counter_block *c = counter_mine();
-    struct rte_mbuf *m = home < FORWARDER_MAX ? rte_pktmbuf_alloc(exchange_pool) : NULL;
-
-    if (!m)
-        return;
-    memcpy(rte_pktmbuf_append(m, n), frame, n);
-    *packet_meta(m) = (struct packet_meta){.port = port, .iface = iface, .kind = INJECT_TX};
-    c->inject++;
-    if (rte_ring_enqueue(exchange_inject[home], m)) {
-        c->drop[DROP_INJECT_RING_FULL]++;
-        c->iface[iface].drop_packets++;
-        rte_pktmbuf_free(m);
-        return;
-    }
-    c->iface[iface].tx_packets++;
-    c->iface[iface].tx_bytes += n;
-    waker_wake(&forwarder_slot[home].waker);
-}
 
 static uint16_t lag_iface(const struct lag_port *l)
 {
@@ -56,7 +31,7 @@ void lag_send_slow(const struct lag_port *l, const struct managed_port *p,
     uint8_t frame[LAG_SLOW_FRAME];
 
     build_slow_frame(p, pdu, frame);
-    lag_send_frame(p->device.id, lag_iface(l), frame, sizeof frame);
+    lag_frame_send(p->device.id, lag_iface(l), frame, sizeof frame);
 }
 
 void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
@@ -102,7 +77,7 @@ static void announce_mac(const struct lag_port *l, const struct managed_port *p,
     memcpy(at, rarp, sizeof rarp);
     memcpy(at + 10, mac, 6);
     memcpy(at + 20, mac, 6);
-    lag_send_frame(p->device.id, lag_iface(l), frame, (uint16_t)(at - frame + 48));
+    lag_frame_send(p->device.id, lag_iface(l), frame, (uint16_t)(at - frame + 48));
 }
 
 void lag_announce(struct lag_port *l, const struct managed_port *p)

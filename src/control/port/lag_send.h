@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_send.h - frames that a manager sends by a member of a LAG: LACPDUs, markers, announcements
+// lag_send.h - frames that control sends by a member of a LAG: LACPDUs, markers, announcements
 //
-// The frames go through the inject ring of the member's forwarder. Called by lag_active.c,
-// lag_manager.c and lacp_repeat.c.
+// Called by lag_active.c and lag_manager.c.
 #ifndef PORT_LAG_SEND_H
 #define PORT_LAG_SEND_H
 
@@ -16,8 +15,5 @@ void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uin
 void lag_send_stop(struct managed_port *p);
 // Announces the MACs of the LAG's interfaces by a new active member.
 void lag_announce(struct lag_port *l, const struct managed_port *p);
-
-// --- any manager: by port `port`, as a frame of interface `iface` ---
-void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n);
 
 #endif
