@@ -19,6 +19,7 @@
 #include "core/thread.h"
 #include "rib/neigh.h"
 #include "rib/rib_manager.h"
+#include "rib/test/store_fixture.h"
 #include "rib/vr.h"
 #include "table/counter.h"
 #include "table/fib.h"
@@ -41,8 +42,6 @@ static struct {
     unsigned n;
 } model[PREFIXES];
 static bool counted[PREFIXES];
-static struct rib_vr *v;
-static struct vr *vr;
 static unsigned seed;
 
 static unsigned pick(unsigned n)
@@ -75,13 +74,8 @@ static void link_event(int ifindex, bool up)
 
 static int open_store(void **state)
 {
-    rcu_init();
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    rcu_thread_register();
-    rcu_offline();
-    if (counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init())
+    if (store_tables_open())
         return -1;
-    vr = vr_new("default");
     for (int i = 0; i < 2; i++) {
         struct iface *f = iface_new(i ? "e2" : "e1");
 
@@ -89,37 +83,14 @@ static int open_store(void **state)
         f->kind = IFACE_PORT;
         f->mtu = 1500;
     }
-    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
-    if (nexthop_manager_init() ||
-        neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
-        return -1;
-    v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
-    if (!v)
+    if (store_managers_open())
         return -1;
     v->rib[0].deferred = v->rib[1].deferred = false;
     v->synced = true;
-    v->no_managed = true;
     link_event(11, true);
     link_event(12, true);
     rib_iface_bind(v, 1);
     rib_iface_bind(v, 2);
-    return 0;
-}
-
-static int close_store(void **state)
-{
-    rib_vr_free(v);
-    nexthop_manager_fini();
-    neigh_manager_fini();
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    vr_free(vr);
-    rcu_barrier();
-    vr_table_fini();
-    nexthop_table_fini();
-    iface_table_fini();
-    counter_fini();
-    rcu_thread_unregister();
-    rcu_fini();
     return 0;
 }
 

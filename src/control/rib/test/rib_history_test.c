@@ -26,6 +26,7 @@
 #include "core/thread.h"
 #include "rib/neigh.h"
 #include "rib/test/rib_model.h"
+#include "rib/test/store_fixture.h"
 #include "rib/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -35,45 +36,15 @@
 #define DUMPS_MAX 60    // of a history: more are an endless loop
 #define TURNS_MAX 100000 // likewise
 
-static struct rib_vr *v;
-static struct vr *vr;
 static unsigned seed, most_dumps;
 static uint32_t asked; // number of the last request that the kernel has seen
 
 static int open_store(void **state)
 {
-    rcu_init();
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    rcu_thread_register();
-    rcu_offline();
-    if (counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init())
+    if (store_tables_open())
         return -1;
-    vr = vr_new("default");
-    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
-    if (nexthop_manager_init() ||
-        neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
+    if (store_managers_open())
         return -1;
-    v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
-    if (!v)
-        return -1;
-    v->no_managed = true;
-    return 0;
-}
-
-static int close_store(void **state)
-{
-    rib_vr_free(v);
-    nexthop_manager_fini();
-    neigh_manager_fini();
-    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    vr_free(vr);
-    rcu_barrier();
-    vr_table_fini();
-    nexthop_table_fini();
-    iface_table_fini();
-    counter_fini();
-    rcu_thread_unregister();
-    rcu_fini();
     return 0;
 }
 
