@@ -45,8 +45,6 @@ struct flow {
 
 static struct flow flow[FLOWS_MAX];
 static unsigned n_flows, window_ms = 100;
-static struct netns_place to;
-static struct ip_addr destination;
 static double seconds = 1;
 static uint64_t begun; // by the wall clock, which is the receiving ring's
 
@@ -170,20 +168,8 @@ static void flow_report(const struct flow *f)
     report_close();
 }
 
-static void read_receiver(const char *text)
-{
-    netns_parse(text, &to);
-}
-
-static void read_destination(const char *text)
-{
-    bench_check(!ip_parse(text, &destination) && destination.family == IP4,
-                "'%s' is not an IPv4 address", text);
-}
-
 static const struct bench_option options[] = {
-    LOAD_OPTIONS, OPTION_CALL("receive", read_receiver),
-    OPTION_CALL("destination", read_destination), OPTION_REAL("seconds", &seconds),
+    LOAD_OPTIONS, LOAD_RECEIVER_OPTIONS, OPTION_REAL("seconds", &seconds),
     OPTION_NUMBER("window-ms", &window_ms, 1, 10000), {0}};
 
 int main(int argc, char **argv)
@@ -191,14 +177,14 @@ int main(int argc, char **argv)
     struct receive_ring ring;
     int out, in, first = bench_options(argc, argv, options, "DSCP:BYTES:PPS...");
 
-    bench_check(load_is_complete() && to.device[0] && destination.family && first < argc,
+    bench_check(load_is_complete() && load_to.device[0] && load_destination.family && first < argc,
                 "needs --send NS%%DEV --receive NS%%DEV --to ROUTER-MAC --source A --destination B "
                 "and flows");
-    load_set_destinations(destination.ip4, 1);
+    load_set_destinations(load_destination.ip4, 1);
     out = load_open();
     for (int i = first; i < argc; i++)
         flow_read(argv[i]);
-    in = netns_packet_socket(&to, ETH_P_IP, NULL);
+    in = netns_packet_socket(&load_to, ETH_P_IP, NULL);
     receive_ring_open(&ring, in);
     load_pin();
     load_run(out, &ring);

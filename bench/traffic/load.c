@@ -9,6 +9,8 @@
 
 struct stream load;
 struct frame_plan load_plan = {.bytes = {FRAME_SIZE_MIN - FRAME_FCS}, .n_sizes = 1};
+struct netns_place load_to;
+struct ip_addr load_destination;
 static struct netns_place from;
 static int cpu = -1;
 
@@ -26,6 +28,17 @@ void load_read_mac(const char *text)
 void load_read_source(const char *text)
 {
     bench_check(!ip_parse(text, &load.src[0]) && load.src[0].family == IP4,
+                "'%s' is not an IPv4 address", text);
+}
+
+void load_read_receiver(const char *text)
+{
+    netns_parse(text, &load_to);
+}
+
+void load_read_destination(const char *text)
+{
+    bench_check(!ip_parse(text, &load_destination) && load_destination.family == IP4,
                 "'%s' is not an IPv4 address", text);
 }
 

@@ -22,6 +22,14 @@ void load_read_source(const char *text);
 void load_read_cpu(const char *text);
 bool load_is_complete(void); // all but --cpu were given
 
+// Of those that also receive what they send: --receive NS%DEV --destination B
+#define LOAD_RECEIVER_OPTIONS                                                                      \
+    OPTION_CALL("receive", load_read_receiver), OPTION_CALL("destination", load_read_destination)
+extern struct netns_place load_to;
+extern struct ip_addr load_destination;
+void load_read_receiver(const char *text);
+void load_read_destination(const char *text);
+
 // To n consecutive addresses, one packet each in turn.
 void load_set_destinations(ip4_t first, uint32_t n);
 int load_open(void);     // the socket to send by; the first frame is number 0

@@ -27,10 +27,8 @@
 #define REST_NS (200 * NS_PER_MS) // without a packet: the trial is over
 #define SOL_PACKET_LEVEL 263
 
-static struct netns_place to;
 static double rate, seconds = 1;
 static unsigned frame_bytes = FRAME_SIZE_MIN, n_destinations = 256;
-static struct ip_addr destination;
 
 static uint8_t frames[BURST][1518];
 static struct iovec vector[BURST];
@@ -147,20 +145,8 @@ static void load_run(int out, struct receive_ring *in)
     result_report(&a, sent, sending_s);
 }
 
-static void read_receiver(const char *text)
-{
-    netns_parse(text, &to);
-}
-
-static void read_destination(const char *text)
-{
-    bench_check(!ip_parse(text, &destination) && destination.family == IP4,
-                "'%s' is not an IPv4 address", text);
-}
-
 static const struct bench_option options[] = {
-    LOAD_OPTIONS, OPTION_CALL("receive", read_receiver),
-    OPTION_CALL("destination", read_destination),
+    LOAD_OPTIONS, LOAD_RECEIVER_OPTIONS,
     OPTION_NUMBER("destinations", &n_destinations, 1, 0),
     OPTION_NUMBER("bytes", &frame_bytes, FRAME_SIZE_MIN, 1518), OPTION_REAL("rate", &rate),
     OPTION_REAL("seconds", &seconds), {0}};
@@ -172,13 +158,13 @@ int main(int argc, char **argv)
 
     bench_options(argc, argv, options, NULL);
     bench_check(
-        load_is_complete() && to.device[0] && destination.family,
+        load_is_complete() && load_to.device[0] && load_destination.family,
         "needs --send NS%%DEV --receive NS%%DEV --to ROUTER-MAC --source A --destination B");
     load_plan.bytes[0] = (uint16_t)(frame_bytes - FRAME_FCS);
-    load_set_destinations(destination.ip4, n_destinations);
+    load_set_destinations(load_destination.ip4, n_destinations);
     out = load_open();
     send_open(out);
-    in = netns_packet_socket(&to, ETH_P_IP, NULL);
+    in = netns_packet_socket(&load_to, ETH_P_IP, NULL);
     receive_ring_open(&ring, in);
     load_pin();
     load_run(out, &ring);
