@@ -42,7 +42,7 @@ static void must_agree(const struct acl *a, const struct kit_key *k)
     }
 }
 
-static void change(struct acl *a, const uint8_t op[OP])
+static void change_list(struct acl *a, const uint8_t op[OP])
 {
     struct acl_rule *r = &rule[op[1] % RULES];
     char why[160];
@@ -71,7 +71,7 @@ static void apply(struct acl *a, const uint8_t op[OP])
 {
     seed(op);
     if (op[0] & 1)
-        change(a, op);
+        change_list(a, op);
     else if (op[0] & 4)
         acl_reclaim(a, acl_epoch(a));
     for (unsigned i = 0; i < PACKETS; i++) {
