@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kamuee.moment import is_duration, is_moment
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,15}")
-OBJECT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,31}")
+OBJECT_NAME = re.compile(r"(?=.{1,31}$)([A-Za-z0-9_.-]+:)?[A-Za-z0-9_.-]+")
 
 
 class Argument(NamedTuple):

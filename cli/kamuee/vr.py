@@ -77,9 +77,13 @@ def commit(context: Context, text: str, brief: bool = False) -> None:
 
 
 def copied(context: Context, source: str, begin: str) -> list[str]:
-    """The settings of another one, as lines that begin so; not its interfaces, which are its own."""
-    settings = [line.removeprefix(f"set vr {source} ") for line in lines_of(context, source)["line"] if line.startswith(f"set vr {source} ")]
-    return [f"{begin} {setting}" for setting in settings if setting.split()[0] not in OWN]
+    """The settings of another one, as lines that begin so, and its lists and policers; not its interfaces, which are its own."""
+    name = begin.removeprefix("set vr ")
+    lines = lines_of(context, source)["line"]
+    settings = [line.removeprefix(f"set vr {source} ") for line in lines if line.startswith(f"set vr {source} ")]
+    owned = [line.replace(f" vr {source}", f" vr {name}", 1) for line in lines if re.match(rf"set (acl|address-set|policer) {re.escape(source)}:", line)]
+    mine = [f"{begin} {setting}" for setting in settings if setting.split()[0] not in OWN]
+    return [line.replace(f" {source}:", f" {name}:") for line in (*mine, *owned)]
 
 
 def filled(file: str, name: str, given: list[str]) -> str:

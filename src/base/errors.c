@@ -9,20 +9,37 @@
 
 #include "base/log.h"
 
-void errors_add(struct errors *e, unsigned line, const char *fmt, ...)
+static void add_sentence(struct errors *e, const char *owner, unsigned line, const char *fmt,
+                         va_list ap)
 {
     struct error *slot = &e->item[e->n];
-    va_list ap;
 
     if (e->n == ERRORS_MAX) {
         e->more++;
         return;
     }
-    va_start(ap, fmt);
     bug_on(vasprintf(&slot->sentence, fmt, ap) < 0);
-    va_end(ap);
     slot->line = line;
+    snprintf(slot->owner, sizeof slot->owner, "%s", owner);
     e->n++;
+}
+
+void errors_add(struct errors *e, unsigned line, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    add_sentence(e, "", line, fmt, ap);
+    va_end(ap);
+}
+
+void errors_add_of(struct errors *e, const char *owner, unsigned line, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    add_sentence(e, owner, line, fmt, ap);
+    va_end(ap);
 }
 
 void errors_free(struct errors *e)

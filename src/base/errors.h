@@ -12,7 +12,8 @@
 
 struct errors {
     struct error {
-        unsigned line; // 0 = none
+        unsigned line;  // 0 = none
+        char owner[16]; // virtual router about which it is, and no other; "" = it may be about all
         char *sentence;
     } item[ERRORS_MAX];
     unsigned n;
@@ -21,6 +22,9 @@ struct errors {
 
 void errors_add(struct errors *e, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+// About what belongs to one virtual router: its administrators may read it.
+void errors_add_of(struct errors *e, const char *owner, unsigned line, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void errors_free(struct errors *e);
 // One per line: "FILE:LINE: sentence", or "line N: sentence" without a file name, or the sentence
 // alone when there is no line.

@@ -44,7 +44,19 @@ SECRETS = ["1234567", "crimson", "vermilion", "substrate", "198.51.100.", "2001:
 NOBODY = {"crimson": "nobodyx", "substrate": "nobodyxyz", "vermilion": "nobodyxyz", "198.51.100.": "198.51.101.", "203.0.113.": "203.0.114.",
           "2001:db8:c1": "2001:db8:c2", "scarlet": "nobodyx"}
 GROUP, USER = "games", 54321
-MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp)|vr blue (flow-|description))")
+MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp|(acl|police) (in|out) blue:)|"
+                        r"vr blue (flow-|description|acl (in|out) blue:)|(acl|address-set|policer) blue:)")
+
+
+# Lists, a set and a policer of each tenant. What the provider has bound to blue0 is not blue's to see or replace.
+OWNED = """set address-set {vr}:hosts vr {vr}
+set address-set {vr}:hosts prefix {address}.0/28
+set acl {vr}:web vr {vr} default permit
+set acl {vr}:web rule 10 deny tcp from set {vr}:hosts to any port 23 log
+set policer {vr}:slow vr {vr} cir 20M
+set interface {interface} acl in {vr}:web
+set interface {interface} police out {vr}:slow
+"""
 
 
 def configuration(daemon: Daemon, space: dict[str, str]) -> str:
@@ -67,7 +79,9 @@ def configuration(daemon: Daemon, space: dict[str, str]) -> str:
         f"set api listen 127.0.0.1 port {PORT} tls false", "set api client scarlet role admin vr crimson",
         f"set api group vr blue admin {GROUP}", "set alarm routing-daemon raise 1", "set vr crimson budget ipv4-routes 1234567",
         "set vr blue budget ipv4-routes 7654321", "set vr crimson description crimson-customer",
-        "set vr blue import crimson prefix 198.51.96.0/24", ""])
+        "set vr blue import crimson prefix 198.51.96.0/24",
+        *OWNED.format(vr="blue", address="192.0.2", interface="bluep").splitlines(),
+        *OWNED.format(vr="crimson", address="198.51.100", interface="crimsontag").splitlines(), "set acl blue:web file " + str(daemon.dir / "blue-rules"), ""])
 
 
 TOKENS = {f"{vr}-{role}": f"{vr}-{role}-is-a-long-secret" for vr in ("blue", "crimson", "nothing") for role in ("admin", "operator", "read-only")}
@@ -113,6 +127,7 @@ def daemon(kamueed) -> Iterator[Daemon]:
                  for name, token in TOKENS.items()]
         (daemon.dir / "tokens").write_text("".join(lines))
         (daemon.dir / "tokens").chmod(0o600)
+        (daemon.dir / "blue-rules").write_text("900 permit udp from any to any\n")
         daemon.start(configuration(daemon, space))
         for words in (
                 f"-n {space['crimson']} addr add 198.51.100.1/24 dev crimson0", f"-n {space['crimson']} addr add 2001:db8:c1::1/64 dev crimson0",
@@ -282,7 +297,123 @@ def test_what_is_its_own_is_there(daemon, blue):
     assert [r["group"] for r in state["multicast"]["route"]] == ["239.2.2.2"]
     assert [(q["port"], [v["name"] for v in q["vr"]]) for q in state["queue"]] == [("bluep", ["blue"])]
     assert {n["vr"] for n in state["nexthop"]} == {"blue"}
-    assert {tuple(sorted(i)) for i in everything_own["kamuee:interface"]} == {("description", "name", "vr"), ("name", "vr")}
+    assert {tuple(sorted(i)) for i in everything_own["kamuee:interface"]} == {("description", "name", "vr"), ("acl", "name", "police", "vr")}
+
+
+def test_its_lists_and_policers(daemon, blue):
+    own = blue.data()["ietf-restconf:data"]
+    assert own["kamuee:address-set"] == [{"name": "blue:hosts", "vr": "blue", "prefix": ["192.0.2.0/28"]}]
+    [acl] = own["kamuee:acl"]
+    assert acl["name"] == "blue:web" and "file" not in acl and [r["number"] for r in acl["rule"]] == [10]
+    assert [p["name"] for p in own["kamuee:policer"]] == ["blue:slow"]
+    assert {i["name"]: i.get("acl") for i in own["kamuee:interface"]} == {"blue0": None, "bluep": {"in": "blue:web"}}
+    state = own["kamuee:state"]
+    assert [(a["name"], a["rules"], a["bound"]) for a in state["acl"]] == [("blue:web", 2, [{"interface": "bluep", "direction": "in"}])]
+    assert [(s["name"], s["members-ipv4"]) for s in state["address-set"]] == [("blue:hosts", "1")]
+    assert {(p["interface"], p["direction"], p.get("policer")) for p in state["policer"]} == {("bluep", "out", "blue:slow"), ("blue0", "in", None)}
+    assert "acl-redirect" not in state or state["acl-redirect"] == []
+    status, said = blue.call("acl-rules", name="blue:web")
+    assert status == 200 and [r["number"] for r in json.loads(said)["kamuee:output"]["rule"]] == [10, 900], said
+    status, said = blue.call("address-set-contains", name="blue:hosts", address=["192.0.2.9"])
+    assert status == 200 and "192.0.2.0/28" in said
+    status, said = blue.call("explain", interface="bluep", source="192.0.2.9", destination="192.0.2.9", protocol="tcp", **{"destination-port": 23})
+    assert status == 200 and '"blue:web"' in said and '"rule": 10' in said.replace('"rule":10', '"rule": 10'), said
+    status, said = blue.call("explain", interface="blue0", source="192.0.2.9", destination="10.0.0.9")
+    assert status == 200 and '"rule"' not in said and '"police"' in said, said
+    without_secrets("explain", said)
+
+
+@pytest.mark.parametrize("lines, status, says", [
+    (["set acl blue:mine rule 1 permit ip from any to any"], 200, ""),
+    (["set acl blue:mine rule 1 permit ip from set blue:mine to any", "set address-set blue:mine prefix 10.0.0.0/8"], 200, ""),
+    (["set policer blue:mine cir 1M", "set interface bluep police in blue:mine"], 200, ""),
+    (["set vr blue acl out blue:web"], 200, ""),
+    (["set acl blue:web rule 20 reject udp from any to any", "set acl blue:web default deny"], 200, ""),
+    (["delete acl blue:web", "delete interface bluep acl", "delete policer blue:slow", "delete interface bluep police"], 200, ""),
+    (["set acl mine default permit"], 400, "expected a name that begins with 'blue:', as blue:mine"),
+    (["set acl crimson:web default permit"], 400, "expected a name that begins with 'blue:', as blue:web"),
+    (["set acl vermilion default deny"], 400, "expected a name that begins with 'blue:'"),
+    (["set policer scarlet cir 1M"], 400, "expected a name that begins with 'blue:'"),
+    (["set acl blue:web vr crimson"], 403, "acl blue:web vr"),
+    (["set acl blue:mine vr crimson default permit"], 403, "acl blue:mine vr"),
+    (["set acl blue:mine file /etc/passwd"], 403, "acl blue:mine file"),
+    (["set address-set blue:hosts file /etc/passwd"], 403, "address-set blue:hosts file"),
+    (["set interface bluep acl in vermilion"], 400, "interface bluep acl in: there is no acl 'vermilion'"),
+    (["set interface bluep acl out crimson:web"], 400, "there is no acl 'crimson:web'"),
+    (["set interface bluep police in scarlet"], 400, "there is no policer 'scarlet'"),
+    (["set acl blue:web rule 20 deny ip from set scarlet to any"], 400, "there is no address-set 'scarlet'"),
+    (["set acl blue:web rule 20 permit ip from any to any mirror scarlet"], 400, "there is no mirror-session 'scarlet'"),
+    (["set acl blue:web rule 20 permit ipv4 from any to any redirect to 192.0.2.9"], 400, "'redirect' is for lists of the router"),
+    (["set acl blue:web rule 20 permit tcp from any to any icmp-type 8"], 400, "acl blue:web rule 20: "),
+    (["set policer blue:slow cir 1"], 400, "policer blue:slow: 'cir' is 1 bit/s"),
+    (["delete acl blue:web"], 400, "interface bluep acl in: there is no acl 'blue:web'"),
+    (["set interface blue0 acl in blue:web"], 403, "interface blue0 acl in"),     # the provider has a list there
+    (["set interface blue0 police in blue:slow"], 403, "interface blue0 police in"),
+    (["set interface blue0 acl out blue:web"], 200, "")])
+def test_what_it_makes(daemon, blue, lines, status, says):
+    before = daemon.running()
+    got, said = looked_at(blue, "POST", "/restconf/operations/kamuee:configure", {"kamuee:input": {"line": lines}})
+    after = daemon.running()
+    assert got == status and says in json.loads(said).get("ietf-restconf:errors", {"error": [{"error-message": ""}]})["error"][0]["error-message"], said
+    assert others(after) == [line for line in others(before) if status != 200 or "acl blue:web file" not in line or lines[0] != "delete acl blue:web"]
+    assert (after != before) == (status == 200)
+    for line in lines if status == 200 else []:
+        name = re.match(r"set (acl|address-set|policer) (blue:mine)", line)
+        assert not name or f"set {name[1]} {name[2]} vr blue" in after
+    daemon.client.call("configure", replace=True, text=before)
+
+
+def test_the_providers_binding_stays_beside_its_own(daemon, blue):
+    """Of a container of which it sees a part, it deletes that part."""
+    before = daemon.running()
+    assert blue.call("configure", line=["set interface blue0 acl out blue:web"])[0] == 200
+    assert blue.call("configure", line=["delete interface blue0 acl"])[0] == 200
+    assert daemon.running() == before
+    body = {"kamuee:interface": [{"name": "blue0", "vr": "blue", "description": "mine"}]}
+    assert blue.ask("PUT", "/restconf/data/kamuee:interface=blue0", body)[0] == 204
+    assert "set interface blue0 acl in vermilion" in daemon.running() and "set interface blue0 police in scarlet" in daemon.running()
+    assert sorted(daemon.running().splitlines()) == sorted(before.splitlines())
+
+
+def test_a_list_of_its_own_gives_way_to_the_providers(daemon, blue):
+    """Of the interface as of all interfaces: a tenant cannot put a filter of the provider out of force by one of its own."""
+    def bound() -> dict[str, list]:
+        return {a["name"]: [b["interface"] for b in a["bound"]] for a in daemon.client.state("acl")}
+
+    assert "bluep" in bound()["blue:web"]
+    daemon.configure("set forwarding acl in vermilion")
+    assert "bluep" in bound()["vermilion"] and bound()["blue:web"] == []
+    daemon.configure("delete forwarding acl")
+    assert bound()["blue:web"] == ["bluep"]
+
+
+@pytest.mark.parametrize("line, says", [
+    ("set acl crimson:web vr blue", "acl crimson:web: it belongs to vr blue, so its name begins with 'blue:': expected blue:web"),
+    ("set acl blue:other default permit", "acl blue:other: names with ':' are those of virtual routers: expected 'vr blue' in it"),
+    ("set acl vermilion vr blue", "its name begins with 'blue:': expected blue:vermilion"),
+    ("set interface crimson0 acl in blue:web", "acl in: access list blue:web belongs to vr blue, which this is not: expected a list without 'vr', or one of"),
+    ("set vr crimson acl in blue:web", "vr crimson: acl in: access list blue:web belongs to vr blue"),
+    ("set forwarding acl in blue:web", "forwarding: acl in: access list blue:web belongs to vr blue, which this is not: expected a list without 'vr'"),
+    ("set interface crimson0 police in blue:slow", "policer blue:slow belongs to vr blue, and the interface to vr crimson"),
+    ("set acl vermilion rule 20 deny ip from set blue:hosts to any", "acl vermilion: address-set blue:hosts belongs to vr blue"),
+    ("set acl blue:web rule 20 deny ip from set scarlet to any", "acl blue:web: it belongs to vr blue, and address-set scarlet does not")])
+def test_the_provider_keeps_owners_apart(daemon, line, says):
+    with pytest.raises(Exception) as refused:
+        daemon.configure(line)
+    assert says in str(refused.value)
+
+
+def test_rules_and_members_count(daemon, blue):
+    used = {b["name"]: b["used"] for b in blue.data("kamuee:state/vr=blue")["kamuee:vr"][0]["budget"]}
+    assert used["rules"] == "4" and used["set-members"] == "2"  # a rule, its list, a policer, and vermilion's rule; a member and its set
+    daemon.configure("set vr blue budget rules 4 set-members 2")
+    status, said = blue.call("configure", line=["set acl blue:web rule 30 permit ip from any to any"])
+    assert status == 400 and "its access lists have 5 rules, and its budget 'rules' is 4" in said and "set vr blue budget rules 5" in said, said
+    status, said = blue.call("configure", line=["set address-set blue:hosts prefix 10.0.0.0/8"])
+    assert status == 400 and "its budget 'set-members' is 2" in said, said
+    status, said = blue.call("configure", line=["set policer blue:more cir 1M"])
+    assert status == 400 and "budget 'rules'" in said, said
+    daemon.configure("delete vr blue budget rules", "delete vr blue budget set-members")
 
 
 def test_a_client_of_a_virtual_router_that_is_not_there_has_nothing(daemon):
@@ -310,7 +441,8 @@ def test_metrics(daemon, blue):
         status, _, said = blue.ask("GET", "/metrics", Accept=accept)
         assert status == 200 and 'interface="blue0"' in said and 'vr="default"' not in said
         without_secrets("/metrics", said)
-        assert all('vr="blue"' in line or 'interface="blue' in line for line in said.splitlines() if not line.startswith("#")), said
+        assert 'kamuee_acl_rules{acl="blue:web"} 2' in said and 'set="blue:hosts"' in said
+        assert all(re.search('[{,](vr="blue"|interface="blue|acl="blue:|set="blue:)', line) for line in said.splitlines() if not line.startswith("#")), said
     assert said.endswith("# EOF\n")
 
 
@@ -350,8 +482,8 @@ def test_nothing_of_others_can_be_changed(daemon, blue):
         assert looked_at(blue, method, "/restconf/data", whole)[0] >= 400
         assert looked_at(blue, method, "/restconf/data", {"ietf-restconf:data": {}})[0] in (204, 403)
     assert others(daemon.running()) == others(before)
-    daemon.configure("set interface blue0 description mine")
-    assert sorted(daemon.running().splitlines()) == sorted(before.splitlines())
+    daemon.client.call("configure", replace=True, text=before)  # of its own it has deleted what it may
+    assert daemon.running() == before
 
 
 @pytest.mark.parametrize("line, status", [
@@ -361,10 +493,10 @@ def test_nothing_of_others_can_be_changed(daemon, blue):
     ("set vr blue enabled false", 403), ("set vr blue routing-daemon frr", 403),
     ("set interface bluep pcp 3 class 1", 200), ("delete interface blue0 description", 200),
     ("set interface blue0 vr crimson", 403), ("set interface blue0 vr default", 403), ("delete interface blue0", 403), ("delete vr blue", 403),
-    ("set vr blue table 77", 403), ("set vr blue cpu-weight 100", 403), ("set vr blue acl in vermilion", 403), ("set vr crimson flow-hash l3", 403),
+    ("set vr blue table 77", 403), ("set vr blue cpu-weight 100", 403), ("set vr blue acl in vermilion", 400), ("set vr crimson flow-hash l3", 403),
     ("set interface crimson0 description mine", 403), ("set interface blue0 acl in vermilion", 403), ("set interface blue0 police in scarlet", 403),
     ("set port substrate0 queue vr blue guarantee 1G", 403), ("set port bluep queue vr blue guarantee 1G", 403), ("set api group admin users", 403),
-    ("set vport v9 port bluep vlan 9", 403), ("set web listen 127.0.0.2", 403), ("set acl mine default permit", 403), ("set memory 100", 403),
+    ("set vport v9 port bluep vlan 9", 403), ("set web listen 127.0.0.2", 403), ("set acl mine default permit", 400), ("set memory 100", 403),
     ("set multicast route blue 239.3.3.3 any input crimson0", 403), ("delete interface crimson0", 200), ("delete api", 200)])
 def test_a_line(daemon, blue, line, status):
     before = daemon.running()
@@ -433,7 +565,8 @@ def test_completion(daemon, blue):
 # --- operations ---
 
 VALUES = {"interface": ["blue0", "crimson0", "substrate0", "crimsonp", "nobody"], "vr": ["blue", "crimson", "default", "nobody"],
-          "port": ["bluep", "substrate0", "crimsonp"], "name": ["blue0", "blue", "crimson", "crimson0", "vermilion", "scarlet", "substrate0"],
+          "port": ["bluep", "substrate0", "crimsonp"],
+          "name": ["blue0", "blue", "crimson", "crimson0", "vermilion", "scarlet", "substrate0", "blue:web", "crimson:web", "crimson:hosts"],
           "address": ["192.0.2.9", "198.51.100.9"],
           "prefix": ["10.9.0.0/16", "198.51.100.0/24"], "destination": ["192.0.2.9", "10.9.9.9"], "source": ["10.0.0.9"], "ago": [1, 3_600_000],
           "line": ["set interface "], "session": [1], "devargs": ["net_null0"], "vlan": [10, 20, 30], "count": [1], "seconds": [1], "frame": [],

@@ -294,6 +294,38 @@ def test_a_daemon_in_the_namespace_of_an_earlier_one_is_started_anew(tenants):
     assert os.stat(f"/proc/{pid}/ns/net").st_ino == inode("red") and not is_running(old)
 
 
+LISTS = ("set address-set blue:hosts vr blue prefix 192.0.2.0/24", "set acl blue:web vr blue default permit",
+         "set acl blue:web rule 10 deny tcp from set blue:hosts to any port 23", "set policer blue:slow vr blue cir 10M", "set vr blue acl in blue:web",
+         "set interface p1 police out blue:slow")
+
+
+def test_lists_and_policers_go_where_their_virtual_router_goes(tenants, tmp_path):
+    tenants.configure("set vr blue", "set interface p1 vr blue", *LISTS)
+
+    def bound() -> dict[str, list[str]]:
+        return {acl["name"]: [b["interface"] for b in acl["bound"]] for acl in tenants.client.state("acl")}
+
+    with pytest.raises(DaemonError, match="acl blue:web"):
+        tenants.configure("delete vr blue", "delete interface p1")
+    kamuee(tenants, "vr", "rename", "blue", "green")
+    assert "blue" not in tenants.running() and bound() == {"green:web": ["p1"]}
+    assert "set acl green:web rule 10 deny tcp from set green:hosts to any port 23" in tenants.running()
+    with pytest.raises(DaemonError, match="vr green cannot be renamed to 'a-much-longer-n'.*longer than 31"):
+        tenants.configure("set policer green:a-name-of-very-many-let vr green cir 1M")
+        tenants.client.call("vr-rename", name="green", new_name="a-much-longer-n")
+    tenants.configure("delete policer green:a-name-of-very-many-let")
+    kamuee(tenants, "vr", "create", "copy", "from", "green")
+    assert bound() == {"green:web": ["p1"], "copy:web": []} and "set acl copy:web vr copy" in tenants.running()
+    assert "set vr copy acl in copy:web" in tenants.running() and "from set copy:hosts" in tenants.running()
+    lines = tmp_path / "green"
+    lines.write_text(kamuee(tenants, "vr", "export", "green").stdout)
+    before = tenants.running()
+    kamuee(tenants, "vr", "delete", "green", "force")
+    assert "green" not in tenants.running() and bound() == {"copy:web": []}
+    tenants.client.call("configure", text=lines.read_text())
+    assert tenants.running() == before and bound()["green:web"] == ["p1"]
+
+
 def test_a_template_and_a_copy(tenants, tmp_path):
     template = tmp_path / "tenant"
     template.write_text("# $NAME at $port\nset vr $NAME description \"tenant $NAME\"\nset vr $NAME cpu-weight 7\n"

@@ -17,6 +17,7 @@
 
 struct acl_desired_set {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX]; // file "" = none
+    char owner[16];                              // virtual router, "" = none
     struct acl_members member;                   // those in the configuration itself
     struct text text;
     unsigned line;
@@ -24,6 +25,7 @@ struct acl_desired_set {
 
 struct acl_desired_list {
     char name[ACL_NAME_MAX], file[ACL_PATH_MAX];
+    char owner[16];         // virtual router, "" = none
     uint8_t otherwise;      // enum acl_verb
     struct acl_lines rules; // those in the configuration itself
     struct text text;

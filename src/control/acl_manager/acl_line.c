@@ -99,7 +99,7 @@ static bool read_protocol(struct parse *p)
 static bool is_name(const char *s)
 {
     return *s && strlen(s) < ACL_NAME_MAX &&
-           !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")];
+           !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-:")];
 }
 
 static bool read_set(struct parse *p, struct acl_side *side)

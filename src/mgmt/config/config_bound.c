@@ -26,7 +26,8 @@ struct snapshot *config_bound(const char *vr)
 struct judging {
     const struct bound_change *change;
     const struct lyd_node *all;
-    struct text why; // the path of what may not be changed
+    struct text path; // of what may not be changed
+    struct text why;  // what else is wrong with the part
     struct config_result *result;
     struct lyd_node *tree; // the whole configuration with the change
 };
@@ -36,8 +37,12 @@ static void judge(void *arg)
     struct judging *j = arg;
     const struct bound_change *c = j->change;
 
+    owner_fill_in(c->vr, c->to);
     config_settle(c->to);
-    if (!owner_may_change(c->from, c->to, &j->why))
+    // names first: what has the name of somebody else's is not looked for there
+    if (!owner_names_fit(c->vr, c->to, &j->why) ||
+        !owner_may_change(&(struct owner_change){c->vr, c->from, c->to, j->all}, &j->path) ||
+        !owner_references_fit(c->to, &j->why))
         return;
     j->result->n_changes = config_diff(c->from, c->to, &j->result->change);
     if (!j->result->n_changes)
@@ -60,6 +65,18 @@ static void log_errors(const struct bound_change *c, const struct commit *how,
     text_free(&t);
 }
 
+static bool tell_own_errors(const char *vr, const struct errors *all, struct errors *e)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < all->n; i++)
+        if (!strcmp(all->item[i].owner, vr)) {
+            errors_add_of(e, vr, 0, "%s", all->item[i].sentence);
+            n++;
+        }
+    return n;
+}
+
 static int commit_tree(struct lyd_node *tree, const struct bound_change *c,
                        const struct commit *how, struct errors *e)
 {
@@ -79,7 +96,7 @@ static int commit_tree(struct lyd_node *tree, const struct bound_change *c,
         r = config_commit(tree, &mine, &all, &why);
     text_free(&made_from);
     log_errors(c, how, &why);
-    if (r && r != -EINPROGRESS)
+    if (r && r != -EINPROGRESS && !tell_own_errors(c->vr, &why, e))
         errors_add(e, 0,
                    "nothing was changed: the values do not fit, or the configuration cannot be "
                    "changed at the moment; check them, try again later, or ask the operator of "
@@ -96,13 +113,17 @@ int config_bound_commit(const struct bound_change *change, const struct commit *
     int r = 0;
 
     aside(judge, &j);
-    if (j.why.n) {
+    if (j.path.n) {
         errors_add(e, 0, "clients of virtual router %s may not change '%s'", change->vr,
-                   text_str(&j.why));
+                   text_str(&j.path));
         r = -EPERM;
+    } else if (j.why.n) {
+        errors_add(e, 0, "%s", text_str(&j.why));
+        r = -EINVAL;
     } else if (j.tree) {
         r = commit_tree(j.tree, change, how, e);
     }
+    text_free(&j.path);
     text_free(&j.why);
     return r;
 }

@@ -67,6 +67,26 @@ static void add_difference(void *ctx, const struct lyd_node *node, bool set)
         add_change(ctx, node, false);
 }
 
+// What a container lost, value by value: the tree may have more in it than the two that differ.
+static void add_losses(struct node_changes *c, const struct lyd_node *n)
+{
+    if (n->schema->nodetype != LYS_CONTAINER || yang_is_presence(n->schema)) {
+        add_change(c, n, false);
+        return;
+    }
+    for (const struct lyd_node *child = lyd_child(n); child; child = child->next)
+        if (config_is_explicit(child))
+            add_losses(c, child);
+}
+
+static void add_difference_to_repeat(void *ctx, const struct lyd_node *node, bool set)
+{
+    if (set)
+        add_values(ctx, node);
+    else
+        add_losses(ctx, node);
+}
+
 static int by_path(const void *a, const void *b)
 {
     return strcmp(((const struct node_change *)a)->path, ((const struct node_change *)b)->path);
@@ -214,7 +234,7 @@ void config_repeat(const struct lyd_node *base, const struct lyd_node *mine, str
 {
     struct node_changes m = {0};
 
-    config_diff_each(base, mine, add_difference, &m);
+    config_diff_each(base, mine, add_difference_to_repeat, &m);
     repeat(tree, &m);
     changes_free(&m);
 }

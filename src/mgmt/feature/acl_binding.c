@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "acl_manager/acl_manager.h"
+#include "base/errors.h"
 #include "config/leaf.h"
 #include "port/iface_manager.h"
 
@@ -20,12 +21,40 @@ struct acl_binding acl_binding_read(const struct lyd_node *first, const struct l
     return b;
 }
 
-void acl_binding_inherit(struct acl_binding *b, const struct acl_binding *from)
+static const char *owner_of(const char *name, const struct acl_desired *lists)
 {
-    if (!b->in[0])
-        memcpy(b->in, from->in, sizeof b->in);
-    if (!b->out[0])
-        memcpy(b->out, from->out, sizeof b->out);
+    const struct acl_desired_list *l = name[0] ? acl_desired_list_find(lists, name) : NULL;
+
+    return l ? l->owner : "";
+}
+
+static void inherit(char *name, const char *from, const struct acl_desired *lists)
+{
+    if (from[0] && (!name[0] || (owner_of(name, lists)[0] && !owner_of(from, lists)[0])))
+        memcpy(name, from, ACL_NAME_MAX);
+}
+
+void acl_binding_inherit(struct acl_binding *b, const struct acl_binding *from,
+                         const struct acl_desired *lists)
+{
+    inherit(b->in, from->in, lists);
+    inherit(b->out, from->out, lists);
+}
+
+void acl_binding_check(const struct acl_binding *b, const struct acl_desired *lists,
+                       const char *what, const char *vr, unsigned line, struct errors *e)
+{
+    const char *const name[] = {b->in, b->out};
+
+    for (unsigned d = 0; d < 2; d++) {
+        const char *owner = owner_of(name[d], lists);
+
+        if (owner[0] && strcmp(owner, vr))
+            errors_add(e, line,
+                       "%s: acl %s: access list %s belongs to vr %s, which this is not: expected "
+                       "a list without 'vr'%s%s",
+                       what, d ? "out" : "in", name[d], owner, vr[0] ? ", or one of vr " : "", vr);
+    }
 }
 
 static int find_list(const char *name, uint16_t *id, char *err, size_t n)

@@ -19,6 +19,7 @@
 #include "config/feature_config.h"
 #include "config/leaf.h"
 #include "yang/config_tree.h"
+#include "yang/owner.h"
 #include "yang/yang.h"
 
 static struct acl_desired **part_of(const struct model *m)
@@ -53,7 +54,8 @@ static void read_rule(struct acl_desired_list *l, const struct lyd_node *entry, 
     config_print_entry(entry, &t);
     bug_on(words_split(text_str(&t), false, &w, &why_words)); // as the printer quotes them
     if (acl_line_parse(&l->rules, w.word, w.n, 0, why, sizeof why))
-        errors_add(e, line_below(entry), "acl %s rule %s: %s", l->name, w.word[0], why);
+        errors_add_of(e, l->owner, line_below(entry), "acl %s rule %s: %s", l->name, w.word[0],
+                      why);
     words_free(&w);
     text_free(&t);
 }
@@ -136,6 +138,7 @@ static void read_list(struct acl_desired *a, const struct lyd_node *entry,
     memset(l, 0, sizeof *l);
     leaf_copy(l->name, sizeof l->name, first, "name", "");
     leaf_copy(l->file, sizeof l->file, first, "file", "");
+    leaf_copy(l->owner, sizeof l->owner, first, "vr", "");
     verb = leaf_word(first, "default", acl_verb_name, 3);
     l->otherwise = verb < 0 ? ACL_DENY : (uint8_t)verb;
     l->line = leaf_line(entry, "file");
@@ -164,6 +167,7 @@ static void read_set(struct acl_desired *a, const struct lyd_node *entry)
     memset(s, 0, sizeof *s);
     leaf_copy(s->name, sizeof s->name, first, "name", "");
     leaf_copy(s->file, sizeof s->file, first, "file", "");
+    leaf_copy(s->owner, sizeof s->owner, first, "vr", "");
     s->line = leaf_line(entry, "file");
     config_children(first, yang_child(entry->schema, "prefix", true), &v);
     for (size_t i = 0; i < v.n; i++)
@@ -219,6 +223,54 @@ static void read_acls(struct model *m, const struct lyd_node *tree, const struct
 static void free_acls(struct model *m)
 {
     acl_desired_put(*part_of(m));
+}
+
+// --- owners --------------------------------------------------------------------------------------
+
+static void check_set_of_list(const struct acl_desired *a, const struct acl_desired_list *l,
+                              const char *set, struct errors *e)
+{
+    const struct acl_desired_set *s = acl_desired_set_find(a, set);
+
+    if (s && s->owner[0] && strcmp(s->owner, l->owner))
+        errors_add(e, l->line,
+                   "acl %s: address-set %s belongs to vr %s: expected one of the list's own "
+                   "virtual router, or one that belongs to none",
+                   l->name, set, s->owner);
+    else if (s && l->owner[0] && !s->owner[0])
+        errors_add(e, l->line,
+                   "acl %s: it belongs to vr %s, and address-set %s does not: expected a set "
+                   "'%s:…' with 'vr %s'",
+                   l->name, l->owner, set, l->owner, l->owner);
+}
+
+// Sessions, and the addresses that packets are redirected to, are few, and all share them.
+static void check_owned_rule(const struct acl_desired_list *l, size_t rule, struct errors *e)
+{
+    const struct acl_how *how = &l->rules.how.item[rule];
+    const struct acl_more *more = how->more ? &l->rules.more.item[how->more - 1] : NULL;
+
+    if (more && (more->mirror[0] || more->redirect.family))
+        errors_add_of(e, l->owner, l->line,
+                      "acl %s rule %u: the list belongs to vr %s, and '%s' is for lists of the "
+                      "router: delete it there, or use a list without 'vr'",
+                      l->name, l->rules.rule.item[rule].number, l->owner,
+                      more->mirror[0] ? "mirror" : "redirect");
+}
+
+static void check_acls(const struct model *m, struct errors *e)
+{
+    const struct acl_desired *a = model_acls(m);
+
+    vec_foreach (&a->set, s)
+        owner_check_name("address-set", s->name, s->owner, s->line, e);
+    vec_foreach (&a->list, l) {
+        owner_check_name("acl", l->name, l->owner, l->line, e);
+        for (unsigned i = 0; i < l->rules.n_sets; i++)
+            check_set_of_list(a, l, l->rules.set[i], e);
+        for (size_t i = 0; l->owner[0] && l->rules.more.n && i < l->rules.rule.n; i++)
+            check_owned_rule(l, i, e);
+    }
 }
 
 // The model has the lines of each list.
@@ -419,6 +471,7 @@ static void each_dscp(name_fn *fn, void *ctx)
 const struct feature_config acl_config = {
     .part_size = sizeof(struct acl_desired *),
     .read = read_acls,
+    .check = check_acls,
     .free = free_acls,
     .print = print_list,
     .prepare = prepare_acls,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forwarding.c - what is configured of all forwarders at once, and the ledger
+#include "feature/acl.h"
 #include "feature/forwarding.h"
 
 #include "config/feature_config.h"
@@ -47,6 +48,11 @@ static void read_forwarding(struct model *m, const struct lyd_node *tree,
     f->acls = acl_binding_read(first, yang_child(NULL, "forwarding", true));
 }
 
+static void check_forwarding(const struct model *m, struct errors *e)
+{
+    acl_binding_check(model_default_acls(m), model_acls(m), "forwarding", "", 0, e);
+}
+
 static int set_idle(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {
     thread_manager_set_idle(*(const enum idle_mode *)to);
@@ -77,6 +83,7 @@ static void begin_forwarding(const struct model *empty)
 static const struct feature_config forwarding_config = {
     .part_size = sizeof(struct model_forwarding),
     .read = read_forwarding,
+    .check = check_forwarding,
     .begin = begin_forwarding,
     .phases = (const struct feature_phase[]){{PHASE_SETTINGS, plan_forwarding}, {0}},
 };

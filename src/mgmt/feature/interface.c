@@ -17,6 +17,7 @@
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
+#include "feature/acl.h"
 #include "feature/forwarding.h"
 #include "feature/metalink.h"
 #include "feature/port.h"
@@ -69,6 +70,16 @@ const char *model_vr_of(const struct model *m, const char *interface)
     const struct model_interface *i = find_configured(m, interface);
 
     return i ? i->vr : VR_DEFAULT_NAME;
+}
+
+void model_each_interface_of(const struct model *m, const char *vr,
+                             void (*fn)(void *ctx, const struct model *m,
+                                        const struct model_interface *i),
+                             void *ctx)
+{
+    vec_foreach (&interfaces_of(m)->interface, i)
+        if (!strcmp(i->vr, vr))
+            fn(ctx, m, i);
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -152,8 +163,8 @@ static void add_interface(struct model *m, const char *name)
         memcpy(i->vr, l->vr[end], sizeof i->vr);
     const struct model_vr *v = model_find_vr(m, i->vr);
     if (v)
-        acl_binding_inherit(&i->acls, &v->acls);
-    acl_binding_inherit(&i->acls, model_default_acls(m));
+        acl_binding_inherit(&i->acls, &v->acls, model_acls(m));
+    acl_binding_inherit(&i->acls, model_default_acls(m), model_acls(m));
 }
 
 static int compare_names(const void *a, const void *b)
@@ -219,10 +230,23 @@ static void check_interface(const struct model *m, const struct model_interface 
                    i->name, i->name);
 }
 
+// Its own lists: those of virtual routers and of `forwarding` are looked at there.
+static void check_lists(const struct model *m, const struct model_interface *i, struct errors *e)
+{
+    const struct model_interface *is = model_find_interface(m, i->name);
+    char what[32];
+
+    snprintf(what, sizeof what, "interface %s", i->name);
+    if (is)
+        acl_binding_check(&i->acls, model_acls(m), what, is->vr, i->line, e);
+}
+
 static void check_interfaces(const struct model *m, struct errors *e)
 {
-    vec_foreach (&interfaces_of(m)->configured, i)
+    vec_foreach (&interfaces_of(m)->configured, i) {
         check_interface(m, i, e);
+        check_lists(m, i, e);
+    }
 }
 
 static const char *netns_of(const struct model *m, const char *vr)
@@ -650,7 +674,7 @@ static const char *vr_of_interface(const char *name)
 
 static void tell_owners(struct event_base *loop)
 {
-    owner_ask_interfaces(vr_of_interface);
+    owner_ask(vr_of_interface, config_running);
 }
 
 const struct feature interface_feature = {

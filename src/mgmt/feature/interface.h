@@ -19,6 +19,11 @@ struct model_interface {
 
 // NULL: there is no interface of that name. Of a resolved model.
 const struct model_interface *model_find_interface(const struct model *m, const char *name);
+// All interfaces of a virtual router.
+void model_each_interface_of(const struct model *m, const char *vr,
+                             void (*fn)(void *ctx, const struct model *m,
+                                        const struct model_interface *i),
+                             void *ctx);
 // The virtual router that is configured for a name; once all features have read.
 const char *model_vr_of(const struct model *m, const char *interface);
 

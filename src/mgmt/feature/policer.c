@@ -9,7 +9,9 @@
 #include "base/vec.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/interface.h"
 #include "feature/metalink.h"
+#include "feature/policer.h"
 #include "feature/port.h"
 #include "feature/tunnel.h"
 #include "feature/vport.h"
@@ -19,6 +21,7 @@
 #include "restconf/state.h"
 #include "table/policer.h"
 #include "yang/config_tree.h"
+#include "yang/owner.h"
 #include "yang/yang.h"
 
 #define RATE_MIN 8000ull          // bit/s
@@ -36,6 +39,7 @@ static const char *const case_name[POLICER_COLORS] = {"conform", "exceed", "viol
 
 struct model_policer {
     char name[POLICER_NAME_SIZE];
+    char owner[16]; // virtual router, "" = none
     struct policer policer;
     bool has_pir, has_pbs, has_ebs;
     const char *bad_dscp; // the case that names an unknown codepoint, or NULL
@@ -125,6 +129,7 @@ static void read_policer(struct model *model, const struct lyd_node *entry)
     memset(m, 0, sizeof *m);
     leaf_copy(m->name, sizeof m->name, first, "name", "");
     leaf_copy(m->policer.name, sizeof m->policer.name, first, "name", "");
+    leaf_copy(m->owner, sizeof m->owner, first, "vr", "");
     kind = leaf_word(first, "kind", kind_name, 3);
     m->policer.kind = kind > 0 ? (uint8_t)kind : POLICER_SRTCM;
     m->policer.color_aware = leaf_true(first, "color-aware");
@@ -184,15 +189,16 @@ static void check_rate(const struct model_policer *m, const char *leaf, uint64_t
                        struct errors *e)
 {
     if (rate < RATE_MIN || rate > RATE_MAX)
-        errors_add(e, m->line, "policer %s: '%s' is %llu bit/s, expected 8k to 1T", m->name, leaf,
-                   (unsigned long long)rate);
+        errors_add_of(e, m->owner, m->line,
+                      "policer %s: '%s' is %llu bit/s, expected 8k to 1T", m->name, leaf,
+                      (unsigned long long)rate);
 }
 
 static void check_burst(const struct model_policer *m, const char *leaf, uint64_t burst,
                         struct errors *e)
 {
     if (burst < BURST_MIN)
-        errors_add(e, m->line,
+        errors_add_of(e, m->owner, m->line,
                    "policer %s: '%s' is %llu bytes, less than a frame, expected at least %llu",
                    m->name, leaf, (unsigned long long)burst, BURST_MIN);
 }
@@ -200,7 +206,7 @@ static void check_burst(const struct model_policer *m, const char *leaf, uint64_
 static void check_one_rate(const struct model_policer *m, struct errors *e)
 {
     if (m->has_pir || m->has_pbs)
-        errors_add(e, m->line,
+        errors_add_of(e, m->owner, m->line,
                    "policer %s: an srtcm has one rate and no '%s', expected 'kind trtcm' with it",
                    m->name, m->has_pir ? "pir" : "pbs");
     if (m->has_ebs && m->policer.ebs)
@@ -212,19 +218,21 @@ static void check_two_rates(const struct model_policer *m, struct errors *e)
     const struct policer *p = &m->policer;
 
     if (m->has_ebs)
-        errors_add(e, m->line,
+        errors_add_of(e, m->owner, m->line,
                    "policer %s: a trtcm has no 'ebs', expected 'pbs', the burst of its peak rate",
                    m->name);
     if (!m->has_pir) {
-        errors_add(e, m->line, "policer %s: a trtcm needs 'pir', a peak rate of at least its 'cir'",
-                   m->name);
+        errors_add_of(e, m->owner, m->line,
+                      "policer %s: a trtcm needs 'pir', a peak rate of at least its 'cir'",
+                      m->name);
         return;
     }
     check_rate(m, "pir", p->pir, e);
     check_burst(m, "pbs", p->ebs, e);
     if (p->pir < p->cir)
-        errors_add(e, m->line, "policer %s: 'pir' is below 'cir', expected at least %llu bit/s",
-                   m->name, (unsigned long long)p->cir);
+        errors_add_of(e, m->owner, m->line,
+                      "policer %s: 'pir' is below 'cir', expected at least %llu bit/s", m->name,
+                      (unsigned long long)p->cir);
 }
 
 static void check_policer(const struct model_policer *m, struct errors *e)
@@ -233,7 +241,7 @@ static void check_policer(const struct model_policer *m, struct errors *e)
     check_burst(m, "cbs", m->policer.cbs, e);
     m->policer.kind == POLICER_TRTCM ? check_two_rates(m, e) : check_one_rate(m, e);
     if (m->bad_dscp)
-        errors_add(e, m->line,
+        errors_add_of(e, m->owner, m->line,
                    "policer %s: unknown codepoint after '%s remark-dscp', expected 0..63, ef, va, "
                    "cs0..cs7 or af11..af43",
                    m->name, m->bad_dscp);
@@ -264,7 +272,7 @@ static void check_police(const struct model *m, const struct model_police *p, st
         bool peak = is->kind == POLICER_TRTCM && is->ebs < mtu;
 
         if (is->kind && (is->cbs < mtu || peak))
-            errors_add(e, p->line,
+            errors_add_of(e, find_policer(m, is->name)->owner, p->line,
                        "interface %s: police %s: '%s' of policer %s is %llu bytes, less than the "
                        "interface's MTU, expected at least %u",
                        p->interface, direction_name[d], peak ? "pbs" : "cbs", is->name,
@@ -272,10 +280,40 @@ static void check_police(const struct model *m, const struct model_police *p, st
     }
 }
 
+// A policer that belongs to a virtual router is for its interfaces alone.
+static void check_police_owner(const struct model *m, const struct model_police *p,
+                               struct errors *e)
+{
+    const struct model_interface *i = model_find_interface(m, p->interface);
+
+    for (unsigned d = 0; i && d < POLICER_DIRECTIONS; d++) {
+        const struct model_policer *named = find_policer(m, p->name[d]);
+
+        if (named && named->owner[0] && strcmp(named->owner, i->vr))
+            errors_add(e, p->line,
+                       "interface %s: police %s: policer %s belongs to vr %s, and the interface to "
+                       "vr %s: expected a policer of vr %s, or one that belongs to none",
+                       p->interface, direction_name[d], p->name[d], named->owner, i->vr, i->vr);
+    }
+}
+
+unsigned model_policers_of(const struct model *m, const char *vr)
+{
+    unsigned n = 0;
+
+    vec_foreach (&policers_of(m)->policer, p)
+        n += !strcmp(p->owner, vr);
+    return n;
+}
+
 static void check_policers(const struct model *m, struct errors *e)
 {
-    vec_foreach (&policers_of(m)->policer, p)
+    vec_foreach (&policers_of(m)->policer, p) {
+        owner_check_name("policer", p->name, p->owner, p->line, e);
         check_policer(p, e);
+    }
+    vec_foreach (&policers_of(m)->police, p)
+        check_police_owner(m, p, e);
     vec_foreach (&policers_of(m)->police, p)
         check_police(m, p, e);
 }

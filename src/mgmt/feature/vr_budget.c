@@ -15,8 +15,7 @@
 #include "feature/acl.h"
 #include "feature/capture.h"
 #include "feature/interface.h"
-#include "feature/port.h"
-#include "feature/vport.h"
+#include "feature/policer.h"
 #include "feature/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -60,32 +59,37 @@ static void add_list(struct bound *b, const struct acl_desired *all, const char 
     }
 }
 
-static void add_interface(struct bound *b, const struct model *m, const char *vr, const char *name)
+static void add_owned(struct bound *b, const struct acl_desired *all, const char *vr)
 {
-    const struct model_interface *i = model_find_interface(m, name);
-
-    if (!i || strcmp(i->vr, vr))
-        return;
-    add_list(b, model_acls(m), i->acls.in);
-    add_list(b, model_acls(m), i->acls.out);
+    vec_foreach (&all->list, l)
+        if (!strcmp(l->owner, vr))
+            add_list(b, all, l->name);
+    vec_foreach (&all->set, s)
+        if (!strcmp(s->owner, vr))
+            ADD_ONCE(b->set, s);
 }
 
-// Of the configuration itself: what files hold is not known before they are read.
+static void add_bound(void *ctx, const struct model *m, const struct model_interface *i)
+{
+    add_list(ctx, model_acls(m), i->acls.in);
+    add_list(ctx, model_acls(m), i->acls.out);
+}
+
+// Of the configuration itself: what files hold is not known before they are read. A list or policer
+// that belongs to the virtual router is one rule more, for a list without rules takes a place, too.
 static void count_bound(const struct model *m, const char *vr, struct vr_limits *used)
 {
     struct bound b = {0};
 
-    used->of[VR_BUDGET_RULES] = used->of[VR_BUDGET_SET_MEMBERS] = 0;
-    if (!model_acls(m)->list.n)
-        return;
-    vec_foreach (&model_ports(m)->port, p)
-        add_interface(&b, m, vr, p->config.name);
-    vec_foreach (&model_vports(m)->vport, v)
-        add_interface(&b, m, vr, v->name);
+    used->of[VR_BUDGET_SET_MEMBERS] = 0;
+    used->of[VR_BUDGET_RULES] = model_policers_of(m, vr);
+    add_owned(&b, model_acls(m), vr);
+    if (model_acls(m)->list.n)
+        model_each_interface_of(m, vr, add_bound, &b);
     vec_foreach (&b.list, l)
-        used->of[VR_BUDGET_RULES] += (*l)->rules.rule.n;
+        used->of[VR_BUDGET_RULES] += (*l)->rules.rule.n + ((*l)->owner[0] != 0);
     vec_foreach (&b.set, s)
-        used->of[VR_BUDGET_SET_MEMBERS] += (*s)->member.item.n;
+        used->of[VR_BUDGET_SET_MEMBERS] += (*s)->member.item.n + ((*s)->owner[0] != 0);
     vec_free(&b.list);
     vec_free(&b.set);
 }
@@ -129,9 +133,9 @@ static void check_vr(const struct model *m, const char *vr, const struct vr_limi
     count_bound(m, vr, &used);
     for (unsigned i = 0; i < 2; i++)
         if (limits->of[kinds[i]] && used.of[kinds[i]] > limits->of[kinds[i]])
-            errors_add(e, line,
-                       "vr %s: its interfaces have %lu %s in access lists, and its budget '%s' is "
-                       "%lu: bind fewer, or raise the budget: %s %s %lu",
+            errors_add_of(e, vr, line,
+                       "vr %s: its access lists have %lu %s, and its budget '%s' is %lu: delete "
+                       "some or bind fewer, or raise the budget: %s %s %lu",
                        vr, used.of[kinds[i]], vr_budget_info[kinds[i]].unit,
                        vr_budget_info[kinds[i]].word, limits->of[kinds[i]],
                        raise_command(vr, command, sizeof command), vr_budget_info[kinds[i]].word,

@@ -15,6 +15,7 @@
 #include "config/leaf.h"
 #include "config/model.h"
 #include "core/aside.h"
+#include "feature/acl.h"
 #include "feature/vr_budget.h"
 #include "port/vr_manager.h"
 #include "table/fib.h"
@@ -209,6 +210,14 @@ static void check_daemon(const struct model_vr *v, struct errors *e)
                    v->name);
 }
 
+static void check_lists(const struct model *m, const struct model_vr *v, struct errors *e)
+{
+    char what[32];
+
+    snprintf(what, sizeof what, "vr %s", v->name);
+    acl_binding_check(&v->acls, model_acls(m), what, v->name, v->line, e);
+}
+
 static void check_vrs(const struct model *m, struct errors *e)
 {
     vec_foreach (&model_vrs(m)->vr, v) {
@@ -218,6 +227,7 @@ static void check_vrs(const struct model *m, struct errors *e)
                        "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
                        v->name);
         check_daemon(v, e);
+        check_lists(m, v, e);
     }
     check_unique_table(model_vrs(m), e);
     vr_budget_check(m, e);

@@ -156,7 +156,8 @@ bool bound_input(struct http *h, struct lyd_node *op)
 static bool is_plain_label(const char *name, size_t n)
 {
     static const char *const plain[] = {"family", "direction", "class", "color", "protocol",
-                                        "engine", "status",    "le",    "budget"};
+                                        "engine", "status",    "le",    "budget",
+                                        "rule",   "action",    "verdict"};
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strlen(plain[i]) == n && !memcmp(plain[i], name, n))
@@ -164,13 +165,18 @@ static bool is_plain_label(const char *name, size_t n)
     return false;
 }
 
-// `own`: it names the virtual router, or an interface of it. False: it is not for the client.
+// `own`: it names the virtual router, or an interface, list or set of it. False: it is not for the
+// client.
 static bool judge_label(const char *vr, const char *name, size_t n, const char *value, bool *own)
 {
     if (n == 2 && !memcmp(name, "vr", 2))
         return *own = true, !strcmp(value, vr);
     if (n == 9 && !memcmp(name, "interface", 9))
         return *own = true, owner_has_interface(vr, value);
+    if (n == 3 && !memcmp(name, "acl", 3))
+        return *own = true, owner_has(vr, "acl", value);
+    if (n == 3 && !memcmp(name, "set", 3))
+        return *own = true, owner_has(vr, "address-set", value);
     return is_plain_label(name, n);
 }
 

@@ -63,6 +63,8 @@ static const char everything[] =
     "set acl a rule 7 permit ip from any to any mirror m\nset acl a rule 8 permit ip from any to "
     "any redirect to 192.0.2.1\n"
     "set acl a rule 9 permit ip from any to any class 3 remark-dscp ef\n"
+    "set acl red:l vr red\nset address-set red:s vr red\nset policer red:p vr red cir 1M\n"
+    "set interface p1 police out red:p\n"
     "set policer s kind srtcm cir 100M cbs 100k ebs 200k color-aware true\n"
     "set policer s conform remark-dscp af11\nset policer s exceed drop\n"
     "set policer s violate remark-dscp 13\nset policer t conform drop\n"
@@ -148,6 +150,10 @@ static const struct {
 static const char *const no_step[] = {"/kamuee:memory",         "/kamuee:huge-pages",
                                       "/kamuee:port/force",     "/kamuee:policer/kind",
                                       "/kamuee:vr/description", "/kamuee:vr/routing-daemon"};
+
+// Leaves that go with the key of their entry: "red:l" is of red.
+static const char *const with_key[] = {"/kamuee:acl/vr", "/kamuee:address-set/vr",
+                                       "/kamuee:policer/vr"};
 
 static struct lyd_node *tree_of(const char *text)
 {
@@ -244,12 +250,22 @@ static void try_each(struct walk *w, struct lyd_node *from)
     }
 }
 
-static bool has_no_step(const char *path)
+static bool is_among(const char *path, const char *const *list, size_t n)
 {
-    for (size_t i = 0; i < sizeof no_step / sizeof *no_step; i++)
-        if (!strcmp(no_step[i], path))
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], path))
             return true;
     return false;
+}
+
+static bool has_no_step(const char *path)
+{
+    return is_among(path, no_step, sizeof no_step / sizeof *no_step);
+}
+
+static bool goes_with_key(const char *path)
+{
+    return is_among(path, with_key, sizeof with_key / sizeof *with_key);
 }
 
 // Returns how many leaves there are.
@@ -268,7 +284,8 @@ static unsigned try_leaves(struct walk *w, const struct lysc_node *parent)
         w->leaf = s;
         w->tried = w->stepless = 0;
         try_each(w, w->tree);
-        if (!w->tried && !lysc_is_key(s)) // others may refer to the entry of a key
+        // others may refer to the entry of a key
+        if (!w->tried && !lysc_is_key(s) && !goes_with_key(path))
             fail_msg("%s: not in `everything`, or cannot be taken away: give it another value in "
                      "`instead`",
                      path);
@@ -339,7 +356,7 @@ static void steps_come_in_the_safe_order(void **state)
         "interface p1\nset interface p1\n"
         "set interface p1\nset interface p2\n"
         "set interface p3\nset interface t\nset interface u\nset interface v1\nset interface "
-        "v2\nadd policers of interface p2\n"
+        "v2\nadd policers of interface p1\nadd policers of interface p2\n"
         "set thread\nadd import of vr default\nadd import of vr red\n"
         "add queue of port p0\nadd queue of port p1\nadd mirror of port p0\n"
         "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\nadd multicast route\n"
@@ -354,7 +371,8 @@ static void steps_come_in_the_safe_order(void **state)
                  "set interface p1\nset interface p1\nset interface p1\nset interface p1\n"
                  "set interface p2\nset interface p3\nset interface t\nset interface u\nset "
                  "interface v1\nset interface v2\n"
-                 "del policers of interface p2\ndel vport v1\ndel vport v2\ndel metalink m\n"
+                 "del policers of interface p1\ndel policers of interface p2\n"
+                 "del vport v1\ndel vport v2\ndel metalink m\n"
                  "del tunnel t\ndel tunnel u\n"
                  "del port lag0\ndel port lag1\ndel port lag2\n"
                  "del port p0\ndel port p1\ndel port p2\ndel port p3\ndel port p4\ndel port p5\n"

@@ -14,10 +14,12 @@
 #include "yang/yang.h"
 
 static const char *(*vr_of_interface)(const char *name);
+static const struct lyd_node *(*what_runs)(void);
 
-void owner_ask_interfaces(const char *(*vr_of)(const char *name))
+void owner_ask(const char *(*vr_of)(const char *interface), const struct lyd_node *(*running)(void))
 {
     vr_of_interface = vr_of;
+    what_runs = running;
 }
 
 bool owner_has_interface(const char *vr, const char *interface)
@@ -31,11 +33,27 @@ bool owner_has_interface(const char *vr, const char *interface)
 
 // k:owner: "vr LEAF" or "interface LEAF" says whose an entry is; "subject LEAF": the leaf begins
 // with the name of a virtual router; "parts": it is there if something
-// in it is; "children": always. Of a leaf, "vr" or "interface": what its value names.
+// in it is; "children": always. Of a leaf, "vr" or "interface": what its value names. Any other
+// word is a list at the top, whose entries have owners.
 struct mark {
-    enum { OWNER_NONE, OWNER_VR, OWNER_INTERFACE, OWNER_SUBJECT, OWNER_PARTS } kind;
-    const char *leaf; // "" = its own value
+    enum { OWNER_NONE, OWNER_VR, OWNER_INTERFACE, OWNER_SUBJECT, OWNER_PARTS, OWNER_ENTRY } kind;
+    const char *leaf;             // "" = its own value
+    const struct lysc_node *list; // of OWNER_ENTRY
 };
+
+// "acl name", "acl"
+static struct mark mark_of_list(const char *text)
+{
+    size_t n = strcspn(text, " ");
+    struct mark m = {OWNER_NONE, "", NULL};
+    char name[32];
+
+    snprintf(name, sizeof name, "%.*s", (int)n, text);
+    m.list = yang_child(NULL, name, true);
+    if (m.list)
+        m.kind = OWNER_ENTRY, m.leaf = text + n + (text[n] == ' ');
+    return m;
+}
 
 static struct mark mark_of(const struct lysc_node *s)
 {
@@ -52,9 +70,9 @@ static struct mark mark_of(const struct lysc_node *s)
         size_t n = strlen(known[i].word);
 
         if (!strncmp(text, known[i].word, n) && (!text[n] || text[n] == ' '))
-            return (struct mark){known[i].kind, text + n + (text[n] == ' ')};
+            return (struct mark){known[i].kind, text + n + (text[n] == ' '), NULL};
     }
-    return (struct mark){OWNER_NONE, ""};
+    return text ? mark_of_list(text) : (struct mark){OWNER_NONE, "", NULL};
 }
 
 static bool has_word(const char *list, const char *word)
@@ -85,8 +103,25 @@ static bool is_shown(const struct lysc_node *s, const struct lysc_node *child, b
     return lysc_is_key(child) || (yang_extension(s, "shown") ? owner_shows(s, child->name) : all);
 }
 
+// Whose the entry of that name is in what runs, "": nobody's, or there is none.
+static const char *owner_of(const struct lysc_node *list, const char *name)
+{
+    struct mark m = mark_of(list);
+    const struct lyd_node *entry = config_find(what_runs(), list, (const char *[]){name});
+    const char *vr = entry && *m.leaf ? config_value(lyd_child(entry), m.leaf) : NULL;
+
+    return vr ? vr : "";
+}
+
+bool owner_has(const char *vr, const char *list, const char *name)
+{
+    return !strcmp(owner_of(yang_child(NULL, list, true), name), vr);
+}
+
 static bool is_own(const char *vr, const struct mark *m, const char *name)
 {
+    if (m->kind == OWNER_ENTRY)
+        return name && !strcmp(owner_of(m->list, name), vr);
     if (m->kind == OWNER_VR)
         return name && !strcmp(name, vr);
     if (m->kind == OWNER_SUBJECT)
@@ -249,6 +284,12 @@ struct lyd_node *owner_tree(const char *vr, const struct lyd_node *tree)
 
 // --- changes ------------------------------------------------------------------------------------
 
+// The leaf that says whose an entry is that the client may make, or NULL.
+static const char *makes_of(const struct lysc_node *s)
+{
+    return yang_extension(s, "owner-makes");
+}
+
 // k:owner-changes lists the children of an entry that its owner may change, with all in them.
 static bool is_changeable(const struct lyd_node *n)
 {
@@ -276,26 +317,171 @@ static const struct lyd_node *find_unchangeable(const struct lyd_node *n)
     return any ? found : n;
 }
 
+// Of a new entry, which may say that it is the client's.
+static const struct lyd_node *find_unmakeable(const char *vr, const struct lyd_node *entry)
+{
+    const char *leaf = makes_of(entry->schema);
+    const struct lyd_node *found = NULL;
+
+    for (const struct lyd_node *c = lyd_child(entry); c && !found; c = c->next)
+        if (!lysc_is_key(c->schema) && config_is_explicit(c) &&
+            (strcmp(c->schema->name, leaf) || strcmp(lyd_get_value(c), vr)))
+            found = find_unchangeable(c);
+    return found;
+}
+
+// --- what the client does not see ---------------------------------------------------------------
+
+#define KEYS_MAX 8
+
+// The node of the same path in another tree, or NULL.
+static const struct lyd_node *same_in(const struct lyd_node *tree, const struct lyd_node *n)
+{
+    const struct lyd_node *above = lyd_parent(n), *there = above ? same_in(tree, above) : NULL;
+    const char *key[KEYS_MAX] = {NULL};
+    unsigned i = 0;
+
+    if (above && !there)
+        return NULL;
+    if (n->schema->nodetype == LYS_LIST)
+        for (const struct lyd_node *k = lyd_child(n); k && lysc_is_key(k->schema); k = k->next)
+            key[i++] = lyd_get_value(k);
+    else if (n->schema->nodetype == LYS_LEAFLIST)
+        key[0] = lyd_get_value(n);
+    const struct lyd_node *found = config_find(above ? lyd_child(there) : tree, n->schema, key);
+    return found && config_is_explicit(found) ? found : NULL;
+}
+
+// Where the client sets something, there is something that it does not see: the provider's.
+static const struct lyd_node *find_hidden(const struct lyd_node *n, const struct lyd_node *part,
+                                          const struct lyd_node *all)
+{
+    const struct lyd_node *found = NULL;
+
+    if (!same_in(all, n))
+        return NULL;
+    if (n->schema->nodetype != LYS_CONTAINER && !same_in(part, n))
+        return n;
+    for (const struct lyd_node *c = lyd_child(n); c && !found; c = c->next)
+        if (!lysc_is_key(c->schema) && config_is_explicit(c))
+            found = find_hidden(c, part, all);
+    return found;
+}
+
 struct looking {
+    const struct owner_change *change;
     const struct lyd_node *found;
 };
 
 static void look_at_difference(void *ctx, const struct lyd_node *node, bool set)
 {
     struct looking *l = ctx;
+    bool whole = makes_of(node->schema) && !lyd_parent(node);
 
-    if (!l->found)
-        l->found = find_unchangeable(node);
+    if (l->found || (whole && !set))
+        return;
+    l->found = whole ? find_unmakeable(l->change->vr, node) : find_unchangeable(node);
+    if (!l->found && set)
+        l->found = find_hidden(node, l->change->from, l->change->all);
 }
 
-bool owner_may_change(const struct lyd_node *old, const struct lyd_node *new, struct text *why)
+bool owner_may_change(const struct owner_change *c, struct text *why)
 {
-    struct looking l = {0};
+    struct looking l = {.change = c};
 
-    config_diff_each(old, new, look_at_difference, &l);
+    config_diff_each(c->from, c->to, look_at_difference, &l);
     if (l.found)
         config_path(l.found, why);
     return !l.found;
+}
+
+// --- names and references of a part -------------------------------------------------------------
+
+bool owner_name_is_of(const char *name, const char *vr)
+{
+    size_t n = strcspn(name, ":"), of = strlen(vr);
+
+    return name[n] ? of == n && !strncmp(name, vr, n) : !of;
+}
+
+void owner_check_name(const char *what, const char *name, const char *vr, unsigned line,
+                      struct errors *e)
+{
+    const char *own = strchr(name, ':');
+
+    if (owner_name_is_of(name, vr))
+        return;
+    if (*vr)
+        errors_add_of(e, vr, line,
+                      "%s %s: it belongs to vr %s, so its name begins with '%s:': expected %s:%s",
+                      what, name, vr, vr, vr, own ? own + 1 : name);
+    else
+        errors_add(e, line,
+                   "%s %s: names with ':' are those of virtual routers: expected 'vr %.*s' in it, "
+                   "or a name without ':'",
+                   what, name, (int)(own - name), name);
+}
+
+void owner_fill_in(const char *vr, struct lyd_node *part)
+{
+    for (struct lyd_node *n = part; n; n = n->next) {
+        const char *leaf = makes_of(n->schema);
+
+        if (leaf && !config_value(lyd_child(n), leaf))
+            bug_on(lyd_new_term(n, NULL, leaf, vr, 0, NULL));
+    }
+}
+
+static bool name_fits(const char *vr, const struct lyd_node *entry, struct text *why)
+{
+    const char *name = lyd_get_value(lyd_child(entry)), *own = strchr(name, ':');
+
+    if (owner_name_is_of(name, vr))
+        return true;
+    text_printf(why, "%s %s: expected a name that begins with '%s:', as %s:%s", entry->schema->name,
+                name, vr, vr, own ? own + 1 : name);
+    return false;
+}
+
+// To what has owners, or is the router's own; other lists are no secret or shown whole.
+static bool is_found(const struct lyd_node *part, const struct lyd_node *leaf, struct text *why)
+{
+    const struct lysc_node *list = yang_reference(yang_type(leaf->schema));
+    const char *name = lyd_get_value(leaf);
+
+    if (!list || list->parent || (owner_is_marked(list) && !makes_of(list)) ||
+        config_find(part, list, &name))
+        return true;
+    config_path(leaf, why);
+    text_printf(why, ": there is no %s '%s'", list->name, name);
+    return false;
+}
+
+static bool references_are_found(const struct lyd_node *part, const struct lyd_node *n,
+                                 struct text *why)
+{
+    if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
+        return !config_is_explicit(n) || is_found(part, n, why);
+    for (const struct lyd_node *c = lyd_child(n); c; c = c->next)
+        if (!references_are_found(part, c, why))
+            return false;
+    return true;
+}
+
+bool owner_names_fit(const char *vr, const struct lyd_node *part, struct text *why)
+{
+    for (const struct lyd_node *n = part; n; n = n->next)
+        if (makes_of(n->schema) && !name_fits(vr, n, why))
+            return false;
+    return true;
+}
+
+bool owner_references_fit(const struct lyd_node *part, struct text *why)
+{
+    for (const struct lyd_node *n = part; n; n = n->next)
+        if (!references_are_found(part, n, why))
+            return false;
+    return true;
 }
 
 // --- the input of an operation ------------------------------------------------------------------
@@ -312,7 +498,11 @@ static bool may_name(const char *vr, const struct mark *m, const char *name, str
 {
     if (is_own(vr, m, name))
         return true;
-    text_printf(why, "there is no %s '%s'", m->kind == OWNER_VR ? "vr" : "interface", name);
+    text_printf(why, "there is no %s '%s'",
+                m->kind == OWNER_ENTRY ? m->list->name
+                : m->kind == OWNER_VR  ? "vr"
+                                       : "interface",
+                name);
     return false;
 }
 
