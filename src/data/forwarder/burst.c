@@ -8,6 +8,10 @@ void burst_remove(struct burst *b, uint64_t gone)
 {
     unsigned k = (unsigned)__builtin_ctzll(gone);
 
+    if (gone == UINT64_MAX >> (64 - b->n)) { // all
+        b->n = 0;
+        return;
+    }
     for (unsigned i = k; i < b->n; i++) {
         b->pkt[k] = b->pkt[i];
         b->ip[k] = b->ip[i];

@@ -195,9 +195,8 @@ static uint64_t take_round(struct forwarder *f, const struct port *port)
     return bytes;
 }
 
-uint64_t ether_in(struct forwarder *f, uint16_t port_id)
+uint64_t ether_in(struct forwarder *f, const struct port *port)
 {
-    const struct port *port = port_get(port_id);
     uint64_t bytes = 0, taken = 1;
 
     for (unsigned round = 0; f->rx.n && taken && round < ROUNDS_MAX; round++) {

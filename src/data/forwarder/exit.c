@@ -13,7 +13,6 @@
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/ttl.h"
-#include "forwarder/tunnel.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
@@ -85,8 +84,6 @@ static void deliver_packet(struct forwarder *f, struct burst *b, unsigned i)
 {
     struct rte_mbuf *m = b->pkt[i];
 
-    if (b->kind == BURST_TRANSIT && unlikely(tunnel_any()) && tunnel_take(f, b, i))
-        return;
     if (burst_is_own(b)) { // to ourselves: the cause of an error had our address as source
         packet_drop_of(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
         return;

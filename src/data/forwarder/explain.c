@@ -138,7 +138,7 @@ int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct packe
     p->polled = real != NULL;
     memcpy(dry->plan.queue, real ? real->queue : no_queues, sizeof dry->plan.queue);
     record_begin(f, p, port, m);
-    path_recorded(f, port, &nowhere);
+    path_recorded(f, port_get(port), &nowhere);
     flush_dry(f, real);
     cross_dry(f, real);
     return 0;

@@ -33,4 +33,18 @@ static inline struct rte_mbuf *frame_queue_next(struct forwarder *f, struct fram
     return m;
 }
 
+// At most `max`, oldest first. How many.
+static inline unsigned frame_queue_take(struct forwarder *f, struct frame_queue *q,
+                                        struct rte_mbuf **pkt, unsigned max)
+{
+    unsigned n = RTE_MIN(q->n, max);
+
+    for (unsigned i = 0; i < n; i++)
+        pkt[i] = q->pkt[(q->head + i) % FRAME_QUEUE_ROOM];
+    q->head = (q->head + n) % FRAME_QUEUE_ROOM;
+    q->n -= n;
+    f->n_crossing -= n;
+    return n;
+}
+
 #endif

@@ -25,6 +25,7 @@
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
 #include "forwarder/lookup.h"
+#include "forwarder/tunnel.h"
 
 // Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit drops it with
 // its own reason.
@@ -105,7 +106,11 @@ FWD_INLINE bool fwd_resolve(struct forwarder *f, struct burst *b, uint64_t out, 
 // The packets of mask `out` leave the burst by their exits.
 FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
 {
-    for (uint64_t left = out; left; left &= left - 1)
+    uint64_t left = out;
+
+    if (out && unlikely(tunnel_any()) && b->kind == BURST_TRANSIT)
+        left = tunnel_take(f, b, out);
+    for (; left; left &= left - 1)
         fwd_exit(f, b, (unsigned)__builtin_ctzll(left));
     if (out)
         burst_remove(b, out);

@@ -131,8 +131,8 @@ static void path_local_usual(struct forwarder *f)
 }
 
 // The order of the bursts: f->rx, n packets that `port` has received, through all stages.
-PATH_INLINE void path_received(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats,
-                               unsigned n, enum how how)
+PATH_INLINE void path_received(struct forwarder *f, const struct port *port,
+                               struct plan_rx_stats *stats, unsigned n, enum how how)
 {
     stats->packets += n;
     burst_reset(&f->in4);
@@ -201,16 +201,16 @@ static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count 
 
 // --- metalinks and tunnels ---
 
-// f->rx has come by a port without a device.
-static void inner_burst(struct forwarder *f, uint16_t port)
+// f->rx has come by a port without a device, `id`; `port` says by which interfaces.
+static void inner_burst(struct forwarder *f, uint16_t id, const struct port *port)
 {
-    struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[port][0];
-    bool shown = port_get(port)->watch_rx && watch_received(f, port);
+    struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[id][0];
+    bool shown = port_get(id)->watch_rx && watch_received(f, id);
 
     if (f->record.on) {
-        record_again(f, port);
+        record_again(f, id);
         path_recorded(f, port, stats);
-    } else if (!shown || record_traced(f, port, stats)) {
+    } else if (!shown || record_traced(f, id, stats)) {
         path_usual(f, port, stats);
     }
 }
@@ -235,12 +235,14 @@ static __attribute__((noinline, cold)) void outer_recorded(struct forwarder *f)
 
 static void cross_once(struct forwarder *f, unsigned max)
 {
+    const struct port *port;
+
     if (metalink_take(f, max)) {
-        inner_burst(f, PORT_METALINK);
+        inner_burst(f, PORT_METALINK, port_get(PORT_METALINK));
         tx_flush(f);
     }
-    if (tunnel_take_in(f, max)) {
-        inner_burst(f, PORT_TUNNEL);
+    if ((port = tunnel_take_in(f, max))) {
+        inner_burst(f, PORT_TUNNEL, port);
         tx_flush(f);
     }
     if (tunnel_take_out(f, max)) {
@@ -282,7 +284,7 @@ __attribute__((noinline, cold)) bool path_cross_recorded(struct forwarder *f)
 
     if (port != PORT_NONE) {
         record_again(f, port);
-        path_recorded(f, port, &nowhere);
+        path_recorded(f, port_get(port), &nowhere);
         return true;
     }
     if (!tunnel_take_out(f, 1))
@@ -293,12 +295,12 @@ __attribute__((noinline, cold)) bool path_cross_recorded(struct forwarder *f)
 
 // --- for record.c and explain.c ---
 
-void path_usual(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats)
+void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats)
 {
     path_received(f, port, stats, f->rx.n, USUAL);
 }
 
-__attribute__((noinline, cold)) void path_recorded(struct forwarder *f, uint16_t port,
+__attribute__((noinline, cold)) void path_recorded(struct forwarder *f, const struct port *port,
                                                    struct plan_rx_stats *stats)
 {
     path_received(f, port, stats, 1, RECORDED);
@@ -325,7 +327,7 @@ PATH_INLINE void path_queue(struct forwarder *f, const struct plan_rx *q, unsign
     f->counter->burst_size[31 - __builtin_clz(n)]++;
     if (unlikely(port_get(q->port)->watch_rx))
         n = show_watches(f, q, stats);
-    path_received(f, q->port, stats, n, how);
+    path_received(f, port_get(q->port), stats, n, how);
     path_leave(f, how);
 }
 

@@ -377,12 +377,12 @@ unsigned record_traced(struct forwarder *f, uint16_t port, struct plan_rx_stats 
             continue;
         if (i > from) {
             rx_set_part(f, &all, from, i - from);
-            path_usual(f, port, stats);
+            path_usual(f, port_get(port), stats);
             path_flush(f);
         }
         rx_set_part(f, &all, i, 1);
         record_begin(f, p, port, all.pkt[i]);
-        path_recorded(f, port, stats);
+        path_recorded(f, port_get(port), stats);
         path_flush(f);
         record_end(f);
         trace_done(p);

@@ -8,7 +8,7 @@
 // Receives from one queue into f->rx. The number of packets.
 unsigned rx(struct forwarder *f, uint16_t port, uint16_t queue);
 // f->rx, of one port -> in4, in6, odd4, odd6, local4, local6, or an exit. The bytes of all frames.
-uint64_t ether_in(struct forwarder *f, uint16_t port);
+uint64_t ether_in(struct forwarder *f, const struct port *port);
 // Checks packets that are not plain: they are dropped, punted, or go on.
 void ip4_in(struct forwarder *f, struct burst *b);
 void ip6_in(struct forwarder *f, struct burst *b);
@@ -37,12 +37,12 @@ unsigned inject(struct forwarder *f);
 
 // f->rx, of `port`, through all stages; path_flush() sends what they leave. Recorded: the one frame
 // in f->rx, each stage written down (record.h).
-void path_usual(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats);
+void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
 void path_flush(struct forwarder *f);
 // The next frame that has left by a metalink or tunnel, or come by a tunnel, takes its stages,
 // recorded. False: there is none.
 bool path_cross_recorded(struct forwarder *f);
 void path_cross_end(struct forwarder *f); // drops those that are left
-void path_recorded(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats);
+void path_recorded(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
 
 #endif

@@ -25,12 +25,12 @@ static inline bool tunnel_any(void)
     return rcu_load(&tunnel_index);
 }
 
-// Packet i of b, which is addressed to us: true if it is a tunnel's; then it has been taken, or
-// dropped with a reason.
-bool tunnel_take(struct forwarder *f, struct burst *b, unsigned i);
-// At most `max` of the packets so taken become f->rx, received by PORT_TUNNEL. False: there are
-// none.
-bool tunnel_take_in(struct forwarder *f, unsigned max);
+// Of the packets `of` of b, those that are addressed to us and a tunnel's are taken, or dropped
+// with a reason. The mask of the others.
+uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of);
+// At most `max` of the packets so taken become f->rx, received by the port that it returns. NULL:
+// there are none.
+const struct port *tunnel_take_in(struct forwarder *f, unsigned max);
 
 // Those that are left are dropped: TUNNEL_FULL.
 void tunnel_give_up(struct forwarder *f);

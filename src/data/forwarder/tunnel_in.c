@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_in.c - packets that are addressed to us and carry another one
 //
-//   in     packets of exit.c whose destination is ours
-//   out    f->rx, received by PORT_TUNNEL with the tunnel's tag: path.c has them take all stages
-//   from
-//          ether_in on, in this poll; martians, lists, uRPF are as for any packet
+//   in     packets of fwd_priv.h whose next hop is ourselves
+//   out    f->rx, received by the tunnel's interface: path.c has them take all stages from ether_in
+//          on, in this poll; martians, lists, uRPF are as for any packet
 //   exits  TUNNEL_SOURCE, TUNNEL_HEADER, TUNNEL_FRAGMENT, TUNNEL_CHECKSUM, TUNNEL_ECN,
 //          TUNNEL_PROTOCOL, TUNNEL_FULL
 //
@@ -12,6 +11,11 @@
 // some tunnel of its kind ends at its destination, it is dropped; otherwise it is the kernel's.
 //
 // Its ECN field becomes what RFC 6040 figure 4 says. Outer fragments are not put together.
+//
+// Most packets have the headers of the one before, but for a few bytes. So the first of them is
+// read step by step, and says what others have to look like (struct alike). Frames of one tunnel
+// wait without its tag, and are received by a port of which that tunnel is the only interface; they
+// get the tag where several tunnels' come together, or somebody looks at them.
 #include "base/checksum.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
@@ -23,13 +27,12 @@
 #include "table/metalink.h"
 #include "forwarder/forbidden.h"
 
-#define INNER_L2 (ETHER_HDR + VLAN_HDR) // of frames of PORT_TUNNEL
 #define RX_FLAGS                                                                                   \
     (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |                       \
      RTE_MBUF_F_RX_QINQ_STRIPPED | RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)
 
 enum { PROTO_IP4 = 4, PROTO_IP6 = 41, PROTO_GRE = 47 };
-enum { GRE_C = 0x80, GRE_K = 0x20, GRE_S = 0x10 };
+enum { GRE_C = 0x80, GRE_K = 0x20, GRE_S = 0x10, VXLAN_I = 0x08 };
 
 struct outer {              // of one packet
     const uint8_t *ip, *at; // at: what is not read yet
@@ -40,6 +43,7 @@ struct outer {              // of one packet
     bool fragment, keyed;
     const uint8_t *udp; // with a checksum, or NULL
     const uint8_t *gre; // with a checksum, or NULL
+    const uint8_t *shim; // what follows IP and UDP, or NULL
     struct tunnel_key id;
 };
 
@@ -104,6 +108,7 @@ static bool read_gre(struct outer *o)
     uint8_t flags = o->left >= 4 ? gre[0] : 0xff;
     uint32_t n = 4 + (flags & GRE_C ? 4 : 0) + (flags & GRE_K ? 4 : 0) + (flags & GRE_S ? 4 : 0);
 
+    o->shim = gre;
     if (flags & ~(GRE_C | GRE_K | GRE_S) || gre[1] & 7 || o->left < n)
         return false;
     o->type = load16(gre + 2);
@@ -117,8 +122,9 @@ static bool read_gre(struct outer *o)
 
 static bool read_vxlan(struct outer *o)
 {
-    if (o->left < 8 || !(o->at[0] & 0x08))
+    if (o->left < 8 || !(o->at[0] & VXLAN_I))
         return false;
+    o->shim = o->at;
     o->id.key = rte_be_to_cpu_32(load32(o->at + 4)) >> 8;
     outer_pass(o, 8);
     return true;
@@ -186,11 +192,11 @@ static const uint8_t ecn_of[4][4] = {{0, 0, 0, ECN_DROP}, {1, 1, 1, 3}, {2, 1, 2
 
 // The inner packet gets its ECN field, and with a uniform tunnel the DSCP. False: congestion was
 // marked on the way, and its sender does not understand that.
-static bool inner_mark(uint8_t *ip, bool is4, const struct outer *o, const struct tunnel *t)
+static bool inner_mark(uint8_t *ip, bool is4, uint8_t outer, const struct tunnel *t)
 {
     uint8_t tos = is4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4),
-            ecn = ecn_of[tos & 3][o->tos & 3];
-    uint8_t to = (uint8_t)(((t->dscp_mode == TUNNEL_DSCP_UNIFORM ? o->tos : tos) & 0xfc) | ecn);
+            ecn = ecn_of[tos & 3][outer & 3];
+    uint8_t to = (uint8_t)(((t->dscp_mode == TUNNEL_DSCP_UNIFORM ? outer : tos) & 0xfc) | ecn);
     uint16_t was = load16(ip);
 
     if (ecn == ECN_DROP)
@@ -209,29 +215,40 @@ static bool inner_mark(uint8_t *ip, bool is4, const struct outer *o, const struc
 
 // --- the frame ---
 
-// The inner packet behind o->at becomes a frame of PORT_TUNNEL. There is room: the outer header has
-// been in front.
-static uint8_t *frame_of_packet(const struct outer *o, const struct tunnel *t, uint16_t vlan)
-{
-    uint8_t *frame = (uint8_t *)(uintptr_t)o->at - INNER_L2;
+// Both addresses of frames that had none, and the type: 14 bytes as two overlapping words.
+struct made {
+    uint64_t first, last;
+};
 
-    memcpy(frame, t->mac, 6);
-    memcpy(frame + 6, t->mac, 6);
-    frame[11] ^= 1; // the other end
-    store16(frame + 12, ETHER_TYPE_VLAN);
-    store16(frame + 14, rte_cpu_to_be_16(vlan));
-    store16(frame + 16, o->type);
-    return frame;
+static struct made made_of(const struct tunnel *t, uint16_t type)
+{
+    uint8_t header[ETHER_HDR];
+
+    memcpy(header, t->mac, 6);
+    memcpy(header + 6, t->mac, 6);
+    header[11] ^= 1; // the other end
+    store16(header + 12, type);
+    return (struct made){load64(header), load64(header + 6)};
 }
 
-static uint8_t *frame_of_frame(const struct outer *o, uint16_t vlan)
+// There is room: an outer header has been in front of the packet.
+static inline void make_header(uint8_t *frame, const struct made *made)
 {
-    uint8_t *frame = (uint8_t *)(uintptr_t)o->at - VLAN_HDR;
+    store64(frame, made->first);
+    store64(frame + 6, made->last);
+}
 
-    memmove(frame, frame + VLAN_HDR, 12);
-    store16(frame + 12, ETHER_TYPE_VLAN);
-    store16(frame + 14, rte_cpu_to_be_16(vlan));
-    return frame;
+// What is behind o->at becomes a frame without tag.
+static uint8_t *frame_of(const struct outer *o, const struct tunnel *t)
+{
+    uint8_t *at = (uint8_t *)(uintptr_t)o->at;
+    struct made made;
+
+    if (tunnel_is_ethernet(t->kind))
+        return at;
+    made = made_of(t, o->type);
+    make_header(at - ETHER_HDR, &made);
+    return at - ETHER_HDR;
 }
 
 // Why the inner packet may not come in; its ECN field is written.
@@ -248,7 +265,7 @@ static enum drop_reason inner_check(struct outer *o, const struct tunnel *t)
         return ethernet ? DROP_NONE : DROP_TUNNEL_PROTOCOL;
     if (o->left < need || o->whole < need || ip[0] >> 4 != (type == ETHER_TYPE_IP4 ? 4 : 6))
         return DROP_TUNNEL_HEADER;
-    return inner_mark(ip, type == ETHER_TYPE_IP4, o, t) ? DROP_NONE : DROP_TUNNEL_ECN;
+    return inner_mark(ip, type == ETHER_TYPE_IP4, o->tos, t) ? DROP_NONE : DROP_TUNNEL_ECN;
 }
 
 static enum drop_reason checks(const struct rte_mbuf *m, struct outer *o, const struct tunnel *t)
@@ -263,7 +280,7 @@ static enum drop_reason checks(const struct rte_mbuf *m, struct outer *o, const 
 }
 
 // The frame begins at `frame`, and ends with the outer packet.
-static void cut_outer(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
+static void cut(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
 {
     uint32_t off = (uint32_t)(frame - rte_pktmbuf_mtod(m, const uint8_t *));
 
@@ -271,6 +288,14 @@ static void cut_outer(struct rte_mbuf *m, const uint8_t *frame, const struct out
     rte_pktmbuf_adj(m, (uint16_t)off);
     m->ol_flags &= ~RX_FLAGS;
     metalink_hops_set(m, metalink_hops(m) + 1);
+}
+
+// Its frame waits, with the tunnel's VLAN beside it.
+static inline void wait_in(struct forwarder *f, struct rte_mbuf *m, uint16_t vlan)
+{
+    m->vlan_tci = vlan;
+    if (unlikely(!frame_queue_put(f, &f->tunnel_in, &m, 1)))
+        packet_drop(f, m, tunnel_get(vlan)->iface, DROP_TUNNEL_FULL);
 }
 
 // The tunnel with that key. Packets come in flows, so most are of the one before; an entry that has
@@ -317,7 +342,134 @@ static bool find_tunnel(struct forwarder *f, struct burst *b, unsigned i, struct
     return true;
 }
 
-bool tunnel_take(struct forwarder *f, struct burst *b, unsigned i)
+// --- packets that are alike ---
+
+#define ALIKE_BYTES 64u
+
+struct alike {                                  // packets of one tunnel
+    uint8_t is[ALIKE_BYTES], mask[ALIKE_BYTES]; // from the outer IP header on
+    uint32_t size;                              // up to what is carried; 0: no packet is alike
+    uint32_t need;                              // bytes of the shortest
+    uint32_t udp;                               // where its header begins, 0 = none
+    uint32_t frame;                             // where the frame begins
+    uint32_t inner, inner_mask;                 // 4 bytes of it, from its EtherType on
+    bool ethernet, four;
+    uint8_t remark; // bits of the outer DSCP and ECN that may change the inner ones
+    uint16_t vlan;
+    struct made made;
+    const struct tunnel *tunnel;
+};
+
+// The bytes of the outer IP header that differ.
+static void alike_ip(struct alike *a, uint8_t family)
+{
+    static const uint8_t mask4[IP4_HDR] = {[0] = 0xff, [6] = 0x3f, [7] = 0xff, [9] = 0xff,
+                                           [12] = 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t mask6[8] = {[0] = 0xf0, [6] = 0xff};
+
+    if (family == IP4)
+        memcpy(a->mask, mask4, sizeof mask4);
+    else
+        memcpy(a->mask, mask6, sizeof mask6);
+}
+
+// Of UDP's header, all but its ports' entropy and its length; VXLAN's has reserved bits.
+static void alike_udp(struct alike *a, const struct outer *o)
+{
+    static const uint8_t udp[8] = {[2] = 0xff, 0xff, [6] = 0xff, 0xff},
+                         vxlan[8] = {[0] = VXLAN_I, [4] = 0xff, 0xff, 0xff};
+
+    a->udp = (uint32_t)(o->udp - o->ip);
+    memcpy(a->mask + a->udp, udp, sizeof udp);
+    if (a->ethernet)
+        memcpy(a->mask + a->udp + 8, vxlan, sizeof vxlan);
+}
+
+static void alike_inner(struct alike *a, const struct outer *o)
+{
+    uint16_t type = a->ethernet ? load16(o->at + 12) : o->type;
+    const uint8_t mask[4] = {a->ethernet ? 0xff : 0, a->ethernet ? 0xff : 0, 0xf0};
+    uint8_t is[4] = {0, 0, type == ETHER_TYPE_IP4 ? 0x40 : 0x60};
+
+    if (a->ethernet)
+        store16(is, type);
+    a->four = type == ETHER_TYPE_IP4;
+    a->inner = load32(is);
+    a->inner_mask = load32(mask);
+    if (type != ETHER_TYPE_IP4 && type != ETHER_TYPE_IP6)
+        a->size = 0;
+}
+
+// What packets have to look like to be taken as the one of `o`, which may come in. Not those whose
+// headers have checksums or numbers.
+static void alike_read(struct alike *a, const struct outer *o, uint16_t vlan)
+{
+    const struct tunnel *t = tunnel_get(vlan);
+    const uint32_t size = (uint32_t)(o->at - o->ip);
+    bool numbered = t->kind != TUNNEL_VXLAN && o->shim && o->shim[0] & (GRE_C | GRE_S);
+
+    a->size = 0;
+    if (size > ALIKE_BYTES || numbered || (o->udp && load16(o->udp + 6)))
+        return;
+    a->size = size;
+    a->tunnel = t;
+    a->vlan = vlan;
+    a->ethernet = tunnel_is_ethernet(t->kind);
+    a->frame = a->ethernet ? size : size - ETHER_HDR;
+    a->udp = 0;
+    a->remark = t->dscp_mode == TUNNEL_DSCP_UNIFORM ? 0xff : 1;
+    memset(a->mask, 0, ALIKE_BYTES); // of the last word, too
+    memset(a->mask, 0xff, size);
+    memcpy(a->is, o->ip, size);
+    alike_ip(a, t->family);
+    if (o->udp)
+        alike_udp(a, o);
+    alike_inner(a, o);
+    a->need = a->frame + ETHER_HDR + (a->four ? IP4_HDR : IP6_HDR);
+    a->made = made_of(t, o->type);
+}
+
+// What is carried has more than the rest of the last word.
+static inline bool is_alike(const struct alike *a, const uint8_t *ip)
+{
+    uint64_t differ = 0;
+
+    for (unsigned k = 0; k < a->size; k += 8)
+        differ |= (load64(ip + k) ^ load64(a->is + k)) & load64(a->mask + k);
+    return !differ;
+}
+
+// Takes packet i if it is alike. It is plain and has one segment, so its length is the packet's,
+// and all of it can be read.
+static inline bool take_alike(struct forwarder *f, struct burst *b, unsigned i,
+                              const struct alike *a)
+{
+    struct rte_mbuf *m = b->pkt[i];
+    uint8_t *ip = b->ip[i], *frame = ip + a->frame;
+    const uint32_t len = b->len[i], hops = metalink_hops(m);
+    const uint8_t tos = b->family == IP4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+
+    if (len < a->need || !is_alike(a, ip) || hops >= METALINK_HOPS_MAX ||
+        ((load32(frame + 12) ^ a->inner) & a->inner_mask) ||
+        (a->udp && load16_host(ip + a->udp + 4) != len - a->udp))
+        return false;
+    if (unlikely(tos & a->remark) && !inner_mark(frame + ETHER_HDR, a->four, tos, a->tunnel))
+        return false;
+    if (!a->ethernet)
+        make_header(frame, &a->made);
+    m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
+    m->pkt_len = len - a->frame;
+    m->data_len = (uint16_t)m->pkt_len;
+    m->ol_flags &= ~RX_FLAGS;
+    metalink_hops_set(m, hops + 1);
+    wait_in(f, m, a->vlan);
+    return true;
+}
+
+// --- taken ---
+
+// Packet i, read step by step: true if it is a tunnel's. a: others that are alike are plain.
+static bool take_one(struct forwarder *f, struct burst *b, unsigned i, struct alike *a)
 {
     enum drop_reason why;
     struct outer o;
@@ -326,39 +478,86 @@ bool tunnel_take(struct forwarder *f, struct burst *b, unsigned i)
     if (!find_tunnel(f, b, i, &o, &vlan, &why))
         return false;
     struct rte_mbuf *m = b->pkt[i];
-    const struct tunnel *t = tunnel_get(vlan);
-    why = why ? why : checks(m, &o, t);
+    why = why ? why : checks(m, &o, tunnel_get(vlan));
     if (unlikely(why)) {
         packet_drop_of(f, b, i, why);
         return true;
     }
-    cut_outer(m,
-              tunnel_is_ethernet(t->kind) ? frame_of_frame(&o, vlan) : frame_of_packet(&o, t, vlan),
-              &o);
-    if (!frame_queue_put(f, &f->tunnel_in, &m, 1))
-        packet_drop(f, m, t->iface, DROP_TUNNEL_FULL);
+    if (a)
+        alike_read(a, &o, vlan);
+    cut(m, frame_of(&o, tunnel_get(vlan)), &o);
+    wait_in(f, m, vlan);
     return true;
 }
 
-bool tunnel_take_in(struct forwarder *f, unsigned max)
+uint64_t tunnel_take(struct forwarder *f, struct burst *b, uint64_t of)
 {
-    unsigned n = RTE_MIN(f->tunnel_in.n, max);
+    const bool plain = (b == &f->in4 || b == &f->in6) && !b->chained;
+    struct alike a;
 
-    for (unsigned i = 0; i < n; i++) {
-        struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_in);
-        f->rx.pkt[i] = m;
-        f->rx.frame[i] = rte_pktmbuf_mtod(m, uint8_t *);
+    a.size = 0;
+    for (uint64_t left = of; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        if (nexthop_word_kind(b->word[i]) != NEXTHOP_LOCAL)
+            continue;
+        if ((a.size && take_alike(f, b, i, &a)) || take_one(f, b, i, plain ? &a : NULL))
+            of &= ~(1ull << i);
     }
-    if (n)
-        f->rx.n = n;
-    return n;
+    return of;
+}
+
+// --- received ---
+
+// There is room, as for a header.
+static void tag_put(struct rte_mbuf *m, uint16_t vlan)
+{
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *) - VLAN_HDR;
+
+    m->data_off = (uint16_t)(m->data_off - VLAN_HDR);
+    m->data_len = (uint16_t)(m->data_len + VLAN_HDR);
+    m->pkt_len += VLAN_HDR;
+    memmove(frame, frame + VLAN_HDR, 12);
+    store16(frame + 12, ETHER_TYPE_VLAN);
+    store16(frame + 14, rte_cpu_to_be_16(vlan));
+}
+
+// The interface that all of f->rx has come by, if nobody looks at the frames; 0 = none.
+static uint16_t only_iface(const struct forwarder *f)
+{
+    const struct port *port = port_get(PORT_TUNNEL);
+    const uint16_t vlan = f->rx.pkt[0]->vlan_tci;
+    unsigned differ = f->record.on || port->watch_rx;
+
+    for (unsigned i = 1; i < f->rx.n; i++)
+        differ |= f->rx.pkt[i]->vlan_tci ^ vlan;
+    return differ ? 0 : port_iface(port, 0, vlan);
+}
+
+const struct port *tunnel_take_in(struct forwarder *f, unsigned max)
+{
+    struct arrivals *a = &f->rx;
+
+    if (!f->tunnel_in.n)
+        return NULL;
+    a->n = frame_queue_take(f, &f->tunnel_in, a->pkt, max);
+    const uint16_t iface = only_iface(f);
+    for (unsigned i = 0; i < a->n; i++) {
+        if (!iface)
+            tag_put(a->pkt[i], a->pkt[i]->vlan_tci);
+        a->frame[i] = rte_pktmbuf_mtod(a->pkt[i], uint8_t *);
+    }
+    if (!iface)
+        return port_get(PORT_TUNNEL);
+    f->tunnel_port.untagged = iface;
+    f->counter->iface[iface].rx_bytes += a->n * VLAN_HDR; // as if it were there
+    return &f->tunnel_port;
 }
 
 void tunnel_give_up(struct forwarder *f)
 {
     while (f->tunnel_in.n) {
         struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_in);
-        packet_drop(f, m, iface_of_frame(port_get(PORT_TUNNEL), m, true), DROP_TUNNEL_FULL);
+        packet_drop(f, m, tunnel_get(m->vlan_tci)->iface, DROP_TUNNEL_FULL);
     }
     while (f->tunnel_out.n) {
         struct rte_mbuf *m = frame_queue_next(f, &f->tunnel_out);

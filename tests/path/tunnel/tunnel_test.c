@@ -767,6 +767,201 @@ static void the_kernels_frames_go_in_too(void **state)
     assert_only_drop(DROP_TUNNEL_PROTOCOL, 1); // ARP
 }
 
+// --- bursts ---
+
+struct outcome {
+    unsigned n;
+    uint64_t frame[256]; // hashes of what was sent and punted, with where
+    uint64_t drops[DROP_N];
+    struct counter_iface iface[3];
+};
+
+static uint64_t hash_frame(const struct frame *f, uint64_t where)
+{
+    uint64_t h = 14695981039346656037u ^ where;
+
+    for (unsigned i = 0; i < f->n; i++)
+        h = (h ^ f->b[i]) * 1099511628211u;
+    return h;
+}
+
+static void outcome_take(struct outcome *o)
+{
+    struct frame f;
+    uint16_t iface;
+
+    rig_poll();
+    while (rig_receive(3, &f))
+        o->frame[o->n++] = hash_frame(&f, 0);
+    for (unsigned class = 0; class < PUNT_CLASS_N; class++)
+        while (rig_punted(class, &f, &iface))
+            o->frame[o->n++] = hash_frame(&f, 1 + class + 100u * iface);
+}
+
+static int compare_hashes(const void *p, const void *q)
+{
+    uint64_t k = *(const uint64_t *)p, l = *(const uint64_t *)q;
+
+    return k < l ? -1 : k > l;
+}
+
+static void outcome_totals(struct outcome *o, int sign)
+{
+    const uint16_t iface[3] = {end[1], under[1], out};
+    struct counter_iface c;
+
+    for (unsigned r = 0; r < DROP_N; r++)
+        o->drops[r] += (uint64_t)(sign * (int64_t)rig_drops(r));
+    for (unsigned k = 0; k < 3; k++) {
+        counter_sum_iface(iface[k], &c);
+        uint64_t *to = (uint64_t *)&o->iface[k], *from = (uint64_t *)&c;
+        for (unsigned w = 0; w < sizeof c / 8; w++)
+            to[w] += (uint64_t)(sign * (int64_t)from[w]);
+    }
+}
+
+// All at once, or one after the other.
+static void outcome_of(struct outcome *o, const struct frame *f, unsigned n, bool burst)
+{
+    memset(o, 0, sizeof *o);
+    outcome_totals(o, -1);
+    for (unsigned i = 0; i < n; i++) {
+        rig_send(2, &f[i]);
+        if (!burst)
+            outcome_take(o);
+    }
+    if (burst)
+        outcome_take(o);
+    outcome_totals(o, 1);
+    qsort(o->frame, o->n, sizeof *o->frame, compare_hashes);
+}
+
+// Something is wrong, or only rare, in the frame: in the outer header, behind it, or in what is
+// carried.
+static void damage(struct frame *g, const struct variant *v, unsigned outer6)
+{
+    const unsigned header = outer6 ? 40 : 20, inner_at = header + behind_ip(v);
+    uint8_t *ip = frame_l3(g);
+
+    switch (rand() % 12) {
+    case 0:
+        set_tos(g, (uint8_t)rand());
+        break;
+    case 1: // a stranger
+        ip[outer6 ? 23 : 15] ^= 1;
+        break;
+    case 2: // a fragment; in IPv6 another protocol
+        ip[6] = (uint8_t)rand();
+        break;
+    case 3: // shorter than it says
+        g->n -= RTE_MIN((unsigned)rand() % 60, g->n - 1);
+        break;
+    case 4: // padded
+        g->n += (unsigned)rand() % 20;
+        break;
+    case 5:
+        ip[outer6 ? 5 : 3] = (uint8_t)rand();
+        break;
+    case 6: // behind the outer IP header
+        ip[header + (unsigned)rand() % 16] ^= (uint8_t)(1 << rand() % 8);
+        break;
+    case 7:
+        ip[header] = (uint8_t)(0x10 << rand() % 4); // GRE: numbered, keyed, with a checksum
+        break;
+    case 8:
+        ip[inner_at] ^= (uint8_t)(1 << rand() % 8);
+        break;
+    case 9: // the inner ECN and DSCP, its length, TTL and addresses
+        ip[inner_at + (unsigned)rand() % 20] ^= (uint8_t)(1 << rand() % 8);
+        break;
+    case 10: // an inner Ethernet header
+        ip[inner_at - (tunnel_is_ethernet(v->kind) ? (unsigned)rand() % 14 : 0)] ^= 0x10;
+        break;
+    case 11:
+        ip[rand() % 60] ^= (uint8_t)(1 << rand() % 8);
+        break;
+    }
+    if (!outer6 && rand() % 8)
+        ip4_fix_checksum(g);
+}
+
+static void a_burst_of(const struct variant *v, unsigned outer6, unsigned rounds)
+{
+    static struct frame f[64];
+    static struct outcome one, all;
+
+    rig_route(b, "198.51.100.0/28", rig_nexthop(NEXTHOP_LOCAL, 0));
+    for (unsigned round = 0; round < rounds; round++) {
+        for (unsigned k = 0; k < 64; k++) {
+            unsigned six = rand() % 4 == 0;
+            struct frame p = packet(six, (uint8_t)rand(), (unsigned)rand() % 60, 0);
+            if (rand() % 4 == 0)
+                frame_l3(&p)[six ? 39 : 19] ^= 0x10; // not for us
+            if (!six)
+                ip4_fix_checksum(&p);
+            assert_true(into(&p, &f[k]));
+            memcpy(f[k].b, iface_get(under[1])->mac, 6);
+            for (unsigned times = round ? (unsigned)rand() % 3 : 0; times--;)
+                damage(&f[k], v, outer6);
+        }
+        outcome_of(&one, f, 64, false);
+        outcome_of(&all, f, 64, true);
+        assert_int_equal(one.n, all.n);
+        assert_memory_equal(one.frame, all.frame, one.n * sizeof *one.frame);
+        assert_memory_equal(one.drops, all.drops, sizeof one.drops);
+        assert_memory_equal(one.iface, all.iface, sizeof one.iface);
+        assert_true(round || one.n == 64);
+    }
+}
+
+// Headers that are alike are not read again: who may come in and what becomes of it is the same.
+static void a_burst_is_what_its_packets_are(void **state)
+{
+    static const struct variant uniform[] = {
+        {.kind = TUNNEL_GRE, .dscp_mode = TUNNEL_DSCP_UNIFORM},
+        {.kind = TUNNEL_VXLAN, .dscp_mode = TUNNEL_DSCP_UNIFORM, .zero_checksum = true}};
+
+    srand(1);
+    for (unsigned k = 0; k < sizeof every / sizeof *every + 2; k++)
+        for (unsigned outer6 = 0; outer6 < 2; outer6++) {
+            const struct variant *v = k < 2 ? &uniform[k] : &every[k - 2];
+            topology(v, outer6);
+            a_burst_of(v, outer6, 20);
+            no_tunnels(state);
+            rig_setup(state);
+        }
+}
+
+// By turns from two ends; one of them stops to be alike.
+static void two_tunnels_in_one_burst(void **state)
+{
+    struct frame f, g[2], h;
+    struct counter_iface c;
+
+    topology(&gre, 0);
+    struct tunnel_settings s = settings(TUNNEL_GRE, 0, 1, y);
+    s.id.remote[3] = 9;
+    uint16_t second = router_tunnel_new(&s, b, rig_adjacency(under[1], 7));
+    f = packet(0, 0, 40, 0);
+    assert_true(into(&f, &g[0]));
+    memcpy(g[0].b, iface_get(under[1])->mac, 6);
+    g[1] = g[0];
+    frame_l3(&g[1])[15] = 9;
+    ip4_fix_checksum(&g[1]);
+    for (unsigned k = 0; k < 60; k++)
+        rig_send(2, &g[k % 3 == 0]);
+    rig_poll();
+    assert_int_equal(rig_discard(3), 60);
+    counter_sum_iface(end[1], &c);
+    assert_int_equal(c.rx_packets, 40);
+    assert_int_equal(c.rx_bytes, 40 * (f.n + 4));
+    counter_sum_iface(second, &c);
+    assert_int_equal(c.rx_packets, 20);
+    assert_int_equal(c.rx_bytes, 20 * (f.n + 4));
+    assert_false(rig_receive(3, &h));
+    assert_int_equal(rig_drops_all(), 0);
+}
+
 #define tunnel_test(f) cmocka_unit_test_setup_teardown(f, rig_setup, no_tunnels)
 
 int main(void)
@@ -795,6 +990,8 @@ int main(void)
         tunnel_test(a_tunnel_in_a_tunnel),
         tunnel_test(bursts_of_both_families_keep_their_order),
         tunnel_test(the_kernels_frames_go_in_too),
+        tunnel_test(a_burst_is_what_its_packets_are),
+        tunnel_test(two_tunnels_in_one_burst),
     };
     return path_run(tests);
 }
