@@ -23,8 +23,9 @@ static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*d
                             uint32_t *value, unsigned n);
 
 static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each,
-                                          boot_find6_each};
+                                          boot_find6_each, NULL};
 static const struct kernel *current = &kernel_boot;
+struct poptrie poptrie_nothing;
 
 static const struct kernel *kernel_now(void)
 {
@@ -143,6 +144,14 @@ void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_b
     else
         for (unsigned i = 0; i < n; i++)
             value[i] = poptrie_find4(each[i], dst_be[i]);
+}
+
+bool poptrie_find4_of(const void *const *of, const uint16_t *which, const struct poptrie **each,
+                      const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    const struct kernel *k = kernel_now();
+
+    return n >= FEW && k->find4_of && k->find4_of(of, which, each, dst_be, value, n);
 }
 
 void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],

@@ -206,27 +206,76 @@ INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_b
     return true;
 }
 
+// The same; it also finds the tables, all of which have the pages of the first.
+INLINE bool words4_of(const void *const *of, const uint16_t *which, const struct poptrie **each,
+                      const uint32_t *dst_be, uint32_t *word, unsigned n)
+{
+    const uint32_t *at[EACH4];
+    const struct poptrie *first =
+        *(const struct poptrie *const *)__atomic_load_n(&of[which[0]], __ATOMIC_ACQUIRE);
+    const uint8_t *arena = first->arena;
+    const uint32_t *pages = first->pages;
+    uintptr_t differ = !arena;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct poptrie *t =
+            *(const struct poptrie *const *)__atomic_load_n(&of[which[i]], __ATOMIC_ACQUIRE);
+        const uint32_t *w =
+            page_word_of(t, pages, __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS), PAGE4_BITS);
+        differ |= (uintptr_t)t->arena ^ (uintptr_t)arena;
+        __builtin_prefetch(w);
+        at[i] = w;
+        each[i] = t;
+    }
+    if (differ != 0)
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        word[i] = word_load(at[i]);
+        __builtin_prefetch(block_at(arena, word[i] & -(word[i] / WORD_REF)));
+    }
+    return true;
+}
+
+// From the words of n of 1..64 addresses in one arena.
+static void avx2_answer4_each(const struct poptrie *const *each, const uint32_t *word,
+                              const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    if (n == EACH4) {
+        avx2_burst4(each[0], each, word, dst_be, value, 8);
+        return;
+    }
+    for (unsigned i = 0; i + 8 <= n; i += 8)
+        avx2_burst4(each[0], each + i, word + i, dst_be + i, value + i, 1);
+    for (unsigned i = n & ~7u; i < n; i++)
+        value[i] = word_is_ref(word[i])
+                       ? walk_answer4(each[i], word[i], __builtin_bswap32(dst_be[i]))
+                       : leaf_answer(each[i], word[i],
+                                     __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
+}
+
 static void avx2_find4_each(const struct poptrie *const *each, const uint32_t *dst_be,
                             uint32_t *value, unsigned n)
 {
     uint32_t word[EACH4];
 
-    for (unsigned left; n > 0; n -= left, each += left, dst_be += left, value += left) {
-        left = n < EACH4 ? n : EACH4;
-        if (!words4_each(each, dst_be, word, left)) {
-            poptrie_find4_each_scalar(each, dst_be, value, left);
-        } else if (left == EACH4) {
-            avx2_burst4(each[0], each, word, dst_be, value, 8);
-        } else {
-            for (unsigned i = 0; i + 8 <= left; i += 8)
-                avx2_burst4(each[0], each + i, word + i, dst_be + i, value + i, 1);
-            for (unsigned i = left & ~7u; i < left; i++)
-                value[i] = word_is_ref(word[i])
-                               ? walk_answer4(each[i], word[i], __builtin_bswap32(dst_be[i]))
-                               : leaf_answer(each[i], word[i],
-                                             __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
-        }
+    for (unsigned some; n > 0; n -= some, each += some, dst_be += some, value += some) {
+        some = n < EACH4 ? n : EACH4;
+        if (words4_each(each, dst_be, word, some))
+            avx2_answer4_each(each, word, dst_be, value, some);
+        else
+            poptrie_find4_each_scalar(each, dst_be, value, some);
     }
+}
+
+static bool avx2_find4_of(const void *const *of, const uint16_t *which, const struct poptrie **each,
+                          const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    uint32_t word[EACH4];
+
+    if (!words4_of(of, which, each, dst_be, word, n))
+        return false;
+    avx2_answer4_each(each, word, dst_be, value, n);
+    return true;
 }
 
 // --- IPv6: see step6() of kernel_avx512.c ---
@@ -382,4 +431,4 @@ static void avx2_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32
 }
 
 const struct kernel poptrie_kernel_avx2 = {"avx2", avx2_find4, avx2_find6, avx2_find4_each,
-                                           poptrie_find6_each_scalar};
+                                           poptrie_find6_each_scalar, avx2_find4_of};

@@ -422,8 +422,9 @@ void avx512_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
 #ifdef __AVX512VPOPCNTDQ__
 const struct kernel poptrie_kernel_avx512_vpopcnt = {"avx512-vpopcnt", avx512_find4, avx512_find6,
                                                      poptrie_find4_each_avx512_vpopcnt,
-                                                     poptrie_find6_each_scalar};
+                                                     poptrie_find6_each_scalar, NULL};
 #else
 const struct kernel poptrie_kernel_avx512 = {"avx512", avx512_find4, avx512_find6,
-                                             poptrie_find4_each_avx512, poptrie_find6_each_scalar};
+                                             poptrie_find4_each_avx512, poptrie_find6_each_scalar,
+                                             NULL};
 #endif

@@ -195,4 +195,5 @@ static void loads_find4_each(const struct poptrie *const *each, const uint32_t *
 }
 
 const struct kernel poptrie_kernel_avx512_loads = {"avx512-loads", loads_find4, poptrie_find6_loads,
-                                                   loads_find4_each, poptrie_find6_each_loads};
+                                                   loads_find4_each, poptrie_find6_each_loads,
+                                                   NULL};

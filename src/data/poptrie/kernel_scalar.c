@@ -118,4 +118,5 @@ void poptrie_find6_each_scalar(const struct poptrie *const *each, const uint8_t 
 }
 
 const struct kernel poptrie_kernel_scalar = {"scalar", scalar_find4, scalar_find6,
-                                             poptrie_find4_each_scalar, poptrie_find6_each_scalar};
+                                             poptrie_find4_each_scalar, poptrie_find6_each_scalar,
+                                             NULL};

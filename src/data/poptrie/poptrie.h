@@ -153,6 +153,13 @@ void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_b
                         unsigned n);
 void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16],
                         uint32_t *value, unsigned n);
+// The same, n <= POPTRIE_OF_MAX, in the table that of[which[i]] begins with a pointer to; it is
+// each[i] then. `of` may be stored into meanwhile. False: nothing was looked up, as the tables are
+// not of one group, or some is poptrie_nothing, or this CPU gains nothing by it.
+#define POPTRIE_OF_MAX 64
+bool poptrie_find4_of(const void *const *of, const uint16_t *which, const struct poptrie **each,
+                      const uint32_t *dst_be, uint32_t *value, unsigned n);
+extern struct poptrie poptrie_nothing; // no table, but may be pointed to
 
 // For explain: the nodes by which a lookup of dst (network order, key_bits/8 bytes) finds its
 // answer. Returns their number; fills node[0..min(max, n)) and *value, the answer as poptrie_find

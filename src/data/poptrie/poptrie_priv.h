@@ -402,6 +402,8 @@ struct kernel {
                        unsigned n);
     void (*find6_each)(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
                        unsigned n);
+    bool (*find4_of)(const void *const *of, const uint16_t *which, const struct poptrie **each,
+                     const uint32_t *dst_be, uint32_t *value, unsigned n); // NULL: always false
 };
 
 void poptrie_find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be,

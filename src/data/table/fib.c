@@ -36,8 +36,9 @@ static void none_find6(const struct fib *f, const uint8_t (*dst)[16], uint32_t *
 }
 
 static const struct fib_ops none_ops = {.find4_bulk = none_find4, .find6_bulk = none_find6};
-static const struct fib none[2] = {{.ops = &none_ops, .family = IP4},
-                                   {.ops = &none_ops, .family = IP6}};
+static const struct fib none[2] = {
+    {.first = &poptrie_nothing, .ops = &none_ops, .family = IP4},
+    {.first = &poptrie_nothing, .ops = &none_ops, .family = IP6}};
 
 const struct fib *fib_none(uint8_t family)
 {
@@ -51,6 +52,7 @@ struct fib *fib_new(uint8_t family, enum fib_engine engine)
     for (unsigned node = 0; f && node < MEM_NODES_MAX; node++) {
         if (!f->near[node])
             f->near[node] = f;
+        f->near[node]->first = f->near[node]->trie ? f->near[node]->trie : &poptrie_nothing;
         f->near[node]->family = family;
         f->near[node]->engine = (uint8_t)engine;
     }
@@ -266,6 +268,11 @@ void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip
 {
     const struct poptrie *each[FIB_EACH_MAX];
 
+    _Static_assert(offsetof(struct fib, first) == 0 && FIB_EACH_MAX <= POPTRIE_OF_MAX, "find4_of");
+    if (poptrie_find4_of((const void *const *)of, which, each, dst, nexthop, n)) {
+        hops_each(each, nexthop, n);
+        return;
+    }
     if (n && each_of(of, which, each, n)) {
         poptrie_find4_each(each, dst, nexthop, n);
         hops_each(each, nexthop, n);

@@ -36,6 +36,7 @@ struct fib_ops {
 };
 
 struct fib {
+    const struct poptrie *first; // trie, or poptrie_nothing: poptrie_find4_of reads it
     struct poptrie *trie; // engine poptrie: what readers walk; else NULL
     // What trie's values stand for; NULL: a value is the next hop. Read after the value.
     // poptrie_user(trie) is the same, but never NULL.
