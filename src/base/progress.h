@@ -35,10 +35,10 @@ void progress_end(struct progress *w, const char *fmt, ...) __attribute__((forma
 
 // A station: `done` of `of` pieces. `w` may be all zero.
 void progress_at(struct progress *w, uint64_t done, uint64_t of);
-// Who hears of stations, at most one a second of all; called by whoever works.
+// Called at stations, at most once a second, by the thread that works.
 void progress_set_listener(void (*heard)(void));
 
-// Who hears what is done now, besides the log; before other threads work. Called by whoever works.
+// Called with the present work, as the log is, by the thread that works. Set before others exist.
 void progress_set_status(void (*tell)(const char *text));
 
 #endif

@@ -45,7 +45,7 @@ static ssize_t log_write(void *cookie, const char *buf, size_t n)
         snprintf(complaint, sizeof complaint, "%.*s", (int)len, buf);
         complaint_is_error = is_error;
     }
-    // Its errors are our warnings: whoever asked for what failed says how bad that is.
+    // Its errors are our warnings: the caller of what failed says how bad that is.
     log_at(is_error                       ? LOG_LEVEL_WARNING
            : level <= (int)RTE_LOG_NOTICE ? LOG_LEVEL_INFO
                                           : LOG_LEVEL_DEBUG,

@@ -30,7 +30,7 @@ struct manager {
     VEC(struct manager_reply {
         void (*fn)(void *arg);
         void *arg;
-    }) replies; // that control's mailbox had no room for
+    }) replies; // that did not fit into control's mailbox
 };
 
 // --- control ---

@@ -89,7 +89,7 @@ static void serve_client(void)
     bool there = keeper_receive(client, &m, &fd);
 
     if (there && m.word == KEEPER_END) {
-        close(KEEPER_LISTEN_FD); // first: who is told that we have ended finds nobody here
+        close(KEEPER_LISTEN_FD); // first: a kamueed that learns of our end finds nobody here
         exit(0);
     }
     if (there && m.word == KEEPER_TAKE)

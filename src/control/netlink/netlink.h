@@ -130,7 +130,7 @@ struct netlink_netconf {
 struct netlink_mroute {
     uint8_t family; // enum ip_family
     uint32_t table;
-    bool resolved;                 // else packets wait in the kernel until the daemon has told
+    bool resolved;                 // else packets wait in the kernel for the daemon
     uint8_t source[16], group[16]; // zeros: any
     int in;                        // ifindex, 0 = none
     uint8_t n_out;

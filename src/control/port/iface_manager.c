@@ -123,7 +123,7 @@ void iface_manager_started(void)
 }
 
 static bool port_up[PORT_MAX];       // its link
-static bool port_told[PORT_MAX];     // the former is what the port has told
+static bool port_told[PORT_MAX];     // the former is what the port has reported
 static bool port_presumed[PORT_MAX]; // it is up, because a kept TAP has carrier
 
 static bool iface_has_carrier(const struct iface *i)

@@ -309,7 +309,7 @@ static void count_waited(uint16_t id, unsigned n, bool done)
     n_waited[id] = 0;
 }
 
-// Injects one batch of one TAP; the number of frames read, 0 also when the forwarder has no room.
+// Injects one batch of one TAP; the number of frames read, 0 also when the ring is full.
 static unsigned inject_batch(int fd, uint16_t id)
 {
     const struct iface *iface = iface_get(id);

@@ -82,7 +82,7 @@ bool rib_audit_slice(struct rib_vr *v, bool tick);
 void rib_audit_took(struct rib_vr *v, uint64_t ns); // a turn of rib_manager lasted so long
 void rib_audit_ask(struct rib_vr *v, void (*done)(void *ctx, const struct rib_audit_report *r),
                    void *ctx);
-void rib_audit_end(struct rib_vr *v);          // the router goes: askers are told
+void rib_audit_end(struct rib_vr *v);          // the router goes: answers those who wait
 void rib_audit_interval(uint64_t interval_ns); // between periodic audits, 0 = none
 uint64_t rib_audit_interval_ns(void);
 

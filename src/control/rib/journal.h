@@ -123,10 +123,10 @@ int journal_restore(const struct journal_answer *a);
 
 struct journal_stats {
     uint32_t mib;
-    uint64_t room, records, changes; // records it has room for, has now, has written
+    uint64_t room, records, changes; // records: capacity, present, written
     uint64_t since_ns;               // wall clock of the oldest; 0 = none
     uint64_t nexthops, nexthop_bytes;
-    uint64_t nexthops_refused; // no room for their legs, only their kind was kept
+    uint64_t nexthops_refused; // no space for their legs, only their kind was kept
 };
 void journal_stats(struct journal_stats *s); // rib_manager
 int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx); // control

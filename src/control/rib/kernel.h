@@ -3,8 +3,8 @@
 //
 // Events change the store at once (rib_event.c, rib_link.c, rib_iface.c). Linux does not announce
 // all it does, and events may be lost, so dumps verify: rib_sync.c runs them, rib_row.c takes
-// their rows of routes, rib_gap.h says of which prefixes a dump does not tell. Whoever notices
-// that we may be wrong asks for the next dump (resync_request.c). rib_manager's thread only.
+// their rows of routes, rib_gap.h says which prefixes a dump may lack. A doubt about
+// our state asks for the next dump (resync_request.c). rib_manager's thread only.
 #ifndef RIB_KERNEL_H
 #define RIB_KERNEL_H
 
@@ -38,12 +38,12 @@ struct rib_group { // joined on a link by the host
 
 struct rib_link {
     int ifindex;
-    bool known; // the kernel has told about it
+    bool known; // the kernel has announced it
     bool up, carrier;
     bool ignore_linkdown[2]; // IPv4, IPv6
     bool multicast[2];       // a multicast routing daemon works on it: IPv4, IPv6
     uint8_t gen;
-    struct netlink_link told; // what the kernel has told last
+    struct netlink_link told; // the kernel's last announcement
     uint16_t iface;           // ours, 0 = not one of ours
     // The interface that frames leave by, 0 = none: ours, the one that a macvlan stands on, or one
     // of another virtual router in this namespace (of_other; rib_iface.c).
@@ -172,7 +172,7 @@ struct rib_sync {
     uint32_t sweep;   // next route of the sweep, 0 = no sweep running
     struct rib_shown shown;
     struct rib_gaps gaps;     // prefixes of which it does not tell
-    struct rib_gaps doubt[2]; // IPv4, IPv6: of which no dump has told yet
+    struct rib_gaps doubt[2]; // IPv4, IPv6: which no dump has covered yet
     // what events say meanwhile
     struct prefix going; // IPv4: of the last event, if that was a deletion, since the route may
                          // still be there; family 0 = none

@@ -16,13 +16,13 @@ struct nlmsghdr;
 
 struct neigh_table {
     uint32_t entries, limit; // limit: gc_thresh3, 0 = not known
-    uint64_t refused;        // entries the kernel had no room for, since it started
+    uint64_t refused;        // entries that the kernel's full table refused, since start
 };
 
 int neigh_limit_init(void); // without an answer the kernel's defaults are believed; 0 or -errno
 void neigh_limit_fini(void);
 void neigh_limit_tick(uint64_t now_ns); // asks, takes answers, tells the operator
-void neigh_limit_refused(void);         // the kernel had no room for an entry that we asked for
+void neigh_limit_refused(void);         // the kernel's table is full: an entry was refused
 // Hosts that may be being resolved at a time; on one link half of them.
 unsigned neigh_limit_pending(uint8_t family);
 const struct neigh_table *neigh_limit_table(uint8_t family);

@@ -56,7 +56,7 @@ struct rib_gaps { // zeros: no dump
     } walk[RIB_GAP_TABLES];
     uint64_t datagram;          // of the last row
     enum rib_gap_table table;   // of the last row
-    bool cut;                   // a datagram of this table began, and no row has told yet where
+    bool cut;                   // a datagram of this table began, and no row has shown yet where
     bool follows;               // `row` is the one before in this table and datagram
     struct prefix row;
     // What was deleted. IPv4: since the last datagram of rows before such an event, and between
@@ -84,7 +84,7 @@ void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagra
 // The prefix of the last rows.
 void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p);
 void rib_gaps_end(struct rib_gaps *g, uint64_t datagram); // the one that says "done"
-// Does the dump not tell of it?
+// Does the dump say nothing certain about it?
 bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p);
 bool rib_gaps_any(const struct rib_gaps *g);
 void rib_gaps_move(struct rib_gaps *to, struct rib_gaps *from);   // `from` is zeros then

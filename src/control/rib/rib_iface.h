@@ -26,7 +26,7 @@ struct iface_kernel_event {
                     // stands on it
 };
 
-// Control, before its loop runs: `fn` is called on that loop. Without it nobody is told.
+// Control, before its loop runs: `fn` is called on that loop. Without it there are no reports.
 void rib_iface_set_event(void (*fn)(const struct iface_kernel_event *e));
 
 #endif

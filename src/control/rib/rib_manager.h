@@ -283,7 +283,7 @@ struct rib_stats {
     bool synced;                      // the first dump is complete
     uint64_t rib_bytes;
     struct rib_budget_stats {   // what is charged to the virtual router's budget
-        uint64_t routes[2], waiting[2]; // IPv4, IPv6; prefixes that have no room
+        uint64_t routes[2], waiting[2]; // IPv4, IPv6; prefixes beyond the budget
         uint64_t nexthops, neighbors, refused_neighbors, memory;
     } budget;
 };

@@ -13,7 +13,7 @@
 // own (neigh.h). Linux has no such route, so it is the last candidate of its prefix.
 //
 // The FIB gets the first candidate that the kernel would use. rib_evaluate() finds it and makes the
-// FIB say so, at once; whoever changes a list calls it, and to call it again does no harm.
+// FIB say so, at once. Each change of a list calls it; calling it again does no harm.
 // rib_commit() ends a batch of events: memory that its changes unlinked is retired, and next-hop
 // ids that nobody holds are freed. A family is `deferred` until its first dump is complete: its
 // lists fill, the FIB stays empty, and rib_load() then builds the whole FIB in the time of a few
@@ -115,12 +115,12 @@ struct rib_path {
 
 struct rib_budget { // rib_budget.c
     uint32_t n_charged, n_free;  // prefixes in the FIB, without hosts
-    struct rib_pool waiting;     // prefixes that have no room
+    struct rib_pool waiting;     // prefixes beyond the budget
     struct rib_map place;        // of a node in it
     uint32_t first, last;        // of the queue, 0 = none
     uint32_t admitted;           // the node that may come in now, 0 = none
-    // The pass that makes room for a lower limit, and goes on behind the cursor.
-    bool passing, evicted, stuck; // stuck: there is nobody to make room
+    // The pass that evicts prefixes for a lower limit, and continues behind the cursor.
+    bool passing, evicted, stuck; // stuck: no prefix can be evicted
     struct prefix cursor;
     uint64_t kept;
 };

@@ -40,8 +40,8 @@ struct rib_vr {
     VEC(uint32_t) dirty;                 // paths whose prefixes have to be re-examined
     struct rib_map object;               // struct nexthop_object
     uint32_t n_nexthops, n_neighbors;    // charged to its budget: neighbors' and groups'; all
-    uint64_t refused_neighbors;          // that had no room
-    bool lacks_nexthops, lacks_neighbors; // some have had no room
+    uint64_t refused_neighbors;          // beyond the budget
+    bool lacks_nexthops, lacks_neighbors; // some were refused for lack of it
     uint64_t retried_ns;                  // when they were asked for anew
     uint32_t memory_asked;               // how often, since the memory in use was added up
     bool memory_full;                    // it was at its limit (rib_budget.c)
@@ -58,7 +58,7 @@ struct rib_vr {
     struct rib_map unfollowed; // by hash of what it is (rib_unfollowed.c)
     struct rib_default_rule default_rule[2][RIB_DEFAULT_RULES]; // IPv4, IPv6
     bool has_mpls;               // the kernel can route labels
-    bool has_rules[2];           // the kernel has told of some: it has policy routing
+    bool has_rules[2];           // the kernel has some: policy routing
     struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
     struct rib_audit audit;
     // counted

@@ -200,7 +200,7 @@ static void woken_by_queue(struct idle *idle, unsigned n, uint32_t serial)
         return;
     for (unsigned i = 1; i < n; i++) {
         if (idle->fd[i].revents &
-            POLLERR) { // "the interface is down" is told once; reading it takes it back
+            POLLERR) { // "the interface is down" comes once; reading clears it
             int error;
             socklen_t size = sizeof error;
             getsockopt(idle->fd[i].fd, SOL_SOCKET, SO_ERROR, &error, &size);

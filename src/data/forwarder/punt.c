@@ -38,7 +38,7 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
     f->punt_n++;
 }
 
-// Enqueues what the class has room for; the rest is dropped here, where it costs least.
+// Enqueues as many as the class takes; the rest is dropped here, where it costs least.
 static void class_flush(struct forwarder *f, enum punt_class class)
 {
     struct collect *c = &f->punt[class];

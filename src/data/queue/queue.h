@@ -135,7 +135,7 @@ int queue_config_check(const struct queue_client_config *c);
 int queue_configure(struct queue_manager *q, uint16_t client, const struct queue_client_config *c,
                     uint64_t now);
 int queue_set_rate(struct queue_manager *q, uint64_t rate_bps, uint64_t now); // -ENOSPC as above
-// At most as many as queue_make() was told. Those that wait stay, also if they are more.
+// At most as many as queue_make() got. Packets that wait stay, even if they are more.
 void queue_set_packets_max(struct queue_manager *q, uint32_t packets_max);
 
 // How many of the n packets, from the first on, need not wait at all: nobody else waits, and their

@@ -23,7 +23,7 @@
 #define RTE_BYTES ((size_t)64 << 20)
 #define RTE_SHARE 4u // of the list's limit
 #define TRIAL 64u  // rules that are compiled first; then twice as many
-#define GROWTH 4.0 // of memory with twice the rules, before two trials have told it
+#define GROWTH 4.0 // of memory with twice the rules, before two trials have measured it
 #define MARGIN 0.97
 #define SAMPLE 16384u // packets: so many that no branch predictor knows them by heart
 #define ROUNDS 9

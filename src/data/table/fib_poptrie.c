@@ -260,7 +260,7 @@ static int swap_with_room(struct fib *f, const struct prefix *p, uint32_t nextho
 {
     pthread_mutex_lock(&lock);
     int r = swap_route(fib_poptrie_of(f), p, nexthop);
-    if (r == -ENOSPC) { // waiting may make room
+    if (r == -ENOSPC) { // waiting may free memory
         wait_for_room(fib_poptrie_of(f));
         r = swap_route(fib_poptrie_of(f), p, nexthop);
     }
@@ -492,7 +492,7 @@ static void choose_kernel(void)
     chosen = true;
 }
 
-// Joins the first estate of the family that has room, or a new one.
+// Joins the first estate of the family with a free place, or a new one.
 static bool estate_join(struct fib_poptrie *f, uint8_t family)
 {
     struct poptrie_config cfg = {.key_bits = ip_bits(family),

@@ -64,7 +64,7 @@ enum iface_sample {
 
 struct iface_policy { // as configured; all zero = none of it
     uint8_t urpf[2];         // IPv4, IPv6: enum iface_urpf, with URPF_ALLOW_DEFAULT
-    bool redirect;           // who could have sent straight to the next hop is told so
+    bool redirect;           // ICMP redirects to hosts that could send straight to the next hop
     bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
     uint8_t sample;          // bits of enum iface_sample
     // Class of what comes in, by the 802.1p priority of its VLAN tag: priority p has four bits,

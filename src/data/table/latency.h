@@ -60,7 +60,7 @@ void latency_fini(void);
 // Each pair of ports that packets were measured of: all forwarders' together.
 void latency_each(void (*fn)(void *ctx, uint16_t in, uint16_t out, const struct latency_pair *sum),
                   void *ctx);
-uint64_t latency_missed(void); // packets of pairs that there was no room for
+uint64_t latency_missed(void); // packets of pairs beyond LATENCY_PAIRS
 // The value below which `part` of the packets are, in cycles: the end of the bucket that has it.
 uint64_t latency_quantile(const struct latency_pair *p, double part);
 

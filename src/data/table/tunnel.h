@@ -40,7 +40,7 @@ enum tunnel_kind {
 };
 enum tunnel_dscp { TUNNEL_DSCP_COPY, TUNNEL_DSCP_FIXED, TUNNEL_DSCP_UNIFORM };
 
-// By what packets that end here are told apart. All bytes count, so unused ones are 0.
+// What distinguishes packets that end here. All bytes count, so unused ones are 0.
 struct tunnel_key {
     uint8_t local[16], remote[16];
     uint32_t key; // GRE's key, VNI

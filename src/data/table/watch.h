@@ -76,7 +76,7 @@ struct watch {
     // set by watch_new or control before the first bit, constant until watch_free
     uint8_t to; // enum watch_to
     uint16_t to_port; // WATCH_TO_PORT; WATCH_GONE: it is not there
-    bool wakes;       // tap_manager reads its slots: whoever fills one sees that it is awake
+    bool wakes;       // tap_manager reads its slots: filling one makes sure that it is awake
     uint16_t port;                    // only frames of this port, PORT_NONE = of any
     uint16_t iface;                   // only frames of this interface, 0 = of any
     uint16_t vr; // only frames of interfaces of the virtual router of this id + 1, 0 = of any
@@ -95,7 +95,7 @@ extern struct watch watch_table[WATCH_MAX];
 
 struct watch_count {
     uint64_t taken;  // copied or sent
-    uint64_t missed; // passed the filter, but there was no room
+    uint64_t missed; // passed the filter, but found no free slot
     uint64_t bytes;  // of the frames taken, as long as they were
 } __attribute__((aligned(64)));
 extern struct watch_count watch_count[THREAD_SLOT_MAX][WATCH_MAX]; // [thread_slot()]

@@ -300,7 +300,7 @@ static int show_journal(struct show *s)
 
 // --- events: the end of the journal --------------------------------------------------------------
 
-#define CHANGES_A_LOOK 1024 // of a flood the newest are told, the others counted
+#define CHANGES_A_LOOK 1024 // of a flood the newest are sent, the others counted
 
 static uint64_t next_record;
 static bool tail_asked;     // an answer of the journal is to come

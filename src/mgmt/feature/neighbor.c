@@ -94,7 +94,7 @@ static void run_clear_neighbor(struct http *h, const struct lyd_node *op)
         http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
     else if (*address && ip_parse(address, &addr))
         http_refuse(h, 400, "invalid-value", "'%s' is not an address", address);
-    else { // the kernel tells of those that go
+    else { // the kernel announces those that go
         log_notice("operation: neighbors cleared: vr=\"%s\" interface=\"%s\" address=\"%s\" by=%s",
                    vr, name, address, LOG_VALUE(http_peer(h)));
         int r = rib_manager_neigh_clear(v ? v->id : -1, name, &addr, send_cleared, h);

@@ -23,7 +23,7 @@ static const struct {
 };
 #define DROPS (sizeof drops / sizeof *drops)
 
-// Waits are told apart up to a bound; what was longer is said to be that.
+// Waits are measured up to a bound; longer ones count as that.
 static uint64_t told_ns(uint64_t ns)
 {
     uint64_t most = queue_wait_ns(QUEUE_WAIT_N - 2);

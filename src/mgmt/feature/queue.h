@@ -34,7 +34,7 @@ struct model_queue_profile {
     struct queue_profile_class class[QUEUE_CLASSES];
 };
 
-#define QUEUE_LIMIT_MS 100u    // what a class may have waiting unless it is told
+#define QUEUE_LIMIT_MS 100u    // what a class may have waiting by default
 #define QUEUE_LIMIT_FRAMES 4u  // at least
 #define QUEUE_RATE_MIN 8000ull // bits/s: lower ones cannot be kept
 

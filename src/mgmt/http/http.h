@@ -23,7 +23,7 @@ struct http;
 #define HTTP_PATH_MAX 4096
 
 // Before and after the listeners (http_listen.h). A listener that stops forgets requests without an
-// answer: http_gone() says so to whoever still holds one.
+// answer: http_gone() says so to code that still holds one.
 int http_init(struct event_base *loop); // 0 or -ENOMEM
 void http_fini(void);
 // Who knows which role a request's body is for: asked when the header is whole, before any of the

@@ -183,7 +183,7 @@ void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t wa
 
 // --- what outlives a planned stop ---
 
-// Before the oldest one; false: there is no room, or it would not be older (J1).
+// Before the oldest one; false: no space, or it would not be older (J1).
 static bool put_before(const struct journal_answer *a, const struct journal_row *row,
                        uint64_t time_ns)
 {

@@ -473,7 +473,7 @@ static uint32_t key_of(const struct netlink_event *e)
     return (uint32_t)hash_bytes(&k, sizeof k, 1) | 1;
 }
 
-// Does an event that may be newer than the row tell of the same thing?
+// Is an event that may be newer than the row about the same object?
 static bool is_overtaken(const struct rib_vr *v, const struct netlink_event *e)
 {
     uint32_t key = key_of(e);

@@ -205,7 +205,7 @@ void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool 
         keep_item(v, &i);
 }
 
-// Labels are the namespace's, whatever VRFs it has: told of once.
+// Labels are the namespace's, whatever VRFs it has: reported once.
 void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool del)
 {
     struct item i = {.kind = UNFOLLOWED_MPLS, .number = m->label};

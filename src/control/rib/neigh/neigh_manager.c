@@ -463,7 +463,7 @@ static void tick_one(void *ctx, struct neigh *n)
         neigh_want(n, now);
     else if ((stale && !n->managed && neigh_is_used(n)) || n->kept_until_ns > now)
         neigh_want(n, now);
-    // Asked for, but the kernel has told nothing: it has the entry and we have lost it.
+    // Asked for, but the kernel is silent: it has the entry and we have lost it.
     if (n->refs && !n->in_kernel && n->asked_ns && now - n->asked_ns > 2 * ASK_INTERVAL_NS)
         rib_sync_want(n->vr, 1u << RIB_STAGE_NEIGH, NS_PER_SECOND);
     if (!n->refs && n->managed) { // no longer a gateway: NTF_USE alone takes the mark away

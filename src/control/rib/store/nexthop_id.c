@@ -22,7 +22,7 @@ int nexthop_manager_init(void)
     static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE,
                                              NEXTHOP_PROHIBIT, NEXTHOP_NO_ROUTE};
 
-    int err = journal_init(); // it is told of ids that are freed
+    int err = journal_init(); // it hears of freed ids
 
     if (err)
         return err;

@@ -152,7 +152,7 @@ static enum vr_budget_kind kind_of(const struct rib *r)
     return r->trie.family == IP6 ? VR_BUDGET_IPV6_ROUTES : VR_BUDGET_IPV4_ROUTES;
 }
 
-// Whoever asks for one more place asks this, so the memory is not added up each time.
+// Asked before each new prefix, so that the memory is not added up each time.
 static bool has_memory(struct rib_vr *v)
 {
     uint64_t limit = vr_budget_limit(v->id, VR_BUDGET_MEMORY);

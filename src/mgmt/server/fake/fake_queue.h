@@ -11,7 +11,7 @@
 
 extern uint64_t fake_queue_takes_bps; // at most, of every device; 0: all
 
-// What the port's queue was told, with its clients; NULL: it has none.
+// The settings that the port's queue got, with its clients; NULL: it has none.
 const struct port_queue_config *fake_queue(const char *port);
 const struct port_queue_client *fake_queue_client(const char *port, const char *name);
 bool fake_queue_names(const char *name); // a virtual router or sub-interface that is a client
