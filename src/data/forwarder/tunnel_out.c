@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel_out.c - what leaves by a tunnel gets its outer header
 //
-//   in     finished frames of PORT_TUNNEL, from tx_flush; their tag says which tunnel
-//   out    f->outer4, f->outer6: the next hop is the tunnel's, so the stage ip4_tunnel or
-//   ip6_tunnel
-//          looks nothing up; holding, groups, output lists, queues are as for any packet
-//   exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL
+//     in     finished frames of PORT_TUNNEL, from tx_flush; their tag says which tunnel
+//     out    f->outer4, f->outer6: the next hop is the tunnel's, so ip4_tunnel or ip6_tunnel
+//            looks nothing up; holding, groups, output lists, queues are as for any packet
+//     exits  TUNNEL_NO_ROUTE, TUNNEL_RECURSION, TUNNEL_PROTOCOL, TUNNEL_ROOM, TUNNEL_FULL
 //
-// All 64 bytes of the template are stored in front of the inner packet, so that the size of the
-// header is no loop; what lies before the outer header means nothing. Of the header checksum only
-// what differs between packets is added.
+// All 64 bytes of the template are stored in front of the inner packet, so the header's size needs
+// no loop; bytes before the outer header mean nothing. Of the header checksum only what differs
+// between packets is added.
 //
-// Sizes need no look: the inner packet fits the interface's MTU, which is what the way to the
-// remote takes, less the outer header (ip4_fwd answers the inner sender, or cuts the inner packet).
+// Sizes need no check: the inner packet fits the interface's MTU, which is that of the path less
+// the outer header (ip4_fwd answers the inner sender, or fragments the inner packet).
 //
 // ECN is copied (RFC 6040 4.1, normal mode). UDP's source port and IPv6's flow label come from the
 // inner flow (RFC 7348 5, RFC 8086 3.2.1, RFC 6438).

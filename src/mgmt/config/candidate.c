@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// candidate.c - configurations that people edit before they commit them
+// candidate.c - candidates: configurations that sessions edit before they commit them
 #include "config/candidate.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// commit_wait.h - a commit waits until what takes long is prepared
+// commit_wait.h - lets a commit wait until slow preparations are done
 //
-// Building access lists takes up to a minute, and the event loop does not wait for it. So a commit
-// that a feature has to prepare for is tried twice: the first try starts the preparation and ends
-// with -EINPROGRESS, having changed nothing; when it is ready the request is tried again from its
-// start. Commits that arrive meanwhile are queued. The candidate need not be made twice
-// (config.h: config_commit_again). Control role.
+// Building access lists takes up to a minute, and the event loop must not wait. So a commit that
+// needs preparation is tried twice: the first try starts the preparation and ends with
+// -EINPROGRESS, without a change; when all is ready the request is tried again from its start.
+// Commits that arrive meanwhile are queued. The candidate need not be made twice (config.h:
+// config_commit_again). Control role.
 #ifndef CONFIG_COMMIT_WAIT_H
 #define CONFIG_COMMIT_WAIT_H
 

@@ -5,12 +5,11 @@
 //                   |                      |              |             |
 //                errors                nothing done    undone        undone
 //
-// What may fail for lack of room or permission, writing the revision, happens before anything is
-// touched; what makes it count is one rename. A crash at any point leaves the revision before or
-// the new one.
+// The revision is written, which may fail for lack of space or permission, before anything changes;
+// one rename makes it valid. A crash at any point leaves the revision before or the new one.
 //
-// Checking, comparing, printing and writing are done aside; what asks or changes the managers is
-// control's (core/aside.h).
+// Checking, comparing, printing and writing are done aside; control asks and changes the managers
+// (core/aside.h).
 #include "config/config.h"
 
 #include <errno.h>

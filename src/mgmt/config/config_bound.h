@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_bound.h - commits of clients that are bound to a virtual router (yang/owner.h)
 //
-// Such a client edits a part of the configuration, and knows no other. What it changed in that part
-// is looked at, and then made in the whole configuration. Control role, as config.h.
+// Such a client edits its part of the configuration, and knows no other. Its changes are checked
+// against the schema's marks, then made in the whole configuration. Control role, as config.h.
 #ifndef CONFIG_CONFIG_BOUND_H
 #define CONFIG_CONFIG_BOUND_H
 

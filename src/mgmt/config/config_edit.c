@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_edit.c - what can be done to a candidate
+// config_edit.c - edits of a candidate
 #include "config/config_edit.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mib.h - what SNMP can ask: subtrees of objects, each with the variable at or behind a name
 //
-//     mib_if.c     IF-MIB (RFC 2863): all interfaces; ifIndex is the interface's id in `show
-//     interface` mib_ip.c     IP-MIB (RFC 4293): addresses, prefixes and neighbors of the
-//     interfaces of one virtual router mib_route.c  IP-FORWARD-MIB (RFC 4292): the routes in the
-//     FIB of one virtual router
+//     mib_if.c     IF-MIB (RFC 2863): all interfaces; ifIndex is the id in `show interface`
+//     mib_ip.c     IP-MIB (RFC 4293): addresses, prefixes, neighbors of a virtual router
+//     mib_route.c  IP-FORWARD-MIB (RFC 4292): routes in the FIB of a virtual router
 //
-// Interfaces are in the default context; each virtual router's addresses, neighbors and routes are
-// in the context of its name, those of `default` in the default one. Control role.
+// Interfaces are in the default context. Each virtual router's addresses, neighbors and routes are
+// in the context of its name; those of `default` are in the default context.
+// Control role.
 #ifndef EXPORT_MIB_H
 #define EXPORT_MIB_H
 

@@ -6,10 +6,9 @@
 //     ipAddressTable         TREE.1.column . type.length.address
 //     ipNetToPhysicalTable   TREE.1.column . ifIndex . type.length.address
 //
-// rib_manager has them all. A table is asked for as a whole, of one virtual router, put in order,
-// and kept for LIFE_NS: who walks it asks for its rows one after the other. Addresses of a link
-// (fe80::/10) have its ifIndex behind them (ipv6z, RFC 4001), since two links may have the same
-// ones.
+// rib_manager has them all. A virtual router's table is asked for as a whole, sorted, and kept for
+// LIFE_NS, since a walk asks for its rows one after the other. Addresses of a link (fe80::/10) have
+// its ifIndex behind them (ipv6z, RFC 4001), since two links may have the same ones.
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,9 +4,9 @@
 //     forwarders --watch's slots--> take_samples --rib_manager: prefix lengths--> write_samples -->
 //     collectors
 //
-// Every TICK_MS at most BATCH samples are taken and sent; more wait in the slots, and what finds
-// none is counted as missed, and told in the samples' `drops`. One batch is with rib_manager at a
-// time. Counters of the interfaces follow each other within the polling interval. ifIndex is the
+// Every TICK_MS at most BATCH samples are taken and sent; more wait in the slots, and packets that
+// find no slot are counted in the samples' `drops`. One batch is with rib_manager at a time.
+// Counters of the interfaces follow each other within the polling interval. ifIndex is the
 // interface's id. An interface samples what it receives.
 #include "export/sflow.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // snmp_answer.h - the answer to one Get, GetNext or GetBulk
 //
-// Variables are found one after the other. When one takes rib_manager, the answer rests until it
-// has been told, and `ready` is called when all are found. One answer at a time.
+// Variables are found one after the other. While rib_manager looks for one, the answer waits;
+// `ready` is called when all are found. One answer at a time.
 #ifndef EXPORT_SNMP_ANSWER_H
 #define EXPORT_SNMP_ANSWER_H
 

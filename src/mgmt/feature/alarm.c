@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm.c - what is wrong now: thresholds with hysteresis, and what was wrong lately
+// alarm.c - present problems: thresholds with hysteresis, and a history of those that are over
 //
 // Few alarms are raised at a time, so they are a list. One that is over moves to the history, a
-// ring; one that is raised again within the history counts on.
+// ring. One raised again within the history continues its count.
 #include "feature/alarm.h"
 
 #include <errno.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm.h - what is wrong now: thresholds with hysteresis, and what was wrong lately
+// alarm.h - present problems: thresholds with hysteresis, and a history of those that are over
 //
 //     alarm_watch.c looks once a second         alarm.c
 //     alarm_round_begin()
-//     alarm_observe(ALARM_BUFFERS, "pool", 97)  97 >= raise: raised, told once
+//     alarm_observe(ALARM_BUFFERS, "pool", 97)  97 >= raise: raised, reported once
 //     alarm_observe(ALARM_BUFFERS, "pool", 92)  between the two: stays as it is
 //     alarm_observe(ALARM_BUFFERS, "pool", 80)  <= clear: over
 //     alarm_round_end()                         what was not observed any more is over, too
 //
-// Raised and over, an alarm is logged, published as an event and kept in the history. One that an
-// operator has silenced for a time is kept, but told and counted by alarm_active() only once the
-// time is over and it still is. Control role.
+// When raised and when over, an alarm is logged, published as an event and kept in the history. A
+// silenced one is kept, but reported and counted by alarm_active() only if it outlasts the silence.
+// Control role.
 #ifndef FEATURE_ALARM_H
 #define FEATURE_ALARM_H
 

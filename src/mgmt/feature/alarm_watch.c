@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_watch.c - looks once a second at what alarms are about
+// alarm_watch.c - observes once a second what alarms are about
 //
-// Nothing here costs a forwarder anything: counters are read where they stand. rib_manager is asked
-// for the numbers of one virtual router at a time; how long it takes to answer tells whether it
-// still comes round.
+// Forwarders pay nothing: counters are read where they are. rib_manager is asked for the numbers of
+// one virtual router at a time; the time to its answer shows whether it still runs.
 #include "feature/alarm_watch.h"
 
 #include <event2/event.h>

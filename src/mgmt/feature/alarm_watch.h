@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alarm_watch.h - looks once a second at what alarms are about; control role
+// alarm_watch.h - observes once a second what alarms are about; control role
 #ifndef FEATURE_ALARM_WATCH_H
 #define FEATURE_ALARM_WATCH_H
 

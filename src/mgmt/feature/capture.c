@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // capture.c - captures: frames of a watch, streamed to the client that asked for them
 //
-//     begin_capture -> filter compiled -> watch added -> stream begun -> tick, tick … -> client
+//     begin_capture -> filter compiled -> watch added -> stream started -> tick, tick … -> client
 //     gone, or `count` reached
 //
 // Every TICK_MS control takes what forwarders have copied and writes it to the connection as
-// pcapng. While the client has more than http.c's bound to read, slots are left full: then
-// forwarders find no empty one and count what they miss. So a slow reader costs neither memory nor
-// time. A client that says nothing and leaves is noticed at the next tick: when the connection
-// ends, for whatever reason, so does the watch.
+// pcapng. While the client has more than http.c's bound to read, slots stay full, and forwarders
+// count what they miss. So a slow reader costs neither memory nor time. The next tick notices a
+// client that has left: the watch ends with the connection.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <rte_cycles.h>

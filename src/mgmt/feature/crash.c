@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// crash.c - tells at the start of the crash notes that earlier processes have left, and shows them
+// crash.c - reports at the start the crash notes of earlier processes, and shows them
 //
 //     crash-TIME-PID.untold    written by core/crash.c
-//     crash-TIME-PID.note      told of in the log; the newest NOTES_MAX are kept
+//     crash-TIME-PID.note      reported in the log; the newest NOTES_MAX are kept
 //
-// What is no whole note is told of, too, and not shown. Called by mgmt at the start; alarm_watch.c
+// An incomplete note is reported, too, and not shown. Called by mgmt at the start; alarm_watch.c
 // asks how many there were lately.
 #include "feature/crash.h"
 

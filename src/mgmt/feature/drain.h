@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// drain.h - what a kamueed that is to stop does before (drain.c); control role
+// drain.h - what kamueed does before it stops (drain.c); control role
 #ifndef FEATURE_DRAIN_H
 #define FEATURE_DRAIN_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metalink.c - metalinks: pairs of interfaces that join virtual routers inside the forwarder
 //
-// An end is an interface like any other, but its virtual router is the metalink's to say. A
-// metalink whose virtual routers change goes and comes.
+// An end is an interface like any other, but the metalink decides its virtual router. A metalink
+// whose virtual routers change is deleted and made again.
 #include "feature/metalink.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 // packet_trace_json.c - what became of a packet, as JSON
 //
 // Asks rib_manager for the active route of each lookup, one after the other, and then once for its
-// neighbors when some next hop is one. Who has no time to answer is left out: the steps themselves
-// stand in the passage.
+// neighbors if some next hop is one. What rib_manager does not answer in time is left out; the
+// steps themselves are in the trace.
 #include "feature/packet_trace_json.h"
 
 #include <errno.h>

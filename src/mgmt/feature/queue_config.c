@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// queue_config.c - queues of ports of a configuration: rules, and the steps that bring them about
+// queue_config.c - queues of ports of a configuration: rules, and the steps of a change
 //
-// What a port's queue gets is complete: its class map, and the classes of each client out of the
-// profile. So a changed profile or class map is a step of each port that uses it. Limits that
-// nobody gave follow from a rate; where that is the link's, it is asked for when the step is made.
+// A port's queue gets complete settings: its class map, and the classes of each client out of the
+// profile. So a changed profile or class map is a step of each port that uses it. Default limits
+// follow from a rate; if that is the link's, the step asks for it.
 #include "feature/queue.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
 //
 // One JSON document for all features, with its format's number and a checksum, written so that a
 // crash leaves none or a whole one. It is read once and then removed: after a crash counters begin
-// at 0, and their discontinuity time says so, rather than to go back to those of an earlier stop.
-// What does not fit - truncated, damaged, of another format, a number that cannot be - is refused
-// as a whole in one line of the log, and the start goes on. server/mgmt.c calls this. Control role.
+// at 0 with a new discontinuity time, instead of going back to those of an earlier stop. A document
+// that is truncated, damaged, of another format, or has impossible numbers is refused as a whole
+// with one log line, and the start continues. server/mgmt.c calls this. Control role.
 #ifndef FEATURE_SAVED_STATE_H
 #define FEATURE_SAVED_STATE_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tunnel.c - tunnels: interfaces whose packets travel inside packets of another network
 //
-// A tunnel is an interface like any other; which virtual router that is in, `interface NAME vr`
-// says. A tunnel with another kind, end, key, outer virtual router, TTL or DSCP goes and comes.
+// A tunnel is an interface like any other, in the virtual router of `interface NAME vr`. A change
+// of kind, end, key, outer virtual router, TTL or DSCP deletes it and makes it again.
 #include "feature/tunnel.h"
 
 #include <stdio.h>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // web.c - the page that shows the router live, for a browser on this host
 //
-//     /                                the page and its files, to whoever asks: they hold nothing
+//     /                                the page and its files, to everybody: they hold nothing
 //                                      of the router
 //     /restconf/data/kamuee:state/…    GET, with the key
 //     /restconf/streams/events         GET, with the key
 //     /restconf/operations/kamuee:…    POST, with the key, of those that change nothing (may_call)
 //     all else                         refused
 //
-// A client that is bound to a virtual router is told a key of its own, KEY.VR: KEY is a hash of the
-// key and the virtual router, and who comes with it is bound to that one, too.
+// A client that is bound to a virtual router has its own key, KEY.VR: KEY is a hash of the key and
+// the virtual router, and requests with it are bound to that one, too.
 //
 // Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX
-// socket are told (`kamuee web`). It comes in a header of our own, which a page of another origin
-// cannot send without being asked about first (CORS), and never in a cookie: so no other page can
-// use it. Host is checked before (listen.c). The key is new at each start.
+// socket get (`kamuee web`). It comes in a header of our own, which a page of another origin cannot
+// send without being asked about first (CORS), and never in a cookie: so no other page can use it.
+// Host is checked before (listen.c). The key is new at each start.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_gate.c - what evhttp gets to read: whole headers of well-formed requests, and bodies of
-// those who may send them
+// permitted ones
 //
-// A callback on the connection's input buffer sees what came before evhttp does, takes it away, and
-// gives it back as far as it may pass:
+// A callback on the connection's input buffer sees the bytes before evhttp does, takes them, and
+// returns them as far as they may pass:
 //
-//     header   kept until it is whole; then it is read strictly (http_frame.c), who asks is found
-//     out, and with a body
-//              whether its role allows one and there is room for it
-//     body     passes as it comes; of HEAD and TRACE, whose body evhttp does not read, it is
-//     dropped, or evhttp would take it for
-//              the next request
+//     header   kept until it is whole; then it is parsed strictly (http_frame.c), the sender is
+//              found, and for a body whether its role allows one and there is space for it
+//     body     passes as it comes; that of HEAD and TRACE, which evhttp does not read, is dropped,
+//              or evhttp would take it for the next request
 //
-// One request passes at a time, so what was found out belongs to the one that on_request() is
-// called for next. A request that is refused reaches evhttp as another one without a body, which is
-// answered with the reason (http.c); its own body is dropped as it comes, so that nothing of it is
-// kept and the connection can go on. Where it ends is not known of a malformed one: then all that
-// comes is dropped and the answer ends the connection.
+// One request passes at a time, so what was found belongs to the one that on_request() is called
+// for next. A refused request reaches evhttp as another one without a body, which http.c answers
+// with the reason; its own body is dropped as it comes, so the connection can continue. The end of
+// a malformed request is not known: then all further bytes are dropped and the answer ends the
+// connection.
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
 #include <stdarg.h>

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_listen.c - where requests come from: the UNIX socket, and TCP with or without TLS
 //
-// Each listener has an evhttp of its own, because how a connection is made
-// belongs to that. What its clients can hold is bounded: a peer (http_peer.h) has at most
-// PEER_LIVE_… connections, and of a new one beyond that the one that has been silent
-// longest is shut. While all connections of a listener are in use nothing is accepted, and
-// those that have asked nothing for SILENT_MS are shut, so that who comes and is silent
-// locks nobody out. The last LIVE_RESERVE of the socket are root's. A connection is known to
-// be gone when evhttp has taken its callbacks off the bufferevent of which a
-// reference is kept here.
+// Each listener has an evhttp of its own, because how a connection is made belongs to that. What
+// its clients can hold is bounded: a peer (http_peer.h) has at most PEER_LIVE_… connections; a
+// further one closes the one silent for longest. While all connections of a listener are in use
+// nothing is accepted, and those silent for SILENT_MS are closed, so that silent clients lock
+// nobody out. The last LIVE_RESERVE of the socket are root's. A connection is gone when evhttp has
+// taken its callbacks off the bufferevent of which a reference is kept here.
 //
-// A file descriptor too few is no reason to spin: silent connections are shut, and the listener
-// rests.
+// Without a free file descriptor, silent connections are closed and the listener rests instead of
+// spinning.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
