@@ -280,8 +280,10 @@ static void each_unlike(const struct model *from, const struct model *to,
 
         if (d || memcmp(a, b, offsetof(struct model_vr, line)))
             fn(ctx, d <= 0 ? a : NULL, d >= 0 ? b : NULL);
-        a += d <= 0;
-        b += d >= 0;
+        if (d <= 0)
+            a++;
+        if (d >= 0)
+            b++;
     }
 }
 
