@@ -47,7 +47,7 @@ def create(context: Context, match: Match) -> None:
     """vr create NEWVR [daemon DAEMON] [from VR], vr create NEWVR [daemon DAEMON] template FILENAME [VALUE…]"""
     name, daemon = match.args["NEWVR"], match.args.get("DAEMON")
     if any(router["name"] == name for router in context.client.entries("vr")):
-        raise DaemonError([f"there is a virtual router {name} already"])
+        raise DaemonError([f"virtual router {name} already exists"])
     begin = f"set vr {configure.quoted(name)}"
     lines = [begin] + [f"{begin} routing-daemon {daemon}"] * bool(daemon)
     if source := match.args.get("VR"):

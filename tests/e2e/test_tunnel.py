@@ -263,7 +263,7 @@ def test_an_access_list_of_the_tunnel_sees_the_inner_packet(lab, a):
 REFUSED = [("set tunnel x kind gre local 10.0.0.1", "remote"),
            ("set tunnel x kind gre local 10.0.0.1 remote fd00::2", "different families"),
            ("set tunnel x kind vxlan local 10.0.0.1 remote 10.0.0.2", "needs a 'vni'"),
-           ("set tunnel x kind ipip local 10.0.0.1 remote 10.0.0.3 key 7", "'key' is of kinds gre"),
+           ("set tunnel x kind ipip local 10.0.0.1 remote 10.0.0.3 key 7", "'key' is for kinds gre"),
            ("set tunnel x kind ipip local 10.0.0.1 remote 10.0.0.2", "tunnel ip4 has the same kind"),
            ("set tunnel x kind gre local 10.0.0.1 remote 10.0.0.3 vr green", "green"),
            ("set tunnel p1 kind gre local 10.0.0.1 remote 10.0.0.3", "belongs to a port"),

@@ -354,7 +354,7 @@ def test_a_template_and_a_copy(tenants, tmp_path):
         done = kamuee(tenants, "vr", "create", "bad", "template", str(template), *given, check=False)
         assert done.returncode and said in done.stderr, (wrong, done.stderr)
         assert tenants.running() == before and not (NETNS_DIR / "bad").exists()
-    for words, said in ((["create", "copy"], "there is a virtual router copy already"), (["create", "default"], "already"),
+    for words, said in ((["create", "copy"], "virtual router copy already exists"), (["create", "default"], "already"),
                         (["create", "a/b"], "1 to 15 letters"), (["create", "x" * 64], "1 to 15 letters"), (["create", "ü"], "1 to 15 letters"),
                         (["create", ".."], "begin"), (["create", "a.b", "daemon", "frr"], "FRR allows no '.'"),
                         (["delete", "nobody"], "there is no virtual router nobody"), (["rename", "copy", "blue"], "there is a vr blue already"),

@@ -228,8 +228,8 @@ int netns_own_make(const char *name, char *err, size_t err_size)
                  name, name, name);
     else if (r == -EPERM || r == -EACCES)
         snprintf(err, err_size,
-                 "cannot make network namespace %s: this user may not name it in /run/netns: let "
-                 "kamuee-netns do it (systemctl start kamuee-netns.socket, KAMUEE_NETNS)",
+                 "cannot make network namespace %s: this user cannot name it in /run/netns: start "
+                 "kamuee-netns (systemctl start kamuee-netns.socket, KAMUEE_NETNS)",
                  name);
     else if (r)
         snprintf(err, err_size, "cannot make network namespace %s: %s", name, strerror(-r));

@@ -79,7 +79,7 @@ static void check_script(const struct model *from, const struct model *to, struc
 
     if (r)
         errors_add(e, 0, "drain: 'script' is '%s', expected a program that can be run: %s", script,
-                   r == -EPERM ? "it must be root's, and nobody else may write it (chown, chmod)"
+                   r == -EPERM ? "it must be root's and writable by root only (chown, chmod)"
                                : strerror(-r));
 }
 

@@ -128,7 +128,7 @@ static void check_lag(const struct model *m, const struct model_port *lag, struc
             "port %s: a LAG without members, expected at least one: 'set port %s lag member PORT'",
             name, name);
     if (lag->given)
-        errors_add(e, lag->line, "port %s: '%s' is a matter of a LAG's members, expected it there",
+        errors_add(e, lag->line, "port %s: '%s' belongs to a LAG's members: set it there",
                    name, lag->given);
     if (!primary)
         errors_add(e, lag->line,

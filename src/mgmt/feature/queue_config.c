@@ -321,8 +321,8 @@ static void check_queue(const struct model *m, const struct model_queue *q, stru
 
     if (p && p->config.lag.mode)
         errors_add(e, q->line,
-                   "port %s: 'queue' is a matter of a LAG's members, expected it there: 'set port "
-                   "%s queue'",
+                   "port %s: 'queue' belongs to a LAG's members: set it there, "
+                   "'set port %s queue'",
                    q->port, p->n_members ? p->member[0] : "MEMBER");
     if (q->has_rate && q->config.rate_bps < QUEUE_RATE_MIN)
         errors_add(e, q->line, "port %s: queue rate is %s, expected at least 8k bits/s", q->port,

@@ -135,9 +135,9 @@ static void check_key(const struct model_tunnel *t, struct errors *e)
     if (vxlan && !t->has_vni)
         errors_add(e, t->line, "tunnel %s: kind vxlan needs a 'vni'", t->name);
     if (!vxlan && t->has_vni)
-        errors_add(e, t->line, "tunnel %s: 'vni' is of kind vxlan, expected none", t->name);
+        errors_add(e, t->line, "tunnel %s: 'vni' is for kind vxlan only, expected none", t->name);
     if (!gre && t->has_key)
-        errors_add(e, t->line, "tunnel %s: 'key' is of kinds gre and gre-udp, expected none",
+        errors_add(e, t->line, "tunnel %s: 'key' is for kinds gre and gre-udp only, expected none",
                    t->name);
 }
 

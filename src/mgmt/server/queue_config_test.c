@@ -269,8 +269,8 @@ static void a_lag_has_its_queues_at_its_members(void **state)
 #define LAG "set port p1 devargs net_null1\nset port lag0 lag member p1\n"                         \
             "set vr red table 7\nset interface lag0 vr red\n"
     assert_string_equal(refusal(LAG "set port lag0 queue rate 1G\n"),
-                        "line 5: port lag0: 'queue' is a matter of a LAG's members, expected it "
-                        "there: 'set port p1 queue'\n");
+                        "line 5: port lag0: 'queue' belongs to a LAG's members: set it there, "
+                        "'set port p1 queue'\n");
     assert_string_equal(refusal(LAG "set port p1 queue vr red weight 3\n"), "");
 #undef LAG
 }
