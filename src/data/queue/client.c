@@ -37,31 +37,39 @@ static void share_leave(struct queue_manager *q, uint16_t id)
     v->next = v->prev = CALENDAR_NONE;
 }
 
+static void calendars_leave(struct queue_manager *q, uint16_t id)
+{
+    struct client *v = &q->client[id];
+
+    if (v->waits & CLIENT_GUARANTEED)
+        calendar_remove(&q->guarantee, id);
+    if (v->waits & CLIENT_PARKED)
+        calendar_remove(&q->maximum, id);
+    v->waits = 0;
+}
+
 void queue_client_place(struct queue_manager *q, uint16_t id)
 {
     struct client *v = &q->client[id];
 
-    v->parked = !is_over(q, v->l);
-    if (v->parked) {
-        calendar_remove(&q->guarantee, id);
+    calendars_leave(q, id);
+    if (!is_over(q, v->l)) {
         share_leave(q, id);
-        calendar_remove(&q->maximum, id);
         calendar_put(&q->maximum, id, v->l);
+        v->waits = CLIENT_PARKED;
         return;
     }
-    calendar_remove(&q->maximum, id);
     share_join(q, id);
-    calendar_remove(&q->guarantee, id);
-    if (v->per_byte_g)
+    if (v->per_byte_g) {
         calendar_put(&q->guarantee, id, v->s);
+        v->waits = CLIENT_GUARANTEED;
+    }
 }
 
 void queue_client_idle(struct queue_manager *q, uint16_t id)
 {
-    calendar_remove(&q->guarantee, id);
-    calendar_remove(&q->maximum, id);
+    calendars_leave(q, id);
     share_leave(q, id);
-    q->client[id].parked = false;
 }
 
 void queue_client_wake(struct queue_manager *q, uint16_t id)

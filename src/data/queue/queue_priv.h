@@ -81,6 +81,9 @@ struct class_queue { // a cache line
     struct aqm *aqm; // NULL: none is needed
 } __attribute__((aligned(64)));
 
+// In which calendars a client is: their links are lines of their own.
+enum client_waits { CLIENT_PARKED = 1, CLIENT_GUARANTEED = 2 };
+
 struct client { // a cache line, then its classes
     uint64_t s, l;                   // the time its next byte is due, and allowed
     uint64_t per_byte_g, per_byte_m; // 0 = none
@@ -90,7 +93,7 @@ struct client { // a cache line, then its classes
     int32_t deficit;
     uint8_t nonempty, strict; // masks of classes
     uint8_t turn;             // the weighted class that was served last
-    bool parked;
+    uint8_t waits;            // enum client_waits
     uint16_t next, prev; // in the ring of shares; CALENDAR_NONE: not there
     struct class_queue class[QUEUE_CLASSES];
 };

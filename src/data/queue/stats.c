@@ -79,14 +79,16 @@ static const char *class_check(const struct queue_manager *q, const struct class
 static const char *lists_check(const struct queue_manager *q, uint16_t id)
 {
     const struct client *v = &q->client[id];
+    const bool parked = v->waits & CLIENT_PARKED;
 
-    if (!v->nonempty || v->parked) {
+    if (calendar_has(&q->maximum, id) != parked ||
+        calendar_has(&q->guarantee, id) != !!(v->waits & CLIENT_GUARANTEED))
+        return "a client is in other calendars than it says";
+    if (!v->nonempty || parked) {
         if (calendar_has(&q->guarantee, id) || v->next != CALENDAR_NONE)
             return "one that must not be served is in a list";
-        return calendar_has(&q->maximum, id) == v->parked ? NULL : "parked, or not, by mistake";
+        return v->nonempty || !parked ? NULL : "parked by mistake";
     }
-    if (calendar_has(&q->maximum, id))
-        return "one that may be served is parked";
     if (calendar_has(&q->guarantee, id) != !!v->per_byte_g)
         return "the calendar of guarantees and a guarantee disagree";
     return (v->next != CALENDAR_NONE) == !!v->quantum ? NULL : "the ring and a weight disagree";
