@@ -22,7 +22,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/capability.h"
@@ -33,6 +32,7 @@
 #include "http/http_listen.h"
 #include "http/http_priv.h"
 #include "http/http_tls.h"
+#include "http/socket_guard.h"
 
 #define LIVE_MAX 128           // connections of a TCP listener
 #define LIVE_MAX_LOCAL 1024    // of the socket
@@ -524,74 +524,10 @@ void http_door_close(struct http_door *d)
 
 // --- the UNIX socket ----------------------------------------------------------------------------
 
-struct acl_entry { // Linux' form of an access control list in an extended attribute
-    uint16_t tag, perm;
-    uint32_t id;
-} __attribute__((packed));
-
-enum {
-    ACL_USER_OBJ = 1,
-    ACL_GROUP_OBJ = 4,
-    ACL_GROUP = 8,
-    ACL_MASK = 16,
-    ACL_OTHER = 32,
-    ACL_NO_ID = ~0u
-};
-
-// Members of these groups may connect, and nobody else but the owner.
-static int set_acl(const char *path, const gid_t *gid, unsigned n)
-{
-    struct {
-        uint32_t version;
-        struct acl_entry e[ACCESS_GIDS_MAX + 4];
-    } __attribute__((packed)) acl = {.version = htole32(2)};
-    unsigned at = 0;
-
-    acl.e[at++] = (struct acl_entry){htole16(ACL_USER_OBJ), htole16(6), ACL_NO_ID};
-    acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP_OBJ), 0, ACL_NO_ID};
-    for (unsigned i = 0; i < n; i++)
-        acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP), htole16(6), htole32(gid[i])};
-    acl.e[at++] = (struct acl_entry){htole16(ACL_MASK), htole16(6), ACL_NO_ID};
-    acl.e[at++] = (struct acl_entry){htole16(ACL_OTHER), 0, ACL_NO_ID};
-    return setxattr(path, "system.posix_acl_access", &acl, 4 + at * sizeof acl.e[0], 0) ? -errno
-                                                                                        : 0;
-}
-
-static int compare_gid(const void *a, const void *b)
-{
-    const gid_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 void http_guard_socket(void)
 {
-    gid_t gid[ACCESS_GIDS_MAX];
-    unsigned n = access_gids(gid), kept = 0;
-
-    if (!socket_path)
-        return;
-    if (chmod(socket_path, 0660))
-        log_warning("api: socket: mode not set: path=%s error=\"%s\"", LOG_VALUE(socket_path),
-                    strerror(errno));
-    if (!n)
-        log_notice("api: socket: none of the role groups exist, so only root and kamueed's own "
-                   "user may connect; create those you need: "
-                   "groupadd --system kamuee: path=%s",
-                   LOG_VALUE(socket_path));
-    qsort(gid, n, sizeof *gid, compare_gid);
-    for (unsigned i = 0; i < n; i++)
-        if (!i || gid[i] != gid[i - 1])
-            gid[kept++] = gid[i];
-    int r = kept ? set_acl(socket_path, gid, kept) : 0;
-    if (r == -EOPNOTSUPP && chown(socket_path, (uid_t)-1, gid[0]))
-        r = -errno;
-    if (r == -EOPNOTSUPP)
-        log_notice("api: socket: the file system does not support access control lists, so only "
-                   "one group may connect: path=%s gid=%u",
-                   socket_path, gid[0]);
-    else if (r)
-        log_warning("api: socket: groups not set: path=%s error=\"%s\"", socket_path, strerror(-r));
+    if (socket_path)
+        socket_guard(socket_path);
 }
 
 static int bind_local(const char *path, struct evconnlistener **listener)
