@@ -405,15 +405,44 @@ def test_the_provider_keeps_owners_apart(daemon, line, says):
 
 def test_rules_and_members_count(daemon, blue):
     used = {b["name"]: b["used"] for b in blue.data("kamuee:state/vr=blue")["kamuee:vr"][0]["budget"]}
-    assert used["rules"] == "4" and used["set-members"] == "2"  # a rule, its list, a policer, and vermilion's rule; a member and its set
-    daemon.configure("set vr blue budget rules 4 set-members 2")
+    assert used["rules"] == "5" and used["set-members"] == "2"  # 1 rule, 1 of the file, a list, a policer, and vermilion's rule; a member and its set
+    daemon.configure("set vr blue budget rules 5 set-members 2")
     status, said = blue.call("configure", line=["set acl blue:web rule 30 permit ip from any to any"])
-    assert status == 400 and "its access lists have 5 rules, and its budget 'rules' is 4" in said and "set vr blue budget rules 5" in said, said
+    assert status == 400 and "its access lists have 6 rules, and its budget 'rules' is 5" in said and "set vr blue budget rules 6" in said, said
     status, said = blue.call("configure", line=["set address-set blue:hosts prefix 10.0.0.0/8"])
     assert status == 400 and "its budget 'set-members' is 2" in said, said
     status, said = blue.call("configure", line=["set policer blue:more cir 1M"])
     assert status == 400 and "budget 'rules'" in said, said
+    file = daemon.dir / "blue-rules"
+    file.write_text("900 permit udp from any to any\n901 permit udp from any to any port 53\n")
+    with pytest.raises(Exception, match="its access lists have 6 rules, and its budget 'rules' is 5"):
+        daemon.client.call("reload", acl="blue:web")
+    with pytest.raises(Exception, match="its access lists have 6 rules"):
+        daemon.configure("set acl blue:web default deny")  # the file is read again
+    daemon.configure("set vr blue budget rules 6")
+    daemon.client.call("reload", acl="blue:web")
+    assert {b["name"]: b["used"] for b in blue.data("kamuee:state/vr=blue")["kamuee:vr"][0]["budget"]}["rules"] == "6"
+    file.write_text("900 permit udp from any to any\n")
+    daemon.client.call("reload")
+    assert {b["name"]: b["used"] for b in blue.data("kamuee:state/vr=blue")["kamuee:vr"][0]["budget"]}["rules"] == "5"
     daemon.configure("delete vr blue budget rules", "delete vr blue budget set-members")
+
+
+def test_its_lines(daemon, blue):
+    status, said = blue.call("vr-lines", name="blue")
+    lines = json.loads(said)["kamuee:output"]["line"]
+    assert status == 200 and "set acl blue:web rule 10 deny tcp from set blue:hosts to any port 23 log" in lines, said
+    assert "set interface bluep acl in blue:web" in "\n".join(lines)
+    without_secrets("vr-lines", said)
+    code, said = kamuee(daemon, "vr", "export", "blue")
+    assert code == 0 and "set interface bluep" in said, said
+    without_secrets("vr export", said)
+
+
+def test_a_token_keeps_the_name_of_its_virtual_router(daemon):
+    with pytest.raises(Exception, match="token 'blue-admin' is bound to vr blue and would see nothing: write 'vr azure' in the file of tokens"):
+        daemon.client.call("vr-rename", name="blue", new_name="azure")
+    assert "azure" not in daemon.running()
 
 
 def test_a_client_of_a_virtual_router_that_is_not_there_has_nothing(daemon):

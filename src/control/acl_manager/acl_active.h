@@ -74,8 +74,15 @@ struct acl_list_change {
     struct acl_file_sign file;
 };
 
+// How much is in each list and set of `wanted`, in its order, that of files included.
+struct acl_sizes {
+    VEC(uint64_t) rules;
+    VEC(uint64_t) members;
+};
+
 struct acl_change {
     struct acl_desired *wanted, *old_wanted;
+    struct acl_sizes sizes; // when it is carried out
     VEC(struct acl_set_change) set;
     VEC(struct acl_list_change) list;
     size_t sets_done, lists_done; // how many have been carried out
@@ -86,6 +93,8 @@ struct acl_change {
 struct acl_reread {
     const char *set, *list;
 };
+
+void acl_sizes_free(struct acl_sizes *s);
 
 // Prepares the change from what is in force to `w`. NULL with sentences in `why`, and nothing is
 // changed.

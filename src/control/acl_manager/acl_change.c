@@ -354,6 +354,12 @@ static void set_end(struct acl_set_change *x, bool stays)
     vec_free(&x->del.item);
 }
 
+void acl_sizes_free(struct acl_sizes *s)
+{
+    vec_free(&s->rules);
+    vec_free(&s->members);
+}
+
 void acl_change_end(struct acl_change *c, bool stays)
 {
     vec_foreach (&c->list, x)
@@ -362,6 +368,7 @@ void acl_change_end(struct acl_change *c, bool stays)
         set_end(x, stays);
     vec_free(&c->list);
     vec_free(&c->set);
+    acl_sizes_free(&c->sizes);
     acl_desired_put(c->wanted);
     acl_desired_put(c->old_wanted);
     free(c);

@@ -28,6 +28,11 @@ static struct event *tidy_event, *look_event;
 static enum { IDLE, PREPARING, READY } change_state;
 static struct acl_change *current_change;
 static struct preparing *current_preparing;
+static struct { // of what is in force; control asks without waiting for a build
+    struct acl_desired *wanted;
+    struct acl_sizes sizes;
+    unsigned version;
+} in_force;
 
 // --- the thread ----------------------------------------------------------------------------------
 
@@ -322,8 +327,52 @@ void acl_manager_undo(void)
     change_call_end(change_call(change_undo, false));
 }
 
+static void keep_sizes(struct acl_change *c)
+{
+    acl_sizes_free(&in_force.sizes);
+    acl_desired_put(in_force.wanted);
+    in_force.wanted = acl_desired_get(c->wanted);
+    in_force.sizes = c->sizes;
+    c->sizes = (struct acl_sizes){0};
+    in_force.version++;
+}
+
+unsigned acl_manager_version(void)
+{
+    return in_force.version;
+}
+
+static const struct acl_sizes *sizes_of(const struct acl_desired **wanted)
+{
+    bool ready = change_state == READY;
+
+    thread_must_be(ROLE_CONTROL);
+    *wanted = ready ? current_change->wanted : in_force.wanted;
+    return ready ? &current_change->sizes : &in_force.sizes;
+}
+
+uint64_t acl_manager_rules(const char *list)
+{
+    const struct acl_desired *w;
+    const struct acl_sizes *s = sizes_of(&w);
+    const struct acl_desired_list *l = w ? acl_desired_list_find(w, list) : NULL;
+
+    return l ? s->rules.item[l - w->list.item] : 0;
+}
+
+uint64_t acl_manager_members(const char *set)
+{
+    const struct acl_desired *w;
+    const struct acl_sizes *s = sizes_of(&w);
+    const struct acl_desired_set *d = w ? acl_desired_set_find(w, set) : NULL;
+
+    return d ? s->members.item[d - w->set.item] : 0;
+}
+
 void acl_manager_end(bool stays)
 {
+    if (stays)
+        keep_sizes(current_change);
     change_call_end(change_call(change_end, stays));
     current_change = NULL;
     change_state = IDLE;
@@ -347,4 +396,7 @@ void acl_manager_stop(void)
     preparing_drop();
     manager_stop(&manager);
     change_state = IDLE;
+    acl_sizes_free(&in_force.sizes);
+    acl_desired_put(in_force.wanted);
+    in_force.wanted = NULL;
 }

@@ -38,6 +38,11 @@ int acl_manager_prepare_now(const struct acl_desired *wanted, struct text *why);
 bool acl_manager_is_building(void);                   // queries are answered when the build is over
 const struct acl_desired *acl_manager_prepared(void); // what is ready, or NULL
 const struct acl_desired *acl_manager_desired(void);  // what is in force
+// Rules of a list, members of a set, those of their files included: of what is ready, or else of
+// what is in force. 0: there is none of that name.
+uint64_t acl_manager_rules(const char *list);
+uint64_t acl_manager_members(const char *set);
+unsigned acl_manager_version(void); // another one after each change of what is in force
 // 0, or -errno with a sentence and nothing changed
 int acl_manager_commit(char *err, size_t err_size);
 void acl_manager_undo(void);

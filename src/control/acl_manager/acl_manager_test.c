@@ -79,6 +79,20 @@ static void want_list(struct acl_desired *w, const char *name, const char *rules
     text_printf(&l->text, "%s%s", rules, from);
 }
 
+// What was said before it was carried out.
+static void assert_sizes(const struct acl_change *c)
+{
+    for (size_t i = 0; i < c->wanted->list.n; i++)
+        assert_int_equal(c->sizes.rules.item[i],
+                         acl_active_list_find(c->wanted->list.item[i].name)->build->number.n);
+    for (size_t i = 0; i < c->wanted->set.n; i++) {
+        struct acl_set_stats s;
+
+        acl_set_stats(acl_active_set_find(c->wanted->set.item[i].name)->set, &s);
+        assert_int_equal(c->sizes.members.item[i], s.members[0] + s.members[1]);
+    }
+}
+
 static int go_to(struct acl_desired *w, bool stays)
 {
     text_clear(&why);
@@ -87,6 +101,8 @@ static int go_to(struct acl_desired *w, bool stays)
     if (!c)
         return -EINVAL;
     int r = acl_change_do(c, &why);
+    if (!r)
+        assert_sizes(c);
     if (!r && !stays)
         acl_change_undo(c);
     acl_change_end(c, !r && stays);

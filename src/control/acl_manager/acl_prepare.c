@@ -446,6 +446,45 @@ static void prepare_list(struct prepare *p, const struct acl_desired_list *w)
     acl_lines_free(&l);
 }
 
+// --- sizes ---------------------------------------------------------------------------------------
+
+static uint64_t rules_after(const struct acl_change *c, const char *name)
+{
+    const struct acl_active_list *l = acl_active_list_find(name);
+
+    vec_foreach (&c->list, x)
+        if (!strcmp(x->name, name))
+            return x->fresh ? x->fresh->number.n : l->build->number.n + (x->adds ? 1 : -1ull);
+    return l ? l->build->number.n : 0;
+}
+
+static uint64_t members_of_set(const struct acl_set *s)
+{
+    struct acl_set_stats n;
+
+    acl_set_stats(s, &n);
+    return n.members[0] + n.members[1];
+}
+
+static uint64_t members_after(const struct acl_change *c, const char *name)
+{
+    const struct acl_active_set *s = acl_active_set_find(name);
+
+    vec_foreach (&c->set, x)
+        if (!strcmp(x->name, name))
+            return x->fresh ? members_of_set(x->fresh)
+                            : members_of_set(s->set) + x->add.item.n - x->del.item.n;
+    return s ? members_of_set(s->set) : 0;
+}
+
+static void note_sizes(struct acl_change *c)
+{
+    vec_foreach (&c->wanted->list, l)
+        *vec_push(&c->sizes.rules) = rules_after(c, l->name);
+    vec_foreach (&c->wanted->set, s)
+        *vec_push(&c->sizes.members) = members_after(c, s->name);
+}
+
 // --- all of it -----------------------------------------------------------------------------------
 
 static void prepare_removals(struct prepare *p)
@@ -486,6 +525,7 @@ struct acl_change *acl_prepare(struct acl_desired *w, const struct acl_reread *a
     if (!p.wrong && acl_active.list.n + c->list.n >= ACL_LIST_MAX)
         report_error(&p, "acl: too many access lists, expected at most %u", ACL_LIST_MAX - 1);
     if (!p.wrong) {
+        note_sizes(c);
         prepare_removals(&p);
         return c;
     }

@@ -16,8 +16,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/commit_wait.h"
+#include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"
+#include "feature/vr_budget.h"
 #include "yang/config_tree.h"
 #include "yang/owner.h"
 #include "yang/yang.h"
@@ -327,6 +329,18 @@ static void acls_prepared(void *ctx, int result, const char *why)
     commit_wait_end();
 }
 
+// With what files hold, which is known when they have been read.
+static int check_budgets(const struct model *m, struct errors *e)
+{
+    unsigned n = e->n;
+
+    vr_budget_check_files(m, e);
+    if (e->n == n)
+        return 0;
+    abandon_prepared();
+    return -EINVAL;
+}
+
 static int prepare_acls(const struct model *from, const struct model *to, struct errors *e)
 {
     struct acl_desired *was = *part_of(from), *is = *part_of(to);
@@ -334,7 +348,7 @@ static int prepare_acls(const struct model *from, const struct model *to, struct
     int r;
 
     if (acl_desired_equal(was, is) || (ready && acl_desired_equal(ready, is)))
-        return 0;
+        return check_budgets(to, e);
     if (refused && acl_desired_equal(refused, is)) {
         add_lines(e, text_str(&why_refused));
         forget_refusal();
@@ -359,15 +373,24 @@ static void reloaded(void *ctx, int result, const char *why)
     struct acl_reload *r = ctx;
     char err[512] = "";
 
+    struct errors e = {0};
+    struct text beyond = {0};
+
     busy = false;
     if (result == -EAGAIN)
         why = "the configuration has changed meanwhile; try again";
-    if (!result) {
+    if (!result && check_budgets(config_model(), &e)) {
+        errors_text(&e, NULL, &beyond);
+        result = -EINVAL;
+        why = text_str(&beyond);
+    } else if (!result) {
         result = acl_manager_commit(err, sizeof err);
         acl_manager_end(!result);
         why = err;
     }
     r->done(r->ctx, result, why);
+    text_free(&beyond);
+    errors_free(&e);
     free(r);
     commit_wait_end();
 }

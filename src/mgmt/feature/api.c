@@ -46,15 +46,22 @@ static void read_client(struct access_config *a, const struct lyd_node *entry)
     c->access = role ? (uint8_t)access_of_name(role) : ACCESS_NONE;
 }
 
-static void read_vr_groups(struct access_config *a, const struct lyd_node *entry)
+static void read_vr_groups(struct access_config *a, const struct lyd_node *entry,
+                           struct errors *e)
 {
     const struct lyd_node *first = lyd_child(entry);
 
-    for (int i = ACCESS_READ; i < ACCESS_N && a->n_vr_groups < ACCESS_VR_GROUPS_MAX; i++) {
-        struct access_vr_group *g = &a->vr_group[a->n_vr_groups];
-
+    for (int i = ACCESS_READ; i < ACCESS_N; i++) {
         if (!config_value(first, access_name[i]))
             continue;
+        if (a->n_vr_groups == ACCESS_VR_GROUPS_MAX) {
+            errors_add(e, leaf_line(entry, access_name[i]),
+                       "api group vr %s: more than %u groups of virtual routers: use tokens for "
+                       "some (set api tokens)",
+                       config_value(first, "name"), ACCESS_VR_GROUPS_MAX);
+            return;
+        }
+        struct access_vr_group *g = &a->vr_group[a->n_vr_groups];
         leaf_copy(g->name, sizeof g->name, first, access_name[i], "");
         leaf_copy(g->vr, sizeof g->vr, first, "name", "");
         g->access = (uint8_t)i;
@@ -93,7 +100,7 @@ static void read_api(struct model *m, const struct lyd_node *tree, const struct 
     v.n = 0;
     config_children(group, yang_child(yang_child(api, "group", true), "vr", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        read_vr_groups(&c->access, v.item[i]);
+        read_vr_groups(&c->access, v.item[i], e);
     free(v.item);
 }
 

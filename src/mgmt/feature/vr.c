@@ -19,9 +19,11 @@
 #include "feature/configuration.h"
 #include "http/http.h"
 #include "http/refuse.h"
+#include "http/token.h"
 #include "mgmt/feature.h"
 #include "netlink/netlink_reader.h"
 #include "port/vr_manager.h"
+#include "restconf/bound.h"
 #include "restconf/metrics.h"
 #include "restconf/operation.h"
 #include "rib/rib_manager.h"
@@ -382,11 +384,12 @@ static void collect_vrs(struct scrape *s)
 
 // --- operations ---------------------------------------------------------------------------------
 
-// The entry that a name of the input names; NULL: an answer has been given.
+// The entry that a name of the input names, as far as the client sees it; NULL: an answer has been
+// given.
 static const struct lyd_node *find_entry(struct http *h, const char *name)
 {
     const struct lyd_node *entry =
-        config_find(config_running(), yang_child(NULL, "vr", true), (const char *[]){name});
+        config_find(bound_running(h), yang_child(NULL, "vr", true), (const char *[]){name});
 
     if (!entry)
         http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
@@ -442,6 +445,19 @@ static int commit_renamed(const char *from, const char *to, const struct commit 
     return -EINVAL;
 }
 
+// A token outlives its virtual router, and would see nothing.
+static bool refuse_for_token(struct http *h, const char *from, const char *to)
+{
+    const struct token *t = token_of(from);
+
+    if (t)
+        http_refuse(h, 409, "in-use",
+                    "token '%s' is bound to vr %s and would see nothing: write 'vr %s' in the file "
+                    "of tokens (set api tokens) first; it takes effect at once",
+                    t->name, from, to);
+    return t;
+}
+
 static void run_vr_rename(struct http *h, const struct lyd_node *op)
 {
     const char *from = operation_input(op, "name"), *to = operation_input(op, "new-name");
@@ -455,6 +471,8 @@ static void run_vr_rename(struct http *h, const struct lyd_node *op)
         http_refuse(h, 409, "in-use", "there is a vr %s already", to);
         return;
     }
+    if (refuse_for_token(h, from, to))
+        return;
     snprintf(words, sizeof words, "vr-rename %s %s", from, to);
     struct commit how = {.by = http_peer(h), .made_from = words};
     vr_rename_begin(from, to);
@@ -463,21 +481,23 @@ static void run_vr_rename(struct http *h, const struct lyd_node *op)
     configuration_answer(h, r, &result, &e);
 }
 
-static const struct lyd_node *find_named(const char *list, const char *name)
+static const struct lyd_node *find_named(const struct lyd_node *tree, const char *list,
+                                         const char *name)
 {
-    return config_find(config_running(), yang_child(NULL, list, true), (const char *[]){name});
+    return config_find(tree, yang_child(NULL, list, true), (const char *[]){name});
 }
 
 // What a leaf that refers to the virtual router stands for: its list's entry with all it says
 // ("interface p1", "port p0 queue vr red"), because without the leaf it would say something else: a
 // client that is bound to nothing may do everything. With an interface goes its vport.
-static void add_referrer(const struct lyd_node *leaf, struct text *lines, struct text *uses)
+static void add_referrer(const struct lyd_node *tree, const struct lyd_node *leaf,
+                         struct text *lines, struct text *uses)
 {
     const struct lyd_node *entry = lyd_parent(leaf), *vport = NULL;
     const struct lyd_node *what = entry && entry->schema->nodetype == LYS_LIST ? entry : leaf;
     bool is_interface = entry && !strcmp(entry->schema->name, "interface") && !lyd_parent(entry);
 
-    if (is_interface && (vport = find_named("vport", lyd_get_value(lyd_child(entry))))) {
+    if (is_interface && (vport = find_named(tree, "vport", lyd_get_value(lyd_child(entry))))) {
         config_print_node(vport, lines);
         text_printf(uses, "delete ");
         config_path(vport, uses);
@@ -500,9 +520,9 @@ static void run_vr_lines(struct http *h, const struct lyd_node *op)
     if (!entry)
         return;
     config_print_node(entry, &lines);
-    config_referrers(config_running(), entry->schema, name, &v);
+    config_referrers(bound_running(h), entry->schema, name, &v);
     for (size_t i = 0; i < v.n; i++)
-        add_referrer(v.item[i], &lines, &uses);
+        add_referrer(bound_running(h), v.item[i], &lines, &uses);
     output_begin(&j, &t);
     configuration_write_lines(&j, "line", &lines);
     configuration_write_lines(&j, "use", &uses);

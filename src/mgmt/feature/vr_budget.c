@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acl_manager/acl_manager.h"
 #include "base/clock.h"
 #include "base/vec.h"
 #include "config/config_running.h"
@@ -75,9 +76,19 @@ static void add_bound(void *ctx, const struct model *m, const struct model_inter
     add_list(ctx, model_acls(m), i->acls.out);
 }
 
-// Of the configuration itself: what files hold is not known before they are read. A list or policer
-// that belongs to the virtual router is one rule more, for a list without rules takes a place, too.
-static void count_bound(const struct model *m, const char *vr, struct vr_limits *used)
+static uint64_t rules_of(const struct acl_desired_list *l, bool files)
+{
+    return (files ? acl_manager_rules(l->name) : l->rules.rule.n) + (l->owner[0] != 0);
+}
+
+static uint64_t members_of(const struct acl_desired_set *s, bool files)
+{
+    return (files ? acl_manager_members(s->name) : s->member.item.n) + (s->owner[0] != 0);
+}
+
+// What files hold is not known before they are read. A list or policer that belongs to the virtual
+// router is one rule more, for a list without rules takes a place, too.
+static void count_bound(const struct model *m, const char *vr, bool files, struct vr_limits *used)
 {
     struct bound b = {0};
 
@@ -87,9 +98,9 @@ static void count_bound(const struct model *m, const char *vr, struct vr_limits 
     if (model_acls(m)->list.n)
         model_each_interface_of(m, vr, add_bound, &b);
     vec_foreach (&b.list, l)
-        used->of[VR_BUDGET_RULES] += (*l)->rules.rule.n + ((*l)->owner[0] != 0);
+        used->of[VR_BUDGET_RULES] += rules_of(*l, files);
     vec_foreach (&b.set, s)
-        used->of[VR_BUDGET_SET_MEMBERS] += (*s)->member.item.n + ((*s)->owner[0] != 0);
+        used->of[VR_BUDGET_SET_MEMBERS] += members_of(*s, files);
     vec_free(&b.list);
     vec_free(&b.set);
 }
@@ -97,6 +108,7 @@ static void count_bound(const struct model *m, const char *vr, struct vr_limits 
 // Of the running configuration, counted again after each change.
 static struct {
     uint64_t version; // of the configuration, + 1; 0 = none
+    unsigned lists;   // version of what is in force
     struct vr_limits used;
 } counted[VR_MAX];
 
@@ -104,9 +116,11 @@ static struct vr_limits running_bound(uint16_t vr)
 {
     const struct model *m = config_model();
 
-    if (m && counted[vr].version != config_version() + 1) {
-        count_bound(m, vr_get(vr)->name, &counted[vr].used);
+    if (m && (counted[vr].version != config_version() + 1 ||
+              counted[vr].lists != acl_manager_version())) {
+        count_bound(m, vr_get(vr)->name, true, &counted[vr].used);
         counted[vr].version = config_version() + 1;
+        counted[vr].lists = acl_manager_version();
     }
     return counted[vr].used;
 }
@@ -122,7 +136,7 @@ static const char *raise_command(const char *vr, char *buf, size_t n)
 }
 
 static void check_vr(const struct model *m, const char *vr, const struct vr_limits *limits,
-                     unsigned line, struct errors *e)
+                     unsigned line, bool files, struct errors *e)
 {
     static const enum vr_budget_kind kinds[] = {VR_BUDGET_RULES, VR_BUDGET_SET_MEMBERS};
     struct vr_limits used = {0};
@@ -130,7 +144,7 @@ static void check_vr(const struct model *m, const char *vr, const struct vr_limi
 
     if (!limits->of[VR_BUDGET_RULES] && !limits->of[VR_BUDGET_SET_MEMBERS])
         return;
-    count_bound(m, vr, &used);
+    count_bound(m, vr, files, &used);
     for (unsigned i = 0; i < 2; i++)
         if (limits->of[kinds[i]] && used.of[kinds[i]] > limits->of[kinds[i]])
             errors_add_of(e, vr, line,
@@ -142,11 +156,21 @@ static void check_vr(const struct model *m, const char *vr, const struct vr_limi
                        used.of[kinds[i]]);
 }
 
+static void check_vrs(const struct model *m, bool files, struct errors *e)
+{
+    check_vr(m, VR_DEFAULT_NAME, &model_vrs(m)->budget, 0, files, e);
+    vec_foreach (&model_vrs(m)->vr, v)
+        check_vr(m, v->name, &v->budget, v->line, files, e);
+}
+
 void vr_budget_check(const struct model *m, struct errors *e)
 {
-    check_vr(m, VR_DEFAULT_NAME, &model_vrs(m)->budget, 0, e);
-    vec_foreach (&model_vrs(m)->vr, v)
-        check_vr(m, v->name, &v->budget, v->line, e);
+    check_vrs(m, false, e);
+}
+
+void vr_budget_check_files(const struct model *m, struct errors *e)
+{
+    check_vrs(m, true, e);
 }
 
 // --- what is used --------------------------------------------------------------------------------

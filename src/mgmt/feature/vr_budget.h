@@ -16,6 +16,8 @@ struct lysc_node;
 struct vr_limits vr_budget_read(const struct lyd_node *first, const struct lysc_node *parent);
 // Rules and set members that are bound to a virtual router's interfaces are within its budget.
 void vr_budget_check(const struct model *m, struct errors *e);
+// The same once access lists are prepared, or in force: with what their files hold.
+void vr_budget_check_files(const struct model *m, struct errors *e);
 
 // What a virtual router uses of each budget; `r`: rib_manager's answer.
 struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r);

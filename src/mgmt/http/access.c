@@ -75,8 +75,60 @@ static struct found_group look_up_group(const char *name)
     return (struct found_group){g ? g->gr_gid : 0, g};
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    const uint16_t *x = a, *y = b;
+
+    return strcmp(config.vr_group[*x].name, config.vr_group[*y].name);
+}
+
+// Of a configuration with few, each is asked for. Of many that would read the host's list of groups
+// as often; it is read once, and only at a configuration those are asked for that are not in it.
+#define ASKED_EACH 64
+
+static void look_up_listed(void)
+{
+    static uint16_t by_name[ACCESS_VR_GROUPS_MAX];
+    unsigned n = now()->n_vr_groups;
+    const struct group *g;
+
+    for (unsigned i = 0; i < n; i++) {
+        by_name[i] = (uint16_t)i;
+        found.vr_group[i] = (struct found_group){0};
+    }
+    qsort(by_name, n, sizeof *by_name, compare_names);
+    setgrent();
+    while ((g = getgrent())) {
+        unsigned lo = 0, hi = n;
+
+        while (lo < hi) {
+            unsigned mid = (lo + hi) / 2;
+
+            if (strcmp(now()->vr_group[by_name[mid]].name, g->gr_name) < 0)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        for (; lo < n && !strcmp(now()->vr_group[by_name[lo]].name, g->gr_name); lo++)
+            found.vr_group[by_name[lo]] = (struct found_group){g->gr_gid, true};
+    }
+    endgrent();
+}
+
+static void look_up_vr_groups(bool configured_now)
+{
+    unsigned n = now()->n_vr_groups;
+
+    if (n > ASKED_EACH)
+        look_up_listed();
+    for (unsigned i = 0; i < n; i++)
+        if (n <= ASKED_EACH || (configured_now && !found.vr_group[i].exists))
+            found.vr_group[i] = look_up_group(now()->vr_group[i].name);
+}
+
 static void look_up_groups(void)
 {
+    bool configured_now = !found.at_ns;
     uint64_t t = clock_now_ns();
 
     if (found.at_ns && t - found.at_ns < LOOKUP_NS)
@@ -84,8 +136,7 @@ static void look_up_groups(void)
     found.at_ns = t;
     for (int i = ACCESS_READ; i < ACCESS_N; i++)
         found.group[i] = look_up_group(now()->group[i].name);
-    for (unsigned i = 0; i < now()->n_vr_groups; i++)
-        found.vr_group[i] = look_up_group(now()->vr_group[i].name);
+    look_up_vr_groups(configured_now);
 }
 
 unsigned access_gids(gid_t gid[ACCESS_GIDS_MAX])

@@ -33,7 +33,7 @@ struct access_vr_group { // whose members are bound to a virtual router
 
 struct access_config {
     struct access_group group[ACCESS_N];
-#define ACCESS_VR_GROUPS_MAX (64 * (ACCESS_N - 1))
+#define ACCESS_VR_GROUPS_MAX 4096 // as many as tokens
     struct access_vr_group vr_group[ACCESS_VR_GROUPS_MAX];
     unsigned n_vr_groups;
     char tokens[256]; // file of tokens, "" = none

@@ -198,3 +198,14 @@ void token_of_vr(const char *secret, const char *vr, char hex[TOKEN_HEX])
     for (size_t i = 0; i < TOKEN_HEX / 2; i++)
         snprintf(hex + 2 * i, 3, "%02x", hash[i]);
 }
+
+const struct token *token_of(const char *vr)
+{
+    if (!list)
+        return NULL;
+    follow_file();
+    for (unsigned i = 0; i < list->n; i++)
+        if (!strcmp(list->item[i].vr, vr))
+            return &list->item[i];
+    return NULL;
+}

@@ -31,5 +31,6 @@ void token_of_vr(const char *secret, const char *vr, char hex[TOKEN_HEX]);
 int token_file(const char *path, char *err,
                size_t err_size); // "" = none; 0 or -errno with a sentence: the old file stays
 const struct token *token_find(const char *token);            // NULL: nobody's
+const struct token *token_of(const char *vr); // the first one that is bound to it, or NULL
 
 #endif

@@ -370,6 +370,26 @@ static void a_group_may_be_bound_to_a_vr(void **state)
     assert_string_equal(vr, "");
     assert_int_equal(configure("delete vr blue"), 400); // in use
     assert_int_equal(configure("delete api"), 200);
+    for (int i = 0; i < 100; i++) { // many: the host's list is read once
+        char line[96];
+
+        snprintf(line, sizeof line, "set vr many%d table %d", i, 1000 + i);
+        assert_int_equal(configure(line), 200);
+        snprintf(line, sizeof line, "set api group vr many%d admin nobody-has-%d operator %s", i, i,
+                 i == 70 ? "staff" : "nobody-has-it");
+        assert_int_equal(configure(line), 200);
+    }
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_OPERATE);
+    assert_string_equal(vr, "many70");
+    assert_int_equal(configure("set api group vr many9 read-only staff"), 200);
+    assert_int_equal(access_of_user(1234, both, 2, vr), ACCESS_NONE);
+    assert_int_equal(configure("delete api"), 200);
+    for (int i = 0; i < 100; i++) {
+        char line[96];
+
+        snprintf(line, sizeof line, "delete vr many%d", i);
+        assert_int_equal(configure(line), 200);
+    }
     assert_int_equal(configure("delete vr blue"), 200);
     assert_int_equal(configure("delete vr green"), 200);
 }

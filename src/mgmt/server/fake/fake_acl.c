@@ -105,6 +105,28 @@ const struct acl_desired *acl_manager_desired(void)
     return held;
 }
 
+// Files have nothing in them here.
+uint64_t acl_manager_rules(const char *list)
+{
+    const struct acl_desired *w = ready ? ready : held;
+    const struct acl_desired_list *l = w ? acl_desired_list_find(w, list) : NULL;
+
+    return l ? l->rules.rule.n : 0;
+}
+
+uint64_t acl_manager_members(const char *set)
+{
+    const struct acl_desired *w = ready ? ready : held;
+    const struct acl_desired_set *s = w ? acl_desired_set_find(w, set) : NULL;
+
+    return s ? s->member.item.n : 0;
+}
+
+unsigned acl_manager_version(void)
+{
+    return 0;
+}
+
 int acl_manager_commit(char *err, size_t err_size)
 {
     int r = fake_called(err, err_size, "change", "acl");

@@ -42,7 +42,7 @@ static struct fake_vr {
     uint8_t cpu_weight;
     bool stopped;
     struct vr_limits budget;
-} vrs[16];
+} vrs[128];
 static enum fib_engine default_engine;
 static struct flow_hash default_flow_hash;
 static uint8_t default_cpu_weight;
