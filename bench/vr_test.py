@@ -27,6 +27,7 @@ def test_quick_leaves_out_what_takes_minutes(monkeypatch):
     monkeypatch.setattr(vr, "life", lambda given: ([vr.row_of(case, 1, "B") for case in vr.LIFE], ["life"]))
     monkeypatch.setattr(vr, "forward", lambda given: ([vr.row_of(vr.FORWARD, 1, "x")], []))
     monkeypatch.setattr(vr, "start", lambda given: pytest.fail("start-16-full takes minutes"))
+    monkeypatch.setattr(vr, "small", lambda given: pytest.fail("start-1000-small takes minutes"))
     rows, notes = vr.measured(vr.parser().parse_args(["--quick"]))
     assert [row["case"] for row in rows] == [*vr.LIFE, vr.FORWARD] and notes == ["life"]
 
@@ -39,5 +40,5 @@ def test_only_the_rows_that_were_asked_for_come(monkeypatch):
 
 def test_without_root_a_sentence_says_what_is_missing(monkeypatch):
     monkeypatch.setattr(vr.os, "geteuid", lambda: 1000)
-    rows, notes = vr.measured(vr.parser().parse_args(["--only", "create,start-16-full"]))
-    assert rows == [] and len(notes) == 2 and all("need root" in note for note in notes)
+    rows, notes = vr.measured(vr.parser().parse_args(["--only", "create,start-16-full,start-1000-small"]))
+    assert rows == [] and len(notes) == 3 and all("need root" in note for note in notes)

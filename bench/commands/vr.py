@@ -32,12 +32,15 @@ from measure.topology import own_namespaces
 IDEA = "a virtual router's cost: creating, deleting, memory, start and forwarding of 16 full tables (root)"
 CREATE, DELETE, EMPTY, KERNEL = "create", "delete", "empty-memory", "empty-memory-kernel"
 START, FORWARD, METALINK = "start-16-full", "forward-16", "metalink"
+SMALL, SMALL_MEMORY = "start-1000-small", "small-memory"
 CASES = {
     CREATE: "a commit that makes a virtual router in a namespace that exists, the last ones of all",
     DELETE: "a commit that deletes one",
     EMPTY: "memory of kamueed for each one without routes: resident, huge pages, page tables",
     KERNEL: "memory of the kernel for each one, beside its namespace: sockets",
     START: "from the start until 16 virtual routers have a full table each (minutes; not with --quick)",
+    SMALL: "the same with 1,000 virtual routers of 1,000 routes each (not with --quick)",
+    SMALL_MEMORY: "memory of kamueed for each of these",
     FORWARD: "full tables in 16 virtual routers: throughput to that with one",
     METALINK: "what a hop over a metalink adds to a packet, the lookup before it included",
 }
@@ -49,6 +52,7 @@ READY_S = 120
 STOP_S = 30
 START_S = 600
 FULL = 16
+SMALL_VRS, SMALL_ROUTES = 1000, 1000
 QUICK_ROUTES = 100_000
 ONE, SIXTEEN = "IPv4 full table, VLAN to VLAN", "IPv4 full table, 16 virtual routers by VLAN"
 LINKED = "IPv4 full table, VLAN to VLAN over a metalink"
@@ -77,9 +81,10 @@ def run(given: argparse.Namespace) -> int:
 
 def measured(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
     """The rows, and what has to be said about them."""
-    wanted = given.only or [name for name in CASES if name != START or not given.quick]
+    wanted = given.only or [name for name in CASES if name not in (START, SMALL, SMALL_MEMORY) or not given.quick]
     rows, notes = [], []
-    parts: Sequence[tuple[Sequence[str], Callable]] = ((LIFE, life), ((FORWARD, METALINK), forward), ([START], start))
+    parts: Sequence[tuple[Sequence[str], Callable]] = ((LIFE, life), ((FORWARD, METALINK), forward), ([START], start),
+                                                ((SMALL, SMALL_MEMORY), small))
     for cases, part in parts:
         if any(case in wanted for case in cases):
             more, said = part(given)
@@ -185,29 +190,41 @@ def forward(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
 # --- the start ---
 
 def start(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
-    """kamueed finds the tables in the kernel, in namespaces with a veth pair that stands for an upstream."""
     if os.geteuid():
         return [], [f"{START}: not measured; network namespaces need root."]
+    took, size, routes = started(FULL, given.prefixes, given.routes)
+    return [row_of(START, round(took, 1), "s")], [f"{START}: {routes:,} IPv4 routes each; {size / 1e6:,.0f} MB resident."]
+
+
+def small(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
+    if os.geteuid():
+        return [], [f"{SMALL}, {SMALL_MEMORY}: not measured; network namespaces need root."]
+    n = given.vrs or SMALL_VRS
+    took, size, routes = started(n, None, 2 * SMALL_ROUTES, SMALL_ROUTES)
+    return ([row_of(SMALL, round(took, 1), "s"), row_of(SMALL_MEMORY, round(size / n), "B")],
+            [f"{SMALL}: {n:,} virtual routers, {routes:,} IPv4 routes each; {size / 1e6:,.0f} MB resident."])
+
+
+def started(n: int, prefixes: str | None, limit: int | None, most: int | None = None) -> tuple[float, int, int]:
+    """kamueed finds n tables in the kernel, in namespaces with a veth pair that stands for an upstream: seconds until it has
+    read them, bytes resident, and how many routes each has."""
     own_namespaces()
     with tempfile.TemporaryDirectory(prefix="kb-") as work:
-        table = write_table(Path(work) / "table", given.prefixes, given.routes)
-        four = [line for line in table.read_text().splitlines() if ":" not in line]
+        table = write_table(Path(work) / "table", prefixes, limit)
+        four = [line for line in table.read_text().splitlines() if ":" not in line][:most]
         table.write_text("".join(f"{line}\n" for line in four))
-        routes = len(four)
-        spaces = [Namespace(f"kb-full{k}") for k in range(FULL)]
+        spaces = [Namespace(f"kb-full{k}") for k in range(n)]
         for k, ns in enumerate(spaces):
             fill(ns, table, k)
         kamueed = daemon_in(Path(work), [f"set vr full{k} namespace {ns.name}" for k, ns in enumerate(spaces)])
         begun = time.monotonic()
         try:
             kamueed.start()
-            wait_until(lambda: complete(kamueed, routes), "not all tables have come", START_S, proc=kamueed.proc,
+            wait_until(lambda: complete(kamueed, n, len(four)), "not all tables have come", START_S, proc=kamueed.proc,
                        log_end=kamueed.log_end)
-            took = time.monotonic() - begun
-            size = kamueed.rss_mb()
+            return time.monotonic() - begun, 1024 * kamueed.status_kib("VmRSS"), len(four)
         finally:
             stop(kamueed)
-    return [row_of(START, round(took, 1), "s")], [f"{START}: {routes:,} IPv4 routes each; {size:,.0f} MB resident."]
 
 
 def fill(ns: Namespace, table: Path, k: int) -> None:
@@ -222,9 +239,9 @@ def fill(ns: Namespace, table: Path, k: int) -> None:
         raise Unavailable(f"the kernel did not take the table of {ns.name}: {done.stderr.strip()}")
 
 
-def complete(kamueed: Kamueed, routes: int) -> bool:
+def complete(kamueed: Kamueed, n: int, routes: int) -> bool:
     vrs = [vr for vr in kamueed.client.entries("vr") if vr["name"] != "default"]
-    return len(vrs) == FULL and all(vr["synced"] and vr["fib"][0]["routes"] >= routes for vr in vrs)
+    return len(vrs) == n and all(vr["synced"] and vr["fib"][0]["routes"] >= routes for vr in vrs)
 
 
 # --- goals ---
