@@ -280,7 +280,7 @@ static enum drop_reason checks(const struct rte_mbuf *m, struct outer *o, const 
 }
 
 // The frame begins at `frame`, and ends with the outer packet.
-static void cut(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
+static void cut_packet(struct rte_mbuf *m, const uint8_t *frame, const struct outer *o)
 {
     uint32_t off = (uint32_t)(frame - rte_pktmbuf_mtod(m, const uint8_t *));
 
@@ -485,7 +485,7 @@ static bool take_one(struct forwarder *f, struct burst *b, unsigned i, struct al
     }
     if (a)
         alike_read(a, &o, vlan);
-    cut(m, frame_of(&o, tunnel_get(vlan)), &o);
+    cut_packet(m, frame_of(&o, tunnel_get(vlan)), &o);
     wait_in(f, m, vlan);
     return true;
 }
