@@ -145,6 +145,12 @@ static void interrupts_stop(void)
         continue;
 }
 
+void eal_leave(void)
+{
+    if (running)
+        eal_dir_drop(rte_eal_get_runtime_dir(), dir_lock);
+}
+
 void eal_fini(void)
 {
     char dir[256];

@@ -20,6 +20,7 @@ struct eal_config {
 // 0, or -errno with a sentence in `err` that names the remedy.
 int eal_init(const struct eal_config *cfg, char *err, size_t err_size);
 void eal_fini(void);
+void eal_leave(void); // the process ends at once: only the run-time directory goes
 bool eal_has_hugepages(void);
 unsigned eal_memory_mib(void);
 

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -29,6 +30,10 @@
 #define SOCKET_FD 10 // of the starter, or above: a pipe must not be GIVEN_FD
 
 static int to_starter = -1;
+static char *const *own_argv; // of kamueed, for its successor
+static struct __user_cap_data_struct held[2]; // what kamueed may: for its successor alone
+
+#define ARGS_MAX 64
 
 // --- in the starter ------------------------------------------------------------------------------
 
@@ -58,12 +63,54 @@ static bool set_descriptors(int fd)
            dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && (fd < 0 || give_descriptor(fd));
 }
 
+static void set_capabilities(const struct __user_cap_data_struct data[2])
+{
+    struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+    syscall(SYS_capset, &h, data);
+}
+
+// kamueed's capabilities, environment and arguments, and one argument more.
+static void be_successor(char *argv[ARGS_MAX + 3], const char *program)
+{
+    unsigned n = 0;
+
+    argv[n++] = (char *)program;
+    for (unsigned i = 1; own_argv[0] && own_argv[i] && n <= ARGS_MAX; i++)
+        if (strcmp(own_argv[i], STARTER_SUCCESSOR))
+            argv[n++] = own_argv[i];
+    argv[n++] = STARTER_SUCCESSOR;
+    argv[n] = NULL;
+    if (geteuid()) {
+        set_capabilities(held);
+        for (int c = 0; c <= CAP_LAST_CAP; c++)
+            if (held[c / 32].permitted & 1u << c % 32)
+                prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, c, 0, 0);
+    }
+    unsetenv("WATCHDOG_PID"); // they name this kamueed
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+}
+
+static void give_up_all(void)
+{
+    static const struct __user_cap_data_struct none[2];
+
+    if (geteuid())
+        set_capabilities(none);
+}
+
 static void be_program(const char *program, const char *word, int fd, int failed)
 {
-    char *const argv[] = {(char *)program, *word ? (char *)word : NULL, NULL};
+    char *argv[ARGS_MAX + 3] = {(char *)program, *word ? (char *)word : NULL, NULL};
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t none;
 
+    if (own_argv && !strcmp(word, STARTER_SUCCESSOR))
+        be_successor(argv, program);
+    else
+        give_up_all();
     setsid();
     for (int s = 1; s < NSIG; s++)
         sigaction(s, &usual, NULL);
@@ -105,14 +152,20 @@ static int start_program(const char *program, const char *word, int fd)
     return r;
 }
 
+// None is in force. They stay permitted for a successor alone.
 static void give_up_capabilities(void)
 {
     struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {0};
 
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    syscall(SYS_capget, &h, held);
+    for (unsigned i = 0; i < 2; i++) {
+        held[i].effective = held[i].inheritable = held[i].permitted;
+        none[i].permitted = own_argv ? held[i].permitted : 0;
+    }
     if (geteuid())
-        syscall(SYS_capset, &h, none);
+        set_capabilities(none);
 }
 
 // A request and the descriptor that came with it (-1: none); false at the end.
@@ -148,6 +201,11 @@ static void be_starter(int s)
 }
 
 // --- in kamueed ----------------------------------------------------------------------------------
+
+void starter_know(char *const *argv)
+{
+    own_argv = argv;
+}
 
 int starter_begin(void)
 {

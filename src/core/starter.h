@@ -3,14 +3,20 @@
 // (main/system_calls.c)
 //
 // Forked before there are threads, capabilities in use or a filter. What it starts is a child of
-// kamueed: waitpid() and kill() are the caller's. It has no capabilities, since the starter has
-// given them up (if kamueed is root, it is root, too). Called by main, by the feature that runs a
-// script, and by keep_process.c; control role.
+// kamueed: waitpid() and kill() are the caller's. It has no capabilities (if kamueed is root, it is
+// root, too), except for the next kamueed (docs/adr/0020). Called by main, by the feature that runs
+// a script, by keep_process.c and upgrade_give.c; control role.
 #ifndef CORE_STARTER_H
 #define CORE_STARTER_H
 
 #include <sys/types.h>
 
+#define STARTER_SUCCESSOR "--upgrade"
+
+// Before starter_begin: kamueed's own arguments. Then starter_run(PROGRAM, STARTER_SUCCESSOR, …)
+// starts PROGRAM as the next kamueed: with these arguments and STARTER_SUCCESSOR, and with
+// kamueed's capabilities. Whoever has taken kamueed over chooses the program, and nothing else.
+void starter_know(char *const *argv);
 int starter_begin(void); // 0 or -errno
 void starter_end(void);
 

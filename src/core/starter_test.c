@@ -2,6 +2,7 @@
 // starter_test.c - programs that are run are our children, and only root's are run
 #include <errno.h>
 #include <setjmp.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,8 +98,37 @@ static void test_only_what_is_roots(void **state)
     unlink(path);
 }
 
+// With our arguments, in order, and the word itself; not the watchdog's pid, which is ours.
+static void test_a_successor_has_our_arguments_and_environment(void **state)
+{
+    static const char text[] =
+        "#!/bin/sh\necho \"$# $1 $2 $3 $STARTER_TEST ${WATCHDOG_PID-none}\" >&3\n";
+    char path[] = "/tmp/starter_test.XXXXXX", said[80] = "";
+    int fd = mkstemp(path), to[2], status;
+    pid_t p;
+
+    assert_true(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    close(fd);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+    if (!starter_check(path)) { // else this program is somebody else's
+        assert_int_equal(starter_run(path, STARTER_SUCCESSOR, to[1], &p), 0);
+        assert_int_equal(waitpid(p, &status, 0), p);
+        assert_true(read(to[0], said, sizeof said - 1) > 0);
+        assert_string_equal(said, "3 --config a b " STARTER_SUCCESSOR " kept none\n");
+    }
+    close(to[0]);
+    close(to[1]);
+    unlink(path);
+}
+
 static int begin(void **state)
 {
+    static char *const argv[] = {"kamueed", "--config", "a b", NULL};
+
+    setenv("STARTER_TEST", "kept", 1);
+    setenv("WATCHDOG_PID", "1", 1);
+    starter_know(argv);
     return starter_begin();
 }
 
@@ -116,6 +146,7 @@ int main(void)
         cmocka_unit_test(test_it_has_the_descriptor),
         cmocka_unit_test(test_what_is_not_there),
         cmocka_unit_test(test_only_what_is_roots),
+        cmocka_unit_test(test_a_successor_has_our_arguments_and_environment),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
