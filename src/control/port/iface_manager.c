@@ -187,12 +187,18 @@ void iface_manager_hold(bool on)
             tap_manager_read(i->id);
 }
 
-void iface_manager_keep_again(void)
+void iface_manager_each_tap(void (*fn)(int fd))
 {
     thread_must_be(ROLE_CONTROL);
     for_each_iface (i)
         if (own[i->id].tap.fd >= 0)
-            tap_keep_put(own[i->id].tap.fd);
+            fn(own[i->id].tap.fd);
+}
+
+void iface_manager_keep_again(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    iface_manager_each_tap(tap_keep_put);
 }
 
 // Makes or finds the TAP in virtual router `vr` and hands it to tap_manager.

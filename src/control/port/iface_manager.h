@@ -81,6 +81,7 @@ int iface_manager_init(const char *state_path);
 void iface_manager_started(void);
 // Until it ends, what the kernel sends waits in the TAPs.
 void iface_manager_hold(bool on);
+void iface_manager_each_tap(void (*fn)(int fd)); // its descriptor
 void iface_manager_keep_again(void); // copies of all TAPs: the former keeper is gone
 void iface_manager_fini(void); // leaves the TAPs in the kernel, with their addresses
 

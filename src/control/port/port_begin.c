@@ -14,25 +14,42 @@
 
 #define LOOK_US 1000
 #define PATIENCE_NS (5 * NS_PER_SECOND) // longer would cost sessions as well
+#define UPGRADE_PATIENCE_NS (60 * NS_PER_SECOND) // another kamueed forwards meanwhile
 
 static struct event *timer;
 static uint64_t since_ns;
+static void (*tell_instead)(bool all_read);
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
     uint64_t waited_ns = clock_now_ns() - since_ns;
     bool behind = rib_manager_is_behind();
 
-    if (behind && waited_ns < PATIENCE_NS) {
+    if (behind && waited_ns < (tell_instead ? UPGRADE_PATIENCE_NS : PATIENCE_NS)) {
         event_add(timer, &(struct timeval){.tv_usec = LOOK_US});
         return;
     }
-    thread_manager_hold(false);
-    iface_manager_hold(false);
+    if (tell_instead) {
+        tell_instead(!behind);
+        return;
+    }
+    port_begin_now();
     if (behind)
         log_warning("port_begin: ports forward before all routes have been read");
     else
         log_notice("port_begin: ports forward: waited-ms=%u", (unsigned)(waited_ns / NS_PER_MS));
+}
+
+void port_begin_instead(void (*fn)(bool all_read))
+{
+    thread_must_be(ROLE_CONTROL);
+    tell_instead = fn;
+}
+
+void port_begin_now(void)
+{
+    thread_manager_hold(false);
+    iface_manager_hold(false);
 }
 
 int port_begin_init(struct event_base *loop)

@@ -7,10 +7,16 @@
 #ifndef PORT_PORT_BEGIN_H
 #define PORT_PORT_BEGIN_H
 
+#include <stdbool.h>
+
 struct event_base;
 
 int port_begin_init(struct event_base *loop); // before the first port; holds them
 void port_begin(void);                        // the configuration is in force
+// In an upgrade: when the tables are read, or after a minute, `fn` is called, and ports forward
+// when port_begin_now is.
+void port_begin_instead(void (*fn)(bool all_read));
+void port_begin_now(void);
 void port_begin_fini(void);
 
 #endif

@@ -21,6 +21,7 @@
 #include "port/managed_port.h"
 #include "port/port_probe.h"
 #include "port/tap_delete_batch.h"
+#include "port/thread_manager.h"
 
 #define LINK_POLL_US 25000
 #define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth poll
@@ -157,7 +158,7 @@ static void follow_port(struct managed_port *p, bool slow)
 // Links that have not come up by now were presumed in vain (iface_manager.h).
 static void end_presumed(void)
 {
-    if (++n_slow_polls != PRESUMED_POLLS)
+    if (thread_manager_is_held() || ++n_slow_polls != PRESUMED_POLLS)
         return;
     for (uint16_t id = 0; id < PORT_MAX; id++)
         iface_manager_end_presumed(id);

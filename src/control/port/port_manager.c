@@ -15,12 +15,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "netlink/netns.h"
 #include "port/iface_manager.h"
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_history.h"
 #include "port/port_pool.h"
 #include "port/port_queue_manager.h"
+#include "port/port_upgrade.h"
 #include "port/thread_manager.h"
 #include "port/watch_manager.h"
 #include "table/iface.h"
@@ -188,6 +190,33 @@ static int check_new_port(const struct port_config *cfg, char *err, size_t err_s
     return 0;
 }
 
+static bool id_is_taken(const struct managed_port *but, uint16_t id)
+{
+    vec_foreach (&managed.port, other)
+        if (*other != but && (*other)->device.id == id)
+            return true;
+    return false;
+}
+
+// In an upgrade: until the other kamueed closes the device, an id stands for it.
+static int defer_device(struct managed_port *p, const uint8_t mac[6], char *err, size_t err_size)
+{
+    uint16_t id = PORT_DEVICE_MAX;
+
+    while (id-- && (id_is_taken(p, id) ||
+                    (id < RTE_MAX_ETHPORTS && rte_eth_dev_is_valid_port(id))))
+        continue;
+    if (id == UINT16_MAX) {
+        snprintf(err, err_size, "port %s: too many ports", p->wish.name);
+        return -ENOSPC;
+    }
+    p->device = (struct port_device){.config = p->wish, .id = id, .netns = NETNS_OWN,
+                                     .kernel_link.sock = -1};
+    memcpy(p->device.config.mac, mac, sizeof p->device.config.mac);
+    port_table_add(p);
+    return 0;
+}
+
 int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size)
 {
     int r = check_new_port(cfg, err, err_size);
@@ -200,7 +229,8 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
     if (!p)
         return -ENOMEM;
     p->wish = *cfg;
-    r = open_device(p, err, err_size);
+    const struct port_upgrade *deferred = port_upgrade_deferred(cfg);
+    r = deferred ? defer_device(p, deferred->mac, err, err_size) : open_device(p, err, err_size);
     if (r)
         goto fail_open;
     if (!cfg->member_of[0])
@@ -213,6 +243,8 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
              "tx-offloads=%#lx",
              cfg->name, p->device.id, p->device.driver, p->device.config.mtu, p->device.rss_hf,
              p->device.rx_offloads, p->device.tx_offloads);
+    if (deferred)
+        return 0;
     if (cfg->enabled)
         r = managed_port_start(p, err, err_size);
     // The kernel's word on its interface holds at once; other devices need a moment for theirs.

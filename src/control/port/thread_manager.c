@@ -302,6 +302,11 @@ void thread_manager_hold(bool on)
         thread_manager_update();
 }
 
+bool thread_manager_is_held(void)
+{
+    return held;
+}
+
 void thread_manager_update(void)
 {
     char err[200];

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_upgrade.c - see port_upgrade.h
+#include "port/port_upgrade.h"
+
+#include <rte_ethdev.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+#include "port/devargs.h"
+#include "port/managed_port.h"
+#include "port/port_probe.h"
+#include "port/thread_manager.h"
+
+#define BURST 64
+#define ROUNDS_MAX 1024 // of a queue: frames may come faster than they are thrown away
+
+static const struct port_upgrade *(*told)(const char *port);
+
+void port_upgrade_each(void (*fn)(void *ctx, const struct port_upgrade *p), void *ctx)
+{
+    thread_must_be(ROLE_CONTROL);
+    vec_foreach (&managed.port, p) {
+        struct port_upgrade u = {.up = (*p)->link_up};
+        snprintf(u.name, sizeof u.name, "%s", (*p)->wish.name);
+        memcpy(u.mac, (*p)->device.config.mac, sizeof u.mac);
+        fn(ctx, &u);
+    }
+}
+
+void port_upgrade_defer(const struct port_upgrade *(*fn)(const char *port))
+{
+    thread_must_be(ROLE_CONTROL);
+    told = fn;
+}
+
+bool port_upgrade_overlaps(const struct port_config *c)
+{
+    return devargs_is_driver(c->devargs, "net_af_packet") ||
+           devargs_is_driver(c->devargs, "net_null");
+}
+
+const struct port_upgrade *port_upgrade_deferred(const struct port_config *c)
+{
+    return told && !port_upgrade_overlaps(c) ? told(c->name) : NULL;
+}
+
+static uint32_t discard_queue(uint16_t port, uint16_t queue)
+{
+    struct rte_mbuf *m[BURST];
+    uint32_t all = 0;
+    uint16_t n = BURST;
+
+    for (unsigned i = 0; n && i < ROUNDS_MAX; i++, all += n) {
+        n = rte_eth_rx_burst(port, queue, m, BURST);
+        rte_pktmbuf_free_bulk(m, n);
+    }
+    return all;
+}
+
+// Statistics of the new one's port begin with what is forwarded.
+void port_upgrade_discard(void (*fn)(const char *port, uint32_t n))
+{
+    thread_must_be(ROLE_CONTROL);
+    vec_foreach (&managed.port, p) {
+        uint32_t n = 0;
+        if (!(*p)->started)
+            continue;
+        for (uint16_t q = 0; q < (*p)->device.config.rx_queues; q++)
+            n += discard_queue((*p)->device.id, q);
+        if (thread_manager_is_held())
+            rte_eth_stats_reset((*p)->device.id);
+        if (fn)
+            fn((*p)->wish.name, n);
+    }
+}
+
+static void close_device(struct managed_port *p)
+{
+    int back = netns_enter(p->device.netns);
+
+    if (p->started)
+        rte_eth_dev_stop(p->device.id);
+    port_probe_remove(p->device.id);
+    netns_leave(back);
+    p->open = p->started = false;
+}
+
+void port_upgrade_close(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned overlap = 0; overlap < 2; overlap++) // first what the new one waits for
+        vec_foreach (&managed.port, p)
+            if ((*p)->open &&
+                (overlap || !port_upgrade_overlaps(&(*p)->device.config)))
+                close_device(*p);
+}
+
+// With the MAC that it had, for drivers choose one at random.
+static int open_again(struct managed_port *p, char *err, size_t err_size)
+{
+    struct port_config cfg = p->wish;
+
+    p->has_kernel_mac = !cfg.has_mac;
+    memcpy(p->kernel_mac, p->device.config.mac, sizeof p->kernel_mac);
+    int r = managed_port_reopen(p, &cfg, err, err_size);
+    if (!memcmp(p->kernel_mac, p->device.mac_own, sizeof p->kernel_mac))
+        p->has_kernel_mac = false;
+    return r;
+}
+
+// From the last one: the ids that stood for them lie above those that DPDK gives.
+void port_upgrade_open(void)
+{
+    char err[480];
+
+    thread_must_be(ROLE_CONTROL);
+    told = NULL;
+    for (size_t i = managed.port.n; i--;) {
+        struct managed_port *p = managed.port.item[i];
+        if (!p->open && !p->gone && open_again(p, err, sizeof err))
+            log_error("port_upgrade: the device cannot be opened: %s", err);
+    }
+}
