@@ -90,6 +90,14 @@ static void revert_steps(const struct change *c, size_t done)
     }
 }
 
+static void (*instead_of_undo)(const struct errors *e);
+
+void change_instead_of_undo(void (*fn)(const struct errors *e))
+{
+    thread_must_be(ROLE_CONTROL);
+    instead_of_undo = fn;
+}
+
 static int apply_steps(const struct change *c, struct errors *e)
 {
     struct progress w = {0};
@@ -106,6 +114,8 @@ static int apply_steps(const struct change *c, struct errors *e)
         int r = apply_step(&c->step.item[i], err, sizeof err);
         if (r) {
             blame_step(&c->step.item[i], err, e);
+            if (instead_of_undo)
+                instead_of_undo(e);
             revert_steps(c, i);
             return r;
         }

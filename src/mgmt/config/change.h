@@ -49,6 +49,9 @@ void change_free(struct change *c);
 // Carries out what differs. 0; or -errno with the manager's sentence and its line added to `e`, and
 // what had been done undone. Between two steps others are served (aside_pause): they see what is so
 // far, and change nothing of it.
+// In an upgrade: what a failed change has done is another kamueed's, too, and is not undone; the
+// process ends in fn. NULL: it is undone.
+void change_instead_of_undo(void (*fn)(const struct errors *e));
 int change_make(const struct model *from, const struct model *to, struct errors *e);
 
 // --- for features ---

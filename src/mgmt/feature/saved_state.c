@@ -61,21 +61,26 @@ static json_t *save_features(void)
     return all;
 }
 
+int saved_state_text(struct text *t)
+{
+    thread_must_be(ROLE_CONTROL);
+    json_t *all = save_features();
+    int r = json_dump_callback(all, append, t, JSON_COMPACT) ? -EFBIG : 0;
+    json_decref(all);
+    if (!r)
+        text_printf(t, END "%016" PRIx64 "\n", digest(t->s, t->n));
+    return r;
+}
+
 void saved_state_write(const char *dir)
 {
     struct text t = {0}, path = {0};
 
-    thread_must_be(ROLE_CONTROL);
     if (!dir)
         return;
     path_in(dir, &path);
-    json_t *all = save_features();
-    int r = json_dump_callback(all, append, &t, JSON_COMPACT) ? -EFBIG : 0;
-    json_decref(all);
-    if (!r) {
-        text_printf(&t, END "%016" PRIx64 "\n", digest(t.s, t.n));
-        r = file_prepare(path.s, &t);
-    }
+    int r = saved_state_text(&t);
+    r = r ? r : file_prepare(path.s, &t);
     r = r ? r : file_keep(path.s);
     if (r)
         log_warning("saved state: not saved, counters begin at 0 at the next start: file=%s "
@@ -138,7 +143,7 @@ static const char *restore_features(const json_t *all, bool apply)
     return NULL;
 }
 
-static const char *restore_text(const struct text *t)
+const char *saved_state_take(const struct text *t)
 {
     json_t *all = NULL;
     const char *bad = parse(t, &all);
@@ -159,7 +164,7 @@ void saved_state_restore(const char *dir)
         return;
     path_in(dir, &path);
     int r = read_bytes(path.s, &t);
-    const char *bad = r == -ENOENT ? NULL : r ? strerror(-r) : restore_text(&t);
+    const char *bad = r == -ENOENT ? NULL : r ? strerror(-r) : saved_state_take(&t);
     if (bad)
         log_warning("saved state: refused, counters begin at 0: file=%s why=\"%s\"",
                     LOG_VALUE(path.s), bad);

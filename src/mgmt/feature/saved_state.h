@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct text;
+
 struct feature_saved {
     json_t *(*save)(void);
     // apply false: NULL, or why the part cannot be taken over; then, true: takes it over. What it
@@ -25,6 +27,9 @@ struct feature_saved {
 
 void saved_state_write(const char *dir);   // NULL: nowhere
 void saved_state_restore(const char *dir);
+// The same from one process to the next, in an upgrade. 0 or -errno; NULL, or why it is refused.
+int saved_state_text(struct text *t);
+const char *saved_state_take(const struct text *t);
 
 // A number of an object that is there and not negative.
 bool saved_number(const json_t *object, const char *key, uint64_t *v);

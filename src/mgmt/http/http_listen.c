@@ -15,6 +15,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,8 @@ static bool
 static VEC(struct http_door *) going; // closed, with answers still to be sent
 static VEC(struct http_door *) doors; // all that are open
 static char *socket_path;
+static VEC(int) offered; // of the former kamueed, in an upgrade
+static bool held;         // clients wait
 
 static void door_free(struct http_door *l);
 
@@ -367,9 +370,59 @@ static struct http_door *door_new(struct evconnlistener *at, bool is_local,
     l->evhttp = server;
     evhttp_set_bevcb(server, new_connection, l);
     evconnlistener_set_error_cb(at, accept_failed);
+    if (held)
+        evconnlistener_disable(at);
     *vec_push(&doors) = l;
     return l;
 }
+
+// --- of the former kamueed, in an upgrade --------------------------------------------------------
+
+void http_give(void (*fn)(int fd))
+{
+    thread_must_be(ROLE_CONTROL);
+    vec_foreach (&doors, d)
+        if ((*d)->listener && !(*d)->closed)
+            fn(evconnlistener_get_fd((*d)->listener));
+}
+
+void http_offer(int fd)
+{
+    thread_must_be(ROLE_CONTROL);
+    evutil_make_socket_nonblocking(fd);
+    *vec_push(&offered) = fd;
+}
+
+void http_hold(bool on)
+{
+    thread_must_be(ROLE_CONTROL);
+    held = on;
+    if (on)
+        return;
+    vec_foreach (&doors, d)
+        if (!(*d)->closed)
+            evconnlistener_enable((*d)->listener);
+    vec_foreach (&offered, fd)
+        close(*fd);
+    vec_free(&offered);
+}
+
+// The one that listens at this address; -1: none.
+static int take_offered(const void *at, socklen_t n)
+{
+    for (size_t i = 0; i < offered.n; i++) {
+        struct sockaddr_storage a = {0};
+        socklen_t size = sizeof a;
+        int fd = offered.item[i];
+        if (getsockname(fd, (struct sockaddr *)&a, &size) || memcmp(&a, at, n))
+            continue;
+        vec_del_swap(&offered, i);
+        return fd;
+    }
+    return -1;
+}
+
+// --- TCP ----------------------------------------------------------------------------------------
 
 static int tcp_socket(const struct http_listen *at)
 {
@@ -379,19 +432,24 @@ static int tcp_socket(const struct http_listen *at)
         struct sockaddr_in6 in6;
     } a = {0};
     bool ip6 = at->address.family == IP6;
-    int one = 1,
-        fd = socket(ip6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int one = 1, fd;
 
-    if (fd < 0)
-        return -errno;
     if (ip6) {
         a.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(at->port)};
         memcpy(&a.in6.sin6_addr, at->address.b, 16);
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-        setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &one, sizeof one);
     } else {
         a.in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(at->port)};
         memcpy(&a.in.sin_addr, at->address.b, 4);
+    }
+    if ((fd = take_offered(&a, ip6 ? sizeof a.in6 : sizeof a.in)) >= 0)
+        return fd;
+    fd = socket(ip6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (ip6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+        setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &one, sizeof one);
+    } else {
         setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof one); // the address may come later
     }
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -535,6 +593,13 @@ static int bind_local(const char *path, struct evconnlistener **listener)
     struct sockaddr_un a = {.sun_family = AF_UNIX};
 
     strcpy(a.sun_path, path);
+    size_t size = offsetof(struct sockaddr_un, sun_path) + strlen(path) + 1;
+    int fd = take_offered(&a, (socklen_t)size);
+    if (fd >= 0) {
+        *listener = evconnlistener_new(http_base, NULL, NULL,
+                                       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+        return *listener ? 0 : -ENOMEM;
+    }
     unlink(path); // of a kamueed that was killed: the run directory's lock says that none lives
     mode_t was = umask(0177); // until http_guard_socket() only root may connect
     *listener = evconnlistener_new_bind(http_base, NULL, NULL,

@@ -35,6 +35,13 @@ struct http_door *http_door_open(const char *address, uint16_t port,
                                  void (*handler)(struct http *h), char *err, size_t err_size);
 void http_door_close(struct http_door *d); // NULL does nothing
 
+// In an upgrade, two kamueeds have the same listening sockets (docs/adr/0020). The new one is
+// offered the old one's, before its configuration is applied, and holds its own until the old one
+// ends.
+void http_give(void (*fn)(int fd)); // each of ours
+void http_offer(int fd);            // of the former kamueed; it is ours from now on
+void http_hold(bool on);            // clients wait; off: and what nobody has taken is closed
+
 void http_guard_socket(void); // the groups that may use it have changed
 
 void http_listen_start(void);

@@ -12,9 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/candidate.h"
+#include "config/change.h"
 #include "config/commit_wait.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
@@ -30,9 +32,11 @@
 #include "feature/system.h"
 #include "http/api.h"
 #include "http/http.h"
+#include "http/http_listen.h"
 #include "http/listen.h"
 #include "mgmt/feature.h"
 #include "restconf/restconf.h"
+#include "yang/config_tree.h"
 #include "yang/yang.h"
 
 #define READ_BYTE_NS 1000 // reading and checking a configuration of many rules, about
@@ -80,6 +84,16 @@ static void note_start(const struct model *m, struct mgmt_start *start)
     start->log_level = s->log_level;
 }
 
+static uint64_t digest_of(const struct lyd_node *tree)
+{
+    struct text t = {0};
+
+    config_print(tree, &t);
+    uint64_t digest = hash_bytes(text_str(&t), t.n, 1) | 1;
+    text_free(&t);
+    return digest;
+}
+
 int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size)
 {
     struct errors e = {0};
@@ -101,6 +115,13 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
         loaded_model = config_model_of(&loaded, &e);
         note_start(loaded_model, start);
         r = e.n ? -EINVAL : 0;
+    }
+    if (!r && files->digest && files->digest != digest_of(loaded)) {
+        errors_add(&e, 0,
+                   "the running configuration is another one than this, with which the new kamueed "
+                   "would start: take it over (kamuee reload: systemctl reload kamueed), or save "
+                   "the running one (kamuee save)");
+        r = -EINVAL;
     }
     progress_end(&w, "config: read: file=%s", LOG_VALUE(text_str(&source)));
     if (r)
@@ -208,6 +229,65 @@ uint32_t mgmt_drain(void (*done)(void))
 void mgmt_save(void)
 {
     saved_state_write(revision_dir());
+}
+
+// --- an upgrade ----------------------------------------------------------------------------------
+
+uint64_t mgmt_digest(void)
+{
+    return digest_of(config_running());
+}
+
+uint64_t mgmt_version(void)
+{
+    return config_version();
+}
+
+bool mgmt_commit_waits(void)
+{
+    return confirm_waiting();
+}
+
+int mgmt_save_text(struct text *t)
+{
+    return saved_state_text(t);
+}
+
+const char *mgmt_take_text(const struct text *t)
+{
+    return saved_state_take(t);
+}
+
+void mgmt_give_listeners(void (*fn)(int fd))
+{
+    http_give(fn);
+}
+
+void mgmt_offer_listener(int fd)
+{
+    http_offer(fd);
+}
+
+void mgmt_hold_listeners(bool on)
+{
+    http_hold(on);
+}
+
+static void (*end_instead)(const char *sentence);
+
+static void say_and_end(const struct errors *e)
+{
+    struct text t = {0};
+
+    errors_text(e, text_str(&source), &t);
+    end_instead(text_str(&t));
+    text_free(&t);
+}
+
+void mgmt_instead_of_undo(void (*fn)(const char *sentence))
+{
+    end_instead = fn;
+    change_instead_of_undo(fn ? say_and_end : NULL);
 }
 
 void mgmt_stop(void)

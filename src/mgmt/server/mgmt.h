@@ -22,6 +22,7 @@ struct mgmt_files {
     bool may_be_missing;   // the file; then it is an empty configuration
     const char *state_dir; // NULL: nothing is kept
     bool file_only;        // start with the file, whatever was committed
+    uint64_t digest;       // in an upgrade: of the configuration that it must be; 0: any
 };
 
 // Where kamuee.yang lies: $KAMUEE_YANG_DIR, the source tree when run from a build directory, or the
@@ -42,5 +43,18 @@ void mgmt_wait(void (*again)(void *ctx));
 uint32_t mgmt_drain(void (*done)(void));
 void mgmt_save(void); // what outlives a planned stop, once nothing is received any more
 void mgmt_stop(void);
+
+// --- an upgrade, between two kamueeds (docs/adr/0020) ---
+struct text;
+uint64_t mgmt_digest(void);      // of the running configuration
+uint64_t mgmt_version(void);     // another one after each change
+bool mgmt_commit_waits(void);    // for its confirmation
+int mgmt_save_text(struct text *t);              // the same as mgmt_save; 0 or -errno
+const char *mgmt_take_text(const struct text *t); // of the former kamueed: NULL, or why not
+void mgmt_give_listeners(void (*fn)(int fd));
+void mgmt_offer_listener(int fd); // before mgmt_start; it is ours from now on
+void mgmt_hold_listeners(bool on); // clients wait
+// A change that fails is not undone: fn ends the process. NULL: it is undone.
+void mgmt_instead_of_undo(void (*fn)(const char *sentence));
 
 #endif
