@@ -82,7 +82,6 @@ static bool lock_take(int fd)
 
 int instance_lock(const char *run_dir, char *err, size_t err_size)
 {
-    char pid[24];
     int r = make_run_dir(run_dir, err, err_size);
 
     if (r)
@@ -105,11 +104,30 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
         close(fd);
         return -EBUSY;
     }
-    int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    if (ftruncate(fd, 0) || pwrite(fd, pid, (size_t)n, 0) != n)
-        log_warning("main: lock file: path=%s error=\"%m\"", lock_path);
     lock_fd = fd;
+    instance_write_pid();
     return 0;
+}
+
+void instance_write_pid(void)
+{
+    char pid[24];
+    int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+
+    if (ftruncate(lock_fd, 0) || pwrite(lock_fd, pid, (size_t)n, 0) != n)
+        log_warning("main: lock file: path=%s error=\"%m\"", lock_path);
+}
+
+// The lock is of the open file, and each process that has it holds it.
+int instance_lock_fd(void)
+{
+    return lock_fd;
+}
+
+void instance_take_lock(const char *run_dir, int fd)
+{
+    snprintf(lock_path, sizeof lock_path, "%s/kamueed.lock", run_dir);
+    lock_fd = fd;
 }
 
 void instance_unlock(void)

@@ -10,6 +10,9 @@
 // Takes RUN_DIR/kamueed.lock until the process ends. 0, -EBUSY (another kamueed runs) or -errno,
 // with a sentence.
 int instance_lock(const char *run_dir, char *err, size_t err_size);
+int instance_lock_fd(void); // for the kamueed that takes over
+void instance_take_lock(const char *run_dir, int fd); // of the former one, which has it, too
+void instance_write_pid(void);
 void instance_unlock(void);
 
 // Capabilities, descriptors and /dev/net/tun. 0, or -errno with a sentence that names the remedy.

@@ -24,12 +24,13 @@ static int connection = -1;
 static struct event *ended, *retry;
 static struct event_base *base;
 static void (*put_again)(void);
+static bool later; // keep_join is to come
 static VEC(struct taken {
     char name[KEEPER_NAME_MAX];
     int fd;
 }) taken;
 
-static void add_taken(const char *name, int fd)
+void keep_add(const char *name, int fd)
 {
     struct taken *t = vec_push(&taken);
 
@@ -43,7 +44,7 @@ static void take_from_systemd(void)
     int n = sd_listen_fds_with_names(1, &names);
 
     for (int i = 0; i < n; i++) {
-        add_taken(names[i], SD_LISTEN_FDS_START + i);
+        keep_add(names[i], SD_LISTEN_FDS_START + i);
         free(names[i]);
     }
     free(names);
@@ -60,34 +61,43 @@ static bool connect_keeper(void)
     return connection >= 0;
 }
 
-static void take_from_process(const char *run_dir)
+static void take_from_process(void)
 {
-    const char *dir = realpath(run_dir, NULL) ?: run_dir;
-
-    snprintf(path, sizeof path, "%s/" KEEPER_SOCKET, dir);
-    if (dir != run_dir)
-        free((char *)dir);
-    if (!connect_keeper() || !keep_process_take(connection, add_taken))
+    if (!connect_keeper() || !keep_process_take(connection, keep_add))
         return;
     // It was about to end when we called: what it had went with it.
     close(connection);
     if (connect_keeper())
-        keep_process_take(connection, add_taken);
+        keep_process_take(connection, keep_add);
+}
+
+static void choose_way(const char *run_dir)
+{
+    const char *wish = getenv("KAMUEE_KEEPER"), *dir = realpath(run_dir, NULL) ?: run_dir;
+
+    snprintf(path, sizeof path, "%s/" KEEPER_SOCKET, dir);
+    if (dir != run_dir)
+        free((char *)dir);
+    way = wish && !strcmp(wish, "none")                         ? NONE
+          : getenv("FDSTORE") || (wish && !strcmp(wish, "systemd")) ? SYSTEMD
+                                                                : PROCESS;
 }
 
 void keep_start(const char *run_dir)
 {
-    const char *wish = getenv("KAMUEE_KEEPER");
-
-    way = wish && !strcmp(wish, "none")                         ? NONE
-          : getenv("FDSTORE") || (wish && !strcmp(wish, "systemd")) ? SYSTEMD
-                                                                : PROCESS;
+    choose_way(run_dir);
     if (way == SYSTEMD)
         take_from_systemd();
     if (way == PROCESS)
-        take_from_process(run_dir);
+        take_from_process();
     if (taken.n)
         log_notice("keep: descriptors of the previous kamueed taken over: n=%zu", taken.n);
+}
+
+void keep_start_later(const char *run_dir)
+{
+    choose_way(run_dir);
+    later = true;
 }
 
 void keep_each(const char *name, void (*fn)(int fd))
@@ -172,9 +182,34 @@ int keep_watch(struct event_base *loop, void (*again)(void))
         return -ENOMEM;
     if (connection >= 0)
         watch_connection();
-    else
+    else if (!later)
         event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
     return 0;
+}
+
+static unsigned n_held;
+
+static void count_held(const char *name, int fd)
+{
+    n_held++;
+    close(fd);
+}
+
+// The former one's keeper has what we have, or it has ended and another one begins empty.
+void keep_join(void)
+{
+    later = false;
+    if (way != PROCESS)
+        return;
+    if (!connect_keeper()) {
+        event_add(retry, &(struct timeval){.tv_sec = RETRY_S});
+        return;
+    }
+    n_held = 0;
+    keep_process_take(connection, count_held);
+    watch_connection();
+    if (!n_held)
+        put_again();
 }
 
 bool keep_works(void)

@@ -15,6 +15,10 @@ struct event_base;
 
 // Before other threads: takes over what the keeper has. Without a keeper the router works, too.
 void keep_start(const char *run_dir);
+// In an upgrade the former kamueed gives them itself, and is the keeper's client until keep_join.
+void keep_start_later(const char *run_dir);
+void keep_add(const char *name, int fd); // it is ours from now on
+void keep_join(void);
 void keep_each(const char *name, void (*fn)(int fd)); // gives away what was taken over
 void keep_put(const char *name, int fd);              // a copy; `name` has no ':' and no blank
 // When the keeper ended: starts another one and calls `again`, which puts everything again.

@@ -28,6 +28,8 @@
 #include "main/options.h"
 #include "port/thread_manager.h"
 #include "main/system_calls.h"
+#include "main/upgrade_give.h"
+#include "main/upgrade_take.h"
 #include "server/mgmt.h"
 #include "table/counter.h"
 
@@ -37,6 +39,7 @@
 static int print_failure(int code, const char *err)
 {
     fprintf(stderr, "kamueed: %s\n", err);
+    upgrade_take_fail(code, err);
     return code;
 }
 
@@ -55,9 +58,16 @@ static void leave_in_order(void)
     mgmt_save();
 }
 
+// The former kamueed has ended.
+static void take_over(void)
+{
+    instance_write_pid();
+    service_ready();
+}
+
 // Starts the modules, runs the loop until it ends, and stops them.
-static int run_modules(const struct options *o, const struct mgmt_start *cfg, char *err,
-                       size_t err_size)
+static int run_modules(const struct options *o, const struct mgmt_start *cfg, bool second,
+                       char *err, size_t err_size)
 {
     uint64_t since = clock_now_ns();
     struct event_base *loop = event_base_new();
@@ -66,21 +76,30 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, ch
         .run_dir = o->run_dir,
         .no_huge = o->no_huge || cfg->no_huge,
         .memory_mib = o->memory_mib ? o->memory_mib : cfg->memory_mib,
+        .second = second,
     };
     int r = loop ? service_start(loop) : -ENOMEM;
 
+    if (!r && upgrade_takes())
+        upgrade_take_prepare(loop, take_over);
     if (r)
         snprintf(err, err_size, "no memory for the event loop");
     else
         r = modules_start(&start, err, err_size);
-    if (!r && (r = system_calls_restrict(getenv("KAMUEE_NETNS"), err, err_size)))
+    if (!r && (r = system_calls_restrict(getenv("KAMUEE_NETNS"), err, err_size))) {
+        upgrade_take_fail(EXIT_START, err);
         modules_stop();
+    }
     if (!r) {
         log_notice("main: ready: version=%s ms=%u", KAMUEE_VERSION,
                    (unsigned)((clock_now_ns() - since) / NS_PER_MS));
         crash_ready();
-        service_ready();
+        upgrade_give_init(loop, second);
+        if (!upgrade_takes())
+            service_ready();
         event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
+        upgrade_take_fail(EXIT_START, "it was told to stop");
+        upgrade_give_fini();
         service_stopping();
         since = clock_now_ns();
         leave_in_order();
@@ -147,11 +166,14 @@ int main(int argc, char **argv)
     struct options o;
     struct mgmt_start cfg = {.log_level = LOG_LEVEL_INFO};
     char err[4096] = ""; // room for each error of a configuration
+    struct upgrade_given given = {0};
     int code;
 
     umask(umask(077) | 022); // nobody else writes our files
     if (!options_parse(argc, argv, &o, &code))
         return code;
+    if (o.upgrade && upgrade_take_begin(&given, err, sizeof err))
+        return print_failure(EXIT_USAGE, err);
     if (o.memory_nodes)
         mem_nodes_set(o.memory_nodes);
     journal_start();
@@ -168,7 +190,8 @@ int main(int argc, char **argv)
     struct mgmt_files files = {.config = o.config_path,
                                .may_be_missing = !o.config_given,
                                .state_dir = o.check ? NULL : state_dir(&o),
-                               .file_only = o.check || o.from_file};
+                               .file_only = o.check || o.from_file,
+                               .digest = given.digest};
     if (mgmt_load(&files, &cfg, err, sizeof err))
         return print_failure(EXIT_CONFIG, err);
     if (o.check) {
@@ -179,15 +202,23 @@ int main(int argc, char **argv)
         log_set_level((enum log_level)cfg.log_level);
     if (instance_check_machine(err, sizeof err))
         return print_failure(EXIT_MACHINE, err);
-    int r = instance_lock(o.run_dir, err, sizeof err);
+    int r = 0;
+    if (o.upgrade)
+        instance_take_lock(o.run_dir, given.lock);
+    else
+        r = instance_lock(o.run_dir, err, sizeof err);
     if (r)
         return print_failure(r == -EBUSY ? EXIT_RUNNING : EXIT_MACHINE, err);
+    starter_know(argv);
     if ((r = starter_begin()))
         log_error("main: kamuee-starter not started, so no programs can run: error=%s",
                   LOG_VALUE(strerror(-r)));
-    keep_start(o.run_dir);
+    if (o.upgrade)
+        keep_start_later(o.run_dir);
+    else
+        keep_start(o.run_dir);
     evthread_use_pthreads();
-    if (run_modules(&o, &cfg, err, sizeof err))
+    if (run_modules(&o, &cfg, o.upgrade && !given.second, err, sizeof err))
         code = print_failure(EXIT_START, err);
     keep_end(code || service_restarts()); // a start that fails loses nothing
     starter_end();

@@ -25,6 +25,8 @@
 #include "feature/explain.h"
 #include "forwarder/forwarder.h"
 #include "main/keep.h"
+#include "main/options.h"
+#include "main/upgrade_take.h"
 #include "netlink/netns_name.h"
 #include "port/iface_manager.h"
 #include "port/port_begin.h"
@@ -83,7 +85,7 @@ static int start_eal(const struct start_inputs *s, char *err, size_t n)
     const char *dir = realpath(s->run_dir, path) ? path : s->run_dir;
     if (geteuid()) // DPDK's own directory: root's is /var/run/dpdk; the unit says where
         setenv("RUNTIME_DIRECTORY", dir, 0);
-    snprintf(name, sizeof name, "%016lx", hash_bytes(dir, strlen(dir), 0));
+    snprintf(name, sizeof name, "%016lx%s", hash_bytes(dir, strlen(dir), 0), s->second ? "-2" : "");
     return eal_init(
         &(struct eal_config){.name = name, .memory_mib = s->memory_mib, .no_huge = s->no_huge}, err,
         n);
@@ -238,6 +240,7 @@ int modules_start(const struct start_inputs *s, char *err, size_t err_size)
                                   : m->init_plain();
         if (r) {
             snprintf(err, err_size, "%s: %s", m->name, why[0] ? why : strerror(-r));
+            upgrade_take_fail(EXIT_START, err);
             modules_stop();
             return r;
         }

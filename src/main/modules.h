@@ -16,6 +16,7 @@ struct start_inputs { // for the modules
     const char *run_dir;
     bool no_huge;
     unsigned memory_mib; // 0 = chosen from the machine
+    bool second; // another kamueed of this run directory has the first DPDK prefix
 };
 
 // 0 or -errno with "module: sentence".

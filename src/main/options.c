@@ -85,6 +85,7 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         {"device-dir", required_argument, NULL, 'D'},
         {"memory-nodes", required_argument, NULL, 'N'},
         {"version", no_argument, NULL, 'v'},
+        {"upgrade", no_argument, NULL, 'u'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
@@ -135,6 +136,9 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             break;
         case 'k':
             o->check = true;
+            break;
+        case 'u': // by 'kamuee upgrade', not in --help
+            o->upgrade = true;
             break;
         case 'v':
             puts("kamueed " KAMUEE_VERSION);

@@ -31,6 +31,7 @@ struct options {
     unsigned memory_nodes; // 0 = as the machine has; for tests
     int log_level;       // enum log_level, -1 = as configured
     bool check;
+    bool upgrade; // takes over from the kamueed that started it
 };
 
 // False: end with *code, after printing help, the version, or what is wrong.

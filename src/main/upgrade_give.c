@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// upgrade_give.c - see upgrade_give.h
+//
+// Until the new one says BEGUN nothing of ours has changed but that we may have received nothing
+// for some milliseconds; whatever fails before leaves us forwarding. From BEGUN on there is no way
+// back, and we end without undoing anything: TAPs, sockets, files and the settings of kernel
+// interfaces are the new one's.
+#include "main/upgrade_give.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "core/aside.h"
+#include "core/eal.h"
+#include "core/starter.h"
+#include "feature/upgrade.h"
+#include "main/instance.h"
+#include "main/upgrade_proof.h"
+#include "main/upgrade_protocol.h"
+#include "port/iface_manager.h"
+#include "port/port_upgrade.h"
+#include "port/tap_keep.h"
+#include "port/tap_manager.h"
+#include "port/thread_manager.h"
+#include "server/mgmt.h"
+#include "table/counter.h"
+
+#define PATIENCE_S 180  // from the start of the new one until GO
+#define ANSWER_S 3      // while we receive nothing
+#define DRAIN_NS (200 * NS_PER_MS)
+#define LEDGER_TRIES 20
+#define BARRIER_US 500000
+
+static struct give {
+    struct event_base *loop;
+    bool second;
+    int socket;
+    pid_t pid;
+    struct event *said, *timeout;
+    uint64_t version; // of the configuration that the new one has
+    bool failed;      // and the new one is still to be waited for
+} give = {.socket = -1};
+
+// --- the end of an upgrade that fails ------------------------------------------------------------
+
+static void let_go(void)
+{
+    if (give.said)
+        event_free(give.said);
+    if (give.timeout)
+        event_free(give.timeout);
+    if (give.socket >= 0)
+        close(give.socket);
+    give.said = give.timeout = NULL;
+    give.socket = -1;
+}
+
+static void reap(evutil_socket_t fd, short what, void *arg)
+{
+    const struct timeval soon = {.tv_usec = 50000};
+
+    if (give.pid && waitpid(give.pid, NULL, WNOHANG) == 0)
+        event_base_once(give.loop, -1, EV_TIMEOUT, reap, NULL, &soon);
+    else
+        give.pid = 0;
+}
+
+static void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void fail(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(upgrade_state.why, sizeof upgrade_state.why, fmt, ap);
+    va_end(ap);
+    upgrade_state.phase = "failed";
+    upgrade_state.took_ns = clock_wall_ns() - upgrade_state.time_ns;
+    log_error("upgrade: failed, this kamueed goes on: why=%s", LOG_VALUE(upgrade_state.why));
+    if (give.socket >= 0)
+        upgrade_send(give.socket, UPGRADE_FAILED, upgrade_state.why, -1);
+    let_go();
+    if (give.pid > 0)
+        kill(give.pid, SIGTERM);
+    reap(-1, 0, NULL);
+}
+
+// It has gone without a word.
+static void fail_by_end(void)
+{
+    int status = 0;
+    const char *binary = upgrade_state.binary;
+
+    for (unsigned ms = 0; ms < 500 && waitpid(give.pid, &status, WNOHANG) == 0; ms += 10)
+        usleep(10000);
+    give.pid = 0;
+    if (WIFSIGNALED(status))
+        fail("the new kamueed was ended by signal %d; its log lines say more", WTERMSIG(status));
+    else if (WEXITSTATUS(status) == 2)
+        fail("%s does not know --upgrade: it is no kamueed, or one of before upgrades: restart "
+             "instead (systemctl restart kamueed)", binary);
+    else
+        fail("%s ended with status %d before it was ready: is it a kamueed? Its log lines say more",
+             binary, WEXITSTATUS(status));
+}
+
+// --- what the new one gets -----------------------------------------------------------------------
+
+static void give_tap(int fd)
+{
+    upgrade_send(give.socket, UPGRADE_FILE, "tap", fd);
+}
+
+static void give_listener(int fd)
+{
+    upgrade_send(give.socket, UPGRADE_FILE, "listener", fd);
+}
+
+static void give_port(void *ctx, const struct port_upgrade *p)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "%s %02x:%02x:%02x:%02x:%02x:%02x %d", p->name, p->mac[0],
+             p->mac[1], p->mac[2], p->mac[3], p->mac[4], p->mac[5], p->up);
+    upgrade_send(give.socket, UPGRADE_PORT, text, -1);
+}
+
+static void give_all(void)
+{
+    char text[120];
+
+    give.version = mgmt_version();
+    snprintf(text, sizeof text, "%d %s %d %d %llu", upgrade_protocol(), KAMUEE_VERSION, give.second,
+             eal_has_hugepages(), (unsigned long long)mgmt_digest());
+    upgrade_send(give.socket, UPGRADE_HELLO, text, -1);
+    upgrade_send(give.socket, UPGRADE_FILE, "lock", instance_lock_fd());
+    iface_manager_each_tap(give_tap);
+    mgmt_give_listeners(give_listener);
+    port_upgrade_each(give_port, NULL);
+    upgrade_send(give.socket, UPGRADE_DONE, "", -1);
+}
+
+static void on_hello(const char *text)
+{
+    int protocol = 0;
+
+    if (sscanf(text, "%d %31s", &protocol, upgrade_state.to) != 2)
+        fail("%s: its first message is none of kamueed's", upgrade_state.binary);
+    else if (protocol != UPGRADE_PROTOCOL)
+        fail("kamueed %s hands over by protocol %d, this kamueed %s by protocol %d: their states "
+             "do not fit: restart instead (systemctl restart kamueed)", upgrade_state.to, protocol,
+             KAMUEE_VERSION, UPGRADE_PROTOCOL);
+    else
+        give_all();
+}
+
+// --- the switch ----------------------------------------------------------------------------------
+
+static bool wait_for(enum upgrade_word word)
+{
+    struct upgrade_message m;
+    int fd;
+
+    while (upgrade_receive(give.socket, &m, &fd)) {
+        if (fd >= 0)
+            close(fd);
+        if (m.word == (char)word)
+            return true;
+        if (m.word == UPGRADE_FAILED)
+            return false;
+    }
+    return false;
+}
+
+// What has been received leaves.
+static void send_what_waits(void)
+{
+    uint64_t until_ns = clock_now_ns() + DRAIN_NS;
+    struct ledger l;
+
+    for (ledger_read(&l, LEDGER_TRIES); l.held && clock_now_ns() < until_ns;) {
+        usleep(200);
+        ledger_read(&l, LEDGER_TRIES);
+    }
+}
+
+static void give_state(void)
+{
+    struct text t = {0};
+    int file = memfd_create("state", MFD_CLOEXEC), r = mgmt_save_text(&t);
+
+    if (r || file < 0 || write(file, t.s, t.n) != (ssize_t)t.n)
+        log_error("upgrade: counters are not taken along: error=%s", LOG_VALUE(strerror(-r)));
+    else
+        upgrade_send(give.socket, UPGRADE_STATE, "", file);
+    text_free(&t);
+    close(file);
+}
+
+static void end_here(void) __attribute__((noreturn));
+static void end_here(void)
+{
+    sd_notifyf(0, "MAINPID=%d", (int)give.pid);
+    sd_notify_barrier(0, BARRIER_US); // systemd knows before it sees our end
+    upgrade_send(give.socket, UPGRADE_END, "", -1);
+    log_notice("upgrade: this kamueed ends, the new one forwards: pid=%d", (int)give.pid);
+    eal_leave();
+    _exit(0);
+}
+
+static void give_left(const char *port, uint32_t n)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%s %u", port, n);
+    upgrade_send(give.socket, UPGRADE_LEFT, text, -1);
+}
+
+static void hand_over(void)
+{
+    char now[24];
+
+    if (give.version != mgmt_version() || aside_busy(ASIDE_CHANGE)) {
+        fail("the configuration was changed meanwhile: try again");
+        return;
+    }
+    upgrade_state.phase = "switching";
+    setsockopt(give.socket, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = ANSWER_S},
+               sizeof(struct timeval));
+    snprintf(now, sizeof now, "%llu", (unsigned long long)clock_now_ns());
+    thread_manager_stop_receiving();
+    port_upgrade_discard(give_left);
+    upgrade_send(give.socket, UPGRADE_HALTED, now, -1);
+    if (!wait_for(UPGRADE_BEGUN)) {
+        thread_manager_update(); // we receive again
+        fail("the new kamueed did not begin to forward within %d s", ANSWER_S);
+        return;
+    }
+    send_what_waits();
+    tap_manager_stop();
+    thread_manager_fini();
+    port_upgrade_close();
+    upgrade_send(give.socket, UPGRADE_CLOSED, "", -1);
+    give_state();
+    end_here();
+}
+
+// --- what the new one says -----------------------------------------------------------------------
+
+static void answer_lookups(int file)
+{
+    if (file < 0 || upgrade_proof_answer(file))
+        fail("the lookups that the new kamueed asked for cannot be read");
+    else
+        upgrade_send(give.socket, UPGRADE_LOOKUPS, "", -1);
+}
+
+static const char *phase_named(const char *text)
+{
+    static const char *const phase[] = {"starting", "reading", "auditing", "comparing"};
+
+    for (unsigned i = 0; i < sizeof phase / sizeof *phase; i++)
+        if (!strcmp(text, phase[i]))
+            return phase[i];
+    return phase[0];
+}
+
+static void on_said(evutil_socket_t s, short what, void *arg)
+{
+    struct upgrade_message m;
+    int fd;
+
+    if (!upgrade_receive(s, &m, &fd)) {
+        fail_by_end();
+        return;
+    }
+    switch (m.word) {
+    case UPGRADE_HELLO:
+        on_hello(m.text);
+        break;
+    case UPGRADE_PHASE:
+        upgrade_state.phase = phase_named(m.text);
+        break;
+    case UPGRADE_LOOKUPS:
+        answer_lookups(fd);
+        break;
+    case UPGRADE_GO:
+        hand_over();
+        break;
+    case UPGRADE_FAILED:
+        fail("%s", m.text);
+        break;
+    default:
+        fail("the new kamueed says what this one does not know");
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+static void on_timeout(evutil_socket_t s, short what, void *arg)
+{
+    fail("the new kamueed was not ready within %d s, at: %s", PATIENCE_S, upgrade_state.phase);
+}
+
+// --- the start -----------------------------------------------------------------------------------
+
+static int choose_binary(const char *wish, char *err, size_t err_size)
+{
+    char *path = upgrade_state.binary;
+    static const char deleted[] = " (deleted)"; // it was replaced by a newer one
+    size_t n;
+
+    snprintf(path, PATH_MAX, "%s", wish);
+    if (!*wish) {
+        ssize_t r = readlink("/proc/self/exe", path, PATH_MAX - 1);
+        path[r < 0 ? 0 : r] = 0;
+        n = strlen(path);
+        if (n > sizeof deleted - 1 && !strcmp(path + n - sizeof deleted + 1, deleted))
+            path[n - sizeof deleted + 1] = 0;
+    }
+    int r = starter_check(path);
+    if (r == -EPERM)
+        snprintf(err, err_size,
+                 "%s: not started: it must be a file of root's or of this kamueed's owner's, which "
+                 "nobody else can write: chown root, chmod 755", path);
+    else if (r)
+        snprintf(err, err_size, "%s: %s: name the new kamueed (--binary FILE)", path, strerror(-r));
+    return r;
+}
+
+static int start_new(char *err, size_t err_size)
+{
+    struct timeval patience = {.tv_sec = PATIENCE_S}, slow = {.tv_sec = ANSWER_S};
+    int s[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s)) {
+        snprintf(err, err_size, "no socket for the new kamueed: %s", strerror(errno));
+        return -errno;
+    }
+    int r = starter_run(upgrade_state.binary, STARTER_SUCCESSOR, s[1], &give.pid);
+    close(s[1]);
+    if (r) {
+        snprintf(err, err_size, "%s: it cannot be started: %s", upgrade_state.binary, strerror(-r));
+        close(s[0]);
+        return r;
+    }
+    give.socket = s[0];
+    setsockopt(s[0], SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof slow);
+    give.said = event_new(give.loop, s[0], EV_READ | EV_PERSIST, on_said, NULL);
+    give.timeout = event_new(give.loop, -1, 0, on_timeout, NULL);
+    if (give.said && give.timeout && !event_add(give.said, NULL) &&
+        !event_add(give.timeout, &patience))
+        return 0;
+    let_go();
+    snprintf(err, err_size, "no memory");
+    return -ENOMEM;
+}
+
+static int begin_upgrade(const char *binary, char *err, size_t err_size)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (upgrade_runs() || give.pid) {
+        snprintf(err, err_size, "an upgrade is running: kamuee show upgrade");
+        return -EBUSY;
+    }
+    if (mgmt_commit_waits()) {
+        snprintf(err, err_size, "a commit waits for its confirmation: confirm it, or roll it back");
+        return -EBUSY;
+    }
+    if (getpid() == 1) {
+        snprintf(err, err_size,
+                 "kamueed is the first process here, and a container ends with that: use an init "
+                 "that stays (docker run --init ends, too), or replace the container");
+        return -EPERM;
+    }
+    upgrade_state = (struct upgrade_state){.phase = "failed", .from = KAMUEE_VERSION,
+                                           .time_ns = clock_wall_ns()};
+    int r = choose_binary(binary, err, err_size);
+    r = r ? r : start_new(err, err_size);
+    if (r)
+        snprintf(upgrade_state.why, sizeof upgrade_state.why, "%s", err);
+    else
+        upgrade_state.phase = "starting";
+    return r;
+}
+
+void upgrade_give_init(struct event_base *loop, bool second)
+{
+    thread_must_be(ROLE_CONTROL);
+    give.loop = loop;
+    give.second = second;
+    upgrade_by(begin_upgrade);
+}
+
+void upgrade_give_fini(void)
+{
+    upgrade_by(NULL);
+    let_go();
+    if (give.pid > 0)
+        kill(give.pid, SIGTERM);
+}
