@@ -31,6 +31,7 @@ class Options:
     confirmed: int | None = None  # minutes
     comment: str | None = None
     yes: bool = False
+    binary: str | None = None
 
 
 class Waiting(NamedTuple):

@@ -27,6 +27,7 @@ OPTIONS = (
     Option("", "--yes", "", "do not ask before rollback, load replace, confirm", False),
     Option("", "--once", "", "monitor: print one sample and exit", False),
     Option("-i", "--interval", "SECONDS", "monitor, rates: seconds between samples (default 1)", False),
+    Option("", "--binary", "FILE", "upgrade: the new kamueed (default: the file that the running one was started from)", False),
     Option("-c", "--command", "COMMAND", "run this command; may be given several times", True),
     Option("-f", "--file", "FILE", "run the commands in a file; '-' is standard input", True),
     Option("", "--socket", "PATH", "socket of kamueed (KAMUEE_SOCKET, /run/kamuee/kamuee.sock)", True),

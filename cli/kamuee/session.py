@@ -162,7 +162,7 @@ def merged(given: Options, line: Options) -> Options:
     return Options(json=given.json or line.json, wide=given.wide or line.wide,
                    check=given.check or line.check, once=given.once or line.once, interval=interval,
                    confirmed=line.confirmed or given.confirmed, comment=line.comment or given.comment,
-                   yes=given.yes or line.yes)
+                   yes=given.yes or line.yes, binary=line.binary or given.binary)
 
 
 def function(match: Match) -> Callable[[Context, Match], int | None]:

@@ -24,6 +24,7 @@ FROM_SCHEMA = {
     "mirror": "state/mirror", "mirror-session": "state/mirror-session",
     "snmp": "state/snmp", "sflow": "state/sflow", "ipfix": "state/ipfix", "journal": "state/journal",
     "audit-report": "state/audit", "alarm": "state/alarm", "alarm-history": "state/alarm-history", "crash": "state/crash",
+    "upgrade": "state/upgrade",
     "latency": "state/latency", "revision": "state/configuration/revision",
     "configuration-session": "state/configuration/session", "acl-rules": "acl-rules/output/rule",
     "address-set-contains": "address-set-contains/output/result", "change": "configure/output",

@@ -186,6 +186,9 @@ def state():
         "alarm-history": [
             {"name": "buffers", "subject": "mbuf pool 0", "severity": "major", "since": "2026-11-21T20:00:00.000Z",
              "until": "2026-11-21T20:01:00.000Z", "value": "90", "peak": "99", "count": 2, "message": "mbuf pool 0: 90 percent"}],
+        "upgrade": {"phase": "done", "time": "2026-11-26T22:05:12.250Z", "binary": "/usr/sbin/kamueed", "from": "0.1.0", "to": "0.1.1", "took": 1830,
+                    "audited": 1062046, "lookups": 100000,
+                    "port": [{"name": "p0", "blocked": 6570, "discarded": 3}, {"name": "m0", "discarded": 0}]},
         "crash": [
             {"time": "2026-11-21T19:00:00.000Z", "pid": 4711, "version": "0.1", "build-id": "e205c61f7803ee57af11cd6fcf5da8be3e86960a",
              "signal": "SIGSEGV", "thread": "forwarder/0", "stage": "ip4_fwd", "revision": "118",

@@ -64,6 +64,7 @@ EXAMPLES = {
     "alarm": ("show alarm",),
     "alarm-history": ("show alarm history",),
     "crash": ("show crash",),
+    "upgrade": ("show upgrade",),
     "journal": ("show journal",),
     "route-at": ("show ipv4 route 10.1.2.3 at 22:05:10", "show ipv6 route 2001:db8::/32 at 2026-11-21T20:00:00"),
     "route-changes": ("show route changes", "show route changes last 1h prefix 10.0.0.0/8 longer vr red"),

@@ -137,6 +137,31 @@ def test_operation_sends_its_input(kamuee, daemon, line, name, given, said):
     assert daemon.asked == [("POST", name, given)]
 
 
+def test_upgrade_follows_it_from_the_old_kamueed_to_the_new_one(kamuee, daemon, tmp_path):
+    phases = iter(("starting", "comparing", "done"))
+    done = daemon.state["upgrade"]
+
+    class Going(dict):
+        """Another phase each time that it is read."""
+        def items(self):
+            self["phase"] = next(phases)
+            return super().items()
+    daemon.state["upgrade"] = Going(done)
+    daemon.operations["upgrade"] = lambda given: None
+    result = kamuee("upgrade", "--binary", str(tmp_path / "kamueed"))
+    assert (result.code, result.err) == (0, "")
+    assert daemon.asked[0] == ("POST", "upgrade", {"binary": str(tmp_path / "kamueed")})
+    assert ["p0", "6.6", "3"] in [line.split() for line in result.out.splitlines()]
+
+
+def test_upgrade_that_fails_says_why_and_that_the_running_one_goes_on(kamuee, daemon):
+    daemon.operations["upgrade"] = lambda given: None
+    daemon.state["upgrade"] = {"phase": "failed", "why": "it ended with status 7"}
+    result = kamuee("upgrade")
+    assert result.code == 1 and result.err == "error: not upgraded, the running kamueed goes on: it ended with status 7\n"
+    assert daemon.asked[0] == ("POST", "upgrade", {})
+
+
 def test_lookup_prints_the_way_out(kamuee, daemon):
     daemon.operations["lookup"] = lambda given: {"result": [
         {"address": given["address"][0], "prefix": "192.0.2.0/24", "nexthop": 3, "kind": "adjacency",

@@ -25,7 +25,7 @@ COMMANDS = (
     "show policer", "show policer -w", "show tunnel", "show tunnel -w", "show mirror", "show mirror-session", "show snmp", "show sflow", "show ipfix",
     "show port-history", "show port-history p1", "show ledger", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
-    "show audit", "show audit vr red", "show journal", "show alarm history", "show crash", "show latency",
+    "show audit", "show audit vr red", "show journal", "show alarm history", "show crash", "show upgrade", "show latency",
     "show configuration revisions", "show configuration sessions",
 )
 

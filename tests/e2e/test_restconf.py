@@ -84,7 +84,7 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
                           "punt", "queue", "policer", "tunnel", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
                           "counted-prefix",
                           "mirror", "mirror-session", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency",
-                          "acl", "acl-redirect", "address-set", "sflow", "ipfix", "crash"}
+                          "acl", "acl-redirect", "address-set", "sflow", "ipfix", "crash", "upgrade"}
     assert_in_schema(daemon, data)
 
 

@@ -41,7 +41,7 @@ INPUT = {
     "route-changes": [{}, {"limit": 10000}], "route-at": [{"address": "20.0.1.1", "ago": 1}], "web-address": [{}], "test-tap": [{}],
     "capture": [], "acl-rules": [{"name": "big", "limit": 10000}], "acl-lint": [{"name": "big", "limit": 10000}], "clear-counters": [{}],
     "clear-acl": [{}], "reload": [{}], "address-set-contains": [{"name": "s", "address": [f"198.18.{i >> 8}.{i & 255}" for i in range(4096)]}],
-    "address-set-change": [{"name": "s", "add": [f"198.51.{i >> 8}.{i & 255}" for i in range(4096)]}], "shutdown": [],
+    "address-set-change": [{"name": "s", "add": [f"198.51.{i >> 8}.{i & 255}" for i in range(4096)]}], "shutdown": [], "upgrade": [{"binary": "/nowhere"}],
     "silence-alarm": [{"name": "buffers"}], "clear-neighbor": [{}], "vr-lines": [{"name": "nobody"}],
     "vr-rename": [{"name": "nobody", "new-name": "somebody"}],
 }

@@ -143,11 +143,14 @@ class KamueeNode(Router):
     # --- life of the daemon ---
 
     def kamueed_pid(self) -> int | None:
-        try:
-            pid = int(self.pid_file.read_text())
-        except (OSError, ValueError):
-            return None
-        return pid if is_running(pid) else None
+        for file in (self.run_dir / "kamueed.lock", self.pid_file):     # after an upgrade the lock has the pid
+            try:
+                pid = int(file.read_text())
+            except (OSError, ValueError):
+                continue
+            if is_running(pid):
+                return pid
+        return None
 
     def kill_kamueed(self) -> None:
         """Kill the daemon as a crash would."""

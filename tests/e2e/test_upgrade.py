@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kamueed is replaced by another one under traffic: nobody notices, and whatever cannot take over leaves the old one as it was."""
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kamuee.errors import DaemonError, Unreachable
+from kamuee.lab import flows, measure
+from kamuee.lab.kamueenode import find_kamueed
+from kamuee.lab.netns import is_running
+
+from daemon import Daemon
+from support import Router, assert_reaches, eventually
+from test_restart import FAR, LAB as RESTART_LAB, Listener, audit, established, is_up, keeper_pid, name_of, taps
+
+LAB = RESTART_LAB.replace("bfd 10 1000 1000", "bfd 3 300 300")
+CLI = Path(__file__).resolve().parents[2] / "kamuee"
+PER_S, SECONDS = 2000, 8.0
+CURL, METRICS = "curl -s -o /dev/null -w", "http://127.0.0.1:9107/metrics"
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    lab = labs(LAB)
+    eventually(lambda: is_up(lab) and measure.fib_counts(lab["r"])["fib"] > 2000, 120, lambda: lab["r"].vtysh("show bgp summary"), 0.2)
+    assert_reaches(lab["h1"], FAR)
+    return lab
+
+
+def kamuee(router, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, str(CLI), "--socket", str(router.socket), *words], capture_output=True, text=True, timeout=120)
+
+
+def upgrade(router, *words: str) -> dict:
+    done = kamuee(router, "upgrade", "-j", *words)
+    assert done.returncode == 0, done.stdout + done.stderr + router.log.read_text()[-3000:]
+    return json.loads(done.stdout)
+
+
+def kamueeds(router) -> list[int]:
+    """Those of the router; kamuee-starter is the one that starts programs."""
+    return [pid for pid in router.namespace.pids() if name_of(pid) == "kamueed"]
+
+
+def left_behind(router) -> dict:
+    """Files and processes of which there must be as many after an upgrade as before."""
+    dpdk = [path.name for path in router.run_dir.glob("dpdk/*")]
+    names = sorted(name_of(pid) for pid in router.namespace.pids() if name_of(pid).startswith("kamuee"))
+    return {"files": sorted(path.name for path in router.run_dir.iterdir()), "dpdk": len(dpdk), "processes": names}
+
+
+def script(folder: Path, *lines: str) -> str:
+    """A program for --binary: root's, writable by nobody else."""
+    path = folder / "kamueed-new"
+    path.write_text("#!/bin/sh\n" + "\n".join(lines) + "\n")
+    path.chmod(0o755)
+    folder.chmod(0o755)
+    return str(path)
+
+
+def assert_as_before(lab, pid: int) -> None:
+    router = lab["r"]
+    assert router.kamueed_pid() == pid
+    eventually(lambda: kamueeds(router) == [pid], what=lambda: f"the new one ends: {kamueeds(router)}")
+    assert_reaches(lab["h1"], FAR)
+    audit(lab)
+
+
+def test_upgraded_under_traffic_nobody_notices(lab, tmp_path):
+    router = lab["r"]
+    before, sessions, listener, left, old = taps(lab), established(lab), Listener(lab, tmp_path), left_behind(router), router.kamueed_pid()
+    packets = Router(router).state("interface=p0")[0]["statistics"]["rx-packets"]
+    traffic = flows.Traffic(lab["h1"].namespace, lab["r2"].namespace, [FAR], 4, PER_S, SECONDS)
+    eventually(lambda: Router(router).state("interface=p0")[0]["statistics"]["rx-packets"] > packets + PER_S / 2, what="traffic")
+    found = upgrade(router)
+    flow = traffic.result()
+    assert found["phase"] == "done" and found["lookups"] == 100_000 and found["audited"] > 3000, found
+    blocked = {port["name"]: port for port in found["port"]}
+    assert set(blocked) >= {"p0", "p1", "b0"} and all("blocked" in port for port in blocked.values()), found
+    lost = sum(len(one["lost"]) for one in flow.values())
+    assert lost <= sum(port["discarded"] for port in found["port"]), (lost, found)
+    assert lost < PER_S, "less than a second's"
+    assert not is_running(old) and router.kamueed_pid() not in (None, old)
+    audit(lab)
+    assert taps(lab) == before and listener.stop(lab) == []
+    assert is_up(lab) and established(lab) == sessions
+    assert left_behind(router) == left
+    counted = Router(router).state("interface=p0")[0]["statistics"]["rx-packets"]
+    sent = sum(one["received"] + len(one["lost"]) for one in flow.values())
+    assert counted >= packets + sent - lost, "the counters went on"
+    assert not measure.fib_differences(router) and not measure.fib_differences(router, "blue")
+
+
+REFUSED = {
+    "not there": (None, "No such file"),
+    "not executable": ("mode", "Permission denied"),
+    "writable by others": ("others", "nobody else can write"),
+    "no program": ("text", "cannot be started"),
+    "dies at once": (["exit 7"], "ended with status 7"),
+    "is killed": (["kill -9 $$"], "ended by signal 9"),
+    "does not know upgrades": (["exit 2"], "does not know --upgrade"),
+    "says nonsense": (["printf nonsense >&3; sleep 5"], "says what this one does not know"),
+    "version that does not fit": ([f"KAMUEE_UPGRADE_PROTOCOL=99 exec {find_kamueed()} \"$@\""], "by protocol 99"),
+    "tables that differ": ([f"KAMUEE_UPGRADE_WRONG=1 exec {find_kamueed()} \"$@\""], "lead elsewhere"),
+    "a machine that lacks something": ([f"ulimit -n 40", f"exec {find_kamueed()} \"$@\""], "the limit of open files is 40"),
+    "no schema": ([f"KAMUEE_YANG_DIR=/nowhere exec {find_kamueed()} \"$@\""], "/nowhere"),
+    "a port that has no memory": ([f"exec {find_kamueed()} \"$@\" --memory 64"], "packet buffers"),
+    "a socket that cannot be": ([f"exec {find_kamueed()} \"$@\" --run-dir /nowhere"], "/nowhere/kamuee.sock"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_take_over_leaves_the_old_one_as_it_was(lab, tmp_path, case):
+    router = lab["r"]
+    how, why = REFUSED[case]
+    if "memory" in case:
+        Router(router).configure("set port b0 rx-descriptors 8192")
+    before, sessions, left, pid, listener = taps(lab), established(lab), left_behind(router), router.kamueed_pid(), Listener(lab, tmp_path)
+    binary = script(tmp_path, *(how if isinstance(how, list) else ["exit 0"]))
+    if how is None:
+        os.unlink(binary)
+    elif how == "mode":
+        os.chmod(binary, 0o644)
+    elif how == "others":
+        os.chmod(binary, 0o777)
+    elif how == "text":
+        Path(binary).write_text("#!/nonsense\n")
+    done = kamuee(router, "upgrade", "--binary", binary)
+    assert done.returncode != 0 and why in done.stderr, done.stdout + done.stderr
+    assert Router(router).state("upgrade")["phase"] == "failed"
+    assert_as_before(lab, pid)
+    assert taps(lab) == before and listener.stop(lab) == []
+    assert is_up(lab) and established(lab) == sessions
+    assert left_behind(router) == left
+    if "memory" in case:
+        Router(router).configure("delete port b0 rx-descriptors")
+        assert_reaches(lab["h3"], "10.7.0.1")
+
+
+def test_two_upgrades_at_once_are_refused_and_a_new_one_that_hangs_is_let_go_by_a_stop(lab, tmp_path):
+    router = lab["r"]
+    pid = router.kamueed_pid()
+    Router(router).call("upgrade", binary=script(tmp_path, "exec sleep 30"))
+    with pytest.raises(DaemonError, match="an upgrade is running"):
+        Router(router).call("upgrade")
+    hangs = [p for p in router.namespace.pids() if name_of(p) == "sleep"]
+    assert len(hangs) == 1
+    os.kill(hangs[0], 15)
+    eventually(lambda: Router(router).state("upgrade")["phase"] == "failed", what="it is noticed")
+    assert_as_before(lab, pid)
+
+
+def test_a_configuration_that_changes_meanwhile_is_not_lost(lab, tmp_path):
+    router, ends = lab["r"], []
+    pid = router.kamueed_pid()
+    wait = tmp_path / "go"
+    binary = script(tmp_path, f"while [ ! -e {wait} ]; do sleep 0.05; done", f"exec {find_kamueed()} \"$@\"")
+    asked = threading.Thread(target=lambda: ends.append(kamuee(router, "upgrade", "--binary", binary)))
+    asked.start()
+    eventually(lambda: Router(router).state("upgrade")["phase"] == "starting", what="it has begun")
+    Router(router).configure("set drain time 7")
+    wait.touch()
+    asked.join()
+    assert ends[0].returncode == 0, "what it is given is what runs at its hello: " + ends[0].stderr
+    assert "set drain time 7" in kamuee(router, "show", "configuration").stdout
+    Router(router).configure("delete drain")
+    assert router.kamueed_pid() != pid
+    assert_reaches(lab["h1"], FAR)
+
+
+def test_upgraded_twice_and_killed_the_keeper_still_has_the_taps(lab, tmp_path):
+    router = lab["r"]
+    for _ in range(2):
+        upgrade(router)
+    before = taps(lab)
+    assert keeper_pid(lab)
+    router.kill_kamueed()
+    assert taps(lab) == before, "the keeper's copies hold the carrier"
+    router.start_kamueed()
+    assert taps(lab) == before
+    eventually(lambda: is_up(lab) and measure.fib_counts(router)["fib"] > 2000, 30)
+    audit(lab)
+    assert_reaches(lab["h1"], FAR)
+
+
+def test_with_open_clients_and_listeners(lab):
+    """The HTTP listener stays open: no connection is refused."""
+    router = lab["r"]
+    Router(router).configure("set metrics listen 127.0.0.1 port 9107")
+    refused, stop = [], threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            if router.namespace.run(f"{CURL} %{{exitcode}} {METRICS}", check=False).strip() == "7":
+                refused.append("metrics")
+            try:
+                Router(router).state("ledger")
+            except Unreachable as error:
+                if "refused" in str(error) or "not running" in str(error):
+                    refused.append(str(error))
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        upgrade(router)
+    finally:
+        stop.set()
+        asking.join()
+    assert not refused
+    assert router.namespace.run(f"{CURL} %{{http_code}} {METRICS}").strip() == "200"
+    Router(router).configure("delete metrics")
+
+
+class Notified:
+    """What systemd hears from a service, with the pid of who said it."""
+
+    def __init__(self, folder: Path):
+        path = folder / "notify.sock"
+        path.unlink(missing_ok=True)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.socket.bind(str(path))
+        path.chmod(0o777)
+        self.heard: list[tuple[int, str]] = []
+        self.thread = threading.Thread(target=self.listen, daemon=True)
+        self.thread.start()
+
+    def listen(self) -> None:
+        room = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4)
+        while True:
+            data, ancillary, _, _ = self.socket.recvmsg(4096, room)
+            pid = 0
+            for _, kind, value in ancillary:
+                if kind == socket.SCM_CREDENTIALS:
+                    pid = struct.unpack("iii", value)[0]
+                else:
+                    os.close(struct.unpack("i", value[:4])[0])              # a barrier: all before it is read
+            self.heard += [(pid, line) for line in data.decode().splitlines()]
+            if data == b"end":
+                return
+
+    def stop(self) -> list[tuple[int, str]]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.sendto(b"end", self.socket.getsockname())
+        self.thread.join()
+        self.socket.close()
+        return self.heard
+
+
+def test_systemd_is_told_of_its_new_main_process_by_the_old_one(lab):
+    router = lab["r"]
+    old = router.kamueed_pid()
+    notified = Notified(router.run_dir)
+    upgrade(router)
+    new = router.kamueed_pid()
+    heard = notified.stop()
+    main = heard.index((old, f"MAINPID={new}"))
+    ready = heard.index((new, "READY=1"))
+    assert main < ready
+    assert [said for said in heard[:main] if said[0] == new and "STATUS" not in said[1] and "EXTEND" not in said[1]] == []
+    assert not [said for said in heard[main + 1:] if said[0] == old and said[1] != "BARRIER=1"]
+
+
+@pytest.fixture
+def ends(kamueed):
+    """Two kamueeds, for the two ends of a memif."""
+    both = [Daemon(kamueed, "upgrade-a"), Daemon(kamueed, "upgrade-b")]
+    yield both
+    for end in both:
+        pid = int((end.dir / "kamueed.lock").read_text())
+        if end.process and end.process.poll() is not None and is_running(pid):
+            os.kill(pid, signal.SIGTERM)                                      # the upgraded one: not our child
+            eventually(lambda: not is_running(pid), 20, "it stops")
+        end.end()
+
+
+def status(end: Daemon) -> str:
+    return end.client.state("port=p0")[0]["status"]
+
+
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_a_memif_is_closed_and_opened_and_the_other_end_comes_again(ends, role):
+    here, there = ends
+    for end, its in ((here, role), (there, {"server": "client", "client": "server"}[role])):
+        end.start(f"set port p0 devargs net_memif0,id=3,socket={here.dir}/memif,socket-abstract=no,role={its}\n")
+    here.run("ip addr add 10.9.0.1/24 dev p0")
+    there.run("ip addr add 10.9.0.2/24 dev p0")
+    eventually(lambda: status(here) == status(there) == "up", 20, "the memif is up")
+    eventually(lambda: ", 0% packet loss" in here.run("ping -c1 -W1 10.9.0.2", check=False), 20, "an answer")
+    link = here.run("ip -o link show p0")
+    counted = here.client.state("interface=p0")[0]["statistics"]["rx-packets"]
+    for _ in range(2):
+        here.client.call("upgrade")
+        found = eventually(lambda: ended(here), 60, lambda: here.log.read_text()[-3000:])
+        assert found["phase"] == "done" and found["port"][0]["name"] == "p0" and "blocked" in found["port"][0], found
+        eventually(lambda: ", 0% packet loss" in here.run("ping -c1 -W1 10.9.0.2", check=False), 20, "an answer")
+        assert here.run("ip -o link show p0") == link, "index, carrier, MAC"
+    assert here.client.state("interface=p0")[0]["statistics"]["rx-packets"] > counted
+    assert here.client.state("ledger")["imbalance"] == 0
+    assert len(list(here.dir.glob("dpdk/kamuee-*"))) == 1, "the run-time directory of the last one"
+
+
+def ended(end: Daemon) -> dict | None:
+    try:
+        found = end.client.state("upgrade")
+    except Unreachable:
+        return None
+    return found if found["phase"] in ("done", "failed") else None
