@@ -10,16 +10,18 @@ def kill(**other) -> dict:
 
 
 def test_a_row_has_the_median_pause_and_the_worst_of_what_must_be_zero():
-    row = restart.row_of("memif", [kill(), kill(blocked_ms=3000.0, lost=6000, audit_differences=2),
+    row = restart.row_of("memif", "kill", [kill(), kill(blocked_ms=3000.0, lost=6000, audit_differences=2),
                                    kill(blocked_ms=1000.04, lost=2000, imbalance=-3)])
     assert row == {"case": "kill", "port": "memif", "routes": 1000, "blocked_ms": 1000.0, "lost": 2000, "imbalance": -3,
                    "audit_differences": 2, "each_ms": [900.0, 3000.0, 1000.0]}
 
 
 def test_goals_are_about_the_worst_port():
-    rows = [restart.row_of("memif", [kill()]), restart.row_of("af_packet", [kill(blocked_ms=700.0, imbalance=-1)])]
+    rows = [restart.row_of("memif", "kill", [kill()]), restart.row_of("af_packet", "kill", [kill(blocked_ms=700.0, imbalance=-1)]),
+            restart.row_of("af_packet", "upgrade", [kill(blocked_ms=49.0)])]
     verdicts = {goal.name: goal.verdict(goal.value({"rows": rows})) for goal in restart.ALL_GOALS}
-    assert verdicts == {"kill to the first packet forwarded right": "must", "ledger imbalance": "missed",
+    assert verdicts == {"kill to the first packet forwarded right": "must", "upgrade, blocked time, memif": "unknown",
+                        "upgrade, blocked time, af_packet": "must", "ledger imbalance": "missed",
                         "audit differences": "goal"}
 
 

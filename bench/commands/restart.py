@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench restart`: how long forwarding pauses when kamueed is killed and started at once.
+"""`kamuee bench restart`: how long forwarding pauses when kamueed is killed and started at once, or upgraded.
 
 The kernel keeps the routes and the TAPs; traffic at a steady rate counts what is lost meanwhile. Blocked is what was
 lost by what was offered in a second, as CSIT has it: the sender's view, whatever the router thinks of itself.
@@ -12,7 +12,7 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kamuee import render
@@ -29,12 +29,14 @@ from measure.topology import own_namespaces, star
 from throughput import device, frames
 from throughput.tester import TesterError
 
-IDEA = "how long forwarding pauses when kamueed is killed and started at once (root)"
+IDEA = "how long forwarding pauses when kamueed is killed and started at once, or upgraded (root)"
 AF_PACKET, MEMIF = "af_packet", "memif"
 PORTS = (AF_PACKET, MEMIF)
+KILL, UPGRADE = "kill", "upgrade"
+CASES = (KILL, UPGRADE)
 QUICK_ROUTES = 100_000
 PER_S = 2000                 # packets offered: few, so that two cores suffice
-BEFORE_S, SECONDS = 1.0, 12.0
+BEFORE_S, SECONDS = 1.0, {KILL: 12.0, UPGRADE: 40.0}    # an upgrade reads and compares tables before it switches
 FLOWS = 4
 TARGETS = ("198.51.100.1", "2001:db8:100::1")
 SYNCED_S = 60
@@ -47,7 +49,8 @@ def parser() -> argparse.ArgumentParser:
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--quick", action="store_true", help=f"{QUICK_ROUTES:,} routes, one round")
     given.add_argument("--port", choices=PORTS, action="append", help="only this kind of port (default: all)")
-    given.add_argument("--rounds", type=int, metavar="N", help="kills, of which the median counts (default: 3; 1 with "
+    given.add_argument("--case", choices=CASES, action="append", help="only this case (default: all)")
+    given.add_argument("--rounds", type=int, metavar="N", help="kills and upgrades each, of which the median counts (default: 3; 1 with "
                        "--quick)")
     given.add_argument("--routes", type=int, metavar="N", help="a table of so many routes in place of the full one")
     given.add_argument("--prefixes", metavar="FILE", help="full routing table, one prefix per line (may be gzipped)")
@@ -87,13 +90,14 @@ def measured(given: argparse.Namespace) -> list[dict]:
         table = write_table(Path(work) / "table", given.prefixes,
                             given.routes or (QUICK_ROUTES if given.quick else None))
         ways = {AF_PACKET: by_af_packet, MEMIF: by_memif}
-        return [row_of(port, ways[port](Path(work), table, rounds)) for port in given.port or PORTS]
+        return [row_of(port, case, found) for port in given.port or PORTS
+                for case, found in ways[port](Path(work), table, rounds, given.case or CASES).items()]
 
 
-def row_of(port: str, kills: list[dict]) -> dict:
-    """One row of several kills: the median pause with what was lost in it, and the worst of what must be 0."""
+def row_of(port: str, case: str, kills: list[dict]) -> dict:
+    """One row of several kills or upgrades: the median pause with what was lost in it, and the worst of what must be 0."""
     middle = sorted(kills, key=lambda kill: kill["blocked_ms"])[(len(kills) - 1) // 2]
-    return {"case": "kill", "port": port, "routes": middle["routes"],
+    return {"case": case, "port": port, "routes": middle["routes"],
             "blocked_ms": round(statistics.median_low(kill["blocked_ms"] for kill in kills), 1),
             "lost": middle["lost"], "imbalance": max((kill["imbalance"] for kill in kills), key=abs),
             "audit_differences": max(kill["audit_differences"] for kill in kills),
@@ -114,9 +118,36 @@ def kill_and_start(kamueed: Kamueed) -> None:
     kamueed.start()
 
 
+def upgrade(kamueed: Kamueed) -> None:
+    """To the same program; the new process is not our child, and kamueed.proc ends."""
+    kamueed.client.call("upgrade")
+    found = upgraded(kamueed)
+    if found["phase"] != "done":
+        raise RuntimeError(f"not upgraded: {found.get('why')}")
+
+
+def must_be_in_time(begun: float, case: str) -> None:
+    """What happened after the last packet was not measured."""
+    if time.monotonic() - begun > SECONDS[case] - 1:
+        raise RuntimeError(f"the {case} took longer than the traffic, {SECONDS[case]:.0f} s: is the machine busy?")
+
+
+def upgraded(kamueed: Kamueed) -> dict:
+    end = time.monotonic() + SYNCED_S
+    while time.monotonic() < end:
+        try:
+            found = kamueed.client.state("upgrade")
+            if found["phase"] in ("done", "failed"):
+                return found
+        except Unreachable:
+            pass
+        time.sleep(0.05)
+    raise RuntimeError("the upgrade does not end")
+
+
 # --- hosts on veths ---
 
-def by_af_packet(work: Path, table: Path, rounds: int) -> list[dict]:
+def by_af_packet(work: Path, table: Path, rounds: int, cases: Sequence[str]) -> dict[str, list[dict]]:
     ctx = Context(daemon().parent, daemon(), rounds, False, str(table), work)
     with star("kamueed", ctx) as lab:
         lab.install("add")
@@ -126,13 +157,15 @@ def by_af_packet(work: Path, table: Path, rounds: int) -> list[dict]:
         lab.router.ip_batch([f"route replace {TARGETS[1]}/128 via fd90:1::2"], v6=True)
         for target in TARGETS:
             lab.ping(lab.hosts["src"], target)
-        return [af_packet_kill(lab, far) for _ in range(rounds)]
+        return {case: [af_packet_kill(lab, far, case) for _ in range(rounds)] for case in cases}
 
 
-def af_packet_kill(lab, far) -> dict:
-    traffic = flows.Traffic(lab.hosts["src"], far, list(TARGETS), FLOWS, PER_S, SECONDS)
+def af_packet_kill(lab, far, case: str) -> dict:
+    traffic = flows.Traffic(lab.hosts["src"], far, list(TARGETS), FLOWS, PER_S, SECONDS[case])
+    begun = time.monotonic()
     time.sleep(BEFORE_S)
-    kill_and_start(lab.kamueed)
+    (kill_and_start if case == KILL else upgrade)(lab.kamueed)
+    must_be_in_time(begun, case)
     lost = sum(len(flow["lost"]) for flow in traffic.result().values())
     return kill_of(lab.kamueed, 1e3 * lost / PER_S, lost)
 
@@ -153,7 +186,7 @@ class Kept(device.KamueedDevice):
         self.proc = self.daemon.proc
 
 
-def by_memif(work: Path, table: Path, rounds: int) -> list[dict]:
+def by_memif(work: Path, table: Path, rounds: int, cases: Sequence[str]) -> dict[str, list[dict]]:
     from commands import throughput                                  # imports rich, which --port af_packet need not have
     given = throughput.parser().parse_args(["--routes", "full", "--prefixes", str(table), "--idle", "balanced"])
     sizes = frames.of_list("64")
@@ -161,15 +194,20 @@ def by_memif(work: Path, table: Path, rounds: int) -> list[dict]:
     device.PEERS["kept"] = Kept
     given.peer = "kept"
     with throughput.connected(given, setting, sizes, throughput.plan_of(given), lambda text: None) as bench:
-        return [memif_kill(bench, sizes[0]) for _ in range(rounds)]
+        return {case: [memif_kill(bench, sizes[0], case) for _ in range(rounds)] for case in cases}
 
 
-def memif_kill(bench, sent: frames.Frames) -> dict:
+def memif_kill(bench, sent: frames.Frames, case: str) -> dict:
     before = bench.waited()
-    bench.tester.begin(rate=f"{PER_S:.3f}", seconds=SECONDS, sizes=",".join(map(str, sent.sizes)), percent6=0,
+    bench.tester.begin(rate=f"{PER_S:.3f}", seconds=SECONDS[case], sizes=",".join(map(str, sent.sizes)), percent6=0,
                        **{"from": 0})
+    begun = time.monotonic()
     time.sleep(BEFORE_S)
-    bench.device.restart()
+    if case == KILL:
+        bench.device.restart()
+    else:
+        upgrade(bench.device.daemon)
+    must_be_in_time(begun, case)
     bench.find_threads()
     result = bench.summed(bench.tester.end(), before)
     return kill_of(bench.device.daemon, 1e3 * result["lost"] / PER_S, result["lost"])
@@ -177,12 +215,15 @@ def memif_kill(bench, sent: frames.Frames) -> dict:
 
 # --- goals ---
 
-def worst(key: str) -> Callable[[dict], float | None]:
-    return lambda found: max((abs(row[key]) for row in found["rows"]), default=None)
+def worst(key: str, case: str = "", port: str = "") -> Callable[[dict], float | None]:
+    return lambda found: max((abs(row[key]) for row in found["rows"]
+                              if case in ("", row["case"]) and port in ("", row["port"])), default=None)
 
 
 ALL_GOALS = (
-    Goal("kill to the first packet forwarded right", "ms", 1500, 800, worst("blocked_ms"), at_most=True),
+    Goal("kill to the first packet forwarded right", "ms", 1500, 800, worst("blocked_ms", KILL), at_most=True),
+    Goal("upgrade, blocked time, memif", "ms", 500, 50, worst("blocked_ms", UPGRADE, MEMIF), at_most=True),
+    Goal("upgrade, blocked time, af_packet", "ms", 50, 0, worst("blocked_ms", UPGRADE, AF_PACKET), at_most=True),
     Goal("ledger imbalance", "packets", 0, 0, worst("imbalance"), at_most=True),
     Goal("audit differences", "", 0, 0, worst("audit_differences"), at_most=True),
 )
