@@ -18,6 +18,13 @@ int upgrade_protocol(void)
     return wish ? atoi(wish) : UPGRADE_PROTOCOL;
 }
 
+bool upgrade_test_wants(const char *fault)
+{
+    const char *wish = getenv("KAMUEE_UPGRADE_FAULT");
+
+    return wish && !strcmp(wish, fault);
+}
+
 bool upgrade_send(int s, enum upgrade_word word, const char *text, int fd)
 {
     char control[ROOM] __attribute__((aligned(8))) = {0};
