@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A gre-udp metalink through a NAT that forwards its UDP port: Linux' own NAT, with its connection tracking."""
+"""A gre-udp tunnel through a NAT that forwards its UDP port: Linux' own NAT, with its connection tracking."""
 import subprocess
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/quickstart/metalinks.yaml as written: three virtual networks over three routers, each of which is killed in turn."""
+"""docs/quickstart/virtual-networks.yaml as written: three virtual networks over three routers, each of which is killed in turn."""
 import json
 import subprocess
 import time
@@ -13,7 +13,7 @@ from kamuee.lab.lab import Lab
 from support import Pinging, assert_no_loss, eventually, hops, reaches
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "docs/quickstart/metalinks.yaml"
+FILE = ROOT / "docs/quickstart/virtual-networks.yaml"
 WAYS = {"red": ("reda", "redc", "10.0.3.2", "b"),       # from, to, its address, the router on the way
         "green": ("greena", "greenb", "10.0.2.2", "c"),
         "blue": ("blueb", "bluec", "10.0.3.2", "a")}
@@ -57,7 +57,7 @@ def test_a_router_on_the_way_dies_and_its_networks_go_on_without_it(lab, network
     source, _, target, on_the_way = WAYS[network]
     pinging = Pinging(lab[source], target, STEP_S)
     lab[on_the_way].kill_kamueed()
-    eventually(lambda: len(hops(lab[source], target)) == 3, 30, lambda: f"the spare metalink carries it: {hops(lab[source], target)}", 0.2)
+    eventually(lambda: len(hops(lab[source], target)) == 3, 30, lambda: f"the spare tunnel carries it: {hops(lab[source], target)}", 0.2)
     result = pinging.stop()
     print(f"{network}: {on_the_way} killed: {result.lost} of {result.sent} lost, {result.lost * STEP_S:.2f} s")
     assert result.sent > result.lost and reaches(lab[source], target)
