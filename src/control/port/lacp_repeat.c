@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
 #include "port/lag_frame.h"

@@ -171,7 +171,7 @@ static uint32_t nexthop_of_way(unsigned i)
 // more.
 static void compare_sources(unsigned i)
 {
-    uint32_t leaf = fib_get(vr->fib4, &model[i].p), other[LIST];
+    uint32_t leaf = fib_get(store_vr->fib4, &model[i].p), other[LIST];
     bool is_default = v->sources[0] & RIB_SOURCES_DEFAULT && !model[i].p.len && model[i].n;
     unsigned n = 0;
 
@@ -227,7 +227,7 @@ static void compare(void)
             if (model[i].n && prefix_has(&model[i].p, &a) &&
                 (best == PREFIXES || model[i].p.len > model[best].p.len))
                 best = i;
-        assert_int_equal(nexthop_real(fib_find(vr->fib4, &a)),
+        assert_int_equal(nexthop_real(fib_find(store_vr->fib4, &a)),
                          best == PREFIXES ? 0 : nexthop_of_way(best));
     }
 }
@@ -449,7 +449,7 @@ static void compare_budget(uint64_t limit)
             assert_true(model[i].p.len); // never the default route
             waiting++;
         } else {
-            assert_int_equal(nexthop_real(fib_get(vr->fib4, &model[i].p)), nexthop_of_way(i));
+            assert_int_equal(nexthop_real(fib_get(store_vr->fib4, &model[i].p)), nexthop_of_way(i));
             in += model[i].p.len > 0;
             free += !model[i].p.len;
         }
@@ -605,14 +605,14 @@ static void groups_beyond_the_budget_use_one_leg(void **state)
     ev.route.hop[1] = (struct netlink_hop){.ifindex = 12, .weight = 1,
                                            .gateway = {.family = IP4, .ip4 = htobe32(0x0a000004u)}};
     rib_event_route(v, &ev);
-    one = nexthop_real(fib_get(vr->fib4, &p));
+    one = nexthop_real(fib_get(store_vr->fib4, &p));
     assert_int_not_equal(nexthop_word_kind(nexthop_word(nexthop_get(one))), NEXTHOP_GROUP);
     assert_true(v->lacks_nexthops);
     set_budget(0); // of next hops, too
     rib_budget_tick(v, clock_now_ns());
     while (rib_path_work(v, 100))
         ;
-    one = nexthop_real(fib_get(vr->fib4, &p));
+    one = nexthop_real(fib_get(store_vr->fib4, &p));
     assert_int_equal(nexthop_word_kind(nexthop_word(nexthop_get(one))), NEXTHOP_GROUP);
     assert_int_equal(v->n_nexthops, now + 1);
     ev.create = ev.excl = false;

@@ -11,7 +11,7 @@
 #include "table/iface.h"
 
 static struct rib_vr *v;
-static struct vr *vr;
+static struct vr *store_vr;
 
 // Then interfaces may be made: control has the role. 0 or -1.
 static int store_tables_open(void)
@@ -22,7 +22,7 @@ static int store_tables_open(void)
     rcu_offline();
     if (counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init())
         return -1;
-    vr = vr_new("default");
+    store_vr = vr_new("default");
     return 0;
 }
 
@@ -33,7 +33,7 @@ static int store_managers_open(void)
     if (nexthop_manager_init() ||
         neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
         return -1;
-    v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
+    v = rib_vr_new(store_vr->id, -1, RIB_TABLE_MAIN);
     if (!v)
         return -1;
     v->no_managed = true;
@@ -46,7 +46,7 @@ static int close_store(void **state)
     nexthop_manager_fini();
     neigh_manager_fini();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
-    vr_free(vr);
+    vr_free(store_vr);
     rcu_barrier();
     vr_table_fini();
     nexthop_table_fini();
