@@ -49,7 +49,7 @@ const struct port_upgrade *port_upgrade_deferred(const struct port_config *c)
 
 static uint32_t discard_queue(uint16_t port, uint16_t queue)
 {
-    struct rte_mbuf *m[BURST];
+    struct rte_mbuf *m[BURST] = {NULL};
     uint32_t all = 0;
     uint16_t n = BURST;
 
