@@ -219,7 +219,7 @@ def started(n: int, prefixes: str | None, limit: int | None, most: int | None = 
         kamueed = daemon_in(Path(work), [f"set vr full{k} namespace {ns.name}" for k, ns in enumerate(spaces)])
         begun = time.monotonic()
         try:
-            kamueed.start()
+            kamueed.start(START_S)
             wait_until(lambda: complete(kamueed, n, len(four)), "not all tables have come", START_S, proc=kamueed.proc,
                        log_end=kamueed.log_end)
             return time.monotonic() - begun, 1024 * kamueed.status_kib("VmRSS"), len(four)

@@ -33,7 +33,7 @@ class Kamueed:
 
     # --- life ---
 
-    def start(self) -> None:
+    def start(self, patience_s: float = READY_S) -> None:
         """Returns when the daemon answers and has read the kernel's tables once."""
         self.run_dir.mkdir(exist_ok=True)
         config = self.run_dir / "kamuee.conf"
@@ -41,7 +41,7 @@ class Kamueed:
         self.proc = self.ns.popen([*DIE_WITH_US, *self.before, str(self.binary), "--config", str(config), "--from-file",
                                    "--run-dir", str(self.run_dir), "--file-dir", "/", "--device-dir", "/"],
                                   log=str(self.log))
-        wait_until(self.is_synced, "kamueed is not ready", READY_S, proc=self.proc, pause_s=0.01, log_end=self.log_end)
+        wait_until(self.is_synced, "kamueed is not ready", patience_s, proc=self.proc, pause_s=0.01, log_end=self.log_end)
 
     def is_synced(self) -> bool:
         try:
