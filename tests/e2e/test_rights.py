@@ -103,7 +103,7 @@ def test_a_listener_below_1024(limited):
 def test_a_namespace_of_its_own_needs_somebody_who_names_it(limited, monkeypatch):
     monkeypatch.delenv("KAMUEE_NETNS", raising=False)
     daemon = limited(needs("network namespaces")).start("")
-    with pytest.raises(DaemonError, match="let kamuee-netns do it"):
+    with pytest.raises(DaemonError, match="start kamuee-netns"):
         daemon.configure("set vr blue")
 
 
