@@ -304,8 +304,10 @@ static void note_left(const char *text)
 
 static void begin_forwarding(const char *text)
 {
-    if (upgrade_test_wants("halted"))
+    if (upgrade_test_wants("halted")) {
+        eal_leave();
         _exit(9);
+    }
     take.halted_ns = strtoull(text, NULL, 10);
     port_upgrade_discard(note_discarded);
     port_begin_now();
