@@ -20,7 +20,7 @@ def test_goals_are_about_the_worst_port():
     rows = [restart.row_of("memif", "kill", [kill()]), restart.row_of("af_packet", "kill", [kill(blocked_ms=700.0, imbalance=-1)]),
             restart.row_of("af_packet", "upgrade", [kill(blocked_ms=49.0)])]
     verdicts = {goal.name: goal.verdict(goal.value({"rows": rows})) for goal in restart.ALL_GOALS}
-    assert verdicts == {"kill to the first packet forwarded right": "must", "upgrade, blocked time, memif": "unknown",
+    assert verdicts == {"kill to the first packet forwarded right": "must", "upgrade, blocked time, memif": "not measured",
                         "upgrade, blocked time, af_packet": "must", "ledger imbalance": "missed",
                         "audit differences": "goal"}
 

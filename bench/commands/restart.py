@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import tempfile
 import time
@@ -20,11 +21,12 @@ from kamuee.context import terminal_width
 from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab import flows
 from kamuee.lab.errors import LabError
+from kamuee.lab.netns import is_running
 from kamuee.render import Column, right
 from measure.context import Context
 from measure.daemon import Kamueed
 from measure.goal import GOALS, Goal
-from measure.program import Unavailable, daemon, must_be_built, run_command, write_table
+from measure.program import Unavailable, daemon, must_be_built, run_command, wait_until, write_table
 from measure.topology import own_namespaces, star
 from throughput import device, frames
 from throughput.tester import TesterError
@@ -90,8 +92,11 @@ def measured(given: argparse.Namespace) -> list[dict]:
         table = write_table(Path(work) / "table", given.prefixes,
                             given.routes or (QUICK_ROUTES if given.quick else None))
         ways = {AF_PACKET: by_af_packet, MEMIF: by_memif}
-        return [row_of(port, case, found) for port in given.port or PORTS
-                for case, found in ways[port](Path(work), table, rounds, given.case or CASES).items()]
+        try:
+            return [row_of(port, case, found) for port in given.port or PORTS
+                    for case, found in ways[port](Path(work), table, rounds, given.case or CASES).items()]
+        finally:
+            end_upgraded()
 
 
 def row_of(port: str, case: str, kills: list[dict]) -> dict:
@@ -124,6 +129,18 @@ def upgrade(kamueed: Kamueed) -> None:
     found = upgraded(kamueed)
     if found["phase"] != "done":
         raise RuntimeError(f"not upgraded: {found.get('why')}")
+    upgraded_pids.append(int((kamueed.run_dir / "kamueed.lock").read_text()))
+
+
+upgraded_pids: list[int] = []       # nobody else ends them
+
+
+def end_upgraded() -> None:
+    for pid in upgraded_pids:
+        if is_running(pid):
+            os.kill(pid, signal.SIGTERM)
+            wait_until(lambda: not is_running(pid), "the upgraded kamueed does not stop", SYNCED_S)
+    upgraded_pids.clear()
 
 
 def must_be_in_time(begun: float, case: str) -> None:
