@@ -169,7 +169,8 @@ MEANT = {
     "acl c default": "the traffic is what it denies", "acl d default": "the traffic is what it denies",
 }
 # Leaves that are not tried, and why.
-NOT_TRIED = {"thread/forwarder/port/rx-queue": "the port has one, which goes with its entry"}
+NOT_TRIED = {"thread/forwarder/port/rx-queue": "the port has one, which goes with its entry"} | dict.fromkeys(
+    ("acl/vr", "address-set/vr", "policer/vr"), "it is in the entry's name, and comes and goes with it")
 
 
 class Key:

@@ -196,7 +196,7 @@ def test_it_ends_when_the_time_is_over_whatever_the_script_does(daemon):
     daemon.process.send_signal(signal.SIGTERM)
     assert wait_for_end(daemon) == 0
     log = daemon.log.read_text()
-    assert "drain: begun: seconds=1" in log and "the script has not ended in time" in log and "drain: over" in log
+    assert "drain: started: seconds=1" in log and "the script has not ended in time" in log and "drain: ended" in log
     assert "expected a file below" in daemon.refused("set drain script /bin/true\n")[1]
 
 
