@@ -33,9 +33,9 @@ def lab(kamueed):
 
 def settled(lab) -> None:
     for node in "abc":
-        assert measure.ledger(lab[node])["imbalance"] == 0
+        eventually(lambda: measure.ledger(lab[node])["imbalance"] == 0, 10, lambda: f"the ledger of {node}: {measure.ledger(lab[node])}")
         for vr in WAYS:
-            assert not measure.fib_differences(lab[node], vr)
+            eventually(lambda: not measure.fib_differences(lab[node], vr), 10, lambda: f"{measure.fib_differences(lab[node], vr)}")
 
 
 def echoes(host) -> int:
