@@ -25,10 +25,12 @@ pytestmark = pytest.mark.alone
 @pytest.fixture(scope="module")
 def lab(kamueed):
     lab = Lab.start(schema.load_text(FILE.read_text(), str(FILE), "e2e-networks"))
-    for source, _, target, _ in WAYS.values():
-        eventually(lambda: len(hops(lab[source], target)) == 4, 90, lambda: f"{source}: {hops(lab[source], target)}", 1)
-    yield lab
-    lab.stop()
+    try:
+        for source, _, target, _ in WAYS.values():
+            eventually(lambda: len(hops(lab[source], target)) == 4, 90, lambda: f"{source}: {hops(lab[source], target)}", 1)
+        yield lab
+    finally:
+        lab.stop()
 
 
 def settled(lab) -> None:
