@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // descriptor.h - messages that carry a descriptor over a UNIX socket (SCM_RIGHTS)
 //
-// For one SOCK_SEQPACKET message and at most one descriptor: kamuee-keeper, kamuee-netns, the process
-// that starts programs, and an upgrade. Both wait as the socket does, and go on after a signal.
+// For one SOCK_SEQPACKET message and at most one descriptor: kamuee-keeper, kamuee-netns, upgrades,
+// and the process that starts programs. Both wait as the socket does, and go on after a signal.
 #ifndef BASE_DESCRIPTOR_H
 #define BASE_DESCRIPTOR_H
 
