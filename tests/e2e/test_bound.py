@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -602,7 +603,7 @@ VALUES = {"interface": ["blue0", "crimson0", "substrate0", "crimsonp", "nobody"]
           "revision": [1], "of": ["interface", "port"], "acl": ["vermilion"], "address-set": ["scarlet"], "text": ["set vr crimson table 7"]}
 BASE = {"explain": {"interface": "bluep", "source": "10.0.0.9", "destination": "192.0.2.9"}, "route-at": {"address": "192.0.2.9", "ago": 1},
         "lookup": {"address": ["192.0.2.9", "198.51.100.9"]}, "session-close": {"session": 1}, "edit": {"session": 1},
-        "port-attach": {"name": "p9", "devargs": "net_null0"}}
+        "port-attach": {"name": "p9", "devargs": "net_null0"}, "trace": {"interface": "blue0", "count": 1, "seconds": 1}}
 
 
 def inputs(rpc: schema.Statement) -> Iterator[dict]:
@@ -692,6 +693,34 @@ def test_capture(daemon, blue):
     assert bytes([192, 0, 2, 77]) in taken and bytes([198, 51, 100]) not in taken
     without_secrets("capture", taken.decode("latin-1"))
     assert b"blue0" in taken
+
+
+def tagged_ping(vlan: int, source: str, destination: str) -> bytes:
+    header = bytes.fromhex("4500001c0000400040010000") + socket.inet_aton(source) + socket.inet_aton(destination)
+    total = sum(struct.unpack("!10H", header))
+    header = header[:10] + struct.pack("!H", ~((total & 0xffff) + (total >> 16)) & 0xffff) + header[12:]
+    macs = bytes.fromhex(SUBSTRATE_MAC.replace(":", "")) + bytes.fromhex("020000000009")
+    return macs + struct.pack("!HHH", 0x8100, vlan, 0x0800) + header + bytes.fromhex("0800f7ff00000000")
+
+
+def test_trace(daemon, blue):
+    """What its interface receives, with no word of others', and beside a trace of the provider's."""
+    daemon.dir.chmod(0o755)
+    words = [str(KAMUEE), "--socket", str(daemon.socket), "trace", "in", "blue0", "filter", "vlan and icmp", "count", "3", "-j"]
+    tenant = {"user": USER, "group": grp.getgrnam(GROUP).gr_gid, "extra_groups": []}
+    traces = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **of) for of in (tenant, {})]
+    wire = in_namespace(daemon.name, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+    in_namespace(daemon.name, lambda: wire.bind(("b0", 0)))
+    frames = [tagged_ping(10, "198.51.100.77", "198.51.100.1"), tagged_ping(20, "192.0.2.77", "10.9.1.1")]
+    while any(trace.poll() is None for trace in traces):
+        for frame in frames:
+            wire.send(frame)
+        time.sleep(0.05)
+    wire.close()
+    own, whole = (json.loads(trace.communicate()[0]) for trace in traces)
+    assert len(own) == len(whole) == 3
+    assert all(set(passage) == {"time", "in", "step"} and {step["vr"] for step in passage["step"]} == {"blue"} for passage in own), own
+    without_secrets("trace", json.dumps(own))
 
 
 def test_events(daemon, blue):
@@ -809,7 +838,8 @@ def test_the_command_line_shows(daemon, words):
     ("show interface nobody", "there is no interface nobody"), ("show vr crimson", "there is no "), ("lookup 10.9.1.1 vr blue", "10.9.0.0/16"),
     ("explain in bluep src 10.0.0.9 dst 10.9.1.1", "blue0"), ("set interface crimson0 description x", "may not change"),
     ("set interface blue0 description mine", ""), ("show port", ""), ("web", ".blue"), ("doctor", ""), ("audit", ""),
-    ("trace in blue0 count 1", "there is no"), ("capture interface crimson0 count 1", "there is no interface"), ("capture port bluep count 1", ""),
+    ("trace in crimson0 count 1", "there is no interface"), ("trace in blue0 count 1 seconds 1", "no matching packet was received"),
+    ("capture interface crimson0 count 1", "there is no interface"), ("capture port bluep count 1", ""),
     ("clear counters interface blue0", "there is no"), ("commit confirmed 5", ""), ("rollback 1", ""), ("save", ""), ("shutdown kamueed", ""),
     ("show configuration sessions", ""), ("clear neighbor vr blue", "")])
 def test_the_command_line_says(daemon, words, says):

@@ -368,12 +368,12 @@ static void rx_set_part(struct forwarder *f, const struct arrivals *all, unsigne
 unsigned record_traced(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats)
 {
     struct arrivals all = f->rx;
+    struct trace_places places;
     unsigned from = 0;
 
     for (unsigned i = 0; i < all.n; i++) {
-        struct packet_trace *p =
-            trace_take(port, all.pkt[i], iface_of_frame(port_get(port), all.pkt[i], true));
-        if (!p)
+        if (!trace_take(port, all.pkt[i], iface_of_frame(port_get(port), all.pkt[i], true),
+                        &places))
             continue;
         if (i > from) {
             rx_set_part(f, &all, from, i - from);
@@ -381,11 +381,11 @@ unsigned record_traced(struct forwarder *f, uint16_t port, struct plan_rx_stats 
             path_flush(f);
         }
         rx_set_part(f, &all, i, 1);
-        record_begin(f, p, port, all.pkt[i]);
+        record_begin(f, places.of[0], port, all.pkt[i]);
         path_recorded(f, port_get(port), stats);
         path_flush(f);
         record_end(f);
-        trace_done(p);
+        trace_done(&places);
         from = i + 1;
     }
     if (from)

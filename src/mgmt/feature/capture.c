@@ -22,6 +22,7 @@
 #include "core/thread.h"
 #include "feature/capture.h"
 #include "feature/pcapng.h"
+#include "feature/trace.h"
 #include "http/http.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
@@ -325,16 +326,16 @@ unsigned capture_count(uint16_t vr)
     return n;
 }
 
-static bool is_over_budget(struct http *h, const struct capture *wish)
+bool capture_is_over_budget(struct http *h, uint16_t vr)
 {
-    uint16_t vr = vr_of(wish);
     const char *name = vr_get(vr)->name;
+    unsigned n = capture_count(vr) + trace_count(vr);
 
-    if (vr_budget_has_room(vr, VR_BUDGET_CAPTURES, capture_count(vr)))
+    if (vr_budget_has_room(vr, VR_BUDGET_CAPTURES, n))
         return false;
     http_refuse(h, 409, "resource-denied",
-                "vr %s: its budget 'captures' is %lu, and as many are running: stop one (show "
-                "capture), or raise the budget: set %s%s budget captures %lu",
+                "vr %s: its budget 'captures' is %lu, and as many captures and traces are running: "
+                "stop one (show capture), or raise the budget: set %s%s budget captures %lu",
                 name, vr_budget_limit(vr, VR_BUDGET_CAPTURES), vr ? "vr " : "forwarding",
                 vr ? name : "", vr_budget_limit(vr, VR_BUDGET_CAPTURES) + 1);
     return true;
@@ -356,7 +357,7 @@ static void begin_capture(struct http *h, const struct capture *wish)
                     "too many captures: at most %d; stop one (show capture)", CAPTURE_MAX);
         return;
     }
-    if (is_over_budget(h, wish))
+    if (capture_is_over_budget(h, vr_of(wish)))
         return;
     struct session *s = calloc(1, sizeof *s);
     bug_on(!s);

@@ -4,9 +4,10 @@
 //     filter compiled -> watch added, trace started -> stream started -> tick, tick … -> `count`
 //     packets reported, time over, or client gone
 //
-// One at a time. A tick reports the packets that forwarders have traced since, one after the other
+// A tick reports the packets that forwarders have traced since, one after the other
 // (packet_trace_json.h), with rib_manager's knowledge; it pauses while the client has too much to
-// read. `count` bounds from the start what is traced, so nothing grows and nothing is missed.
+// read. `count` bounds from the start what is traced, so nothing grows and nothing is missed. A
+// client that is bound to a virtual router gets of each packet what is its own.
 #include <libyang/libyang.h>
 #include <rte_cycles.h>
 #include <stdio.h>
@@ -17,19 +18,25 @@
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
+#include "feature/capture.h"
 #include "feature/packet_trace_json.h"
+#include "feature/trace.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"
 #include "port/watch_manager.h"
+#include "restconf/bound.h"
 #include "restconf/operation.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/trace.h"
+#include "yang/yang.h"
 
 #define TICK_MS 20
+#define TRACES_MAX 4 // each of up to 30 MB
 
-static struct session {
+struct session {
     struct http *http; // NULL: the client has left
+    uint16_t vr;       // of its interface when it began: whose budget it is charged to
     struct watch_spec spec;
     char filter[WATCH_FILTER_MAX + 1];
     int watch;          // -1: none yet
@@ -37,22 +44,30 @@ static struct session {
     uint64_t seconds, until_ns;
     struct text block;
     struct jwrite out;
+    struct text passage; // the one that is being told
+    struct jwrite passage_out;
     bool telling; // passage `told` is being told
-    bool going;   // inside go()
+    bool going;   // inside tell_passages()
     bool full;    // the client has to read first
-} *session;
+};
+
+static struct session *session[TRACES_MAX];
+static bool ticking;
 
 static void session_free(struct session *s)
 {
+    for (unsigned i = 0; i < TRACES_MAX; i++)
+        if (session[i] == s)
+            session[i] = NULL;
     if (s->watch >= 0) {
         log_notice("trace: ended: interface=%s%s packets=%u", s->spec.port, s->spec.interface,
                    s->told);
-        trace_end();
+        trace_end((unsigned)s->watch);
         watch_manager_del((unsigned)s->watch);
     }
     text_free(&s->block);
+    text_free(&s->passage);
     free(s);
-    session = NULL;
 }
 
 // --- telling ---
@@ -73,6 +88,12 @@ static void write_time(struct jwrite *j, uint64_t tsc)
     size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &date);
     snprintf(text + n, sizeof text - n, ".%06uZ", (unsigned)(ns % NS_PER_SECOND / NS_PER_US));
     jwrite_string(j, "time", text);
+}
+
+static const struct lysc_node *passage_schema(void)
+{
+    return yang_child(&((const struct lysc_node_action *)yang_rpc("trace"))->output.node,
+                      "passage", false);
 }
 
 static void end_stream(struct session *s)
@@ -97,7 +118,10 @@ static void passage_told(void *ctx)
         session_free(s);
         return;
     }
-    jwrite_end(&s->out, '}');
+    jwrite_end(&s->passage_out, '}');
+    bound_keep_entry(s->http, passage_schema(), &s->passage);
+    jwrite_raw(&s->out, NULL, text_str(&s->passage));
+    text_clear(&s->passage);
     s->told++;
     s->full = !http_stream_write(s->http, &s->block);
     if (!s->going)
@@ -115,31 +139,48 @@ static void tell_passages(struct session *s)
     const struct packet_trace *p;
 
     s->going = true;
-    while (!s->telling && !s->full && s->told < s->count && (p = trace_at(s->told))) {
+    while (!s->telling && !s->full && s->told < s->count && (p = trace_at((unsigned)s->watch, s->told))) {
         s->telling = true;
-        jwrite_begin(&s->out, NULL, '{');
-        write_time(&s->out, p->tsc);
-        packet_trace_json(p, &s->out, passage_told, s);
+        s->passage_out = (struct jwrite){.t = &s->passage};
+        jwrite_begin(&s->passage_out, NULL, '{');
+        write_time(&s->passage_out, p->tsc);
+        packet_trace_json(p, &s->passage_out, passage_told, s);
     }
     s->going = false;
     if (!s->telling && !s->full && trace_is_over(s))
         end_stream(s);
 }
 
+static void on_tick(void);
+
+static void tick_later(void)
+{
+    if (!ticking)
+        http_after(TICK_MS, on_tick);
+    ticking = true;
+}
+
+static void tick(struct session *s)
+{
+    if (!s || s->watch < 0 || !s->http) // its filter is compiled; it waits for the last word
+        return;
+    if (http_left(s->http))
+        http_stream_cut(s->http); // calls on_gone
+    else if (!s->telling)
+        tell_passages(s);
+}
+
 static void on_tick(void)
 {
-    struct session *s = session;
+    bool any = false;
 
-    if (!s || !s->http) // it has ended, or waits for rib_manager's last word
-        return;
-    if (http_left(s->http)) {
-        http_stream_cut(s->http); // calls on_gone
-        return;
+    ticking = false;
+    for (unsigned i = 0; i < TRACES_MAX; i++) {
+        tick(session[i]);
+        any |= session[i] != NULL;
     }
-    if (!s->telling)
-        tell_passages(s);
-    if (session == s)
-        http_after(TICK_MS, on_tick);
+    if (any)
+        tick_later();
 }
 
 static void on_room(void *ctx)
@@ -169,11 +210,12 @@ static void stream_begin(struct session *s)
     log_notice("trace: started: interface=%s%s count=%u filter=%s by=%s", s->spec.port,
                s->spec.interface, s->count, LOG_VALUE(s->filter), LOG_VALUE(http_peer(s->http)));
     s->until_ns = clock_now_ns() + s->seconds * NS_PER_SECOND;
+    http_for_anyone(s->http); // each packet is looked at
     http_stream_begin(s->http, HTTP_JSON, on_room, on_gone, s);
     output_begin(&s->out, &s->block);
     jwrite_begin(&s->out, "passage", '[');
     http_stream_write(s->http, &s->block);
-    http_after(TICK_MS, on_tick);
+    tick_later();
 }
 
 static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
@@ -206,15 +248,45 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         stream_begin(s);
 }
 
-// All frames of a port when its own interface is meant, else those of the interface.
-static void spec_set(struct watch_spec *s, const struct iface *i)
+// All frames of a port when its own interface is meant, else those of the interface. What else a
+// port receives is not for a client that is bound to a virtual router.
+static void spec_set(struct watch_spec *s, const struct iface *i, bool bound)
 {
     s->points = 1u << WATCH_RX;
     s->to = WATCH_TO_TRACE;
-    if (i->kind == IFACE_PORT)
+    if (i->kind == IFACE_PORT && !bound)
         snprintf(s->port, sizeof s->port, "%.15s", port_get(i->port)->name);
     else
         snprintf(s->interface, sizeof s->interface, "%.15s", i->name);
+}
+
+unsigned trace_count(uint16_t vr)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < TRACES_MAX; i++)
+        n += session[i] && session[i]->vr == vr;
+    return n;
+}
+
+// NULL: refused.
+static struct session *session_new(struct http *h, const struct iface *iface)
+{
+    unsigned i = 0;
+
+    while (i < TRACES_MAX && session[i])
+        i++;
+    if (i == TRACES_MAX) {
+        http_refuse(h, 409, "in-use", bound_is(h) ? "too many traces; try again later" :
+                    "too many traces: %d are running; wait until one ends, or stop it", TRACES_MAX);
+        return NULL;
+    }
+    if (capture_is_over_budget(h, iface->vr))
+        return NULL;
+    session[i] = calloc(1, sizeof *session[i]);
+    bug_on(!session[i]);
+    session[i]->vr = iface->vr;
+    return session[i];
 }
 
 static void run_trace(struct http *h, const struct lyd_node *op)
@@ -227,18 +299,15 @@ static void run_trace(struct http *h, const struct lyd_node *op)
                     "there is no interface '%s'; 'show interface' lists them", name);
         return;
     }
-    if (session) {
-        http_refuse(h, 409, "in-use", "a trace is already running; wait until it ends, or stop it");
+    struct session *s = session_new(h, i);
+    if (!s)
         return;
-    }
-    struct session *s = session = calloc(1, sizeof *s);
-    bug_on(!s);
     s->http = h;
     s->watch = -1;
     s->count = (unsigned)operation_input_number(op, "count", 0);
     s->seconds = operation_input_number(op, "seconds", 0);
     snprintf(s->filter, sizeof s->filter, "%s", operation_input(op, "filter"));
-    spec_set(&s->spec, i);
+    spec_set(&s->spec, i, bound_is(h));
     if (!s->filter[0])
         filter_ready(s, NULL, "");
     else if (watch_filter_compile(s->filter, filter_ready, s))

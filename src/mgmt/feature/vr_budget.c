@@ -17,6 +17,7 @@
 #include "feature/capture.h"
 #include "feature/interface.h"
 #include "feature/policer.h"
+#include "feature/trace.h"
 #include "feature/vr.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -210,7 +211,7 @@ struct vr_limits vr_budget_used(uint16_t vr, const struct rib_stats *r)
     used.of[VR_BUDGET_NEXTHOPS] = r->budget.nexthops;
     used.of[VR_BUDGET_NEIGHBORS] = r->budget.neighbors;
     used.of[VR_BUDGET_MEMORY] = r->budget.memory;
-    used.of[VR_BUDGET_CAPTURES] = capture_count(vr);
+    used.of[VR_BUDGET_CAPTURES] = capture_count(vr) + trace_count(vr);
     used.of[VR_BUDGET_PUNT_RATE] = punts.rate[vr];
     return used;
 }

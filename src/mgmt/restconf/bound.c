@@ -106,6 +106,17 @@ void bound_keep_state(const char *vr, struct text *t)
     json_decref(root);
 }
 
+void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct text *t)
+{
+    if (!bound_is(h))
+        return;
+    json_t *entry = load(t);
+    if (!owner_keep_below(http_vr(h), list, entry))
+        json_object_clear(entry);
+    replace(t, entry);
+    json_decref(entry);
+}
+
 // --- operations ---------------------------------------------------------------------------------
 
 static const struct lysc_node *output_of(const struct lysc_node *rpc)

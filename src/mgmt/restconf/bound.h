@@ -34,5 +34,7 @@ bool bound_hides(const struct http *h, const struct lysc_node *rpc);
 void bound_metrics(struct http *h); // the answer is metrics
 // {"kamuee:state": {…}} or {"kamuee:CHILD": …}: takes out what is not the virtual router's.
 void bound_keep_state(const char *vr, struct text *json);
+// {…}, an entry of a list that is streamed: the same, if the client is bound.
+void bound_keep_entry(const struct http *h, const struct lysc_node *list, struct text *json);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "table/trace.h"
 
-static unsigned watch;
+static unsigned watch; // of the trace that begin() began last
 
 // Traces `count` packets received by port 0 (`port` of the watch) that `wanted` says yes to; NULL:
 // all.
@@ -27,22 +27,32 @@ static void begin(unsigned count, uint64_t (*wanted)(void *m))
     watch_bit_set(&port_get(0)->watch_rx, watch, true);
 }
 
-static void end(void)
+static void end_of(unsigned index)
 {
     router_role(ROLE_CONTROL);
-    watch_bit_set(&port_get(0)->watch_rx, watch, false);
-    trace_end();
-    watch_free(watch);
-    assert_null(trace_at(0));
+    watch_bit_set(&port_get(0)->watch_rx, index, false);
+    trace_end(index);
+    watch_free(index);
+    assert_null(trace_at(index, 0));
+}
+
+static void end(void)
+{
+    end_of(watch);
+}
+
+static unsigned n_traced_of(unsigned index)
+{
+    unsigned n = 0;
+
+    while (trace_at(index, n))
+        n++;
+    return n;
 }
 
 static unsigned n_traced(void)
 {
-    unsigned n = 0;
-
-    while (trace_at(n))
-        n++;
-    return n;
+    return n_traced_of(watch);
 }
 
 static uint8_t *l4_of(struct rte_mbuf *m)
@@ -75,7 +85,7 @@ static void traced_packets_keep_their_place_among_the_others(void **state)
     }
     assert_int_equal(n_traced(), 20);
     for (unsigned i = 0; i < 20; i++) {
-        const struct packet_trace *p = trace_at(i);
+        const struct packet_trace *p = trace_at(watch, i);
         assert_int_equal(p->bytes[p->in.at + 35], i * 10 + 7);
         assert_int_equal(packet_trace_last(p, TRACED_PACKET)->end, TRACED_SENT);
         assert_int_equal(p->frame[0].port, 1);
@@ -102,6 +112,39 @@ static void no_more_are_traced_than_asked_for(void **state)
     end();
 }
 
+// Each of three has what it wants of the same packets, the same as if it were alone.
+static void traces_do_not_disturb_each_other(void **state)
+{
+    uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
+    unsigned all, sevenths;
+
+    rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
+    begin(200, NULL);
+    all = watch;
+    begin(200, is_seventh);
+    sevenths = watch;
+    begin(3, NULL);
+    for (uint16_t sport = 0; sport < 100; sport++) {
+        struct frame f = frame_ip(&(struct ip_spec){
+            .src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in});
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(1), 100);
+    assert_int_equal(n_traced_of(all), 100);
+    assert_int_equal(n_traced_of(sevenths), 10);
+    assert_int_equal(n_traced(), 3);
+    for (unsigned i = 0; i < 10; i++) {
+        const struct packet_trace *p = trace_at(sevenths, i), *q = trace_at(all, 10 * i + 7);
+        assert_int_equal(p->bytes[p->in.at + 35], i * 10 + 7);
+        assert_memory_equal(p, q, sizeof *p + p->used);
+    }
+    end();
+    end_of(sevenths);
+    assert_int_equal(n_traced_of(all), 100);
+    end_of(all);
+}
+
 static void what_no_queue_takes_is_told(void **state)
 {
     uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
@@ -114,13 +157,13 @@ static void what_no_queue_takes_is_told(void **state)
         frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
     rig_send(0, &f);
     rig_poll();
-    assert_int_equal(packet_trace_last(trace_at(0), TRACED_PACKET)->drop, DROP_TX_FULL);
+    assert_int_equal(packet_trace_last(trace_at(watch, 0), TRACED_PACKET)->drop, DROP_TX_FULL);
     router_role(ROLE_CONTROL);
     punt_policy_set(PUNT_OTHER, &(struct punt_limit){.per_s = 1, .burst = 1, .queue = 0});
     f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.9.2.3", .to_iface = in});
     rig_send(0, &f);
     rig_poll();
-    const struct packet_trace_step *s = packet_trace_last(trace_at(1), TRACED_PACKET);
+    const struct packet_trace_step *s = packet_trace_last(trace_at(watch, 1), TRACED_PACKET);
     assert_int_equal(s->drop, DROP_PUNT_RING_FULL);
     assert_string_equal(s->stage, "punt");
     end();
@@ -139,8 +182,8 @@ static unsigned ends[TRACED_DROPPED + 1], drops[DROP_N];
 
 static void count_traced(void)
 {
-    for (unsigned i = 0; trace_at(i); i++) {
-        const struct packet_trace *p = trace_at(i);
+    for (unsigned i = 0; trace_at(watch, i); i++) {
+        const struct packet_trace *p = trace_at(watch, i);
         assert_true(p->n_steps > 0);
         for (unsigned k = 0; k < p->n_steps; k++) {
             const struct packet_trace_step *s = &p->step[k];
@@ -199,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         path_test(traced_packets_keep_their_place_among_the_others),
         path_test(no_more_are_traced_than_asked_for),
+        path_test(traces_do_not_disturb_each_other),
         path_test(what_no_queue_takes_is_told),
         path_test(tracing_random_frames_changes_nothing),
     };
