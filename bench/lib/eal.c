@@ -16,6 +16,13 @@
 #include "core/thread.h"
 #include "lib/bench.h"
 
+// A benchmark ends with its tables, whose memory the sanitizer does not search for pointers.
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0";
+}
+
 void bench_eal_router(unsigned memory_mib, bool no_huge, const char *const *extra)
 {
     char name[48], err[256];

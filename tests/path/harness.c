@@ -303,7 +303,7 @@ struct forwarder *rig_forwarder(unsigned i)
     return forwarder[i];
 }
 
-#define POISON_FRONT 64u // so far in front of the data headers are put
+#define POISON_FRONT 80u // so far in front of the data headers are put: of a tunnel, with tags
 unsigned rig_reach = 64;
 
 // Nobody has a reason to look beyond the data; but a short first segment gets more of the packet

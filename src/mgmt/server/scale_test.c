@@ -252,14 +252,20 @@ static const struct many *kind(const char *what)
     return NULL;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define REFUSED_WITHIN_S 10
+#else
+#define REFUSED_WITHIN_S 1
+#endif
+
 // By far: most of the time would be compiling patterns and moving memory, none of it comparing.
 static void a_hopeless_number_is_refused_within_a_second(void **state)
 {
     double vports_s = cost(kind("vport"), 200000, 1), lists_s = cost(kind("acl"), 20000, 1);
 
     print_message("200,000 vports refused: %.2f s, 20,000 lists: %.2f s\n", vports_s, lists_s);
-    assert_true(vports_s < 1);
-    assert_true(lists_s < 1);
+    assert_true(vports_s < REFUSED_WITHIN_S);
+    assert_true(lists_s < REFUSED_WITHIN_S);
 }
 
 static char *json_of(unsigned n)
