@@ -139,7 +139,8 @@ static void tell_passages(struct session *s)
     const struct packet_trace *p;
 
     s->going = true;
-    while (!s->telling && !s->full && s->told < s->count && (p = trace_at((unsigned)s->watch, s->told))) {
+    while (!s->telling && !s->full && s->told < s->count &&
+           (p = trace_at((unsigned)s->watch, s->told))) {
         s->telling = true;
         s->passage_out = (struct jwrite){.t = &s->passage};
         jwrite_begin(&s->passage_out, NULL, '{');
