@@ -59,7 +59,7 @@ COMMANDS = (
     Command("show thread [statistics|stages|queues]",
             "threads: role, core, load; counters; cycles per packet by stage; queues", "show_thread:show",
             json="thread"),
-    Command("show drops [all]", "dropped packets by reason; 'all' includes reasons with no drops",
+    Command("show drops [all|vr VR]", "dropped packets by reason; 'all' includes reasons with no drops",
             "show_drops:show", json="drops"),
     Command("show punt", "packets to the control plane by class: limits, passed, dropped", "show_punt:show",
             json="punt"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show drops [all], show ledger
+"""show drops [all|vr VR], show ledger
 
 `show drops` prints the rate of each reason since the same person's last `show drops`. The cache folder keeps what was
-shown last; a restarted daemon has no last time.
+shown last; a restarted daemon has no last time. An administrator of a virtual router sees that one's.
 """
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ LEDGER = (("received from ports", "rx"), ("sent by the kernel", "inject"), ("tra
 
 
 def show(context: Context, match: Match) -> None:
-    reasons = context.client.entries("drop")
+    vr = match.args.get("VR")
+    reasons = [] if vr else context.client.entries("drop")
+    if not reasons:  # no rate: what was shown last is of the whole router
+        found = context.client.one_or_all("vr", vr, "virtual router")
+        print_reasons(context, [{**entry, "pps": None} for one in found for entry in one.get("drop", [])])
+        return
     pid = context.client.state("system").get("pid")
     last = exchange(context.client.path, pid, {entry["name"]: entry["packets"] for entry in reasons})
     shown = []
@@ -39,14 +44,18 @@ def show(context: Context, match: Match) -> None:
         if entry["packets"] or "all" in match.args:
             pps = rates.rate(last["drops"].get(entry["name"]), entry["packets"], last["seconds"]) if last else None
             shown.append({**entry, "pps": pps})
+    print_reasons(context, shown)
+    if shown and last and not context.options.json:
+        context.line(f"\n/s is the rate since the last 'show drops', {render.ago(last['seconds'])} ago")
+
+
+def print_reasons(context: Context, shown: list[dict]) -> None:
     if context.options.json:
         context.json(shown)
     elif not shown:
         context.line("no packets dropped ('show drops all' lists all reasons)")
     else:
         context.lines(table(context, REASON, shown))
-        if last:
-            context.line(f"\n/s is the rate since the last 'show drops', {render.ago(last['seconds'])} ago")
 
 
 def exchange(socket_path: str, pid: int | None, drops: dict[str, int]) -> dict | None:

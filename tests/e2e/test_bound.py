@@ -695,11 +695,11 @@ def test_capture(daemon, blue):
     assert b"blue0" in taken
 
 
-def tagged_ping(vlan: int, source: str, destination: str) -> bytes:
+def tagged_ping(daemon: Daemon, vlan: int, source: str, destination: str) -> bytes:
     header = bytes.fromhex("4500001c0000400040010000") + socket.inet_aton(source) + socket.inet_aton(destination)
     total = sum(struct.unpack("!10H", header))
     header = header[:10] + struct.pack("!H", ~((total & 0xffff) + (total >> 16)) & 0xffff) + header[12:]
-    macs = bytes.fromhex(SUBSTRATE_MAC.replace(":", "")) + bytes.fromhex("020000000009")
+    macs = bytes.fromhex(daemon.client.state("interface=blue0")[0]["mac"].replace(":", "")) + bytes.fromhex("020000000009")
     return macs + struct.pack("!HHH", 0x8100, vlan, 0x0800) + header + bytes.fromhex("0800f7ff00000000")
 
 
@@ -711,7 +711,7 @@ def test_trace(daemon, blue):
     traces = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **of) for of in (tenant, {})]
     wire = in_namespace(daemon.name, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
     in_namespace(daemon.name, lambda: wire.bind(("b0", 0)))
-    frames = [tagged_ping(10, "198.51.100.77", "198.51.100.1"), tagged_ping(20, "192.0.2.77", "10.9.1.1")]
+    frames = [tagged_ping(daemon, 10, "198.51.100.77", "198.51.100.1"), tagged_ping(daemon, 20, "192.0.2.77", "10.9.1.1")]
     while any(trace.poll() is None for trace in traces):
         for frame in frames:
             wire.send(frame)
@@ -721,6 +721,30 @@ def test_trace(daemon, blue):
     assert len(own) == len(whole) == 3
     assert all(set(passage) == {"time", "in", "step"} and {step["vr"] for step in passage["step"]} == {"blue"} for passage in own), own
     without_secrets("trace", json.dumps(own))
+
+
+def test_drops(daemon, blue):
+    """Those of its interfaces, whatever others drop."""
+    wire = in_namespace(daemon.name, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+    in_namespace(daemon.name, lambda: wire.bind(("b0", 0)))
+
+    def dropped(vr: str) -> int:
+        return sum(int(entry["packets"]) for entry in daemon.client.state(f"vr={vr}")[0]["drop"] if entry["name"] == "ip4_no_route")
+    before = dropped("blue"), dropped("crimson")
+    for vlan, times in ((10, 7), (20, 3)):
+        for _ in range(times):
+            wire.send(tagged_ping(daemon, vlan, "192.0.2.77" if vlan == 20 else "198.51.100.77", "100.99.98.97"))
+    wire.close()
+    eventually(lambda: (dropped("blue"), dropped("crimson")) == (before[0] + 3, before[1] + 7), 10,
+               lambda: str([daemon.client.state(f"vr={vr}")[0]["drop"] for vr in ("blue", "crimson")]))
+    [own] = blue.data("kamuee:state/vr=blue")["kamuee:vr"]
+    assert {entry["name"]: int(entry["packets"]) for entry in own["drop"]}["ip4_no_route"] == before[0] + 3
+    code, said = kamuee(daemon, "show", "drops")
+    assert code == 0 and "ip4_no_route" in said, said
+    without_secrets("show drops", said)
+    status, _, metrics = blue.ask("GET", "/metrics")
+    assert status != 200 or 'kamuee_vr_drop_packets_total{vr="blue",reason="ip4_no_route"}' in metrics
+    without_secrets("metrics", metrics)
 
 
 def test_events(daemon, blue):

@@ -7,6 +7,7 @@
 
 #include "table/counter.h"
 #include "table/exchange.h"
+#include "table/iface.h"
 #include "table/plan.h"
 
 // Without a forwarder or a buffer the frame is lost, as if on the way.
@@ -22,8 +23,7 @@ void lag_frame_send(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_
     *packet_meta(m) = (struct packet_meta){.port = port, .iface = iface, .kind = INJECT_TX};
     c->inject++;
     if (rte_ring_enqueue(exchange_inject[home], m)) {
-        c->drop[DROP_INJECT_RING_FULL]++;
-        c->iface[iface].drop_packets++;
+        iface_count_drop(c, iface, DROP_INJECT_RING_FULL);
         rte_pktmbuf_free(m);
         return;
     }

@@ -88,8 +88,7 @@ static ssize_t write_tap_frame(int fd, const struct rte_mbuf *m)
 
 static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
 {
-    counter->drop[reason]++;
-    counter->iface[packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX].drop_packets++;
+    iface_count_drop(counter, packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX, reason);
 }
 
 // --- slow-protocol frames of members of a LAG, for control, which runs LACP ---
@@ -231,8 +230,7 @@ static bool append_segments(struct rte_mbuf *m, const uint8_t *p, size_t n)
 
 static void inject_drop(uint16_t id, enum drop_reason reason)
 {
-    counter->drop[reason]++;
-    counter->iface[id].drop_packets++;
+    iface_count_drop(counter, id, reason);
 }
 
 // Reads one frame. 1: in *out; 0: read and dropped; -1: none.

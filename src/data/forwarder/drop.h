@@ -30,8 +30,7 @@ static inline void packet_end(struct forwarder *f, struct rte_mbuf *m, uint32_t 
 // Counts a packet, or a copy that was not made, as dropped. The ledger must have counted it before.
 static inline void drop_count(struct forwarder *f, uint16_t iface, enum drop_reason reason)
 {
-    f->counter->drop[reason]++;
-    f->counter->iface[iface].drop_packets++;
+    iface_count_drop(f->counter, iface, reason);
 }
 
 // Ends packet `m`, which came in by (or was to leave by) `iface`, 0 = none.

@@ -95,6 +95,17 @@ uint64_t counter_sum_drop(enum drop_reason reason)
     return n;
 }
 
+// A thread without a drop for that reason has no page there, and gets none.
+uint64_t counter_sum_vr_drop(uint16_t vr, enum drop_reason reason)
+{
+    uint64_t n = 0;
+
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
+        if (read_word(&blocks[s].drop[reason]))
+            n += read_word(&blocks[s].vr_drop[vr][reason]);
+    return n;
+}
+
 struct counter_punt counter_sum_punt(enum punt_class class)
 {
     struct counter_punt sum = {0};
@@ -140,6 +151,15 @@ void counter_begin_iface(uint16_t iface)
         memset(&blocks[s].iface[iface], 0, sizeof blocks[s].iface[iface]);
     since_wall_ns_of[iface] = clock_wall_ns();
     cleared[iface].wall_ns = 0;
+}
+
+void counter_begin_vr(uint16_t vr)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
+        for (unsigned r = DROP_NONE + 1; r < DROP_N; r++)
+            if (read_word(&blocks[s].drop[r]))
+                blocks[s].vr_drop[vr][r] = 0;
 }
 
 void counter_clear_iface(uint16_t iface)

@@ -117,6 +117,7 @@ struct counter_block {
     struct counter_stage stage[STAGE_N];
     struct counter_offload offload[PORT_MAX];
     struct counter_iface iface[IFACE_MAX];
+    uint64_t vr_drop[VR_MAX][DROP_N]; // part of drop[]: by the interface's virtual router
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
 _Static_assert(sizeof(struct counter_block) % 128 == 0,
@@ -132,6 +133,7 @@ struct counter_block *counter_mine(void); // block of thread_slot(); keep it, it
 const struct counter_block *counter_of_slot(unsigned slot);
 void counter_sum_iface(uint16_t iface, struct counter_iface *sum);
 uint64_t counter_sum_drop(enum drop_reason reason);
+uint64_t counter_sum_vr_drop(uint16_t vr, enum drop_reason reason);
 struct counter_punt counter_sum_punt(enum punt_class class);
 struct counter_icmp counter_sum_icmp(void);
 struct counter_offload counter_sum_offload(uint16_t port);
@@ -139,6 +141,7 @@ struct counter_offload counter_sum_offload(uint16_t port);
 // --- control ---
 // At 0: when an interface id is reused after a grace period.
 void counter_begin_iface(uint16_t iface);
+void counter_begin_vr(uint16_t vr);
 
 // Counters only grow, because SNMP, metrics and RESTCONF read them. These are the counters when an
 // operator cleared them, which the CLI subtracts.

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/ip.h"
+#include "table/counter.h"
 #include "table/limits.h"
 
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT, IFACE_METALINK, IFACE_TUNNEL };
@@ -142,6 +143,15 @@ static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
         if (w == want)
             return true;
     return false;
+}
+
+// Counts a packet that came in by, or was to leave by, interface `id`, 0 = none, as dropped. A packet
+// of no interface counts for virtual router `default`.
+static inline void iface_count_drop(struct counter_block *c, uint16_t id, enum drop_reason reason)
+{
+    c->drop[reason]++;
+    c->iface[id].drop_packets++;
+    c->vr_drop[iface_get(id)->vr][reason]++;
 }
 
 static inline const char *iface_kind_name(uint8_t kind)

@@ -92,6 +92,7 @@ struct vr *vr_new(const char *name)
         return NULL;
     }
     struct vr *v = &vr_table[id];
+    counter_begin_vr((uint16_t)id);
     memset(v, 0, sizeof *v);
     v->id = (uint16_t)id;
     v->table = 254;

@@ -1,11 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // drop.c - dropped packets by reason (table/drops.def)
+#include "feature/drop.h"
+
 #include <string.h>
 
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
+#include "table/vr.h"
+
+static void write_drop(struct jwrite *j, enum drop_reason reason, uint64_t packets)
+{
+    const struct drop_info *d = &drop_info[reason];
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", d->name);
+    jwrite_u64(j, "packets", packets);
+    jwrite_string(j, "severity", d->severity);
+    jwrite_string(j, "sentence", d->sentence);
+    jwrite_string(j, "source", d->source);
+    jwrite_end(j, '}');
+}
+
+void drop_write_vr(struct jwrite *j, uint16_t vr)
+{
+    jwrite_begin(j, "drop", '[');
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
+        uint64_t n = counter_sum_vr_drop(vr, r);
+
+        if (n)
+            write_drop(j, r, n);
+    }
+    jwrite_end(j, ']');
+}
 
 static int show_drop(struct show *s)
 {
@@ -13,20 +41,25 @@ static int show_drop(struct show *s)
 
     jwrite_begin(j, s->name, '[');
     for (int r = DROP_NONE + 1; r < DROP_N; r++) {
-        const struct drop_info *d = &drop_info[r];
-
-        if (s->key[0] && strcmp(s->key[0], d->name))
+        if (s->key[0] && strcmp(s->key[0], drop_info[r].name))
             continue;
-        jwrite_begin(j, NULL, '{');
-        jwrite_string(j, "name", d->name);
-        jwrite_u64(j, "packets", counter_sum_drop((enum drop_reason)r));
-        jwrite_string(j, "severity", d->severity);
-        jwrite_string(j, "sentence", d->sentence);
-        jwrite_string(j, "source", d->source);
-        jwrite_end(j, '}');
+        write_drop(j, (enum drop_reason)r, counter_sum_drop((enum drop_reason)r));
     }
     jwrite_end(j, ']');
     return SHOW_NOW;
+}
+
+static void write_vr_metrics(struct metrics *m)
+{
+    metric_family(m, METRIC_COUNTER, "vr_drop_packets", "packets",
+                  "Packets dropped in a virtual router, by reason.");
+    for (uint16_t v = 0; v < VR_MAX; v++)
+        for (enum drop_reason r = DROP_NONE + 1; vr_get(v)->used && r < DROP_N; r++) {
+            uint64_t n = counter_sum_vr_drop(v, r);
+
+            if (n)
+                metric_u64(m, n, "vr", vr_get(v)->name, "reason", drop_info[r].name, NULL);
+        }
 }
 
 static void write_drop_metrics(struct metrics *m, const void *kept)
@@ -36,6 +69,7 @@ static void write_drop_metrics(struct metrics *m, const void *kept)
     for (int r = DROP_NONE + 1; r < DROP_N; r++)
         metric_u64(m, counter_sum_drop((enum drop_reason)r), "reason", drop_info[r].name,
                    "severity", drop_info[r].severity, NULL);
+    write_vr_metrics(m);
 }
 
 const struct feature drop_feature = {

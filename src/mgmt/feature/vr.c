@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "config/config_running.h"
 #include "feature/configuration.h"
+#include "feature/drop.h"
 #include "http/http.h"
 #include "http/refuse.h"
 #include "http/token.h"
@@ -187,6 +188,7 @@ static void write_vr_state(struct jwrite *j, const struct vr *v, const struct ri
     jwrite_u64(j, "held", r->held);
     jwrite_u64(j, "rib-bytes", r->rib_bytes);
     vr_budget_write(j, v->id, r);
+    drop_write_vr(j, v->id);
     jwrite_begin(j, "fib", '[');
     write_fib_state(j, "ipv4", &r->family[0]);
     write_fib_state(j, "ipv6", &r->family[1]);

@@ -168,7 +168,7 @@ static bool is_plain_label(const char *name, size_t n)
 {
     static const char *const plain[] = {"family", "direction", "class", "color", "protocol",
                                         "engine", "status",    "le",    "budget",
-                                        "rule",   "action",    "verdict"};
+                                        "reason",   "rule",   "action",    "verdict"};
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strlen(plain[i]) == n && !memcmp(plain[i], name, n))

@@ -156,12 +156,37 @@ static void what_a_counted_prefix_drops_or_holds_is_counted_once(void **state)
     assert_counted(none, 0, 0);
 }
 
+static void drops_are_those_of_a_virtual_router(void **state)
+{
+    uint16_t red = rig_vr("red"), in[] = {rig_iface(0, 0, VR_DEFAULT), rig_iface(0, 7, red)};
+
+    for (unsigned i = 0; i < 5; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){
+            .src = "192.0.2.1", .dst = "203.0.113.1", .vlan = i > 1 ? 7 : 0, .to_iface = in[i > 1]});
+        rig_send(0, &f);
+    }
+    struct frame expired = frame_ip(&(struct ip_spec){
+        .src = "2001:db8::1", .dst = "2001:db8:9::1", .ttl = 1, .vlan = 7, .to_iface = in[1]});
+    rig_send(0, &expired);
+    rig_poll();
+    assert_int_equal(counter_sum_vr_drop(VR_DEFAULT, DROP_IP4_NO_ROUTE), 2);
+    assert_int_equal(counter_sum_vr_drop(red, DROP_IP4_NO_ROUTE), 3);
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++)
+        assert_int_equal(counter_sum_vr_drop(VR_DEFAULT, r) + counter_sum_vr_drop(red, r),
+                         counter_sum_drop(r));
+    router_role(ROLE_CONTROL);
+    counter_begin_vr(red);
+    assert_int_equal(counter_sum_vr_drop(red, DROP_IP4_NO_ROUTE), 0);
+    assert_int_equal(counter_sum_vr_drop(VR_DEFAULT, DROP_IP4_NO_ROUTE), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         path_test(every_next_hop_is_counted_while_it_is_on),
         path_test(packets_of_a_counted_prefix_are_counted_exactly),
         path_test(what_a_counted_prefix_drops_or_holds_is_counted_once),
+        path_test(drops_are_those_of_a_virtual_router),
     };
 
     return path_run(tests);

@@ -31,7 +31,10 @@ static unsigned n_pending;
 
 void neigh_hold_count(int reason, struct rte_mbuf *m)
 {
-    counter_mine()->drop[reason]++;
+    struct counter_block *c = counter_mine();
+
+    c->drop[reason]++;
+    c->vr_drop[iface_get(packet_meta(m)->iface)->vr][reason]++;
     rte_pktmbuf_free(m);
 }
 
