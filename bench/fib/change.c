@@ -59,12 +59,12 @@ void changes_measure(struct engine *e, const struct table *t, const struct traff
                      double seconds)
 {
     struct reader reader = {.e = e, .traffic = a};
-    double *us = malloc(CHANGES * sizeof(*us)), begin;
     unsigned n, refused = 0, all;
     pthread_t thread;
 
     if (e->select != NULL && !e->select(e))
         return;
+    double *us = malloc(CHANGES * sizeof(*us)), begin;
     pthread_create(&thread, NULL, read_on, &reader);
     begin = bench_wall_s();
     all = n = change_routes(e, t, bench_wall_s, seconds, us, &refused);

@@ -531,6 +531,8 @@ void port_manager_fini(void)
             port_queue_manager_port_stopped((*p)->device.id);
         if ((*p)->started)
             port_device_stop(&(*p)->device);
+    }
+    vec_foreach (&managed.port, p) { // when no queue asks for its port any more
         close_device(*p);
         free(*p);
     }
