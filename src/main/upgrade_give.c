@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "core/aside.h"
 #include "core/eal.h"
 #include "core/starter.h"
@@ -142,7 +143,7 @@ static void give_all(void)
     char text[120];
 
     give.version = mgmt_version();
-    snprintf(text, sizeof text, "%d %s %d %d %llu", upgrade_protocol(), KAMUEE_VERSION, give.second,
+    snprintf(text, sizeof text, "%d %s %d %d %llu", UPGRADE_PROTOCOL, kamuee_version, give.second,
              eal_has_hugepages(), (unsigned long long)mgmt_digest());
     upgrade_send(give.socket, UPGRADE_HELLO, text, -1);
     upgrade_send(give.socket, UPGRADE_FILE, "lock", instance_lock_fd());
@@ -161,7 +162,7 @@ static void on_hello(const char *text)
     else if (protocol != UPGRADE_PROTOCOL)
         fail("kamueed %s hands over by protocol %d, this kamueed %s by protocol %d: their states "
              "do not fit: restart instead (systemctl restart kamueed)", upgrade_state.to, protocol,
-             KAMUEE_VERSION, UPGRADE_PROTOCOL);
+             kamuee_version, UPGRADE_PROTOCOL);
     else
         give_all();
 }
@@ -385,7 +386,7 @@ static int begin_upgrade(const char *binary, char *err, size_t err_size)
                  "that stays (docker run --init ends, too), or replace the container");
         return -EPERM;
     }
-    upgrade_state = (struct upgrade_state){.phase = "failed", .from = KAMUEE_VERSION,
+    upgrade_state = (struct upgrade_state){.phase = "failed", .from = kamuee_version,
                                            .time_ns = clock_wall_ns()};
     int r = choose_binary(binary, err, err_size);
     r = r ? r : start_new(err, err_size);

@@ -4,24 +4,8 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/descriptor.h"
-
-int upgrade_protocol(void)
-{
-    const char *wish = getenv("KAMUEE_UPGRADE_PROTOCOL");
-
-    return wish ? atoi(wish) : UPGRADE_PROTOCOL;
-}
-
-bool upgrade_test_wants(const char *fault)
-{
-    const char *wish = getenv("KAMUEE_UPGRADE_FAULT");
-
-    return wish && !strcmp(wish, fault);
-}
 
 bool upgrade_send(int s, enum upgrade_word word, const char *text, int fd)
 {

@@ -54,8 +54,6 @@ struct upgrade_message {
     char text[UPGRADE_TEXT_MAX];
 };
 
-int upgrade_protocol(void); // UPGRADE_PROTOCOL, or what a test wants ($KAMUEE_UPGRADE_PROTOCOL)
-bool upgrade_test_wants(const char *fault); // $KAMUEE_UPGRADE_FAULT: in the new one
 // fd: -1 = none. False: the other side is gone.
 bool upgrade_send(int s, enum upgrade_word word, const char *text, int fd);
 // *fd, if not -1, is the caller's. False: the other side is gone, talks nonsense, or says nothing

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "base/version.h"
 #include "core/eal.h"
 #include "core/thread.h"
 #include "feature/upgrade.h"
@@ -126,11 +127,11 @@ static int note_hello(struct upgrade_given *g, const char *text, char *err, size
 
     if (sscanf(text, "%d %31s %d %d %llu", &protocol, upgrade_state.from, &second, &huge,
                &digest) != 5 ||
-        protocol != upgrade_protocol()) {
+        protocol != UPGRADE_PROTOCOL) {
         snprintf(err, err_size,
                  "the running kamueed %s hands over by protocol %d, this one by %d: restart "
                  "instead (systemctl restart kamueed)",
-                 upgrade_state.from, protocol, upgrade_protocol());
+                 upgrade_state.from, protocol, UPGRADE_PROTOCOL);
         return -EPROTO;
     }
     take.huge = huge;
@@ -147,7 +148,7 @@ int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size)
     int fd, r = 0;
 
     *g = (struct upgrade_given){.lock = -1};
-    snprintf(text, sizeof text, "%d %s", upgrade_protocol(), KAMUEE_VERSION);
+    snprintf(text, sizeof text, "%d %s", UPGRADE_PROTOCOL, kamuee_version);
     setsockopt(UPGRADE_FD, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (!upgrade_send(UPGRADE_FD, UPGRADE_HELLO, text, -1)) {
         snprintf(err, err_size, "--upgrade is for the kamueed that 'kamuee upgrade' starts");
@@ -158,7 +159,7 @@ int upgrade_take_begin(struct upgrade_given *g, char *err, size_t err_size)
     close(UPGRADE_FD);
     upgrade_state.time_ns = clock_wall_ns();
     upgrade_state.phase = "starting";
-    snprintf(upgrade_state.to, sizeof upgrade_state.to, "%s", KAMUEE_VERSION);
+    snprintf(upgrade_state.to, sizeof upgrade_state.to, "%s", kamuee_version);
     ssize_t n = readlink("/proc/self/exe", upgrade_state.binary, sizeof upgrade_state.binary - 1);
     upgrade_state.binary[n < 0 ? 0 : n] = 0;
     while (!r && upgrade_receive(take.socket, &m, &fd)) {
@@ -304,10 +305,6 @@ static void note_left(const char *text)
 
 static void begin_forwarding(const char *text)
 {
-    if (upgrade_test_wants("halted")) {
-        eal_leave();
-        _exit(9);
-    }
     take.halted_ns = strtoull(text, NULL, 10);
     port_upgrade_discard(note_discarded);
     port_begin_now();

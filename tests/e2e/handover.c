@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// handover.c - preloaded into the new kamueed of an upgrade: what it says or hears is wrong
+//
+// KAMUEE_HANDOVER says what: `says-99`: it speaks protocol 99; `hears-99`: the old one does; `dies`:
+// it ends when the old one has halted; `lookups`: the old one's answers are others than it gave. Only
+// messages of the socket that it is started with are looked at (src/main/upgrade_protocol.h).
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "main/upgrade_proof.h"
+#include "main/upgrade_protocol.h"
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static const char *wish;
+static ino_t handover;
+static int lookups = -1; // the file of addresses and answers, which both have
+
+__attribute__((constructor)) static void begin(void)
+{
+    struct stat s;
+
+    wish = getenv("KAMUEE_HANDOVER");
+    if (!wish || fstat(UPGRADE_FD, &s))
+        abort();
+    handover = s.st_ino;
+}
+
+static int is_handover(int fd)
+{
+    struct stat s;
+
+    return !fstat(fd, &s) && s.st_ino == handover;
+}
+
+// "PROTOCOL VERSION …" with another PROTOCOL.
+static size_t with_99(char *to, size_t room, const char *text)
+{
+    const char *rest = strchr(text, ' ');
+    size_t n = strlen(rest);
+
+    if (n + 2 >= room)
+        abort();
+    memmove(to + 2, rest, n + 1);
+    memcpy(to, "99", 2);
+    return n + 2;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+    char *first = m->msg_iovlen ? m->msg_iov->iov_base : NULL, text[UPGRADE_TEXT_MAX + 1] = "H";
+    struct iovec v = {text, 0};
+    struct msghdr other = {.msg_iov = &v, .msg_iovlen = 1};
+
+    if (!first || !is_handover(fd))
+        return REAL(sendmsg)(fd, m, flags);
+    if (*first == UPGRADE_LOOKUPS && m->msg_control)
+        memcpy(&lookups, CMSG_DATA(CMSG_FIRSTHDR((struct msghdr *)m)), sizeof lookups);
+    if (*first != UPGRADE_HELLO || strcmp(wish, "says-99"))
+        return REAL(sendmsg)(fd, m, flags);
+    char said[UPGRADE_TEXT_MAX + 1] = "";
+    memcpy(said, first + 1, m->msg_iov->iov_len - 1);
+    v.iov_len = 1 + with_99(text + 1, sizeof text - 1, said);
+    return REAL(sendmsg)(fd, &other, flags) == (ssize_t)v.iov_len ? (ssize_t)m->msg_iov->iov_len
+                                                                   : -1;
+}
+
+static void change_answers(void)
+{
+    struct stat s;
+
+    if (fstat(lookups, &s))
+        abort();
+    struct upgrade_lookup *l =
+        mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, lookups, 0);
+    if (l == MAP_FAILED)
+        abort();
+    for (size_t i = 0; i < (size_t)s.st_size / sizeof *l; i++)
+        l[i].answer++;
+    munmap(l, (size_t)s.st_size);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+    size_t room = m->msg_iovlen ? m->msg_iov->iov_len : 0;
+    ssize_t n = REAL(recvmsg)(fd, m, flags);
+    char *first = m->msg_iovlen ? m->msg_iov->iov_base : NULL;
+
+    if (n <= 0 || !is_handover(fd))
+        return n;
+    if (*first == UPGRADE_HALTED && !strcmp(wish, "dies"))
+        _exit(9);
+    if (*first == UPGRADE_LOOKUPS && !strcmp(wish, "lookups"))
+        change_answers();
+    if (*first == UPGRADE_HELLO && !strcmp(wish, "hears-99")) {
+        first[n] = 0;
+        n = 1 + (ssize_t)with_99(first + 1, room - 1, first + 1);
+    }
+    return n;
+}
