@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "core/crash.h"
 #include "core/mem.h"
 #include "core/starter.h"
@@ -91,7 +92,7 @@ static int run_modules(const struct options *o, const struct mgmt_start *cfg, bo
         modules_stop();
     }
     if (!r) {
-        log_notice("main: ready: version=%s ms=%u", KAMUEE_VERSION,
+        log_notice("main: ready: version=%s ms=%u", kamuee_version,
                    (unsigned)((clock_now_ns() - since) / NS_PER_MS));
         crash_ready();
         upgrade_give_init(loop, second);
@@ -180,7 +181,7 @@ int main(int argc, char **argv)
     service_report_work();
     if (!o.check)
         crash_start(&(struct crash_setup){.dir = state_dir(&o),
-                                          .version = KAMUEE_VERSION,
+                                          .version = kamuee_version,
                                           .stage = stage_name,
                                           .n_stages = STAGE_N});
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);

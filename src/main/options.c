@@ -8,10 +8,11 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "core/mem.h"
 
 static const char help[] =
-    "kamueed " KAMUEE_VERSION " - the router's data plane\n"
+    "kamueed %s - the router's data plane\n"
     "\n"
     "usage: kamueed [options]\n"
     "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
@@ -141,10 +142,10 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             o->upgrade = true;
             break;
         case 'v':
-            puts("kamueed " KAMUEE_VERSION);
+            printf("kamueed %s\n", kamuee_version);
             return false;
         case 'h':
-            fputs(help, stdout);
+            printf(help, kamuee_version);
             return false;
         default:
             fputs("try: kamueed --help\n", stderr);

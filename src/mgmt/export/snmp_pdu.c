@@ -2,8 +2,10 @@
 // snmp_pdu.c - what an AgentX session sends of its own
 #include "export/snmp_pdu.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "export/mib.h"
 
 #define TIMEOUT_S 5  // what the master waits for an answer
@@ -12,13 +14,14 @@
 void snmp_pdu_open(struct text *t, uint32_t packet)
 {
     const struct oid nobody = {0};
-    static const char description[] = "kamueed " KAMUEE_VERSION;
+    char description[64];
+    int length = snprintf(description, sizeof description, "kamueed %s", kamuee_version);
     size_t begun = agentx_begin(t, AGENTX_OPEN, 0, 0, 0, packet);
 
     agentx_write_u8(t, TIMEOUT_S);
     text_append(t, "\0\0\0", 3);
     agentx_write_oid(t, &nobody, false);
-    agentx_write_string(t, description, sizeof description - 1);
+    agentx_write_string(t, description, (size_t)length);
     agentx_end(t, begun);
 }
 

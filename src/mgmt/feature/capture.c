@@ -19,6 +19,7 @@
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "core/thread.h"
 #include "feature/capture.h"
 #include "feature/pcapng.h"
@@ -261,7 +262,7 @@ static void stream_begin(struct session *s)
     http_set_header(s->c.http, "Capture", id);
     http_for_anyone(s->c.http); // frames of an interface of its own
     http_stream_begin(s->c.http, "application/x-pcapng", on_room, on_gone, s);
-    snprintf(application, sizeof application, "kamueed " KAMUEE_VERSION);
+    snprintf(application, sizeof application, "kamueed %s", kamuee_version);
     pcapng_begin(&s->block, application);
     send_block(s);
     if (!ticking) {

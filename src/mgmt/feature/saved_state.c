@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "core/thread.h"
 #include "mgmt/feature.h"
 
@@ -53,7 +54,7 @@ static json_t *save_features(void)
     json_t *all = json_object();
 
     json_object_set_new(all, FORMAT_KEY, json_integer(FORMAT));
-    json_object_set_new(all, "version", json_string(KAMUEE_VERSION));
+    json_object_set_new(all, "version", json_string(kamuee_version));
     json_object_set_new(all, "time", json_integer((json_int_t)(clock_wall_ns() / NS_PER_SECOND)));
     for (unsigned f = 0; f < FEATURE_N; f++)
         if (features[f]->saved)

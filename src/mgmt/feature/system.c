@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "config/feature_config.h"
 #include "config/host.h"
 #include "config/leaf.h"
@@ -133,7 +134,7 @@ static int show_system(struct show *s)
     struct jwrite *j = &s->out;
 
     jwrite_begin(j, s->name, '{');
-    jwrite_string(j, "version", KAMUEE_VERSION);
+    jwrite_string(j, "version", kamuee_version);
     jwrite_string(j, "dpdk-version", rte_version());
     jwrite_int(j, "pid", getpid());
     jwrite_u64(j, "uptime", process_uptime());
@@ -189,7 +190,7 @@ static void write_system_metrics(struct metrics *m, const void *kept)
 {
     metric_family(m, METRIC_INFO, "build", "",
                   "Version of kamueed, of DPDK, and the FIB lookup code in use.");
-    metric_u64(m, 1, "version", KAMUEE_VERSION, "dpdk_version", rte_version(), "lookup_kernel",
+    metric_u64(m, 1, "version", kamuee_version, "dpdk_version", rte_version(), "lookup_kernel",
                fib_kernel_name(), NULL);
     metric_family(m, METRIC_GAUGE, "uptime_seconds", "seconds", "Time since kamueed started.");
     metric_u64(m, process_uptime(), NULL);
