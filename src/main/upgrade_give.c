@@ -117,6 +117,19 @@ static void fail_by_end(void)
              binary, WEXITSTATUS(status));
 }
 
+// It may be about to begin, or have begun without our knowing. Ordered to stop, it would then undo
+// what is ours again; killed, it undoes nothing, for TAPs, sockets and files are still ours, too.
+static void kill_new(void)
+{
+    kill(give.pid, SIGKILL);
+    for (unsigned ms = 0; give.pid && ms < 1000; ms++) {
+        if (waitpid(give.pid, NULL, WNOHANG))
+            give.pid = 0;
+        else
+            usleep(1000);
+    }
+}
+
 // --- what the new one gets -----------------------------------------------------------------------
 
 static void give_tap(int fd)
@@ -245,6 +258,7 @@ static void hand_over(void)
     port_upgrade_discard(give_left);
     upgrade_send(give.socket, UPGRADE_HALTED, now, -1);
     if (!wait_for(UPGRADE_BEGUN)) {
+        kill_new();
         thread_manager_update(); // we receive again
         fail("the new kamueed did not begin to forward within %d s", ANSWER_S);
         return;

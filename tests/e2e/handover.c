@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // handover.c - preloaded into the new kamueed of an upgrade: what it says or hears is wrong
 //
-// KAMUEE_HANDOVER says what: `says-99`: it speaks protocol 99; `hears-99`: the old one does; `dies`:
-// it ends when the old one has halted; `lookups`: the old one's answers are others than it gave. Only
-// messages of the socket that it is started with are looked at (src/main/upgrade_protocol.h).
+// KAMUEE_HANDOVER says what: `says-99`: it speaks protocol 99; `hears-99`: the old one does;
+// `dies`: it ends when the old one has halted; `late`: it hears that after the old one's patience;
+// `lookups`: the old one's answers are others than it gave. Only messages of the socket that it is
+// started with are looked at (src/main/upgrade_protocol.h).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -96,6 +97,8 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
         return n;
     if (*first == UPGRADE_HALTED && !strcmp(wish, "dies"))
         _exit(9);
+    if (*first == UPGRADE_HALTED && !strcmp(wish, "late"))
+        sleep(5);
     if (*first == UPGRADE_LOOKUPS && !strcmp(wish, "lookups"))
         change_answers();
     if (*first == UPGRADE_HELLO && !strcmp(wish, "hears-99")) {

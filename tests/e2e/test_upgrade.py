@@ -163,6 +163,19 @@ def test_what_cannot_take_over_leaves_the_old_one_as_it_was(lab, tmp_path, case)
         assert_reaches(lab["h3"], "10.7.0.1")
 
 
+def test_a_new_one_that_is_late_is_killed_and_does_not_stop_in_order(lab, tmp_path):
+    """Else the old one would go on without socket and TAPs. Nothing is received for three seconds: BFD falls."""
+    router = lab["r"]
+    pid = router.kamueed_pid()
+    done = kamuee(router, "upgrade", "--binary", script(tmp_path, *built(tmp_path, preloaded("late"))))
+    assert done.returncode != 0 and "did not begin to forward within 3 s" in done.stderr, done.stdout + done.stderr
+    eventually(lambda: is_up(lab) and measure.fib_counts(router)["fib"] > 2000, 60)
+    assert_as_before(lab, pid)
+    assert all(carrier for _, carrier, _, _ in taps(lab).values())
+    upgrade(router)
+    eventually(lambda: is_up(lab), 60)
+
+
 def test_two_upgrades_at_once_are_refused_and_a_new_one_that_hangs_is_let_go_by_a_stop(lab, tmp_path):
     router = lab["r"]
     pid = router.kamueed_pid()
