@@ -145,9 +145,10 @@ static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
     return false;
 }
 
-// Counts a packet that came in by, or was to leave by, interface `id`, 0 = none, as dropped. A packet
-// of no interface counts for virtual router `default`.
-static inline void iface_count_drop(struct counter_block *c, uint16_t id, enum drop_reason reason)
+// Counts a packet that came in by, or was to leave by, interface `id` as dropped. Without one, 0,
+// it counts for virtual router `default`.
+static inline void iface_count_drop(struct counter_block *c, uint16_t id,
+                                    enum drop_reason reason)
 {
     c->drop[reason]++;
     c->iface[id].drop_packets++;

@@ -161,8 +161,10 @@ static void drops_are_those_of_a_virtual_router(void **state)
     uint16_t red = rig_vr("red"), in[] = {rig_iface(0, 0, VR_DEFAULT), rig_iface(0, 7, red)};
 
     for (unsigned i = 0; i < 5; i++) {
-        struct frame f = frame_ip(&(struct ip_spec){
-            .src = "192.0.2.1", .dst = "203.0.113.1", .vlan = i > 1 ? 7 : 0, .to_iface = in[i > 1]});
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = "203.0.113.1",
+                                                    .vlan = i > 1 ? 7 : 0,
+                                                    .to_iface = in[i > 1]});
         rig_send(0, &f);
     }
     struct frame expired = frame_ip(&(struct ip_spec){
