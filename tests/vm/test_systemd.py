@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The unit as `make install` puts it, under a real systemd: start, watchdog, restart, reload, groups, journal, sandbox, boot order, shutdown."""
+"""The unit as `make install` puts it, under a real systemd: start, watchdog, restart, upgrade, reload, groups, journal, sandbox, boot order, shutdown."""
 import json
 import re
 import time
@@ -81,6 +81,31 @@ def test_a_restart_and_a_crash_leave_carrier_and_routes_alone(up):
     finally:
         up.vm.run("pkill -f 'ip -oneline monitor'; ip route del 203.0.113.0/24; ip nexthop del id 77", check=False)
         up.start([0, 1])
+
+
+def test_an_upgrade_leaves_the_unit_running_with_the_new_process_as_its_main_one(up):
+    """Cards under vfio are closed by the old process and opened by the new one; watchdog, store and stop are the new one's."""
+    up.assert_forwards(0, 1, sizes=(128,))
+    up.vm.run("ip nexthop add id 77 via 10.0.1.2 dev p1 && ip route add 203.0.113.0/24 nhid 77")
+    ifindex, before, restarts = up.vm.out("cat /sys/class/net/p1/ifindex"), up.pid(), show(up, "NRestarts")
+    try:
+        said = up.vm.run("kamuee upgrade", timeout_s=240, check=False)
+        assert said.rc == 0 and "lookups compared" in said.out, said.out + up.told()
+        new = up.pid()
+        assert new != before and not up.vm.out(f"ls -d /proc/{before}", check=False).startswith("/proc")
+        assert show(up, "ActiveState", "SubState", "Result", "NRestarts") == {"ActiveState": "active", "SubState": "running", "Result": "success", **restarts}
+        assert "/kamueed.service" in up.vm.out(f"cat /proc/{new}/cgroup")
+        assert int(show(up, "NFileDescriptorStore")["NFileDescriptorStore"]) == 2
+        assert up.vm.out("cat /sys/class/net/p1/ifindex") == ifindex
+        up.assert_forwards(0, 1, sizes=(128,))
+        up.assert_ledger()
+        up.vm.run(f"kill -STOP {new}")
+        is_back(up, new)                             # the watchdog watches it
+        assert up.vm.out("cat /sys/class/net/p1/ifindex") == ifindex, "the store has the TAPs"
+        assert "nhid 77" in up.vm.out("ip route show 203.0.113.0/24")
+        up.assert_forwards(1, 0, sizes=(128,))
+    finally:
+        up.vm.run("ip route del 203.0.113.0/24; ip nexthop del id 77", check=False)
 
 
 def test_a_wrong_file_ends_the_start_once_and_says_where(up):
