@@ -400,8 +400,8 @@ static int begin_upgrade(const char *binary, char *err, size_t err_size)
                  "that stays (docker run --init ends, too), or replace the container");
         return -EPERM;
     }
-    upgrade_state = (struct upgrade_state){.phase = "failed", .from = kamuee_version,
-                                           .time_ns = clock_wall_ns()};
+    upgrade_state = (struct upgrade_state){.phase = "failed", .time_ns = clock_wall_ns()};
+    snprintf(upgrade_state.from, sizeof upgrade_state.from, "%s", kamuee_version);
     int r = choose_binary(binary, err, err_size);
     r = r ? r : start_new(err, err_size);
     if (r)

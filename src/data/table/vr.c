@@ -16,6 +16,7 @@
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "table/counter.h"
 
 struct vr *vr_table;
 uint16_t vr_count;
