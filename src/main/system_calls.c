@@ -23,10 +23,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/capability.h"
+#include "base/refused_call.h"
 
 #define CALLS_MAX 512
 #define CLONE_NEW_ANY                                                                              \
@@ -75,47 +75,18 @@ static const int allowed[] = {
 };
 #undef C
 
-static char name_of[CALLS_MAX][24]; // for a signal handler, which can look up nothing
-
 // --- what is said of a refused call --------------------------------------------------------------
-
-static void set_answer(ucontext_t *c, long answer)
-{
-#if defined(__x86_64__)
-    c->uc_mcontext.gregs[REG_RAX] = answer;
-#elif defined(__aarch64__)
-    c->uc_mcontext.regs[0] = (unsigned long long)answer;
-#endif
-}
-
-// In the thread that called: the call answers -EPERM.
-static void on_refused(int sig, siginfo_t *s, void *context)
-{
-    static const char words[] = "system_calls: refused by kamueed's own filter: call=";
-    char line[sizeof words + sizeof name_of[0] + 1];
-    unsigned number = (unsigned)s->si_syscall;
-    const char *name = number < CALLS_MAX && name_of[number][0] ? name_of[number] : "?";
-    size_t n = strlen(name);
-    int e = errno;
-
-    memcpy(line, words, sizeof words - 1);
-    memcpy(line + sizeof words - 1, name, n);
-    line[sizeof words - 1 + n] = '\n';
-    (void)!write(STDERR_FILENO, line, sizeof words + n);
-    set_answer(context, -EPERM);
-    errno = e;
-}
 
 static int say_refused(void)
 {
-    struct sigaction a = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO | SA_RESTART};
+    static char name_of[CALLS_MAX][REFUSED_CALL_NAME];
 
     for (int i = 0; i < CALLS_MAX; i++) {
         char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, i);
         snprintf(name_of[i], sizeof name_of[i], "%s", name ? name : "");
         free(name);
     }
-    return sigaction(SIGSYS, &a, NULL) ? -errno : 0;
+    return refused_call_tell("kamueed", name_of, CALLS_MAX);
 }
 
 // --- the list ------------------------------------------------------------------------------------
