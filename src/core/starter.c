@@ -9,12 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -233,6 +233,20 @@ void starter_end(void)
     if (to_starter >= 0)
         close(to_starter);
     to_starter = -1;
+}
+
+const char *starter_find(const char *name, const char *in_build, const char *installed,
+                         char path[PATH_MAX])
+{
+    const char *const beside[] = {name, in_build};
+    char self[PATH_MAX] = "";
+
+    if (readlink("/proc/self/exe", self, sizeof self - 1) > 0 && strrchr(self, '/'))
+        *strrchr(self, '/') = 0;
+    for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (snprintf(path, PATH_MAX, "%s/%s", self, beside[i]) < PATH_MAX && !access(path, X_OK))
+            return path;
+    return installed;
 }
 
 int starter_run(const char *program, const char *word, int fd, pid_t *pid)

@@ -19,20 +19,6 @@
 
 #define PATIENCE_S 2
 
-// Where the program may lie: installed, or in the build directory of this kamueed.
-static const char *find_program(char path[PATH_MAX])
-{
-    const char *const beside[] = {"kamuee-keeper", "src/main/kamuee-keeper"};
-    char self[PATH_MAX] = "";
-
-    if (readlink("/proc/self/exe", self, sizeof self - 1) > 0 && strrchr(self, '/'))
-        *strrchr(self, '/') = 0;
-    for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++)
-        if (snprintf(path, PATH_MAX, "%s/%s", self, beside[i]) < PATH_MAX && !access(path, X_OK))
-            return path;
-    return KEEPER_PROGRAM;
-}
-
 // In a session of its own: what kills kamueed's process group does not mean it.
 static int start_program(int listener)
 {
@@ -41,7 +27,9 @@ static int start_program(int listener)
 
     if (pid > 0)
         waitpid(pid, NULL, WNOHANG); // the former one
-    return -starter_run(find_program(path), "", listener, &pid);
+    const char *program =
+        starter_find("kamuee-keeper", "src/main/kamuee-keeper", KEEPER_PROGRAM, path);
+    return -starter_run(program, "", listener, &pid);
 }
 
 // kamueed listens itself, so that it need not wait for the program.
