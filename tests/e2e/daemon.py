@@ -19,8 +19,8 @@ PATIENCE_S = 60
 
 
 def refused_calls(log: Path) -> list[str]:
-    """System calls that kamueed's own filter has refused: none of those that a feature makes."""
-    return [line for line in log.read_text(errors="replace").splitlines() if "refused by kamueed's own filter" in line]
+    """System calls that kamueed's own filter, or kamuee-http's, has refused: none of those that a feature makes."""
+    return [line for line in log.read_text(errors="replace").splitlines() if re.search(r"refused by \S+'s own filter", line)]
 
 
 class Daemon:

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <openssl/evp.h>
-#include <openssl/x509v3.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -243,42 +242,26 @@ void access_by_socket(int fd, const char *sudo_user, struct who *w)
 
 // --- users of TCP -------------------------------------------------------------------------------
 
-static void take_name(const ASN1_STRING *s, struct who *w)
+static void take_name(const char *name, struct who *w)
 {
-    const char *text = (const char *)ASN1_STRING_get0_data(s);
-    int n = ASN1_STRING_length(s);
-
     for (unsigned i = 0; i < now()->n_clients; i++) {
         const struct access_client *c = &now()->client[i];
 
-        if (n == (int)strlen(c->name) && !memcmp(text, c->name, (size_t)n) &&
-            c->access > w->access) {
+        if (!strcmp(name, c->name) && c->access > w->access) {
             w->access = c->access;
             strcpy(w->vr, c->vr);
             snprintf(w->name, sizeof w->name, "certificate %s", c->name);
         }
     }
-    if (!*w->name && n > 0 && !memchr(text, 0, (size_t)n))
-        snprintf(w->name, sizeof w->name, "certificate %.*s", n, text);
+    if (!*w->name)
+        snprintf(w->name, sizeof w->name, "certificate %s", name);
 }
 
-// The subject's common name, and subject alternative names that are a host, an address of mail or a
-// URI.
-void access_by_certificate(const X509 *certificate, struct who *w)
+void access_by_certificate(const char *names, size_t bytes, struct who *w)
 {
-    X509_NAME *subject = X509_get_subject_name(certificate);
-    GENERAL_NAMES *others = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
-
     *w = (struct who){.known = true};
-    for (int i = -1; (i = X509_NAME_get_index_by_NID(subject, NID_commonName, i)) >= 0;)
-        take_name(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i)), w);
-    for (int i = 0; i < sk_GENERAL_NAME_num(others); i++) {
-        const GENERAL_NAME *g = sk_GENERAL_NAME_value(others, i);
-
-        if (g->type == GEN_DNS || g->type == GEN_EMAIL || g->type == GEN_URI)
-            take_name(g->d.ia5, w);
-    }
-    GENERAL_NAMES_free(others);
+    for (const char *at = names; at < names + bytes; at += strlen(at) + 1)
+        take_name(at, w);
     if (!*w->name)
         snprintf(w->name, sizeof w->name, "certificate without a name");
 }

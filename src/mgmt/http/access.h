@@ -8,7 +8,6 @@
 #ifndef HTTP_ACCESS_H
 #define HTTP_ACCESS_H
 
-#include <openssl/ossl_typ.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,7 +58,9 @@ struct who {
 // Nobody else is believed.
 void access_by_socket(int fd, const char *sudo_user, struct who *w);
 #define ACCESS_SUDO_HEADER "Kamuee-Sudo-User"
-void access_by_certificate(const X509 *certificate, struct who *w); // that TLS has verified
+// Names of one that TLS has verified, `bytes` in all, each with a NUL behind it: the subject's
+// common name, and subject alternative names that are a host, an address of mail or a URI.
+void access_by_certificate(const char *names, size_t bytes, struct who *w);
 // "Bearer TOKEN", or "Basic …" of its name and the token as password, for clients that know nothing
 // else.
 void access_by_token(const char *authorization, struct who *w);

@@ -27,15 +27,12 @@ static bool has_tls(const struct api_config *c)
 
 int api_set(const struct api_config *c, char *err, size_t err_size)
 {
-    SSL_CTX *tls = NULL;
     char ignored[256];
 
     thread_must_be(ROLE_CONTROL);
-    if (has_tls(c)) {
-        tls = http_tls_new(&c->tls, !*c->access.tokens, err, err_size);
-        if (!tls)
-            return -EBADMSG;
-    }
+    http_tls_drop();
+    if (has_tls(c) && http_tls_try(&c->tls, !*c->access.tokens, err, err_size))
+        return -EBADMSG;
     int r = access_set(&c->access, err, err_size);
     if (!r) {
         r = http_listen(c->listen, c->n_listen, answer, err, err_size);
@@ -43,10 +40,10 @@ int api_set(const struct api_config *c, char *err, size_t err_size)
             any ? (void)access_set(&in_force.access, ignored, sizeof ignored) : access_reset();
     }
     if (r) {
-        http_tls_drop(tls);
+        http_tls_drop();
         return r;
     }
-    http_tls_take(tls);
+    http_tls_take();
     http_guard_socket();
     in_force = *c;
     any = true;

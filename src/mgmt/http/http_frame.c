@@ -2,12 +2,12 @@
 // http_frame.c - where a request begins and ends, read strictly (RFC 9112)
 #include "http/http_frame.h"
 
-
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "http/access.h"
+#include "http/remote_protocol.h"
 
 #define TRAILER_MAX 4096 // bytes, all of them
 #define DIGITS_MAX 15    // of a length: less than 2^63 in any base
@@ -132,6 +132,9 @@ static const char *parse_field(const char *name, size_t n, const char *v, size_t
     } else if (is(name, n, "Content-Type")) {
         if (again(&once->type))
             return "there are two Content-Type headers";
+    } else if (is(name, n, REMOTE_REFUSED_HEADER)) {
+        f->refused = v;
+        f->refused_n = vn;
     } else if (is(name, n, "Connection")) {
         f->last = f->last || is(v, vn, "close");
     }

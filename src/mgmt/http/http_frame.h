@@ -23,6 +23,8 @@ struct http_frame {
     size_t authorization_n;
     const char *sudo_user; // value of ACCESS_SUDO_HEADER, of sudo_user_n bytes; NULL: none
     size_t sudo_user_n;
+    const char *refused; // value of REMOTE_REFUSED_HEADER, of refused_n bytes; NULL: none
+    size_t refused_n;
 };
 
 // Bytes of the header with the empty line that ends it; 0: more are needed. `*seen` is where an

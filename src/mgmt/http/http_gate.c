@@ -16,9 +16,9 @@
 // a malformed request is not known: then all further bytes are dropped and the answer ends the
 // connection.
 #include <event2/buffer.h>
-#include <event2/bufferevent_ssl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -26,6 +26,8 @@
 #include "http/access.h"
 #include "http/http_frame.h"
 #include "http/http_priv.h"
+#include "http/http_tls.h"
+#include "http/remote_protocol.h"
 
 static enum access_level (*needed_role)(const char *method, const char *path);
 
@@ -74,8 +76,6 @@ static void by_token(struct http_live *c, const struct http_frame *f, struct htt
 // A token before a certificate: who sends one means it.
 static void find_out_who(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
 {
-    SSL *ssl = c->door->tls ? bufferevent_openssl_get_ssl(c->bev) : NULL;
-    X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
     char sudo_user[40];
 
     snprintf(sudo_user, sizeof sudo_user, "%.*s", (int)f->sudo_user_n,
@@ -86,11 +86,10 @@ static void find_out_who(struct http_live *c, const struct http_frame *f, struct
         v->who = (struct who){.access = ACCESS_READ, .name = "anonymous"};
     else if (f->authorization)
         by_token(c, f, v);
-    else if (certificate)
-        access_by_certificate(certificate, &v->who);
+    else if (c->certificate)
+        access_by_certificate(c->names, c->names_n, &v->who);
     else
         v->who = (struct who){.access = ACCESS_NONE, .name = "anonymous"};
-    X509_free(certificate);
 }
 
 // Only administrators of the socket send whole configurations.
@@ -167,6 +166,19 @@ static void pass_substitute(const struct http_frame *f, struct evbuffer *out)
                         f->last ? "Connection: close\r\n" : "");
 }
 
+// What kamuee-http says of a request that it did not let pass.
+static void refuse_as_told(const struct http_frame *f, struct http_verdict *v)
+{
+    int n = (int)f->refused_n;
+
+    if (n >= 3 && !memcmp(f->refused, "431", 3))
+        refuse(v, REFUSED_LENGTH, 431, "too-big", "the request's header is longer than %u bytes",
+               HTTP_HEADER_MAX);
+    else
+        refuse(v, REFUSED_MALFORMED, 400, "malformed-message",
+               "the request is not well-formed HTTP: %.*s", n > 4 ? n - 4 : 0, f->refused + 4);
+}
+
 // A header is whole, or cannot be one: `n` bytes of it, -1, or 0 for one that is too long.
 static void take_head(struct http_live *c, const char *text, long n, struct evbuffer *out)
 {
@@ -175,6 +187,7 @@ static void take_head(struct http_live *c, const char *text, long n, struct evbu
     const char *why = n > 0 ? http_frame_parse(text, (size_t)n, &f)
                       : n   ? "a line does not end in CR LF, or contains a control character"
                             : NULL;
+    bool told = n > 0 && !why && f.refused && !c->door->local;
 
     http_identify(c);
     g->verdict = (struct http_verdict){.who.name = "unknown"};
@@ -184,9 +197,11 @@ static void take_head(struct http_live *c, const char *text, long n, struct evbu
     else if (!n)
         refuse(&g->verdict, REFUSED_LENGTH, 431, "too-big",
                "the request's header is longer than %u bytes", HTTP_HEADER_MAX);
+    else if (told)
+        refuse_as_told(&f, &g->verdict);
     else
         judge(c, &f, &g->verdict);
-    g->dead = why || !n || g->verdict.code == 413;
+    g->dead = why || !n || told || g->verdict.code == 413;
     g->verdict.last = g->dead;
     g->discard = g->verdict.code || !body_is_read(f.method);
     g->pending = true;
@@ -259,13 +274,40 @@ static bool run_body(struct http_live *c, struct evbuffer *out)
     return true;
 }
 
+// kamuee-http can read the client's requests. Who must not show a certificate has none. False: more
+// bytes are needed.
+static bool take_greeting(struct http_live *c)
+{
+    struct http_gate *g = &c->gate;
+    struct remote_greeting hello;
+
+    if (evbuffer_copyout(g->held, &hello, sizeof hello) < (ev_ssize_t)sizeof hello ||
+        evbuffer_get_length(g->held) < sizeof hello + hello.n)
+        return false;
+    if (!c->handed || hello.mark != REMOTE_MARK || hello.n > REMOTE_NAMES_MAX) {
+        g->dead = true;
+        return true;
+    }
+    c->names = malloc(hello.n + 1u);
+    bug_on(!c->names);
+    evbuffer_drain(g->held, sizeof hello);
+    evbuffer_remove(g->held, c->names, hello.n);
+    c->names[hello.n] = 0;
+    c->names_n = hello.n;
+    c->certificate = hello.certificate && c->door->tls && http_tls_asks();
+    c->greeted = true;
+    return true;
+}
+
 static void run_gate(struct http_live *c, struct evbuffer *out)
 {
     struct http_gate *g = &c->gate;
     bool more = true;
 
     while (more && !g->dead) {
-        if (g->body.state != BODY_END)
+        if (!c->greeted)
+            more = take_greeting(c);
+        else if (g->body.state != BODY_END)
             more = run_body(c, out);
         else
             more = !g->pending && run_head(c, out);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // http_listen.c - where requests come from: the UNIX socket, and TCP with or without TLS
 //
+// A connection by TCP is accepted here, and then read by kamuee-http (http_remote.h).
+//
 // Each listener has an evhttp of its own, because how a connection is made belongs to that. What
 // its clients can hold is bounded: a peer (http_peer.h) has at most PEER_LIVE_… connections; a
 // further one closes the one silent for longest. While all connections of a listener are in use
@@ -13,7 +15,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent_ssl.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@
 #include "http/access.h"
 #include "http/http_listen.h"
 #include "http/http_priv.h"
+#include "http/http_remote.h"
 #include "http/http_tls.h"
 #include "http/socket_guard.h"
 
@@ -40,7 +42,7 @@
 #define LIVE_RESERVE 64        // of these, root's
 #define SPARE_FILES 16         // descriptors that connections leave to everything else
 #define TCP_IDLE_S 30          // as HTTP_IDLE_S, by TCP
-#define HANDSHAKE_MS 10000     // TLS
+#define HANDSHAKE_MS 10000     // until kamuee-http has greeted: TLS
 #define SILENT_MS 1000         // of a listener whose connections are all in use
 #define REST_US 200000
 #define BACKLOG 128
@@ -71,6 +73,7 @@ static void live_free(struct http_live *c)
     bufferevent_decref(c->bev);
     if (c->peer)
         http_peer_left(c->peer, c->gate.verdict.body_bytes);
+    free(c->names);
     free(c);
 }
 
@@ -123,13 +126,6 @@ uint64_t http_unread(const struct http_peer *p)
 
 // --- those that are shut ------------------------------------------------------------------------
 
-static bool shaking_hands(struct bufferevent *bev)
-{
-    SSL *ssl = bufferevent_openssl_get_ssl(bev);
-
-    return ssl && !SSL_is_init_finished(ssl);
-}
-
 static bool is_idle(const struct http_live *c)
 {
     return !c->shut && !is_gone(c) && !http_busy(c->bev) && !http_gate_is_inside(c) && !unsent(c);
@@ -139,7 +135,7 @@ static bool too_silent(const struct http_door *l, const struct http_live *c, uin
 {
     uint64_t silent_ms = (now_ns - c->since_ns) / 1000000;
 
-    if (shaking_hands(c->bev))
+    if (!c->greeted)
         return silent_ms >= (l->live.n < live_max(l) ? HANDSHAKE_MS : SILENT_MS);
     return l->live.n >= live_max(l) && silent_ms >= SILENT_MS && is_idle(c);
 }
@@ -223,13 +219,24 @@ void http_identify(struct http_live *c)
         make_room(c, NULL, "running out of file descriptors");
 }
 
+// Before anything of it is read: the loop has not turned since it was accepted.
+static void hand_over(struct http_live *c)
+{
+    c->handed = http_remote_take(c->bev, c->door->tls);
+    if (!c->handed)
+        shut(c);
+}
+
 static void arrived(evutil_socket_t fd, short what, void *arg)
 {
     struct http_door *l = arg;
 
     sweep(l);
-    vec_foreach (&l->live, c)
+    vec_foreach (&l->live, c) {
         http_identify(*c);
+        if (!l->local && !(*c)->handed && !(*c)->shut)
+            hand_over(*c);
+    }
 }
 
 static void rest(struct http_door *l, bool accept)
@@ -296,23 +303,15 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
 {
     struct http_door *l = arg;
     struct http_live *c = calloc(1, sizeof *c);
-    struct bufferevent *bev;
-    SSL *ssl = NULL;
+    // or its descriptor were another's before we know that it is gone
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
 
-    if (l->tls)
-        ssl = SSL_new(http_tls);
-    bev = ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
-                                               BEV_OPT_CLOSE_ON_FREE)
-              : bufferevent_socket_new(base, -1,
-                                       BEV_OPT_CLOSE_ON_FREE); // or its descriptor were another's
-                                                               // before we know that it is gone
-    bug_on(!c || !bev || (l->tls && !ssl)); // evhttp would go on without TLS
-    if (ssl)
-        bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+    bug_on(!c || !bev);
     http_page_watch(bev);
     sweep(l);
     bufferevent_incref(bev);
-    *c = (struct http_live){.bev = bev, .door = l, .since_ns = clock_now_ns()};
+    *c = (struct http_live){
+        .bev = bev, .door = l, .since_ns = clock_now_ns(), .greeted = l->local};
     http_gate_begin(c);
     *vec_push(&l->live) = c;
     rest(l, l->live.n < live_max(l));
@@ -463,6 +462,8 @@ static int tcp_socket(const struct http_listen *at)
 static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(struct http *h),
                                  char *err, size_t err_size)
 {
+    if (http_remote_start(err, err_size))
+        return NULL;
     int fd = tcp_socket(at);
     char text[IP_TEXT_MAX];
 
@@ -677,7 +678,9 @@ void http_listen_stop(void)
     while (going.n)
         door_free(going.item[0]);
     vec_free(&going);
-    http_tls_take(NULL);
+    http_tls_drop();
+    http_tls_take();
+    http_remote_stop();
 }
 
 void http_stop(void)

@@ -8,7 +8,6 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
-#include <openssl/ssl.h>
 
 #include "base/vec.h"
 #include "http/access.h"
@@ -49,6 +48,11 @@ struct http_live { // a connection
     struct http_gate gate;
     uint64_t since_ns;       // its last request came, or itself
     bool proved;             // a token of it was right
+    bool handed;             // to kamuee-http, of TCP
+    bool greeted;            // its requests may come
+    bool certificate;        // it has shown one, with these names
+    char *names;             // (access_by_certificate)
+    size_t names_n;
     bool shut;               // evhttp is about to find out
 };
 
@@ -89,8 +93,5 @@ void http_gate_end(struct http_live *c);
 
 // --- http_page.c ---
 void http_page_watch(struct bufferevent *bev); // its error answers become JSON
-
-// --- http_tls.c ---
-extern SSL_CTX *http_tls; // NULL while no listener has TLS
 
 #endif
