@@ -379,7 +379,11 @@ static void reloaded(void *ctx, int result, const char *why)
     busy = false;
     if (result == -EAGAIN)
         why = "the configuration has changed meanwhile; try again";
-    if (!result && check_budgets(config_model(), &e)) {
+    if (!result && !config_snapshot()) {
+        abandon_prepared();
+        result = -ECANCELED;
+        why = "kamueed is being stopped";
+    } else if (!result && check_budgets(config_model(), &e)) {
         errors_text(&e, NULL, &beyond);
         result = -EINVAL;
         why = text_str(&beyond);
