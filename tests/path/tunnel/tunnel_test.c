@@ -993,5 +993,7 @@ int main(void)
         tunnel_test(a_burst_is_what_its_packets_are),
         tunnel_test(two_tunnels_in_one_burst),
     };
+
+    rig_reach += 84; // an inner packet begins so far after the rest of the buffer was poisoned
     return path_run(tests);
 }
