@@ -20,6 +20,7 @@
 #include "table/iface.h"
 
 #define PATIENCE_NS (3 * NS_PER_SECOND) // the kernel solicits three times, once a second
+#define OPENED_AT_ONCE 64               // interfaces whose sockets are opened in a step
 #define AGAIN_NS (200 * NS_PER_MS)      // a datagram may be dropped while the neighbor is resolved
 #define LAST_WORDS_NS                                                                              \
     (100 * NS_PER_MS) // what sockets say when they are closed must not get outside either
@@ -40,6 +41,8 @@ static VEC(struct probe) probes;
 static VEC(struct tap_test_result) results;
 static uint64_t until_ns, quiet_ns; // quiet_ns: the end of reflecting, 0 = probes are running
 static bool running;
+static char only[16];       // the interface; empty: all
+static uint16_t next_iface; // whose sockets are opened next
 
 static void finish_probe(struct probe *p, const char *why, int e)
 {
@@ -180,6 +183,20 @@ static bool is_tested(const struct iface *i, const char *name)
     return i->kind != IFACE_NONE && (!name || !strcmp(i->name, name));
 }
 
+// Sockets for hundreds of interfaces at once would keep other clients waiting. True: all have them.
+static bool open_some(uint64_t now)
+{
+    if (next_iface == IFACE_MAX)
+        return true;
+    for (unsigned n = 0; next_iface < IFACE_MAX && n < OPENED_AT_ONCE; next_iface++)
+        if (is_tested(iface_get(next_iface), *only ? only : NULL)) {
+            add_probes(iface_get(next_iface));
+            n++;
+        }
+    until_ns = now + PATIENCE_NS;
+    return next_iface == IFACE_MAX;
+}
+
 int tap_test_start(const char *name)
 {
     thread_must_be(ROLE_CONTROL);
@@ -195,10 +212,8 @@ int tap_test_start(const char *name)
     int r = tap_manager_sync();
     if (r)
         return r;
-    for (uint16_t id = 1; id < IFACE_MAX; id++)
-        if (is_tested(iface_get(id), name))
-            add_probes(iface_get(id));
-    until_ns = clock_now_ns() + PATIENCE_NS;
+    snprintf(only, sizeof only, "%s", name ? name : "");
+    next_iface = 1;
     quiet_ns = 0;
     running = true;
     return 0;
@@ -230,9 +245,8 @@ static void probe_receive(struct probe *p)
 bool tap_test_step(void)
 {
     uint64_t now = clock_now_ns();
-    bool all = true;
-
     thread_must_be(ROLE_CONTROL);
+    bool all = !running || open_some(now);
     vec_foreach (&probes, p) {
         if (!p->done)
             probe_send(p, now);
