@@ -21,13 +21,14 @@ void starter_know(char *const *argv);
 int starter_begin(void); // 0 or -errno
 void starter_end(void);
 
+// Where a program of ours lies: beside kamueed's own or at `in_build` from there, else `installed`.
+const char *starter_find(const char *name, const char *in_build, const char *installed,
+                         char path[PATH_MAX]);
+
 // PROGRAM WORD ("": no argument), in a session of its own, with nothing to read; what it says goes
 // where our standard error goes. `fd` is its descriptor 3, -1: none. -EPERM: others than root and
 // the owner of kamueed's own program can write it, so that whoever has taken kamueed over cannot
 // run what they wrote.
-// Where a program of ours lies: beside kamueed's own or at `in_build` from there, else `installed`.
-const char *starter_find(const char *name, const char *in_build, const char *installed,
-                         char path[PATH_MAX]);
 int starter_check(const char *program); // 0, or the error that starter_run() would give
 int starter_run(const char *program, const char *word, int fd, pid_t *pid);
 
