@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests/e2e")]
 import conftest                                                                 # noqa: E402
 import support                                                                  # noqa: E402
 from kamuee.errors import KamueeError                                           # noqa: E402
-from kamuee.lab import measure                                                  # noqa: E402
+from kamuee.lab import kamueenode, measure                                                     # noqa: E402
 from support import Pinging, Router, eventually, pings                          # noqa: E402
 
 LAB = """
@@ -153,6 +153,18 @@ class Soak:
         self.start()
         return sent.name
 
+    def upgrade(self) -> str:
+        """By itself, or by one that ends at once: then the old one goes on."""
+        pid, fits = self.node.kamueed_pid(), self.chance.random() < 0.7
+        binary = self.folder / "kamueed-new"
+        binary.write_text("#!/bin/sh\nexit 7\n" if not fits else f'#!/bin/sh\nexec {kamueenode.find_kamueed()} "$@"\n')
+        binary.chmod(0o755)
+        done = subprocess.run([sys.executable, str(ROOT / "kamuee"), "--socket", str(self.node.socket), "upgrade", "--binary", str(binary)],
+                              capture_output=True, text=True, timeout=120)
+        if (done.returncode == 0) != fits or (self.node.kamueed_pid() == pid) == fits:
+            raise Found(f"upgrade: {pid} -> {self.node.kamueed_pid()}, {done.stdout}{done.stderr}")
+        return "done" if fits else "refused"
+
     # --- disturbances; those of GENTLE cost no session ---
 
     def churn(self) -> str:
@@ -224,11 +236,10 @@ class Soak:
     def disk_full(self) -> str:
         filling = self.node.run_dir / "state" / "filling"
         refused = False
-        with filling.open("wb") as file:
+        with filling.open("wb", 0) as file:                    # a buffer's rest would fail once more when it is closed
             try:
                 while True:
                     file.write(bytes(65536))
-                    file.flush()
             except OSError:
                 pass
         try:
@@ -263,8 +274,8 @@ class Soak:
             raise Found(f"lost without a cause: {[result.said for result in results]}")
         return f"{sum(result.sent for result in results)} packets, {lost} lost"
 
-    GENTLE = {"nothing", "churn", "flood", "restart_kept", "kill", "crash", "api_load", "memory_pressure", "clock_jump"}
-    WEIGHTS = {"nothing": 3, "churn": 4, "flood": 3, "restart": 2, "restart_kept": 2, "kill": 3, "crash": 1, "daemon_killed": 1, "link_flap": 2, "api_load": 3,
+    GENTLE = {"nothing", "churn", "flood", "restart_kept", "kill", "crash", "upgrade", "api_load", "memory_pressure", "clock_jump"}
+    WEIGHTS = {"nothing": 3, "churn": 4, "flood": 3, "restart": 2, "restart_kept": 2, "kill": 3, "crash": 1, "upgrade": 3, "daemon_killed": 1, "link_flap": 2, "api_load": 3,
                "memory_pressure": 1, "disk_full": 2, "clock_jump": 2}
 
     def one(self, name: str) -> str:
