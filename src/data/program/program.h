@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kamuee/program.h - what a packet program of a virtual router sees and says
+//
+// A program is one function, packet(). It is called for each packet at the program's hook, with the
+// packet's first bytes and what is known about it, and returns a verdict. The same source is built
+// for tenants (clang --target=wasm32) and for the operator (clang -target bpf). docs/features/
+// program.md has the hooks and the limits. Installed; also included by kamueed and kamuee-program.
+#ifndef KAMUEE_PROGRAM_H
+#define KAMUEE_PROGRAM_H
+
+#include <stdint.h>
+
+#define KAMUEE_PROGRAM_ABI 1
+#define KAMUEE_WINDOW 128 // bytes of data[]; a program that declares less is cheaper
+#define KAMUEE_COUNTERS 32
+#define KAMUEE_TABLES 8
+#define KAMUEE_REASONS 16
+#define KAMUEE_NEXT_HOPS 256
+
+// A packet. The host fills it in; a program may change what is marked (*).
+struct kamuee_packet {
+    uint64_t time;       // nanoseconds, monotonic; of the burst
+    uint32_t length;     // bytes, from data[0] to the packet's end
+    uint32_t interface;  // the kernel's index of its TAP: received by, or (hook output) leaving by
+    uint32_t hash;       // flow hash; hook ether-type: 0
+    uint16_t ether_type; // (*) host order
+    uint8_t family;      // 4, 6, or 0: neither
+    uint8_t class;       // of the queue, 0 to 7
+    uint16_t readable;   // bytes of data[] that are the packet's: min(length, the window)
+    uint16_t changed;    // (*) data[0] to data[changed - 1] are written back; at most `readable`
+    int16_t adjust;      // (*) bytes taken off the front before that, at most 64; negative: added
+    uint16_t reserved;
+    uint8_t data[KAMUEE_WINDOW]; // (*) from the IP header on; hook ether-type: behind the EtherType
+};
+
+// Verdicts: the action in the low byte, its argument above. Any other word, or an argument out of
+// range, is a fault of the program.
+enum kamuee_action {
+    KAMUEE_CONTINUE,  // the next program, then the router's usual way
+    KAMUEE_DROP,      // argument: a reason that the program declares
+    KAMUEE_CLASS,     // argument: class 0 to 7; then as CONTINUE
+    KAMUEE_NEXT_HOP,  // argument: number of a next hop that the configuration gives the program
+    KAMUEE_REDIRECT,  // argument: kernel's index of an interface of its own virtual router
+    KAMUEE_PUNT,      // to the control plane of its virtual router
+    KAMUEE_MIRROR,    // a copy goes to the mirror session of the configuration; then as CONTINUE
+    KAMUEE_ACTIONS
+};
+#define KAMUEE_VERDICT(action, argument) ((uint32_t)(action) | (uint32_t)(argument) << 8)
+
+// --- for the program's source ---
+#if defined(__wasm__) || defined(__bpf__)
+
+#ifdef __wasm__
+#define KAMUEE_IMPORT(name) __attribute__((import_module("kamuee"), import_name(#name))) extern
+#define KAMUEE_EXPORT __attribute__((visibility("default"), used))
+#else
+#define KAMUEE_IMPORT(name) extern
+#define KAMUEE_EXPORT __attribute__((section("packet"), used))
+#endif
+
+// Adds to counter number `counter`, of those declared.
+KAMUEE_IMPORT(count) void kamuee_count(uint32_t counter, uint64_t add);
+// The value of `key` in table number `table`, or ~0 when it is not there.
+KAMUEE_IMPORT(get) uint64_t kamuee_get(uint32_t table, uint64_t key);
+// Sets it. 0; or -1: the table is full, or the operator's alone.
+KAMUEE_IMPORT(put) int32_t kamuee_put(uint32_t table, uint64_t key, uint64_t value);
+// A line in the program's log: a number that the program's documentation explains; one a second.
+KAMUEE_IMPORT(log) void kamuee_log(uint32_t number, uint64_t value);
+
+// Declarations, in the order of their numbers, as text that the build reads:
+//     KAMUEE_DECLARE("window 64; counter seen; counter dropped; reason flood; table hash syn 1000000")
+// `table hash NAME ENTRIES` or `table array NAME ENTRIES`, with `read-only` behind for those that
+// only the operator fills; `window BYTES`: 0, 64 or 128.
+#define KAMUEE_DECLARE(text)                                                                       \
+    __attribute__((section("kamuee"), used)) static const char kamuee_declared[] = text
+
+KAMUEE_EXPORT uint32_t packet(struct kamuee_packet *p);
+
+#define KAMUEE_SWAP16(x) ((uint16_t)((uint16_t)(x) << 8 | (uint16_t)(x) >> 8))
+#endif
+#endif
