@@ -318,7 +318,7 @@ static void lists_bind(const struct test *t)
 }
 
 // To the plan of this test. What waits in the queue of the one before is sent first.
-static void plan_begin(const struct test *t)
+static void make_plan_of(const struct test *t)
 {
     static struct plan rest;
     const struct plan *old = forwarder_slot[0].plan;
@@ -353,7 +353,7 @@ static double cycles_per_packet(const struct test *t)
     for (unsigned p = 0; p < PORTS; p++)
         iface_set_vr(iface_get(own[p]), t->linked ? LINKED : 0);
     router_role(ROLE_FORWARDER);
-    plan_begin(t);
+    make_plan_of(t);
     forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
     (void)poptrie_set_kernel(t->kernel, 0);
     port_lines = (struct port_lines){.line = (const uint8_t(*)[FRAME_LINE])t->line,

@@ -275,8 +275,8 @@ class Soak:
         return f"{sum(result.sent for result in results)} packets, {lost} lost"
 
     GENTLE = {"nothing", "churn", "flood", "restart_kept", "kill", "crash", "upgrade", "api_load", "memory_pressure", "clock_jump"}
-    WEIGHTS = {"nothing": 3, "churn": 4, "flood": 3, "restart": 2, "restart_kept": 2, "kill": 3, "crash": 1, "upgrade": 3, "daemon_killed": 1, "link_flap": 2, "api_load": 3,
-               "memory_pressure": 1, "disk_full": 2, "clock_jump": 2}
+    WEIGHTS = {"nothing": 3, "churn": 4, "flood": 3, "restart": 2, "restart_kept": 2, "kill": 3, "crash": 1, "upgrade": 3,
+               "daemon_killed": 1, "link_flap": 2, "api_load": 3, "memory_pressure": 1, "disk_full": 2, "clock_jump": 2}
 
     def one(self, name: str) -> str:
         before = self.sessions_lost()

@@ -171,17 +171,20 @@ void iface_manager_end_presumed(uint16_t port)
         iface_manager_port_link(port, false);
 }
 
-static bool held; // what the kernel sends waits in the TAPs
+static enum iface_hold held; // what the kernel sends waits in the TAPs
 
 static bool tap_waits(const struct iface *i)
 {
-    return held || port_presumed[i->port];
+    bool routed = i->kind == IFACE_METALINK || i->kind == IFACE_TUNNEL;
+
+    return held == IFACE_HOLD_ALL || (held == IFACE_HOLD_ROUTED && routed) ||
+           port_presumed[i->port];
 }
 
-void iface_manager_hold(bool on)
+void iface_manager_hold(enum iface_hold hold)
 {
     thread_must_be(ROLE_CONTROL);
-    held = on;
+    held = hold;
     for_each_iface (i)
         if (!tap_waits(i))
             tap_manager_read(i->id);

@@ -2,8 +2,9 @@
 // port_begin.h - at the start, ports forward last
 //
 // The first packet is to find a complete FIB: without routes it would be answered by ICMP errors.
-// So until the kernel's tables are read, ports run, but no forwarder polls them, and no TAP is
-// read: packets wait in their queues. Control.
+// So until the configuration is in force, no forwarder polls a port and no TAP is read; and until
+// the kernel's tables are read, forwarders let control packets pass and keep the others (plan.h's
+// plan_begin). In an upgrade all packets wait in their queues. Control.
 #ifndef PORT_PORT_BEGIN_H
 #define PORT_PORT_BEGIN_H
 

@@ -328,6 +328,16 @@ void thread_manager_update(void)
     move_to_next_plans();
 }
 
+void thread_manager_begin(enum plan_begin begin)
+{
+    thread_must_be(ROLE_CONTROL);
+    __atomic_store_n(&plan_begin, (uint8_t)begin, __ATOMIC_RELAXED);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        if (threads[f])
+            waker_wake(&forwarder_slot[f].waker);
+    rcu_synchronize();
+}
+
 void thread_manager_stop_receiving(void)
 {
     thread_must_be(ROLE_CONTROL);

@@ -35,6 +35,8 @@ void thread_manager_update(void);
 void thread_manager_stop_receiving(void);
 // Until it ends, started ports are in no plan: what they receive waits in their queues.
 void thread_manager_hold(bool on);
+// Sets plan_begin. No poll by the former one goes on.
+void thread_manager_begin(enum plan_begin begin);
 bool thread_manager_is_held(void);
 // Takes the port out of all plans and waits a grace period: afterwards it may be stopped.
 void thread_manager_release_port(uint16_t port);

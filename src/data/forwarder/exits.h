@@ -11,6 +11,9 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class c);
 void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
 void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
+// Of a packet for us, with a whole IP header.
+enum punt_class punt_class_of_ip4(const struct rte_mbuf *m, const uint8_t *ip);
+enum punt_class punt_class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip);
 void punt_flush(struct forwarder *f);
 // A slow-protocol frame of port `port`, a member of `lag`: to control if it is sound. type_at: its
 // EtherType; tags: how many VLAN tags it has.

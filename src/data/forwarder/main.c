@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "core/mem.h"
 #include "core/rcu.h"
+#include "forwarder/begin.h"
 #include "forwarder/idle.h"
 #include "forwarder/state.h"
 #include "table/acl.h"
@@ -104,5 +105,6 @@ void forwarder_main(void *arg)
             wake_receivers(f);
         idle_after_poll(&idle, taken, f->queue_due);
     }
+    begin_forward_kept(f);
     forwarder_free(f);
 }

@@ -21,9 +21,12 @@
 // forwarder_poll() returns, everything that it took has been sent, dropped or put into a ring:
 // nothing waits for packets to come.
 //
+// At the start, until the routes are known, begin.c takes the place of all that.
+//
 // One burst in LATENCY_TIMED, 61, is timed (measure.h): about 5 cycles a burst on average. 61 is a
 // prime, so that a pattern in the traffic is not always met at the same place.
 #include "forwarder/acl.h"
+#include "forwarder/begin.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/measure.h"
@@ -345,6 +348,11 @@ static void path_queue_usual(struct forwarder *f, const struct plan_rx *q, unsig
     path_queue(f, q, n, USUAL);
 }
 
+__attribute__((noinline, cold)) void path_taken(struct forwarder *f, const struct plan_rx *q)
+{
+    path_queue(f, q, f->rx.n, USUAL);
+}
+
 // The time since the last poll began belongs to what that poll found.
 static void account_last_poll(struct forwarder *f)
 {
@@ -358,17 +366,10 @@ static void account_last_poll(struct forwarder *f)
     f->counter->polls++;
 }
 
-unsigned forwarder_poll(struct forwarder *f)
+PATH_INLINE unsigned poll_queues(struct forwarder *f)
 {
     unsigned taken = 0;
 
-    account_last_poll(f);
-    if (unlikely((int64_t)(f->now - f->budget.ends) > 0))
-        budget_window(f);
-    f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
-    // Partner: nexthop_count_set.
-    f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
-    f->plan = rcu_load(&forwarder_slot[f->index].plan);
     for (unsigned i = 0; f->plan && i < f->plan->n_rx; i++) {
         const struct plan_rx *q = &f->plan->rx[i];
         bool timed = !f->until_timed;
@@ -381,6 +382,20 @@ unsigned forwarder_poll(struct forwarder *f)
             path_queue_usual(f, q, n);
         taken += n;
     }
+    return taken;
+}
+
+unsigned forwarder_poll(struct forwarder *f)
+{
+    account_last_poll(f);
+    if (unlikely((int64_t)(f->now - f->budget.ends) > 0))
+        budget_window(f);
+    f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
+    // Partner: nexthop_count_set.
+    f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE);
+    f->plan = rcu_load(&forwarder_slot[f->index].plan);
+    uint8_t begin = __atomic_load_n(&plan_begin, __ATOMIC_RELAXED);
+    unsigned taken = likely(begin == PLAN_BEGIN_OVER) ? poll_queues(f) : begin_poll(f, begin);
     unsigned injected = inject(f); // not timed
     if (injected) {
         path_local_usual(f);

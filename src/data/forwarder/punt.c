@@ -108,22 +108,26 @@ static bool has_ports(uint8_t proto)
     return proto == PROTO_TCP || proto == PROTO_UDP;
 }
 
-void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
+enum punt_class punt_class_of_ip4(const struct rte_mbuf *m, const uint8_t *ip)
 {
     uint32_t hlen = (ip[0] & 15) * 4u;
     bool first = !(load16(ip + 6) & RTE_BE16(0x1fff)); // a later fragment has no ports
     uint8_t proto = ip[9];
-    enum punt_class class = PUNT_OTHER;
 
     if (is_routing_proto(proto))
-        class = PUNT_ROUTING;
-    else if (proto == PROTO_IGMP)
-        class = PUNT_NEIGH;
-    else if (proto == PROTO_ICMP)
-        class = PUNT_ICMP;
-    else if (has_ports(proto) && first && packet_readable(m, ip) >= hlen + 4)
-        class = class_of_ports(proto, ttl_of(ip, IP4), ip + hlen);
-    punt(f, m, iface, class);
+        return PUNT_ROUTING;
+    if (proto == PROTO_IGMP)
+        return PUNT_NEIGH;
+    if (proto == PROTO_ICMP)
+        return PUNT_ICMP;
+    if (has_ports(proto) && first && packet_readable(m, ip) >= hlen + 4)
+        return class_of_ports(proto, ttl_of(ip, IP4), ip + hlen);
+    return PUNT_OTHER;
+}
+
+void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
+{
+    punt(f, m, iface, punt_class_of_ip4(m, ip));
 }
 
 // RS, RA, NS, NA, redirect (RFC 4861, with hop limit 255 only: 6.1, 7.1); IPv6's IGMP (RFC 2710,
@@ -134,21 +138,25 @@ static bool is_link_icmp6(uint8_t type, uint8_t hop_limit)
            type == 143;
 }
 
-void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
+enum punt_class punt_class_of_ip6(const struct rte_mbuf *m, const uint8_t *ip)
 {
     uint32_t readable = packet_readable(m, ip), at = IP6_HDR;
     uint8_t proto = ip[6], hop_limit = ttl_of(ip, IP6);
-    enum punt_class class = PUNT_OTHER;
 
     if (proto == PROTO_HOPOPTS && readable >= at + 8) { // MLD hides behind a router alert
         proto = ip[at];
         at += 8u * (ip[at + 1] + 1u);
     }
     if (is_routing_proto(proto))
-        class = PUNT_ROUTING;
-    else if (proto == PROTO_ICMP6)
-        class = readable > at && is_link_icmp6(ip[at], hop_limit) ? PUNT_NEIGH : PUNT_ICMP;
-    else if (has_ports(proto) && readable >= at + 4)
-        class = class_of_ports(proto, hop_limit, ip + at);
-    punt(f, m, iface, class);
+        return PUNT_ROUTING;
+    if (proto == PROTO_ICMP6)
+        return readable > at && is_link_icmp6(ip[at], hop_limit) ? PUNT_NEIGH : PUNT_ICMP;
+    if (has_ports(proto) && readable >= at + 4)
+        return class_of_ports(proto, hop_limit, ip + at);
+    return PUNT_OTHER;
+}
+
+void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
+{
+    punt(f, m, iface, punt_class_of_ip6(m, ip));
 }

@@ -39,6 +39,9 @@ unsigned inject(struct forwarder *f);
 // in f->rx, each stage written down (record.h).
 void path_usual(struct forwarder *f, const struct port *port, struct plan_rx_stats *stats);
 void path_flush(struct forwarder *f);
+// f->rx, taken from that queue, through all stages, watches included, and sent.
+void path_taken(struct forwarder *f, const struct plan_rx *q);
+
 // The next frame that has left by a metalink or tunnel, or come by a tunnel, takes its stages,
 // recorded. False: there is none.
 bool path_cross_recorded(struct forwarder *f);

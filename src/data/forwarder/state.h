@@ -56,6 +56,12 @@ struct frame_queue { // frames that stay in the forwarder (frame_queue.h)
     struct rte_mbuf *pkt[FRAME_QUEUE_ROOM];
 };
 
+#define BEGIN_KEPT_MAX 1024u
+struct begin_kept { // packets that wait for the routes (begin.c), oldest first
+    uint32_t n;
+    struct rte_mbuf *first, *last;
+};
+
 struct sampling { // of one watch that samples (sample.c)
     uint64_t seed, dice;
     uint32_t every, skip; // packets to pass over before the next sample
@@ -117,6 +123,7 @@ struct forwarder {
         uint32_t nexthop;
     } redirected[BURST_MAX];
     struct record record;            // of the packet that goes alone
+    struct begin_kept kept;
 } __attribute__((aligned(64)));
 
 _Static_assert(PORT_MAX <= 64, "tx_ports");

@@ -34,11 +34,12 @@ struct packet_meta { // in the mbuf's private area, 64 bytes
     uint8_t family;  // hold, INJECT_NEXTHOP: enum ip_family
     uint32_t nexthop; // hold, INJECT_NEXTHOP
     uint64_t since_ns; // hold: arrival at neigh_manager
-    struct rte_mbuf *next_held;
+    struct rte_mbuf *next_held; // hold, kept: the next one
     uint16_t mtu;    // hold, INJECT_NEXTHOP: of route and next hop when it was held, 0 = none
     uint16_t member; // punt of a slow-protocol frame: 1 + port, a member of a LAG, that it came by
                      // (0 = for the TAP of `iface`)
-    uint8_t spare[28];
+    uint16_t queue;  // kept (forwarder/begin.c): with `port`, where it was received
+    uint8_t spare[26];
 };
 _Static_assert(sizeof(struct packet_meta) == 64, "size of the private area");
 

@@ -8,6 +8,8 @@
 #include "core/mem.h"
 
 struct forwarder_slot *forwarder_slot;
+uint8_t plan_begin = PLAN_BEGIN_OVER;
+uint32_t plan_kept;
 uint8_t plan_idle_mode = IDLE_BALANCED;
 uint8_t plan_ip4_options = IP4_OPTIONS_DROP;
 uint8_t plan_port_home[PORT_MAX];

@@ -134,6 +134,13 @@ enum idle_mode {
 };
 extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders read once per poll
 
+// At the start, while the kernel's tables are being read (port_begin.h): forwarders let control
+// packets up and keep the others; then forward those that they have kept; then it is over. Control
+// writes, forwarders read once per poll.
+enum plan_begin { PLAN_BEGIN_OVER, PLAN_BEGIN_CONTROL, PLAN_BEGIN_KEPT };
+extern uint8_t plan_begin;  // enum plan_begin
+extern uint32_t plan_kept;  // packets that forwarders keep; each adds and takes away its own
+
 // What becomes of IPv4 packets that ask to have route or time recorded (RFC 7126 4.5, 4.7).
 enum ip4_options { IP4_OPTIONS_DROP, IP4_OPTIONS_IGNORE, IP4_OPTIONS_PROCESS };
 // enum ip4_options; control writes, forwarders read for packets with options.

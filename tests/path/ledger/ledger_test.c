@@ -93,6 +93,7 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
         DROP_PUNT_RING_FULL, DROP_PUNT_POLICED, DROP_PUNT_TAP, DROP_PUNT_NO_TAP,
         DROP_INJECT_NO_FORWARDER, DROP_INJECT_RING_FULL, DROP_INJECT_NO_BUFFER, DROP_TX_FULL,
         DROP_TX_NO_BUFFER, DROP_TX_NO_QUEUE, DROP_VR_CPU_BUDGET,
+        DROP_START_FULL, // path/begin
         // no virtual router has a budget here: path/punt, e2e/test_vr_budget.py
         DROP_VR_PUNT_BUDGET, DROP_VR_NEIGHBOR_BUDGET,
         // no port has a queue here: path/queue, queue_test

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kamueed is killed, and the kernel takes long to tell its routes: control packets do not wait for them, and all others arrive late."""
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from kamuee.lab import flows, measure
+
+from support import Router, assert_reaches, eventually
+from test_restart import FAR, LAB as RESTART_LAB, ROUTES, audit, established, is_up
+
+LAB = RESTART_LAB.replace("bfd 10 1000 1000", "bfd 3 1000 1000")
+SLOW_S = 5                                        # up to a second less: longer than BFD waits, shorter than kamueed does
+PER_S, SECONDS = 100, 12.0
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    lab = labs(LAB)
+    eventually(lambda: is_up(lab) and measure.fib_counts(lab["r"])["fib"] > ROUTES / 2, 120, lambda: lab["r"].vtysh("show bgp summary"), 0.2)
+    assert_reaches(lab["h1"], FAR)
+    return lab
+
+
+def start_slowly(lab, folder: Path) -> None:
+    library = folder / "slow_dump.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, Path(__file__).with_name("slow_dump.c")], check=True)
+    for place in (folder, library):
+        place.chmod(0o755)
+    before = dict(os.environ)
+    os.environ.update({"LD_PRELOAD": str(library), "KAMUEE_SLOW_DUMP": str(SLOW_S)})
+    try:
+        lab["r"].start_kamueed()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def drops(lab) -> dict[str, int]:
+    return {drop["name"]: int(drop["packets"]) for drop in Router(lab["r"]).state("drop")}
+
+
+def test_bfd_stays_up_and_packets_wait_for_their_route(lab, tmp_path):
+    router, sessions = lab["r"], established(lab)
+    traffic = flows.Traffic(lab["h1"].namespace, lab["r2"].namespace, [FAR], 2, PER_S, SECONDS)
+    time.sleep(0.3)                               # each flow's first packet has to arrive
+    router.kill_kamueed()
+    start_slowly(lab, tmp_path)
+    eventually(lambda: "port_begin: ports forward: " in router.log.read_text().rsplit("main: ready", 1)[1], 30, "the routes are known")
+    said = re.findall(r"port_begin: ports forward: waited-ms=(\d+) kept=(\d+)", router.log.read_text())[-1]
+    assert int(said[0]) > 3000, "longer than BFD waits"
+    assert int(said[1]) > PER_S * 2, said
+    lost = sum(len(one["lost"]) for one in traffic.result().values())
+    assert lost < PER_S * 3, "only what was sent while nobody received"
+    assert is_up(lab) and established(lab) == sessions
+    found = drops(lab)
+    assert not {name: n for name, n in found.items() if n and name in ("start_full", "ip4_no_route", "ip6_no_route", "tx_full")}, found
+    audit(lab)
+    assert_reaches(lab["h1"], FAR)
