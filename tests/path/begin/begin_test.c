@@ -62,8 +62,10 @@ static void control_packets_go_up_before_a_route_is_known(void **state)
     } row[] = {
         {{.src = "10.255.0.9", .dst = OWN4, .proto = 6, .dport = 179}, PUNT_ROUTING},
         {{.src = "10.255.0.9", .dst = OWN4, .dport = 3784, .ttl = 255}, PUNT_BFD},
-        {{.src = "10.255.0.9", .dst = "224.0.0.5", .proto = 89, .ttl = 1, .dst_mac = ospf_mac}, PUNT_ROUTING},
-        {{.src = "fe80::9", .dst = "ff02::5", .proto = 89, .ttl = 1, .dst_mac = ospf6_mac}, PUNT_ROUTING},
+        {{.src = "10.255.0.9", .dst = "224.0.0.5", .proto = 89, .ttl = 1, .dst_mac = ospf_mac},
+         PUNT_ROUTING},
+        {{.src = "fe80::9", .dst = "ff02::5", .proto = 89, .ttl = 1, .dst_mac = ospf6_mac},
+         PUNT_ROUTING},
         {{.src = "fe80::9", .dst = "fe80::fe", .proto = 6, .dport = 179}, PUNT_ROUTING},
         {{.src = "2001:db8::9", .dst = OWN6, .proto = 6, .dport = 179}, PUNT_ROUTING},
         {{.src = "fe80::9", .dst = OWN6, .proto = 58, .ttl = 255, .l4 = solicitation, .l4_len = 24},
