@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// slow_dump.c - preloaded into kamueed: the kernel takes KAMUEE_SLOW_DUMP seconds before it tells its
-// IPv4 routes
+// slow_dump.c - preloaded into kamueed: the kernel takes KAMUEE_SLOW_DUMP seconds before it tells
+// its IPv4 routes
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
