@@ -65,11 +65,13 @@ def counted(daemon: Daemon) -> dict:
     return {"interface": {k: int(v) for k, v in interface["statistics"].items() if k != "since"}, "since": interface["statistics"]["since"],
             "cleared": interface.get("cleared"), "port": {k: int(v) for k, v in port["statistics"].items() if isinstance(v, str)},
             "drop": {d["name"]: int(d["packets"]) for d in state("drop")},
+            "vr drop": {d["name"]: int(d["packets"]) for d in state("vr=default")[0].get("drop", ())},
             "ledger": {k: int(v) for k, v in state("ledger").items() if k != "imbalance"}}
 
 
 def assert_goes_on(before: dict, after: dict) -> None:
-    for part in ("interface", "port", "drop"):
+    assert before["vr drop"] == {name: packets for name, packets in before["drop"].items() if packets}
+    for part in ("interface", "port", "drop", "vr drop"):
         for name, value in before[part].items():
             assert after[part][name] >= value, (part, name, before[part], after[part])
     assert (after["since"], after["cleared"]) == (before["since"], before["cleared"])

@@ -212,6 +212,12 @@ void counter_restore_ledger(const struct ledger *l, const uint64_t drop[DROP_N])
         mine->drop[i] += drop[i];
 }
 
+void counter_restore_vr_drop(uint16_t vr, enum drop_reason reason, uint64_t packets)
+{
+    thread_must_be(ROLE_CONTROL);
+    counter_mine()->vr_drop[vr][reason] += packets;
+}
+
 void counter_restore_punt(enum punt_class class, const struct counter_punt *c)
 {
     struct counter_punt *mine = &counter_mine()->punt_class[class];

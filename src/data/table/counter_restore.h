@@ -12,6 +12,8 @@ void counter_restore_iface(uint16_t iface, const struct counter_iface *c, uint64
                            const struct counter_cleared *cleared);
 // Of `l` the sums, which balance with the drops and nothing held.
 void counter_restore_ledger(const struct ledger *l, const uint64_t drop[DROP_N]);
+// The part of a virtual router in the drops.
+void counter_restore_vr_drop(uint16_t vr, enum drop_reason reason, uint64_t packets);
 void counter_restore_punt(enum punt_class class, const struct counter_punt *c);
 void counter_restore_icmp(const struct counter_icmp *c);
 

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "feature/saved_state.h"
 #include "mgmt/feature.h"
 #include "restconf/metrics.h"
 #include "restconf/state.h"
 #include "table/counter.h"
+#include "table/counter_restore.h"
 #include "table/vr.h"
 
 static void write_drop(struct jwrite *j, enum drop_reason reason, uint64_t packets)
@@ -72,8 +74,60 @@ static void write_drop_metrics(struct metrics *m, const void *kept)
     write_vr_metrics(m);
 }
 
+// --- what outlives a stop: the drops of each virtual router; all are in the ledger's -------------
+
+static json_t *save_vr(uint16_t vr)
+{
+    json_t *o = json_object();
+
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
+        uint64_t n = counter_sum_vr_drop(vr, r);
+        if (n)
+            json_object_set_new(o, drop_info[r].name, json_integer((json_int_t)n));
+    }
+    return o;
+}
+
+static json_t *save_vrs(void)
+{
+    json_t *all = json_object();
+
+    for (uint16_t v = 0; v < VR_MAX; v++)
+        if (vr_get(v)->used)
+            json_object_set_new(all, vr_get(v)->name, save_vr(v));
+    return all;
+}
+
+// `vr`: NULL, it is not there any more.
+static bool restore_vr(const struct vr *vr, const json_t *of, bool apply)
+{
+    for (enum drop_reason r = DROP_NONE + 1; r < DROP_N; r++) {
+        uint64_t n;
+
+        if (!json_object_get(of, drop_info[r].name))
+            continue;
+        if (!saved_number(of, drop_info[r].name, &n))
+            return false;
+        if (apply && vr)
+            counter_restore_vr_drop(vr->id, r, n);
+    }
+    return true;
+}
+
+static const char *restore_vrs(const json_t *part, bool apply)
+{
+    const char *name;
+    json_t *of;
+
+    json_object_foreach ((json_t *)(uintptr_t)part, name, of)
+        if (!json_is_object(of) || !restore_vr(vr_find(name), of, apply))
+            return "a virtual router's drops are not numbers";
+    return NULL;
+}
+
 const struct feature drop_feature = {
     "drop",
+    .saved = &(const struct feature_saved){save_vrs, restore_vrs},
     .state = (const struct feature_state[]){{"drop", .write = show_drop}, {0}},
     .metrics = &(const struct feature_metrics){.write = write_drop_metrics},
 };
