@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
-#include "config/commit_wait.h"
+#include "config/change.h"
 #include "config/config_confirm.h"
 #include "config/feature_config.h"
 #include "config/host.h"
@@ -30,7 +30,6 @@
 #include "core/aside.h"
 #include "core/thread.h"
 #include "event/event.h"
-#include "yang/config_effect.h"
 #include "yang/config_tree.h"
 
 // A candidate that has been looked at and waits until its features are ready.

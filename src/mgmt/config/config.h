@@ -54,7 +54,7 @@ void config_result_free(struct config_result *r);
 // Checks the candidate and, unless `check_only`, applies it and makes it the running one. Takes
 // over the candidate in any case. 0; -EINVAL: not valid; -EBUSY: another commit waits to be
 // confirmed; other -errno: a manager or the disk refused. Then nothing has changed, and `e` says
-// why. -EINPROGRESS: try again when commit_wait() calls (commit_wait.h); the candidate is kept for
+// why. -EINPROGRESS: try again when commit_wait() calls (change.h); the candidate is kept for
 // that.
 int config_commit(struct lyd_node *candidate, const struct commit *how,
                   struct config_result *result, struct errors *e);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/commit_wait.h"
+#include "config/change.h"
 #include "config/revision.h"
 #include "core/aside.h"
 #include "core/thread.h"

@@ -15,7 +15,7 @@
 #include "acl_manager/acl_word.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "config/commit_wait.h"
+#include "config/change.h"
 #include "config/config_running.h"
 #include "config/feature_config.h"
 #include "config/leaf.h"

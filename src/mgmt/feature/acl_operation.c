@@ -2,7 +2,7 @@
 // acl_operation.c - operations on access lists and address sets
 //
 // Each asks acl_manager and answers when it does. `reload` waits, like a commit, until another
-// change has been prepared (config/commit_wait.h).
+// change has been prepared (config/change.h).
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "base/jwrite.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "config/commit_wait.h"
+#include "config/change.h"
 #include "core/aside.h"
 #include "http/refuse.h"
 #include "mgmt/feature.h"

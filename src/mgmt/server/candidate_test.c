@@ -21,7 +21,6 @@
 #include "core/thread.h"
 #include "feature/port.h"
 #include "server/fake/fake_managers.h"
-#include "yang/config_effect.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "core/aside.h"
 #include "core/thread.h"
-#include "config/commit_wait.h"
+#include "config/change.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"

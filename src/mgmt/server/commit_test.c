@@ -27,7 +27,7 @@
 
 #include "base/hash.h"
 #include "base/file.h"
-#include "config/commit_wait.h"
+#include "config/change.h"
 #include "config/config.h"
 #include "feature/port.h"
 #include "config/config_confirm.h"

@@ -17,7 +17,6 @@
 #include "base/progress.h"
 #include "config/candidate.h"
 #include "config/change.h"
-#include "config/commit_wait.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"

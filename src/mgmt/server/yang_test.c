@@ -13,7 +13,6 @@
 #include "config/config.h"
 #include "server/fake/fake_managers.h"
 #include "core/thread.h"
-#include "yang/config_effect.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_diff.c - what differs between two configurations, as set/delete lines
+// config_diff.c - what differs between two configurations, as set/delete lines, and what it will do
 //
 // libyang's own difference is quadratic in the entries of a list; this one
 // leaves out what stands side by side and is alike (config_known.c), sorts the rest of the explicit
 // entries of both sides as the printer does, and merges them. Reading the lines into `old` gives
 // `new`.
+#include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,5 +119,98 @@ unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, str
     size_t from = t->n;
 
     config_diff_each(old, new, print_difference, t);
+    return config_lines_from(t, from);
+}
+
+// --- what it will do beyond taking effect --------------------------------------------------------
+//
+// A value whose k:apply is port-restart, in an entry that was there before, restarts the thing that
+// the entry describes: a port, a vport, a virtual router. Values of an entry that comes or goes
+// restart nothing.
+
+const char *config_apply_of(const struct lysc_node *s)
+{
+    for (; s; s = s->parent) {
+        const char *when = yang_extension(s, "apply");
+
+        if (when)
+            return when;
+    }
+    return "live";
+}
+
+struct effects {
+    struct text *change; // all differences, as lines
+    struct errors *notes;
+    struct text restarts; // "restarts port p0: devargs" so far
+    size_t subject;       // length of "restarts port p0"
+};
+
+static void flush_restarts(struct effects *f)
+{
+    if (f->restarts.n)
+        errors_add(f->notes, 0, "%s", f->restarts.s);
+    text_clear(&f->restarts);
+}
+
+// Differences of one entry follow each other.
+static void add_restart(struct effects *f, const struct lyd_node *entry, const char *leaf)
+{
+    struct text subject = {0};
+
+    text_printf(&subject, "restarts ");
+    config_path(entry, &subject);
+    if (f->restarts.n && f->subject == subject.n && !strncmp(f->restarts.s, subject.s, subject.n)) {
+        text_printf(&f->restarts, ", %s", leaf);
+    } else {
+        flush_restarts(f);
+        f->subject = subject.n;
+        text_printf(&f->restarts, "%s: %s", subject.s, leaf);
+    }
+    text_free(&subject);
+}
+
+static const struct lyd_node *entry_of(const struct lyd_node *n)
+{
+    while (n && n->schema->nodetype != LYS_LIST)
+        n = lyd_parent(n);
+    return n;
+}
+
+// `n` is new or gone, or is a leaf of something that stays.
+static void look_at_effect(struct effects *f, const struct lyd_node *n, bool entry_stays)
+{
+    if (!(n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))) {
+        for (const struct lyd_node *c = lyd_child(n); c; c = c->next)
+            if (config_is_explicit(c))
+                look_at_effect(f, c, entry_stays && n->schema->nodetype != LYS_LIST);
+        return;
+    }
+    const char *when = config_apply_of(n->schema);
+    const struct lyd_node *entry = entry_of(n);
+
+    if (!strcmp(when, "daemon-restart"))
+        errors_add(f->notes, 0, "'%s' takes effect when kamueed is restarted", n->schema->name);
+    else if (!strcmp(when, "port-restart") && entry_stays && entry)
+        add_restart(f, entry, n->schema->name);
+}
+
+static void look_at_difference(void *ctx, const struct lyd_node *node, bool set)
+{
+    struct effects *f = ctx;
+
+    config_print_difference(node, set, f->change);
+    look_at_effect(f, node, true);
+}
+
+unsigned config_diff_with_effects(const struct lyd_node *old, const struct lyd_node *new,
+                                  struct text *t, struct errors *notes)
+{
+    struct effects f = {.change = t, .notes = notes};
+    size_t from = t->n;
+
+    config_diff_each(old, new, look_at_difference, &f);
+    flush_restarts(&f);
+    text_free(&f.restarts);
     return config_lines_from(t, from);
 }

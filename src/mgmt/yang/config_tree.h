@@ -99,6 +99,12 @@ void config_print_difference(const struct lyd_node *node, bool set, struct text 
 unsigned config_lines_from(const struct text *t, size_t from); // how many there are
 // Appends one line for each difference; returns their number.
 unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, struct text *t);
+// live, port-restart or daemon-restart: of the node or the nearest one above that says so.
+const char *config_apply_of(const struct lysc_node *s);
+// As config_diff, and adds a sentence for each thing that restarts, and each value that waits for
+// the next start.
+unsigned config_diff_with_effects(const struct lyd_node *old, const struct lyd_node *new,
+                                  struct text *t, struct errors *notes);
 
 // --- config_find.c: nodes by schema and key ---
 struct lyd_node *config_find(const struct lyd_node *first, const struct lysc_node *s,
