@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // object.h - a built tenant program: what its shared object exports as `kamuee_program`
 //
-// Written by `kamuee-program build` (wasm2c's C and program/glue.c through the system's compiler),
+// Written by `kamuee-program build` (wasm2c's C and programs/object through the system's compiler),
 // loaded by kamueed and by `kamuee-program test`. Each forwarder has an instance of its own: memory
-// of the sandbox, which packet() never leaves, and what wasm2c keeps about it.
+// of the sandbox, which packet() never leaves, and what wasm2c keeps about it. A call may write
+// each byte of each slot: what the caller filled in it does not read back, but for what a program
+// may change, and that it checks.
 #ifndef PROGRAM_OBJECT_H
 #define PROGRAM_OBJECT_H
 
@@ -15,9 +17,9 @@
 #define PROGRAM_SLOTS 32 // packets of a burst that lie in the sandbox at once
 
 // What an instance may call. `host` is the caller's own; nothing of it is visible to the program.
+// The object has checked that so many tables are declared; key, value and number are any.
 struct program_host {
     void *host;
-    void (*count)(void *host, uint32_t counter, uint64_t add);
     uint64_t (*get)(void *host, uint32_t table, uint64_t key);
     int32_t (*put)(void *host, uint32_t table, uint64_t key, uint64_t value);
     void (*log)(void *host, uint32_t number, uint64_t value);
@@ -34,6 +36,8 @@ struct program_object {
     void (*stop)(void *memory);
     // The first of PROGRAM_SLOTS packets, one behind the other.
     struct kamuee_packet *(*slots)(void *memory);
+    // KAMUEE_COUNTERS words: what the program has counted since the start.
+    uint64_t *(*counters)(void *memory);
     // The verdict about each of the first n, n at most PROGRAM_SLOTS. How many have one: fewer than
     // n after a fault of the next one: a trap, or more instructions than allowed.
     unsigned (*run)(void *memory, unsigned n, uint32_t *verdict);

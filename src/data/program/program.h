@@ -22,7 +22,7 @@ struct kamuee_packet {
     uint64_t time;       // nanoseconds, monotonic; of the burst
     uint32_t length;     // bytes, from data[0] to the packet's end
     uint32_t interface;  // the kernel's index of its TAP: received by, or (hook output) leaving by
-    uint32_t hash;       // flow hash; hook ether-type: 0
+    uint32_t hash;       // flow hash, where `hash` is declared; hook ether-type: 0
     uint16_t ether_type; // (*) host order
     uint8_t family;      // 4, 6, or 0: neither
     uint8_t class;       // of the queue, 0 to 7
@@ -70,9 +70,14 @@ KAMUEE_IMPORT(log) void kamuee_log(uint32_t number, uint64_t value);
 // Declarations, in the order of their numbers, as text that the build reads:
 //     KAMUEE_DECLARE("window 64; counter seen; counter dropped; reason flood; table hash syn 1000000")
 // `table hash NAME ENTRIES` or `table array NAME ENTRIES`, with `read-only` behind for those that
-// only the operator fills; `window BYTES`: 0, 64 or 128.
+// only the operator fills; `window BYTES`: 0, 64 or 128; `hash`: the program reads the field hash.
+#ifdef __wasm__
+#define KAMUEE_DECLARE(text)                                                                       \
+    __asm__(".section .custom_section.kamuee,\"\",@\n.ascii " #text "\n")
+#else
 #define KAMUEE_DECLARE(text)                                                                       \
     __attribute__((section("kamuee"), used)) static const char kamuee_declared[] = text
+#endif
 
 KAMUEE_EXPORT uint32_t packet(struct kamuee_packet *p);
 
