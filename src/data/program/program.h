@@ -55,7 +55,7 @@ enum kamuee_action {
 #define KAMUEE_EXPORT __attribute__((visibility("default"), used))
 #else
 #define KAMUEE_IMPORT(name) extern
-#define KAMUEE_EXPORT __attribute__((section("packet"), used))
+#define KAMUEE_EXPORT __attribute__((section("kamuee_packet"), used))
 #endif
 
 // Adds to counter number `counter`, of those declared.

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * wasm-rt.h - stands for wabt's header of this name: what the C code of a packet program may use
+ *
+ * wasm2c's own prelude and runtime are left out (src/mgmt/program_build/build.c cuts them off); a
+ * name that is not defined here or in prelude.h does not compile, and the object is linked with
+ * nothing, so no operation can come in that nobody has looked at. docs/adr/0023.
+ *
+ * Memory: one page, inline in the instance. Each address is cut to 16 bits, so no access, taken or
+ * speculated, leaves the page and the guard behind it. It stands last in the instance.
+ */
+#ifndef WASM_RT_H_
+#define WASM_RT_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WASM_PAGE 65536
+#define WASM_GUARD 64 /* an access at the page's last byte ends within */
+
+typedef struct {
+    uint8_t data[WASM_PAGE + WASM_GUARD] __attribute__((aligned(64)));
+} wasm_rt_memory_t;
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#endif

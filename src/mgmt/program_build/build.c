@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// build.c - see build.h
+#include "program_build/build.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "program/object.h"
+#include "program_build/child.h"
+#include "program_build/files.h"
+#include "program_build/wasm.h"
+
+#define SLOTS_AT (WASM_PAGE - PROGRAM_SLOTS * (unsigned)sizeof(struct kamuee_packet))
+#define STACK_SIZE "4096"
+#define FRAME_MAX "8192" // bytes of the machine's stack, of one function
+#define TOOL_MAX 64
+
+static int fail(char *why, size_t n, const char *what, const char *with)
+{
+    snprintf(why, n, what, with);
+    return -EINVAL;
+}
+
+// /usr/bin/NAME, or the newest NAME-VERSION of Debian's packages.
+static int find_tool(const char *name, const char *package, char path[TOOL_MAX], char *why, size_t n)
+{
+    snprintf(path, TOOL_MAX, "/usr/bin/%s", name);
+    for (int version = 30; access(path, X_OK) && version >= 13; version--)
+        snprintf(path, TOOL_MAX, "/usr/bin/%s-%d", name, version);
+    if (!access(path, X_OK))
+        return 0;
+    snprintf(why, n, "%s is not installed: apt-get install %s", name, package);
+    return -ENOENT;
+}
+
+static int run_tool(struct build *b, const char *const *argv, const struct child_input *input,
+                    size_t n_inputs, const char *output, struct text *result, char *why, size_t n)
+{
+    const struct child_run run = {.argv = argv, .input = input, .n_inputs = n_inputs,
+                                  .output = output, .result = result, .said = &b->said};
+
+    text_clear(&b->said);
+    return child_run(&run, why, n);
+}
+
+#define RUN(b, argv, input, output, result)                                                        \
+    run_tool(b, argv, input, sizeof(input) / sizeof *(input), output, result, why, n)
+
+// --- C to WebAssembly ---
+
+static int compile_source(struct build *b, const char *target, struct text *out, char *why,
+                          size_t n)
+{
+    char clang[TOOL_MAX];
+    int r = find_tool("clang", "clang lld", clang, why, n);
+    const char *const argv[] = {clang, target, "-std=gnu17", "-O2", "-ffreestanding", "-nostdlib",
+                                "-Wall", "-fno-ident", "-fno-color-diagnostics", "-I.", "-c",
+                                b->name, "-o", "out.o", NULL};
+    const struct child_input input[] = {
+        {b->name, b->source.s, b->source.n},
+        {"kamuee/program.h", files_program_h, files_program_h_size},
+    };
+
+    return r ? r : RUN(b, argv, input, "out.o", out);
+}
+
+static int link_source(struct build *b, const struct text *o, char *why, size_t n)
+{
+    char ld[TOOL_MAX];
+    int r = find_tool("wasm-ld", "lld", ld, why, n);
+    const char *const argv[] = {ld, "--no-entry", "--export=packet", "--stack-first", "-z",
+                                "stack-size=" STACK_SIZE, "--initial-memory=65536",
+                                "--max-memory=65536", "in.o", "-o", "out.wasm", NULL};
+    const struct child_input input[] = {{"in.o", o->s, o->n}};
+
+    return r ? r : RUN(b, argv, input, "out.wasm", &b->module);
+}
+
+static bool ends_in(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n > m && !strcmp(s + n - m, end);
+}
+
+static int make_module(struct build *b, char *why, size_t n)
+{
+    struct text o = {0};
+    int r = 0;
+
+    if (ends_in(b->name, ".c")) {
+        r = compile_source(b, "--target=wasm32", &o, why, n);
+        r = r ? r : link_source(b, &o, why, n);
+    } else if (ends_in(b->name, ".wasm")) {
+        text_append(&b->module, b->source.s ? b->source.s : "", b->source.n);
+    } else {
+        r = fail(why, n, "%s: a source ends in .c, a module in .wasm", b->name);
+    }
+    text_free(&o);
+    return r;
+}
+
+// --- our checks ---
+
+static void hash_module(struct build *b)
+{
+    unsigned char md[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+
+    if (!EVP_Digest(b->module.s, b->module.n, md, &size, EVP_sha256(), NULL))
+        size = 0;
+    for (unsigned i = 0; i < size && i < 32; i++)
+        snprintf(b->hash + 2 * i, 3, "%02x", md[i]);
+}
+
+static int take_declared(struct build *b, const struct wasm_module *m, char *why, size_t n)
+{
+    if (m->declared_size > DECLARED_TEXT_MAX)
+        return fail(why, n, "declared: %s", "at most 4096 bytes");
+    for (uint32_t i = 0; i < m->declared_size; i++) {
+        char c = (char)m->declared[i];
+        if (c == '\n' || c == '\t')
+            c = ' ';
+        if (!c && i + 1 == m->declared_size)
+            break; // the end of a string
+        if (c < ' ' || c > '~')
+            return fail(why, n, "declared: %s", "a byte that is no printable ASCII");
+        b->declared_text[i] = c;
+    }
+    return program_declared_read(b->declared_text, &b->declared, why, n);
+}
+
+static int check_module(struct build *b, struct wasm_module *m, char *why, size_t n)
+{
+    struct wasm_refusal refusal = {{0}};
+    int r = wasm_read(m, (const uint8_t *)text_str(&b->module), b->module.n, SLOTS_AT, &refusal);
+
+    r = r ? r : wasm_check(m, &refusal);
+    if (r)
+        return fail(why, n, "%s", refusal.text);
+    b->cost = m->function[m->packet].cost;
+    b->loops = m->function[m->packet].loops;
+    r = take_declared(b, m, why, n);
+    if (r)
+        return r;
+    hash_module(b);
+    text_clear(&b->object);
+    wasm_write(m, &b->object); // until the object is there
+    return 0;
+}
+
+int build_check(struct build *b, char *why, size_t n)
+{
+    struct wasm_module *m = calloc(1, sizeof *m);
+    int r = m ? make_module(b, why, n) : fail(why, n, "%s", "no memory");
+
+    r = r ? r : check_module(b, m, why, n);
+    free(m);
+    return r;
+}
+
+// --- WebAssembly to an object ---
+
+static int validate(struct build *b, const struct text *module, char *why, size_t n)
+{
+    char tool[TOOL_MAX];
+    int r = find_tool("wasm-validate", "wabt", tool, why, n);
+    const char *const argv[] = {tool, "--disable-simd", "--disable-bulk-memory",
+                                "--disable-reference-types", "--disable-multi-value",
+                                "--disable-saturating-float-to-int", "m.wasm", NULL};
+    const struct child_input input[] = {{"m.wasm", module->s, module->n}};
+
+    return r ? r : RUN(b, argv, input, NULL, NULL);
+}
+
+// It takes no switch that turns a feature off: wasm-validate has refused them before.
+static int translate(struct build *b, const struct text *module, const char *output,
+                     struct text *result, char *why, size_t n)
+{
+    char tool[TOOL_MAX];
+    int r = find_tool("wasm2c", "wabt", tool, why, n);
+    const char *const argv[] = {tool, "--no-debug-names", "-n", "m", "m.wasm", "-o", "m.c", NULL};
+    const struct child_input input[] = {{"m.wasm", module->s, module->n}};
+
+    return r ? r : RUN(b, argv, input, output, result);
+}
+
+// What wasm2c writes before this line is the same for every module: our prelude takes its place.
+static const char *after_prelude(const struct text *c)
+{
+    static const char mark[] = "\nstatic bool s_module_initialized = false;\n";
+    const char *at = strstr(text_str(c), mark);
+
+    return at && !strstr(at + 1, mark) ? at : NULL;
+}
+
+static void put_string(struct text *t, const char *name, const char *s)
+{
+    text_printf(t, "#define %s \"", name);
+    for (; *s; s++)
+        text_printf(t, "\\%03o", (unsigned char)*s);
+    text_printf(t, "\"\n");
+}
+
+static int compose(struct build *b, const struct text *c, struct text *out, char *why, size_t n)
+{
+    const char *body = after_prelude(c);
+    unsigned budget = b->loops ? WASM_COST_MAX - b->cost : 0;
+
+    if (!body)
+        return fail(why, n, "wasm2c: %s",
+                    "its output is not that of wabt 1.0.32, for which this is made");
+    text_printf(out, "#define PROGRAM_COUNTERS %u\n#define PROGRAM_TABLES %u\n",
+                b->declared.n_counters, b->declared.n_tables);
+    text_printf(out, "#define PROGRAM_BUDGET %u\n#define PROGRAM_INSTRUCTIONS %u\n", budget,
+                b->loops ? WASM_COST_MAX : b->cost);
+    put_string(out, "PROGRAM_DECLARED", b->declared_text);
+    put_string(out, "PROGRAM_HASH", b->hash);
+    text_printf(out, "#include \"m.h\"\n#include \"prelude.h\"\n%s\n#include \"object.c\"\n", body);
+    return 0;
+}
+
+static int compile_object(struct build *b, const struct text *c, const struct text *h, char *why,
+                          size_t n)
+{
+    char cc[TOOL_MAX];
+    int r = find_tool("cc", "gcc", cc, why, n);
+    const char *const argv[] = {
+        cc, "-std=gnu17", "-O2", "-fPIC", "-shared", "-nostdlib", "-ffreestanding",
+        "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing", "-fno-jump-tables",
+        "-fno-delete-null-pointer-checks", "-fno-stack-protector", "-fno-ident",
+        "-fno-asynchronous-unwind-tables", "-fno-exceptions",
+        "-Werror=implicit-function-declaration",
+        "-Werror=frame-larger-than=" FRAME_MAX, "-I.", "-s", "-Wl,-z,defs,-z,relro,-z,now,-z,noexecstack",
+        "-Wl,--build-id=none,--hash-style=gnu", "program.c", "-o", "out.so", NULL};
+    const struct child_input input[] = {
+        {"program.c", c->s, c->n},
+        {"m.h", h->s, h->n},
+        {"wasm-rt.h", files_wasm_rt_h, files_wasm_rt_h_size},
+        {"prelude.h", files_prelude_h, files_prelude_h_size},
+        {"object.c", files_object_c, files_object_c_size},
+        {"kamuee/object.h", files_object_h, files_object_h_size},
+        {"program/program.h", files_program_h, files_program_h_size},
+    };
+
+    text_clear(&b->object);
+    return r ? r : RUN(b, argv, input, "out.so", &b->object);
+}
+
+int build_tenant(struct build *b, char *why, size_t n)
+{
+    struct text module = {0}, c = {0}, h = {0}, whole = {0};
+
+    text_append(&module, text_str(&b->object), b->object.n);
+    int r = validate(b, &module, why, n);
+    r = r ? r : translate(b, &module, "m.c", &c, why, n);
+    r = r ? r : translate(b, &module, "m.h", &h, why, n);
+    r = r ? r : compose(b, &c, &whole, why, n);
+    r = r ? r : compile_object(b, &whole, &h, why, n);
+    text_free(&module);
+    text_free(&c);
+    text_free(&h);
+    text_free(&whole);
+    return r;
+}
+
+int build_operator(struct build *b, char *why, size_t n)
+{
+    if (!ends_in(b->name, ".c"))
+        return fail(why, n, "%s: for target operator a source in C", b->name);
+    text_clear(&b->object);
+    return compile_source(b, "--target=bpf", &b->object, why, n);
+}
+
+void build_free(struct build *b)
+{
+    text_free(&b->source);
+    text_free(&b->module);
+    text_free(&b->object);
+    text_free(&b->said);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// child_confine.c - see child_priv.h: what a compiler's process gives up before it runs
+//
+// Namespaces (no network, no other process) and Landlock (no file but the system's and its own) are
+// taken where the kernel has them; user, limits, no_new_privs and the filter of system calls are
+// there always, or nothing runs.
+#include "program_build/child_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "program_build/child.h"
+
+#define NOBODY 65534 // user and group
+
+#define C(name) SCMP_SYS(name)
+static const int allowed[] = {
+    // files
+    C(access), C(chmod), C(close), C(dup), C(dup2), C(dup3), C(faccessat), C(faccessat2),
+    C(fadvise64), C(fallocate), C(fchmod), C(fchmodat), C(fcntl), C(flock), C(fstat), C(fstatfs),
+    C(fsync), C(ftruncate), C(getcwd), C(getdents64), C(ioctl), C(link), C(lseek), C(lstat),
+    C(mkdir), C(mkdirat), C(newfstatat), C(open), C(openat), C(pipe), C(pipe2), C(poll), C(ppoll),
+    C(pread64), C(pwrite64), C(read), C(readlink), C(readlinkat), C(readv), C(rename), C(renameat),
+    C(renameat2), C(rmdir), C(stat), C(statfs), C(statx), C(umask), C(unlink), C(unlinkat),
+    C(write), C(writev),
+    // memory
+    C(brk), C(madvise), C(mmap), C(mprotect), C(mremap), C(munmap),
+    // processes and threads
+    C(arch_prctl), C(clone), C(execve), C(exit), C(exit_group), C(fork), C(futex), C(getegid),
+    C(geteuid), C(getgid), C(getpid), C(getppid), C(getrandom), C(getrlimit), C(getrusage),
+    C(gettid), C(getuid), C(kill), C(membarrier), C(prlimit64), C(rseq), C(rt_sigaction),
+    C(rt_sigprocmask), C(rt_sigreturn), C(sched_getaffinity), C(sched_yield), C(set_robust_list),
+    C(set_tid_address), C(setrlimit), C(sigaltstack), C(sysinfo), C(tgkill), C(uname), C(vfork),
+    C(wait4), C(waitid),
+    // time
+    C(clock_gettime), C(clock_nanosleep), C(gettimeofday), C(nanosleep), C(restart_syscall),
+    C(time), C(times),
+};
+#undef C
+
+int child_own(const char *path)
+{
+    return geteuid() || !chown(path, NOBODY, NOBODY) ? 0 : -errno;
+}
+
+static int limit(int what, rlim_t most)
+{
+    const struct rlimit r = {most, most};
+
+    return setrlimit(what, &r) ? -errno : 0;
+}
+
+static int set_limits(void)
+{
+    int r = limit(RLIMIT_CPU, CHILD_CPU_S);
+
+    r = r ? r : limit(RLIMIT_AS, CHILD_MEMORY);
+    r = r ? r : limit(RLIMIT_FSIZE, 4 * CHILD_OUTPUT_MAX);
+    r = r ? r : limit(RLIMIT_NOFILE, 64);
+    return r ? r : limit(RLIMIT_CORE, 0);
+}
+
+// Everything else is answered as by a kernel that lacks it.
+static int load_filter(void)
+{
+    scmp_filter_ctx f = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+    int r = f ? 0 : -ENOMEM;
+
+    for (size_t i = 0; !r && i < sizeof allowed / sizeof *allowed; i++) {
+        r = seccomp_rule_add(f, SCMP_ACT_ALLOW, allowed[i], 0);
+        r = r == -EDOM ? 0 : r; // this machine has no such call
+    }
+    r = r ? r : seccomp_load(f);
+    if (f)
+        seccomp_release(f);
+    return r;
+}
+
+static int allow_below(int ruleset, const char *path, uint64_t access)
+{
+    struct landlock_path_beneath_attr at = {.allowed_access = access};
+
+    at.parent_fd = open(path, O_PATH | O_CLOEXEC);
+    if (at.parent_fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    long r = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &at, 0);
+    close(at.parent_fd);
+    return r ? -errno : 0;
+}
+
+// Files: the system's programs and libraries, and its own directory. A kernel without Landlock: the
+// files' modes alone protect them.
+static int close_files(const char *path)
+{
+    const uint64_t look = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
+                          LANDLOCK_ACCESS_FS_READ_DIR;
+    const struct landlock_ruleset_attr all = {.handled_access_fs =
+                                                  (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
+    static const char *const readable[] = {"/usr", "/bin", "/lib", "/lib64"};
+    long set = syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
+    int r = 0;
+
+    if (set < 0)
+        return 0;
+    for (size_t i = 0; !r && i < sizeof readable / sizeof *readable; i++)
+        r = allow_below((int)set, readable[i], look);
+    r = r ? r : allow_below((int)set, "/etc/ld.so.cache", LANDLOCK_ACCESS_FS_READ_FILE);
+    r = r ? r : allow_below((int)set, "/dev/null",
+                            LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
+    r = r ? r : allow_below((int)set, path, all.handled_access_fs);
+    if (!r && syscall(SYS_landlock_restrict_self, (int)set, 0))
+        r = -errno;
+    close((int)set);
+    return r;
+}
+
+static int give_up_user(void)
+{
+    if (geteuid())
+        return 0;
+    int r = limit(RLIMIT_NPROC, 256); // as root: of `nobody`; else the user's own would count
+    if (r)
+        return r;
+    if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+        setresuid(NOBODY, NOBODY, NOBODY))
+        return -errno;
+    return 0;
+}
+
+static int confine(const char *path)
+{
+    int r = set_limits();
+
+    r = r ? r : give_up_user();
+    r = r ? r : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+    r = r ? r : prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0;
+    r = r ? r : close_files(path);
+    r = r ? r : chdir(path) ? -errno : 0;
+    return r ? r : load_filter();
+}
+
+static void fail(const char *what, int e)
+{
+    dprintf(2, "%s: %s", what, strerror(e));
+    _exit(CHILD_UNCONFINED);
+}
+
+// Waits for the first process of the namespace: with it all others there end.
+static void wait_for(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+static void enter_namespaces(void)
+{
+    const int spaces = CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC;
+
+    if (unshare(spaces) && unshare(CLONE_NEWUSER | spaces))
+        return; // a container that has no more: the filter has no socket either
+    pid_t pid = fork();
+    if (pid < 0)
+        fail("fork", errno);
+    if (pid)
+        wait_for(pid);
+}
+
+void child_become(const char *path, const char *const *argv)
+{
+    char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=.",
+                                 "SOURCE_DATE_EPOCH=0", NULL};
+
+    setpgid(0, 0);
+    enter_namespaces();
+    int r = confine(path);
+    if (r)
+        fail("it cannot give up its rights", -r);
+    execve(argv[0], (char *const *)argv, environment);
+    fail(argv[0], errno);
+    abort();
+}
