@@ -58,7 +58,7 @@ static int compile_source(struct build *b, const char *target, struct text *out,
     char clang[TOOL_MAX];
     int r = find_tool("clang", "clang lld", clang, why, n);
     const char *const argv[] = {clang, target, "-std=gnu17", "-O2", "-ffreestanding", "-nostdlib",
-                                "-Wall", "-fno-ident", "-fno-color-diagnostics", "-I.", "-c",
+                                "-Wall", "-Werror=implicit-function-declaration", "-fno-ident", "-fno-color-diagnostics", "-I.", "-c",
                                 b->name, "-o", "out.o", NULL};
     const struct child_input input[] = {
         {b->name, b->source.s, b->source.n},

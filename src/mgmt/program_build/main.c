@@ -1,47 +1,108 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.c - kamuee-program: builds, checks and tries packet programs (docs/features/program-build.md)
 //
-//     kamuee-program build SOURCE -o OBJECT [--target tenant|operator]
-//     kamuee-program check SOURCE
-//
-// Run by `kamuee program …`, by users and in tests; kamueed runs it not. Exit status: 0; 1: the
-// program is refused; 2: wrong words, or a file.
+// Run by `kamuee program build|check|test`, by users and in tests; kamueed does not run it. Exit
+// status: 0; 1: the program is refused; 2: wrong words, or a file.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "program_build/build.h"
+#include "program_build/offline.h"
 
 struct options {
     const char *word, *source, *output, *target;
+    struct offline_options offline;
 };
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: kamuee-program build SOURCE -o OBJECT [--target tenant|operator]\n"
-                    "       kamuee-program check SOURCE\n");
+    fprintf(stderr,
+            "usage: kamuee-program build SOURCE -o OBJECT [--target tenant|operator]\n"
+            "       kamuee-program check SOURCE\n"
+            "       kamuee-program test SOURCE|OBJECT --pcap FILE [--hook "
+            "ether|input|output|ether-type]\n"
+            "           [--interface N] [--class N] [--table NAME:KEY=VALUE]... [--json]\n"
+            "SOURCE: x.c or x.wasm; OBJECT: x.so\n");
     return 2;
+}
+
+static int read_hook(const char *name, enum offline_hook *hook)
+{
+    for (int i = 0; i < OFFLINE_HOOKS; i++) {
+        if (!strcmp(name, offline_hook_name[i])) {
+            *hook = (enum offline_hook)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int read_number(const char *s, uint64_t max, uint64_t *v)
+{
+    return text_parse_u64(s, 0, max, v);
+}
+
+static int read_value(struct options *o, const char *name, const char *value)
+{
+    struct offline_options *t = &o->offline;
+    uint64_t v = 0;
+    int r = 0;
+
+    if (!strcmp(name, "-o"))
+        o->output = value;
+    else if (!strcmp(name, "--target"))
+        o->target = value;
+    else if (!strcmp(name, "--pcap"))
+        t->capture = value;
+    else if (!strcmp(name, "--hook"))
+        r = read_hook(value, &t->hook);
+    else if (!strcmp(name, "--interface") && !(r = read_number(value, UINT32_MAX, &v)))
+        t->interface = (uint32_t)v;
+    else if (!strcmp(name, "--class") && !(r = read_number(value, 7, &v)))
+        t->class = (uint8_t)v;
+    else if (!strcmp(name, "--table") && t->n_entries < OFFLINE_ENTRIES_MAX)
+        t->entry[t->n_entries++] = value;
+    else
+        r = r ? r : -EINVAL;
+    return r;
 }
 
 static int read_options(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){.target = "tenant"};
-    if (argc < 3)
-        return -EINVAL;
-    o->word = argv[1];
+    *o = (struct options){.target = "tenant", .word = argc > 2 ? argv[1] : ""};
     for (int i = 2; i < argc; i++) {
-        bool more = i + 1 < argc;
-        if (!strcmp(argv[i], "-o") && more)
-            o->output = argv[++i];
-        else if (!strcmp(argv[i], "--target") && more)
-            o->target = argv[++i];
-        else if (*argv[i] != '-' && !o->source)
-            o->source = argv[i];
-        else
+        if (!strcmp(argv[i], "--json"))
+            o->offline.json = true;
+        else if (*argv[i] == '-' && (i + 1 == argc || read_value(o, argv[i], argv[i + 1])))
             return -EINVAL;
+        else if (*argv[i] == '-')
+            i++;
+        else if (o->source)
+            return -EINVAL;
+        else
+            o->source = argv[i];
     }
-    return o->source ? 0 : -EINVAL;
+    return 0;
+}
+
+static bool is_word(const struct options *o, const char *word)
+{
+    return !strcmp(o->word, word);
+}
+
+static int check_options(const struct options *o)
+{
+    bool builds = is_word(o, "build"), tests = is_word(o, "test");
+
+    if (!o->source || (!builds && !tests && !is_word(o, "check")) || builds != !!o->output ||
+        tests != !!o->offline.capture || (strcmp(o->target, "tenant") &&
+                                          strcmp(o->target, "operator")))
+        return -EINVAL;
+    return 0;
 }
 
 static bool name_is_plain(const char *s)
@@ -94,34 +155,77 @@ static int refuse(const struct build *b, const char *why)
     return 1;
 }
 
-static int build_source(struct build *b, const struct options *o)
+static int make_object(struct build *b, const struct options *o)
 {
-    bool operator = !strcmp(o->target, "operator");
+    bool operator= !strcmp(o->target, "operator");
     char why[512] = "";
-    int r = operator ? build_operator(b, why, sizeof why) : build_check(b, why, sizeof why);
+    int r = operator? build_operator(b, why, sizeof why) : build_check(b, why, sizeof why);
 
-    if (!r && !operator&& !strcmp(o->word, "build"))
+    if (*text_str(&b->said)) // warnings, or why it is refused
+        fputs(text_str(&b->said), stderr);
+    text_clear(&b->said);
+    if (!r && !operator&& !is_word(o, "check"))
         r = build_tenant(b, why, sizeof why);
-    if (r)
-        return refuse(b, why);
-    if (*text_str(&b->said))
-        fputs(text_str(&b->said), stderr); // warnings
-    if (!operator)
+    if (!r && !operator&& !is_word(o, "test"))
         tell(b);
-    return strcmp(o->word, "build") ? 0 : write_object(b, o->output);
+    return r ? refuse(b, why) : 0;
+}
+
+static int run_object(const char *name, const char *path, const struct options *o)
+{
+    char why[512] = "";
+
+    if (!offline_run(path, &o->offline, why, sizeof why))
+        return 0;
+    fprintf(stderr, "%s: %s\n", name, why);
+    return 2;
+}
+
+static int run_built(const struct build *b, const struct options *o)
+{
+    char path[32];
+    int fd = memfd_create("program", MFD_CLOEXEC);
+
+    if (fd < 0 || write(fd, b->object.s, b->object.n) != (ssize_t)b->object.n) {
+        fprintf(stderr, "no memory: %s\n", strerror(errno));
+        return 2;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int r = run_object(b->name, path, o);
+    close(fd);
+    return r;
+}
+
+static bool is_object(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 3 && !strcmp(path + n - 3, ".so");
+}
+
+static int run_given(const struct options *o)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s%s", strchr(o->source, '/') ? "" : "./", o->source);
+    return run_object(o->source, path, o);
 }
 
 int main(int argc, char **argv)
 {
+    static struct options o;
     struct build b = {0};
-    struct options o;
 
-    if (read_options(argc, argv, &o) || (strcmp(o.word, "build") && strcmp(o.word, "check")) ||
-        !strcmp(o.word, "build") != !!o.output ||
-        (strcmp(o.target, "tenant") && strcmp(o.target, "operator")))
+    if (read_options(argc, argv, &o) || check_options(&o))
         return usage();
+    if (is_word(&o, "test") && is_object(o.source))
+        return run_given(&o);
     int r = read_source(&b, o.source);
-    r = r ? r : build_source(&b, &o);
+    r = r ? r : make_object(&b, &o);
+    if (!r && is_word(&o, "test"))
+        r = run_built(&b, &o);
+    else if (!r && is_word(&o, "build"))
+        r = write_object(&b, o.output);
     build_free(&b);
     return r;
 }

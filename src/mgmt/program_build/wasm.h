@@ -62,8 +62,6 @@ struct wasm_function {
     uint16_t n_locals; // without parameters
     uint8_t local[WASM_LOCALS_MAX];
     uint32_t first, n_ops, at;
-    const uint8_t *name; // not terminated; NULL: none
-    uint32_t name_size;
     uint32_t cost; // wasm_check: without rounds of loops
     uint8_t depth; // calls below it
     bool loops;    // it or what it calls
@@ -89,6 +87,7 @@ struct wasm_module {
     bool memory;
     const uint8_t *declared; // the custom section `kamuee`
     uint32_t declared_size;
+    size_t names_at, names_end; // in the custom section `name`: of functions, for refusals
     struct wasm_type type[WASM_TYPES_MAX];
     uint8_t import[IMPORTS]; // which one each imported function is
     struct wasm_function function[WASM_FUNCTIONS_MAX];

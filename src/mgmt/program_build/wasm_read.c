@@ -9,34 +9,6 @@
 
 #include "program_build/wasm_priv.h"
 
-int wasm_refuse(const struct wasm_module *m, struct wasm_refusal *why, int function,
-                const struct wasm_op *op, const char *fmt, ...)
-{
-    char name[33] = "", where[96] = "";
-    va_list args;
-    int n = 0;
-
-    if (function >= 0 && m->function[function].name) {
-        const struct wasm_function *f = &m->function[function];
-        uint32_t size = f->name_size < 32 ? f->name_size : 32;
-        for (uint32_t i = 0; i < size; i++)
-            name[i] = f->name[i] > ' ' && f->name[i] < 0x7f ? (char)f->name[i] : '?';
-    }
-    if (function >= 0)
-        n = snprintf(where, sizeof where, "function %u%s%s%s, ", m->n_imports + (unsigned)function,
-                     *name ? " (" : "", name, *name ? ")" : "");
-    if (op)
-        n += snprintf(where + n, sizeof where - (size_t)n, "byte 0x%x (%s), ", op->at,
-                      wasm_op_name(op->code));
-    if (n > 2)
-        memcpy(where + n - 2, ": ", 2);
-    n = snprintf(why->text, sizeof why->text, "%s", where);
-    va_start(args, fmt);
-    vsnprintf(why->text + n, sizeof why->text - (size_t)n, fmt, args);
-    va_end(args);
-    return -EINVAL;
-}
-
 uint8_t wasm_byte(struct wasm_reader *r)
 {
     if (r->at < r->end)
@@ -79,6 +51,46 @@ uint32_t wasm_u32(struct wasm_reader *r)
 int64_t wasm_signed(struct wasm_reader *r, unsigned bits)
 {
     return (int64_t)leb(r, bits, true);
+}
+
+// Names serve refusals alone: what is wrong with them is passed over.
+static void find_name(const struct wasm_module *m, uint32_t function, char *name, size_t n)
+{
+    struct wasm_reader r = {.m = (struct wasm_module *)m, .at = m->names_at, .end = m->names_end};
+
+    *name = 0;
+    for (uint32_t left = r.at < r.end ? wasm_u32(&r) : 0; left && !r.broken; left--) {
+        uint32_t index = wasm_u32(&r), size = wasm_u32(&r);
+        if (r.broken || size > r.end - r.at)
+            return;
+        for (uint32_t i = 0; index == function && i < size && i + 1 < n; i++) {
+            uint8_t c = m->bytes[r.at + i];
+            name[i] = c > ' ' && c < 0x7f ? (char)c : '?';
+            name[i + 1] = 0;
+        }
+        r.at += size;
+    }
+}
+
+int wasm_refuse(const struct wasm_module *m, struct wasm_refusal *why, int function,
+                const struct wasm_op *op, const char *fmt, ...)
+{
+    char name[33] = "", place[48] = "";
+    va_list args;
+    int n = 0;
+
+    if (op)
+        snprintf(place, sizeof place, ", byte 0x%x (%s)", op->at, wasm_op_name(op->code));
+    if (function >= 0) {
+        uint32_t index = m->n_imports + (uint32_t)function;
+        find_name(m, index, name, sizeof name);
+        n = snprintf(why->text, sizeof why->text, "function %u%s%s%s%s: ", index,
+                     *name ? " (" : "", name, *name ? ")" : "", place);
+    }
+    va_start(args, fmt);
+    vsnprintf(why->text + n, sizeof why->text - (size_t)n, fmt, args);
+    va_end(args);
+    return -EINVAL;
 }
 
 static int broken(const struct wasm_reader *r, const char *what)
@@ -353,21 +365,6 @@ static int read_data(struct wasm_reader *r)
     return e;
 }
 
-// Names serve refusals alone: what is wrong with them is passed over.
-static void read_function_names(struct wasm_reader *r)
-{
-    struct wasm_module *m = r->m;
-
-    for (uint32_t n = wasm_u32(r); n && !r->broken; n--) {
-        uint32_t index = wasm_u32(r);
-        struct name name = read_name(r);
-        if (!r->broken && index >= m->n_imports && index - m->n_imports < m->n_functions) {
-            m->function[index - m->n_imports].name = name.s;
-            m->function[index - m->n_imports].name_size = name.n;
-        }
-    }
-}
-
 static int read_custom(struct wasm_reader *r)
 {
     struct name name = read_name(r);
@@ -380,19 +377,7 @@ static int read_custom(struct wasm_reader *r)
         r->m->declared = r->m->bytes + r->at;
         r->m->declared_size = (uint32_t)(r->end - r->at);
     }
-    while (name_is(&name, "name") && r->at < r->end && !r->broken) {
-        uint8_t kind = wasm_byte(r);
-        uint32_t size = wasm_u32(r);
-        if (r->broken || size > r->end - r->at)
-            break;
-        struct wasm_reader part = *r;
-        part.end = r->at + size;
-        if (kind == 1)
-            read_function_names(&part);
-        r->at += size;
-    }
     r->at = r->end;
-    r->broken = false;
     return 0;
 }
 
@@ -438,6 +423,32 @@ static int read_section(struct wasm_reader *r, uint8_t *last)
     return e;
 }
 
+// The section of names stands last, and refusals of what is before need it.
+static void find_names(struct wasm_reader r)
+{
+    while (r.at < r.end && !r.broken) {
+        uint8_t id = wasm_byte(&r);
+        uint32_t size = wasm_u32(&r);
+        if (r.broken || size > r.end - r.at)
+            return;
+        struct wasm_reader in = r;
+        in.end = r.at + size;
+        r.at += size;
+        struct name name = id ? (struct name){0} : read_name(&in);
+        while (name_is(&name, "name") && in.at < in.end && !in.broken) {
+            uint8_t kind = wasm_byte(&in);
+            size = wasm_u32(&in);
+            if (in.broken || size > in.end - in.at)
+                return;
+            if (kind == 1) {
+                r.m->names_at = in.at;
+                r.m->names_end = in.at + size;
+            }
+            in.at += size;
+        }
+    }
+}
+
 static void begin(struct wasm_module *m, const uint8_t *bytes, size_t size)
 {
     m->bytes = bytes;
@@ -448,6 +459,7 @@ static void begin(struct wasm_module *m, const uint8_t *bytes, size_t size)
     m->memory = false;
     m->declared = NULL;
     m->declared_size = 0;
+    m->names_at = m->names_end = 0;
 }
 
 int wasm_read(struct wasm_module *m, const uint8_t *bytes, size_t size, uint32_t data_end,
@@ -462,6 +474,7 @@ int wasm_read(struct wasm_module *m, const uint8_t *bytes, size_t size, uint32_t
         return wasm_refuse(m, why, -1, NULL, "more than %u bytes", WASM_BYTES_MAX);
     if (size < 8 || memcmp(bytes, "\0asm\1\0\0\0", 8))
         return wasm_refuse(m, why, -1, NULL, "not a WebAssembly module of version 1");
+    find_names(r);
     while (!e && r.at < r.end)
         e = read_section(&r, &last);
     if (!e && m->n_bodies != m->n_functions)
