@@ -9,7 +9,7 @@
 
 #define WORDS_MAX 5
 
-struct words {
+struct clause {
     char text[DECLARED_TEXT_MAX + 1];
     char *word[WORDS_MAX];
     unsigned n;
@@ -44,7 +44,7 @@ static int read_number(const char *s, uint32_t max, uint32_t *value)
     return *end || *value > max ? -EINVAL : 0;
 }
 
-static int read_window(struct reading *r, const struct words *w)
+static int read_window(struct reading *r, const struct clause *w)
 {
     uint32_t v = 0;
 
@@ -55,8 +55,8 @@ static int read_window(struct reading *r, const struct words *w)
 }
 
 // A name behind others of `n`, of which each has `size` bytes and begins with its name.
-static int read_name(struct reading *r, const struct words *w, void *names, size_t size, unsigned n,
-                     unsigned max)
+static int read_name(struct reading *r, const struct clause *w, void *names, size_t size,
+                     unsigned n, unsigned max)
 {
     const char *name = w->word[w->n > 1 ? 1 : 0];
 
@@ -73,11 +73,12 @@ static int read_name(struct reading *r, const struct words *w, void *names, size
 }
 
 // table hash|array NAME ENTRIES [read-only]
-static int read_table(struct reading *r, struct words *w)
+static int read_table(struct reading *r, struct clause *w)
 {
     struct program_declared *d = r->d;
     struct declared_table *t = &d->table[d->n_tables < KAMUEE_TABLES ? d->n_tables : 0];
-    struct words name = {.word = {w->word[0], w->n > 2 ? w->word[2] : NULL}, .n = w->n > 2 ? 2 : 1};
+    struct clause name = {.word = {w->word[0], w->n > 2 ? w->word[2] : NULL},
+                          .n = w->n > 2 ? 2 : 1};
     bool array = w->n > 1 && !strcmp(w->word[1], "array");
     uint32_t entries = 0;
 
@@ -97,7 +98,7 @@ static int read_table(struct reading *r, struct words *w)
     return 0;
 }
 
-static int read_clause(struct reading *r, struct words *w)
+static int read_clause(struct reading *r, struct clause *w)
 {
     struct program_declared *d = r->d;
     int e = 0;
@@ -123,7 +124,7 @@ static int read_clause(struct reading *r, struct words *w)
     return refuse(r, "word", w->word[0], "window, hash, counter, reason or table");
 }
 
-static int split_words(struct reading *r, char *clause, struct words *w)
+static int split_words(struct reading *r, char *clause, struct clause *w)
 {
     char *keep = NULL;
 
@@ -139,7 +140,7 @@ static int split_words(struct reading *r, char *clause, struct words *w)
 int program_declared_read(const char *text, struct program_declared *d, char *why, size_t n)
 {
     struct reading r = {.d = d, .why = why, .why_size = n};
-    struct words w = {0};
+    struct clause w = {0};
     char *keep = NULL;
     size_t len = strnlen(text, DECLARED_TEXT_MAX + 1);
     int e = 0;

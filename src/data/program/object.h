@@ -26,11 +26,11 @@ struct program_host {
 };
 
 struct program_object {
-    uint32_t abi;             // KAMUEE_PROGRAM_ABI
-    uint32_t instance_bytes;  // of an instance, aligned to 64
-    uint32_t instructions;    // the most that one call executes; loops counted by the object
-    const char *declared;     // the text of KAMUEE_DECLARE, checked by the build
-    const char *source_hash;  // SHA-256 of the module, hex
+    uint32_t abi;            // KAMUEE_PROGRAM_ABI
+    uint32_t instance_bytes; // of an instance, aligned to 64
+    uint32_t instructions;   // the most that one call executes; loops counted by the object
+    const char *declared;    // the text of KAMUEE_DECLARE, checked by the build
+    const char *source_hash; // SHA-256 of the module, hex
     // Makes an instance in `memory` (zeroed, instance_bytes, aligned to a page). 0; or -1.
     int (*start)(void *memory, const struct program_host *host);
     void (*stop)(void *memory);

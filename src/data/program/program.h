@@ -36,13 +36,13 @@ struct kamuee_packet {
 // Verdicts: the action in the low byte, its argument above. Any other word, or an argument out of
 // range, is a fault of the program.
 enum kamuee_action {
-    KAMUEE_CONTINUE,  // the next program, then the router's usual way
-    KAMUEE_DROP,      // argument: a reason that the program declares
-    KAMUEE_CLASS,     // argument: class 0 to 7; then as CONTINUE
-    KAMUEE_NEXT_HOP,  // argument: number of a next hop that the configuration gives the program
-    KAMUEE_REDIRECT,  // argument: kernel's index of an interface of its own virtual router
-    KAMUEE_PUNT,      // to the control plane of its virtual router
-    KAMUEE_MIRROR,    // a copy goes to the mirror session of the configuration; then as CONTINUE
+    KAMUEE_CONTINUE, // the next program, then the router's usual way
+    KAMUEE_DROP,     // argument: a reason that the program declares
+    KAMUEE_CLASS,    // argument: class 0 to 7; then as CONTINUE
+    KAMUEE_NEXT_HOP, // argument: number of a next hop that the configuration gives the program
+    KAMUEE_REDIRECT, // argument: kernel's index of an interface of its own virtual router
+    KAMUEE_PUNT,     // to the control plane of its virtual router
+    KAMUEE_MIRROR,   // a copy goes to the mirror session of the configuration; then as CONTINUE
     KAMUEE_ACTIONS
 };
 #define KAMUEE_VERDICT(action, argument) ((uint32_t)(action) | (uint32_t)(argument) << 8)
@@ -68,12 +68,12 @@ KAMUEE_IMPORT(put) int32_t kamuee_put(uint32_t table, uint64_t key, uint64_t val
 KAMUEE_IMPORT(log) void kamuee_log(uint32_t number, uint64_t value);
 
 // Declarations, in the order of their numbers, as text that the build reads:
-//     KAMUEE_DECLARE("window 64; counter seen; counter dropped; reason flood; table hash syn 1000000")
+//     KAMUEE_DECLARE("window 64; counter seen; counter dropped; reason flood; "
+//                    "table hash syn 1000000")
 // `table hash NAME ENTRIES` or `table array NAME ENTRIES`, with `read-only` behind for those that
 // only the operator fills; `window BYTES`: 0, 64 or 128; `hash`: the program reads the field hash.
 #ifdef __wasm__
-#define KAMUEE_DECLARE(text)                                                                       \
-    __asm__(".section .custom_section.kamuee,\"\",@\n.ascii " #text "\n")
+#define KAMUEE_DECLARE(text) __asm__(".section .custom_section.kamuee,\"\",@\n.ascii " #text "\n")
 #else
 #define KAMUEE_DECLARE(text)                                                                       \
     __attribute__((section("kamuee"), used)) static const char kamuee_declared[] = text

@@ -26,7 +26,8 @@ static int fail(char *why, size_t n, const char *what, const char *with)
 }
 
 // /usr/bin/NAME, or the newest NAME-VERSION of Debian's packages.
-static int find_tool(const char *name, const char *package, char path[TOOL_MAX], char *why, size_t n)
+static int find_tool(const char *name, const char *package, char path[TOOL_MAX], char *why,
+                     size_t n)
 {
     snprintf(path, TOOL_MAX, "/usr/bin/%s", name);
     for (int version = 30; access(path, X_OK) && version >= 13; version--)
@@ -40,8 +41,12 @@ static int find_tool(const char *name, const char *package, char path[TOOL_MAX],
 static int run_tool(struct build *b, const char *const *argv, const struct child_input *input,
                     size_t n_inputs, const char *output, struct text *result, char *why, size_t n)
 {
-    const struct child_run run = {.argv = argv, .input = input, .n_inputs = n_inputs,
-                                  .output = output, .result = result, .said = &b->said};
+    const struct child_run run = {.argv = argv,
+                                  .input = input,
+                                  .n_inputs = n_inputs,
+                                  .output = output,
+                                  .result = result,
+                                  .said = &b->said};
 
     text_clear(&b->said);
     return child_run(&run, why, n);
@@ -57,9 +62,22 @@ static int compile_source(struct build *b, const char *target, struct text *out,
 {
     char clang[TOOL_MAX];
     int r = find_tool("clang", "clang lld", clang, why, n);
-    const char *const argv[] = {clang, target, "-std=gnu17", "-O2", "-ffreestanding", "-nostdlib",
-                                "-Wall", "-Werror=implicit-function-declaration", "-fno-ident", "-fno-color-diagnostics", "-I.", "-c",
-                                b->name, "-o", "out.o", NULL};
+    const char *const argv[] = {clang,
+                                target,
+                                "-std=gnu17",
+                                "-O2",
+                                "-ffreestanding",
+                                "-nostdlib",
+                                "-Wall",
+                                "-Werror=implicit-function-declaration",
+                                "-fno-ident",
+                                "-fno-color-diagnostics",
+                                "-I.",
+                                "-c",
+                                b->name,
+                                "-o",
+                                "out.o",
+                                NULL};
     const struct child_input input[] = {
         {b->name, b->source.s, b->source.n},
         {"kamuee/program.h", files_program_h, files_program_h_size},
@@ -72,9 +90,18 @@ static int link_source(struct build *b, const struct text *o, char *why, size_t 
 {
     char ld[TOOL_MAX];
     int r = find_tool("wasm-ld", "lld", ld, why, n);
-    const char *const argv[] = {ld, "--no-entry", "--export=packet", "--stack-first", "-z",
-                                "stack-size=" STACK_SIZE, "--initial-memory=65536",
-                                "--max-memory=65536", "in.o", "-o", "out.wasm", NULL};
+    const char *const argv[] = {ld,
+                                "--no-entry",
+                                "--export=packet",
+                                "--stack-first",
+                                "-z",
+                                "stack-size=" STACK_SIZE,
+                                "--initial-memory=65536",
+                                "--max-memory=65536",
+                                "in.o",
+                                "-o",
+                                "out.wasm",
+                                NULL};
     const struct child_input input[] = {{"in.o", o->s, o->n}};
 
     return r ? r : RUN(b, argv, input, "out.wasm", &b->module);
@@ -169,9 +196,14 @@ static int validate(struct build *b, const struct text *module, char *why, size_
 {
     char tool[TOOL_MAX];
     int r = find_tool("wasm-validate", "wabt", tool, why, n);
-    const char *const argv[] = {tool, "--disable-simd", "--disable-bulk-memory",
-                                "--disable-reference-types", "--disable-multi-value",
-                                "--disable-saturating-float-to-int", "m.wasm", NULL};
+    const char *const argv[] = {tool,
+                                "--disable-simd",
+                                "--disable-bulk-memory",
+                                "--disable-reference-types",
+                                "--disable-multi-value",
+                                "--disable-saturating-float-to-int",
+                                "m.wasm",
+                                NULL};
     const struct child_input input[] = {{"m.wasm", module->s, module->n}};
 
     return r ? r : RUN(b, argv, input, NULL, NULL);
@@ -229,14 +261,32 @@ static int compile_object(struct build *b, const struct text *c, const struct te
 {
     char cc[TOOL_MAX];
     int r = find_tool("cc", "gcc", cc, why, n);
-    const char *const argv[] = {
-        cc, "-std=gnu17", "-O2", "-fPIC", "-shared", "-nostdlib", "-ffreestanding",
-        "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing", "-fno-jump-tables",
-        "-fno-delete-null-pointer-checks", "-fno-stack-protector", "-fno-ident",
-        "-fno-asynchronous-unwind-tables", "-fno-exceptions",
-        "-Werror=implicit-function-declaration",
-        "-Werror=frame-larger-than=" FRAME_MAX, "-I.", "-s", "-Wl,-z,defs,-z,relro,-z,now,-z,noexecstack",
-        "-Wl,--build-id=none,--hash-style=gnu", "program.c", "-o", "out.so", NULL};
+    const char *const argv[] = {cc,
+                                "-std=gnu17",
+                                "-O2",
+                                "-fPIC",
+                                "-shared",
+                                "-nostdlib",
+                                "-ffreestanding",
+                                "-fvisibility=hidden",
+                                "-fwrapv",
+                                "-fno-strict-aliasing",
+                                "-fno-jump-tables",
+                                "-fno-delete-null-pointer-checks",
+                                "-fno-stack-protector",
+                                "-fno-ident",
+                                "-fno-asynchronous-unwind-tables",
+                                "-fno-exceptions",
+                                "-Werror=implicit-function-declaration",
+                                "-Werror=frame-larger-than=" FRAME_MAX,
+                                "-I.",
+                                "-s",
+                                "-Wl,-z,defs,-z,relro,-z,now,-z,noexecstack",
+                                "-Wl,--build-id=none,--hash-style=gnu",
+                                "program.c",
+                                "-o",
+                                "out.so",
+                                NULL};
     const struct child_input input[] = {
         {"program.c", c->s, c->n},
         {"m.h", h->s, h->n},

@@ -13,13 +13,13 @@
 #define BUILD_SOURCE_MAX (1u << 20) // bytes
 
 struct build {
-    const char *name;        // of the source: x.c or x.wasm, for messages
-    struct text source;      // in
-    struct text module;      // WebAssembly
-    struct text object;      // out
-    struct text said;        // by a compiler that refuses it
-    unsigned cost;           // instructions that a call executes at most
-    bool loops;              // counted while it runs
+    const char *name;   // of the source: x.c or x.wasm, for messages
+    struct text source; // in
+    struct text module; // WebAssembly
+    struct text object; // out
+    struct text said;   // by a compiler that refuses it
+    unsigned cost;      // instructions that a call executes at most
+    bool loops;         // counted while it runs
     struct program_declared declared;
     char declared_text[DECLARED_TEXT_MAX + 1];
     char hash[65]; // SHA-256 of the module

@@ -34,7 +34,7 @@ void capture_close(struct capture *c)
     pcap_close((pcap_t *)c);
 }
 
-static bool is_tag(uint16_t type)
+static bool is_vlan_tag(uint16_t type)
 {
     return type == 0x8100 || type == 0x88a8;
 }
@@ -59,7 +59,7 @@ static bool take_frame(struct capture_frame *f, const uint8_t *frame, uint32_t n
 {
     uint32_t at = 12;
 
-    while (at + 6 <= n && is_tag(get16(frame + at)))
+    while (at + 6 <= n && is_vlan_tag(get16(frame + at)))
         at += 4;
     if (at + 2 > n || n - at - 2 > CAPTURE_FRAME_MAX)
         return false;

@@ -143,7 +143,7 @@ static int explain(const struct child_run *run, bool in_time, int status, char *
     return -EINVAL;
 }
 
-static int start(const struct child_run *run, const char *path, char *why, size_t n)
+static int start_child(const struct child_run *run, const char *path, char *why, size_t n)
 {
     int both[2], status = 0;
 
@@ -177,7 +177,7 @@ int child_run(const struct child_run *run, char *why, size_t n)
     }
     int r = put_inputs(path, run);
     r = r ? r : child_own(path);
-    r = r ? r : start(run, path, why, n);
+    r = r ? r : start_child(run, path, why, n);
     if (!r && run->output)
         r = take_output(path, run);
     if (r && !*why)

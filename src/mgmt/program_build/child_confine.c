@@ -31,25 +31,109 @@
 #define C(name) SCMP_SYS(name)
 static const int allowed[] = {
     // files
-    C(access), C(chmod), C(close), C(dup), C(dup2), C(dup3), C(faccessat), C(faccessat2),
-    C(fadvise64), C(fallocate), C(fchmod), C(fchmodat), C(fcntl), C(flock), C(fstat), C(fstatfs),
-    C(fsync), C(ftruncate), C(getcwd), C(getdents64), C(ioctl), C(link), C(lseek), C(lstat),
-    C(mkdir), C(mkdirat), C(newfstatat), C(open), C(openat), C(pipe), C(pipe2), C(poll), C(ppoll),
-    C(pread64), C(pwrite64), C(read), C(readlink), C(readlinkat), C(readv), C(rename), C(renameat),
-    C(renameat2), C(rmdir), C(stat), C(statfs), C(statx), C(umask), C(unlink), C(unlinkat),
-    C(write), C(writev),
+    C(access),
+    C(chmod),
+    C(close),
+    C(dup),
+    C(dup2),
+    C(dup3),
+    C(faccessat),
+    C(faccessat2),
+    C(fadvise64),
+    C(fallocate),
+    C(fchmod),
+    C(fchmodat),
+    C(fcntl),
+    C(flock),
+    C(fstat),
+    C(fstatfs),
+    C(fsync),
+    C(ftruncate),
+    C(getcwd),
+    C(getdents64),
+    C(ioctl),
+    C(link),
+    C(lseek),
+    C(lstat),
+    C(mkdir),
+    C(mkdirat),
+    C(newfstatat),
+    C(open),
+    C(openat),
+    C(pipe),
+    C(pipe2),
+    C(poll),
+    C(ppoll),
+    C(pread64),
+    C(pwrite64),
+    C(read),
+    C(readlink),
+    C(readlinkat),
+    C(readv),
+    C(rename),
+    C(renameat),
+    C(renameat2),
+    C(rmdir),
+    C(stat),
+    C(statfs),
+    C(statx),
+    C(umask),
+    C(unlink),
+    C(unlinkat),
+    C(write),
+    C(writev),
     // memory
-    C(brk), C(madvise), C(mmap), C(mprotect), C(mremap), C(munmap),
+    C(brk),
+    C(madvise),
+    C(mmap),
+    C(mprotect),
+    C(mremap),
+    C(munmap),
     // processes and threads
-    C(arch_prctl), C(clone), C(execve), C(exit), C(exit_group), C(fork), C(futex), C(getegid),
-    C(geteuid), C(getgid), C(getpid), C(getppid), C(getrandom), C(getrlimit), C(getrusage),
-    C(gettid), C(getuid), C(kill), C(membarrier), C(prlimit64), C(rseq), C(rt_sigaction),
-    C(rt_sigprocmask), C(rt_sigreturn), C(sched_getaffinity), C(sched_yield), C(set_robust_list),
-    C(set_tid_address), C(setrlimit), C(sigaltstack), C(sysinfo), C(tgkill), C(uname), C(vfork),
-    C(wait4), C(waitid),
+    C(arch_prctl),
+    C(clone),
+    C(execve),
+    C(exit),
+    C(exit_group),
+    C(fork),
+    C(futex),
+    C(getegid),
+    C(geteuid),
+    C(getgid),
+    C(getpid),
+    C(getppid),
+    C(getrandom),
+    C(getrlimit),
+    C(getrusage),
+    C(gettid),
+    C(getuid),
+    C(kill),
+    C(membarrier),
+    C(prlimit64),
+    C(rseq),
+    C(rt_sigaction),
+    C(rt_sigprocmask),
+    C(rt_sigreturn),
+    C(sched_getaffinity),
+    C(sched_yield),
+    C(set_robust_list),
+    C(set_tid_address),
+    C(setrlimit),
+    C(sigaltstack),
+    C(sysinfo),
+    C(tgkill),
+    C(uname),
+    C(vfork),
+    C(wait4),
+    C(waitid),
     // time
-    C(clock_gettime), C(clock_nanosleep), C(gettimeofday), C(nanosleep), C(restart_syscall),
-    C(time), C(times),
+    C(clock_gettime),
+    C(clock_nanosleep),
+    C(gettimeofday),
+    C(nanosleep),
+    C(restart_syscall),
+    C(time),
+    C(times),
 };
 #undef C
 
@@ -107,8 +191,8 @@ static int allow_below(int ruleset, const char *path, uint64_t access)
 // files' modes alone protect them.
 static int close_files(const char *path)
 {
-    const uint64_t look = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
-                          LANDLOCK_ACCESS_FS_READ_DIR;
+    const uint64_t look =
+        LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
     const struct landlock_ruleset_attr all = {.handled_access_fs =
                                                   (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
     static const char *const readable[] = {"/usr", "/bin", "/lib", "/lib64"};
@@ -120,8 +204,9 @@ static int close_files(const char *path)
     for (size_t i = 0; !r && i < sizeof readable / sizeof *readable; i++)
         r = allow_below((int)set, readable[i], look);
     r = r ? r : allow_below((int)set, "/etc/ld.so.cache", LANDLOCK_ACCESS_FS_READ_FILE);
-    r = r ? r : allow_below((int)set, "/dev/null",
-                            LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
+    r = r ? r
+          : allow_below((int)set, "/dev/null",
+                        LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
     r = r ? r : allow_below((int)set, path, all.handled_access_fs);
     if (!r && syscall(SYS_landlock_restrict_self, (int)set, 0))
         r = -errno;
@@ -142,7 +227,7 @@ static int give_up_user(void)
     return 0;
 }
 
-static int confine(const char *path)
+static int confine_child(const char *path)
 {
     int r = set_limits();
 
@@ -190,7 +275,7 @@ void child_become(const char *path, const char *const *argv)
 
     setpgid(0, 0);
     enter_namespaces();
-    int r = confine(path);
+    int r = confine_child(path);
     if (r)
         fail("it cannot give up its rights", -r);
     execve(argv[0], (char *const *)argv, environment);

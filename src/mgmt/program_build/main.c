@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main.c - kamuee-program: builds, checks and tries packet programs (docs/features/program-build.md)
+// main.c - kamuee-program: builds, checks and tries packet programs
 //
 // Run by `kamuee program build|check|test`, by users and in tests; kamueed does not run it. Exit
 // status: 0; 1: the program is refused; 2: wrong words, or a file.
@@ -13,20 +13,19 @@
 #include "program_build/build.h"
 #include "program_build/offline.h"
 
-struct options {
+struct command {
     const char *word, *source, *output, *target;
     struct offline_options offline;
 };
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: kamuee-program build SOURCE -o OBJECT [--target tenant|operator]\n"
-            "       kamuee-program check SOURCE\n"
-            "       kamuee-program test SOURCE|OBJECT --pcap FILE [--hook "
-            "ether|input|output|ether-type]\n"
-            "           [--interface N] [--class N] [--table NAME:KEY=VALUE]... [--json]\n"
-            "SOURCE: x.c or x.wasm; OBJECT: x.so\n");
+    fprintf(stderr, "usage: kamuee-program build SOURCE -o OBJECT [--target tenant|operator]\n"
+                    "       kamuee-program check SOURCE\n"
+                    "       kamuee-program test SOURCE|OBJECT --pcap FILE [--hook "
+                    "ether|input|output|ether-type]\n"
+                    "           [--interface N] [--class N] [--table NAME:KEY=VALUE]... [--json]\n"
+                    "SOURCE: x.c or x.wasm; OBJECT: x.so\n");
     return 2;
 }
 
@@ -46,7 +45,7 @@ static int read_number(const char *s, uint64_t max, uint64_t *v)
     return text_parse_u64(s, 0, max, v);
 }
 
-static int read_value(struct options *o, const char *name, const char *value)
+static int read_value(struct command *o, const char *name, const char *value)
 {
     struct offline_options *t = &o->offline;
     uint64_t v = 0;
@@ -71,9 +70,9 @@ static int read_value(struct options *o, const char *name, const char *value)
     return r;
 }
 
-static int read_options(int argc, char **argv, struct options *o)
+static int read_options(int argc, char **argv, struct command *o)
 {
-    *o = (struct options){.target = "tenant", .word = argc > 2 ? argv[1] : ""};
+    *o = (struct command){.target = "tenant", .word = argc > 2 ? argv[1] : ""};
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--json"))
             o->offline.json = true;
@@ -89,18 +88,18 @@ static int read_options(int argc, char **argv, struct options *o)
     return 0;
 }
 
-static bool is_word(const struct options *o, const char *word)
+static bool is_word(const struct command *o, const char *word)
 {
     return !strcmp(o->word, word);
 }
 
-static int check_options(const struct options *o)
+static int check_options(const struct command *o)
 {
     bool builds = is_word(o, "build"), tests = is_word(o, "test");
 
     if (!o->source || (!builds && !tests && !is_word(o, "check")) || builds != !!o->output ||
-        tests != !!o->offline.capture || (strcmp(o->target, "tenant") &&
-                                          strcmp(o->target, "operator")))
+        tests != !!o->offline.capture ||
+        (strcmp(o->target, "tenant") && strcmp(o->target, "operator")))
         return -EINVAL;
     return 0;
 }
@@ -139,7 +138,7 @@ static int write_object(const struct build *b, const char *path)
     return r ? 2 : 0;
 }
 
-static void tell(const struct build *b)
+static void tell_cost(const struct build *b)
 {
     if (b->loops)
         printf("%s: at most 4096 instructions a packet, counted in its loops", b->name);
@@ -155,7 +154,7 @@ static int refuse(const struct build *b, const char *why)
     return 1;
 }
 
-static int make_object(struct build *b, const struct options *o)
+static int make_object(struct build *b, const struct command *o)
 {
     bool operator= !strcmp(o->target, "operator");
     char why[512] = "";
@@ -167,11 +166,11 @@ static int make_object(struct build *b, const struct options *o)
     if (!r && !operator&& !is_word(o, "check"))
         r = build_tenant(b, why, sizeof why);
     if (!r && !operator&& !is_word(o, "test"))
-        tell(b);
+        tell_cost(b);
     return r ? refuse(b, why) : 0;
 }
 
-static int run_object(const char *name, const char *path, const struct options *o)
+static int run_object(const char *name, const char *path, const struct command *o)
 {
     char why[512] = "";
 
@@ -181,7 +180,7 @@ static int run_object(const char *name, const char *path, const struct options *
     return 2;
 }
 
-static int run_built(const struct build *b, const struct options *o)
+static int run_built(const struct build *b, const struct command *o)
 {
     char path[32];
     int fd = memfd_create("program", MFD_CLOEXEC);
@@ -203,7 +202,7 @@ static bool is_object(const char *path)
     return n > 3 && !strcmp(path + n - 3, ".so");
 }
 
-static int run_given(const struct options *o)
+static int run_given(const struct command *o)
 {
     char path[4096];
 
@@ -213,7 +212,7 @@ static int run_given(const struct options *o)
 
 int main(int argc, char **argv)
 {
-    static struct options o;
+    static struct command o;
     struct build b = {0};
 
     if (read_options(argc, argv, &o) || check_options(&o))

@@ -10,7 +10,7 @@
 
 #include "program/object.h"
 #include "program_build/capture.h"
-#include "program_build/report.h"
+#include "program_build/verdicts.h"
 #include "program_build/tables.h"
 
 const char *const offline_hook_name[OFFLINE_HOOKS] = {"ether", "input", "output", "ether-type"};
@@ -21,25 +21,25 @@ struct run {
     struct program_declared declared;
     struct tables tables;
     struct program_host host;
-    struct report report;
+    struct verdict_list verdicts;
     void *library, *memory;
     uint64_t counted[KAMUEE_COUNTERS]; // by instances before this one
     struct capture_frame frame[PROGRAM_SLOTS];
 };
 
-static uint64_t get(void *host, uint32_t table, uint64_t key)
+static uint64_t get_entry(void *host, uint32_t table, uint64_t key)
 {
     return tables_get(&((struct run *)host)->tables, table, key);
 }
 
-static int32_t put(void *host, uint32_t table, uint64_t key, uint64_t value)
+static int32_t put_entry(void *host, uint32_t table, uint64_t key, uint64_t value)
 {
     return tables_put(&((struct run *)host)->tables, table, key, value, false);
 }
 
 static void take_log(void *host, uint32_t number, uint64_t value)
 {
-    report_log(&((struct run *)host)->report, number, value);
+    verdicts_log(&((struct run *)host)->verdicts, number, value);
 }
 
 static int refuse(char *why, size_t n, const char *what, const char *with)
@@ -105,7 +105,7 @@ static void end_instance(struct run *r)
     r->memory = NULL;
 }
 
-static uint32_t flow_hash(const struct capture_frame *f)
+static uint32_t mix_flow(const struct capture_frame *f)
 {
     unsigned from = f->family == 4 ? 12 : 8, to = f->family == 4 ? 20 : f->family == 6 ? 40 : 0;
     uint32_t h = 2166136261u;
@@ -123,7 +123,7 @@ static void fill_slot(const struct run *r, const struct capture_frame *f, struct
         .time = f->time,
         .length = f->length,
         .interface = r->options->interface,
-        .hash = r->declared.hash ? flow_hash(f) : 0,
+        .hash = r->declared.hash ? mix_flow(f) : 0,
         .ether_type = f->ether_type,
         .family = r->options->hook == HOOK_ETHER_TYPE ? 0 : f->family,
         .class = r->options->class,
@@ -142,10 +142,10 @@ static int run_burst(struct run *r, unsigned first, unsigned n)
         fill_slot(r, &r->frame[first + i], &slot[i]);
     unsigned done = r->object->run(r->memory, n, verdict);
     for (unsigned i = 0; i < done && i < n; i++)
-        report_verdict(&r->report, &r->frame[first + i], &slot[i], verdict[i]);
+        verdicts_take(&r->verdicts, &r->frame[first + i], &slot[i], verdict[i]);
     if (done >= n)
         return 0;
-    report_fault(&r->report, &r->frame[first + done]);
+    verdicts_fault(&r->verdicts, &r->frame[first + done]);
     end_instance(r);
     int e = begin_instance(r);
     return e || done + 1 == n ? e : run_burst(r, first + done + 1, n - done - 1);
@@ -159,7 +159,7 @@ static int run_capture(struct run *r, struct capture *c)
     while (!e && capture_next(c, &r->frame[n])) {
         uint64_t number = r->frame[n].number;
         bool here = r->options->hook == HOOK_ETHER_TYPE || r->frame[n].family;
-        r->report.elsewhere += !here;
+        r->verdicts.elsewhere += !here;
         n += here;
         if (n == PROGRAM_SLOTS) {
             e = run_burst(r, 0, n);
@@ -183,12 +183,12 @@ static int run_all(struct run *r, char *why, size_t n)
         e = refuse(why, n, "%s", "no memory for an instance");
     if (e)
         return e;
-    report_begin(&r->report);
+    verdicts_begin(&r->verdicts);
     if (run_capture(r, c))
         e = refuse(why, n, "%s", "no memory for an instance");
     capture_close(c);
     end_instance(r);
-    report_end(&r->report, r->counted);
+    verdicts_end(&r->verdicts, r->counted);
     return e;
 }
 
@@ -199,12 +199,12 @@ int offline_run(const char *object, const struct offline_options *o, char *why, 
     if (!r)
         return refuse(why, n, "%s", "no memory");
     r->options = o;
-    r->host = (struct program_host){.host = r, .get = get, .put = put, .log = take_log};
-    r->report = (struct report){.declared = &r->declared, .json = o->json, .hook = o->hook};
+    r->host = (struct program_host){.host = r, .get = get_entry, .put = put_entry, .log = take_log};
+    r->verdicts = (struct verdict_list){.declared = &r->declared, .json = o->json, .hook = o->hook};
     int e = load(r, object, why, n);
     e = e ? e : run_all(r, why, n);
     tables_free(&r->tables);
-    text_free(&r->report.out);
+    text_free(&r->verdicts.out);
     if (r->library)
         dlclose(r->library);
     free(r);

@@ -37,7 +37,7 @@ void tables_free(struct tables *t)
 }
 
 // The key's slot, or a free one where it would be; NULL: none.
-static struct table_entry *find(const struct tables *t, uint32_t table, uint64_t key)
+static struct table_entry *find_slot(const struct tables *t, uint32_t table, uint64_t key)
 {
     uint32_t mask = t->n_slots[table] - 1;
     uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
@@ -54,13 +54,13 @@ uint64_t tables_get(const struct tables *t, uint32_t table, uint64_t key)
 {
     if (t->declared->table[table].array)
         return key < t->n_slots[table] ? t->entry[table][key].value : TABLE_NOT_THERE;
-    const struct table_entry *e = key == TABLE_NOT_THERE ? NULL : find(t, table, key);
+    const struct table_entry *e = key == TABLE_NOT_THERE ? NULL : find_slot(t, table, key);
     return e && e->key == key ? e->value : TABLE_NOT_THERE;
 }
 
 static int32_t put_hash(struct tables *t, uint32_t table, uint64_t key, uint64_t value)
 {
-    struct table_entry *e = key == TABLE_NOT_THERE ? NULL : find(t, table, key);
+    struct table_entry *e = key == TABLE_NOT_THERE ? NULL : find_slot(t, table, key);
     bool was = e && e->value != TABLE_NOT_THERE, will = value != TABLE_NOT_THERE;
 
     if (!e || (!was && will && t->used[table] == t->declared->table[table].entries))

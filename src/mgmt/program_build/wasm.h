@@ -51,10 +51,10 @@ struct wasm_type {
 struct wasm_op {
     uint32_t at; // of the module's bytes
     uint8_t code;
-    uint8_t type;       // of a block
-    uint16_t align;     // of memory
-    uint32_t a, b;      // index, or first and number of targets; of memory: offset
-    int64_t value;      // of a constant; of a loop: what one round costs
+    uint8_t type;   // of a block
+    uint16_t align; // of memory
+    uint32_t a, b;  // index, or first and number of targets; of memory: offset
+    int64_t value;  // of a constant; of a loop: what one round costs
 };
 
 struct wasm_function {

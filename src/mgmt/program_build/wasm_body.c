@@ -115,20 +115,31 @@ static int read_immediate(struct body *b, struct wasm_op *op)
     switch (wasm_op_immediate(op->code)) {
     case IMM_BLOCK:
         op->type = wasm_byte(b->r);
-        return op->type == WASM_EMPTY || op->type == WASM_I32 || op->type == WASM_I64 ?
-                   0 :
-                   refuse(b, op, "a block's value that is no integer, or more than one");
-    case IMM_LABEL: return read_index(b, op, b->depth + 1, "a target that is not there");
-    case IMM_TABLE: return read_targets(b, op);
+        return op->type == WASM_EMPTY || op->type == WASM_I32 || op->type == WASM_I64
+                   ? 0
+                   : refuse(b, op, "a block's value that is no integer, or more than one");
+    case IMM_LABEL:
+        return read_index(b, op, b->depth + 1, "a target that is not there");
+    case IMM_TABLE:
+        return read_targets(b, op);
     case IMM_FUNCTION:
         return read_index(b, op, m->n_imports + m->n_functions, "no such function");
-    case IMM_LOCAL: return read_index(b, op, b->n_locals, "no such local variable");
-    case IMM_GLOBAL: return read_index(b, op, m->n_globals, "no such global variable");
-    case IMM_MEMORY: return read_memory_immediate(b, op);
-    case IMM_I32: op->value = wasm_signed(b->r, 32); return 0;
-    case IMM_I64: op->value = wasm_signed(b->r, 64); return 0;
-    case IMM_NONE: return 0;
-    case IMM_UNKNOWN: break;
+    case IMM_LOCAL:
+        return read_index(b, op, b->n_locals, "no such local variable");
+    case IMM_GLOBAL:
+        return read_index(b, op, m->n_globals, "no such global variable");
+    case IMM_MEMORY:
+        return read_memory_immediate(b, op);
+    case IMM_I32:
+        op->value = wasm_signed(b->r, 32);
+        return 0;
+    case IMM_I64:
+        op->value = wasm_signed(b->r, 64);
+        return 0;
+    case IMM_NONE:
+        return 0;
+    case IMM_UNKNOWN:
+        break;
     }
     return wasm_refuse(m, b->r->why, b->function, NULL, "byte 0x%x, instruction 0x%02x: %s", op->at,
                        op->code, reason_of(op->code));
@@ -154,7 +165,8 @@ static int nest(struct body *b, const struct wasm_op *op, bool *end)
         *end = !b->depth;
         b->depth -= !*end;
         return 0;
-    default: return 0;
+    default:
+        return 0;
     }
 }
 

@@ -115,8 +115,8 @@ static void open_else(struct walk *w)
 
 static uint32_t call_cost(const struct wasm_module *m, uint32_t index)
 {
-    return index < m->n_imports ? wasm_known_import[m->import[index]].cost :
-                                  m->function[index - m->n_imports].cost;
+    return index < m->n_imports ? wasm_known_import[m->import[index]].cost
+                                : m->function[index - m->n_imports].cost;
 }
 
 static void jump_all(struct walk *w, const struct wasm_op *op)
@@ -125,33 +125,52 @@ static void jump_all(struct walk *w, const struct wasm_op *op)
         jump(w, w->m->target[op->a + i]);
 }
 
-static void step(struct walk *w, struct wasm_op *op, struct wasm_op *loop)
+static void take_op(struct walk *w, struct wasm_op *op, struct wasm_op *loop)
 {
     if (op->code != WASM_OP_LOOP)
         pay(w, wasm_op_cost(op->code));
     switch (op->code) {
     case WASM_OP_BLOCK:
     case WASM_OP_LOOP:
-    case WASM_OP_IF: open_block(w, op->code); break;
-    case WASM_OP_ELSE: open_else(w); break;
-    case WASM_OP_END: close_block(w, loop); break;
-    case WASM_OP_CALL: pay(w, call_cost(w->m, op->a)); break;
-    case WASM_OP_BR_IF: jump(w, op->a); break;
-    case WASM_OP_BR: jump(w, op->a); w->now.dead = true; break;
-    case WASM_OP_BR_TABLE: jump_all(w, op); w->now.dead = true; break;
+    case WASM_OP_IF:
+        open_block(w, op->code);
+        break;
+    case WASM_OP_ELSE:
+        open_else(w);
+        break;
+    case WASM_OP_END:
+        close_block(w, loop);
+        break;
+    case WASM_OP_CALL:
+        pay(w, call_cost(w->m, op->a));
+        break;
+    case WASM_OP_BR_IF:
+        jump(w, op->a);
+        break;
+    case WASM_OP_BR:
+        jump(w, op->a);
+        w->now.dead = true;
+        break;
+    case WASM_OP_BR_TABLE:
+        jump_all(w, op);
+        w->now.dead = true;
+        break;
     case WASM_OP_RETURN:
-    case WASM_OP_UNREACHABLE: w->now.dead = true; break;
-    default: break;
+    case WASM_OP_UNREACHABLE:
+        w->now.dead = true;
+        break;
+    default:
+        break;
     }
 }
 
 static int price_is_payable(struct walk *w, const struct wasm_op *loop)
 {
-    return loop->value <= WASM_COST_MAX ?
-               0 :
-               wasm_refuse(w->m, w->why, w->function, loop,
-                           "one round of this loop costs %lld; a packet may cost %u",
-                           (long long)loop->value, WASM_COST_MAX);
+    return loop->value <= WASM_COST_MAX
+               ? 0
+               : wasm_refuse(w->m, w->why, w->function, loop,
+                             "one round of this loop costs %lld; a packet may cost %u",
+                             (long long)loop->value, WASM_COST_MAX);
 }
 
 // The function's own cost, and each loop's price; of what it calls they are known.
@@ -169,7 +188,7 @@ static int walk_function(struct wasm_module *m, int function, struct wasm_refusa
         if (op->code == WASM_OP_END && !w.depth) // the function's
             break;
         bool ends_loop = op->code == WASM_OP_END && w.frame[w.depth].code == WASM_OP_LOOP;
-        step(&w, op, loop);
+        take_op(&w, op, loop);
         if (op->code == WASM_OP_BLOCK || op->code == WASM_OP_LOOP || op->code == WASM_OP_IF)
             opened[w.depth] = i;
         f->loops |= op->code == WASM_OP_LOOP;

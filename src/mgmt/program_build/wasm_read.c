@@ -84,8 +84,8 @@ int wasm_refuse(const struct wasm_module *m, struct wasm_refusal *why, int funct
     if (function >= 0) {
         uint32_t index = m->n_imports + (uint32_t)function;
         find_name(m, index, name, sizeof name);
-        n = snprintf(why->text, sizeof why->text, "function %u%s%s%s%s: ", index,
-                     *name ? " (" : "", name, *name ? ")" : "", place);
+        n = snprintf(why->text, sizeof why->text, "function %u%s%s%s%s: ", index, *name ? " (" : "",
+                     name, *name ? ")" : "", place);
     }
     va_start(args, fmt);
     vsnprintf(why->text + n, sizeof why->text - (size_t)n, fmt, args);
@@ -134,14 +134,14 @@ static int read_type(struct wasm_reader *r, struct wasm_type *t)
     for (uint32_t i = 0; i < n; i++) {
         t->param[i] = wasm_byte(r);
         if (!is_value(t->param[i]))
-            return wasm_refuse(r->m, r->why, -1, NULL,
-                               "byte 0x%zx: a parameter that is no integer", r->at - 1);
+            return wasm_refuse(r->m, r->why, -1, NULL, "byte 0x%zx: a parameter that is no integer",
+                               r->at - 1);
     }
     n = wasm_u32(r);
     t->result = n == 1 ? wasm_byte(r) : WASM_EMPTY;
     if (r->broken || n > 1 || (n && !is_value(t->result)))
-        return wasm_refuse(r->m, r->why, -1, NULL,
-                           "byte 0x%zx: a result that is not one integer", r->at);
+        return wasm_refuse(r->m, r->why, -1, NULL, "byte 0x%zx: a result that is not one integer",
+                           r->at);
     return 0;
 }
 
@@ -191,7 +191,8 @@ static bool name_is(const struct name *w, const char *s)
     return w->s && w->n == strlen(s) && !memcmp(w->s, s, w->n);
 }
 
-static int find_import(struct wasm_reader *r, const struct name *name, uint32_t type, uint8_t *found)
+static int find_import(struct wasm_reader *r, const struct name *name, uint32_t type,
+                       uint8_t *found)
 {
     for (uint8_t i = 0; i < IMPORT_CHARGE; i++) {
         if (!name_is(name, wasm_known_import[i].name))
@@ -398,8 +399,8 @@ static const struct section {
     int (*read)(struct wasm_reader *r);
     uint8_t order; // rising, each once; custom sections anywhere
 } sections[] = {
-    {read_custom, 0},  {read_types, 1},   {read_imports, 2},    {read_functions, 3}, {pass_over, 4},
-    {read_memory, 5},  {read_globals, 6}, {read_exports, 7},    {read_start, 8},     {pass_over, 9},
+    {read_custom, 0},     {read_types, 1},   {read_imports, 2}, {read_functions, 3}, {pass_over, 4},
+    {read_memory, 5},     {read_globals, 6}, {read_exports, 7}, {read_start, 8},     {pass_over, 9},
     {wasm_read_code, 11}, {read_data, 12},   {pass_over, 10},
 };
 
@@ -449,7 +450,7 @@ static void find_names(struct wasm_reader r)
     }
 }
 
-static void begin(struct wasm_module *m, const uint8_t *bytes, size_t size)
+static void begin_module(struct wasm_module *m, const uint8_t *bytes, size_t size)
 {
     m->bytes = bytes;
     m->size = size;
@@ -469,7 +470,7 @@ int wasm_read(struct wasm_module *m, const uint8_t *bytes, size_t size, uint32_t
     uint8_t last = 0;
     int e = 0;
 
-    begin(m, bytes, size);
+    begin_module(m, bytes, size);
     if (size > WASM_BYTES_MAX)
         return wasm_refuse(m, why, -1, NULL, "more than %u bytes", WASM_BYTES_MAX);
     if (size < 8 || memcmp(bytes, "\0asm\1\0\0\0", 8))

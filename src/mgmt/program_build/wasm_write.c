@@ -135,24 +135,33 @@ static void put_op(const struct wasm_module *m, const struct wasm_op *op, struct
 {
     put_byte(t, op->code);
     switch (wasm_op_immediate(op->code)) {
-    case IMM_BLOCK: put_byte(t, op->type); break;
+    case IMM_BLOCK:
+        put_byte(t, op->type);
+        break;
     case IMM_TABLE:
         put_u32(t, op->b - 1);
         for (uint32_t i = 0; i < op->b; i++)
             put_u32(t, m->target[op->a + i]);
         break;
-    case IMM_FUNCTION: put_u32(t, moved(m, op->a)); break;
+    case IMM_FUNCTION:
+        put_u32(t, moved(m, op->a));
+        break;
     case IMM_LABEL:
     case IMM_LOCAL:
-    case IMM_GLOBAL: put_u32(t, op->a); break;
+    case IMM_GLOBAL:
+        put_u32(t, op->a);
+        break;
     case IMM_MEMORY:
         put_u32(t, op->align);
         put_u32(t, op->a);
         break;
     case IMM_I32:
-    case IMM_I64: put_signed(t, op->value); break;
+    case IMM_I64:
+        put_signed(t, op->value);
+        break;
     case IMM_NONE:
-    case IMM_UNKNOWN: break;
+    case IMM_UNKNOWN:
+        break;
     }
     if (op->code == WASM_OP_LOOP)
         put_charge(t, op->value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// report.c - see report.h
-#include "program_build/report.h"
+// verdicts.c - see verdicts.h
+#include "program_build/verdicts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,20 +14,25 @@ static const char *const action_name[KAMUEE_ACTIONS + 1] = {
     "continue", "drop", "class", "next-hop", "redirect", "punt", "mirror", "fault"};
 
 // Of a verdict's argument; NULL: in range.
-static const char *wrong_argument(const struct report *r, unsigned action, uint32_t argument)
+static const char *wrong_argument(const struct verdict_list *r, unsigned action, uint32_t argument)
 {
     unsigned reasons = r->declared->n_reasons ? r->declared->n_reasons : 1;
 
     switch (action) {
-    case KAMUEE_DROP: return argument < reasons ? NULL : "drop: no such reason";
-    case KAMUEE_CLASS: return argument < 8 ? NULL : "class: 0 to 7";
-    case KAMUEE_NEXT_HOP: return argument < KAMUEE_NEXT_HOPS ? NULL : "next-hop: 0 to 255";
-    case KAMUEE_REDIRECT: return NULL;
-    default: return argument ? "an argument where there is none" : NULL;
+    case KAMUEE_DROP:
+        return argument < reasons ? NULL : "drop: no such reason";
+    case KAMUEE_CLASS:
+        return argument < 8 ? NULL : "class: 0 to 7";
+    case KAMUEE_NEXT_HOP:
+        return argument < KAMUEE_NEXT_HOPS ? NULL : "next-hop: 0 to 255";
+    case KAMUEE_REDIRECT:
+        return NULL;
+    default:
+        return argument ? "an argument where there is none" : NULL;
     }
 }
 
-static const char *wrong_action(const struct report *r, unsigned action)
+static const char *wrong_action(const struct verdict_list *r, unsigned action)
 {
     if (action >= KAMUEE_ACTIONS)
         return "no such action";
@@ -52,12 +57,12 @@ static const char *wrong_ip(const struct capture_frame *f, const uint8_t *data, 
     return changed > ttl && data[ttl] > f->data[ttl] ? "the TTL is not raised" : NULL;
 }
 
-static const char *wrong_change(const struct report *r, const struct capture_frame *f,
+static const char *wrong_change(const struct verdict_list *r, const struct capture_frame *f,
                                 const struct kamuee_packet *p, unsigned action)
 {
     int readable = (int)(f->length < r->declared->window ? f->length : r->declared->window);
-    int most = readable - p->adjust < (int)r->declared->window ? readable - p->adjust :
-                                                                 (int)r->declared->window;
+    int most = readable - p->adjust < (int)r->declared->window ? readable - p->adjust
+                                                               : (int)r->declared->window;
     bool sent = action == KAMUEE_NEXT_HOP || action == KAMUEE_REDIRECT;
 
     if (p->adjust < -HEADROOM || p->adjust > HEADROOM || p->adjust > readable)
@@ -71,7 +76,7 @@ static const char *wrong_change(const struct report *r, const struct capture_fra
     return sent ? NULL : wrong_ip(f, p->data, p->changed);
 }
 
-static void put_bytes(struct report *r, const struct capture_frame *f,
+static void put_bytes(struct verdict_list *r, const struct capture_frame *f,
                       const struct kamuee_packet *p)
 {
     static const char hex[] = "0123456789abcdef";
@@ -87,21 +92,22 @@ static void put_bytes(struct report *r, const struct capture_frame *f,
     jwrite_string(&r->j, "data", s);
 }
 
-static void flush(struct report *r)
+static void flush(struct verdict_list *r)
 {
     fwrite(text_str(&r->out), 1, r->out.n, stdout);
     text_clear(&r->out);
 }
 
-static const char *reason_of(const struct report *r, unsigned action, uint32_t argument)
+static const char *reason_of(const struct verdict_list *r, unsigned action, uint32_t argument)
 {
-    return action == KAMUEE_DROP && argument < r->declared->n_reasons ?
-               r->declared->reason[argument] :
-               NULL;
+    return action == KAMUEE_DROP && argument < r->declared->n_reasons
+               ? r->declared->reason[argument]
+               : NULL;
 }
 
-static void put_json(struct report *r, const struct capture_frame *f, const struct kamuee_packet *p,
-                     unsigned action, uint32_t argument, const char *wrong)
+static void put_json(struct verdict_list *r, const struct capture_frame *f,
+                     const struct kamuee_packet *p, unsigned action, uint32_t argument,
+                     const char *wrong)
 {
     const char *reason = reason_of(r, action, argument);
 
@@ -123,8 +129,9 @@ static void put_json(struct report *r, const struct capture_frame *f, const stru
     jwrite_end(&r->j, '}');
 }
 
-static void put_line(struct report *r, const struct capture_frame *f, const struct kamuee_packet *p,
-                     unsigned action, uint32_t argument, const char *wrong)
+static void put_line(struct verdict_list *r, const struct capture_frame *f,
+                     const struct kamuee_packet *p, unsigned action, uint32_t argument,
+                     const char *wrong)
 {
     const char *reason = reason_of(r, action, argument);
 
@@ -143,7 +150,7 @@ static void put_line(struct report *r, const struct capture_frame *f, const stru
     text_printf(&r->out, "\n");
 }
 
-static void put_packet(struct report *r, const struct capture_frame *f,
+static void put_packet(struct verdict_list *r, const struct capture_frame *f,
                        const struct kamuee_packet *p, unsigned action, uint32_t argument,
                        const char *wrong)
 {
@@ -155,7 +162,7 @@ static void put_packet(struct report *r, const struct capture_frame *f,
     flush(r);
 }
 
-void report_begin(struct report *r)
+void verdicts_begin(struct verdict_list *r)
 {
     r->j.t = &r->out;
     if (!r->json)
@@ -164,8 +171,8 @@ void report_begin(struct report *r)
     jwrite_begin(&r->j, "packets", '[');
 }
 
-void report_verdict(struct report *r, const struct capture_frame *f, const struct kamuee_packet *p,
-                    uint32_t verdict)
+void verdicts_take(struct verdict_list *r, const struct capture_frame *f,
+                   const struct kamuee_packet *p, uint32_t verdict)
 {
     unsigned action = verdict & 0xff;
     const char *wrong = wrong_action(r, action);
@@ -175,19 +182,19 @@ void report_verdict(struct report *r, const struct capture_frame *f, const struc
     put_packet(r, f, p, wrong ? KAMUEE_ACTIONS : action, verdict >> 8, wrong);
 }
 
-void report_fault(struct report *r, const struct capture_frame *f)
+void verdicts_fault(struct verdict_list *r, const struct capture_frame *f)
 {
     put_packet(r, f, NULL, KAMUEE_ACTIONS, 0,
                "a trap (division by zero, a counter or table that is not declared), or more than "
                "4096 instructions");
 }
 
-void report_log(struct report *r, uint32_t number, uint64_t value)
+void verdicts_log(struct verdict_list *r, uint32_t number, uint64_t value)
 {
     fprintf(stderr, "log %u: %" PRIu64 "\n", number, value);
 }
 
-static void end_json(struct report *r, const uint64_t *counter)
+static void end_json(struct verdict_list *r, const uint64_t *counter)
 {
     jwrite_end(&r->j, ']');
     jwrite_begin(&r->j, "verdicts", '{');
@@ -203,7 +210,7 @@ static void end_json(struct report *r, const uint64_t *counter)
     text_printf(&r->out, "\n");
 }
 
-void report_end(struct report *r, const uint64_t *counter)
+void verdicts_end(struct verdict_list *r, const uint64_t *counter)
 {
     const char *comma = "";
 
