@@ -176,7 +176,7 @@ static int check_module(struct build *b, struct wasm_module *m, char *why, size_
         return r;
     hash_module(b);
     text_clear(&b->object);
-    wasm_write(m, &b->object); // until the object is there
+    wasm_write(m, true, &b->object); // until the object is there
     return 0;
 }
 
@@ -256,11 +256,18 @@ static int compose(struct build *b, const struct text *c, struct text *out, char
     return 0;
 }
 
+#ifdef __clang__
+#define SANITIZING_COMPILER "clang" // whose runtime this program then has
+#else
+#define SANITIZING_COMPILER "cc"
+#endif
+
 static int compile_object(struct build *b, const struct text *c, const struct text *h, char *why,
                           size_t n)
 {
     char cc[TOOL_MAX];
-    int r = find_tool("cc", "gcc", cc, why, n);
+    int r = find_tool(b->sanitize ? SANITIZING_COMPILER : "cc", "gcc", cc, why, n);
+    // The last words: with a sanitizer it is as large and has as many libraries as that needs.
     const char *const argv[] = {cc,
                                 "-std=gnu17",
                                 "-O2",
@@ -278,14 +285,16 @@ static int compile_object(struct build *b, const struct text *c, const struct te
                                 "-fno-asynchronous-unwind-tables",
                                 "-fno-exceptions",
                                 "-Werror=implicit-function-declaration",
-                                "-Werror=frame-larger-than=" FRAME_MAX,
                                 "-I.",
                                 "-s",
-                                "-Wl,-z,defs,-z,relro,-z,now,-z,noexecstack",
+                                "-Wl,-z,relro,-z,now,-z,noexecstack",
                                 "-Wl,--build-id=none,--hash-style=gnu",
                                 "program.c",
                                 "-o",
                                 "out.so",
+                                b->sanitize ? "-fsanitize=address"
+                                            : "-Werror=frame-larger-than=" FRAME_MAX,
+                                b->sanitize ? NULL : "-Wl,-z,defs",
                                 NULL};
     const struct child_input input[] = {
         {"program.c", c->s, c->n},

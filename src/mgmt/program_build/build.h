@@ -13,6 +13,7 @@
 #define BUILD_SOURCE_MAX (1u << 20) // bytes
 
 struct build {
+    bool sanitize;      // for tests: the object under AddressSanitizer
     const char *name;   // of the source: x.c or x.wasm, for messages
     struct text source; // in
     struct text module; // WebAssembly

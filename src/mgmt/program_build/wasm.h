@@ -19,11 +19,11 @@
 #define WASM_BYTES_MAX (256u << 10)
 #define WASM_TYPES_MAX 64
 #define WASM_PARAMS_MAX 8
-#define WASM_FUNCTIONS_MAX 64 // without imports
+#define WASM_FUNCTIONS_MAX 1024 // without imports
 #define WASM_GLOBALS_MAX 64
 #define WASM_SEGMENTS_MAX 256
 #define WASM_LOCALS_MAX 256 // of a function, with parameters
-#define WASM_OPS_MAX 32768  // instructions of the module
+#define WASM_OPS_MAX 65536  // instructions of the module
 #define WASM_TARGETS_MAX 4096
 #define WASM_NESTING_MAX 128
 #define WASM_CALLS_MAX 16 // functions in each other, packet() included
@@ -106,7 +106,8 @@ struct wasm_refusal {
 int wasm_read(struct wasm_module *m, const uint8_t *bytes, size_t size, uint32_t data_end,
               struct wasm_refusal *why);
 int wasm_check(struct wasm_module *m, struct wasm_refusal *why);
-void wasm_write(const struct wasm_module *m, struct text *out);
+// `charged`: as wabt gets it. Otherwise a program as it was before, for tests.
+void wasm_write(const struct wasm_module *m, bool charged, struct text *out);
 
 const char *wasm_op_name(uint8_t code);
 unsigned wasm_op_cost(uint8_t code);

@@ -54,18 +54,18 @@ static void put_type(struct text *t, const struct wasm_type *type)
 }
 
 // The program's types, then those of all imports in their order.
-static void put_types_and_imports(const struct wasm_module *m, struct text *out)
+static void put_types_and_imports(const struct wasm_module *m, unsigned imports, struct text *out)
 {
     struct text t = {0};
 
-    put_u32(&t, m->n_types + IMPORTS);
+    put_u32(&t, m->n_types + imports);
     for (unsigned i = 0; i < m->n_types; i++)
         put_type(&t, &m->type[i]);
-    for (unsigned i = 0; i < IMPORTS; i++)
+    for (unsigned i = 0; i < imports; i++)
         put_type(&t, &wasm_known_import[i].type);
     put_section(out, 1, &t);
-    put_u32(&t, IMPORTS);
-    for (unsigned i = 0; i < IMPORTS; i++) {
+    put_u32(&t, imports);
+    for (unsigned i = 0; i < imports; i++) {
         put_name(&t, "kamuee");
         put_name(&t, i == IMPORT_CHARGE ? "charge" : wasm_known_import[i].name);
         put_byte(&t, 0);
@@ -108,20 +108,20 @@ static void put_globals(const struct wasm_module *m, struct text *out)
     put_section(out, 6, &t);
 }
 
-static void put_export(const struct wasm_module *m, struct text *out)
+static void put_export(const struct wasm_module *m, unsigned imports, struct text *out)
 {
     struct text t = {0};
 
     put_u32(&t, 1);
     put_name(&t, "packet");
     put_byte(&t, 0);
-    put_u32(&t, IMPORTS + (uint32_t)m->packet);
+    put_u32(&t, imports + (uint32_t)m->packet);
     put_section(out, 7, &t);
 }
 
-static uint32_t moved(const struct wasm_module *m, uint32_t function)
+static uint32_t moved(const struct wasm_module *m, unsigned imports, uint32_t function)
 {
-    return function < m->n_imports ? m->import[function] : function - m->n_imports + IMPORTS;
+    return function < m->n_imports ? m->import[function] : function - m->n_imports + imports;
 }
 
 static void put_charge(struct text *t, int64_t price)
@@ -131,7 +131,8 @@ static void put_charge(struct text *t, int64_t price)
     put_u32(t, IMPORT_CHARGE);
 }
 
-static void put_op(const struct wasm_module *m, const struct wasm_op *op, struct text *t)
+static void put_op(const struct wasm_module *m, unsigned imports, const struct wasm_op *op,
+                   struct text *t)
 {
     put_byte(t, op->code);
     switch (wasm_op_immediate(op->code)) {
@@ -144,7 +145,7 @@ static void put_op(const struct wasm_module *m, const struct wasm_op *op, struct
             put_u32(t, m->target[op->a + i]);
         break;
     case IMM_FUNCTION:
-        put_u32(t, moved(m, op->a));
+        put_u32(t, moved(m, imports, op->a));
         break;
     case IMM_LABEL:
     case IMM_LOCAL:
@@ -163,11 +164,12 @@ static void put_op(const struct wasm_module *m, const struct wasm_op *op, struct
     case IMM_UNKNOWN:
         break;
     }
-    if (op->code == WASM_OP_LOOP)
+    if (op->code == WASM_OP_LOOP && imports > IMPORT_CHARGE)
         put_charge(t, op->value);
 }
 
-static void put_body(const struct wasm_module *m, const struct wasm_function *f, struct text *out)
+static void put_body(const struct wasm_module *m, unsigned imports, const struct wasm_function *f,
+                     struct text *out)
 {
     struct text t = {0};
 
@@ -177,19 +179,19 @@ static void put_body(const struct wasm_module *m, const struct wasm_function *f,
         put_byte(&t, f->local[i]);
     }
     for (uint32_t i = f->first; i < f->first + f->n_ops; i++)
-        put_op(m, &m->op[i], &t);
+        put_op(m, imports, &m->op[i], &t);
     put_u32(out, (uint32_t)t.n);
     text_append(out, t.s, t.n);
     text_free(&t);
 }
 
-static void put_code(const struct wasm_module *m, struct text *out)
+static void put_code(const struct wasm_module *m, unsigned imports, struct text *out)
 {
     struct text t = {0};
 
     put_u32(&t, m->n_functions);
     for (unsigned i = 0; i < m->n_functions; i++)
-        put_body(m, &m->function[i], &t);
+        put_body(m, imports, &m->function[i], &t);
     put_section(out, 10, &t);
 }
 
@@ -209,15 +211,17 @@ static void put_data(const struct wasm_module *m, struct text *out)
     put_section(out, 11, &t);
 }
 
-void wasm_write(const struct wasm_module *m, struct text *out)
+void wasm_write(const struct wasm_module *m, bool charged, struct text *out)
 {
     static const uint8_t head[] = "\0asm\1\0\0";
 
+    unsigned imports = charged ? IMPORTS : IMPORT_CHARGE;
+
     text_append(out, head, 8);
-    put_types_and_imports(m, out);
+    put_types_and_imports(m, imports, out);
     put_functions_and_memory(m, out);
     put_globals(m, out);
-    put_export(m, out);
-    put_code(m, out);
+    put_export(m, imports, out);
+    put_code(m, imports, out);
     put_data(m, out);
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program_generate.h - modules of packet programs at random, of right types, as hostile as may be
+//
+// Every instruction that a program may have, addresses and divisors at their ends, loops with and
+// without an end. The same seed gives the same module. For program_fuzz.c and program_storm.c.
+#ifndef FUZZ_PROGRAM_GENERATE_H
+#define FUZZ_PROGRAM_GENERATE_H
+
+#include "program_build/wasm.h"
+
+#define GENERATE_COUNTERS 2
+#define GENERATE_TABLES 2
+
+// `functions`: packet() calls the one whose number is in the packet's field `interface`, of so
+// many (a power of two, up to 512); 0: packet() is one function itself.
+void program_generate(struct wasm_module *m, uint64_t seed, unsigned functions);
+
+#endif
