@@ -11,7 +11,8 @@ from kamuee.context import Context
 from kamuee.errors import EXIT_OK, Leave, UsageError
 from kamuee.grammar import Command, Match
 
-PROGRAMS = {"lab": "lab.command", "demo": "lab.demo", "doctor": "doctor.command", "device": "device", "bench": "bench"}
+PROGRAMS = {"lab": "lab.command", "demo": "lab.demo", "doctor": "doctor.command", "device": "device", "bench": "bench",
+            "program": "packet_program"}
 
 
 def program(context: Context, match: Match) -> int:

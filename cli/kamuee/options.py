@@ -36,7 +36,7 @@ OPTIONS = (
     Option("-V", "--version", "", "show the version of this program", True),
 )
 
-VERBATIM = ("lab", "demo", "bench", "doctor", "device", "ping", "traceroute")  # whose words are all their own
+VERBATIM = ("lab", "demo", "bench", "doctor", "device", "program", "ping", "traceroute")  # whose words are all their own
 
 
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee program`: build, check and try packet programs of virtual routers.
+
+    kamuee program build x.c -o x.so      for a tenant; x.wasm as well
+    kamuee program build x.c -o x.o --target operator
+    kamuee program check x.c              whether it would be built, and what a packet costs at most
+    kamuee program test x.so --pcap in.pcap [--hook HOOK] [--table NAME:KEY=VALUE]... [--json]
+
+The program kamuee-program does it, a part of package kamuee. Needs wabt, clang, lld and a C compiler.
+"""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACES = (ROOT / "build/src/mgmt/program_build/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program",
+          Path("/usr/libexec/kamuee-program"), Path("/usr/local/libexec/kamuee-program"))
+
+
+def find_program() -> Path | None:
+    return next((path for path in PLACES if os.access(path, os.X_OK)), None)
+
+
+def main(argv: list[str]) -> int:
+    path = find_program()
+    if not path:
+        print(f"error: no kamuee-program at {' or '.join(map(str, PLACES))}: apt install kamuee, or make build", file=sys.stderr)
+        return 1
+    if argv in ([], ["--help"], ["-h"]):
+        print((__doc__ or "").strip())
+        return 0 if argv else 2
+    sys.stdout.flush()
+    return subprocess.run([path, *argv]).returncode
