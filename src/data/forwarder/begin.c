@@ -13,6 +13,7 @@
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
 #include "forwarder/watch.h"
+#include "core/rcu.h"
 #include "forwarder/forbidden.h"
 
 // --- control packets ---
@@ -177,6 +178,8 @@ unsigned begin_forward_kept(struct forwarder *f)
 {
     unsigned n = f->kept.n;
 
+    f->plan = rcu_load(&forwarder_slot[f->index].plan); // at the end of the thread: not the last
+                                                        // poll's
     while (f->kept.n) {
         struct plan_rx q = take_kept(f);
         path_taken(f, &q);
