@@ -124,7 +124,7 @@ bench: build ## measured claims: lookups, forwarding, full table, convergence (r
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
 fuzz: export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1# else what it finds is printed and passed over
-fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutated frames; clang and sanitizers
+fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) frames, PROGRAMS (10^6) and FUNCTIONS (1024) of hostile programs; clang and sanitizers
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null || \
 		{ echo "fuzz: clang cannot link fuzzers here: apt-get install clang libclang-rt-14-dev"; exit 1; }
 	[ -d $(BUILD)-fuzz ] || CC=clang meson setup $(BUILD)-fuzz -Dbuildtype=debugoptimized -Db_lto=false -Dfuzz=true -Dbench=false
@@ -134,6 +134,7 @@ fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutate
 		$$f -max_total_time=$(or $(SECONDS_EACH),60) -print_final_stats=1 $(BUILD)-fuzz/corpus/$$n $$kept; done; \
 		[ -n "$$found" ] || { echo "fuzz: no harness was built"; exit 1; }
 	$(BUILD)-fuzz/tests/path/packet_storm $(or $(FRAMES),10000000) $(SEED)
+	$(BUILD)-fuzz/src/mgmt/program_build/program_storm $(or $(PROGRAMS),1000000) $(or $(FUNCTIONS),1024) $(SEED)
 
 fuzz-api: build ## requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
 	$(SUDO) $(PYTHON) tests/fuzz/api_fuzz.py $(abspath $(BUILD))/kamueed $(or $(SECONDS),60) $(or $(SEED),1)

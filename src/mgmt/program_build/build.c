@@ -256,17 +256,11 @@ static int compose(struct build *b, const struct text *c, struct text *out, char
     return 0;
 }
 
-#ifdef __clang__
-#define SANITIZING_COMPILER "clang" // whose runtime this program then has
-#else
-#define SANITIZING_COMPILER "cc"
-#endif
-
 static int compile_object(struct build *b, const struct text *c, const struct text *h, char *why,
                           size_t n)
 {
     char cc[TOOL_MAX];
-    int r = find_tool(b->sanitize ? SANITIZING_COMPILER : "cc", "gcc", cc, why, n);
+    int r = find_tool("cc", "gcc", cc, why, n);
     // The last words: with a sanitizer it is as large and has as many libraries as that needs.
     const char *const argv[] = {cc,
                                 "-std=gnu17",
