@@ -4,7 +4,7 @@
 //     program_storm MODULES FUNCTIONS [SEED]
 //
 // MODULES: made by program_generate.h, every other one with some bytes changed; read, checked and
-// interpreted (program_check.h). FUNCTIONS: built by wasm2c and the compiler, 256 in one object,
+// interpreted (program_check.h). FUNCTIONS: built by wasm2c and the compiler, 128 in one object,
 // under AddressSanitizer where this program is; each gets packets, and must do what the interpreter
 // does: verdict or fault, memory, counters, calls of the host; and change nothing else.
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 #include "program_generate.h"
 #include "program_interpret.h"
 
-#define BATCH 256 // functions
+#define BATCH 128 // functions
 #define PACKETS 8 // of each function
 
 static uint64_t random_state;

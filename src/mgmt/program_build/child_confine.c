@@ -153,7 +153,6 @@ static int set_limits(void)
 {
     int r = limit(RLIMIT_CPU, CHILD_CPU_S);
 
-    r = r ? r : limit(RLIMIT_AS, CHILD_MEMORY);
     r = r ? r : limit(RLIMIT_FSIZE, 4 * CHILD_OUTPUT_MAX);
     r = r ? r : limit(RLIMIT_NOFILE, 64);
     return r ? r : limit(RLIMIT_CORE, 0);
@@ -236,7 +235,9 @@ static int confine_child(const char *path)
     r = r ? r : prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0;
     r = r ? r : close_files(path);
     r = r ? r : chdir(path) ? -errno : 0;
-    return r ? r : load_filter();
+    r = r ? r : load_filter();
+    // Last: a sanitizer's shadow in this process is larger.
+    return r ? r : limit(RLIMIT_AS, CHILD_MEMORY);
 }
 
 static void fail(const char *what, int e)

@@ -144,7 +144,7 @@ static void tell_cost(const struct build *b)
         printf("%s: at most 4096 instructions a packet, counted in its loops", b->name);
     else
         printf("%s: at most %u instructions a packet, no loop", b->name, b->cost);
-    printf("; window %u, %u counters, %u reasons, %u tables\n", b->declared.window,
+    printf("; window %u, counters %u, reasons %u, tables %u\n", b->declared.window,
            b->declared.n_counters, b->declared.n_reasons, b->declared.n_tables);
 }
 
