@@ -14,13 +14,13 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libseccomp-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang lld wabt libbpf-dev procps
-TEST_PACKAGES = mandoc zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+TEST_PACKAGES = mandoc mkdocs zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nftables nfdump systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 VM_PACKAGES = qemu-system-x86 qemu-utils mmdebstrap e2fsprogs debian-archive-keyring
 BENCH_PACKAGES = dpdk-dev
 DEB_PACKAGES = debhelper dh-python lintian crun
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = mandoc zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld-14 wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian crun
+HAVE = mandoc mkdocs zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang wasm-ld-14 wasm2c /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd /usr/sbin/nft nfcapd journalctl qemu-system-x86_64 qemu-img mmdebstrap /usr/sbin/mke2fs dh_python3 lintian crun
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
@@ -36,7 +36,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test deb image sbom site package-test demo demo-stop bench ptf flood soak fuzz fuzz-api fuzz-schema sanitize sanitize-e2e install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -100,6 +100,9 @@ vm-test: build ## tests in it: Debian's kernel, systemd as PID 1, cards under vf
 
 deb: deps ## Debian packages of this tree, in build-deb/ (docs/quickstart/packages.md)
 	tools/make-deb $(BUILD)-deb
+
+site: deps ## the documents as a static site with search, in build-site/
+	tools/make-site $(BUILD)-site
 
 image: deps ## an OCI image with FRR, and one without, in build-image/ (root; docs/quickstart/container.md)
 	$(SUDO) tools/make-image $(BUILD)-image
