@@ -5,6 +5,8 @@
     kamuee program build x.c -o x.o --target operator
     kamuee program check x.c              whether it would be built, and what a packet costs at most
     kamuee program test x.so --pcap in.pcap [--hook HOOK] [--table NAME:KEY=VALUE]... [--json]
+    kamuee program sign x.so --key key.pem        who has built it: an Ed25519 key of openssl
+    kamuee program verify x.so --key key.pub
 
 The program kamuee-program does it, a part of package kamuee. Needs wabt, clang, lld and a C compiler.
 """

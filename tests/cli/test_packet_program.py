@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -110,7 +111,6 @@ def test_an_object_needs_no_library_and_has_no_place_to_execute_and_write(tmp_pa
 
 
 def run_tool(*words) -> str:
-    import subprocess
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, check=True).stdout
 
 
@@ -222,3 +222,28 @@ def test_wrong_words_say_what_may_stand_there(tmp_path):
         done = run(*words)
         assert done.returncode == 2 and "usage: kamuee-program" in done.stderr, words
     assert "cannot be read" in run("check", tmp_path / "none.c").stderr or run("check", tmp_path / "none.c").returncode == 2
+
+
+def test_a_signed_object_is_known_by_its_key_and_by_no_other(tmp_path):
+    for name in ("own", "other"):
+        run_tool("openssl", "genpkey", "-algorithm", "ed25519", "-out", tmp_path / f"{name}.pem")
+        run_tool("openssl", "pkey", "-in", tmp_path / f"{name}.pem", "-pubout", "-out", tmp_path / f"{name}.pub")
+    built, pub = tmp_path / "x.so", tmp_path / "own.pub"
+    assert run("build", EXAMPLES / "noop.c", "-o", built).returncode == 0
+    plain = built.read_bytes()
+    assert "not signed" in run("verify", built, "--key", pub).stderr
+    for _ in range(2):      # a second signature takes the first one's place
+        assert run("sign", built, "--key", tmp_path / "own.pem").returncode == 0
+        assert run("verify", built, "--key", pub).returncode == 0
+        assert built.read_bytes()[:-80] == plain
+    assert short(verdicts(tmp_path, built, [ether(0x800, ip4())])) == [("continue",)]       # the trailer harms nobody
+    assert "not of this key" in run("verify", built, "--key", tmp_path / "other.pub").stderr
+    signed = built.read_bytes()
+    for at in (0, 5000, len(plain) - 1, len(plain), len(signed) - 17):
+        built.write_bytes(signed[:at] + bytes([signed[at] ^ 1]) + signed[at + 1:])
+        assert run("verify", built, "--key", pub).returncode == 1, at
+    built.write_bytes(plain + b"x" + signed[len(plain):])
+    assert run("verify", built, "--key", pub).returncode == 1
+    for key, said in ((tmp_path / "none", "No such file"), (pub, "no private Ed25519 key"), (EXAMPLES / "noop.c", "no private Ed25519 key")):
+        done = run("sign", built, "--key", key)
+        assert done.returncode == 1 and said in done.stderr

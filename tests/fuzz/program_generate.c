@@ -138,11 +138,18 @@ static void make_store(struct making *g, unsigned depth)
     set_place(g, emit(g, code));
 }
 
+// A division mostly by what is not 0.
 static void make_operation(struct making *g, uint8_t type, unsigned depth)
 {
+    uint32_t which = random_below(g, 15);
+
     make_value(g, type, depth + 1);
     make_value(g, type, depth + 1);
-    emit(g, (uint8_t)((type == WASM_I32 ? 0x6a : 0x7c) + random_below(g, 15)));
+    if (which >= 3 && which <= 6 && random_below(g, 16)) {
+        emit_constant(g, type, 1 << random_below(g, 4));
+        emit(g, type == WASM_I32 ? 0x72 : 0x84);
+    }
+    emit(g, (uint8_t)((type == WASM_I32 ? 0x6a : 0x7c) + which));
 }
 
 static void make_one_operand(struct making *g, uint8_t type, unsigned depth)
@@ -187,7 +194,10 @@ static void make_selected(struct making *g, uint8_t type, unsigned depth)
 // A number of a counter or table, now and then one that is not declared.
 static void make_number(struct making *g, uint32_t n)
 {
-    emit_constant(g, WASM_I32, random_below(g, 40) ? random_below(g, n) : odd_number(g, WASM_I32));
+    uint32_t kind = random_below(g, 40);
+    int64_t v = kind > 1 ? random_below(g, n) : kind ? n : odd_number(g, WASM_I32);
+
+    emit_constant(g, WASM_I32, v);
 }
 
 static void make_call(struct making *g, uint8_t type, unsigned depth)
@@ -320,9 +330,9 @@ static void make_loop(struct making *g, unsigned depth)
 
     open_block(g, 0x03, WASM_EMPTY);
     make_statement(g, depth + 1);
-    if (random_below(g, 12)) { // with an end, unless the statement changes the count
+    if (random_below(g, 24)) { // with an end, unless the statement changes the count
         emit_index(g, 0x20, count);
-        emit_constant(g, WASM_I32, 1 + random_below(g, 3));
+        emit_constant(g, WASM_I32, 2 + random_below(g, 14));
         emit(g, 0x76);
         emit_index(g, 0x22, count);
     } else {

@@ -24,6 +24,8 @@
 #define BATCH 128 // functions
 #define PACKETS 8 // of each function
 
+static unsigned long verdicts, faults, counted; // of the batches
+
 static uint64_t random_state;
 
 static uint32_t random_below(uint32_t n)
@@ -139,6 +141,8 @@ static void compare_packet(struct built *o, struct interpreter *t, unsigned func
     memcpy(t->memory + PROGRAM_SLOTS_AT, slot, sizeof *slot);
     bool fine = interpret_packet(t, PROGRAM_SLOTS_AT, &expected);
     unsigned done = o->object->run(o->memory, 1, &verdict);
+    verdicts += fine;
+    faults += !fine;
     bug_on(done != fine || (fine && verdict != expected));
     bug_on(memcmp(page, t->memory, INTERPRET_MEMORY) || calls != o->calls);
     bug_on(memcmp(o->object->counters(o->memory), t->counter, sizeof t->counter));
@@ -159,6 +163,7 @@ static void run_batch(const struct build *b, uint64_t seed)
     bug_on(!interpret_begin(&t, &m, &o.host, GENERATE_COUNTERS, GENERATE_TABLES));
     for (unsigned i = 0; i < BATCH * PACKETS; i++)
         compare_packet(&o, &t, i % BATCH, &seed);
+    counted += t.counter[0] || t.counter[1];
     interpret_end(&t);
     o.object->stop(o.memory);
     free(o.memory);
@@ -184,6 +189,8 @@ int main(int argc, char **argv)
         run_batch(&b, seed + done);
         build_free(&b);
     }
-    printf("%lu functions built and run\n", (functions + BATCH - 1) / BATCH * BATCH);
+    printf("%lu functions built and run: %lu verdicts, %lu faults\n",
+           (functions + BATCH - 1) / BATCH * BATCH, verdicts, faults);
+    bug_on(functions && (!counted || verdicts < functions || faults < functions / 8));
     return 0;
 }

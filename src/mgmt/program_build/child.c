@@ -71,6 +71,8 @@ static int take_output(const char *path, const struct child_run *run)
     int r = fd < 0 || fstat(fd, &st) ? -errno : 0;
     if (!r && (!S_ISREG(st.st_mode) || st.st_size > CHILD_OUTPUT_MAX))
         r = -EFBIG;
+    if (!r && (st.st_uid != child_user() || st.st_nlink != 1))
+        r = -EPERM; // a link to what is not its own
     for (ssize_t n = 1; !r && n && run->result->n <= CHILD_OUTPUT_MAX;) {
         n = read(fd, buf, sizeof buf);
         r = n < 0 ? -errno : 0;

@@ -3,7 +3,8 @@
 //
 // Each run has a directory of its own with copies of its inputs, no network, no privilege, and
 // limits of time, memory and size of files; what it leaves is gone when it ends. So no run can
-// change what another one reads. As root it becomes `nobody`. Called by build.c, one at a time.
+// change what another one reads. As root it becomes a user that has nothing else. Called by
+// build.c, one at a time.
 #ifndef PROGRAM_BUILD_CHILD_H
 #define PROGRAM_BUILD_CHILD_H
 

@@ -26,7 +26,8 @@
 
 #include "program_build/child.h"
 
-#define NOBODY 65534 // user and group
+#define NOBODY 65534          // user and group, where only the first 65,536 are there
+#define OWN_USERS 0x70000000u // from here on, one for each run; nobody else has it
 
 #define C(name) SCMP_SYS(name)
 static const int allowed[] = {
@@ -137,9 +138,24 @@ static const int allowed[] = {
 };
 #undef C
 
+static uid_t user = NOBODY; // whom it becomes, as root
+
 int child_own(const char *path)
 {
-    return geteuid() || !chown(path, NOBODY, NOBODY) ? 0 : -errno;
+    if (geteuid()) {
+        user = geteuid();
+        return 0;
+    }
+    user = OWN_USERS + (uid_t)getpid();
+    if (!chown(path, user, user))
+        return 0;
+    user = NOBODY;
+    return chown(path, user, user) ? -errno : 0;
+}
+
+uid_t child_user(void)
+{
+    return user;
 }
 
 static int limit(int what, rlim_t most)
@@ -217,11 +233,10 @@ static int give_up_user(void)
 {
     if (geteuid())
         return 0;
-    int r = limit(RLIMIT_NPROC, 256); // as root: of `nobody`; else the user's own would count
+    int r = limit(RLIMIT_NPROC, 256); // as another user than root its own would count
     if (r)
         return r;
-    if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-        setresuid(NOBODY, NOBODY, NOBODY))
+    if (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user))
         return -errno;
     return 0;
 }
@@ -274,7 +289,11 @@ void child_become(const char *path, const char *const *argv)
     char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=.",
                                  "SOURCE_DATE_EPOCH=0", NULL};
 
+    int none = open("/dev/null", O_RDONLY);
+
     setpgid(0, 0);
+    if (none < 0 || dup2(none, 0) < 0 || close_range(3, ~0u, 0))
+        fail("/dev/null", errno);
     enter_namespaces();
     int r = confine_child(path);
     if (r)

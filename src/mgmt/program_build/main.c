@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.c - kamuee-program: builds, checks and tries packet programs
 //
-// Run by `kamuee program build|check|test`, by users and in tests; kamueed does not run it. Exit
+// Run by `kamuee program …`, by users and in tests; kamueed does not run it. Exit
 // status: 0; 1: the program is refused; 2: wrong words, or a file.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "program_build/build.h"
 #include "program_build/offline.h"
+#include "program_build/signature.h"
 
 struct command {
-    const char *word, *source, *output, *target;
+    const char *word, *source, *output, *target, *key;
     struct offline_options offline;
 };
 
@@ -25,6 +27,8 @@ static int usage(void)
                     "       kamuee-program test SOURCE|OBJECT --pcap FILE [--hook "
                     "ether|input|output|ether-type]\n"
                     "           [--interface N] [--class N] [--table NAME:KEY=VALUE]... [--json]\n"
+                    "       kamuee-program sign OBJECT --key PRIVATE\n"
+                    "       kamuee-program verify OBJECT --key PUBLIC\n"
                     "SOURCE: x.c or x.wasm; OBJECT: x.so\n");
     return 2;
 }
@@ -55,6 +59,8 @@ static int read_value(struct command *o, const char *name, const char *value)
         o->output = value;
     else if (!strcmp(name, "--target"))
         o->target = value;
+    else if (!strcmp(name, "--key"))
+        o->key = value;
     else if (!strcmp(name, "--pcap"))
         t->capture = value;
     else if (!strcmp(name, "--hook"))
@@ -95,11 +101,14 @@ static bool is_word(const struct command *o, const char *word)
 
 static int check_options(const struct command *o)
 {
-    bool builds = is_word(o, "build"), tests = is_word(o, "test");
+    static const char *const words[] = {"build", "check", "test", "sign", "verify"};
+    bool known = false, target = !strcmp(o->target, "tenant") || !strcmp(o->target, "operator");
 
-    if (!o->source || (!builds && !tests && !is_word(o, "check")) || builds != !!o->output ||
-        tests != !!o->offline.capture ||
-        (strcmp(o->target, "tenant") && strcmp(o->target, "operator")))
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        known |= is_word(o, words[i]);
+    if (!known || !target || !o->source || is_word(o, "build") != !!o->output ||
+        is_word(o, "test") != !!o->offline.capture ||
+        (is_word(o, "sign") || is_word(o, "verify")) != !!o->key)
         return -EINVAL;
     return 0;
 }
@@ -128,11 +137,15 @@ static int read_source(struct build *b, const char *path)
     return r ? 2 : 0;
 }
 
+// Everybody may read it, as kamueed must.
 static int write_object(const struct build *b, const char *path)
 {
+    bool is_new = access(path, F_OK);
     int r = file_prepare(path, &b->object);
 
     r = r ? r : file_keep(path);
+    if (!r && is_new && chmod(path, 0644))
+        r = -errno;
     if (r)
         fprintf(stderr, "%s: cannot be written: %s\n", path, strerror(-r));
     return r ? 2 : 0;
@@ -210,21 +223,52 @@ static int run_given(const struct command *o)
     return run_object(o->source, path, o);
 }
 
+static int sign_or_verify(struct build *b, const struct command *o)
+{
+    char why[512] = "";
+    int r = 0;
+
+    if (file_read(o->source, &b->object)) {
+        fprintf(stderr, "%s: cannot be read\n", o->source);
+        return 2;
+    }
+    if (is_word(o, "verify"))
+        r = program_signature_check(text_str(&b->object), b->object.n, o->key, why, sizeof why);
+    else
+        r = program_sign(&b->object, o->key, why, sizeof why);
+    if (r) {
+        fprintf(stderr, "%s: %s\n", o->source, why);
+        return 1;
+    }
+    return is_word(o, "verify") ? 0 : write_object(b, o->source);
+}
+
+static int build_and_use(struct build *b, const struct command *o)
+{
+    int r = read_source(b, o->source);
+
+    r = r ? r : make_object(b, o);
+    if (!r && is_word(o, "test"))
+        r = run_built(b, o);
+    else if (!r && is_word(o, "build"))
+        r = write_object(b, o->output);
+    return r;
+}
+
 int main(int argc, char **argv)
 {
     static struct command o;
     struct build b = {0};
+    int r;
 
     if (read_options(argc, argv, &o) || check_options(&o))
         return usage();
-    if (is_word(&o, "test") && is_object(o.source))
-        return run_given(&o);
-    int r = read_source(&b, o.source);
-    r = r ? r : make_object(&b, &o);
-    if (!r && is_word(&o, "test"))
-        r = run_built(&b, &o);
-    else if (!r && is_word(&o, "build"))
-        r = write_object(&b, o.output);
+    if (o.key)
+        r = sign_or_verify(&b, &o);
+    else if (is_word(&o, "test") && is_object(o.source))
+        r = run_given(&o);
+    else
+        r = build_and_use(&b, &o);
     build_free(&b);
     return r;
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// child_test.c - what a compiler that a source has taken over can do: a shell stands in its place
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "program_build/child.h"
+
+static struct text said, result;
+static char why[256];
+
+static int run_script(const char *script, const char *output)
+{
+    const char *const argv[] = {"/bin/bash", "--norc", "-c", script, NULL};
+    const struct child_input input[] = {{"in.txt", "words\n", 6}, {"kamuee/in.txt", "more\n", 5}};
+    const struct child_run run = {argv, input, 2, output, &result, &said};
+
+    text_clear(&said);
+    text_clear(&result);
+    return child_run(&run, why, sizeof why);
+}
+
+static void test_it_has_its_inputs_and_leaves_its_output(void **state)
+{
+    assert_int_equal(run_script("cat in.txt kamuee/in.txt >out; echo told", "out"), 0);
+    assert_string_equal(text_str(&result), "words\nmore\n");
+    assert_string_equal(text_str(&said), "told\n");
+}
+
+static void test_it_has_no_rights(void **state)
+{
+    assert_int_equal(run_script("echo $UID $PPID", NULL), 0);
+    assert_int_not_equal(strtoul(text_str(&said), NULL, 10), 0);
+    assert_int_not_equal(run_script("kill -0 1 && [ $BASHPID != 1 ]", NULL), 0);
+    assert_int_not_equal(run_script("mknod out p", NULL), 0);
+    assert_int_not_equal(run_script("chown 0 in.txt", NULL), 0);
+}
+
+static void test_it_reaches_no_network(void **state)
+{
+    assert_int_not_equal(run_script("exec 3<>/dev/tcp/127.0.0.1/22", NULL), 0);
+    assert_non_null(strstr(text_str(&said), "Function not implemented"));
+}
+
+static bool has_landlock(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, 1u) > 0; // its version
+}
+
+static void test_it_sees_only_its_own_files(void **state)
+{
+    if (!has_landlock())
+        skip();
+    assert_int_not_equal(run_script("cat /etc/passwd", NULL), 0);
+    assert_non_null(strstr(text_str(&said), "Permission denied"));
+    assert_int_not_equal(run_script(": >/tmp/kamuee-child-test", NULL), 0);
+    assert_int_not_equal(access("/tmp/kamuee-child-test", F_OK), 0);
+    assert_int_not_equal(run_script("ls ..", NULL), 0);
+}
+
+static void test_an_output_that_is_no_file_is_refused(void **state)
+{
+    assert_int_not_equal(run_script("mkdir out", "out"), 0);
+    assert_int_not_equal(run_script("ln in.txt out", "out"), 0); // two names
+    assert_int_not_equal(run_script(":", "out"), 0);
+    assert_int_not_equal(run_script("head -c 5000000 /dev/zero >out", "out"), 0);
+}
+
+static void test_its_time_memory_and_files_are_limited(void **state)
+{
+    assert_int_equal(run_script("ulimit -v; ulimit -t; ulimit -c; ulimit -n", NULL), 0);
+    assert_string_equal(text_str(&said), "524288\n10\n0\n64\n");
+    assert_int_not_equal(run_script("yes | head -c 40000000 >out", "out"), 0);
+}
+
+static void test_what_it_leaves_running_ends_with_it(void **state)
+{
+    assert_int_equal(run_script("(trap '' HUP TERM; sleep 300) & echo begun", NULL), 0);
+    assert_string_equal(text_str(&said), "begun\n");
+}
+
+static void test_a_failure_is_named(void **state)
+{
+    assert_int_not_equal(run_script("echo bad >&2; exit 3", NULL), 0);
+    assert_string_equal(why, "bash refuses it");
+    assert_string_equal(text_str(&said), "bad\n");
+}
+
+static int end(void **state)
+{
+    text_free(&said);
+    text_free(&result);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_it_has_its_inputs_and_leaves_its_output),
+        cmocka_unit_test(test_it_has_no_rights),
+        cmocka_unit_test(test_it_reaches_no_network),
+        cmocka_unit_test(test_it_sees_only_its_own_files),
+        cmocka_unit_test(test_an_output_that_is_no_file_is_refused),
+        cmocka_unit_test(test_its_time_memory_and_files_are_limited),
+        cmocka_unit_test(test_what_it_leaves_running_ends_with_it),
+        cmocka_unit_test(test_a_failure_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, end);
+}
