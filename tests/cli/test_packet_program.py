@@ -5,10 +5,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from packet_program import EXAMPLES, PROGRAM, ether, ip4, ip6, module, run, short, source, verdicts
+from packet_program import EXAMPLES, PROGRAM, ROOT, ether, ip4, ip6, module, run, short, source, verdicts
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists() or not all(map(shutil.which, ("wasm2c", "wat2wasm", "clang"))),
                                 reason="needs a built kamuee-program, wabt and clang")
@@ -247,3 +248,13 @@ def test_a_signed_object_is_known_by_its_key_and_by_no_other(tmp_path):
     for key, said in ((tmp_path / "none", "No such file"), (pub, "no private Ed25519 key"), (EXAMPLES / "noop.c", "no private Ed25519 key")):
         done = run("sign", built, "--key", key)
         assert done.returncode == 1 and said in done.stderr
+
+
+def test_the_command_line_runs_it(tmp_path):
+    kamuee = [sys.executable, ROOT / "kamuee", "program"]
+    done = subprocess.run([*kamuee, "build", EXAMPLES / "noop.c", "-o", tmp_path / "x.so"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "noop.c: at most 4 instructions a packet, no loop; window 0, counters 0, reasons 0, tables 0\n"), done.stderr
+    assert os.stat(tmp_path / "x.so").st_mode & 0o777 == 0o644
+    assert subprocess.run([*kamuee, "check", tmp_path / "none.c"], capture_output=True, timeout=60).returncode == 2
+    done = subprocess.run([*kamuee, "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "kamuee program build x.c -o x.so" in done.stdout

@@ -2,6 +2,8 @@
 """Each example of a packet program does what its page says: exact verdicts and bytes, on frames made here."""
 import shutil
 import struct
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +97,18 @@ def test_a_source_route_is_followed_hop_by_hop(tmp_path):
     assert data(result)[1].rstrip(b"\0") == ip4() and data(result)[2].rstrip(b"\0") == ip6()
     assert [p["ether-type"] for p in result["packets"][:3]] == [0x88b5, 0x800, 0x86dd]
     assert result["counters"] == {"forwarded": "1", "arrived": "2"}
+
+
+def rust_target() -> bool:
+    done = shutil.which("rustc") and subprocess.run(["rustc", "--print", "target-libdir", "--target", "wasm32v1-none"], capture_output=True, text=True)
+    return bool(done) and done.returncode == 0 and Path(done.stdout.strip()).is_dir()
+
+
+@pytest.mark.skipif(not rust_target(), reason="needs rustc with target wasm32v1-none")
+def test_rust_makes_programs_as_well(tmp_path):
+    subprocess.run(["rustc", "--target", "wasm32v1-none", "-C", "opt-level=2", "-C", "panic=abort", "-C",
+                    "link-args=--no-entry -zstack-size=4096 --initial-memory=65536 --max-memory=65536", "--crate-type", "cdylib",
+                    EXAMPLES / "dscp.rs", "-o", tmp_path / "dscp.wasm"], check=True, timeout=60)
+    result = verdicts(tmp_path, tmp_path / "dscp.wasm", [ether(0x800, ip4(tos=46 << 2)), ether(0x86dd, ip6(traffic_class=10 << 2))],
+                      "--table", "class:46=5", "--table", "class:10=3")
+    assert short(result) == [("class", 5), ("class", 3)]

@@ -194,7 +194,7 @@ static void make_selected(struct making *g, uint8_t type, unsigned depth)
 // A number of a counter or table, now and then one that is not declared.
 static void make_number(struct making *g, uint32_t n)
 {
-    uint32_t kind = random_below(g, 40);
+    uint32_t kind = random_below(g, 16);
     int64_t v = kind > 1 ? random_below(g, n) : kind ? n : odd_number(g, WASM_I32);
 
     emit_constant(g, WASM_I32, v);
