@@ -52,14 +52,15 @@ static __attribute__((noinline)) unsigned run(void *memory, unsigned n, uint32_t
 }
 
 /* The compiler may ask for these; there is no library. */
-HIDDEN void *memset(void *to, int value, size_t n)
+#define ASKED_FOR HIDDEN __attribute__((externally_visible))
+ASKED_FOR void *memset(void *to, int value, size_t n)
 {
     for (volatile uint8_t *p = to; n--;)
         *p++ = (uint8_t)value;
     return to;
 }
 
-HIDDEN void *memcpy(void *to, const void *from, size_t n)
+ASKED_FOR void *memcpy(void *to, const void *from, size_t n)
 {
     volatile uint8_t *t = to;
 
@@ -68,7 +69,7 @@ HIDDEN void *memcpy(void *to, const void *from, size_t n)
     return to;
 }
 
-const struct program_object kamuee_program __attribute__((visibility("default"))) = {
+const struct program_object kamuee_program __attribute__((visibility("default"), externally_visible)) = {
     .abi = KAMUEE_PROGRAM_ABI,
     .instance_bytes = (sizeof(struct instance) + 63) & ~63u,
     .instructions = PROGRAM_INSTRUCTIONS,

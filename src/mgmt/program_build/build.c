@@ -269,6 +269,7 @@ static int compile_object(struct build *b, const struct text *c, const struct te
                                 "-shared",
                                 "-nostdlib",
                                 "-ffreestanding",
+                                "-fwhole-program",
                                 "-fvisibility=hidden",
                                 "-fwrapv",
                                 "-fno-strict-aliasing",
