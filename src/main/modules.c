@@ -38,6 +38,7 @@
 #include "port/tap_sysctl.h"
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
+#include "program_manager/program_manager.h"
 #include "rib/rib_manager.h"
 #include "server/mgmt.h"
 #include "table/acl.h"
@@ -110,6 +111,7 @@ static int start_tables(const struct start_inputs *s, char *err, size_t n)
 static void stop_tables(void)
 {
     rcu_barrier(); // nothing retired is outstanding
+    program_manager_fini();
     acl_log_fini();
     acl_table_fini();
     plan_fini();

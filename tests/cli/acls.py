@@ -38,5 +38,6 @@ OPERATIONS = {
     "address-set-contains": lambda given: {"result": [{"address": given["address"][0], "member": "192.0.2.0/24"}]},
     "address-set-change": lambda given: {"skipped": 1},
     "clear-acl": lambda given: {},
+    "program-table": lambda given: {"entry": [{"key": "167772161", "value": "7"}, {"key": "18446744073709551614", "value": "0"}]},
     "reload": lambda given: {},
 }

@@ -35,6 +35,8 @@ EXAMPLES = {
     "lag": ("show lag",),
     "queue": ("show queue", "show queue p0", "show queue p0 vr red", "show queue vport v40 class 6", "show queue class 1"),
     "policer": ("show policer",),
+    "program": ("show program", "show program red:guard"),
+    "program-table": ("show program red:guard table syn",),
     "tunnel": ("show tunnel",),
     "mirror": ("show mirror",),
     "mirror-session": ("show mirror-session",),

@@ -333,7 +333,7 @@ int iface_add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wante
                  IFACE_MAX - 1);
         return -ENOSPC;
     }
-    i->vr = v->id;
+    iface_set_vr(i, v->id);
     i->port = wish->port;
     i->vlan = wish->vlan;
     i->outer_vlan = wish->outer_vlan;

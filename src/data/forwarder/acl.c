@@ -3,8 +3,8 @@
 //
 //   in     packets whose headers are sound; at acl_out with the next hop that takes them
 //   out    those that are permitted, in the same order
-//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE, POLICED_OUT; ICMP errors,
-//          TCP resets
+//   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE, POLICED_OUT, those of
+//          packet programs at hook output; ICMP errors, TCP resets
 //
 // Packets of one list are decided together (acl_decide.c), list after list.
 //
@@ -16,8 +16,10 @@
 
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
+#include "forwarder/input_check.h"
 #include "forwarder/packet.h"
 #include "forwarder/police.h"
+#include "forwarder/program.h"
 #include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
@@ -53,16 +55,6 @@ static uint64_t make_keys(const struct burst *b, union acl_keys *key)
     return b->family == IP4 ? acl_keys4(b, key->four) : acl_keys6(b, key->six);
 }
 
-// Removes packets from the burst; the places of redirected ones move up.
-static __rte_noinline void remove_packets(struct forwarder *f, struct burst *b, uint64_t gone)
-{
-    for (unsigned k = 0; k < f->n_redirected; k++)
-        f->redirected[k].at =
-            (uint8_t)(f->redirected[k].at -
-                      __builtin_popcountll(gone & ((1ull << f->redirected[k].at) - 1)));
-    burst_remove(b, gone);
-}
-
 // All packets of the burst have this list.
 static void decide_one_list(struct forwarder *f, struct burst *b, uint16_t list, bool out)
 {
@@ -89,7 +81,7 @@ static void decide_one_list(struct forwarder *f, struct burst *b, uint16_t list,
     if (likely(a.n))
         gone |= acl_decide(f, b, &a);
     if (unlikely(gone))
-        remove_packets(f, b, gone);
+        checks_remove(f, b, gone);
 }
 
 // Takes the packets of `left` that have the list of its first one.
@@ -132,7 +124,7 @@ static __rte_noinline void decide_several_lists(struct forwarder *f, struct burs
             gone |= acl_decide(f, b, &a);
     }
     if (gone)
-        remove_packets(f, b, gone);
+        checks_remove(f, b, gone);
 }
 
 // n > 0.
@@ -195,11 +187,18 @@ static bool polices_out(void)
     return __atomic_load_n(&iface_police_out, __ATOMIC_RELAXED);
 }
 
+static bool programs_out(void)
+{
+    return __atomic_load_n(&iface_program_out, __ATOMIC_RELAXED);
+}
+
 void acl_out(struct forwarder *f, struct burst *b)
 {
     ask_lists_out(f, b);
     if (polices_out() && b->n)
         police_out(f, b);
+    if (programs_out() && b->n)
+        program_out(f, b);
 }
 
 // Why packet i does not pass its list; DROP_NONE: it does.
@@ -242,7 +241,9 @@ bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i)
 {
     enum drop_reason why = police_in_one(f, b, i);
 
-    return drop_unless(f, b, i, why == DROP_NONE ? decide_one(f, b, i, b->iface[i], false) : why);
+    if (!drop_unless(f, b, i, why == DROP_NONE ? decide_one(f, b, i, b->iface[i], false) : why))
+        return false;
+    return !(iface_flags(iface_get(b->iface[i])) & IFACE_PROGRAM) || program_in_one(f, b, i);
 }
 
 bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface)
@@ -254,7 +255,9 @@ enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, 
 {
     enum drop_reason why = decide_one(f, b, i, iface, true);
 
-    return why == DROP_NONE && polices_out() ? police_out_one(f, b, i, iface) : why;
+    if (why == DROP_NONE && polices_out())
+        why = police_out_one(f, b, i, iface);
+    return why == DROP_NONE && programs_out() ? program_out_one(f, b, i, iface) : why;
 }
 
 void acl_redirect(struct forwarder *f, struct burst *b)

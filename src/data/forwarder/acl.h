@@ -13,7 +13,8 @@ void acl_in(struct forwarder *f, struct burst *b);
 // with IFACE_ACL_OUT, as acl_out_one and acl_out_copy.
 void acl_out(struct forwarder *f, struct burst *b);
 
-// For one packet that leaves its burst, b->len[i] set: list and policer. False: it was dropped.
+// For one packet that leaves its burst, b->len[i] set: list, policer and packet programs. False: it
+// was dropped, or a program has sent it elsewhere.
 bool acl_in_one(struct forwarder *f, struct burst *b, unsigned i);
 bool acl_out_one(struct forwarder *f, struct burst *b, unsigned i, uint16_t iface);
 // Why a copy of it may not leave by that interface; DROP_NONE: it may. The packet stays.

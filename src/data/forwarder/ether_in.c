@@ -6,9 +6,10 @@
 //          odd4, odd6      IP packets for ip4_in, ip6_in to check one by one
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered
 //                          here, but a router must not forward them (RFC 1812 5.3.4)
-//   exits  ARP, LLDP, IS-IS ... -> punt; LACP of a member of a LAG -> slow_protocol;
-//          ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN, LAG_INACTIVE, VLAN_UNKNOWN,
-//          VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN, IP4_TRUNCATED, IP6_TRUNCATED
+//   exits  EtherTypes of packet programs -> program.c; ARP, LLDP, IS-IS ... -> punt; LACP of a
+//          member of a LAG -> slow_protocol; ETHER_TRUNCATED, ETHER_NOT_OURS,
+//          ETHER_TYPE_UNKNOWN, LAG_INACTIVE, VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID,
+//          VLAN_RESERVED, IFACE_DOWN, IP4_TRUNCATED, IP6_TRUNCATED
 //
 // A plain packet passes all checks of lanes.c: its frame is for us, its header is complete, right
 // and without options, its addresses may be forwarded.
@@ -29,6 +30,7 @@
 #include "forwarder/exits.h"
 #include "forwarder/lanes_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/program.h"
 #include "forwarder/stages.h"
 #include "forwarder/tags.h"
 #include "table/iface.h"
@@ -120,8 +122,25 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
         packet_drop(f, m, id, DROP_ETHER_NOT_OURS);
     else if (type == ETHER_TYPE_IP4 || type == ETHER_TYPE_IP6)
         ether_ip(f, m, type_at + 2, id, type == ETHER_TYPE_IP4, group);
-    else
+    else if (!program_type_take(f, m, id, type_at))
         ether_control(f, m, id, type_at);
+}
+
+// Frames of programs' EtherTypes. Those that go on are frames of any type now.
+static __rte_noinline void ether_programs(struct forwarder *f)
+{
+    struct burst *b = &f->typed;
+
+    program_types(f);
+    for (unsigned i = 0; i < b->n; i++) {
+        uint16_t type = load16(b->ip[i] - 2);
+        bool group = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *)[0] & 1;
+        if (type == ETHER_TYPE_IP4 || type == ETHER_TYPE_IP6)
+            ether_ip(f, b->pkt[i], b->ip[i], b->iface[i], type == ETHER_TYPE_IP4, group);
+        else
+            ether_control(f, b->pkt[i], b->iface[i], b->ip[i] - 2);
+    }
+    burst_reset(b);
 }
 
 struct kind {
@@ -195,6 +214,20 @@ static uint64_t take_round(struct forwarder *f, const struct port *port)
     return bytes;
 }
 
+// The frames that no round has taken. Their bytes.
+static uint64_t ether_each(struct forwarder *f, const struct port *port)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < f->rx.n; i++) {
+        bytes += f->rx.pkt[i]->pkt_len;
+        ether_one(f, port, f->rx.pkt[i]);
+    }
+    if (unlikely(f->typed.n))
+        ether_programs(f);
+    return bytes;
+}
+
 uint64_t ether_in(struct forwarder *f, const struct port *port)
 {
     uint64_t bytes = 0, taken = 1;
@@ -203,10 +236,8 @@ uint64_t ether_in(struct forwarder *f, const struct port *port)
         taken = take_round(f, port);
         bytes += taken;
     }
-    for (unsigned i = 0; i < f->rx.n; i++) {
-        bytes += f->rx.pkt[i]->pkt_len;
-        ether_one(f, port, f->rx.pkt[i]);
-    }
+    if (f->rx.n)
+        bytes += ether_each(f, port);
     f->rx.n = 0;
     return bytes;
 }

@@ -15,6 +15,9 @@ void redirect4(struct forwarder *f, struct burst *b);
 void redirect6(struct forwarder *f, struct burst *b);
 void offload(struct forwarder *f, struct burst *b);
 
+// Removes packets from the burst; the places of redirected ones (f->redirected) move up.
+void checks_remove(struct forwarder *f, struct burst *b, uint64_t gone);
+
 // As offload(), of packet i alone, b->len[i] set, which leaves the burst before input_checks.c.
 void offload_one(struct forwarder *f, struct burst *b, unsigned i);
 // Why packet i, shorter than the `len` bytes of its header, is dropped: `why`, or that its sender

@@ -11,8 +11,18 @@
 #include "forwarder/acl.h"
 #include "forwarder/input_check.h"
 #include "forwarder/police.h"
+#include "forwarder/program.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
+
+__rte_noinline void checks_remove(struct forwarder *f, struct burst *b, uint64_t gone)
+{
+    for (unsigned k = 0; k < f->n_redirected; k++)
+        f->redirected[k].at =
+            (uint8_t)(f->redirected[k].at -
+                      __builtin_popcountll(gone & ((1ull << f->redirected[k].at) - 1)));
+    burst_remove(b, gone);
+}
 
 // What IFACE_CHECKS stands for, of all its interfaces.
 static void checks_find(struct burst *b)
@@ -25,15 +35,19 @@ void features_in(struct forwarder *f, struct burst *b)
 {
     if (b->features & IFACE_CHECKS)
         checks_find(b);
+    f->n_redirected = 0;
+    if (b->features & IFACE_PROGRAM)
+        program_ether(f, b);
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
         urpf(f, b);
     if (b->n && b->features & IFACE_POLICE)
         police_in(f, b);
-    f->n_redirected = 0;
     if (b->n && b->features & IFACE_ACL_IN)
         acl_in(f, b);
     if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_redirected)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
+    if (b->n && b->features & IFACE_PROGRAM)
+        program_input(f, b);
     if (b->n && b->features & IFACE_OFFLOAD)
         offload(f, b);
 }

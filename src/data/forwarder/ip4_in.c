@@ -91,7 +91,7 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
         return false;
     }
     if ((up || is_group(ip + 16)) &&
-        iface_flags(iface_get(b->iface[i])) & (IFACE_ACL_IN | IFACE_POLICE)) {
+        iface_flags(iface_get(b->iface[i])) & (IFACE_ACL_IN | IFACE_POLICE | IFACE_PROGRAM)) {
         b->len[i] = load16_host(ip + 2);
         if (!acl_in_one(f, b, i))
             return false;

@@ -113,7 +113,8 @@ static bool check_packet(struct forwarder *f, struct burst *b, unsigned i)
         return false;
     }
     bool group = ip[24] == 0xff;
-    if ((up || group) && iface_flags(iface_get(b->iface[i])) & (IFACE_ACL_IN | IFACE_POLICE)) {
+    if ((up || group) && iface_flags(iface_get(b->iface[i])) &
+                             (IFACE_ACL_IN | IFACE_POLICE | IFACE_PROGRAM)) {
         b->len[i] = (uint16_t)(IP6_HDR + load16_host(ip + 4));
         if (!acl_in_one(f, b, i))
             return false;

@@ -49,6 +49,7 @@ void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *c
     burst_init(&f->outer4, BURST_TUNNEL, IP4);
     burst_init(&f->outer6, BURST_TUNNEL, IP6);
     burst_init(&f->fragment, BURST_TRANSIT, IP4);
+    burst_init(&f->typed, BURST_TRANSIT, 0);
 }
 
 struct forwarder *forwarder_new(unsigned index)

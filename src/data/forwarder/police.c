@@ -15,6 +15,7 @@
 
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
+#include "forwarder/input_check.h"
 #include "forwarder/remark.h"
 #include "table/packet_class.h"
 #include "table/policer.h"
@@ -87,7 +88,7 @@ static void drop_policed(struct forwarder *f, struct burst *b, uint64_t gone, en
     for (uint64_t left = gone; left; left &= left - 1)
         packet_drop_of(f, b, (unsigned)__builtin_ctzll(left), why);
     if (gone)
-        burst_remove(b, gone);
+        checks_remove(f, b, gone);
 }
 
 void police_in(struct forwarder *f, struct burst *b)

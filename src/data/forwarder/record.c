@@ -66,6 +66,7 @@ static void note_state(struct forwarder *f)
     r->acl.list = 0;
     r->acl.spared = false;
     r->police.iface = 0;
+    r->program.name[0] = '\0';
 }
 
 static enum drop_reason drop_since_note(const struct forwarder *f)
@@ -309,6 +310,7 @@ void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
         find_icmp(f, s);
         s->acl = f->record.acl;
         s->police = f->record.police;
+        s->program = f->record.program;
         f->record.iface = s->iface;
     }
     note_state(f);

@@ -45,9 +45,10 @@ struct record {
     struct counter_icmp icmp;
     uint32_t punt[PUNT_CLASS_N], hold, local, origin;
     uint16_t tx[PORT_MAX];
-    // what an access list and a policer said since then
+    // what an access list, a policer and a packet program said since then
     struct packet_trace_acl acl;
     struct packet_trace_police police;
+    struct packet_trace_program program;
 };
 
 #define FRAME_QUEUE_ROOM 1024u
@@ -66,6 +67,8 @@ struct sampling { // of one watch that samples (sample.c)
     uint64_t seed, dice;
     uint32_t every, skip; // packets to pass over before the next sample
 };
+
+#define REDIRECTED_MAX (3 * BURST_MAX) // by a program, a list, and another program
 
 struct forwarder {
     unsigned index;
@@ -101,6 +104,7 @@ struct forwarder {
     struct burst resumed;            // back from neigh_manager, one family at a time
     struct burst fragment;           // pieces of one packet
     struct burst outer4, outer6;     // packets of tunnels, with what they carry
+    struct burst typed;              // frames of EtherTypes of packet programs; no family
     struct collect dead, hold, punt[PUNT_CLASS_N];
     uint32_t dead_why[COLLECT_MAX];  // why dead.pkt[i] ended, see dead_word
     uint32_t punt_n;                 // packets in all of punt[]
@@ -116,12 +120,13 @@ struct forwarder {
     struct sampling sampling[WATCH_MAX];
     struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
     uint64_t acl_random;             // chooses the packets that they log
-    uint32_t n_redirected;           // packets that a list sends to another next hop
+    uint32_t n_redirected;           // packets that a list or program sends to another next hop;
+                                     // the later one of a packet counts
     struct {
         uint8_t at;        // place in the burst
         uint16_t redirect; // acl_target.h
         uint32_t nexthop;
-    } redirected[BURST_MAX];
+    } redirected[REDIRECTED_MAX];
     struct record record;            // of the packet that goes alone
     struct begin_kept kept;
 } __attribute__((aligned(64)));

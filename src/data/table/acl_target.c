@@ -11,6 +11,13 @@
 #include "base/log.h"
 #include "core/thread.h"
 
+// Lists are acl_manager's, packet programs control's.
+static void must_be_holder(void)
+{
+    if (thread_role() != ROLE_CONTROL)
+        thread_must_be(ROLE_ACL_MANAGER);
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct session {
@@ -49,7 +56,7 @@ static uint16_t session_id(const char *name)
 
 uint16_t acl_mirror_get(const char *name)
 {
-    thread_must_be(ROLE_ACL_MANAGER);
+    must_be_holder();
     pthread_mutex_lock(&lock);
     uint16_t id = session_id(name);
     session[id].holders += id != 0;
@@ -59,7 +66,7 @@ uint16_t acl_mirror_get(const char *name)
 
 void acl_mirror_put(uint16_t id)
 {
-    thread_must_be(ROLE_ACL_MANAGER);
+    must_be_holder();
     pthread_mutex_lock(&lock);
     bug_on(!session[id].holders--);
     pthread_mutex_unlock(&lock);
@@ -104,7 +111,7 @@ uint16_t acl_redirect_get(const struct ip_addr *to)
 {
     uint16_t free = 0, id = 1;
 
-    thread_must_be(ROLE_ACL_MANAGER);
+    must_be_holder();
     pthread_mutex_lock(&lock);
     for (; id < ACL_REDIRECT_MAX && !(redirect[id].holders && same_address(&redirect[id].to, to));
          id++)
@@ -123,7 +130,7 @@ uint16_t acl_redirect_get(const struct ip_addr *to)
 
 void acl_redirect_put(uint16_t id)
 {
-    thread_must_be(ROLE_ACL_MANAGER);
+    must_be_holder();
     pthread_mutex_lock(&lock);
     bug_on(!redirect[id].holders--);
     pthread_mutex_unlock(&lock);

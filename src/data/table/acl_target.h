@@ -5,8 +5,9 @@
 // id leads nowhere meanwhile. A redirect is an address, looked up in the FIB of the packet's
 // virtual router for each packet (rib/acl_target_resolve.c keeps its neighbor resolved).
 //
-// Ids start at 1; their holders, the contents of lists, are counted. A lock separates writers;
-// forwarders read single words, and addresses that do not change while they are held.
+// Ids start at 1; their holders, the contents of lists and packet programs, are counted. A lock
+// separates writers; forwarders read single words, and addresses that do not change while they are
+// held.
 #ifndef TABLE_ACL_TARGET_H
 #define TABLE_ACL_TARGET_H
 
@@ -20,7 +21,8 @@
 #define ACL_MIRROR_MAX 64
 #define ACL_REDIRECT_MAX 1024
 
-// --- acl_manager: one more holder, one less. 0 = all ids are taken. _put: after a grace period ---
+// --- acl_manager, control: one more holder, one less. 0 = all ids are taken. _put: after a grace
+// period ---
 uint16_t acl_mirror_get(const char *session);
 void acl_mirror_put(uint16_t id);
 uint16_t acl_redirect_get(const struct ip_addr *to);

@@ -20,6 +20,7 @@ struct iface *iface_table;
 uint64_t (*iface_macs)[IFACE_MACS];
 uint16_t iface_acl_out_of_all;
 bool iface_police_out;
+bool iface_program_out;
 
 enum state { FREE, USED, WAITING };
 
@@ -30,6 +31,8 @@ static struct slot {
 static unsigned n_ids; // highest id ever used + 1
 static unsigned acl_out_bound;    // interfaces with a list for what leaves
 static unsigned police_out_bound; // interfaces with a policer of what leaves
+static unsigned program_out_bound; // virtual routers with programs at hook output
+static bool program_in[VR_MAX], program_out[VR_MAX];
 
 int iface_table_init(void)
 {
@@ -37,8 +40,10 @@ int iface_table_init(void)
     iface_macs = calloc(IFACE_MAX, sizeof *iface_macs);
     slots = calloc(IFACE_MAX, sizeof *slots);
     n_ids = 1;
-    acl_out_bound = police_out_bound = iface_acl_out_of_all = 0;
-    iface_police_out = false;
+    acl_out_bound = police_out_bound = program_out_bound = iface_acl_out_of_all = 0;
+    iface_police_out = iface_program_out = false;
+    memset(program_in, 0, sizeof program_in);
+    memset(program_out, 0, sizeof program_out);
     if (iface_table && iface_macs && slots)
         return 0;
     iface_table_fini();
@@ -111,6 +116,7 @@ void iface_set_vr(struct iface *i, uint16_t vr)
 {
     thread_must_be(ROLE_CONTROL);
     __atomic_store_n(&i->flags_vr, (uint16_t)(i->flags | vr << IFACE_FLAGS_BITS), __ATOMIC_RELEASE);
+    iface_set_flags(i, IFACE_PROGRAM, program_in[vr] ? IFACE_PROGRAM : 0);
 }
 
 // A forwarder that reads meanwhile may miss one for a moment, but finds none that was not there.
@@ -146,7 +152,7 @@ static void acl_out_compare(void)
 // Whether all interfaces have IFACE_ACL_OUT.
 static bool decides_out(void)
 {
-    return acl_out_bound || police_out_bound;
+    return acl_out_bound || police_out_bound || program_out_bound;
 }
 
 static void decide_out_set(void)
@@ -182,6 +188,22 @@ void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out)
     if (changes)
         acl_out_compare();
     iface_set_flags(i, IFACE_ACL_IN, in ? IFACE_ACL_IN : 0);
+    if (was != decides_out())
+        decide_out_set();
+}
+
+void iface_bind_program(uint16_t vr, bool in, bool out)
+{
+    bool was = decides_out();
+
+    thread_must_be(ROLE_CONTROL);
+    program_out_bound += (unsigned)(out - program_out[vr]);
+    program_in[vr] = in;
+    program_out[vr] = out;
+    __atomic_store_n(&iface_program_out, program_out_bound > 0, __ATOMIC_RELAXED);
+    for (unsigned id = 1; id < n_ids; id++)
+        if (slots[id].state == USED && iface_table[id].vr == vr)
+            iface_set_flags(&iface_table[id], IFACE_PROGRAM, in ? IFACE_PROGRAM : 0);
     if (was != decides_out())
         decide_out_set();
 }

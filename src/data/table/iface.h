@@ -21,8 +21,9 @@ enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT, IFACE_METALINK, IFACE_TUN
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and a bit for each input check
 // that the interface has (forwarder/input_checks.c), of some for each family. All interfaces have
 // IFACE_ACL_OUT while some interface has an output list or a policer of what leaves: its packets
-// may come by any. IFACE_POLICE: a policer of what comes in, or classes by priority. IFACE_OFFLOAD
-// is struct port.offload of the interface's port.
+// may come by any; also while some virtual router has programs at hook output. IFACE_POLICE: a
+// policer of what comes in, or classes by priority. IFACE_PROGRAM: its virtual router has programs
+// at hook ether or input. IFACE_OFFLOAD is struct port.offload of the interface's port.
 //
 // The first five are in `flags`, where all packets look. The others are in `checks`, shifted, and
 // are looked at when IFACE_CHECKS says that the interface has one of them.
@@ -35,7 +36,8 @@ enum iface_flag {
     IFACE_URPF4 = 0x100,
     IFACE_URPF6 = 0x200,
     IFACE_REDIRECT = 0x400,
-    IFACE_POLICE = 0x800
+    IFACE_POLICE = 0x800,
+    IFACE_PROGRAM = 0x1000
 };
 #define IFACE_FLAGS_BITS 5
 #define IFACE_CHECKS_SHIFT 8
@@ -115,6 +117,7 @@ extern struct iface *iface_table; // [IFACE_MAX]
 // do not look at each packet's next hop.
 extern uint16_t iface_acl_out_of_all;
 extern bool iface_police_out; // some interface has a policer of what leaves
+extern bool iface_program_out; // some virtual router has a program at hook output
 
 static inline struct iface *iface_get(uint16_t id)
 {
@@ -204,6 +207,10 @@ void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
 
 // Which policers it has, bits of enum iface_police; their meters are ready.
 void iface_bind_police(struct iface *i, uint8_t police);
+
+// Whether the virtual router has programs at hooks ether or input, and at hook output; its
+// interfaces, now and later, are looked at.
+void iface_bind_program(uint16_t vr, bool in, bool out);
 
 // --- any manager ---
 struct iface *iface_find_ifindex(uint16_t vr, int ifindex);

@@ -78,6 +78,14 @@ struct packet_trace_police { // what an interface's policer said
     uint8_t action, dscp; // enum policer_action; of POLICER_REMARK
 };
 
+struct packet_trace_program { // what a packet program said; of several the last one
+    char name[32];     // "" = none was asked
+    uint8_t hook;      // enum program_hook
+    uint8_t fault;     // enum program_fault: it is off, and has said nothing
+    uint8_t action;    // enum kamuee_action
+    uint32_t argument; // of the action
+};
+
 struct packet_trace_step {
     const char *stage;
     uint8_t of;    // enum packet_trace_of
@@ -95,6 +103,7 @@ struct packet_trace_step {
     struct packet_trace_lookup lookup;
     struct packet_trace_acl acl;
     struct packet_trace_police police;
+    struct packet_trace_program program;
 };
 
 struct packet_trace_queue { // of the port that it leaves by

@@ -123,6 +123,13 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                      "kamueed has crashed and was started again: report it with the archive that "
                      "'kamuee show tech-support' writes",
                      {true, 1, 0}},
+    [ALARM_PROGRAM_FAULT] = {"program-fault",
+                             "major",
+                             "threads",
+                             "a packet program is off after a fault, and its packets are dropped "
+                             "or pass as configured: see show program; 'program replace' starts "
+                             "it",
+                             {true, 1, 0}},
     [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed",
                                   "major",
                                   "rules and routes",

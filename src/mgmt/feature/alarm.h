@@ -36,6 +36,7 @@ enum alarm_name { // in the order of the schema
     ALARM_VR_BUDGET,
     ALARM_VR_BUDGET_FULL,
     ALARM_CRASH,
+    ALARM_PROGRAM_FAULT,
     ALARM_N
 };
 

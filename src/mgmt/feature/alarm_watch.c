@@ -27,6 +27,7 @@
 #include "port/port_queue_manager.h"
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
+#include "program_manager/program_manager.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -318,6 +319,14 @@ static void look_routers(uint64_t now_ns)
 
 // --- once a second ------------------------------------------------------------------------------
 
+static void look_programs(void)
+{
+    struct program_status s;
+
+    for (unsigned i = 0; program_manager_at(i, &s); i++)
+        alarm_observe(ALARM_PROGRAM_FAULT, s.config->name, s.off);
+}
+
 void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
 {
     bool slow = !watch.slow_ns || now_ns - watch.slow_ns >= SLOW_EVERY_NS;
@@ -341,6 +350,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     vr_budget_look(now_ns);
     look_routers(now_ns);
     look_kernel_state();
+    look_programs();
     alarm_observe(ALARM_CRASH, "", crash_notes_since(wall_ns - DAY_NS));
     routing_daemon_look(now_ns);
     alarm_round_end();

@@ -71,6 +71,9 @@ static const char everything[] =
     "set policer t exceed remark-dscp 7\nset policer t violate pass\n"
     "set policer t kind trtcm cir 100M pir 2.5G pbs 300k\n"
     "set interface p2 police in s out t\n"
+    "set program red:p vr red hook ether-type ether-type 0x88b5 file /p order 7 on-fault pass "
+    "mirror-session m\nset program red:p next-hop 3 192.0.2.1\n"
+    "set program q hook input file /q target operator\n"
     "set acl-limit memory 77 build-time 7\n"
     "set class-map cm dscp ef class 3\nset class-map cm other 2\n"
     "set class-map cm remark-pcp class 3 pcp 7\n"
@@ -122,6 +125,10 @@ static const struct {
     {"/kamuee:api/tls/certificate", "/c2"},
     {"/kamuee:acl/rule/police/rate", "777"},
     {"/kamuee:policer/cir", "90M"},
+    {"/kamuee:program/hook", "output"},
+    {"/kamuee:program/file", "/p2"},
+    {"/kamuee:program/ether-type", "0x88b6"},
+    {"/kamuee:program/next-hop/address", "2001:db8::7"},
     {"/kamuee:interface/pcp/class", "4"},
     {"/kamuee:policer/pir", "777M"},
     {"/kamuee:vport/outer-vlan", "77"},
@@ -153,7 +160,7 @@ static const char *const no_step[] = {"/kamuee:memory",         "/kamuee:huge-pa
 
 // Leaves that go with the key of their entry: "red:l" is of red.
 static const char *const with_key[] = {"/kamuee:acl/vr", "/kamuee:address-set/vr",
-                                       "/kamuee:policer/vr"};
+                                       "/kamuee:policer/vr", "/kamuee:program/vr"};
 
 static struct lyd_node *tree_of(const char *text)
 {
@@ -359,13 +366,15 @@ static void steps_come_in_the_safe_order(void **state)
         "v2\nadd policers of interface p1\nadd policers of interface p2\n"
         "set thread\nadd import of vr default\nadd import of vr red\n"
         "add queue of port p0\nadd queue of port p1\nadd mirror of port p0\n"
-        "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\nadd multicast route\n"
+        "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\n"
+        "add program q\nadd program red:p\nadd multicast route\n"
         "add counters prefix\nadd metrics\nadd web\nset snmp\nset sflow\nset ipfix\nset api\n");
     expect_order(all, empty,
                  "set access lists\ndel import of vr default\ndel import of vr red\n"
                  "del queue of port p0\ndel queue of port p1\n"
                  "del mirror of port p0\ndel mirror of port p1\ndel mirror-session m\n"
-                 "del mirror-session t\ndel multicast route\ndel counters prefix\n"
+                 "del mirror-session t\ndel program q\ndel program red:p\n"
+                 "del multicast route\ndel counters prefix\n"
                  "set interface lag0\nset interface lag1\nset interface lag2\nset interface m-a\n"
                  "set interface m-a\nset interface m-b\nset interface p0\n"
                  "set interface p1\nset interface p1\nset interface p1\nset interface p1\n"

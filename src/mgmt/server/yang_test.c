@@ -49,6 +49,7 @@ static bool has_no_unit(const char *name)
                                         "flow-hash-seed",
                                         "ttl",
                                         "key",
+                                        "order",
                                         "vni",
                                         "port",
                                         "observation-domain",

@@ -74,6 +74,7 @@ void fake_reset(void)
     fake_journal_fails = false;
     fake_acl_reset();
     fake_queue_reset();
+    fake_program_reset();
 }
 
 static int full(char *err, size_t n)

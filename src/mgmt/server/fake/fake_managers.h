@@ -31,6 +31,7 @@ void fake_member(const char *port, const char *status,
 bool fake_has_port(const char *name);
 bool fake_has_interface(const char *name);
 bool fake_has_vr(const char *name);
+void fake_program_reset(void);
 void fake_reset(void);
 // Everything the managers hold, sorted, one thing a line.
 void fake_state(struct text *t);

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program_load.c - see program_load.h
+//
+// A tenant's object is machine code that kamuee-program has made, and whoever can replace the file
+// can run what he likes here: so it must belong to root or to kamueed's user, and nobody else may
+// write it. What is loaded is a copy of its own in memory, sealed: the file may change afterwards,
+// and the same file can be loaded again beside itself, which a library's path could not.
+//
+// An operator's object goes through rte_bpf, which checks and compiles it (no boundary: design).
+#define ALLOW_EXPERIMENTAL_API
+#include "program_manager/program_load.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <rte_bpf.h>
+#include <rte_errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "core/mem.h"
+#include "program/bpf.h"
+
+#define OBJECT_BYTES_MAX (16u << 20)
+#define INSTANCE_BYTES_MAX (1u << 20)
+#define PAGE 4096u
+#define SECTION_PROGRAM "kamuee_packet" // of KAMUEE_EXPORT and KAMUEE_DECLARE
+#define SECTION_DECLARED "kamuee"
+
+// --- the file ------------------------------------------------------------------------------------
+
+static int check_owner(const char *file, const struct stat *st, char *err, size_t n)
+{
+    if ((st->st_uid && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH)) {
+        snprintf(err, n,
+                 "file '%s': others than root and kamueed's user may change it, expected a file "
+                 "that belongs to one of them, mode 0644 or less (chown root, chmod 0644)",
+                 file);
+        return -EPERM;
+    }
+    return 0;
+}
+
+static int copy_bytes(int from, int to)
+{
+    char buf[65536];
+    ssize_t n;
+
+    while ((n = read(from, buf, sizeof buf)) > 0)
+        for (ssize_t at = 0, w; at < n; at += w)
+            if ((w = write(to, buf + at, (size_t)(n - at))) <= 0)
+                return -EIO;
+    return n ? -errno : 0;
+}
+
+// A sealed copy in memory; its descriptor, or -errno with a sentence.
+static int copy_of_file(const char *file, char *err, size_t n)
+{
+    struct stat st;
+    int fd = file_open_named(file, OBJECT_BYTES_MAX, &st), copy = -1, r;
+
+    if (fd < 0) {
+        char why[256];
+        file_why(fd, why, sizeof why);
+        snprintf(err, n, "file '%s' %s", file, why);
+        return fd;
+    }
+    r = check_owner(file, &st, err, n);
+    if (!r) {
+        copy = memfd_create("kamuee-program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        r = copy < 0 ? -errno : copy_bytes(fd, copy);
+        if (!r &&
+            fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
+            r = -errno;
+        if (r)
+            snprintf(err, n, "file '%s' cannot be copied: %s", file, strerror(-r));
+    }
+    close(fd);
+    if (!r)
+        return copy;
+    if (copy >= 0)
+        close(copy);
+    return r;
+}
+
+// Another one for each descriptor that is open: so no library is taken for one that was loaded.
+static const char *path_of(int fd, char *buf, size_t n)
+{
+    snprintf(buf, n, "/proc/self/fd/%d", fd);
+    return buf;
+}
+
+static int read_declared(struct program_loaded *l, const char *text, const char *file, char *err,
+                         size_t n)
+{
+    char why[256];
+    int r = program_declared_read(text, &l->declared, why, sizeof why);
+
+    if (r)
+        snprintf(err, n, "file '%s': %s", file, why);
+    return r;
+}
+
+// --- tenants' objects ----------------------------------------------------------------------------
+
+static int refuse_object(const char *file, const char *what, char *err, size_t n)
+{
+    snprintf(err, n, "file '%s': %s, expected what this version's 'kamuee-program build' writes",
+             file, what);
+    return -ENOEXEC;
+}
+
+static int check_object(const struct program_object *o, const char *file, char *err, size_t n)
+{
+    if (!o)
+        return refuse_object(file, "it has no 'kamuee_program'", err, n);
+    if (o->abi != KAMUEE_PROGRAM_ABI)
+        return refuse_object(file, "it was built for another version of the interface", err, n);
+    if (!o->instance_bytes || o->instance_bytes > INSTANCE_BYTES_MAX || !o->declared || !o->start ||
+        !o->stop || !o->slots || !o->counters || !o->run)
+        return refuse_object(file, "its description is incomplete", err, n);
+    return 0;
+}
+
+static int open_object(struct program_loaded *l, const char *file, char *err, size_t n)
+{
+    char path[64];
+
+    l->handle = dlopen(path_of(l->fd, path, sizeof path), RTLD_NOW | RTLD_LOCAL);
+    if (!l->handle) {
+        const char *why = dlerror();
+        snprintf(err, n, "file '%s' is no shared object for this machine: %s", file,
+                 why ? why : "unknown");
+        return -ENOEXEC;
+    }
+    l->object = dlsym(l->handle, "kamuee_program");
+    int r = check_object(l->object, file, err, n);
+    if (r)
+        return r;
+    snprintf(l->source_hash, sizeof l->source_hash, "%s",
+             l->object->source_hash ? l->object->source_hash : "");
+    l->instructions = l->object->instructions;
+    l->stride = (l->object->instance_bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    return read_declared(l, l->object->declared, file, err, n);
+}
+
+static uint64_t host_get(void *host, uint32_t table, uint64_t key)
+{
+    return program_get(host, table, key);
+}
+
+static int32_t host_put(void *host, uint32_t table, uint64_t key, uint64_t value)
+{
+    return program_put(host, table, key, value);
+}
+
+static void host_log(void *host, uint32_t number, uint64_t value)
+{
+    program_say(host, number, value);
+}
+
+static int start_instance(const struct program_loaded *l, struct program_instance *in)
+{
+    const struct program_host host = {in, host_get, host_put, host_log};
+
+    in->run = l->object->run;
+    if (l->object->start(in->memory, &host))
+        return -ENOMEM;
+    in->slot = l->object->slots(in->memory);
+    in->counters = l->object->counters(in->memory);
+    return in->slot && in->counters ? 0 : -ENOEXEC;
+}
+
+// --- the operator's ------------------------------------------------------------------------------
+
+#define ARG_SCALAR(bytes)                                                                          \
+    {                                                                                              \
+        .type = RTE_BPF_ARG_RAW, .size = (bytes)                                                   \
+    }
+#define FUNCTION(word, fn, n, returns)                                                             \
+    {                                                                                              \
+        .name = word, .type = RTE_BPF_XTYPE_FUNC, .func = {                                        \
+            .val = fn,                                                                             \
+            .nb_args = n,                                                                          \
+            .args = {ARG_SCALAR(8), ARG_SCALAR(8), ARG_SCALAR(8)},                                 \
+            .ret = {.type = (returns) ? RTE_BPF_ARG_RAW : RTE_BPF_ARG_UNDEF, .size = returns}      \
+        }                                                                                          \
+    }
+
+static const struct rte_bpf_xsym functions[] = {
+    FUNCTION("kamuee_count", program_bpf_count, 2, 0),
+    FUNCTION("kamuee_get", program_bpf_get, 2, 8),
+    FUNCTION("kamuee_put", program_bpf_put, 3, 8),
+    FUNCTION("kamuee_log", program_bpf_log, 2, 0),
+};
+
+// A section's bytes in an ELF file of this machine's byte order; NULL: it has none, or is no such
+// file. The file may be anything.
+static const char *elf_section(const uint8_t *file, size_t size, const char *name, size_t *bytes)
+{
+    const Elf64_Ehdr *e = (const void *)file;
+
+    if (size < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) ||
+        e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_shentsize != sizeof(Elf64_Shdr) ||
+        e->e_shoff > size || e->e_shoff % 8 ||
+        (size - e->e_shoff) / sizeof(Elf64_Shdr) < e->e_shnum || e->e_shstrndx >= e->e_shnum)
+        return NULL;
+    const Elf64_Shdr *s = (const void *)(file + e->e_shoff), *names = &s[e->e_shstrndx];
+    if (names->sh_offset > size || names->sh_size > size - names->sh_offset)
+        return NULL;
+    for (unsigned i = 0; i < e->e_shnum; i++) {
+        if (s[i].sh_name >= names->sh_size || s[i].sh_offset > size ||
+            s[i].sh_size > size - s[i].sh_offset || s[i].sh_type == SHT_NOBITS)
+            continue;
+        const char *is = (const char *)file + names->sh_offset + s[i].sh_name;
+        size_t room = names->sh_size - s[i].sh_name, len = strlen(name) + 1;
+        if (len > room || memcmp(is, name, len))
+            continue;
+        *bytes = s[i].sh_size;
+        return (const char *)file + s[i].sh_offset;
+    }
+    return NULL;
+}
+
+static int read_declared_section(struct program_loaded *l, const char *file, char *err, size_t n)
+{
+    char text[DECLARED_TEXT_MAX + 2] = "";
+    size_t size = (size_t)lseek(l->fd, 0, SEEK_END), bytes = 0;
+    void *map = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, l->fd, 0) : MAP_FAILED;
+
+    if (map == MAP_FAILED)
+        return refuse_object(file, "it cannot be read", err, n);
+    const char *declared = elf_section(map, size, SECTION_DECLARED, &bytes);
+    if (declared)
+        memcpy(text, declared, bytes < sizeof text - 1 ? bytes : sizeof text - 1);
+    munmap(map, size);
+    return read_declared(l, text, file, err, n);
+}
+
+static int open_bpf(struct program_loaded *l, const char *file, char *err, size_t n)
+{
+    const struct rte_bpf_prm prm = {
+        .xsym = functions,
+        .nb_xsym = sizeof functions / sizeof *functions,
+        .prog_arg = {.type = RTE_BPF_ARG_PTR, .size = sizeof(struct kamuee_packet)},
+    };
+    char path[64];
+
+    l->bpf = rte_bpf_elf_load(&prm, path_of(l->fd, path, sizeof path), SECTION_PROGRAM);
+    if (!l->bpf) {
+        snprintf(
+            err, n,
+            "file '%s' is refused by DPDK's BPF: %s; expected an object of 'clang -target bpf' "
+            "whose function is in section '%s', without loops, which stays within its packet",
+            file, rte_strerror(rte_errno), SECTION_PROGRAM);
+        return -ENOEXEC;
+    }
+    l->stride = (sizeof(struct program_bpf) + PAGE - 1) & ~(size_t)(PAGE - 1);
+    return read_declared_section(l, file, err, n);
+}
+
+static int start_bpf(const struct program_loaded *l, struct program_instance *in)
+{
+    struct program_bpf *b = in->memory;
+    struct rte_bpf_jit jit = {0};
+
+    if (!rte_bpf_get_jit(l->bpf, &jit))
+        b->code = jit.func;
+    b->bpf = l->bpf;
+    b->instance = in;
+    in->run = program_bpf_run;
+    in->slot = b->slot;
+    in->counters = b->counter;
+    return 0;
+}
+
+// --- both ----------------------------------------------------------------------------------------
+
+static int start_instances(struct program_loaded *l, struct program *p)
+{
+    int r = 0;
+
+    p->instance = aligned_alloc(64, PROGRAM_INSTANCES * sizeof *p->instance);
+    l->memory = mem_map("program instances", l->stride * PROGRAM_INSTANCES);
+    if (!p->instance || !l->memory)
+        return -ENOMEM;
+    memset(p->instance, 0, PROGRAM_INSTANCES * sizeof *p->instance);
+    for (unsigned i = 0; !r && i < PROGRAM_INSTANCES; i++) {
+        struct program_instance *in = &p->instance[i];
+        in->program = p;
+        in->memory = l->memory + i * l->stride;
+        r = l->object ? start_instance(l, in) : start_bpf(l, in);
+        if (r)
+            in->memory = NULL; // those from here on have not been started
+    }
+    return r;
+}
+
+int program_load(struct program_loaded *l, struct program *p, enum program_target target,
+                 const char *file, char *err, size_t n)
+{
+    int r;
+
+    *l = (struct program_loaded){.fd = -1};
+    r = l->fd = copy_of_file(file, err, n);
+    if (r < 0)
+        return r;
+    r = target == PROGRAM_TENANT ? open_object(l, file, err, n) : open_bpf(l, file, err, n);
+    if (!r && (r = start_instances(l, p)))
+        snprintf(err, n, "file '%s': its instances cannot be made: %s", file, strerror(-r));
+    if (r)
+        program_unload(l, p);
+    return r;
+}
+
+void program_unload(struct program_loaded *l, struct program *p)
+{
+    for (unsigned i = 0; l->object && p->instance && i < PROGRAM_INSTANCES && p->instance[i].memory;
+         i++)
+        l->object->stop(p->instance[i].memory);
+    free(p->instance);
+    p->instance = NULL;
+    if (l->memory)
+        mem_unmap(l->memory, l->stride * PROGRAM_INSTANCES);
+    rte_bpf_destroy(l->bpf);
+    if (l->handle)
+        dlclose(l->handle);
+    if (l->fd >= 0)
+        close(l->fd);
+    *l = (struct program_loaded){.fd = -1};
+}

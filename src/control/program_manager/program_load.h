@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program_load.h - the file of a packet program: what may run, as instances of all forwarders
+//
+// program_manager loads; control role. Nothing else knows a tenant's object from an operator's.
+#ifndef PROGRAM_MANAGER_PROGRAM_LOAD_H
+#define PROGRAM_MANAGER_PROGRAM_LOAD_H
+
+#include "program/set.h"
+
+enum program_target { PROGRAM_TENANT, PROGRAM_OPERATOR };
+
+struct program_loaded {
+    struct program_declared declared;
+    char source_hash[72];  // of a tenant's module, hex; "" = not known
+    uint32_t instructions; // the most that one call executes; 0 = not known
+    // own
+    int fd;
+    void *handle;
+    const struct program_object *object; // NULL: an operator's
+    struct rte_bpf *bpf;
+    uint8_t *memory; // of all instances
+    size_t stride;
+};
+
+// Makes p->instance, of memory that `l` owns, out of the file. 0; or -errno with a sentence, and
+// nothing is left.
+int program_load(struct program_loaded *l, struct program *p, enum program_target target,
+                 const char *file, char *err, size_t err_size);
+void program_unload(struct program_loaded *l, struct program *p); // no reader is left
+
+#endif

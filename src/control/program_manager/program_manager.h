@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program_manager.h - packet programs of virtual routers: loaded, ordered, replaced, counted
+//
+// The writer of program/set.h. A change loads the new program aside and publishes the whole set of
+// its hook, so no packet finds half of it; what the program before has counted, and tables that
+// both declare alike, go on. Called by the steps of a change and by operations; control role.
+#ifndef PROGRAM_MANAGER_PROGRAM_MANAGER_H
+#define PROGRAM_MANAGER_PROGRAM_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "program/set.h"
+#include "program_manager/program_load.h"
+
+#define PROGRAM_MAX 1024
+
+struct program_config { // as configured; memory was all zero
+    char name[PROGRAM_NAME_SIZE];
+    char vr[32];
+    char file[256];
+    char mirror[32]; // session, "" = none
+    uint8_t hook;    // enum program_hook
+    uint8_t target;  // enum program_target
+    bool fault_drops;
+    uint16_t ether_type; // hook ether-type
+    uint16_t order;
+    struct ip_addr next_hop[KAMUEE_NEXT_HOPS]; // family 0 = none
+};
+
+struct program_status {
+    const struct program_config *config;
+    const struct program_declared *declared;
+    const char *source_hash;
+    uint32_t instructions;
+    uint16_t vr;                        // id
+    struct program_count count;         // of all forwarders, since it was configured
+    unsigned off;                       // forwarders on which it is off
+    uint8_t fault;                      // enum program_fault: why, of one of them
+    struct program_log log;             // what it has said last
+    struct program_table *const *table; // [declared->n_tables]
+    uint64_t loaded_ns;                 // clock_now_ns
+    uint32_t loads;                     // times that its file was loaded
+};
+
+// 0, or -errno with a sentence; then nothing has changed.
+int program_manager_add(const struct program_config *c, char *err, size_t err_size);
+int program_manager_change(const struct program_config *c, char *err, size_t err_size);
+void program_manager_del(const char *name);
+// Loads its file again: also after a fault. -ENOENT: there is none of that name.
+int program_manager_replace(const char *name, char *err, size_t err_size);
+void program_manager_fini(void); // forwarders have stopped
+
+// The i-th program, by virtual router, hook and order; false: there are not so many.
+bool program_manager_at(unsigned i, struct program_status *s);
+bool program_manager_find(const char *name, struct program_status *s);
+
+#endif

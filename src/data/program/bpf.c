@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bpf.c - see bpf.h
+//
+// A BPF function gets no word of its caller's, so the instance that runs on this thread is known by
+// a variable of the thread.
+#include "program/bpf.h"
+
+#include <rte_bpf.h>
+
+#include "program/set.h"
+
+static _Thread_local struct program_bpf *running;
+
+unsigned program_bpf_run(void *memory, unsigned n, uint32_t *verdict)
+{
+    struct program_bpf *b = memory;
+
+    running = b;
+    for (unsigned k = 0; k < n; k++)
+        verdict[k] = (uint32_t)(b->code ? b->code(&b->slot[k]) : rte_bpf_exec(b->bpf, &b->slot[k]));
+    return n;
+}
+
+uint64_t program_bpf_count(uint64_t counter, uint64_t add, uint64_t c, uint64_t d, uint64_t e)
+{
+    if (counter < KAMUEE_COUNTERS)
+        running->counter[counter] += add;
+    return 0;
+}
+
+uint64_t program_bpf_get(uint64_t table, uint64_t key, uint64_t c, uint64_t d, uint64_t e)
+{
+    return program_get(running->instance, (uint32_t)table, key);
+}
+
+uint64_t program_bpf_put(uint64_t table, uint64_t key, uint64_t value, uint64_t d, uint64_t e)
+{
+    return (uint64_t)program_put(running->instance, (uint32_t)table, key, value);
+}
+
+uint64_t program_bpf_log(uint64_t number, uint64_t value, uint64_t c, uint64_t d, uint64_t e)
+{
+    program_say(running->instance, (uint32_t)number, value);
+    return 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bpf.h - instances of the operator's programs, which DPDK's BPF runs: the same calls as a tenant's
+//
+// The operator's programs are trusted: DPDK checks them when it loads them, which is no boundary.
+#ifndef PROGRAM_BPF_H
+#define PROGRAM_BPF_H
+
+#include "program/object.h"
+
+struct rte_bpf;
+struct program_instance;
+
+struct program_bpf {                // memory of an instance
+    uint64_t (*code)(void *packet); // machine code, or NULL: there is no compiler for this CPU
+    const struct rte_bpf *bpf;
+    struct program_instance *instance;
+    uint64_t counter[KAMUEE_COUNTERS];
+    struct kamuee_packet slot[PROGRAM_SLOTS] __attribute__((aligned(64)));
+};
+
+// As struct program_object.run; memory is a struct program_bpf.
+unsigned program_bpf_run(void *memory, unsigned n, uint32_t *verdict);
+
+// What a program may call, as DPDK's BPF wants it.
+uint64_t program_bpf_count(uint64_t counter, uint64_t add, uint64_t, uint64_t, uint64_t);
+uint64_t program_bpf_get(uint64_t table, uint64_t key, uint64_t, uint64_t, uint64_t);
+uint64_t program_bpf_put(uint64_t table, uint64_t key, uint64_t value, uint64_t, uint64_t);
+uint64_t program_bpf_log(uint64_t number, uint64_t value, uint64_t, uint64_t, uint64_t);
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program_test.c - tables of packet programs: as a map says, also with several writers
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "program/table.h"
+
+#define KEYS 500u
+
+static uint64_t random_state = 1;
+
+static uint64_t random_below(uint64_t n)
+{
+    random_state = hash_mix64(random_state + 0x9e3779b97f4a7c15u);
+    return random_state % n;
+}
+
+// Keys far apart, among them 0 and the largest that may be there.
+static uint64_t key_of(uint64_t k)
+{
+    return k == 1 ? UINT64_MAX - 1 : k * 0x123456789abcdu;
+}
+
+static void hash_is_what_was_put(void **state)
+{
+    struct program_table *t = program_table_new("t", false, false, KEYS);
+    uint64_t want[KEYS];
+
+    memset(want, 0xff, sizeof want);
+    for (unsigned round = 0; round < 200000; round++) {
+        uint64_t k = random_below(KEYS);
+        assert_int_equal(program_table_get(t, key_of(k)), want[k]);
+        want[k] = random_below(4) ? random_below(UINT64_MAX) : PROGRAM_NOT_THERE;
+        assert_int_equal(program_table_put(t, key_of(k), want[k]), 0);
+    }
+    unsigned there = 0;
+    for (unsigned k = 0; k < KEYS; k++)
+        there += want[k] != PROGRAM_NOT_THERE;
+    uint64_t at = 0, key, value;
+    for (; program_table_next(t, &at, &key, &value); there--)
+        assert_int_equal(program_table_get(t, key), value);
+    assert_int_equal(there, 0);
+    program_table_free(t);
+}
+
+static void full_hash_refuses_new_keys_only(void **state)
+{
+    struct program_table *t = program_table_new("t", false, false, 100);
+
+    for (uint64_t k = 0; k < 100; k++)
+        assert_int_equal(program_table_put(t, key_of(k), k), 0);
+    assert_int_equal(program_table_put(t, key_of(100), 1), -1);
+    assert_int_equal(program_table_get(t, key_of(100)), PROGRAM_NOT_THERE);
+    assert_int_equal(program_table_put(t, key_of(7), 8), 0);
+    assert_int_equal(program_table_get(t, key_of(7)), 8);
+    assert_int_equal(program_table_put(t, UINT64_MAX, 1), -1);
+    assert_int_equal(program_table_get(t, UINT64_MAX), PROGRAM_NOT_THERE);
+    program_table_free(t);
+}
+
+// A million keys at a load of a half: hardly one finds no slot.
+static void large_hash_takes_nearly_all(void **state)
+{
+    struct program_table *t = program_table_new("t", false, false, 1000000);
+    unsigned refused = 0;
+
+    for (uint64_t k = 0; k < 1000000; k++)
+        refused += program_table_put(t, k, k) != 0;
+    assert_in_range(refused, 0, 1000);
+    program_table_free(t);
+}
+
+static void array_has_its_entries(void **state)
+{
+    struct program_table *t = program_table_new("t", true, false, 10);
+
+    assert_int_equal(program_table_get(t, 9), 0);
+    assert_int_equal(program_table_get(t, 10), PROGRAM_NOT_THERE);
+    assert_int_equal(program_table_put(t, 10, 1), -1);
+    assert_int_equal(program_table_put(t, 9, 5), 0);
+    uint64_t at = 0, key, value;
+    assert_true(program_table_next(t, &at, &key, &value));
+    assert_int_equal(key, 9);
+    assert_int_equal(value, 5);
+    assert_false(program_table_next(t, &at, &key, &value));
+    program_table_free(t);
+}
+
+#define WRITERS 4
+#define SHARED 20000u
+
+static struct program_table *shared;
+
+// All put the same new keys, each with a value of its own for them.
+static void *put_all(void *arg)
+{
+    for (uint64_t k = 0; k < SHARED; k++)
+        program_table_put(shared, k, k * WRITERS + (uintptr_t)arg);
+    return NULL;
+}
+
+static void writers_of_one_key_agree_on_its_slot(void **state)
+{
+    pthread_t thread[WRITERS];
+    uint64_t at = 0, key, value, n = 0;
+
+    shared = program_table_new("t", false, false, 2 * SHARED);
+    for (uintptr_t w = 0; w < WRITERS; w++)
+        pthread_create(&thread[w], NULL, put_all, (void *)w);
+    for (unsigned w = 0; w < WRITERS; w++)
+        pthread_join(thread[w], NULL);
+    for (; program_table_next(shared, &at, &key, &value); n++)
+        assert_int_equal(value / WRITERS, key);
+    assert_int_equal(n, SHARED); // no key twice
+    assert_int_equal(shared->taken, SHARED);
+    program_table_free(shared);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hash_is_what_was_put),
+        cmocka_unit_test(full_hash_refuses_new_keys_only),
+        cmocka_unit_test(large_hash_takes_nearly_all),
+        cmocka_unit_test(array_has_its_entries),
+        cmocka_unit_test(writers_of_one_key_agree_on_its_slot),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// set.c - see set.h
+#include "program/set.h"
+
+#include <errno.h>
+#include <rte_cycles.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "core/mem.h"
+
+#define SETS_BYTES (VR_MAX * sizeof(struct program_set *))
+
+struct program_set **program_sets[PROGRAM_HOOKS];
+uint64_t program_ns_per_cycle;
+const char *const program_hook_name[PROGRAM_HOOKS] = {"ether-type", "ether", "input", "output"};
+const char *const program_fault_name[PROGRAM_FAULTS] = {"none", "trap", "verdict", "change"};
+
+int program_sets_init(void)
+{
+    program_ns_per_cycle = (NS_PER_SECOND << 32) / rte_get_tsc_hz();
+    for (unsigned h = 0; h < PROGRAM_HOOKS; h++) {
+        struct program_set **sets = mem_map("program sets", SETS_BYTES);
+        if (!sets) {
+            program_sets_fini();
+            return -ENOMEM;
+        }
+        rcu_publish(&program_sets[h], sets);
+    }
+    return 0;
+}
+
+void program_sets_fini(void)
+{
+    for (unsigned h = 0; h < PROGRAM_HOOKS; h++) {
+        for (unsigned vr = 0; program_sets[h] && vr < VR_MAX; vr++)
+            free(program_sets[h][vr]);
+        mem_unmap(program_sets[h], SETS_BYTES);
+        program_sets[h] = NULL;
+    }
+}
+
+int program_set_publish(uint16_t vr, enum program_hook hook, const struct program_set *set)
+{
+    struct program_set *new = set->n ? malloc(sizeof *new) : NULL, *old;
+
+    thread_must_be(ROLE_CONTROL);
+    if (set->n && !new)
+        return -ENOMEM;
+    if (new)
+        *new = *set;
+    old = program_sets[hook][vr];
+    rcu_publish(&program_sets[hook][vr], new);
+    // After the set: a forwarder that sees the bit finds it, or the next burst does.
+    iface_bind_program(vr, program_sets[PROGRAM_ETHER][vr] || program_sets[PROGRAM_INPUT][vr],
+                       program_sets[PROGRAM_OUTPUT][vr]);
+    rcu_synchronize();
+    free(old);
+    return 0;
+}
+
+uint64_t program_get(const struct program_instance *i, uint32_t table, uint64_t key)
+{
+    const struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
+
+    return t ? program_table_get(t, key) : PROGRAM_NOT_THERE;
+}
+
+int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, uint64_t value)
+{
+    struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
+
+    if (!t || t->read_only)
+        return -1;
+    return i == &i->program->instance[PROGRAM_DRY] ? 0 : program_table_put(t, key, value);
+}
+
+// One line a second and forwarder.
+void program_say(struct program_instance *i, uint32_t number, uint64_t value)
+{
+    if (i->now < i->log_after)
+        return;
+    i->log_after = i->now + rte_get_tsc_hz();
+    i->log = (struct program_log){value, number, i->log.lines + 1};
+}

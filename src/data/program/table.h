@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// table.h - tables of packet programs: values of 64-bit keys, shared by all forwarders
+//
+// Programs read and write them inside a burst, control fills and shows them: no lock, no wait. An
+// array has its values in place. A hash has slots in open addressing, at most PROBES_MAX a key:
+//
+//     a free slot's key changes once, by compare-and-swap: who loses the race looks again, so that
+//     two writers of one new key agree about its slot
+//     a key stays where it is until the table is emptied, and with it its value's place
+//     a value is one word, stored and loaded as a whole: of two writers the later one wins
+//
+// What is stored of a value is its complement, so that zeroed memory says "not there" (~0). So a
+// reader sees an old value, a new one or none, never a mixture; and what a program does with a
+// value it has read (count it up) is not atomic: two forwarders that count one key may lose some.
+// A removed key keeps its slot. The load is at most a half, and a key that finds no slot within
+// PROBES_MAX is refused, as one beyond `entries` is. Key ~0 is never there. The slots' order has a
+// secret in it: who sends packets cannot choose keys that collide.
+#ifndef PROGRAM_TABLE_H
+#define PROGRAM_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROGRAM_NOT_THERE UINT64_MAX
+
+struct program_slot {
+    uint64_t key;   // + 1; 0: free
+    uint64_t value; // complement
+};
+
+struct program_table {
+    uint64_t secret, mask; // of a hash: slots - 1
+    union {
+        struct program_slot *slot;
+        uint64_t *value;
+    };
+    uint32_t entries; // at most
+    bool array;
+    bool read_only;                              // programs only read it
+    uint32_t taken __attribute__((aligned(64))); // keys of a hash that have a slot
+    size_t bytes;
+};
+
+// --- control ---
+// An empty one, or NULL.
+struct program_table *program_table_new(const char *name, bool array, bool read_only,
+                                        uint32_t entries);
+void program_table_free(struct program_table *t); // no reader is left; NULL is fine
+// The next entry that is there, from *at on, 0 = the first; false: there is none.
+bool program_table_next(const struct program_table *t, uint64_t *at, uint64_t *key,
+                        uint64_t *value);
+
+// --- any thread ---
+uint64_t program_table_get(const struct program_table *t, uint64_t key); // or PROGRAM_NOT_THERE
+// Value PROGRAM_NOT_THERE removes it. 0; or -1: no room, or no such entry of an array.
+int program_table_put(struct program_table *t, uint64_t key, uint64_t value);
+
+#endif

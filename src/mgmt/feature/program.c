@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program.c - packet programs of virtual routers: configuration, state, tables, replacing
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "config/feature_config.h"
+#include "config/leaf.h"
+#include "feature/vr.h"
+#include "http/refuse.h"
+#include "mgmt/feature.h"
+#include "program_manager/program_manager.h"
+#include "restconf/metrics.h"
+#include "restconf/operation.h"
+#include "restconf/reply.h"
+#include "restconf/state.h"
+#include "yang/config_tree.h"
+#include "yang/owner.h"
+
+#define ORDER_DEFAULT 100
+#define ETHER_TYPE_MIN 0x600 // below it are lengths
+#define ENTRIES_MAX 1000     // of a table, in one answer
+
+static const char *const target_name[] = {"tenant", "operator"};
+static const char *const action_name[KAMUEE_ACTIONS] = {"continue", "drop", "class", "next-hop",
+                                                        "redirect", "punt", "mirror"};
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct model_program {
+    struct program_config config; // its name comes first
+    char owner[16];               // virtual router, "" = none, it is the default one's
+    unsigned line;
+};
+
+struct model_programs { // sorted by name, naturally
+    VEC(struct model_program) program;
+};
+
+static struct model_programs *programs_of(const struct model *m)
+{
+    return m->part[FEATURE_program];
+}
+
+static void read_next_hops(struct program_config *c, const struct lyd_node *entry)
+{
+    const struct lyd_node *hop;
+
+    LY_LIST_FOR(lyd_child(entry), hop)
+    if (!strcmp(hop->schema->name, "next-hop"))
+        ip_parse(config_value(lyd_child(hop), "address"),
+                 &c->next_hop[leaf_number(lyd_child(hop), "number", 0)]);
+}
+
+static void read_program(struct model *m, const struct lyd_node *entry)
+{
+    struct model_program *p = vec_push(&programs_of(m)->program);
+    struct program_config *c = &p->config;
+    const struct lyd_node *first = lyd_child(entry);
+    int hook, target;
+
+    memset(p, 0, sizeof *p);
+    leaf_copy(c->name, sizeof c->name, first, "name", "");
+    leaf_copy(p->owner, sizeof p->owner, first, "vr", "");
+    leaf_copy(c->vr, sizeof c->vr, first, "vr", VR_DEFAULT_NAME);
+    leaf_copy(c->file, sizeof c->file, first, "file", "");
+    leaf_copy(c->mirror, sizeof c->mirror, first, "mirror-session", "");
+    hook = leaf_word(first, "hook", program_hook_name, PROGRAM_HOOKS);
+    target = leaf_word(first, "target", target_name, 2);
+    c->hook = hook > 0 ? (uint8_t)hook : 0;
+    c->target = target > 0 ? (uint8_t)target : PROGRAM_TENANT;
+    if (config_value(first, "ether-type"))
+        c->ether_type = (uint16_t)strtoul(config_value(first, "ether-type"), NULL, 16);
+    c->order = (uint16_t)leaf_number(first, "order", ORDER_DEFAULT);
+    c->fault_drops = leaf_word(first, "on-fault", (const char *const[]){"pass"}, 1) != 0;
+    read_next_hops(c, entry);
+    p->line = leaf_line(entry, NULL);
+}
+
+static void read_programs(struct model *m, const struct lyd_node *tree, const struct model *known,
+                          struct errors *e)
+{
+    model_read_list(m, tree, NULL, "program", read_program);
+}
+
+static void free_programs(struct model *m)
+{
+    vec_free(&programs_of(m)->program);
+}
+
+// What the router itself does with the EtherType; NULL: nothing.
+static const char *type_taken(uint16_t type)
+{
+    static const struct {
+        uint16_t type;
+        const char *what;
+    } taken[] = {{0x0800, "IPv4"},        {0x86dd, "IPv6"},       {0x8100, "a VLAN tag"},
+                 {0x88a8, "a VLAN tag"},  {0x9100, "a VLAN tag"}, {0x8809, "a slow protocol"},
+                 {0x8808, "flow control"}};
+
+    for (unsigned i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (taken[i].type == type)
+            return taken[i].what;
+    return NULL;
+}
+
+static void check_program(const struct model_program *p, struct errors *e)
+{
+    const struct program_config *c = &p->config;
+    const char *taken = type_taken(c->ether_type);
+
+    if (c->hook == PROGRAM_ETHER_TYPE && c->ether_type < ETHER_TYPE_MIN)
+        errors_add_of(
+            e, p->owner, p->line,
+            "program %s: hook 'ether-type' needs 'ether-type', the one that it handles, at "
+            "least 0x0600",
+            c->name);
+    else if (c->hook != PROGRAM_ETHER_TYPE && c->ether_type)
+        errors_add_of(
+            e, p->owner, p->line,
+            "program %s: hook '%s' has no 'ether-type', expected hook 'ether-type' with it",
+            c->name, program_hook_name[c->hook]);
+    else if (taken)
+        errors_add_of(e, p->owner, p->line,
+                      "program %s: ether-type 0x%04x is %s, expected another one; IP packets are "
+                      "at hooks 'ether', 'input' and 'output'",
+                      c->name, c->ether_type, taken);
+    for (unsigned h = 0; c->hook == PROGRAM_OUTPUT && h < KAMUEE_NEXT_HOPS; h++)
+        if (c->next_hop[h].family) {
+            errors_add_of(e, p->owner, p->line,
+                          "program %s: at hook 'output' packets have their next hop, expected no "
+                          "'next-hop' or another hook",
+                          c->name);
+            break;
+        }
+}
+
+static void check_programs(const struct model *m, struct errors *e)
+{
+    vec_foreach (&programs_of(m)->program, p) {
+        owner_check_name("program", p->config.name, p->owner, p->line, e);
+        check_program(p, e);
+    }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+static int run_program(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    const struct model_program *p = to;
+
+    if (from && to)
+        return program_manager_change(&p->config, err, n);
+    if (to)
+        return program_manager_add(&p->config, err, n);
+    program_manager_del(s->name);
+    return 0;
+}
+
+static const struct step_kind program_kind = {"program", run_program};
+
+// The program of that name, if its virtual router stays.
+static const struct model_program *find_kept(const struct change *c, const struct model *m,
+                                             const char *name)
+{
+    const struct model_programs *all = programs_of(m);
+    const struct model_program *p =
+        model_find(all->program.item, all->program.n, sizeof *all->program.item, name);
+
+    return p && vr_stays(c, p->config.vr) ? p : NULL;
+}
+
+static void plan_remove(struct change *c)
+{
+    vec_foreach (&programs_of(c->from)->program, p)
+        if (!vr_stays(c, p->config.vr) || !find_kept(c, c->to, p->config.name))
+            step_add(c, &program_kind, p->config.name, p, NULL, 0);
+}
+
+static void plan_add(struct change *c)
+{
+    vec_foreach (&programs_of(c->to)->program, p) {
+        const struct model_program *was = find_kept(c, c->from, p->config.name);
+        bool kept = was && vr_stays(c, p->config.vr);
+
+        if (!kept || memcmp(&was->config, &p->config, sizeof p->config)) // memory was all zero
+            step_add(c, &program_kind, p->config.name, kept ? was : NULL, p, p->line);
+    }
+}
+
+static const struct feature_config program_config = {
+    .part_size = sizeof(struct model_programs),
+    .read = read_programs,
+    .check = check_programs,
+    .free = free_programs,
+    .phases = (const struct feature_phase[]){{PHASE_REMOVE_USERS, plan_remove},
+                                             {PHASE_ADD_USERS, plan_add},
+                                             {0}},
+};
+
+// --- state ---------------------------------------------------------------------------------------
+
+static void write_counts(struct jwrite *j, const char *list, const char *const *name,
+                         const uint64_t *n, unsigned count)
+{
+    jwrite_begin(j, list, '[');
+    for (unsigned i = 0; i < count; i++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", name[i]);
+        jwrite_u64(j, "packets", n[i]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static void write_declared(struct jwrite *j, const struct program_status *s)
+{
+    const struct program_declared *d = s->declared;
+
+    jwrite_begin(j, "reason", '[');
+    for (unsigned i = 0; i < d->n_reasons; i++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", d->reason[i]);
+        jwrite_u64(j, "packets", s->count.reason[i]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    jwrite_begin(j, "counter", '[');
+    for (unsigned i = 0; i < d->n_counters; i++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", d->counter[i]);
+        jwrite_u64(j, "value", s->count.counter[i]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static void write_tables(struct jwrite *j, const struct program_status *s)
+{
+    jwrite_begin(j, "table", '[');
+    for (unsigned i = 0; i < s->declared->n_tables; i++) {
+        const struct declared_table *t = &s->declared->table[i];
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "name", t->name);
+        jwrite_string(j, "kind", t->array ? "array" : "hash");
+        jwrite_int(j, "size", t->entries);
+        if (!t->array)
+            jwrite_int(j, "used", __atomic_load_n(&s->table[i]->taken, __ATOMIC_RELAXED));
+        jwrite_bool(j, "read-only", t->read_only);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
+static void write_log(struct jwrite *j, const struct program_log *log)
+{
+    if (!log->lines)
+        return;
+    jwrite_begin(j, "log", '{');
+    jwrite_int(j, "number", log->number);
+    jwrite_u64(j, "value", log->value);
+    jwrite_int(j, "lines", log->lines);
+    jwrite_end(j, '}');
+}
+
+static void write_program(struct jwrite *j, const struct program_status *s)
+{
+    const struct program_config *c = s->config;
+    const struct program_count *n = &s->count;
+    char type[8];
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "name", c->name);
+    jwrite_string(j, "vr", c->vr);
+    jwrite_string(j, "hook", program_hook_name[c->hook]);
+    if (c->ether_type) {
+        snprintf(type, sizeof type, "0x%04x", c->ether_type);
+        jwrite_string(j, "ether-type", type);
+    }
+    jwrite_string(j, "target", target_name[c->target]);
+    jwrite_string(j, "file", c->file);
+    jwrite_int(j, "order", c->order);
+    jwrite_string(j, "status", s->off ? "off" : "running");
+    if (s->off) {
+        jwrite_string(j, "fault", program_fault_name[s->fault]);
+        jwrite_int(j, "threads-off", s->off);
+    }
+    jwrite_string_any(j, "source-hash", s->source_hash);
+    if (s->instructions)
+        jwrite_int(j, "instructions", s->instructions);
+    jwrite_int(j, "window", s->declared->window);
+    jwrite_int(j, "loads", s->loads);
+    jwrite_int(j, "seconds", (int64_t)((clock_now_ns() - s->loaded_ns) / NS_PER_SECOND));
+    jwrite_u64(j, "packets", n->packets);
+    if (n->timed_packets)
+        jwrite_int(j, "cycles", (int64_t)(n->timed_cycles / n->timed_packets));
+    write_counts(j, "verdict", action_name, n->verdict, KAMUEE_ACTIONS);
+    jwrite_u64(j, "faults", n->faults);
+    jwrite_u64(j, "fault-packets", n->fault_packets);
+    jwrite_u64(j, "no-way", n->no_way);
+    write_declared(j, s);
+    write_tables(j, s);
+    write_log(j, &s->log);
+    jwrite_end(j, '}');
+}
+
+static int show_program(struct show *s)
+{
+    struct program_status p;
+
+    jwrite_begin(&s->out, s->name, '[');
+    for (unsigned i = 0; program_manager_at(i, &p); i++)
+        if (!s->key[0] || !strcmp(s->key[0], p.config->name))
+            write_program(&s->out, &p);
+    jwrite_end(&s->out, ']');
+    return SHOW_NOW;
+}
+
+// --- operations ----------------------------------------------------------------------------------
+
+static void refuse(struct http *h, int r, const char *why)
+{
+    struct errors e = {0};
+
+    errors_add(&e, 0, "%s", why);
+    http_refuse_all(h,
+                    r == -ENOENT   ? 404
+                    : r == -EINVAL ? 400
+                                   : 409,
+                    r == -ENOENT || r == -EINVAL ? "invalid-value" : "resource-denied", &e);
+    errors_free(&e);
+}
+
+static void run_replace(struct http *h, const struct lyd_node *op)
+{
+    char err[1024] = "";
+    int r = program_manager_replace(operation_input(op, "name"), err, sizeof err);
+
+    if (r)
+        refuse(h, r, err);
+    else
+        http_reply(h, 204, NULL, NULL);
+}
+
+// The table that the operation names; NULL: refused.
+static struct program_table *find_table(struct http *h, const struct lyd_node *op)
+{
+    const char *name = operation_input(op, "name"), *table = operation_input(op, "table");
+    struct program_status s;
+    char why[256];
+
+    if (!program_manager_find(name, &s)) {
+        snprintf(why, sizeof why, "there is no program %s", name);
+        refuse(h, -ENOENT, why);
+        return NULL;
+    }
+    for (unsigned t = 0; t < s.declared->n_tables; t++)
+        if (!strcmp(s.declared->table[t].name, table))
+            return s.table[t];
+    snprintf(why, sizeof why, "program %s has no table '%s': see show program %s", name, table,
+             name);
+    refuse(h, -ENOENT, why);
+    return NULL;
+}
+
+static void run_table(struct http *h, const struct lyd_node *op)
+{
+    const struct program_table *t = find_table(h, op);
+    uint64_t at = operation_input_number(op, "place", 0), key, value;
+    struct jwrite j;
+    struct text text = {0};
+    unsigned n = 0;
+
+    if (!t)
+        return;
+    output_begin(&j, &text);
+    jwrite_begin(&j, "entry", '[');
+    for (; n < ENTRIES_MAX && program_table_next(t, &at, &key, &value); n++) {
+        jwrite_begin(&j, NULL, '{');
+        jwrite_u64(&j, "key", key);
+        jwrite_u64(&j, "value", value);
+        jwrite_end(&j, '}');
+    }
+    jwrite_end(&j, ']');
+    if (n == ENTRIES_MAX)
+        jwrite_u64(&j, "place", at);
+    output_send(h, &j);
+}
+
+static void run_table_set(struct http *h, const struct lyd_node *op)
+{
+    struct program_table *t = find_table(h, op);
+    bool removes = !*operation_input(op, "value");
+    uint64_t key = operation_input_number(op, "key", 0);
+    char why[256];
+
+    if (!t)
+        return;
+    if (!program_table_put(t, key,
+                           removes ? t->array ? 0 : PROGRAM_NOT_THERE
+                                   : operation_input_number(op, "value", 0))) {
+        http_reply(h, 204, NULL, NULL);
+        return;
+    }
+    if (t->array)
+        snprintf(why, sizeof why, "key %llu is not in the array, expected 0 to %u",
+                 (unsigned long long)key, t->entries - 1);
+    else
+        snprintf(why, sizeof why, "the table has its %u entries, expected one that is there",
+                 t->entries);
+    refuse(h, t->array ? -EINVAL : -ENOSPC, why);
+}
+
+// --- metrics -------------------------------------------------------------------------------------
+
+static void write_verdict_metrics(struct metrics *m)
+{
+    struct program_status s;
+
+    metric_family(m, METRIC_COUNTER, "program_packets", "packets",
+                  "Packets that a program of a virtual router has seen, by its verdict.");
+    for (unsigned i = 0; program_manager_at(i, &s); i++)
+        for (unsigned a = 0; a < KAMUEE_ACTIONS; a++)
+            metric_u64(m, s.count.verdict[a], "program", s.config->name, "vr", s.config->vr,
+                       "verdict", action_name[a], NULL);
+}
+
+static void write_count_metrics(struct metrics *m)
+{
+    struct program_status s;
+
+    metric_family(m, METRIC_COUNTER, "program_counter", NULL, "Counters that programs declare.");
+    for (unsigned i = 0; program_manager_at(i, &s); i++)
+        for (unsigned c = 0; c < s.declared->n_counters; c++)
+            metric_u64(m, s.count.counter[c], "program", s.config->name, "vr", s.config->vr,
+                       "counter", s.declared->counter[c], NULL);
+    metric_family(m, METRIC_COUNTER, "program_faults", "faults",
+                  "Times that a program was switched off on a forwarder.");
+    for (unsigned i = 0; program_manager_at(i, &s); i++)
+        metric_u64(m, s.count.faults, "program", s.config->name, "vr", s.config->vr, NULL);
+    metric_family(m, METRIC_COUNTER, "program_fault_packets", "packets",
+                  "Packets that found their program off.");
+    for (unsigned i = 0; program_manager_at(i, &s); i++)
+        metric_u64(m, s.count.fault_packets, "program", s.config->name, "vr", s.config->vr, NULL);
+}
+
+static void write_program_metrics(struct metrics *m, const void *kept)
+{
+    struct program_status s;
+
+    if (!program_manager_at(0, &s))
+        return;
+    write_verdict_metrics(m);
+    write_count_metrics(m);
+}
+
+const struct feature program_feature = {
+    "program",
+    .config = &program_config,
+    .state = (const struct feature_state[]){{"program", .write = show_program}, {0}},
+    .operations =
+        (const struct feature_operation[]){{"program-replace", run_replace, OPERATION_CHANGES},
+                                           {"program-table", .run = run_table},
+                                           {"program-table-set", .run = run_table_set},
+                                           {0}},
+    .metrics = &(const struct feature_metrics){.write = write_program_metrics},
+};

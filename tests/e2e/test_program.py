@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packet programs of a virtual router: each hook, each verdict, what is refused, faults, replacing under traffic."""
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+from kamuee.errors import DaemonError
+
+from conftest import ROOT
+from support import Pinging, Router, assert_reaches, eventually, ping, received, receiver, send
+from test_vr import OVERLAP
+from wire import Wire
+
+FIXTURE = ROOT / "tests/e2e/program_fixture.c"
+TYPE = 0x88b5                                     # for experiments (IEEE 802)
+BOTH = pytest.mark.parametrize("family", [4, 6], ids=["ipv4", "ipv6"])
+TARGET = {4: "10.2.0.2", 6: "fd00:2::2"}
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
+    lab = labs(OVERLAP, "kamuee")
+    for color in ("red", "blue"):
+        for target in TARGET.values():
+            assert_reaches(lab[f"{color}a"], target)
+    return lab
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Builds a program of a body of C: build("return KAMUEE_CONTINUE;", "counter seen") -> its file."""
+    os.chmod(tmp_path, 0o755)
+
+    def make(body: str, declared: str = "", name: str = "program", **macros: object) -> str:
+        file = tmp_path / f"{name}.so"
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'src/data'}", f"-DBODY={' '.join(body.split())}", f'-DDECLARED="{declared}"',
+                        *(f"-D{key}={value}" for key, value in macros.items()), str(FIXTURE), "-o", str(file)], check=True)
+        return str(file)
+    return make
+
+
+@pytest.fixture(autouse=True)
+def reachable(tmp_path):
+    """kamueed, another user, reads what lies in the test's directory."""
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.stat().st_uid == os.geteuid() and str(directory) != "/":
+            os.chmod(directory, directory.stat().st_mode | 0o055)
+
+
+def load(router: Router, file: str, *settings: str, hook: str = "input", name: str = "red:x") -> None:
+    router.configure(f"set program {name} vr {name.split(':')[0]} hook {hook} file {file}", *(f"set program {name} {line}" for line in settings))
+
+
+def program(router: Router, name: str = "red:x") -> dict:
+    return next(entry for entry in router.entries("program") if entry["name"] == name)
+
+
+def verdicts(router: Router, name: str = "red:x") -> dict[str, int]:
+    return {entry["name"]: entry["packets"] for entry in program(router, name)["verdict"]}
+
+
+def counter(router: Router, which: str, name: str = "red:x") -> int:
+    return next(entry["value"] for entry in program(router, name)["counter"] if entry["name"] == which)
+
+
+def drops(router: Router, name: str) -> int:
+    return next(drop["packets"] for drop in router.entries("drop") if drop["name"] == name)
+
+
+def arrived(lab, target: str, count: int = 50, color: str = "red", wanted: int | None = None) -> int:
+    """Packets of `count` that arrive."""
+    sink = receiver(lab[f"{color}b"])
+    send(lab[f"{color}a"], [target], count)
+    return received(sink, count if wanted is None else wanted)["distinct"]
+
+
+# --- hooks ---
+
+@BOTH
+@pytest.mark.parametrize("hook", ["ether", "input", "output"])
+def test_a_program_sees_the_packets_of_its_hook_and_virtual_router(lab, router, build, hook, family):
+    load(router, build("count(0, 1); count(1, p->family); count(2, p->length); return KAMUEE_CONTINUE;", "counter seen; counter family; counter bytes"),
+         hook=hook)
+    assert arrived(lab, TARGET[family]) == 50
+    assert arrived(lab, TARGET[family], color="blue") == 50
+    seen = counter(router, "seen")
+    assert 50 <= seen < 100
+    assert counter(router, "family") >= 50 * family and counter(router, "bytes") >= 50 * 40
+    assert verdicts(router)["continue"] == seen == program(router)["packets"]
+
+
+@BOTH
+def test_the_window_is_the_packet_and_zeros_behind_it(lab, router, build, family):
+    source = 12 if family == 4 else 8
+    load(router, build("""
+        int tail = 0;
+        for (int i = p->readable; i < 64; i++)
+            tail |= p->data[i];
+        count(0, !tail); count(1, p->data[%d]); count(2, p->readable); count(3, p->length < 64 ? p->length == p->readable : p->readable == 64);
+        return KAMUEE_CONTINUE;""" % source, "window 64; counter clean; counter source; counter readable; counter right"))
+    ping(lab["reda"], TARGET[family], 20, extra="-s 1")
+    n = program(router)["packets"]
+    assert n >= 20 and counter(router, "clean") == counter(router, "right") == n
+    assert counter(router, "source") >= 20 * (10 if family == 4 else 0xfd)
+
+
+def test_metadata_say_by_which_interface_and_when(lab, router, build):
+    load(router, build("count(0, p->interface); count(1, p->time > 0 && !p->hash && p->ether_type == 0x0800); return 0;", "counter index; counter right"))
+    ping(lab["reda"], "10.2.0.2", 1)
+    seen = program(router)["packets"]
+    assert counter(router, "right") == seen >= 1
+    indexes = {entry["name"]: entry["index"] for entry in router.entries("interface") if "index" in entry} if seen else {}
+    if indexes:
+        assert counter(router, "index") in {indexes["p0"] * k + indexes["p1"] * (seen - k) for k in range(seen + 1)}
+
+
+# --- verdicts ---
+
+@BOTH
+@pytest.mark.parametrize("hook", ["ether", "input", "output"])
+def test_drop_has_the_reasons_of_the_program(lab, router, build, hook, family):
+    proto = "p->data[9] == 17" if family == 4 else "p->data[6] == 17"
+    load(router, build(f"return {proto} && p->family == {family} ? KAMUEE_VERDICT(KAMUEE_DROP, 1) : KAMUEE_CONTINUE;", "reason never; reason udp"), hook=hook)
+    before = drops(router, "program_drop")
+    assert arrived(lab, TARGET[family], wanted=0) == 0
+    reasons = eventually(lambda: (found := {r["name"]: r["packets"] for r in program(router)["reason"]})["udp"] == 50 and found)
+    assert reasons == {"never": 0, "udp": 50} and drops(router, "program_drop") - before == 50 == verdicts(router)["drop"]
+    assert arrived(lab, TARGET[family], color="blue") == 50
+    assert 'kamuee_program_packets_total{program="red:x",vr="red",verdict="drop"} 50' in router.metrics()
+
+
+@BOTH
+def test_changed_bytes_arrive_and_the_ip_checksum_is_right(lab, router, build, family):
+    """DSCP 46 in place of 0: only a packet with a right checksum reaches the receiver."""
+    body = "p->data[1] = 46 << 2; p->changed = 2;" if family == 4 else "p->data[0] = 0x6b; p->data[1] = 0x80; p->changed = 2;"
+    for hook in ("ether", "input", "output"):
+        load(router, build(f"if (p->family == {family}) {{ {body} }} return KAMUEE_CONTINUE;", name=hook), hook=hook)
+        router.configure(f"set acl seen rule 10 permit udp to any port 7000 dscp ef", "set acl seen default permit", "set interface p1 acl out seen")
+        assert arrived(lab, TARGET[family]) == 50
+        if hook != "output":
+            assert router.hits("seen")[10] == 50
+        router.configure("delete interface p1 acl", "delete acl seen", "delete program red:x")
+
+
+def test_a_new_destination_is_looked_up(lab, router, build):
+    """198.51.100.1, an address of redb's lo, in place of 198.51.100.9, which is nowhere; the UDP checksum is given up."""
+    load(router, build("if (p->family == 4 && p->data[16] == 198) { p->data[19] = 1; p->data[26] = p->data[27] = 0; p->changed = 28; } return 0;"))
+    sink = receiver(lab["redb"])
+    send(lab["reda"], ["198.51.100.9"], 30)
+    assert received(sink, 30)["distinct"] == 30
+
+
+def test_next_hop_takes_the_packets_there(lab, router, build):
+    """203.0.113.1 has no route: it reaches redb by the next hop alone."""
+    load(router, build("return p->family == 4 && p->data[16] == 203 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 7) : KAMUEE_CONTINUE;"), "next-hop 7 10.2.0.2")
+    lab["redb"].run("ip addr add 203.0.113.1/32 dev lo")
+    eventually(lambda: arrived(lab, "203.0.113.1", 10) == 10)
+    assert verdicts(router)["next-hop"] >= 10
+    lab["redb"].run("ip addr del 203.0.113.1/32 dev lo")
+
+
+def test_next_hop_without_a_way_drops(lab, router, build):
+    load(router, build("return p->family == 4 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0) : 0;"), "next-hop 0 192.0.2.99")
+    before = drops(router, "program_no_way")
+    send(lab["reda"], ["10.2.0.2"], 20)
+    eventually(lambda: drops(router, "program_no_way") - before >= 20 and program(router)["no-way"] >= 20)
+
+
+def test_class_punt_and_mirror(lab, router, build):
+    router.configure("set mirror-session copies to tap mon0")
+    load(router, build("return p->family != 4 || p->data[9] != 17 ? 0 : p->data[19] == 2 ? KAMUEE_MIRROR : KAMUEE_PUNT;"), "mirror-session copies")
+    assert arrived(lab, "10.2.0.2") == 50
+    assert eventually(lambda: router.entries("mirror-session")[0]["sent"] == 50) and verdicts(router)["mirror"] == 50
+    load(router, build("return p->family == 4 && p->data[9] == 17 ? KAMUEE_PUNT : KAMUEE_CONTINUE;", name="punt"))
+    before = {entry["class"]: entry["passed"] for entry in router.entries("punt")}
+    send(lab["reda"], ["192.0.2.200"], 50)         # the kernel has no route for it, either
+    eventually(lambda: verdicts(router)["punt"] == 50)
+    eventually(lambda: sum(entry["passed"] - before[entry["class"]] for entry in router.entries("punt")) >= 50)
+    load(router, build("return KAMUEE_VERDICT(KAMUEE_CLASS, 5);", name="class"))
+    assert arrived(lab, "10.2.0.2") == 50 and verdicts(router)["class"] >= 50
+    router.configure("delete program red:x", "delete mirror-session copies")
+
+
+# --- frames of another EtherType ---
+
+class Wires:
+    def __init__(self, lab, router: Router, color: str = "red"):
+        self.a, self.b = Wire(lab[f"{color}a"]), Wire(lab[f"{color}b"])
+        ports = {entry["name"]: entry["mac"] for entry in router.entries("interface")}
+        self.router = bytes.fromhex(ports["p0" if color == "red" else "p2"].replace(":", ""))
+
+    def send(self, payload: bytes, type: int = TYPE) -> None:
+        self.a.send(self.router + bytes.fromhex(self.a.mac.replace(":", "")) + struct.pack("!H", type) + payload.ljust(46, b"\0"))
+
+    def took(self, type: int = TYPE, within_s: float = 5) -> bytes | None:
+        until = time.monotonic() + within_s
+        while frame := self.b.take(until):
+            if frame[12:14] == struct.pack("!H", type):
+                return frame
+        return None
+
+    def close(self) -> None:
+        self.a.close()
+        self.b.close()
+
+
+@pytest.fixture
+def wires(lab, router):
+    wires = Wires(lab, router)
+    yield wires
+    wires.close()
+
+
+def test_a_protocol_of_ones_own_crosses_the_router(lab, router, build, wires):
+    """A label is taken off, the next one chooses the next hop; IPv4 goes on beside it, in this virtual router and the other."""
+    load(router, build("p->data[4] = 'x'; p->adjust = 4; p->data[0] = 'y'; p->changed = 1; count(0, 1); return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 1);",
+                       "counter seen"), f"ether-type {TYPE:#06x}", "next-hop 1 10.2.0.2", hook="ether-type")
+    assert_reaches(lab["reda"], "10.2.0.2")
+    for _ in range(50):
+        wires.send(b"ABCDEFGH")
+        if frame := wires.took(within_s=0.2):
+            break
+    assert frame and frame[:6] == bytes.fromhex(wires.b.mac.replace(":", "")) and frame[14:18] == b"yFGH"
+    blue = Wires(lab, router, "blue")
+    before = drops(router, "ether_type_unknown")
+    blue.send(b"ABCDEFGH")
+    eventually(lambda: drops(router, "ether_type_unknown") == before + 1)
+    blue.close()
+    assert counter(router, "seen") == program(router)["packets"] >= 1
+    assert_reaches(lab["reda"], "10.2.0.2")
+    assert_reaches(lab["bluea"], "10.2.0.2")
+
+
+def test_a_label_in_front_of_ip_is_taken_off_and_the_packet_routed(lab, router, build, wires):
+    load(router, build("p->adjust = 4; p->ether_type = 0x0800; return KAMUEE_CONTINUE;"), f"ether-type {TYPE:#06x}", hook="ether-type")
+    sink = receiver(lab["redb"])
+    from scapy.all import IP, UDP, Raw
+    for i in range(20):
+        wires.send(b"labl" + bytes(IP(src="10.1.0.2", dst="10.2.0.2") / UDP(sport=1, dport=7000) / Raw(struct.pack("!I", i).ljust(64, b"\0"))))
+    assert received(sink, 20)["packets"] == 20
+
+
+def test_a_label_put_in_front_of_ip_and_taken_off_again(lab, router, build, wires):
+    load(router, build("if (p->family != 4 || p->data[9] != 17) return 0;"
+                       "for (int i = 24; i--;) p->data[i + 4] = p->data[i]; p->data[0] = 'l'; p->data[1] = 'a'; p->data[2] = 'b'; p->data[3] = 'e';"
+                       f"p->adjust = -4; p->changed = 28; p->ether_type = {TYPE}; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);"), "next-hop 0 10.2.0.2")
+    assert_reaches(lab["reda"], "10.2.0.2")
+    for _ in range(50):
+        send(lab["reda"], ["10.2.0.2"], 1)
+        if frame := wires.took(within_s=0.2):
+            break
+    assert frame and frame[14:19] == b"labe\x45"
+
+
+def test_redirect_leaves_by_an_interface_of_the_own_virtual_router_only(lab, router, build, wires):
+    index = {name: lab["r"].vrs[color].ip_json(f"link show dev {name}")[0]["ifindex"] for name, color in (("p1", "red"), ("p3", "blue"))}
+    load(router, build(f"return KAMUEE_VERDICT(KAMUEE_REDIRECT, {index['p1']});"), f"ether-type {TYPE:#06x}", hook="ether-type")
+    wires.send(b"hello")
+    frame = wires.took()
+    assert frame and frame[:6] == b"\xff" * 6 and frame[14:19] == b"hello"
+    load(router, build(f"return KAMUEE_VERDICT(KAMUEE_REDIRECT, {index['p3'] + 1000});", name="other"), f"ether-type {TYPE:#06x}", hook="ether-type")
+    before = drops(router, "program_no_way")
+    wires.send(b"hello")
+    eventually(lambda: drops(router, "program_no_way") == before + 1)
+
+
+# --- faults ---
+
+FAULTS = [("trap", "input", "return TRAP;"),
+          ("verdict", "input", "return 99;"),
+          ("verdict", "input", "return KAMUEE_VERDICT(KAMUEE_CLASS, 8);"),
+          ("verdict", "input", "return KAMUEE_VERDICT(KAMUEE_DROP, 1);"),
+          ("verdict", "input", "return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 3);"),
+          ("verdict", "input", "return KAMUEE_MIRROR;"),
+          ("verdict", "output", "return KAMUEE_PUNT;"),
+          ("change", "input", "p->changed = 129; return 0;"),
+          ("change", "input", "p->readable = 128; p->length = 1500; p->changed = 120; return 0;"),
+          ("change", "input", "p->adjust = 4; return 0;"),
+          ("change", "input", "p->ether_type = 0x8100; p->changed = 1; return 0;"),
+          ("change", "input", "p->data[3]++; p->changed = 4; return 0;"),
+          ("change", "input", "p->data[p->family == 4 ? 8 : 7] = 255; p->changed = 40; return 0;"),
+          ("change", "input", "p->data[p->family == 4 ? 16 : 24] = 255; p->changed = 40; return 0;")]
+
+
+@pytest.mark.parametrize("fault, hook, body", FAULTS, ids=[f"{f}{i}" for i, (f, _, _) in enumerate(FAULTS)])
+def test_a_fault_switches_the_program_off_and_only_its_virtual_router_suffers(lab, router, build, fault, hook, body):
+    load(router, build(body), hook=hook)
+    before = drops(router, "program_fault")
+    send(lab["reda"], ["10.2.0.2"], 20)
+    found = eventually(lambda: (p := program(router))["status"] == "off" and p)
+    assert found["fault"] == fault and found["threads-off"] == 1 and found["faults"] == 1
+    assert eventually(lambda: drops(router, "program_fault") - before >= 20) and arrived(lab, "10.2.0.2", color="blue") == 50
+    assert eventually(lambda: [(a["subject"], a["severity"]) for a in router.entries("alarm") if a["name"] == "program-fault"]) == [("red:x", "major")]
+    router.configure("set program red:x on-fault pass")           # loads it again
+    assert arrived(lab, "10.2.0.2") == 50
+    assert program(router)["status"] == "off"
+    load(router, build("return 0;"), hook=hook)                    # the file has changed under it: not seen yet
+    router.call("program-replace", name="red:x")
+    assert arrived(lab, "10.2.0.2") == 50 and program(router)["status"] == "running"
+    eventually(lambda: not [a for a in router.entries("alarm") if a["name"] == "program-fault"])
+
+
+# --- replacing, order, tables ---
+
+def test_replacing_under_traffic_loses_nothing_and_keeps_counters_and_tables(lab, router, build):
+    file = build("count(0, 1); put(0, 5, 77); return 0;", "counter seen; table hash kept 100")
+    load(router, file)
+    assert_reaches(lab["reda"], "10.2.0.2")
+    pinging = Pinging(lab["reda"], "10.2.0.2", 0.002)
+    for k in range(10):
+        build(f"count(0, 1); return 0; /* {k} */", "counter seen; table hash kept 100")
+        router.call("program-replace", name="red:x")
+    result = pinging.stop(200)
+    assert result.lost == 0
+    found = program(router)
+    assert found["loads"] == 11 and counter(router, "seen") == found["packets"] >= 400
+    assert router.call("program-table", name="red:x", table="kept") == {"entry": [{"key": 5, "value": 77}]}
+
+
+def test_a_program_that_cannot_be_loaded_leaves_the_old_one_running(lab, router, build):
+    file = build("count(0, 1); return 0;", "counter seen")
+    load(router, file)
+    build("return 0;", "window 7")
+    with pytest.raises(DaemonError, match="window '7'"):
+        router.call("program-replace", name="red:x")
+    assert arrived(lab, "10.2.0.2") == 50 and counter(router, "seen") >= 50
+
+
+def test_programs_run_in_their_order_until_one_ends_the_packet(lab, router, build):
+    load(router, build("count(0, 1); return p->family == 4 && p->data[9] == 17 ? KAMUEE_DROP : 0;", "counter seen", name="second"), "order 20")
+    load(router, build("count(0, 1); return 0;", "counter seen", name="first"), "order 10", name="red:y")
+    load(router, build("count(0, 1); return 0;", "counter seen", name="third"), "order 30", name="red:a")
+    assert arrived(lab, "10.2.0.2", wanted=0) == 0
+    seen = {name: counter(router, "seen", name) for name in ("red:y", "red:x", "red:a")}
+    assert seen["red:y"] == seen["red:x"] >= 50 and seen["red:a"] == seen["red:y"] - 50
+    assert [p["name"] for p in router.entries("program")] == ["red:y", "red:x", "red:a"]
+
+
+def test_tables_are_filled_by_the_operator_and_read_by_the_program(lab, router, build):
+    load(router, build("uint64_t v = get(0, p->family == 4 ? p->data[19] : 0); return v == ~0ull ? KAMUEE_CONTINUE : KAMUEE_DROP;",
+                       "table hash blocked 10 read-only; table array other 4"))
+    assert arrived(lab, "10.2.0.2") == 50
+    router.call("program-table-set", name="red:x", table="blocked", key="2", value="1")
+    assert router.call("program-table", name="red:x", table="blocked") == {"entry": [{"key": 2, "value": 1}]}
+    assert arrived(lab, "10.2.0.2", wanted=0) == 0
+    router.call("program-table-set", name="red:x", table="blocked", key="2")
+    assert arrived(lab, "10.2.0.2") == 50
+    with pytest.raises(DaemonError, match="expected 0 to 3"):
+        router.call("program-table-set", name="red:x", table="other", key="4", value="1")
+    with pytest.raises(DaemonError, match="no table 'none'"):
+        router.call("program-table", name="red:x", table="none")
+
+
+# --- what is refused ---
+
+def test_files_that_others_may_change_are_refused(lab, router, build, tmp_path):
+    file = build("return 0;")
+    os.chmod(file, 0o666)
+    with pytest.raises(DaemonError, match="others than root and kamueed's user may change it"):
+        load(router, file)
+    os.chmod(file, 0o644)
+    os.chown(file, 12345, 12345)
+    with pytest.raises(DaemonError, match="others than root"):
+        load(router, file)
+    assert router.entries("program") == []
+
+
+def test_what_is_no_program_is_refused(lab, router, build, tmp_path):
+    text = tmp_path / "text.so"
+    text.write_text("no object")
+    with pytest.raises(DaemonError, match="no shared object"):
+        load(router, str(text))
+    with pytest.raises(DaemonError, match="another version"):
+        load(router, build("return 0;", ABI=99))
+    with pytest.raises(DaemonError, match="cannot be read|no such file|No such file"):
+        load(router, str(tmp_path / "none.so"))
+    with pytest.raises(DaemonError, match="needs 'ether-type'"):
+        load(router, build("return 0;", name="a"), hook="ether-type")
+    with pytest.raises(DaemonError, match="0x0800 is IPv4"):
+        load(router, build("return 0;", name="b"), "ether-type 0x0800", hook="ether-type")
+    with pytest.raises(DaemonError, match="expected no 'next-hop'"):
+        load(router, build("return 0;", name="c"), "next-hop 1 10.2.0.2", hook="output")
+    assert router.entries("program") == []
+
+
+@pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
+def test_the_operators_bpf_program(lab, router, tmp_path):
+    source = tmp_path / "x.c"
+    source.write_text("""
+        #include "program/program.h"
+        KAMUEE_DECLARE("counter udp; table hash seen 100");
+        KAMUEE_EXPORT uint32_t packet(struct kamuee_packet *p)
+        {
+            if (p->family != 4 || p->data[9] != 17)
+                return KAMUEE_CONTINUE;
+            kamuee_count(0, 1);
+            kamuee_put(0, p->data[19], kamuee_get(0, p->data[19]) + 2);
+            return KAMUEE_VERDICT(KAMUEE_CLASS, p->data[1] >> 5);
+        }
+    """)
+    file = tmp_path / "x.o"
+    subprocess.run(["clang", "-target", "bpf", "-O2", "-ffreestanding", f"-I{ROOT / 'src/data'}", "-c", str(source), "-o", str(file)], check=True)
+    load(router, str(file), "target operator")
+    assert arrived(lab, "10.2.0.2") == 50
+    assert counter(router, "udp") == 50 == verdicts(router)["class"]
+    assert router.call("program-table", name="red:x", table="seen") == {"entry": [{"key": 2, "value": 99}]}
+    with pytest.raises(DaemonError, match="no shared object"):
+        load(router, str(file), "target tenant")
