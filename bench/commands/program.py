@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench program`: what a packet program adds to a packet: the operator's, a tenant's, and the same as plain C.
+
+Measured by program_bench: one forwarder, ports in memory, each program against the same packets without one. The programs
+are the examples, built here by kamuee-program (clang, wasm2c and a C compiler).
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kamuee import render
+from kamuee.context import terminal_width
+from kamuee.errors import DaemonError, Unreachable
+from kamuee.lab.errors import LabError
+from kamuee.render import Column, right
+from measure.goal import GOALS, Goal
+from measure.program import ROOT, Unavailable, answer_of, bench_program, daemon, run_command
+
+IDEA = "what a packet program adds to a packet: the operator's, a tenant's, plain C (no root; needs clang, wabt)"
+PROGRAMS = ("noop", "dscp", "syn-guard")
+REFUSED = {("operator", "syn-guard")}             # by DPDK's BPF: a pointer with an offset that it cannot follow
+NONE = ("none", "none")
+TABLE = (Column("Target"), Column("Program"), right("Cycles"), right("Spread"))
+EXAMPLES = ROOT / "programs/examples"
+
+
+def parser() -> argparse.ArgumentParser:
+    given = argparse.ArgumentParser(prog="kamuee bench program", description=__doc__.splitlines()[0])
+    given.add_argument("--quick", action="store_true", help="fewer rounds; ends within 50 s")
+    given.add_argument("--json", "-j", action="store_true", help="print JSON")
+    return given
+
+
+def main(argv: list[str]) -> int:
+    given = parser().parse_args(argv)
+    return run_command("program", lambda: run(given), LabError, DaemonError, Unreachable, RuntimeError, Unavailable)
+
+
+def run(given: argparse.Namespace) -> int:
+    load = os.getloadavg()[0]
+    bench_program("program_bench")
+    with built() as cases:
+        rows = rows_of(answer_of("program_bench", *(["--quick"] if given.quick else []), *cases)["results"])
+    found = {"rows": rows, "notes": [f"cycles: of the TSC, added to a packet, median of the rounds; load of the machine before: {load:.1f}."]}
+    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(*render.table(TABLE, ([row["target"], row["program"], f"{row['cycles']:.1f}", f"{row['spread']:.1f}"] for row in rows),
+                            terminal_width()), *found["notes"], "", sep="\n")
+        print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+    return 0
+
+
+@contextmanager
+def built() -> Iterator[list[str]]:
+    """The arguments of program_bench: each program for each target."""
+    with tempfile.TemporaryDirectory(prefix="kamuee-bench-") as directory:
+        yield [f"{target}:{name}:{make(target, name, Path(directory))}" for target in BUILDERS for name in PROGRAMS
+               if (target, name) not in REFUSED]
+
+
+def make(target: str, name: str, directory: Path) -> Path:
+    file = directory / f"{target}-{name}.{'o' if target == 'operator' else 'so'}"
+    done = subprocess.run(BUILDERS[target](name, file), capture_output=True, text=True)
+    if done.returncode:
+        raise Unavailable(f"{name} cannot be built for {target}: {done.stderr.strip()}")
+    file.chmod(0o644)
+    return file
+
+
+def builder(target: str) -> Callable[[str, Path], list[str]]:
+    return lambda name, file: [helper(), "build", str(EXAMPLES / f"{name}.c"), "-o", str(file), "--target", target]
+
+
+def helper() -> str:
+    """kamuee-program: of the build, or installed."""
+    for path in (daemon().parent / "src/mgmt/program_build/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program"):
+        if os.access(path, os.X_OK):
+            return str(path)
+    raise Unavailable("no kamuee-program: build it (make build)")
+
+
+def native(name: str, file: Path) -> list[str]:
+    source = EXAMPLES / f"{name}.c"
+    compiler = shutil.which("cc")
+    if not compiler:
+        raise Unavailable("no C compiler: apt install gcc")
+    declared = " ".join(re.findall(r'"((?:[^"])*)"', re.search(r"KAMUEE_DECLARE\((.*?)\);", source.read_text(), re.S).group(1)))
+    include = file.parent / "include"
+    include.mkdir(exist_ok=True)
+    if not (include / "kamuee").exists():
+        (include / "kamuee").symlink_to(ROOT / "src/data/program")
+    return [compiler, "-O2", "-shared", "-fPIC", f"-I{include}", f"-I{ROOT / 'src/data'}", f'-DEXAMPLE="{source}"', f'-DDECLARED="{declared}"',
+            str(ROOT / "bench/program/native.c"), "-o", str(file)]
+
+
+BUILDERS = {"operator": builder("operator"), "tenant": builder("tenant"), "native": native}
+
+
+def rows_of(results: list[dict]) -> list[dict]:
+    """Each case less the one without a program, round by round."""
+    values = {(one["target"], one["program"]): one["values"] for one in results}
+    plain = values.pop(NONE)
+    return [row_of(*case, [cycles - then for cycles, then in zip(found, plain)]) for case, found in values.items()]
+
+
+def row_of(target: str, program: str, added: list[float]) -> dict:
+    quarters = statistics.quantiles(added, n=4) if len(added) > 1 else [added[0]] * 3
+    return {"target": target, "program": program, "cycles": round(statistics.median(added), 1), "spread": round(quarters[2] - quarters[0], 1)}
+
+
+def of(target: str, program: str) -> Callable[[dict], float | None]:
+    return lambda found: next((row["cycles"] for row in found["rows"] if (row["target"], row["program"]) == (target, program)), None)
+
+
+ALL_GOALS = tuple(Goal(f"{target}, {program}: added to a packet", "cycles", must, goal, of(target, program), at_most=True)
+                  for target, program, must, goal in (("operator", "noop", 8, 4), ("operator", "dscp", 12, 6), ("tenant", "noop", 20, 8),
+                                                      ("tenant", "dscp", 40, 20), ("tenant", "syn-guard", 80, 40)))

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// native.c - an example program as plain C, for comparison: no sandbox around it
+//
+// Built by `kamuee bench program` with -DEXAMPLE=…, the source of a program, and -DDECLARED=…, what
+// it declares. The program is included as it would be built for the operator.
+#include <stddef.h>
+#include <stdint.h>
+
+#define __bpf__ 1
+#include EXAMPLE
+#undef __bpf__
+#include "program/object.h"
+
+struct instance {
+    struct kamuee_packet slot[PROGRAM_SLOTS];
+    uint64_t counter[KAMUEE_COUNTERS];
+    struct program_host host;
+};
+
+static struct instance *now;
+
+void kamuee_count(uint32_t counter, uint64_t add)
+{
+    now->counter[counter] += add;
+}
+
+uint64_t kamuee_get(uint32_t table, uint64_t key)
+{
+    return now->host.get(now->host.host, table, key);
+}
+
+int32_t kamuee_put(uint32_t table, uint64_t key, uint64_t value)
+{
+    return now->host.put(now->host.host, table, key, value);
+}
+
+void kamuee_log(uint32_t number, uint64_t value) {}
+
+static int start(void *memory, const struct program_host *host)
+{
+    ((struct instance *)memory)->host = *host;
+    return 0;
+}
+
+static void stop(void *memory) {}
+
+static struct kamuee_packet *slots(void *memory)
+{
+    return ((struct instance *)memory)->slot;
+}
+
+static uint64_t *counters(void *memory)
+{
+    return ((struct instance *)memory)->counter;
+}
+
+static unsigned run(void *memory, unsigned n, uint32_t *verdict)
+{
+    now = memory;
+    for (unsigned i = 0; i < n; i++)
+        verdict[i] = packet(&now->slot[i]);
+    return n;
+}
+
+const struct program_object kamuee_program = {.abi = KAMUEE_PROGRAM_ABI,
+                                              .instance_bytes = sizeof(struct instance),
+                                              .declared = DECLARED,
+                                              .start = start,
+                                              .stop = stop,
+                                              .slots = slots,
+                                              .counters = counters,
+                                              .run = run};
