@@ -27,7 +27,10 @@ __rte_noinline void checks_remove(struct forwarder *f, struct burst *b, uint64_t
 // What IFACE_CHECKS stands for, of all its interfaces.
 static void checks_find(struct burst *b)
 {
-    for (unsigned i = 0; i < b->n; i++)
+    b->features |= (uint16_t)iface_flags(iface_get(b->iface[0]));
+    if (!memcmp(b->iface, b->iface + 1, (b->n - 1) * sizeof *b->iface)) // all by one
+        return;
+    for (unsigned i = 1; i < b->n; i++)
         b->features |= (uint16_t)iface_flags(iface_get(b->iface[i]));
 }
 

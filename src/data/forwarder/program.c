@@ -43,6 +43,7 @@ struct passage { // of packets of one burst through one program
     const struct program *p;
     struct program_instance *in;
     bool alone; // the packet has left its burst
+    bool row;   // places are at[0], at[0] + 1 ...
     unsigned n;
     uint8_t at[PROGRAM_SLOTS]; // places in the burst
     uint16_t readable[PROGRAM_SLOTS];
@@ -82,52 +83,90 @@ static uint32_t hash_of(const struct burst *b, unsigned i)
     return !b->family ? 0 : b->family == IP4 ? fwd_hash(b, i, IP4) : fwd_hash(b, i, IP6);
 }
 
-INLINE uint32_t index_of(const struct burst *b, unsigned i, bool out)
-{
-    uint16_t id = out ? nexthop_word_iface(b->word[i]) : b->iface[i];
+// The fields of a slot, 8 bytes at a time: a core commits about one store a cycle.
+struct slot_words {
+    uint64_t time, length_interface, hash_kind, readable;
+};
+_Static_assert(offsetof(struct kamuee_packet, length) == 8 &&
+                   offsetof(struct kamuee_packet, interface) == 12 &&
+                   offsetof(struct kamuee_packet, hash) == 16 &&
+                   offsetof(struct kamuee_packet, ether_type) == 20 &&
+                   offsetof(struct kamuee_packet, family) == 22 &&
+                   offsetof(struct kamuee_packet, class) == 23 &&
+                   offsetof(struct kamuee_packet, readable) == 24 &&
+                   offsetof(struct kamuee_packet, data) == sizeof(struct slot_words),
+               "layout of slot_words");
 
-    return (uint32_t)iface_get(id)->ifindex;
+static uint64_t kind_word(uint16_t type, unsigned family)
+{
+    return (uint64_t)type << 32 | (uint64_t)family << 48;
 }
 
-INLINE void fill_slots(const struct forwarder *f, const struct burst *b, struct passage *g,
-                       unsigned window)
+// 0 = no IP packet.
+static uint64_t kind_of_family(uint8_t family)
 {
-    const uint64_t time = (uint64_t)((unsigned __int128)f->now * program_ns_per_cycle >> 32);
-    const uint8_t family = b->family == IP4 ? 4 : b->family == IP6 ? 6 : 0;
-    const bool out = g->p->hook == PROGRAM_OUTPUT, hashed = g->p->hashed;
-    struct kamuee_packet *s = g->in->slot;
+    return family == IP4 ? kind_word(0x0800, 4) : family == IP6 ? kind_word(0x86dd, 6) : 0;
+}
 
-    for (unsigned k = 0; k < g->n; k++, s++) {
-        const unsigned i = g->at[k];
+INLINE uint64_t class_word(const struct rte_mbuf *m)
+{
+    int class = packet_class_get(m);
+
+    return class < 0 ? 0 : (uint64_t) class << 56;
+}
+
+// Constants: `window`; `typed`: frames without a family; `row`.
+INLINE void fill_slots(const struct forwarder *f, const struct burst *b, struct passage *g,
+                       unsigned window, bool typed, bool row)
+{
+    const bool out = g->p->hook == PROGRAM_OUTPUT, hashed = !typed && g->p->hashed;
+    const uint64_t time = (uint64_t)((unsigned __int128)f->now * program_ns_per_cycle >> 32),
+                   kind = kind_of_family(b->family);
+    const unsigned first = g->at[0], n = g->n;
+    struct kamuee_packet *s = g->in->slot;
+    unsigned iface = IFACE_MAX;
+    uint64_t index = 0; // of `iface`
+
+    for (unsigned k = 0; k < n; k++, s++) {
+        const unsigned i = row ? first + k : g->at[k];
         const struct rte_mbuf *m = b->pkt[i];
         const uint8_t *ip = b->ip[i];
-        int class = packet_class_get(m);
-        uint32_t readable = RTE_MIN(packet_readable(m, ip), (uint32_t)b->len[i]);
-        readable = RTE_MIN(readable, window);
-        g->readable[k] = (uint16_t)readable;
-        s->time = time;
-        s->length = b->len[i];
-        s->interface = index_of(b, i, out);
-        s->hash = hashed ? hash_of(b, i) : 0;
-        s->ether_type = family ? (family == 4 ? 0x0800 : 0x86dd) : load16_host(ip - 2);
-        s->family = family;
-        s->class = class < 0 ? 0 : (uint8_t) class;
-        s->readable = (uint16_t)readable;
-        s->changed = 0;
-        s->adjust = 0;
-        s->reserved = 0;
-        copy_window(s->data, m, ip, readable, window);
+        const unsigned id = out ? nexthop_word_iface(b->word[i]) : b->iface[i];
+        uint32_t readable = 0;
+
+        if (unlikely(id != iface)) {
+            iface = id;
+            index = (uint64_t)(uint32_t)iface_get((uint16_t)id)->ifindex << 32;
+        }
+        if (window) { // else g->readable is 0
+            readable = RTE_MIN(packet_readable(m, ip), (uint32_t)b->len[i]);
+            readable = RTE_MIN(readable, window == KAMUEE_WINDOW ? g->p->window : window);
+            copy_window(s->data, m, ip, readable, window);
+            g->readable[k] = (uint16_t)readable;
+        }
+        struct slot_words w = {.time = time,
+                               .length_interface = b->len[i] | index,
+                               .hash_kind = (typed ? kind_word(load16_host(ip - 2), 0) : kind) |
+                                            class_word(m) | (hashed ? hash_of(b, i) : 0),
+                               .readable = readable};
+        memcpy(s, &w, sizeof w);
     }
 }
 
 static void fill(const struct forwarder *f, const struct burst *b, struct passage *g)
 {
-    if (g->p->window == 64)
-        fill_slots(f, b, g, 64);
-    else if (g->p->window)
-        fill_slots(f, b, g, KAMUEE_WINDOW);
+    const unsigned window = g->p->window;
+
+    if (!window)
+        memset(g->readable, 0, sizeof g->readable);
+    if (unlikely(!b->family))
+        fill_slots(f, b, g, KAMUEE_WINDOW, true, false);
+    else if (unlikely(!g->row || window > 64))
+        fill_slots(f, b, g, KAMUEE_WINDOW, false, false);
+    else if (window)
+        fill_slots(f, b, g, 64, false, true);
     else
-        fill_slots(f, b, g, 0);
+        fill_slots(f, b, g, 0, false, true);
 }
 
 // --- taking verdicts -----------------------------------------------------------------------------
@@ -389,15 +428,50 @@ static __rte_noinline void switch_off(struct program_instance *in, enum program_
     in->count.faults++;
 }
 
-static uint32_t any_of(const struct passage *g, unsigned n)
+_Static_assert(offsetof(struct kamuee_packet, adjust) ==
+                   offsetof(struct kamuee_packet, changed) + 2,
+               "verdicts_of");
+
+// What bursts mostly have: packets that all stay as they are, and one action for all of them.
+struct verdicts {
+    uint32_t changed;  // of any
+    uint32_t any, all; // ored, anded
+};
+
+static struct verdicts verdicts_of(const struct passage *g, unsigned n)
 {
     const struct kamuee_packet *s = g->in->slot;
-    uint32_t any = 0;
+    struct verdicts v = {0, 0, UINT32_MAX};
 
     for (unsigned k = 0; k < n; k++) {
-        any |= g->verdict[k] | s[k].changed | (uint16_t)s[k].adjust;
+        v.changed |= load32(&s[k].changed); // and adjust
+        v.any |= g->verdict[k];
+        v.all &= g->verdict[k];
     }
-    return any;
+    return v;
+}
+
+// Does it for the whole passage, if all packets continue, or get a class, and none is changed.
+static bool take_alike(struct forwarder *f, const struct burst *b, const struct passage *g,
+                       unsigned n)
+{
+    const struct verdicts v = verdicts_of(g, n);
+    const unsigned first = g->at[0];
+
+    if (v.changed || !b->family || !n)
+        return false;
+    if (!v.any) {
+        g->in->count.verdict[KAMUEE_CONTINUE] += n;
+    } else if (g->row && (v.any & 0xff) == KAMUEE_CLASS && (v.all & 0xff) == KAMUEE_CLASS &&
+               v.any >> 8 < PACKET_CLASS_N) { // each is below it, then
+        for (unsigned k = 0; k < n; k++)
+            packet_class_set(b->pkt[first + k], g->verdict[k] >> 8);
+        g->in->count.verdict[KAMUEE_CLASS] += n;
+    } else {
+        return false;
+    }
+    note_verdict(f, g, g->verdict[0], PROGRAM_SOUND);
+    return true;
 }
 
 // *done: so many verdicts, less after a fault. The mask of packets that have ended or left.
@@ -408,11 +482,8 @@ static uint64_t take_verdicts(struct forwarder *f, struct burst *b, struct passa
     uint64_t gone = 0;
     uint32_t action = KAMUEE_CONTINUE, alike = 0;
 
-    if (b->family && !any_of(g, *done)) {
-        count[KAMUEE_CONTINUE] += *done;
-        note_verdict(f, g, KAMUEE_CONTINUE, PROGRAM_SOUND);
+    if (take_alike(f, b, g, *done))
         return 0;
-    }
     for (unsigned k = 0; k < *done; k++) {
         bool left;
         enum program_fault fault = take_verdict(f, b, g, k, &left, why);
@@ -469,9 +540,33 @@ static uint64_t pass(struct forwarder *f, struct burst *b, struct passage *g, en
 
 // --- which packets, which programs ---------------------------------------------------------------
 
+static const uint8_t places[BURST_MAX] = {
+    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+static uint64_t first_packets(unsigned n)
+{
+    return n < 64 ? (1ull << n) - 1 : UINT64_MAX;
+}
+
 // The packets of `left` that the program sees, at most PROGRAM_SLOTS, which leave `left`.
 static void gather(const struct burst *b, struct passage *g, uint64_t *left)
 {
+    const unsigned first = (unsigned)__builtin_ctzll(*left),
+                   n = RTE_MIN((unsigned)__builtin_popcountll(*left), (unsigned)PROGRAM_SLOTS);
+
+    if (likely(b->family && (*left >> first & first_packets(n)) == first_packets(n))) { // in a row
+        g->n = n;
+        g->row = true;
+        memcpy(g->at, places + RTE_MIN(first, (unsigned)(BURST_MAX - PROGRAM_SLOTS)),
+               PROGRAM_SLOTS);
+        for (unsigned k = 0; unlikely(first > BURST_MAX - PROGRAM_SLOTS) && k < n; k++)
+            g->at[k] = (uint8_t)(first + k);
+        *left &= ~(first_packets(n) << first);
+        return;
+    }
+    g->row = false;
     for (g->n = 0; *left && g->n < PROGRAM_SLOTS; *left &= *left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(*left);
         g->at[g->n] = (uint8_t)i;
