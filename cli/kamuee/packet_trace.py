@@ -62,6 +62,8 @@ def sentences(step: dict) -> Iterator[str]:
         yield from access_list(step["acl"])
     if police.get("direction") == "out":
         yield from policer(police)
+    if "program" in step:
+        yield from program(step["program"])
     yield from error(step)
     yield from end(step)
 
@@ -122,6 +124,12 @@ def policer(said: dict) -> Iterator[str]:
     does = {"pass": "passes", "drop": "dropped", "remark": f"DSCP becomes {said.get('remark-dscp')}"}[said["action"]]
     yield (f"policer {said.get('policer', '?')}, {said['direction']} at {said.get('interface', '?')}: "
            f"{said['color']}: {does}")
+
+
+def program(said: dict) -> Iterator[str]:
+    argument = f" {said['argument']}" if "argument" in said else ""
+    does = f"off after a fault ({said['fault']})" if "fault" in said else f"{said['verdict']}{argument}"
+    yield f"program {said.get('name', '?')}, hook {said['hook']}: {does}"
 
 
 def access_list(said: dict) -> Iterator[str]:

@@ -164,6 +164,18 @@ def test_next_hop_takes_the_packets_there(lab, router, build):
     lab["redb"].run("ip addr del 203.0.113.1/32 dev lo")
 
 
+def test_a_packet_that_is_dropped_after_its_verdict_takes_its_next_hop_along(lab, router, build):
+    """Hook ether sends every other packet to another next hop, back to its sender; a list drops them; the ones between pass."""
+    load(router, build("return p->family == 4 && p->data[16] == 203 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 7) : KAMUEE_CONTINUE;"),
+         "next-hop 7 10.1.0.2", hook="ether")
+    router.configure("set acl no rule 10 deny ip from any to 203.0.113.0/24", "set acl no default permit", "set interface p0 acl in no")
+    sink = receiver(lab["redb"])
+    send(lab["reda"], ["203.0.113.1", "10.2.0.2"], 4000, per_s=100_000)
+    assert received(sink, 2000)["distinct"] == 2000
+    assert router.hits("no")[10] == 2000 == verdicts(router)["next-hop"]
+    router.configure("delete interface p0 acl", "delete acl no")
+
+
 def test_next_hop_without_a_way_drops(lab, router, build):
     load(router, build("return p->family == 4 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0) : 0;"), "next-hop 0 192.0.2.99")
     before = drops(router, "program_no_way")
@@ -184,6 +196,21 @@ def test_class_punt_and_mirror(lab, router, build):
     load(router, build("return KAMUEE_VERDICT(KAMUEE_CLASS, 5);", name="class"))
     assert arrived(lab, "10.2.0.2") == 50 and verdicts(router)["class"] >= 50
     router.configure("delete program red:x", "delete mirror-session copies")
+
+
+@pytest.mark.parametrize("hook", ["ether", "input", "output"])
+def test_explain_tells_the_verdict_and_counts_nothing(lab, router, build, hook):
+    load(router, build("count(0, 1); put(0, 1, 1); return p->data[9] == 17 ? KAMUEE_VERDICT(KAMUEE_DROP, 1) : KAMUEE_CONTINUE;",
+                       "counter seen; reason never; reason udp; table hash t 10"), hook=hook)
+    ask = {"interface": "p0", "source": "10.1.0.2", "destination": "10.2.0.2"}
+    passage = router.call("explain", **ask, protocol="udp", destination_port=7000)
+    said = next(step["program"] for step in passage["step"] if "program" in step)
+    assert said == {"name": "red:x", "hook": hook, "verdict": "drop", "argument": 1}
+    assert passage["step"][-1]["reason"] == "program_drop"
+    said = next(step["program"] for step in router.call("explain", **ask, protocol="icmp")["step"] if "program" in step)
+    assert said == {"name": "red:x", "hook": hook, "verdict": "continue"}
+    assert counter(router, "seen") == program(router)["packets"] == 0
+    assert router.call("program-table", name="red:x", table="t").get("entry", []) == []
 
 
 # --- frames of another EtherType ---

@@ -17,10 +17,16 @@
 
 __rte_noinline void checks_remove(struct forwarder *f, struct burst *b, uint64_t gone)
 {
-    for (unsigned k = 0; k < f->n_redirected; k++)
-        f->redirected[k].at =
-            (uint8_t)(f->redirected[k].at -
-                      __builtin_popcountll(gone & ((1ull << f->redirected[k].at) - 1)));
+    unsigned left = 0;
+
+    for (unsigned k = 0; k < f->n_redirected; k++) {
+        const unsigned at = f->redirected[k].at;
+        if (gone >> at & 1)
+            continue;
+        f->redirected[left] = f->redirected[k];
+        f->redirected[left++].at = (uint8_t)(at - __builtin_popcountll(gone & ((1ull << at) - 1)));
+    }
+    f->n_redirected = left;
     burst_remove(b, gone);
 }
 

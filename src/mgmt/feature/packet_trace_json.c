@@ -18,6 +18,7 @@
 #include "table/acl.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
+#include "program/set.h"
 #include "table/policer.h"
 #include "table/port.h"
 #include "table/vr.h"
@@ -246,6 +247,25 @@ static void write_police(struct jwrite *j, const struct packet_trace_police *p)
     jwrite_end(j, '}');
 }
 
+static void write_program(struct jwrite *j, const struct packet_trace_program *p)
+{
+    static const char *const action[KAMUEE_ACTIONS] = {"continue", "drop", "class", "next-hop",
+                                                       "redirect", "punt", "mirror"};
+
+    jwrite_begin(j, "program", '{');
+    jwrite_string(j, "name", p->name);
+    jwrite_string(j, "hook", program_hook_name[p->hook]);
+    if (p->fault) {
+        jwrite_string(j, "fault", program_fault_name[p->fault]);
+    } else {
+        jwrite_string(j, "verdict", action[p->action]);
+        if (p->action == KAMUEE_DROP || p->action == KAMUEE_CLASS || p->action == KAMUEE_NEXT_HOP ||
+            p->action == KAMUEE_REDIRECT)
+            jwrite_int(j, "argument", p->argument);
+    }
+    jwrite_end(j, '}');
+}
+
 static void write_icmp(struct jwrite *j, const struct packet_trace_step *s)
 {
     jwrite_begin(j, "icmp-error", '{');
@@ -299,6 +319,8 @@ static void write_step(const struct telling *t, unsigned i)
         write_acl(j, s);
     if (s->police.iface)
         write_police(j, &s->police);
+    if (s->program.name[0])
+        write_program(j, &s->program);
     if (s->icmp)
         write_icmp(j, s);
     write_step_end(j, s);
