@@ -69,7 +69,8 @@ ASKED_FOR void *memcpy(void *to, const void *from, size_t n)
     return to;
 }
 
-const struct program_object kamuee_program __attribute__((visibility("default"), externally_visible)) = {
+const struct program_object kamuee_program
+    __attribute__((visibility("default"), externally_visible)) = {
     .abi = KAMUEE_PROGRAM_ABI,
     .instance_bytes = (sizeof(struct instance) + 63) & ~63u,
     .instructions = PROGRAM_INSTRUCTIONS,
