@@ -264,7 +264,7 @@ static int compile_object(struct build *b, const struct text *c, const struct te
     // The last words: with a sanitizer it is as large and has as many libraries as that needs.
     const char *const argv[] = {cc,
                                 "-std=gnu17",
-                                "-O2",
+                                b->sanitize ? "-O1" : "-O2",
                                 "-fPIC",
                                 "-shared",
                                 "-nostdlib",
