@@ -36,13 +36,15 @@ OPTIONS = (
     Option("-V", "--version", "", "show the version of this program", True),
 )
 
-VERBATIM = ("lab", "demo", "bench", "doctor", "device", "program", "ping", "traceroute")  # whose words are all their own
+VERBATIM = ("lab", "demo", "bench", "doctor", "device", "ping", "traceroute")  # whose words are all their own
+BUILDER = ("build", "check", "test", "sign", "verify")  # program …, of which kamuee-program reads the rest
 
 
 
 def is_verbatim(words: Sequence[str]) -> bool:
     """Whether what follows these words is another program's."""
-    return bool(words) and (words[0] in VERBATIM or list(words[:2]) == ["vr", "enter"] and len(words) > 2)
+    return bool(words) and (words[0] in VERBATIM or list(words[:2]) == ["vr", "enter"] and len(words) > 2
+                            or words[0] == "program" and len(words) > 1 and words[1] in BUILDER)
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee program`: build, check and try packet programs of virtual routers.
+"""Builds, checks, tries and signs packet programs of virtual routers.
 
     kamuee program build x.c -o x.so      for a tenant; x.wasm as well
     kamuee program build x.c -o x.o --target operator
@@ -17,6 +17,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kamuee.context import Context
+from kamuee.errors import KamueeError
+from kamuee.grammar import Match
+
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = (ROOT / "build/src/mgmt/program_build/kamuee-program", ROOT.parents[1] / "libexec/kamuee-program",
           Path("/usr/libexec/kamuee-program"), Path("/usr/local/libexec/kamuee-program"))
@@ -26,13 +30,9 @@ def find_program() -> Path | None:
     return next((path for path in PLACES if os.access(path, os.X_OK)), None)
 
 
-def main(argv: list[str]) -> int:
+def run(context: Context, match: Match) -> int:
     path = find_program()
     if not path:
-        print(f"error: no kamuee-program at {' or '.join(map(str, PLACES))}: apt install kamuee, or make build", file=sys.stderr)
-        return 1
-    if argv in ([], ["--help"], ["-h"]):
-        print((__doc__ or "").strip())
-        return 0 if argv else 2
+        raise KamueeError(f"no kamuee-program at {' or '.join(map(str, PLACES))}: apt install kamuee, or make build")
     sys.stdout.flush()
-    return subprocess.run([path, *argv]).returncode
+    return subprocess.run([path, match.command.pattern.split()[1], *match.rest]).returncode

@@ -256,5 +256,3 @@ def test_the_command_line_runs_it(tmp_path):
     assert (done.returncode, done.stdout) == (0, "noop.c: at most 4 instructions a packet, no loop; window 0, counters 0, reasons 0, tables 0\n"), done.stderr
     assert os.stat(tmp_path / "x.so").st_mode & 0o777 == 0o644
     assert subprocess.run([*kamuee, "check", tmp_path / "none.c"], capture_output=True, timeout=60).returncode == 2
-    done = subprocess.run([*kamuee, "--help"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and "kamuee program build x.c -o x.so" in done.stdout
