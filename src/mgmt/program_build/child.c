@@ -160,7 +160,6 @@ static int start_child(const struct child_run *run, const char *path, char *why,
     close(both[1]);
     int r = pid < 0 ? -errno : 0;
     if (!r) {
-        setpgid(pid, pid);
         bool in_time = listen_until_end(pid, both[0], run->said, &status);
         r = explain(run, in_time, status, why, n);
     }
