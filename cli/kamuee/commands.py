@@ -301,7 +301,6 @@ WORDS = {
     "upgrade": "replace kamueed while it forwards", "show upgrade": "the last upgrade",
     "lab": "topologies of namespaces", "demo": "the demo",
     "bench": "measure lookups, forwarding, convergence",
-    "program": "packet programs of virtual routers",
     "build": "build a packet program", "program check": "whether it would be built", "program test": "run it on a capture",
     "sign": "sign what was built", "verify": "whether a key has signed it",
     "acl": "access lists", "show acl": "access lists", "acl-redirect": "redirect targets of rules",
