@@ -10,11 +10,12 @@
 #ifndef POPTRIE_POOL_H
 #define POPTRIE_POOL_H
 
+#include "poptrie/layout.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define POOL_UNIT 8u
 #define POOL_CHUNK 4096u
 #define POOL_CHUNK_UNITS (POOL_CHUNK / POOL_UNIT)
 #define POOL_MAX_UNITS 104u

@@ -186,6 +186,7 @@ static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len
     const struct node *root = node_at(&t->nodes, t->root.node);
     unsigned from = key_window(key, 0);
 
+    image_floor(t);
     for (unsigned i = from; i < from + (FLOOR_ENTRIES >> len); i++) { // partner: leaf_answer
         uint16_t value = node_longest(root, FLOOR_ENTRIES | i, t->default_value);
 

@@ -1,35 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poptrie_priv.h - the words and blocks that readers walk, and struct poptrie; for poptrie's own
-// files
+// poptrie_priv.h - struct poptrie and what its parts offer each other; for poptrie's own files
 //
-// A word is 32 bits:
-//     0 | value                    leaf: the answer, 0 = "ask the floor"
-//     1 | code (5) | offset (26)   block at arena + 8 * offset; the code says which kind
-//           0..15    leaf block    8-byte run vector, then leaves of code + 1 bits
-//           23..29   mixed block   the same with leaves of code - 15 bits, then 32-bit words
-//           31       branch block  8-byte run vector, then 32-bit words
-//           16       wide block    eight 8-byte heads, then leaves
-//           30       skip          { in, out (16), bits (16), key (64) }
-//
-// A leaf, mixed or branch block resolves six address bits (fewer where the address, or its first
-// half, ends).  Bit i of the run vector is set where child i differs from child i - 1, so child
-// c's leaf is number popcount(vector << (63 - c)) - 1.  The width is the smallest that holds the
-// block's largest value: no table-wide leaf size exists that could overflow.  In a mixed block,
-// which is IPv4's, a leaf with its top bit set says at which 32 bits of the block its word is;
-// IPv6, where most ways lead through several blocks, has the words in the leaves' place.
-//
-// A wide block resolves the last eight bits of an IPv4 address.  Head i is about 32 children:
-// { runs (32), leaves before them (16), width (16) }.
-//
-// Every load of a leaf may fetch four bytes, so the arena has a padded tail.
-//
-// The floor has the value of the longest route of 0..6 bits for each first 6 bits of an address.
-// Those routes stand nowhere else, so changing one is a few stores, not a rebuild of all below it.
-// 64 values are two vector registers: looking one up is a permutation.
-//
-// A skip leaps over bits that all routes below share: if the first `bits` bits of the current
-// 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
-// The half is the first one up to depth 63 and the second one from depth 64 on.
+// layout.h has the words and blocks.
 //
 // Tables made beside each other (poptrie_config.beside) are a group with one arena, so a word means
 // the same block in each, and equal trees under equal directory slots are the same blocks. Each
@@ -40,6 +12,8 @@
 #define POPTRIE_POPTRIE_PRIV_H
 
 #include "base/touched.h"
+#include "poptrie/image.h"
+#include "poptrie/layout.h"
 #include "poptrie/poptrie.h"
 #include "poptrie/pool.h"
 #include "poptrie/tree.h"
@@ -47,41 +21,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define WORD_REF 0x80000000u
-#define WORD_CODE_SHIFT 26
-#define WORD_OFFSET 0x03ffffffu
-#define CODE_WIDE 16u
-#define CODE_MIXED 16u // + width - 1
-#define CODE_SKIP 30u
-#define CODE_BRANCH 31u
-#define CODES_SPECIAL 0xc0010000u // bit per code: blocks without leaves of (code & 15) + 1 bits
-#define MIXED_MIN_WIDTH 8u        // the place of a word, and the top bit
-#define MIXED_MAX_WIDTH 14u
-#define WIDE_DEPTH 24u
-#define WIDE_HEAD_BYTES 64u
 #define ARENA_MAX_BYTES ((size_t)8 << 26)
-#define ARENA_TAIL_BYTES 4096u // over-read by gathers
-
-#define FLOOR_ENTRIES (1u << FLOOR_BITS)
 _Static_assert(FLOOR_BITS == POPTRIE_FLOOR_BITS, "as users are told");
 
-#define DIR4_BITS 18u // the directory's index: the first 18 bits
-#define DIR6_BITS 24u // ... bits 3..23 of addresses under 2000::/3
-#define DIR4_WORDS (1u << DIR4_BITS)
-#define DIR6_WORDS (1u << (DIR6_BITS - 3))
 #define PAGES 512u     // of a directory
 #define PAGE4_BITS 9u  // an IPv4 page has so many words
 #define PAGE6_BITS 12u // an IPv6 page
 
 #define GROUP_TABLES POPTRIE_TABLES_MAX
 #define HUGE_PAGE ((size_t)2 << 20)
-
-struct skip {
-    uint32_t in; // first, so that a vector gather of it needs no offset
-    uint16_t out;
-    uint16_t bits; // compared, of this half of the address: 1..64
-    uint64_t key;  // host order, left-aligned
-};
 
 #define GARBAGE_PAGE 0x80000000u // in garbage.ref: a shared page's number
 struct garbage {
@@ -136,6 +84,7 @@ struct table_group {
     size_t garbage_cap, garbage_head, garbage_n, garbage_pages;
     uint64_t garbage_bytes;
     uint64_t epoch;
+    struct poptrie_watch watch; // its calls NULL: nobody watches
 };
 
 struct poptrie {
@@ -183,31 +132,11 @@ static inline unsigned value_bits(uint32_t v)
     return v == 0 ? 0 : 32 - __builtin_clz(v);
 }
 
-static inline bool word_is_ref(uint32_t w)
-{
-    return (w & WORD_REF) != 0;
-}
-
-static inline uint32_t word_code(uint32_t w)
-{
-    return w >> WORD_CODE_SHIFT & 31;
-}
-
-static inline uint32_t word_width(uint32_t w) // of the leaves of a leaf or mixed block
-{
-    return (word_code(w) & 15) + 1;
-}
-
 // Leaf and mixed blocks: the first passes of all kernels handle them.
 static inline bool word_is_plain(uint32_t w)
 {
     // no branch: random addresses would mispredict it
     return w / WORD_REF & ~(CODES_SPECIAL >> word_code(w)) & 1;
-}
-
-static inline uint32_t word_ref(uint32_t w)
-{
-    return w & WORD_OFFSET;
 }
 
 static inline uint32_t word_make(uint32_t ref, uint32_t code)
@@ -343,6 +272,11 @@ void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word); // 
 void txn_retire(struct poptrie *t, uint32_t w); // w's blocks down to the first that is no skip
 int txn_finish(struct poptrie *t);              // publish, 0; or undo and return the error
 void txn_fini(struct poptrie *t);
+
+// --- image.c: who watches is told before readers can see anything of it ---
+
+void image_txn(struct poptrie *t);
+void image_floor(struct poptrie *t);
 
 // --- share.c: trees that several tables have ---
 

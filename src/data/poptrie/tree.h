@@ -13,6 +13,7 @@
 #ifndef POPTRIE_TREE_H
 #define POPTRIE_TREE_H
 
+#include "poptrie/layout.h"
 #include "poptrie/pool.h"
 
 #include <stdbool.h>
@@ -20,7 +21,6 @@
 
 #define KID_DIRTY 0x80000000u // in kid.node: its word is not built yet
 #define TREE_MAX_DEPTH 24u    // nodes on a path
-#define FLOOR_BITS 6u         // routes up to this length, the root's, stand in the floor alone
 
 struct kid {
     uint32_t node; // | KID_DIRTY; 0 = none

@@ -197,6 +197,7 @@ int txn_finish(struct poptrie *t)
         else
             blocks_count(t, &t->txn.dead, -1);
         blocks_count(t, &t->txn.fresh, 1);
+        image_txn(t);
         for (unsigned k = 0; k < t->n_copies; k++)
             publish_copy(t, t->copy[k]);
         for (size_t i = 0; i < t->txn.stores.n; i++)

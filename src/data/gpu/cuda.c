@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cuda.c - a GPU of NVIDIA's, through the functions of its driver that we need, found by dlopen
+//
+// No header and no library of the vendor's is used: the declarations below are ours, of the
+// driver's documented interface. Without a driver, a GPU or our kernel gpu_open says which is
+// missing.
+//
+// NOT RUN YET on a GPU: no machine with one was to be had. docs/features/gpu.md says so, too.
+//
+// Three streams: copies; each served mailbox has one of its own, as a persistent kernel never ends;
+// launches. cuMemFree waits for all kernels, so memory is freed when the device is closed.
+#include "gpu/device.h"
+
+#include "gpu/kernel_text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAILBOXES 64u
+#define MARKS 64u // outstanding
+#define THREADS 128u // of a block
+
+typedef void *handle;
+
+// CUresult is an int, 0 = success; CUdeviceptr 64 bits; CUdevice an int.
+#define CUDA_CALLS(X)                                                                              \
+    X(cuInit, (unsigned))                                                                          \
+    X(cuDeviceGetCount, (int *))                                                                   \
+    X(cuDeviceGet, (int *, int))                                                                   \
+    X(cuDevicePrimaryCtxRetain, (handle *, int))                                                   \
+    X(cuDevicePrimaryCtxRelease_v2, (int))                                                         \
+    X(cuCtxSetCurrent, (handle))                                                                   \
+    X(cuModuleLoadData, (handle *, const void *))                                                  \
+    X(cuModuleUnload, (handle))                                                                    \
+    X(cuModuleGetFunction, (handle *, handle, const char *))                                       \
+    X(cuMemAlloc_v2, (uint64_t *, size_t))                                                         \
+    X(cuMemFree_v2, (uint64_t))                                                                    \
+    X(cuMemHostAlloc, (void **, size_t, unsigned))                                                 \
+    X(cuMemFreeHost, (void *))                                                                     \
+    X(cuMemHostGetDevicePointer_v2, (uint64_t *, void *, unsigned))                                \
+    X(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, handle))                              \
+    X(cuStreamCreate, (handle *, unsigned))                                                        \
+    X(cuStreamSynchronize, (handle))                                                               \
+    X(cuStreamDestroy_v2, (handle))                                                                \
+    X(cuEventCreate, (handle *, unsigned))                                                         \
+    X(cuEventDestroy_v2, (handle))                                                                 \
+    X(cuEventRecord, (handle, handle))                                                             \
+    X(cuEventQuery, (handle))                                                                      \
+    X(cuGetErrorString, (int, const char **))                                                      \
+    X(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
+                       unsigned, handle, void **, void **))
+
+#define CUDA_NOT_READY 600
+#define CUDA_HOST_PORTABLE_MAPPED 3u
+#define CUDA_STREAM_NON_BLOCKING 1u
+#define CUDA_EVENT_NO_TIMING 2u
+
+#define MEMBER(name, args) int (*name) args;
+struct calls {
+    CUDA_CALLS(MEMBER)
+};
+
+struct cuda {
+    struct gpu_device device;
+    struct calls call;
+    void *library;
+    int number;
+    bool retained;
+    handle context, module, serve, batch, done, copies, launches;
+    pthread_mutex_t lock; // marks, mailboxes, memory
+    handle event[MARKS];
+    uint64_t marks, passed;
+    struct {
+        struct gpu_mailbox *m;
+        handle stream;
+    } served[MAILBOXES];
+    uint64_t *memory; // freed at the end
+    size_t n_memory, memory_cap;
+    int lost; // atomic
+};
+
+static struct cuda *cuda(struct gpu_device *d)
+{
+    return (struct cuda *)d;
+}
+
+// The first error stands in `why`; 0 or -ENODEV.
+static int rc_check(struct cuda *c, int rc, const char *what)
+{
+    const char *text = NULL;
+    int none = 0;
+
+    if (rc == 0)
+        return 0;
+    if (__atomic_compare_exchange_n(&c->lost, &none, 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        if (c->call.cuGetErrorString != NULL)
+            c->call.cuGetErrorString(rc, &text);
+        snprintf(c->device.why, sizeof(c->device.why), "%s: %s (error %d)", what,
+                 text != NULL ? text : "the driver has no text for it", rc);
+    }
+    return -ENODEV;
+}
+
+static int error(struct gpu_device *d)
+{
+    return __atomic_load_n(&cuda(d)->lost, __ATOMIC_ACQUIRE) != 0 ? -ENODEV : 0;
+}
+
+// Each thread that calls the driver must have the context.
+static bool ready(struct cuda *c)
+{
+    return error(&c->device) == 0 &&
+           rc_check(c, c->call.cuCtxSetCurrent(c->context), "cuCtxSetCurrent") == 0;
+}
+
+// --- parts of it ---
+
+static bool function_find(struct cuda *c, handle *function, const char *name)
+{
+    return rc_check(c, c->call.cuModuleGetFunction(function, c->module, name), name) == 0;
+}
+
+static bool stream_make(struct cuda *c, handle *stream)
+{
+    return rc_check(c, c->call.cuStreamCreate(stream, CUDA_STREAM_NON_BLOCKING), "stream") == 0;
+}
+
+// --- memory ---
+
+static void *share(struct gpu_device *d, size_t bytes)
+{
+    void *p;
+
+    if (!ready(cuda(d)) ||
+        cuda(d)->call.cuMemHostAlloc(&p, bytes, CUDA_HOST_PORTABLE_MAPPED) != 0)
+        return NULL;
+    return memset(p, 0, bytes);
+}
+
+static void unshare_it(struct gpu_device *d, void *p)
+{
+    cuda(d)->call.cuCtxSetCurrent(cuda(d)->context);
+    cuda(d)->call.cuMemFreeHost(p);
+}
+
+static bool memory_note(struct cuda *c)
+{
+    size_t cap = c->memory_cap == 0 ? 64 : 2 * c->memory_cap;
+    uint64_t *more;
+
+    if (c->n_memory < c->memory_cap)
+        return true;
+    more = realloc(c->memory, cap * sizeof(*more));
+    if (more == NULL)
+        return false;
+    c->memory = more;
+    c->memory_cap = cap;
+    return true;
+}
+
+static uint64_t alloc(struct gpu_device *d, size_t bytes)
+{
+    struct cuda *c = cuda(d);
+    uint64_t at = 0;
+
+    if (!ready(c))
+        return 0;
+    pthread_mutex_lock(&c->lock);
+    if (memory_note(c) && c->call.cuMemAlloc_v2(&at, bytes) == 0)
+        c->memory[c->n_memory++] = at;
+    else
+        at = 0;
+    pthread_mutex_unlock(&c->lock);
+    return at;
+}
+
+static void free_later(struct gpu_device *d, uint64_t at)
+{
+}
+
+static int upload(struct gpu_device *d, uint64_t at, const void *from, size_t bytes)
+{
+    struct cuda *c = cuda(d);
+
+    // from memory that is not pinned the driver copies before it returns
+    if (!ready(c))
+        return -ENODEV;
+    return rc_check(c, c->call.cuMemcpyHtoDAsync_v2(at, from, bytes, c->copies), "copy");
+}
+
+static int mark(struct gpu_device *d, uint64_t *m)
+{
+    struct cuda *c = cuda(d);
+    int rc = -EAGAIN;
+
+    if (!ready(c))
+        return -ENODEV;
+    pthread_mutex_lock(&c->lock);
+    if (c->marks - c->passed < MARKS) {
+        rc = rc_check(c, c->call.cuEventRecord(c->event[c->marks % MARKS], c->copies), "mark");
+        *m = ++c->marks;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static int passed(struct gpu_device *d, uint64_t m)
+{
+    struct cuda *c = cuda(d);
+    int rc = 0;
+
+    if (!ready(c))
+        return -ENODEV;
+    pthread_mutex_lock(&c->lock);
+    while (rc == 0 && c->passed < c->marks) {
+        rc = c->call.cuEventQuery(c->event[c->passed % MARKS]);
+        c->passed += rc == 0;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (rc != 0 && rc != CUDA_NOT_READY)
+        return rc_check(c, rc, "copy");
+    return c->passed >= m;
+}
+
+// --- mailboxes ---
+
+// The address by which the device sees memory that share() gave out.
+static int address(struct cuda *c, void *p, uint64_t *at)
+{
+    return rc_check(c, c->call.cuMemHostGetDevicePointer_v2(at, p, 0), "address of a mailbox");
+}
+
+static int kernel_launch(struct cuda *c, handle function, unsigned blocks, unsigned threads,
+                         handle stream, void **args)
+{
+    int rc = c->call.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
+
+    return rc_check(c, rc, "launch");
+}
+
+static int mailbox_start(struct gpu_device *d, struct gpu_mailbox *m)
+{
+    struct cuda *c = cuda(d);
+    unsigned i = 0;
+    uint64_t at;
+    int rc;
+
+    if (!ready(c) || address(c, m, &at) != 0)
+        return -ENODEV;
+    pthread_mutex_lock(&c->lock);
+    while (i < MAILBOXES && c->served[i].m != NULL)
+        i++;
+    rc = i == MAILBOXES ? -ENOSPC : stream_make(c, &c->served[i].stream) ? 0 : -ENODEV;
+    if (rc == 0)
+        rc = kernel_launch(c, c->serve, 1, THREADS, c->served[i].stream, (void *[]){&at});
+    if (rc == 0)
+        c->served[i].m = m;
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+static void mailbox_stop(struct gpu_device *d, struct gpu_mailbox *m)
+{
+    struct cuda *c = cuda(d);
+
+    __atomic_store_n(&m->stop, 1, __ATOMIC_RELEASE);
+    c->call.cuCtxSetCurrent(c->context);
+    for (unsigned i = 0; i < MAILBOXES; i++)
+        if (c->served[i].m == m) {
+            c->call.cuStreamSynchronize(c->served[i].stream);
+            c->call.cuStreamDestroy_v2(c->served[i].stream);
+            c->served[i].m = NULL;
+        }
+}
+
+static int launch(struct gpu_device *d, struct gpu_mailbox *m, uint32_t place)
+{
+    struct cuda *c = cuda(d);
+    uint32_t n = m->slot[place].n, number = m->slot[place].request;
+    uint64_t at;
+    int rc;
+
+    if (!ready(c) || address(c, m, &at) != 0)
+        return -ENODEV;
+    rc = kernel_launch(c, c->batch, (n + THREADS - 1) / THREADS, THREADS, c->launches,
+                (void *[]){&at, &place});
+    if (rc == 0)
+        rc = kernel_launch(c, c->done, 1, 1, c->launches, (void *[]){&at, &place, &number});
+    return rc;
+}
+
+// --- life ---
+
+static void close_it(struct gpu_device *d)
+{
+    struct cuda *c = cuda(d);
+
+    if (c->context != NULL)
+        c->call.cuCtxSetCurrent(c->context);
+    for (unsigned i = 0; i < MAILBOXES; i++)
+        if (c->served[i].m != NULL)
+            mailbox_stop(d, c->served[i].m);
+    for (size_t i = 0; i < c->n_memory; i++)
+        c->call.cuMemFree_v2(c->memory[i]);
+    for (unsigned i = 0; i < MARKS; i++)
+        if (c->event[i] != NULL)
+            c->call.cuEventDestroy_v2(c->event[i]);
+    if (c->launches != NULL)
+        c->call.cuStreamDestroy_v2(c->launches);
+    if (c->copies != NULL)
+        c->call.cuStreamDestroy_v2(c->copies);
+    if (c->module != NULL)
+        c->call.cuModuleUnload(c->module);
+    if (c->retained)
+        c->call.cuDevicePrimaryCtxRelease_v2(c->number);
+    if (c->library != NULL)
+        dlclose(c->library);
+    pthread_mutex_destroy(&c->lock);
+    free(c->memory);
+    free(c);
+}
+
+static const struct gpu_device_ops ops = {
+    "cuda", close_it, share,         unshare_it,   alloc,  free_later, upload,
+    mark,   passed,   mailbox_start, mailbox_stop, launch, error,
+};
+
+static bool library_open(struct cuda *c)
+{
+    c->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (c->library == NULL) {
+        snprintf(c->device.why, sizeof(c->device.why),
+                 "no driver of a GPU (libcuda.so.1): install NVIDIA's driver");
+        return false;
+    }
+#define FIND(name, args)                                                                           \
+    *(void **)&c->call.name = dlsym(c->library, #name);                                            \
+    if (c->call.name == NULL) {                                                                    \
+        snprintf(c->device.why, sizeof(c->device.why),                                             \
+                 "libcuda.so.1 has no " #name ": install a newer driver of the GPU");              \
+        return false;                                                                              \
+    }
+    CUDA_CALLS(FIND)
+    return true;
+}
+
+static bool device_take(struct cuda *c, unsigned number)
+{
+    int n = 0;
+
+    if (rc_check(c, c->call.cuInit(0), "the GPU's driver does not start") != 0 ||
+        rc_check(c, c->call.cuDeviceGetCount(&n), "number of GPUs") != 0)
+        return false;
+    if (number >= (unsigned)n) {
+        snprintf(c->device.why, sizeof(c->device.why),
+                 "no GPU %u: the driver has %d; choose a lower number", number, n);
+        return false;
+    }
+    if (rc_check(c, c->call.cuDeviceGet(&c->number, (int)number), "the GPU") != 0 ||
+        rc_check(c, c->call.cuDevicePrimaryCtxRetain(&c->context, c->number), "context") != 0)
+        return false;
+    return c->retained = true;
+}
+
+static bool kernels_load(struct cuda *c)
+{
+    struct calls *call = &c->call;
+
+    if (rc_check(c, call->cuModuleLoadData(&c->module, gpu_kernel_text), "our kernel") != 0 ||
+        !function_find(c, &c->serve, "gpu_serve") || !function_find(c, &c->batch, "gpu_batch") ||
+        !function_find(c, &c->done, "gpu_done") || !stream_make(c, &c->copies) ||
+        !stream_make(c, &c->launches))
+        return false;
+    for (unsigned i = 0; i < MARKS; i++)
+        if (rc_check(c, call->cuEventCreate(&c->event[i], CUDA_EVENT_NO_TIMING), "event") != 0)
+            return false;
+    return true;
+}
+
+struct gpu_device *gpu_open(unsigned number, char *why, size_t n)
+{
+    struct cuda *c = calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        snprintf(why, n, "no memory");
+        return NULL;
+    }
+    c->device.ops = &ops;
+    pthread_mutex_init(&c->lock, NULL);
+    if (gpu_kernel_text == NULL)
+        snprintf(c->device.why, sizeof(c->device.why),
+                 "built without kernels for GPUs: install clang and build again");
+    else if (library_open(c) && device_take(c, number) && ready(c) && kernels_load(c))
+        return &c->device;
+    snprintf(why, n, "%s", c->device.why);
+    close_it(&c->device);
+    return NULL;
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu_device_test.c - the protocol of mailboxes, copies, launches, and a device that goes away
+#include "gpu/device.h"
+#include "gpu/gpu_fixture.h"
+#include "gpu/kernel_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define BATCH 64u
+
+static struct gpu_device *device_new(struct gpu_emulated_settings settings)
+{
+    struct gpu_device *d = gpu_emulated_open(&settings);
+
+    assert_non_null(d);
+    return d;
+}
+
+static struct gpu_mailbox *mailbox_new(struct gpu_device *d)
+{
+    struct gpu_mailbox *m = d->ops->share(d, GPU_MAILBOX_BYTES(BATCH));
+
+    assert_non_null(m);
+    m->batch = BATCH;
+    return m;
+}
+
+// The device's copy of a table whose memory the emulated device reads where it is.
+static uint64_t table_copy(struct gpu_device *d, const struct poptrie *t)
+{
+    struct poptrie_image image;
+    struct gpu_table g;
+    uint64_t at = d->ops->alloc(d, sizeof(g)), mark = 0;
+
+    poptrie_image(t, &image);
+    g = (struct gpu_table){.dir = (uint64_t)(uintptr_t)image.dir,
+                           .arena = (uint64_t)(uintptr_t)image.arena,
+                           .key_bits = image.key_bits,
+                           .outside = *image.outside};
+    memcpy(g.floor, image.floor, sizeof(g.floor));
+    assert_int_equal(d->ops->upload(d, at, &g, sizeof(g)), 0);
+    memset(&g, 0xff, sizeof(g)); // what was uploaded is no longer needed
+    assert_int_equal(d->ops->mark(d, &mark), 0);
+    wait_for(d->ops->passed(d, mark) == 1);
+    return at;
+}
+
+static void request(struct gpu_mailbox *m, uint32_t number, uint32_t family, uint64_t tables)
+{
+    uint32_t place = (number - 1) % GPU_SLOTS;
+    struct gpu_slot *s = &m->slot[place];
+
+    for (unsigned i = 0; i < BATCH; i++) {
+        uint8_t key[16];
+
+        lpm_random_key(&seed, family == 4 ? 32 : 128, key);
+        memcpy(gpu_keys(m, place) + i * (family == 4 ? 4 : 16), key, family == 4 ? 4 : 16);
+        gpu_which(m, place)[i] = 0;
+    }
+    s->n = BATCH;
+    s->family = family;
+    s->tables = tables;
+    __atomic_store_n(&s->request, number, __ATOMIC_RELEASE);
+}
+
+static bool is_answered(const struct gpu_mailbox *m, uint32_t number)
+{
+    return __atomic_load_n(&m->slot[(number - 1) % GPU_SLOTS].answer, __ATOMIC_ACQUIRE) == number;
+}
+
+static unsigned differences(struct gpu_mailbox *m, uint32_t number, const struct poptrie *t)
+{
+    uint32_t place = (number - 1) % GPU_SLOTS, family = m->slot[place].family;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < BATCH; i++)
+        n += gpu_values(m, place)[i] != find(t, family == 4 ? 32 : 128,
+                                             gpu_keys(m, place) + i * (family == 4 ? 4 : 16));
+    return n;
+}
+
+static void a_served_mailbox_is_answered_in_turn(void **state)
+{
+    for (uint32_t family = 4; family <= 6; family += 2) {
+        struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
+        struct gpu_mailbox *m = mailbox_new(d);
+        struct poptrie *t = table_new(family == 4 ? 32 : 128, NULL);
+        uint64_t tables;
+
+        change_at_random(t, family == 4 ? 32 : 128, 1000);
+        tables = table_copy(d, t);
+        assert_int_equal(d->ops->start(d, m), 0);
+        for (uint32_t first = 1; first < 10 * GPU_SLOTS; first += GPU_SLOTS) {
+            for (uint32_t number = first; number < first + GPU_SLOTS; number++)
+                request(m, number, family, tables);
+            for (uint32_t number = first; number < first + GPU_SLOTS; number++) {
+                wait_for(is_answered(m, number));
+                assert_int_equal(differences(m, number, t), 0);
+            }
+        }
+        d->ops->stop(d, m);
+        d->ops->close(d);
+        poptrie_free(t);
+    }
+}
+
+static void a_launch_answers_its_batch_alone(void **state)
+{
+    struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
+    struct gpu_mailbox *m = mailbox_new(d);
+    struct poptrie *t = table_new(32, NULL);
+    uint64_t tables;
+
+    change_at_random(t, 32, 1000);
+    tables = table_copy(d, t);
+    request(m, 1, 4, tables);
+    request(m, 2, 4, tables);
+    assert_int_equal(d->ops->launch(d, m, 1), 0);
+    wait_for(is_answered(m, 2));
+    assert_false(is_answered(m, 1));
+    assert_int_equal(differences(m, 2, t), 0);
+    d->ops->close(d);
+    poptrie_free(t);
+}
+
+static void copies_happen_in_order_and_later(void **state)
+{
+    struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
+    uint64_t at = d->ops->alloc(d, 64), first = 0, second = 0;
+    const volatile uint32_t *seen = (const uint32_t *)(uintptr_t)at;
+
+    assert_int_equal(d->ops->upload(d, at, &(uint32_t){1}, 4), 0);
+    assert_int_equal(d->ops->mark(d, &first), 0);
+    wait_for(d->ops->passed(d, first) == 1);
+    assert_int_equal(*seen, 1);
+    gpu_emulated_hold(d, 1);
+    // it may be about to do one more order, not two
+    assert_int_equal(d->ops->upload(d, at, &(uint32_t){2}, 4), 0);
+    assert_int_equal(d->ops->upload(d, at, &(uint32_t){3}, 4), 0);
+    assert_int_equal(d->ops->mark(d, &second), 0);
+    assert_int_equal(d->ops->passed(d, second), 0);
+    gpu_emulated_hold(d, 0);
+    wait_for(d->ops->passed(d, second) == 1);
+    assert_int_equal(*seen, 3);
+    d->ops->close(d);
+}
+
+static void a_lost_device_refuses_everything_and_says_why(void **state)
+{
+    struct gpu_device *d = device_new((struct gpu_emulated_settings){0});
+    struct gpu_mailbox *m = mailbox_new(d);
+    uint64_t at = d->ops->alloc(d, 64), mark;
+
+    assert_int_equal(d->ops->start(d, m), 0);
+    assert_int_equal(d->ops->error(d), 0);
+    gpu_emulated_lose(d);
+    assert_int_equal(d->ops->error(d), -ENODEV);
+    assert_int_equal(d->ops->upload(d, at, &at, sizeof(at)), -ENODEV);
+    assert_int_equal(d->ops->mark(d, &mark), -ENODEV);
+    assert_int_equal(d->ops->passed(d, 0), -ENODEV);
+    assert_int_equal(d->ops->launch(d, m, 0), -ENODEV);
+    assert_int_equal(d->ops->start(d, m), -ENODEV);
+    assert_string_not_equal(d->why, "");
+    d->ops->stop(d, m);
+    d->ops->close(d);
+}
+
+static void wrong_values_can_be_asked_for(void **state)
+{
+    struct gpu_device *d = device_new((struct gpu_emulated_settings){.wrong_every = 16});
+    struct gpu_mailbox *m = mailbox_new(d);
+    struct poptrie *t = table_new(32, NULL);
+
+    change_at_random(t, 32, 100);
+    request(m, 1, 4, table_copy(d, t));
+    assert_int_equal(d->ops->launch(d, m, 0), 0);
+    wait_for(is_answered(m, 1));
+    assert_int_equal(differences(m, 1, t), BATCH / 16);
+    d->ops->close(d);
+    poptrie_free(t);
+}
+
+static void memory_ends(void **state)
+{
+    struct gpu_device *d = device_new((struct gpu_emulated_settings){.memory = 4096});
+    uint64_t at = d->ops->alloc(d, 4096);
+
+    assert_true(at != 0);
+    assert_true(d->ops->alloc(d, 64) == 0);
+    d->ops->free(d, at);
+    assert_true(d->ops->alloc(d, 64) != 0);
+    d->ops->close(d);
+}
+
+// On a machine without a GPU the sentence names what is missing; on one with a GPU it opens.
+static void opening_a_gpu_succeeds_or_says_why_not(void **state)
+{
+    char why[200] = "";
+    struct gpu_device *d = gpu_open(0, why, sizeof(why));
+
+    if (d == NULL)
+        assert_string_not_equal(why, "");
+    else
+        d->ops->close(d);
+    d = gpu_open(999, why, sizeof(why));
+    assert_null(d);
+    assert_string_not_equal(why, "");
+    print_message("GPU 999: %s\n", why);
+}
+
+static void the_kernels_have_their_names(void **state)
+{
+    if (gpu_kernel_text == NULL)
+        skip();
+    assert_non_null(strstr(gpu_kernel_text, ".entry gpu_serve("));
+    assert_non_null(strstr(gpu_kernel_text, ".entry gpu_batch("));
+    assert_non_null(strstr(gpu_kernel_text, ".entry gpu_done("));
+    assert_null(strstr(gpu_kernel_text, ".extern"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_served_mailbox_is_answered_in_turn),
+        cmocka_unit_test(a_launch_answers_its_batch_alone),
+        cmocka_unit_test(copies_happen_in_order_and_later),
+        cmocka_unit_test(a_lost_device_refuses_everything_and_says_why),
+        cmocka_unit_test(wrong_values_can_be_asked_for),
+        cmocka_unit_test(memory_ends),
+        cmocka_unit_test(opening_a_gpu_succeeds_or_says_why_not),
+        cmocka_unit_test(the_kernels_have_their_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

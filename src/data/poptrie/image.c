@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// image.c - see image.h; a table that nobody watches pays one test a change
+#include "poptrie/image.h"
+
+#include "poptrie/poptrie_priv.h"
+
+void poptrie_image(const struct poptrie *t, struct poptrie_image *image)
+{
+    *image = (struct poptrie_image){
+        .key_bits = t->geo.key_bits,
+        .dir = t->dir,
+        .dir_bytes = dir_words(t) * sizeof(*t->dir),
+        .arena = t->arena,
+        .arena_bytes = (size_t)t->group->blocks.top * POOL_CHUNK,
+        .floor = t->floor,
+        .outside = &t->outside,
+    };
+}
+
+void poptrie_watch(struct poptrie *t, const struct poptrie_watch *watch)
+{
+    t->group->watch = watch == NULL ? (struct poptrie_watch){0} : *watch;
+}
+
+void image_txn(struct poptrie *t)
+{
+    const struct poptrie_watch *w = &t->group->watch;
+    const struct pool *blocks = &t->group->blocks;
+    const uint32_t *fresh = t->txn.fresh.v;
+    const struct store *s = t->txn.stores.v;
+
+    if (w->begins == NULL)
+        return;
+    w->begins(w->ctx);
+    for (size_t i = 0; i < t->txn.fresh.n; i++)
+        w->block(w->ctx, pool_at(blocks, word_ref(fresh[i])),
+                 pool_block_bytes(blocks, word_ref(fresh[i])));
+    for (size_t i = 0; i < t->txn.stores.n; i++)
+        w->words(w->ctx, t, s[i].loc, s[i].n * sizeof(*s[i].loc));
+}
+
+void image_floor(struct poptrie *t)
+{
+    const struct poptrie_watch *w = &t->group->watch;
+
+    if (w->begins == NULL)
+        return;
+    w->begins(w->ctx);
+    w->words(w->ctx, t, NULL, 0);
+}
