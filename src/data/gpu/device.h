@@ -56,7 +56,8 @@ struct gpu_emulated_settings {
     size_t memory;         // bytes; 0: as much as the host has
 };
 struct gpu_device *gpu_emulated_open(const struct gpu_emulated_settings *settings);
-// Meanwhile: as if it had fallen off the bus; and it does nothing while it is held.
+// Meanwhile: as if it had fallen off the bus; and it does nothing while it is held, from the return
+// of that call on.
 void gpu_emulated_lose(struct gpu_device *d);
 void gpu_emulated_hold(struct gpu_device *d, int hold);
 void gpu_emulated_set(struct gpu_device *d, const struct gpu_emulated_settings *settings);

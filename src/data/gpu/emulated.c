@@ -52,6 +52,7 @@ struct emulated {
     uint64_t served_addresses;
     struct gpu_emulated_settings settings;
     bool end, lost, held; // atomic
+    uint64_t rounds;      // of the thread, atomic
 };
 
 static uint64_t now_ns(void)
@@ -277,6 +278,7 @@ static void *work(void *arg)
 
         busy |= !rests && mailboxes_look(e);
         idle = busy ? 0 : idle + 1;
+        __atomic_add_fetch(&e->rounds, 1, __ATOMIC_RELEASE);
         if (rests || idle > IDLE_ROUNDS)
             nanosleep(&(struct timespec){0, 20000}, NULL);
     }
@@ -366,7 +368,13 @@ void gpu_emulated_lose(struct gpu_device *d)
 
 void gpu_emulated_hold(struct gpu_device *d, int hold)
 {
-    __atomic_store_n(&emulated(d)->held, hold != 0, __ATOMIC_RELEASE);
+    struct emulated *e = emulated(d);
+    uint64_t round;
+
+    __atomic_store_n(&e->held, hold != 0, __ATOMIC_SEQ_CST);
+    round = __atomic_load_n(&e->rounds, __ATOMIC_SEQ_CST);
+    while (hold != 0 && __atomic_load_n(&e->rounds, __ATOMIC_ACQUIRE) < round + 2)
+        nanosleep(&(struct timespec){0, 20000}, NULL);
 }
 
 void gpu_emulated_set(struct gpu_device *d, const struct gpu_emulated_settings *settings)

@@ -135,7 +135,6 @@ static void copies_happen_in_order_and_later(void **state)
     wait_for(d->ops->passed(d, first) == 1);
     assert_int_equal(*seen, 1);
     gpu_emulated_hold(d, 1);
-    // it may be about to do one more order, not two
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){2}, 4), 0);
     assert_int_equal(d->ops->upload(d, at, &(uint32_t){3}, 4), 0);
     assert_int_equal(d->ops->mark(d, &second), 0);

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu_queue_test.c - copies that follow their tables, batches in order, and a device that fails
+//
+// The clock is the tests' own, so nothing depends on how long anything takes.
+#include "gpu/gpu_fixture.h"
+#include "gpu/queue.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define BATCH 64u
+#define TIMEOUT 1000u
+
+struct rig {
+    struct gpu_device *device;
+    struct gpu_mirror *mirror;
+    struct gpu_queue *queue;
+    struct poptrie *table[4];
+    unsigned tables, key_bits;
+};
+
+static void rig_make(struct rig *r, unsigned key_bits, unsigned tables, bool persistent,
+                     uint32_t sample)
+{
+    *r = (struct rig){.tables = tables, .key_bits = key_bits};
+    r->device = gpu_emulated_open(&(struct gpu_emulated_settings){0});
+    assert_non_null(r->device);
+    r->mirror = gpu_mirror_new(r->device);
+    for (unsigned i = 0; i < tables; i++) {
+        // two groups: the third table begins another one
+        r->table[i] = table_new(key_bits, i % 2 == 0 ? NULL : r->table[i - 1]);
+        change_at_random(r->table[i], key_bits, 300);
+        assert_int_equal(gpu_mirror_add(r->mirror, r->table[i]), i);
+    }
+    r->queue = gpu_queue_new(
+        r->mirror, &(struct gpu_queue_settings){BATCH, persistent, TIMEOUT, sample});
+    assert_non_null(r->queue);
+}
+
+static void rig_free(struct rig *r)
+{
+    gpu_queue_free(r->queue);
+    gpu_mirror_free(r->mirror);
+    r->device->ops->close(r->device);
+    for (unsigned i = 0; i < r->tables; i++)
+        poptrie_free(r->table[i]);
+}
+
+static void commit_and_wait(struct rig *r)
+{
+    uint64_t ticket;
+
+    assert_int_equal(gpu_mirror_commit(r->mirror, &ticket), 0);
+    wait_for(gpu_mirror_poll(r->mirror) >= ticket);
+    assert_int_equal(gpu_mirror_state(r->mirror), GPU_ON);
+}
+
+static bool send(struct rig *r, void *user, uint64_t now_ns)
+{
+    struct gpu_batch b;
+    unsigned bytes = r->key_bits == 32 ? 4 : 16;
+
+    if (!gpu_queue_begin(r->queue, &b))
+        return false;
+    b.n = BATCH - lpm_random(&seed) % 3;
+    b.family = r->key_bits == 32 ? 4 : 6;
+    b.user = user;
+    for (unsigned i = 0; i < b.n; i++) {
+        uint8_t key[16];
+
+        lpm_random_key(&seed, r->key_bits, key);
+        memcpy(b.key + i * bytes, key, bytes);
+        b.which[i] = (uint16_t)(lpm_random(&seed) % r->tables);
+    }
+    gpu_queue_send(r->queue, &b, now_ns);
+    return true;
+}
+
+static void must_be_right(const struct rig *r, const struct gpu_batch *b)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        assert_int_equal(b->value[i], find(r->table[b->which[i]], r->key_bits,
+                                           b->key + i * (r->key_bits == 32 ? 4 : 16)));
+}
+
+static void receive(struct rig *r, struct gpu_batch *b)
+{
+    wait_for(gpu_queue_receive(r->queue, b, 0));
+}
+
+// --- tables ---
+
+static void follow(unsigned key_bits, bool persistent)
+{
+    struct rig r;
+    struct gpu_batch b;
+
+    rig_make(&r, key_bits, 4, persistent, 1);
+    for (unsigned step = 0; step < 60; step++) {
+        uint64_t epoch[4];
+
+        // few changes, copied in place; sometimes so many that all is copied anew
+        for (unsigned i = 0; i < 4; i++) {
+            change_at_random(r.table[i], key_bits, step % 20 == 19 ? 3000 : 5);
+            epoch[i] = poptrie_epoch(r.table[i]);
+        }
+        commit_and_wait(&r);
+        for (unsigned i = 0; i < 4; i++)
+            poptrie_reclaim(r.table[i], epoch[i]);
+        for (unsigned k = 0; k < 8; k++) {
+            assert_true(send(&r, NULL, 0));
+            receive(&r, &b);
+            assert_false(b.by_cpu);
+            must_be_right(&r, &b);
+        }
+    }
+    assert_int_equal(gpu_queue_stats(r.queue)->sampled, gpu_queue_stats(r.queue)->addresses);
+    assert_int_equal(gpu_queue_stats(r.queue)->wrong, 0);
+    rig_free(&r);
+}
+
+static void copies_follow_ipv4_tables(void **state)
+{
+    follow(32, true);
+}
+
+static void copies_follow_ipv6_tables(void **state)
+{
+    follow(128, true);
+}
+
+static void launches_answer_like_a_served_mailbox(void **state)
+{
+    follow(32, false);
+}
+
+static void the_floor_and_the_default_route_follow(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+
+    rig_make(&r, 128, 1, true, 1);
+    commit_and_wait(&r);
+    for (unsigned len = 0; len <= 8; len++) {
+        assert_int_equal(poptrie_add(r.table[0], (const uint8_t[16]){0}, len, 700 + len), 0);
+        commit_and_wait(&r);
+        assert_true(send(&r, NULL, 0));
+        receive(&r, &b);
+        must_be_right(&r, &b);
+    }
+    rig_free(&r);
+}
+
+static void shared_trees_follow(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+
+    rig_make(&r, 32, 2, true, 1);
+    for (unsigned step = 0; step < 20; step++) {
+        for (unsigned i = 0; i < 2; i++) { // both tables change alike
+            uint64_t again = seed;
+            change_at_random(r.table[i], 32, 50);
+            if (i == 0)
+                seed = again;
+        }
+        poptrie_dedupe(r.table[0]);
+        poptrie_dedupe(r.table[1]);
+        commit_and_wait(&r);
+        poptrie_reclaim(r.table[0], poptrie_epoch(r.table[0]));
+        change_at_random(r.table[step % 2], 32, 1);
+        commit_and_wait(&r);
+        assert_true(send(&r, NULL, 0));
+        receive(&r, &b);
+        must_be_right(&r, &b);
+    }
+    rig_free(&r);
+}
+
+static void few_changes_copy_few_bytes(void **state)
+{
+    struct rig r;
+    uint64_t before;
+
+    rig_make(&r, 32, 1, true, 0);
+    commit_and_wait(&r);
+    before = gpu_mirror_copied_bytes(r.mirror);
+    assert_true(before > 1 << 20);
+    assert_int_equal(poptrie_add(r.table[0], (const uint8_t[16]){10, 1, 2, 3}, 32, 9), 0);
+    commit_and_wait(&r);
+    assert_in_range(gpu_mirror_copied_bytes(r.mirror) - before, 8, 4096);
+    rig_free(&r);
+}
+
+static void without_room_on_the_device_the_old_tables_stay(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+    uint64_t ticket;
+
+    rig_make(&r, 32, 1, true, 0);
+    commit_and_wait(&r);
+    gpu_emulated_set(r.device, &(struct gpu_emulated_settings){.memory = 1});
+    change_at_random(r.table[0], 32, 6000); // too many to note
+    for (unsigned i = 0; i < 20; i++)
+        change_at_random(r.table[0], 32, 1000);
+    assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), -ENOMEM);
+    assert_true(send(&r, NULL, 0));
+    receive(&r, &b);
+    assert_false(b.by_cpu);
+    gpu_emulated_set(r.device, &(struct gpu_emulated_settings){0});
+    commit_and_wait(&r);
+    assert_true(send(&r, NULL, 0));
+    receive(&r, &b);
+    must_be_right(&r, &b);
+    rig_free(&r);
+}
+
+// --- tickets ---
+
+static void a_ticket_waits_for_the_copies(void **state)
+{
+    struct rig r;
+    uint64_t ticket, other;
+
+    rig_make(&r, 32, 1, true, 0);
+    gpu_emulated_hold(r.device, 1);
+    assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
+    assert_true(gpu_mirror_poll(r.mirror) < ticket);
+    assert_false(send(&r, NULL, 0)); // nothing is there yet
+    assert_int_equal(gpu_mirror_commit(r.mirror, &other), -EAGAIN);
+    gpu_emulated_hold(r.device, 0);
+    wait_for(gpu_mirror_poll(r.mirror) >= ticket);
+    assert_true(send(&r, NULL, 0));
+    rig_free(&r);
+}
+
+static void a_ticket_waits_for_batches_sent_before(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+    uint64_t ticket;
+
+    rig_make(&r, 32, 1, true, 0);
+    commit_and_wait(&r);
+    assert_true(send(&r, NULL, 0));
+    change_at_random(r.table[0], 32, 5);
+    assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_true(gpu_mirror_poll(r.mirror) < ticket);
+    receive(&r, &b);
+    wait_for(gpu_mirror_poll(r.mirror) >= ticket);
+    // one that is sent later does not hold it up
+    change_at_random(r.table[0], 32, 5);
+    assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
+    wait_for(gpu_mirror_poll(r.mirror) >= ticket);
+    assert_true(send(&r, NULL, 0));
+    assert_true(gpu_mirror_poll(r.mirror) >= ticket);
+    receive(&r, &b);
+    rig_free(&r);
+}
+
+// A writer that changes, commits and reuses memory all the time beside a forwarder: all routes in a
+// net have one of two values, which no other net has.
+#define NETS 64u
+
+static void *write_all_the_time(void *arg)
+{
+    struct rig *r = arg;
+    uint64_t state = 7, epoch = 0, ticket = 0;
+
+    for (unsigned step = 0; step < 4000; step++) {
+        uint64_t rnd = lpm_random(&state) >> 8;
+        unsigned net = rnd % NETS;
+        uint8_t key[16] = {10, (uint8_t)(net / 8), (uint8_t)(net % 8 * 32), (uint8_t)(rnd >> 16)};
+        unsigned len = rnd >> 24 & 1 ? 24 : 25 + (rnd >> 25) % 8;
+        uint32_t value = 2 * (net + 1) + (rnd >> 40 & 1);
+
+        if (len > 24 && (rnd >> 32 & 1) != 0)
+            poptrie_del(r->table[0], key, len);
+        else
+            poptrie_add(r->table[0], key, len, value);
+        if (gpu_mirror_poll(r->mirror) == ticket) {
+            if (epoch != 0)
+                poptrie_reclaim(r->table[0], epoch);
+            epoch = poptrie_epoch(r->table[0]);
+            assert_int_equal(gpu_mirror_commit(r->mirror, &ticket), 0);
+        }
+    }
+    return NULL;
+}
+
+static void memory_is_not_reused_under_a_batch(void **state)
+{
+    struct rig r;
+    pthread_t writer;
+    struct gpu_batch b;
+    uint64_t wrong = 0;
+
+    rig_make(&r, 32, 1, true, 0);
+    assert_int_equal(poptrie_load(r.table[0], NULL, 0), 0);
+    for (unsigned net = 0; net < NETS; net++)
+        assert_int_equal(poptrie_add(r.table[0],
+                                     (uint8_t[16]){10, (uint8_t)(net / 8), (uint8_t)(net % 8 * 32)},
+                                     24, 2 * (net + 1)),
+                         0);
+    commit_and_wait(&r);
+    assert_int_equal(pthread_create(&writer, NULL, write_all_the_time, &r), 0);
+    for (unsigned k = 0; k < 2000; k++) {
+        if (gpu_queue_begin(r.queue, &b)) {
+            b.n = BATCH;
+            b.family = 4;
+            for (unsigned i = 0; i < BATCH; i++) {
+                unsigned net = i % NETS;
+                memcpy(b.key + i * 4,
+                       (uint8_t[4]){10, (uint8_t)(net / 8), (uint8_t)(net % 8 * 32), (uint8_t)k},
+                       4);
+                b.which[i] = 0;
+            }
+            gpu_queue_send(r.queue, &b, 0);
+        }
+        while (gpu_queue_receive(r.queue, &b, 0))
+            for (unsigned i = 0; i < b.n; i++)
+                wrong += b.value[i] / 2 != i % NETS + 1;
+        if (gpu_queue_waiting(r.queue) == GPU_SLOTS)
+            nanosleep(&(struct timespec){0, 20000}, NULL);
+    }
+    while (gpu_queue_waiting(r.queue) > 0)
+        receive(&r, &b);
+    pthread_join(writer, NULL);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(gpu_mirror_state(r.mirror), GPU_ON);
+    assert_true(gpu_queue_stats(r.queue)->batches > 100);
+    rig_free(&r);
+}
+
+// --- batches ---
+
+static void batches_come_back_in_order(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+    uintptr_t sent = 0, received = 0;
+
+    rig_make(&r, 32, 2, false, 0);
+    commit_and_wait(&r);
+    while (received < 200) {
+        while (sent < 200 && send(&r, (void *)(sent + 1), 0))
+            sent++;
+        assert_in_range(gpu_queue_waiting(r.queue), 1, GPU_SLOTS);
+        receive(&r, &b);
+        assert_int_equal((uintptr_t)b.user, ++received);
+        must_be_right(&r, &b);
+    }
+    assert_int_equal(gpu_queue_waiting(r.queue), 0);
+    assert_int_equal(gpu_queue_stats(r.queue)->cpu_batches, 0);
+    rig_free(&r);
+}
+
+static void a_full_ring_takes_no_more(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+
+    rig_make(&r, 32, 1, true, 0);
+    commit_and_wait(&r);
+    for (unsigned i = 0; i < GPU_SLOTS; i++)
+        assert_true(send(&r, NULL, 0));
+    assert_false(send(&r, NULL, 0));
+    receive(&r, &b);
+    assert_true(send(&r, NULL, 0));
+    rig_free(&r);
+}
+
+static void the_rest_by_the_cpu(struct rig *r, unsigned n, enum gpu_state why, uint64_t now_ns)
+{
+    struct gpu_batch b;
+
+    for (uintptr_t i = 1; i <= n; i++) {
+        assert_true(gpu_queue_receive(r->queue, &b, now_ns));
+        assert_true(b.by_cpu);
+        assert_int_equal((uintptr_t)b.user, i);
+        must_be_right(r, &b);
+    }
+    assert_false(gpu_queue_receive(r->queue, &b, now_ns));
+    assert_int_equal(gpu_mirror_state(r->mirror), why);
+    assert_string_not_equal(gpu_mirror_why(r->mirror), "");
+    assert_false(gpu_queue_begin(r->queue, &b));
+}
+
+static void a_late_device_is_given_up(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+    uint64_t ticket;
+
+    rig_make(&r, 32, 2, true, 0);
+    commit_and_wait(&r);
+    gpu_emulated_hold(r.device, 1);
+    assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
+    for (uintptr_t i = 1; i <= 3; i++)
+        assert_true(send(&r, (void *)i, 5000));
+    assert_false(gpu_queue_receive(r.queue, &b, 5000 + TIMEOUT - 1));
+    assert_true(gpu_mirror_poll(r.mirror) < ticket);
+    the_rest_by_the_cpu(&r, 3, GPU_LATE, 5000 + TIMEOUT);
+    assert_int_equal(gpu_queue_stats(r.queue)->cpu_batches, 3);
+    assert_int_equal(gpu_queue_stats(r.queue)->age_max_ns, TIMEOUT);
+    // nothing waits for it any more
+    assert_true(gpu_mirror_poll(r.mirror) >= ticket);
+    assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), -ENODEV);
+    gpu_emulated_hold(r.device, 0); // it comes back and writes answers that nobody reads
+    rig_free(&r);
+}
+
+static void a_device_lost_in_the_middle_loses_no_batch(void **state)
+{
+    for (unsigned persistent = 0; persistent < 2; persistent++) {
+        struct rig r;
+
+        rig_make(&r, 128, 2, persistent != 0, 0);
+        commit_and_wait(&r);
+        gpu_emulated_hold(r.device, 1);
+            for (uintptr_t i = 1; i <= 5; i++)
+            assert_true(send(&r, (void *)i, 0));
+        gpu_emulated_lose(r.device);
+        the_rest_by_the_cpu(&r, 5, GPU_LOST, 1);
+        rig_free(&r);
+    }
+}
+
+static void wrong_values_are_found_and_not_believed(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+    unsigned n = 0;
+
+    rig_make(&r, 32, 1, true, 7);
+    commit_and_wait(&r);
+    gpu_emulated_set(r.device, &(struct gpu_emulated_settings){.wrong_every = 1});
+    assert_true(send(&r, (void *)1, 0));
+    receive(&r, &b);
+    n += b.by_cpu;
+    must_be_right(&r, &b);
+    assert_int_equal(n, 1);
+    assert_int_equal(gpu_mirror_state(r.mirror), GPU_WRONG);
+    assert_true(gpu_queue_stats(r.queue)->wrong > 0);
+    rig_free(&r);
+}
+
+static void rare_wrong_values_are_found_in_time(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+    unsigned n = 0;
+
+    rig_make(&r, 32, 1, true, 13);
+    commit_and_wait(&r);
+    gpu_emulated_set(r.device, &(struct gpu_emulated_settings){.wrong_every = 101});
+    for (; gpu_mirror_state(r.mirror) == GPU_ON && n < 1000; n++) {
+        assert_true(send(&r, NULL, 0));
+        receive(&r, &b);
+    }
+    assert_int_equal(gpu_mirror_state(r.mirror), GPU_WRONG);
+    rig_free(&r);
+}
+
+static void a_table_that_has_changed_since_is_not_taken_for_wrong(void **state)
+{
+    struct rig r;
+    struct gpu_batch b;
+
+    rig_make(&r, 32, 1, true, 1);
+    commit_and_wait(&r);
+    for (unsigned k = 0; k < 50; k++) {
+        assert_true(send(&r, NULL, 0));
+        assert_int_equal(poptrie_add(r.table[0], (const uint8_t[16]){0}, 0, 1000 + k), 0);
+        assert_int_equal(poptrie_add(r.table[0], (const uint8_t[16]){10, 1}, 9, 2000 + k), 0);
+        receive(&r, &b);
+        assert_false(b.by_cpu);
+    }
+    assert_int_equal(gpu_queue_stats(r.queue)->wrong, 0);
+    rig_free(&r);
+}
+
+static void bad_settings_are_refused(void **state)
+{
+    struct rig r;
+
+    rig_make(&r, 32, 1, true, 0);
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){0, true, TIMEOUT, 0}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(gpu_queue_new(
+        r.mirror, &(struct gpu_queue_settings){GPU_BATCH_MAX + 1, true, TIMEOUT, 0}));
+    assert_int_equal(errno, EINVAL);
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, 0, 0}));
+    assert_int_equal(errno, EINVAL);
+    gpu_emulated_lose(r.device);
+    assert_null(gpu_queue_new(r.mirror, &(struct gpu_queue_settings){64, true, TIMEOUT, 0}));
+    assert_int_equal(errno, ENODEV);
+    rig_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_follow_ipv4_tables),
+        cmocka_unit_test(copies_follow_ipv6_tables),
+        cmocka_unit_test(launches_answer_like_a_served_mailbox),
+        cmocka_unit_test(the_floor_and_the_default_route_follow),
+        cmocka_unit_test(shared_trees_follow),
+        cmocka_unit_test(few_changes_copy_few_bytes),
+        cmocka_unit_test(without_room_on_the_device_the_old_tables_stay),
+        cmocka_unit_test(a_ticket_waits_for_the_copies),
+        cmocka_unit_test(a_ticket_waits_for_batches_sent_before),
+        cmocka_unit_test(memory_is_not_reused_under_a_batch),
+        cmocka_unit_test(batches_come_back_in_order),
+        cmocka_unit_test(a_full_ring_takes_no_more),
+        cmocka_unit_test(a_late_device_is_given_up),
+        cmocka_unit_test(a_device_lost_in_the_middle_loses_no_batch),
+        cmocka_unit_test(wrong_values_are_found_and_not_believed),
+        cmocka_unit_test(rare_wrong_values_are_found_in_time),
+        cmocka_unit_test(a_table_that_has_changed_since_is_not_taken_for_wrong),
+        cmocka_unit_test(bad_settings_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

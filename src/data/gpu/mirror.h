@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mirror.h - copies of Poptrie tables in a device's memory, kept up to date
+//
+// Writer's thread:                              Forwarders:
+//     gpu_mirror_add(m, table)                      gpu_queue_... (queue.h)
+//     poptrie_add / del ...
+//     e = poptrie_epoch(table)
+//     gpu_mirror_commit(m, &ticket)
+//     ... gpu_mirror_poll(m) >= ticket, and a grace period of the CPU's readers ...
+//     poptrie_reclaim(table, e)
+//
+// The bytes are the table's own. A commit copies new blocks first and then the words that lead to
+// them, so a lookup at any time finds the old or the new answer. Two rules make that true:
+//
+//   G1  a block is reused only when the ticket of a commit after its end has passed: the device's
+//       words no longer lead to it, and all batches sent before are back;
+//   G2  memory that a commit replaces (it has become too small) is freed then, too, and no batch is
+//       sent to it any more.
+//
+// A device that fails is out of use for all queues at once (gpu_mirror_fail): all tickets pass, and
+// nothing is copied any more. Device memory is freed with the device, which is closed last.
+#ifndef GPU_MIRROR_H
+#define GPU_MIRROR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/device.h"
+
+struct poptrie;
+struct gpu_mirror;
+
+enum gpu_state {
+    GPU_ON,
+    GPU_LOST,  // the device reports an error
+    GPU_LATE,  // a batch was not answered in time
+    GPU_WRONG, // a value was not what the table says
+};
+
+// --- the writer's thread ---
+
+struct gpu_mirror *gpu_mirror_new(struct gpu_device *d); // NULL: no memory
+void gpu_mirror_free(struct gpu_mirror *m);              // no queue is left
+// The table's number in batches, or -ENOSPC, -ENOMEM. It is on the device from the next commit on,
+// and must live as long as the mirror. All tables of its group are watched.
+int gpu_mirror_add(struct gpu_mirror *m, struct poptrie *t);
+// 0 and the ticket; -EAGAIN: an earlier commit has not passed, the changes wait for the next one;
+// -ENOMEM: the device has no room, batches go on with the old tables; -ENODEV: it has failed.
+int gpu_mirror_commit(struct gpu_mirror *m, uint64_t *ticket);
+// The last ticket that has passed; never waits.
+uint64_t gpu_mirror_poll(struct gpu_mirror *m);
+uint64_t gpu_mirror_copied_bytes(const struct gpu_mirror *m); // to the device, ever
+
+// --- any thread ---
+
+enum gpu_state gpu_mirror_state(const struct gpu_mirror *m);
+void gpu_mirror_fail(struct gpu_mirror *m, enum gpu_state why); // the first one stays
+const char *gpu_mirror_why(const struct gpu_mirror *m);         // a sentence; "" while it is on
+
+// --- queue.c's ---
+
+struct gpu_reader { // what a queue has sent and got back; the forwarder writes
+    uint64_t sent, received;
+};
+#define GPU_READERS_MAX 64u
+int gpu_mirror_join(struct gpu_mirror *m, const struct gpu_reader *r); // or -ENOSPC
+void gpu_mirror_leave(struct gpu_mirror *m, const struct gpu_reader *r);
+struct gpu_device *gpu_mirror_device(const struct gpu_mirror *m);
+uint64_t gpu_mirror_tables(const struct gpu_mirror *m); // address on the device; 0: none yet
+const struct poptrie *gpu_mirror_table(const struct gpu_mirror *m, unsigned number);
+// The state of the tables that the device has, if it is theirs now; 0: they have changed.
+uint64_t gpu_mirror_version(const struct gpu_mirror *m);
+bool gpu_mirror_version_is(const struct gpu_mirror *m, uint64_t version); // still?
+
+#endif
