@@ -193,6 +193,69 @@ static void few_changes_copy_few_bytes(void **state)
     rig_free(&r);
 }
 
+// After each single copy of a commit the device finds the old or the new answer.
+#define PROBES 400u
+
+static struct {
+    struct gpu_mirror *mirror;
+    int (*upload)(struct gpu_device *d, uint64_t at, const void *from, size_t bytes);
+    unsigned copies, partly;
+    uint32_t dst[PROBES], was[PROBES], is[PROBES];
+} looked;
+
+static int upload_and_look(struct gpu_device *d, uint64_t at, const void *from, size_t bytes)
+{
+    const struct gpu_table *t = (const struct gpu_table *)gpu_mirror_tables(looked.mirror);
+    uint64_t mark;
+    int rc = looked.upload(d, at, from, bytes);
+
+    assert_int_equal(d->ops->mark(d, &mark), 0);
+    wait_for(d->ops->passed(d, mark) == 1);
+    looked.copies++;
+    for (unsigned i = 0; i < PROBES; i++) {
+        uint32_t found = gpu_find4(t, looked.dst[i]);
+
+        assert_true(found == looked.was[i] || found == looked.is[i]);
+        looked.partly += found != looked.is[i];
+    }
+    return rc;
+}
+
+static void a_commit_shows_old_or_new_answers_only(void **state)
+{
+    struct rig r;
+    struct gpu_device_ops ops;
+
+    rig_make(&r, 32, 1, true, 0);
+    commit_and_wait(&r);
+    ops = *r.device->ops;
+    looked.mirror = r.mirror;
+    looked.upload = ops.upload;
+    ops.upload = upload_and_look;
+    r.device->ops = &ops;
+    for (unsigned round = 0; round < 30; round++) {
+        uint64_t epoch;
+
+        for (unsigned i = 0; i < PROBES; i++) {
+            uint8_t key[16];
+
+            lpm_random_key(&seed, 32, key);
+            memcpy(&looked.dst[i], key, 4);
+            looked.was[i] = poptrie_find4(r.table[0], looked.dst[i]);
+        }
+        change_at_random(r.table[0], 32, 10);
+        for (unsigned i = 0; i < PROBES; i++) {
+            looked.is[i] = poptrie_find4(r.table[0], looked.dst[i]);
+            looked.dst[i] = __builtin_bswap32(looked.dst[i]);
+        }
+        epoch = poptrie_epoch(r.table[0]);
+        commit_and_wait(&r);
+        poptrie_reclaim(r.table[0], epoch);
+    }
+    assert_true(looked.copies > 100 && looked.partly > 0);
+    rig_free(&r);
+}
+
 static void without_room_on_the_device_the_old_tables_stay(void **state)
 {
     struct rig r;
@@ -240,15 +303,16 @@ static void a_ticket_waits_for_batches_sent_before(void **state)
 {
     struct rig r;
     struct gpu_batch b;
-    uint64_t ticket;
+    uint64_t ticket, mark;
 
     rig_make(&r, 32, 1, true, 0);
     commit_and_wait(&r);
     assert_true(send(&r, NULL, 0));
     change_at_random(r.table[0], 32, 5);
     assert_int_equal(gpu_mirror_commit(r.mirror, &ticket), 0);
-    for (unsigned i = 0; i < 1000; i++)
-        assert_true(gpu_mirror_poll(r.mirror) < ticket);
+    assert_int_equal(r.device->ops->mark(r.device, &mark), 0);
+    wait_for(r.device->ops->passed(r.device, mark) == 1); // all copies are there
+    assert_true(gpu_mirror_poll(r.mirror) < ticket);
     receive(&r, &b);
     wait_for(gpu_mirror_poll(r.mirror) >= ticket);
     // one that is sent later does not hold it up
@@ -510,6 +574,7 @@ int main(void)
         cmocka_unit_test(the_floor_and_the_default_route_follow),
         cmocka_unit_test(shared_trees_follow),
         cmocka_unit_test(few_changes_copy_few_bytes),
+        cmocka_unit_test(a_commit_shows_old_or_new_answers_only),
         cmocka_unit_test(without_room_on_the_device_the_old_tables_stay),
         cmocka_unit_test(a_ticket_waits_for_the_copies),
         cmocka_unit_test(a_ticket_waits_for_batches_sent_before),

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench gpu`: lookups on a GPU against the CPU's own: rate, CPU cycles saved or lost, age.
+
+Measured by gpu_bench. With --emulated a thread stands in for the GPU: that tests the path, and measures no GPU.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from kamuee import render
+from kamuee.context import terminal_width
+from kamuee.render import Column, right
+from measure.goal import GOALS, Goal
+from measure.program import answer_of, run_command
+
+IDEA = "lookups on a GPU: where they pay, and where they lose (no root; --emulated without a GPU)"
+AGE_MUST_US = 50
+TABLE = (right("Tables"), right("Batch"), Column("Mode"), Column("Updates"), right("Mlookups/s"), right("CPU"), right("Offload"),
+         right("Saved"), right("p50 µs"), right("p99 µs"))
+LEGEND = "CPU, Offload: TSC cycles of the forwarder a lookup, by itself and through the device. Saved: the difference; below 0 it is lost."
+NOT_A_GPU = "Emulated device: a thread on this CPU. These are not figures of a GPU."
+
+
+def parser() -> argparse.ArgumentParser:
+    given = argparse.ArgumentParser(prog="kamuee bench gpu", description=__doc__.splitlines()[0])
+    given.add_argument("--emulated", action="store_true", help="a thread in place of a GPU: its figures are not a GPU's")
+    given.add_argument("--quick", action="store_true", help="fewer batch sizes, small tables; ends within 50 s")
+    given.add_argument("--json", "-j", action="store_true", help="print JSON")
+    given.add_argument("--device", metavar="N", type=int, default=0, help="number of the GPU (default: 0)")
+    return given
+
+
+def main(argv: list[str]) -> int:
+    given = parser().parse_args(argv)
+    return run_command("gpu", lambda: run(given))
+
+
+def run(given: argparse.Namespace) -> int:
+    load = os.getloadavg()[0]
+    argv = ["--device", str(given.device)] + ["--emulated"] * given.emulated + ["--quick"] * given.quick
+    found = answer_of("gpu_bench", *argv)
+    found["load"] = round(load, 1)
+    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
+    found["verdict"] = verdict(found)
+    if given.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    print(*render.table(TABLE, map(cells, found["rows"]), terminal_width()), LEGEND,
+          f"{found['routes']:,.0f} random IPv4 routes in each table; load of the machine before: {load:.1f}.", "", sep="\n")
+    print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), "", verdict(found), sep="\n")
+    return 0
+
+
+def cells(row: dict) -> list[str | None]:
+    return [f"{row['tables']:.0f}", f"{row['batch']:.0f}", row["mode"], "yes" if row["updates"] else "no", f"{row['mlps']:.2f}",
+            *(f"{row[name]:.1f}" for name in ("cpu_cycles", "offload_cycles", "saved", "age_p50_us", "age_p99_us"))]
+
+
+def best(rows: list[dict], tables: int) -> dict | None:
+    """What saves most for so many tables, among rows without updates whose answers are young enough; if none is, of all."""
+    some = [row for row in rows if row["tables"] == tables and not row["updates"]]
+    young = [row for row in some if row["age_p99_us"] <= AGE_MUST_US]
+    return max(young or some, key=lambda row: row["saved"], default=None)
+
+
+def pays(row: dict) -> bool:
+    return row["saved"] > 0 and row["age_p99_us"] <= AGE_MUST_US
+
+
+def verdict(found: dict) -> str:
+    each = [best(found["rows"], tables) for tables in sorted({row["tables"] for row in found["rows"]})]
+    # from there on it pays for all larger numbers of tables, too
+    last_loss = max((i for i, row in enumerate(each) if not pays(row)), default=-1)
+    start = each[last_loss + 1]["tables"] if last_loss + 1 < len(each) else None
+    text = f"pays from {start:.0f} table{'s' * (start != 1)}" if start else "pays nowhere"
+    losses = [f"{row['tables']:.0f} ({row['saved']:+.1f} cycles a lookup, p99 {row['age_p99_us']:.0f} µs)" for row in each if not pays(row)]
+    text += f"; loses with tables: {', '.join(losses)}." if losses else "; loses nowhere that was measured."
+    return f"{NOT_A_GPU} With it: {text}" if found["device"] == "emulated" else text[0].upper() + text[1:]
+
+
+def of_gpu(value: str):
+    """A figure of the best row with 16 tables; none of an emulated device."""
+    def get(found: dict) -> float | None:
+        row = None if found["device"] == "emulated" else best(found["rows"], 16)
+        if row is None:
+            return None
+        return row["cpu_cycles"] / row["offload_cycles"] if value == "ratio" else row[value]
+    return get
+
+
+ALL_GOALS = (Goal("16 tables: lookups, against the CPU alone", "×", 1.1, 1.3, of_gpu("ratio")),
+             Goal("16 tables: age of an answer, p99", "µs", AGE_MUST_US, 20, of_gpu("age_p99_us"), at_most=True))

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gpu_bench.c - lookups on a device against the CPU's own: rate, CPU cycles, age of the answers
+//
+//     gpu_bench [--emulated] [--device 0] [--quick] [--routes N] [--json]
+//
+// One forwarder's part alone: it fills batches, sends them, and reads what comes back. The CPU's
+// part is counted in TSC ticks around its work (not while it waits for answers), median of the
+// batches, so being preempted does not count. The CPU alone looks the same addresses up in bursts
+// of 64. Every n-th answer is compared with the table's.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <x86intrin.h>
+
+#include "gpu/queue.h"
+#include "lib/bench.h"
+#include "lib/report.h"
+#include "lib/stat.h"
+#include "poptrie/poptrie.h"
+
+#define TABLES_MAX 256u
+#define GROUP 64u
+#define KEYS (1u << 20)
+#define SAMPLES (1u << 16)
+#define BURST 64u
+#define SAMPLE_EVERY 1021u
+#define TIMEOUT_NS 5000000000u // a loaded machine is no reason to give a device up
+#define CHANGES 10u            // a millisecond
+#define MIB ((size_t)1 << 20)
+
+static bool emulated, json, quick;
+static unsigned device_number, routes = 20000, case_ms = 400;
+
+static struct gpu_device *device;
+static struct gpu_mirror *mirror;
+static struct poptrie *table[TABLES_MAX];
+static uint32_t key[KEYS];
+static uint16_t which[KEYS];
+static double send_ticks[SAMPLES], receive_ticks[SAMPLES], cpu_ticks[SAMPLES], age_us[SAMPLES];
+
+struct row {
+    unsigned tables, batch;
+    bool persistent, updates;
+    double rate, cpu_cycles, offload_cycles, age_p50_us, age_p99_us, copied_bytes;
+};
+
+static uint64_t now_ns(void)
+{
+    return (uint64_t)(bench_wall_s() * 1e9);
+}
+
+static uint64_t epoch[TABLES_MAX / GROUP], ticket, next_ns; // of the changes
+
+// --- tables ---
+
+static void route_random(uint8_t address[16], unsigned *len)
+{
+    uint64_t r = bench_random();
+
+    memcpy(address, &r, 4);
+    address[0] = (uint8_t)(1 + address[0] % 223);
+    *len = r >> 40 & 1 ? 24 : 16 + (unsigned)(r >> 41) % 9;
+}
+
+// Each table has routes of its own: nothing in them is equal.
+static void tables_make(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        table[i] = poptrie_new(&(struct poptrie_config){
+            .key_bits = 32,
+            .places = n < GROUP ? n : GROUP,
+            .max_bytes = 256 * MIB,
+            .beside = i % GROUP == 0 ? NULL : table[i - 1],
+        });
+        bench_check(table[i] != NULL, "no memory for %u tables", n);
+        for (unsigned k = 0; k < routes; k++) {
+            uint8_t address[16] = {0};
+            unsigned len;
+
+            route_random(address, &len);
+            bench_check(poptrie_add(table[i], address, len, 1 + k % 64) == 0,
+                        "no memory for %u routes in each of %u tables", routes, n);
+        }
+    }
+    for (unsigned i = 0; i < KEYS; i++) {
+        key[i] = (uint32_t)bench_random();
+        which[i] = (uint16_t)(bench_random() % n);
+    }
+}
+
+static void tables_free(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        poptrie_free(table[i]);
+}
+
+static void mirror_make(unsigned n)
+{
+    int rc = 0;
+
+    if (emulated)
+        device = gpu_emulated_open(&(struct gpu_emulated_settings){0});
+    else {
+        char why[200];
+
+        device = gpu_open(device_number, why, sizeof(why));
+        bench_check(device != NULL, "%s; or --emulated: a thread in its place", why);
+    }
+    mirror = device == NULL ? NULL : gpu_mirror_new(device);
+    bench_check(mirror != NULL, "no memory for a mirror");
+    for (unsigned i = 0; i < n && rc >= 0; i++)
+        rc = gpu_mirror_add(mirror, table[i]);
+    if (rc >= 0)
+        rc = gpu_mirror_commit(mirror, &ticket);
+    bench_check(rc >= 0, "no room for %u tables on the device", n);
+    while (gpu_mirror_poll(mirror) < ticket)
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+    bench_check(gpu_mirror_state(mirror) == GPU_ON, "%s", gpu_mirror_why(mirror));
+}
+
+static void mirror_free(void)
+{
+    gpu_mirror_free(mirror);
+    device->ops->close(device);
+    memset(epoch, 0, sizeof(epoch));
+    ticket = 0;
+}
+
+// --- the CPU alone ---
+
+static double cpu_measure(unsigned batch)
+{
+    static const struct poptrie *each[BURST];
+    static uint32_t value[BURST];
+    unsigned n = 0;
+    uint64_t end = now_ns() + case_ms * 250000ull;
+
+    for (unsigned at = 0; n < SAMPLES && (n < 16 || now_ns() < end); n++) {
+        uint64_t start = __rdtsc();
+
+        for (unsigned i = 0; i < batch; i += BURST, at = (at + BURST) % KEYS) {
+            for (unsigned k = 0; k < BURST; k++)
+                each[k] = table[which[at + k]];
+            poptrie_find4_each(each, &key[at], value, BURST);
+        }
+        cpu_ticks[n] = (double)(__rdtsc() - start);
+    }
+    return stat_median(cpu_ticks, n) / batch;
+}
+
+// --- the device ---
+
+static void changes_make(unsigned tables)
+{
+    uint64_t now = now_ns();
+
+    if (now < next_ns)
+        return;
+    next_ns = now + 1000000;
+    for (unsigned k = 0; k < CHANGES; k++) {
+        uint8_t address[16] = {0};
+        unsigned len;
+
+        route_random(address, &len);
+        poptrie_add(table[k % tables], address, len, 1 + (uint32_t)bench_random() % 64);
+    }
+    if (gpu_mirror_poll(mirror) < ticket)
+        return;
+    for (unsigned i = 0; i < tables; i += GROUP) {
+        poptrie_reclaim(table[i], epoch[i / GROUP]); // this thread is the CPU's only reader
+        epoch[i / GROUP] = poptrie_epoch(table[i]);
+    }
+    gpu_mirror_commit(mirror, &ticket);
+}
+
+static void batch_send(struct gpu_queue *q, unsigned batch, unsigned *at, unsigned n)
+{
+    uint64_t now = now_ns(), start = __rdtsc();
+    struct gpu_batch b;
+
+    if (!gpu_queue_begin(q, &b))
+        return;
+    memcpy(b.key, &key[*at], batch * sizeof(*key));
+    memcpy(b.which, &which[*at], batch * sizeof(*which));
+    *at = (*at + batch) % KEYS;
+    b.n = batch;
+    b.family = 4;
+    gpu_queue_send(q, &b, now);
+    send_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
+}
+
+static bool batch_receive(struct gpu_queue *q, unsigned n)
+{
+    uint64_t now = now_ns(), start = __rdtsc();
+    struct gpu_batch b;
+    unsigned sum = 0;
+
+    if (!gpu_queue_receive(q, &b, now))
+        return false;
+    for (unsigned i = 0; i < b.n; i++)
+        sum += b.value[i];
+    __asm__ volatile("" : : "r"(sum)); // it is used
+    receive_ticks[n % SAMPLES] = (double)(__rdtsc() - start);
+    age_us[n % SAMPLES] = (double)b.age_ns / 1e3;
+    return true;
+}
+
+static void row_measure(struct row *r)
+{
+    struct gpu_queue *q = gpu_queue_new(
+        mirror, &(struct gpu_queue_settings){r->batch, r->persistent, TIMEOUT_NS, SAMPLE_EVERY});
+    // two batches on the way hide the device's time; more would only age
+    unsigned at = 0, sent = 0, received = 0, most = 2;
+    uint64_t begin = now_ns(), end = begin + case_ms * 1000000ull;
+    uint64_t copied = gpu_mirror_copied_bytes(mirror);
+
+    bench_check(q != NULL, "no queue of the device: %s", gpu_mirror_why(mirror));
+    while (now_ns() < end || received < 4) {
+        if (gpu_queue_waiting(q) < most)
+            batch_send(q, r->batch, &at, sent++);
+        received += batch_receive(q, received);
+        if (r->updates)
+            changes_make(r->tables);
+        bench_check(gpu_mirror_state(mirror) == GPU_ON, "%s", gpu_mirror_why(mirror));
+    }
+    r->rate = (double)received * r->batch / ((double)(now_ns() - begin) / 1e9);
+    while (gpu_queue_waiting(q) > 0)
+        received += batch_receive(q, received);
+    received = received < SAMPLES ? received : SAMPLES;
+    r->offload_cycles =
+        (stat_median(send_ticks, received) + stat_median(receive_ticks, received)) / r->batch;
+    r->age_p50_us = stat_quantile(age_us, received, 0.5);
+    r->age_p99_us = stat_quantile(age_us, received, 0.99);
+    r->copied_bytes = (double)(gpu_mirror_copied_bytes(mirror) - copied);
+    gpu_queue_free(q);
+}
+
+// --- the answer ---
+
+static void row_report(const struct row *r)
+{
+    report_open(NULL, '{');
+    report_number("tables", 0, r->tables);
+    report_number("batch", 0, r->batch);
+    report_text("mode", "%s", r->persistent ? "persistent" : "launch");
+    report_bool("updates", r->updates);
+    report_number("mlps", 3, r->rate / 1e6);
+    report_number("cpu_cycles", 2, r->cpu_cycles);
+    report_number("offload_cycles", 2, r->offload_cycles);
+    report_number("saved", 2, r->cpu_cycles - r->offload_cycles);
+    report_number("age_p50_us", 1, r->age_p50_us);
+    report_number("age_p99_us", 1, r->age_p99_us);
+    report_number("copied_bytes", 0, r->copied_bytes);
+    report_close();
+}
+
+static void tables_measure(unsigned tables)
+{
+    static const unsigned batches[] = {64, 256, 1024, 4096, 16384};
+    unsigned step = quick ? 2 : 1;
+
+    tables_make(tables);
+    mirror_make(tables);
+    for (unsigned i = 0; i < sizeof(batches) / sizeof(*batches); i += step) {
+        double cpu_cycles = cpu_measure(batches[i]);
+
+        for (unsigned how = 0; how < 3; how++) { // persistent, launch, persistent with updates
+            struct row r = {.tables = tables, .batch = batches[i], .persistent = how != 1,
+                            .updates = how == 2, .cpu_cycles = cpu_cycles};
+            row_measure(&r);
+            row_report(&r);
+        }
+    }
+    mirror_free();
+    tables_free(tables);
+}
+
+static void quick_set(const char *unused)
+{
+    quick = true;
+    routes = 2000;
+    case_ms = 100;
+}
+
+static const struct bench_option options[] = {OPTION_FLAG("emulated", &emulated),
+                                              OPTION_NUMBER("device", &device_number, 0, 63),
+                                              OPTION_DO("quick", quick_set),
+                                              OPTION_NUMBER("routes", &routes, 1, 1000000),
+                                              OPTION_FLAG("json", &json),
+                                              {0}};
+
+int main(int argc, char **argv)
+{
+    bench_options(argc, argv, options, NULL);
+    if (!emulated) { // before tables are made
+        mirror_make(0);
+        mirror_free();
+    }
+    report_begin(json);
+    report_text("device", "%s", emulated ? "emulated" : "gpu");
+    report_number("routes", 0, routes);
+    report_open("rows", '[');
+    for (unsigned tables = 1; tables <= TABLES_MAX; tables *= 16)
+        tables_measure(tables);
+    report_close();
+    report_end();
+    return 0;
+}
