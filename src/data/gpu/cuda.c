@@ -5,7 +5,8 @@
 // driver's documented interface. Without a driver, a GPU or our kernel gpu_open says which is
 // missing.
 //
-// NOT RUN YET on a GPU: no machine with one was to be had. docs/features/gpu.md says so, too.
+// Not run on a GPU yet, as no machine with one was at hand: tested against a fake driver alone
+// (gpu_cuda_test.c, docs/features/gpu.md).
 //
 // Three streams: copies; each served mailbox has one of its own, as a persistent kernel never ends;
 // launches. cuMemFree waits for all kernels, so memory is freed when the device is closed.
