@@ -20,7 +20,7 @@
 // What a line may begin with, in the order of the schema.
 #define TOP_WORDS                                                                                  \
     "memory, huge-pages, log-level, fib-engine, port, class-map, queue-profile, vport, "           \
-    "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, acl-limit, "      \
+    "metalink, tunnel, vr, interface, policer, address-set, acl, mirror-session, program, acl-limit, "      \
     "thread, forwarding, punt, multicast, icmp, journal, drain, "                                  \
     "fib-audit, alarm, routing-daemon, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
 
