@@ -236,6 +236,14 @@ def send(node: BaseNode, targets: list[str], count: int, flows: int = 1, per_s: 
               *targets], timeout_s=60 + count / per_s)
 
 
+def build_program(file: Path, body: str, declared: str = "", **macros: object) -> str:
+    """Builds a packet program of a body of C, as program_fixture.c says."""
+    here = Path(__file__).resolve().parent
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{here.parents[1] / 'src/data'}", f"-DBODY={' '.join(body.split())}", f'-DDECLARED="{declared}"',
+                    *(f"-D{key}={value}" for key, value in macros.items()), str(here / "program_fixture.c"), "-o", str(file)], check=True)
+    return str(file)
+
+
 def rx_packets(node: BaseNode, interface: str) -> int:
     return node.ip_json(f"-s link show dev {interface}")[0]["stats64"]["rx"]["packets"]
 

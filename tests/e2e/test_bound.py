@@ -29,7 +29,7 @@ from kamuee.lab.netns import in_namespace
 
 from browser import Browser
 from daemon import Daemon
-from support import eventually
+from support import build_program, eventually
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -46,7 +46,7 @@ NOBODY = {"crimson": "nobodyx", "substrate": "nobodyxyz", "vermilion": "nobodyxy
           "2001:db8:c1": "2001:db8:c2", "scarlet": "nobodyx"}
 GROUP, USER = "games", 54321
 MAY_CHANGE = re.compile(r"set (interface blue\S* (description|urpf|redirect|directed-broadcast|pcp|(acl|police) (in|out) blue:)|"
-                        r"vr blue (flow-|description|acl (in|out) blue:)|(acl|address-set|policer) blue:)")
+                        r"vr blue (flow-|description|acl (in|out) blue:)|(acl|address-set|policer|program) blue:)")
 
 
 # Lists, a set and a policer of each tenant. What the provider has bound to blue0 is not blue's to see or replace.
@@ -82,7 +82,9 @@ def configuration(daemon: Daemon, space: dict[str, str]) -> str:
         "set vr blue budget ipv4-routes 7654321", "set vr crimson description crimson-customer",
         "set vr blue import crimson prefix 198.51.96.0/24",
         *OWNED.format(vr="blue", address="192.0.2", interface="bluep").splitlines(),
-        *OWNED.format(vr="crimson", address="198.51.100", interface="crimsontag").splitlines(), "set acl blue:web file " + str(daemon.dir / "blue-rules"), ""])
+        *OWNED.format(vr="crimson", address="198.51.100", interface="crimsontag").splitlines(), "set acl blue:web file " + str(daemon.dir / "blue-rules"),
+        *(f"set program {vr}:guard vr {vr} hook input file {daemon.dir}/program.so" for vr in ("blue", "crimson")),
+        "set program crimson:guard next-hop 1 address 198.51.100.77", ""])
 
 
 TOKENS = {f"{vr}-{role}": f"{vr}-{role}-is-a-long-secret" for vr in ("blue", "crimson", "nothing") for role in ("admin", "operator", "read-only")}
@@ -129,6 +131,7 @@ def daemon(kamueed) -> Iterator[Daemon]:
         (daemon.dir / "tokens").write_text("".join(lines))
         (daemon.dir / "tokens").chmod(0o600)
         (daemon.dir / "blue-rules").write_text("900 permit udp from any to any\n")
+        build_program(daemon.dir / "program.so", "return 0;", "counter seen; table hash t 10")
         daemon.start(configuration(daemon, space))
         for words in (
                 f"-n {space['crimson']} addr add 198.51.100.1/24 dev crimson0", f"-n {space['crimson']} addr add 2001:db8:c1::1/64 dev crimson0",
@@ -301,6 +304,21 @@ def test_what_is_its_own_is_there(daemon, blue):
     assert {tuple(sorted(i)) for i in everything_own["kamuee:interface"]} == {("description", "name", "vr"), ("acl", "name", "police", "vr")}
 
 
+def test_its_programs(daemon, blue):
+    own = blue.data()["ietf-restconf:data"]
+    assert [(p["name"], p["vr"]) for p in own["kamuee:program"]] == [("blue:guard", "blue")]
+    assert [(p["name"], p["status"]) for p in own["kamuee:state"]["program"]] == [("blue:guard", "running")]
+    assert blue.call("program-table-set", name="blue:guard", table="t", key="7", value="8")[0] == 204
+    status, said = blue.call("program-table", name="blue:guard", table="t")
+    assert status == 200 and json.loads(said)["kamuee:output"]["entry"] == [{"key": "7", "value": "8"}]
+    assert blue.call("program-replace", name="blue:guard")[0] == 204
+    for call in (("program-replace", {}), ("program-table", {"table": "t"}), ("program-table-set", {"table": "t", "key": "7", "value": "8"})):
+        status, said = blue.call(call[0], name="crimson:guard", **call[1])
+        nobody, same = blue.call(call[0], name="nobody:guard", **call[1])
+        assert (status, said.replace("crimson:guard", "X")) == (nobody, same.replace("nobody:guard", "X")) and status >= 400
+    assert daemon.client.call("program-table", name="crimson:guard", table="t").get("entry", []) == []
+
+
 def test_its_lists_and_policers(daemon, blue):
     own = blue.data()["ietf-restconf:data"]
     assert own["kamuee:address-set"] == [{"name": "blue:hosts", "vr": "blue", "prefix": ["192.0.2.0/28"]}]
@@ -331,6 +349,12 @@ def test_its_lists_and_policers(daemon, blue):
     (["set vr blue acl out blue:web"], 200, ""),
     (["set acl blue:web rule 20 reject udp from any to any", "set acl blue:web default deny"], 200, ""),
     (["delete acl blue:web", "delete interface bluep acl", "delete policer blue:slow", "delete interface bluep police"], 200, ""),
+    (["set program blue:guard order 7 on-fault pass next-hop 3 address 192.0.2.7"], 200, ""),
+    (["delete program blue:guard"], 200, ""),
+    (["set program blue:guard vr crimson"], 403, "program blue:guard vr"),
+    (["set program blue:guard target operator"], 403, "program blue:guard target"),
+    (["set program blue:guard mirror-session scarlet"], 403, "program blue:guard mirror-session"),
+    (["set program crimson:guard order 7"], 400, "expected a name that begins with 'blue:'"),
     (["set acl mine default permit"], 400, "expected a name that begins with 'blue:', as blue:mine"),
     (["set acl crimson:web default permit"], 400, "expected a name that begins with 'blue:', as blue:web"),
     (["set acl vermilion default deny"], 400, "expected a name that begins with 'blue:'"),
@@ -359,7 +383,7 @@ def test_what_it_makes(daemon, blue, lines, status, says):
     assert others(after) == [line for line in others(before) if status != 200 or "acl blue:web file" not in line or lines[0] != "delete acl blue:web"]
     assert (after != before) == (status == 200)
     for line in lines if status == 200 else []:
-        name = re.match(r"set (acl|address-set|policer) (blue:mine)", line)
+        name = re.match(r"set (acl|address-set|policer|program) (blue:mine)", line)
         assert not name or f"set {name[1]} {name[2]} vr blue" in after
     daemon.client.call("configure", replace=True, text=before)
 

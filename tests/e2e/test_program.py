@@ -12,11 +12,10 @@ import pytest
 from kamuee.errors import DaemonError
 
 from conftest import ROOT
-from support import Pinging, Router, assert_reaches, eventually, ping, received, receiver, send
+from support import Pinging, Router, assert_reaches, build_program, eventually, ping, received, receiver, send
 from test_vr import OVERLAP
 from wire import Wire
 
-FIXTURE = ROOT / "tests/e2e/program_fixture.c"
 TYPE = 0x88b5                                     # for experiments (IEEE 802)
 BOTH = pytest.mark.parametrize("family", [4, 6], ids=["ipv4", "ipv6"])
 TARGET = {4: "10.2.0.2", 6: "fd00:2::2"}
@@ -35,13 +34,7 @@ def lab(labs):
 def build(tmp_path):
     """Builds a program of a body of C: build("return KAMUEE_CONTINUE;", "counter seen") -> its file."""
     os.chmod(tmp_path, 0o755)
-
-    def make(body: str, declared: str = "", name: str = "program", **macros: object) -> str:
-        file = tmp_path / f"{name}.so"
-        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'src/data'}", f"-DBODY={' '.join(body.split())}", f'-DDECLARED="{declared}"',
-                        *(f"-D{key}={value}" for key, value in macros.items()), str(FIXTURE), "-o", str(file)], check=True)
-        return str(file)
-    return make
+    return lambda body, declared="", name="program", **macros: build_program(tmp_path / f"{name}.so", body, declared, **macros)
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +150,7 @@ def test_a_new_destination_is_looked_up(lab, router, build):
 
 def test_next_hop_takes_the_packets_there(lab, router, build):
     """203.0.113.1 has no route: it reaches redb by the next hop alone."""
-    load(router, build("return p->family == 4 && p->data[16] == 203 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 7) : KAMUEE_CONTINUE;"), "next-hop 7 10.2.0.2")
+    load(router, build("return p->family == 4 && p->data[16] == 203 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 7) : KAMUEE_CONTINUE;"), "next-hop 7 address 10.2.0.2")
     lab["redb"].run("ip addr add 203.0.113.1/32 dev lo")
     eventually(lambda: arrived(lab, "203.0.113.1", 10) == 10)
     assert verdicts(router)["next-hop"] >= 10
@@ -167,7 +160,7 @@ def test_next_hop_takes_the_packets_there(lab, router, build):
 def test_a_packet_that_is_dropped_after_its_verdict_takes_its_next_hop_along(lab, router, build):
     """Hook ether sends every other packet to another next hop, back to its sender; a list drops them; the ones between pass."""
     load(router, build("return p->family == 4 && p->data[16] == 203 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 7) : KAMUEE_CONTINUE;"),
-         "next-hop 7 10.1.0.2", hook="ether")
+         "next-hop 7 address 10.1.0.2", hook="ether")
     router.configure("set acl no rule 10 deny ip from any to 203.0.113.0/24", "set acl no default permit", "set interface p0 acl in no")
     sink = receiver(lab["redb"])
     send(lab["reda"], ["203.0.113.1", "10.2.0.2"], 4000, per_s=100_000)
@@ -177,7 +170,7 @@ def test_a_packet_that_is_dropped_after_its_verdict_takes_its_next_hop_along(lab
 
 
 def test_next_hop_without_a_way_drops(lab, router, build):
-    load(router, build("return p->family == 4 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0) : 0;"), "next-hop 0 192.0.2.99")
+    load(router, build("return p->family == 4 ? KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0) : 0;"), "next-hop 0 address 192.0.2.99")
     before = drops(router, "program_no_way")
     send(lab["reda"], ["10.2.0.2"], 20)
     eventually(lambda: drops(router, "program_no_way") - before >= 20 and program(router)["no-way"] >= 20)
@@ -246,7 +239,7 @@ def wires(lab, router):
 def test_a_protocol_of_ones_own_crosses_the_router(lab, router, build, wires):
     """A label is taken off, the next one chooses the next hop; IPv4 goes on beside it, in this virtual router and the other."""
     load(router, build("p->data[4] = 'x'; p->adjust = 4; p->data[0] = 'y'; p->changed = 1; count(0, 1); return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 1);",
-                       "counter seen"), f"ether-type {TYPE:#06x}", "next-hop 1 10.2.0.2", hook="ether-type")
+                       "counter seen"), f"ether-type {TYPE:#06x}", "next-hop 1 address 10.2.0.2", hook="ether-type")
     assert_reaches(lab["reda"], "10.2.0.2")
     for _ in range(50):
         wires.send(b"ABCDEFGH")
@@ -275,7 +268,7 @@ def test_a_label_in_front_of_ip_is_taken_off_and_the_packet_routed(lab, router, 
 def test_a_label_put_in_front_of_ip_and_taken_off_again(lab, router, build, wires):
     load(router, build("if (p->family != 4 || p->data[9] != 17) return 0;"
                        "for (int i = 24; i--;) p->data[i + 4] = p->data[i]; p->data[0] = 'l'; p->data[1] = 'a'; p->data[2] = 'b'; p->data[3] = 'e';"
-                       f"p->adjust = -4; p->changed = 28; p->ether_type = {TYPE}; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);"), "next-hop 0 10.2.0.2")
+                       f"p->adjust = -4; p->changed = 28; p->ether_type = {TYPE}; return KAMUEE_VERDICT(KAMUEE_NEXT_HOP, 0);"), "next-hop 0 address 10.2.0.2")
     assert_reaches(lab["reda"], "10.2.0.2")
     for _ in range(50):
         send(lab["reda"], ["10.2.0.2"], 1)
@@ -411,7 +404,7 @@ def test_what_is_no_program_is_refused(lab, router, build, tmp_path):
     with pytest.raises(DaemonError, match="0x0800 is IPv4"):
         load(router, build("return 0;", name="b"), "ether-type 0x0800", hook="ether-type")
     with pytest.raises(DaemonError, match="expected no 'next-hop'"):
-        load(router, build("return 0;", name="c"), "next-hop 1 10.2.0.2", hook="output")
+        load(router, build("return 0;", name="c"), "next-hop 1 address 10.2.0.2", hook="output")
     assert router.entries("program") == []
 
 

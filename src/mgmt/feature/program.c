@@ -47,12 +47,13 @@ static struct model_programs *programs_of(const struct model *m)
 
 static void read_next_hops(struct program_config *c, const struct lyd_node *entry)
 {
-    const struct lyd_node *hop;
+    for (const struct lyd_node *hop = lyd_child(entry); hop; hop = hop->next) {
+        bool is = hop->schema && !strcmp(hop->schema->name, "next-hop");
+        const char *address = is ? config_value(lyd_child(hop), "address") : NULL;
 
-    LY_LIST_FOR(lyd_child(entry), hop)
-    if (!strcmp(hop->schema->name, "next-hop"))
-        ip_parse(config_value(lyd_child(hop), "address"),
-                 &c->next_hop[leaf_number(lyd_child(hop), "number", 0)]);
+        if (address)
+            ip_parse(address, &c->next_hop[leaf_number(lyd_child(hop), "number", 0)]);
+    }
 }
 
 static void read_program(struct model *m, const struct lyd_node *entry)
@@ -432,7 +433,7 @@ static void write_count_metrics(struct metrics *m)
 {
     struct program_status s;
 
-    metric_family(m, METRIC_COUNTER, "program_counter", NULL, "Counters that programs declare.");
+    metric_family(m, METRIC_COUNTER, "program_counter", "", "Counters that programs declare.");
     for (unsigned i = 0; program_manager_at(i, &s); i++)
         for (unsigned c = 0; c < s.declared->n_counters; c++)
             metric_u64(m, s.count.counter[c], "program", s.config->name, "vr", s.config->vr,

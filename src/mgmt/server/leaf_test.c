@@ -72,7 +72,7 @@ static const char everything[] =
     "set policer t kind trtcm cir 100M pir 2.5G pbs 300k\n"
     "set interface p2 police in s out t\n"
     "set program red:p vr red hook ether-type ether-type 0x88b5 file /p order 7 on-fault pass "
-    "mirror-session m\nset program red:p next-hop 3 192.0.2.1\n"
+    "mirror-session m\nset program red:p next-hop 3 address 192.0.2.1\n"
     "set program q hook input file /q target operator\n"
     "set acl-limit memory 77 build-time 7\n"
     "set class-map cm dscp ef class 3\nset class-map cm other 2\n"
