@@ -2,10 +2,10 @@
 """Packet programs of a virtual router: each hook, each verdict, what is refused, faults, replacing under traffic."""
 import os
 import shutil
-import socket
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -431,3 +431,50 @@ def test_the_operators_bpf_program(lab, router, tmp_path):
     assert router.call("program-table", name="red:x", table="seen") == {"entry": [{"key": 2, "value": 99}]}
     with pytest.raises(DaemonError, match="no shared object"):
         load(router, str(file), "target tenant")
+
+
+# --- what kamuee-program builds ---
+
+HELPER = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed")).resolve().parent / "src/mgmt/program_build/kamuee-program"
+
+
+@pytest.fixture
+def tenant(tmp_path):
+    """Builds a tenant's object from C, by WebAssembly."""
+    if not HELPER.exists() or not all(map(shutil.which, ("clang", "wasm2c", "wasm-ld-14"))):
+        pytest.skip("no kamuee-program, or no clang, lld and wabt")
+
+    def make(body: str, declared: str = "window 64") -> str:
+        source, file = tmp_path / "tenant.c", tmp_path / "tenant.so"
+        source.write_text(f'#include <kamuee/program.h>\nKAMUEE_DECLARE("{declared}");\nuint32_t packet(struct kamuee_packet *p)\n{{\n{body}\n}}\n')
+        subprocess.run([str(HELPER), "build", str(source), "-o", str(file)], check=True)
+        file.chmod(0o644)
+        return str(file)
+    return make
+
+
+@BOTH
+@pytest.mark.parametrize("hook", ["ether", "input", "output"])
+def test_a_tenants_object_sees_counts_and_decides(lab, router, tenant, hook, family):
+    load(router, tenant("kamuee_count(0, 1); kamuee_put(0, p->family, p->length);"
+                        "return p->data[p->family == 4 ? 9 : 6] == 17 ? KAMUEE_VERDICT(KAMUEE_DROP, 0) : KAMUEE_VERDICT(KAMUEE_CLASS, 5);",
+                        "window 64; counter seen; reason udp; table hash last 10"), hook=hook)
+    assert_reaches(lab["reda"], TARGET[family])
+    assert arrived(lab, TARGET[family], wanted=0) == 0
+    eventually(lambda: {r["name"]: r["packets"] for r in program(router)["reason"]} == {"udp": 50})
+    assert counter(router, "seen") == program(router)["packets"] == verdicts(router)["drop"] + verdicts(router)["class"]
+    assert {entry["key"] for entry in router.call("program-table", name="red:x", table="last")["entry"]} >= {family}
+
+
+@pytest.mark.parametrize("body", ["return 100 / (p->length >> 20);",
+                                  "uint32_t h = 1; for (uint32_t i = 0; i < p->length * 1000; i++) h = h * 31 ^ p->data[i & 31]; return h == 7;",
+                                  "return KAMUEE_VERDICT(KAMUEE_CLASS, 99);"], ids=["division", "loop", "verdict"])
+def test_a_tenants_fault_stays_in_its_virtual_router(lab, router, tenant, body):
+    load(router, tenant(body))
+    send(lab["reda"], ["10.2.0.2"], 20)
+    found = eventually(lambda: (p := program(router))["status"] == "off" and p)
+    assert found["fault"] == ("verdict" if "VERDICT" in body else "trap")
+    assert arrived(lab, "10.2.0.2", color="blue") == 50
+    assert arrived(lab, "10.2.0.2", wanted=0) == 0
+    router.configure("set program red:x on-fault pass")
+    assert arrived(lab, "10.2.0.2") == 50
