@@ -18,6 +18,7 @@ struct node_change {
     char *path;  // "port p0 mtu", "thread 1 forwarder port p0 rx-queue 3"
     char *value; // as a word, of the entry of a one-line list as words; "" of what is all path
     bool set;
+    bool keywordless; // a line has its value in place of the last word of the path
 };
 
 struct node_changes {
@@ -27,6 +28,7 @@ struct node_changes {
 static void add_change(struct node_changes *c, const struct lyd_node *n, bool set)
 {
     bool is_value = n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST);
+    bool keywordless = yang_is_keywordless(n->schema);
     struct text path = {0}, value = {0};
 
     config_path(n, &path);
@@ -36,9 +38,10 @@ static void add_change(struct node_changes *c, const struct lyd_node *n, bool se
         words_quote(lyd_get_value(n), &value);
     if (n->schema->nodetype == LYS_LEAFLIST)
         text_printf(&path, " %s", text_str(&value));
-    if (n->schema->nodetype == LYS_LEAFLIST || !set)
+    if (n->schema->nodetype == LYS_LEAFLIST || (!set && !keywordless))
         text_clear(&value);
-    *vec_push(&c->item) = (struct node_change){path.s, value.s ? value.s : strdup(""), set};
+    *vec_push(&c->item) =
+        (struct node_change){path.s, value.s ? value.s : strdup(""), set, keywordless};
 }
 
 // What is new, value by value; an entry that has no values but its keys as such.
@@ -191,10 +194,11 @@ static void judge(const struct node_change *mine, const struct node_changes *the
 
 static char *line_of(const struct node_change *c)
 {
+    size_t n = c->keywordless ? (size_t)(strrchr(c->path, ' ') - c->path) : strlen(c->path);
     struct text line = {0};
 
-    text_printf(&line, "%s %s%s%s", c->set ? "set" : "delete", c->path, *c->value ? " " : "",
-                c->value);
+    text_printf(&line, "%s %.*s%s%s", c->set ? "set" : "delete", (int)n, c->path,
+                *c->value ? " " : "", c->value);
     return line.s;
 }
 

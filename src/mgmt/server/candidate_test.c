@@ -233,6 +233,59 @@ static void it_does_not_matter_who_commits_first(void **state)
     assert_in_range(collided, 50, 450);
 }
 
+static struct lyd_node *tree_of(const char *lines, const char *more)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+
+    config_read_text(&tree, lines, &e);
+    config_read_text(&tree, more, &e);
+    if (e.n)
+        fail_msg("%s: %s", more, e.item[0].sentence);
+    return tree;
+}
+
+// Of a change that meets no other one, nothing is lost: neither there nor back.
+static void assert_repeated(const struct lyd_node *from, const struct lyd_node *to)
+{
+    struct errors e = {0};
+    struct lyd_node *got = config_rebase(from, to, from, &e);
+    struct text want = {0}, is = {0};
+
+    assert_int_equal(e.n, 0);
+    config_print(to, &want);
+    config_print(got, &is);
+    assert_string_equal(text_str(&is), text_str(&want));
+    text_free(&want);
+    text_free(&is);
+    lyd_free_all(got);
+}
+
+static void a_change_alone_is_repeated_whole_in_each_form_of_a_line(void **state)
+{
+    static const char *const base = BASE "set policer a cir 1M\n",
+                             *const change[] = {
+                                 "set port p0 mtu 3000\n",
+                                 "set vport v2 port p1 vlan 3\n",
+                                 "set vr red table 7\n",
+                                 "set policer a exceed drop\n", // a value without its name
+                                 "set policer a exceed remark-dscp 10\n",
+                                 "set policer b cir 2M\nset policer b exceed drop\n",
+                                 "set acl x rule 10 permit udp\n",
+                                 "set acl x rule 10 permit tcp to 192.0.2.1 police 1000\n",
+                                 "set thread 1 forwarder port p0 rx-queue 0\n",
+                                 "set counters nexthop true\n",
+                             };
+
+    for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
+        struct lyd_node *from = tree_of(base, ""), *to = tree_of(base, change[i]);
+        assert_repeated(from, to);
+        assert_repeated(to, from);
+        lyd_free_all(from);
+        lyd_free_all(to);
+    }
+}
+
 static void sessions_are_bounded_and_those_with_changes_stay(void **state)
 {
     struct candidate *c = open_as("alice");
@@ -408,6 +461,7 @@ int main(void)
         TEST(taking_away_what_another_changed_is_refused_and_named),
         TEST(the_same_change_by_two_is_no_collision),
         TEST(it_does_not_matter_who_commits_first),
+        TEST(a_change_alone_is_repeated_whole_in_each_form_of_a_line),
         TEST(sessions_are_bounded_and_those_with_changes_stay),
         TEST(json_and_the_text_of_another_configuration_can_be_added_or_take_its_place),
         TEST(what_a_change_will_do_is_told_before_and_after),
