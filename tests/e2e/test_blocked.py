@@ -20,7 +20,7 @@ import pytest
 from kamuee.errors import DaemonError
 from kamuee.lab import pinger, rights
 
-from support import Router, assert_reaches, two_hosts
+from support import Router, assert_reaches, build_program, two_hosts
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -91,6 +91,9 @@ set acl a rule 6 permit udp from any to any police 100 burst 10
 set acl a rule 7 permit ip from any to any mirror m
 set acl a rule 8 permit ip from any to any redirect to 192.0.2.1
 set acl a rule 9 permit ip from any to any class 3 remark-dscp ef
+set program e hook ether-type ether-type 0x88b5 file FOLDER/a.so
+set program i hook input target tenant file FOLDER/a.so on-fault pass order 7 mirror-session m
+set program i next-hop 1 address 192.0.2.1
 set policer s kind srtcm cir 100M cbs 100k ebs 200k color-aware true
 set policer s conform remark-dscp af11
 set policer s exceed drop
@@ -158,6 +161,7 @@ INSTEAD = {
     "interface/pcp/class": "4", "class-map/dscp/class": "5", "class-map/remark-pcp/class/pcp": "6", "acl/rule/action": "deny ip from any to any",
     "acl/rule/protocol": "132", "mirror-session/to/tap": "mon9", "mirror-session/to/port": "p2", "multicast/route/input": "v2",
     "api/listen/tls": "false", "api/tls/certificate": "FOLDER/cert2.pem", "api/tls/key": "FOLDER/key2.pem",
+    "program/hook": "ether", "program/ether-type": "0x88b6", "program/file": "FOLDER/b.so", "program/next-hop/address": "192.0.2.2",
     "acl/rule/from/prefix": "198.51.100.0/24", "acl/rule/to/prefix": "198.51.100.0/24",
     "api/client/role": "operator", "address-set/file": "FOLDER/set2", "acl/file": "FOLDER/list2",
     "queue-profile/class/discipline": "codel", "port/queue/rate": "900M", "acl/rule/police/rate": "77",
@@ -170,7 +174,7 @@ MEANT = {
 }
 # Leaves that are not tried, and why.
 NOT_TRIED = {"thread/forwarder/port/rx-queue": "the port has one, which goes with its entry"} | dict.fromkeys(
-    ("acl/vr", "address-set/vr", "policer/vr"), "it is in the entry's name, and comes and goes with it")
+    ("acl/vr", "address-set/vr", "policer/vr", "program/vr"), "it is in the entry's name, and comes and goes with it")
 
 
 class Key:
@@ -274,6 +278,8 @@ def folder():
                     "/CN=127.0.0.1", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"], check=True, capture_output=True)
     for name in ("key", "cert"):
         shutil.copy(folder / f"{name}.pem", folder / f"{name}2.pem")
+    for name in ("a", "b"):
+        build_program(folder / f"{name}.so", "return 0;")
     rights.give(folder)
     yield folder
     shutil.rmtree(folder)
