@@ -75,10 +75,18 @@ class Daemon:
             if self.socket.exists():  # what every test of a daemon ends with: no packet disappeared without a reason
                 eventually(lambda: self.client.state("ledger")["imbalance"] == 0, 10, lambda: str(self.client.state("ledger")))
             self.process.send_signal(signal.SIGTERM)
-            code = self.process.wait(PATIENCE_S)
+            try:
+                code = self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                raise AssertionError(f"it does not end:\n{self.stacks()}\n{self.log.read_text()[-2000:]}") from None
             assert code == 0, f"exit code {code}:\n{self.log.read_text()[-2000:]}"
             assert not refused_calls(self.log), refused_calls(self.log)
         self.process = None
+
+    def stacks(self) -> str:
+        """Where each of its threads is in the kernel."""
+        tasks = sorted(Path(f"/proc/{self.process.pid}/task").iterdir())
+        return "\n".join(f"{(task / 'comm').read_text().strip()}:\n{(task / 'stack').read_text()}" for task in tasks)
 
     def reload(self, config: str) -> str:
         """What is logged from a SIGHUP with this file to its outcome."""

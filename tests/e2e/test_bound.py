@@ -150,9 +150,11 @@ def daemon(kamueed) -> Iterator[Daemon]:
         daemon.space = space
         yield daemon
     finally:
-        daemon.end()
-        for name in space.values():
-            subprocess.run(["ip", "netns", "del", name], check=False)
+        try:
+            daemon.end()
+        finally:
+            for name in space.values():
+                subprocess.run(["ip", "netns", "del", name], check=False)
 
 
 @pytest.fixture
