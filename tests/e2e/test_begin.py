@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kamuee.lab import flows, measure
+from kamuee.lab import flows
 
 from support import Router, assert_reaches, eventually
-from test_restart import FAR, LAB as RESTART_LAB, ROUTES, audit, established, is_up
+from test_restart import FAR, LAB as RESTART_LAB, audit, established, is_up, routing
 
 LAB = RESTART_LAB.replace("bfd 10 1000 1000", "bfd 3 1000 1000")
 SLOW_S = 5                                        # up to a second less: longer than BFD waits, shorter than kamueed does
@@ -20,10 +20,7 @@ PER_S, SECONDS = 100, 12.0
 
 @pytest.fixture(scope="module")
 def lab(labs, kamueed):
-    lab = labs(LAB)
-    eventually(lambda: is_up(lab) and measure.fib_counts(lab["r"])["fib"] > ROUTES / 2, 120, lambda: lab["r"].vtysh("show bgp summary"), 0.2)
-    assert_reaches(lab["h1"], FAR)
-    return lab
+    return routing(labs, LAB)
 
 
 def start_slowly(lab, folder: Path) -> None:

@@ -64,12 +64,17 @@ TAPS = ("p0", "p1", "v5", "m-a")
 FAR = "198.51.100.1"
 
 
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LAB)
+def routing(labs, topology: str):
+    """The lab, when its sessions are up and the routes of the feed in the FIB."""
+    lab = labs(topology)
     eventually(lambda: is_up(lab) and measure.fib_counts(lab["r"])["fib"] > ROUTES / 2, 120, lambda: lab["r"].vtysh("show bgp summary"), 0.2)
     assert_reaches(lab["h1"], FAR)
     return lab
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    return routing(labs, LAB)
 
 
 def is_up(lab) -> bool:
