@@ -18,6 +18,8 @@
 #define STACK_SIZE "4096"
 #define FRAME_MAX "8192" // bytes of the machine's stack, of one function
 #define TOOL_MAX 64
+// A sanitizer checks by calls instead of code in place: the compiler takes two thirds of the time.
+#define CHECKED_BY_CALLS "--param=asan-instrumentation-with-call-threshold=0"
 
 static int fail(char *why, size_t n, const char *what, const char *with)
 {
@@ -289,7 +291,7 @@ static int compile_object(struct build *b, const struct text *c, const struct te
                                 "out.so",
                                 b->sanitize ? "-fsanitize=address"
                                             : "-Werror=frame-larger-than=" FRAME_MAX,
-                                b->sanitize ? NULL : "-Wl,-z,defs",
+                                b->sanitize ? CHECKED_BY_CALLS : "-Wl,-z,defs",
                                 NULL};
     const struct child_input input[] = {
         {"program.c", c->s, c->n},
