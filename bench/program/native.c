@@ -17,6 +17,7 @@ struct instance {
     struct program_host host;
 };
 
+#pragma weak prepare
 static struct instance *now;
 
 void kamuee_count(uint32_t counter, uint64_t add)
@@ -26,12 +27,21 @@ void kamuee_count(uint32_t counter, uint64_t add)
 
 uint64_t kamuee_get(uint32_t table, uint64_t key)
 {
+    const struct program_array *a = &now->host.array[table];
+
+    if (a->value)
+        return key < a->entries ? a->value[key] : UINT64_MAX;
     return now->host.get(now->host.host, table, key);
 }
 
 int32_t kamuee_put(uint32_t table, uint64_t key, uint64_t value)
 {
     return now->host.put(now->host.host, table, key, value);
+}
+
+void kamuee_prefetch(uint32_t table, uint64_t key)
+{
+    now->host.prefetch(now->host.host, table, key);
 }
 
 void kamuee_log(uint32_t number, uint64_t value) {}
@@ -57,6 +67,8 @@ static uint64_t *counters(void *memory)
 static unsigned run(void *memory, unsigned n, uint32_t *verdict)
 {
     now = memory;
+    for (unsigned i = 0; prepare && i < n; i++)
+        prepare(&now->slot[i]);
     for (unsigned i = 0; i < n; i++)
         verdict[i] = packet(&now->slot[i]);
     return n;

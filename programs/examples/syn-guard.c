@@ -43,6 +43,14 @@ static uint64_t source_of(const struct kamuee_packet *p)
     return v4;
 }
 
+// A SYN without ACK.
+static int is_syn(const struct kamuee_packet *p)
+{
+    uint32_t tcp = p->family && p->readable >= 40 ? find_tcp(p) : 0;
+
+    return tcp && (p->data[tcp + 13] & 0x12) == 2;
+}
+
 static uint32_t count_syn(struct kamuee_packet *p)
 {
     uint64_t key = source_of(p), second = p->time >> 30, limit = kamuee_get(LIMIT_TABLE, 0);
@@ -59,11 +67,15 @@ static uint32_t count_syn(struct kamuee_packet *p)
     return KAMUEE_CONTINUE;
 }
 
+void prepare(const struct kamuee_packet *p)
+{
+    if (is_syn(p))
+        kamuee_prefetch(SYN_TABLE, source_of(p));
+}
+
 uint32_t packet(struct kamuee_packet *p)
 {
-    uint32_t tcp = p->family && p->readable >= 40 ? find_tcp(p) : 0;
-
-    if (!tcp || (p->data[tcp + 13] & 0x12) != 2) // SYN without ACK
+    if (!is_syn(p))
         return KAMUEE_CONTINUE;
     kamuee_count(SYN, 1);
     return count_syn(p);

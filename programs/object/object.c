@@ -31,13 +31,22 @@ static uint64_t *counters(void *memory)
 }
 
 /* The slot's number is cut to its range, so that a speculated one stays in the page as well. */
+static inline u32 slot_at(unsigned at)
+{
+    return SLOTS_AT + (at & (PROGRAM_SLOTS - 1)) * (u32)sizeof(struct kamuee_packet);
+}
+
 static __attribute__((noinline)) void run_all(struct instance *i, unsigned n, uint32_t *verdict)
 {
+    i->own.at = 0;
+#if PROGRAM_PREPARES
+    for (unsigned at = 0; at < n; at++)
+        Z_mZ_prepare(&i->module, slot_at(at));
+#endif
     for (unsigned at = 0; at < n; at++) {
         i->own.at = at;
         i->own.budget = PROGRAM_BUDGET;
-        verdict[at] = Z_mZ_packet(&i->module, SLOTS_AT + (at & (PROGRAM_SLOTS - 1)) *
-                                                             (u32)sizeof(struct kamuee_packet));
+        verdict[at] = Z_mZ_packet(&i->module, slot_at(at));
     }
 }
 

@@ -153,10 +153,22 @@ HIDDEN void Z_kamueeZ_count(struct Z_kamuee_instance_t *own, u32 counter, u64 ad
     own->counter[counter & (KAMUEE_COUNTERS - 1)] += add;
 }
 
+/* The value of an array; a key beyond its end reads entry 0, speculated or not, and is not there. */
+static inline u64 array_get(const struct program_array *a, u64 key)
+{
+    u64 inside = 0 - (u64)(key < a->entries);
+
+    __asm__("" : "+r"(inside)); /* no branch */
+    return __atomic_load_n(&a->value[key & inside], __ATOMIC_RELAXED) | ~inside;
+}
+
 HIDDEN u64 Z_kamueeZ_get(struct Z_kamuee_instance_t *own, u32 table, u64 key)
 {
     if (UNLIKELY(table >= PROGRAM_TABLES))
         trap(own);
+    const struct program_array *a = &own->host.array[table & (KAMUEE_TABLES - 1)];
+    if (a->value)
+        return array_get(a, key);
     return own->host.get(own->host.host, table & (KAMUEE_TABLES - 1), key);
 }
 
@@ -165,6 +177,13 @@ HIDDEN u32 Z_kamueeZ_put(struct Z_kamuee_instance_t *own, u32 table, u64 key, u6
     if (UNLIKELY(table >= PROGRAM_TABLES))
         trap(own);
     return (u32)own->host.put(own->host.host, table & (KAMUEE_TABLES - 1), key, value);
+}
+
+HIDDEN void Z_kamueeZ_prefetch(struct Z_kamuee_instance_t *own, u32 table, u64 key)
+{
+    if (UNLIKELY(table >= PROGRAM_TABLES))
+        trap(own);
+    own->host.prefetch(own->host.host, table & (KAMUEE_TABLES - 1), key);
 }
 
 HIDDEN void Z_kamueeZ_log(struct Z_kamuee_instance_t *own, u32 number, u64 value)

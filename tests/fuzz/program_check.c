@@ -26,6 +26,11 @@ static int32_t put_answer(void *host, uint32_t table, uint64_t key, uint64_t val
     return answer(host, 2, table ^ key, value) & 1 ? 0 : -1;
 }
 
+static void prefetch_answer(void *host, uint32_t table, uint64_t key)
+{
+    answer(host, 4, table, key);
+}
+
 static void log_answer(void *host, uint32_t number, uint64_t value)
 {
     answer(host, 3, number, value);
@@ -33,7 +38,14 @@ static void log_answer(void *host, uint32_t number, uint64_t value)
 
 struct program_host program_check_host(uint64_t *calls)
 {
-    return (struct program_host){calls, get_answer, put_answer, log_answer};
+    static const uint64_t values[9] = {1, 0, 7, 1u << 20, UINT64_MAX, 3, 65536, 2, 255};
+
+    return (struct program_host){.host = calls,
+                                 .get = get_answer,
+                                 .put = put_answer,
+                                 .prefetch = prefetch_answer,
+                                 .log = log_answer,
+                                 .array[1] = {values, 9}};
 }
 
 void program_check_fill(struct kamuee_packet *p, uint64_t *random)
@@ -72,7 +84,7 @@ static void check_again(const struct wasm_module *m)
     bug_on(wasm_read(&again, (const uint8_t *)t.s, t.n, PROGRAM_SLOTS_AT, &why));
     bug_on(wasm_check(&again, &why));
     bug_on(again.n_ops != m->n_ops || again.n_functions != m->n_functions ||
-           again.packet != m->packet || again.n_targets != m->n_targets ||
+           again.packet != m->packet || again.prepare != m->prepare || again.n_targets != m->n_targets ||
            again.n_segments != m->n_segments || again.n_globals != m->n_globals);
     for (unsigned i = 0; i < m->n_functions; i++)
         bug_on(again.function[i].cost != m->function[i].cost ||
@@ -89,7 +101,7 @@ bool program_check(const uint8_t *bytes, size_t size, uint64_t seed, unsigned pa
         bug_on(!*why.text || !memchr(why.text, 0, sizeof why.text));
         return false;
     }
-    bug_on(m.function[m.packet].cost > WASM_COST_MAX);
+    bug_on(wasm_cost(&m) > WASM_COST_MAX);
     check_again(&m);
     interpret(&m, seed, packets);
     return true;

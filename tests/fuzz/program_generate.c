@@ -498,11 +498,29 @@ static void make_chooser(struct making *g, unsigned n)
     end_function(g, f);
 }
 
+// A function without result that calls and writes; without loops.
+static void make_prepare(struct making *g)
+{
+    struct wasm_function *f = begin_function(g);
+
+    f->type = 1;
+    g->label[0] = g->result = WASM_EMPTY;
+    g->calls = false;
+    make_store(g, 5); // so deep that it has neither jumps nor loops in it
+    emit_constant(g, WASM_I32, random_below(g, 256) ? random_below(g, GENERATE_TABLES) : 2);
+    emit_index(g, 0x20, some_local(g, WASM_I64));
+    emit_index(g, 0x10, IMPORT_PREFETCH);
+    g->m->prepare = (int)g->function;
+    end_function(g, f);
+}
+
 void program_generate(struct wasm_module *m, uint64_t seed, unsigned functions)
 {
     struct making g = {.m = m, .random = seed * 0x9e3779b97f4a7c15u + 1};
 
-    m->n_types = 1;
+    m->n_types = 2;
+    m->type[1] = (struct wasm_type){.param = {WASM_I32}, .n_params = 1, .result = WASM_EMPTY};
+    m->prepare = -1;
     m->type[0] = (struct wasm_type){.param = {WASM_I32}, .n_params = 1, .result = WASM_I32};
     m->n_imports = IMPORT_CHARGE;
     for (uint8_t i = 0; i < IMPORT_CHARGE; i++)
@@ -516,7 +534,11 @@ void program_generate(struct wasm_module *m, uint64_t seed, unsigned functions)
     m->memory = true;
     for (unsigned i = 0; i < (functions ? functions : 1 + random_below(&g, 3)); i++)
         make_function(&g, i % 2 == 1);
+    if (random_below(&g, 2))
+        make_prepare(&g);
     if (functions)
         make_chooser(&g, functions);
     m->packet = (int)m->n_functions - 1;
+    if (m->packet == m->prepare) // packet() is the one before
+        m->packet--;
 }

@@ -236,12 +236,21 @@ static void operate(struct activation *a, uint8_t code)
 static bool call_function(struct interpreter *t, uint32_t function, const uint64_t *argument,
                           uint64_t *result);
 
+static uint64_t get_value(const struct program_host *h, uint32_t table, uint64_t key)
+{
+    const struct program_array *a = &h->array[table];
+
+    if (!a->value)
+        return h->get(h->host, table, key);
+    return key < a->entries ? a->value[key] : UINT64_MAX;
+}
+
 static void call_import(struct activation *a, uint8_t import)
 {
     const struct program_host *h = a->t->host;
     uint64_t value = import == IMPORT_PUT ? pop(a) : 0, key = pop(a);
     uint32_t n = (uint32_t)pop(a);
-    static const int cost[] = {4, 64, 96, 16};
+    static const int cost[] = {4, 64, 96, 16, 16};
 
     a->t->executed += cost[import];
     if (import != IMPORT_LOG && n >= (import == IMPORT_COUNT ? a->t->n_counters : a->t->n_tables))
@@ -249,9 +258,11 @@ static void call_import(struct activation *a, uint8_t import)
     else if (import == IMPORT_COUNT)
         a->t->counter[n] += key;
     else if (import == IMPORT_GET)
-        push(a, h->get(h->host, n, key));
+        push(a, get_value(h, n, key));
     else if (import == IMPORT_PUT)
         push(a, (uint32_t)h->put(h->host, n, key, value));
+    else if (import == IMPORT_PREFETCH)
+        h->prefetch(h->host, n, key);
     else
         h->log(h->host, n, key);
 }
@@ -491,12 +502,14 @@ void interpret_end(struct interpreter *t)
 
 bool interpret_packet(struct interpreter *t, uint32_t p, uint32_t *verdict)
 {
-    const struct wasm_function *f = &t->m->function[t->m->packet];
     uint64_t argument = p, result = 0;
 
     t->executed = 0;
-    t->paid = f->cost;
-    bool fine = call_function(t, (uint32_t)t->m->packet, &argument, &result);
+    t->paid = wasm_cost(t->m);
+    bool fine = t->m->prepare < 0 ||
+                call_function(t, (uint32_t)t->m->prepare, &argument, &result);
+    argument = p;
+    fine = fine && call_function(t, (uint32_t)t->m->packet, &argument, &result);
     bug_on(t->executed > t->paid);
     bug_on(fine && t->paid > WASM_COST_MAX);
     *verdict = (uint32_t)result;

@@ -26,7 +26,7 @@ struct interpreter {
 bool interpret_begin(struct interpreter *t, const struct wasm_module *m,
                      const struct program_host *host, unsigned n_counters, unsigned n_tables);
 void interpret_end(struct interpreter *t);
-// packet(p). False: a fault.
+// prepare(p), if there is one, and packet(p). False: a fault.
 bool interpret_packet(struct interpreter *t, uint32_t p, uint32_t *verdict);
 
 #endif

@@ -30,7 +30,8 @@
 #define OBJECT_BYTES_MAX (16u << 20)
 #define INSTANCE_BYTES_MAX (1u << 20)
 #define PAGE 4096u
-#define SECTION_PROGRAM "kamuee_packet" // of KAMUEE_EXPORT and KAMUEE_DECLARE
+#define SECTION_PACKET "kamuee_packet" // of KAMUEE_EXPORT and KAMUEE_DECLARE
+#define SECTION_PREPARE "kamuee_prepare"
 #define SECTION_DECLARED "kamuee"
 
 // --- the file ------------------------------------------------------------------------------------
@@ -160,6 +161,11 @@ static int32_t host_put(void *host, uint32_t table, uint64_t key, uint64_t value
     return program_put(host, table, key, value);
 }
 
+static void host_prefetch(void *host, uint32_t table, uint64_t key)
+{
+    program_prefetch(host, table, key);
+}
+
 static void host_log(void *host, uint32_t number, uint64_t value)
 {
     program_say(host, number, value);
@@ -167,8 +173,16 @@ static void host_log(void *host, uint32_t number, uint64_t value)
 
 static int start_instance(const struct program_loaded *l, struct program_instance *in)
 {
-    const struct program_host host = {in, host_get, host_put, host_log};
+    struct program_host host = {.host = in,
+                                .get = host_get,
+                                .put = host_put,
+                                .prefetch = host_prefetch,
+                                .log = host_log};
 
+    for (unsigned t = 0; t < KAMUEE_TABLES; t++)
+        if (in->program->table[t] && in->program->table[t]->array)
+            host.array[t] = (struct program_array){in->program->table[t]->value,
+                                                   in->program->table[t]->entries};
     in->run = l->object->run;
     if (l->object->start(in->memory, &host))
         return -ENOMEM;
@@ -197,6 +211,7 @@ static const struct rte_bpf_xsym functions[] = {
     FUNCTION("kamuee_count", program_bpf_count, 2, 0),
     FUNCTION("kamuee_get", program_bpf_get, 2, 8),
     FUNCTION("kamuee_put", program_bpf_put, 3, 8),
+    FUNCTION("kamuee_prefetch", program_bpf_prefetch, 2, 0),
     FUNCTION("kamuee_log", program_bpf_log, 2, 0),
 };
 
@@ -228,10 +243,12 @@ static const char *elf_section(const uint8_t *file, size_t size, const char *nam
     return NULL;
 }
 
-static int read_declared_section(struct program_loaded *l, const char *file, char *err, size_t n)
+// *prepares: the file has a prepare().
+static int read_declared_section(struct program_loaded *l, const char *file, bool *prepares,
+                                 char *err, size_t n)
 {
     char text[DECLARED_TEXT_MAX + 2] = "";
-    size_t size = (size_t)lseek(l->fd, 0, SEEK_END), bytes = 0;
+    size_t size = (size_t)lseek(l->fd, 0, SEEK_END), bytes = 0, unused;
     void *map = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, l->fd, 0) : MAP_FAILED;
 
     if (map == MAP_FAILED)
@@ -239,11 +256,14 @@ static int read_declared_section(struct program_loaded *l, const char *file, cha
     const char *declared = elf_section(map, size, SECTION_DECLARED, &bytes);
     if (declared)
         memcpy(text, declared, bytes < sizeof text - 1 ? bytes : sizeof text - 1);
+    *prepares = elf_section(map, size, SECTION_PREPARE, &unused);
     munmap(map, size);
     return read_declared(l, text, file, err, n);
 }
 
-static int open_bpf(struct program_loaded *l, const char *file, char *err, size_t n)
+// The function in that section, or NULL with a sentence.
+static struct rte_bpf *load_function(const struct program_loaded *l, const char *section,
+                                     const char *file, char *err, size_t n)
 {
     const struct rte_bpf_prm prm = {
         .xsym = functions,
@@ -251,18 +271,29 @@ static int open_bpf(struct program_loaded *l, const char *file, char *err, size_
         .prog_arg = {.type = RTE_BPF_ARG_PTR, .size = sizeof(struct kamuee_packet)},
     };
     char path[64];
+    struct rte_bpf *bpf = rte_bpf_elf_load(&prm, path_of(l->fd, path, sizeof path), section);
 
-    l->bpf = rte_bpf_elf_load(&prm, path_of(l->fd, path, sizeof path), SECTION_PROGRAM);
-    if (!l->bpf) {
+    if (!bpf)
         snprintf(
             err, n,
             "file '%s' is refused by DPDK's BPF: %s; expected an object of 'clang -target bpf' "
             "whose function is in section '%s', without loops, which stays within its packet",
-            file, rte_strerror(rte_errno), SECTION_PROGRAM);
+            file, rte_strerror(rte_errno), section);
+    return bpf;
+}
+
+static int open_bpf(struct program_loaded *l, const char *file, char *err, size_t n)
+{
+    bool prepares = false;
+
+    l->packet = load_function(l, SECTION_PACKET, file, err, n);
+    if (!l->packet)
         return -ENOEXEC;
-    }
+    int r = read_declared_section(l, file, &prepares, err, n);
+    if (!r && prepares && !(l->prepare = load_function(l, SECTION_PREPARE, file, err, n)))
+        r = -ENOEXEC;
     l->stride = (sizeof(struct program_bpf) + PAGE - 1) & ~(size_t)(PAGE - 1);
-    return read_declared_section(l, file, err, n);
+    return r;
 }
 
 static int start_bpf(const struct program_loaded *l, struct program_instance *in)
@@ -270,9 +301,12 @@ static int start_bpf(const struct program_loaded *l, struct program_instance *in
     struct program_bpf *b = in->memory;
     struct rte_bpf_jit jit = {0};
 
-    if (!rte_bpf_get_jit(l->bpf, &jit))
-        b->code = jit.func;
-    b->bpf = l->bpf;
+    if (!rte_bpf_get_jit(l->packet, &jit))
+        b->packet_code = jit.func;
+    if (l->prepare && !rte_bpf_get_jit(l->prepare, &jit))
+        b->prepare_code = jit.func;
+    b->packet = l->packet;
+    b->prepare = l->prepare;
     b->instance = in;
     in->run = program_bpf_run;
     in->slot = b->slot;
@@ -282,7 +316,7 @@ static int start_bpf(const struct program_loaded *l, struct program_instance *in
 
 // --- both ----------------------------------------------------------------------------------------
 
-static int start_instances(struct program_loaded *l, struct program *p)
+int program_start(struct program_loaded *l, struct program *p)
 {
     int r = 0;
 
@@ -302,9 +336,10 @@ static int start_instances(struct program_loaded *l, struct program *p)
     return r;
 }
 
-int program_load(struct program_loaded *l, struct program *p, enum program_target target,
-                 const char *file, char *err, size_t n)
+int program_load(struct program_loaded *l, enum program_target target, const char *file, char *err,
+                 size_t n)
 {
+    struct program none = {0};
     int r;
 
     *l = (struct program_loaded){.fd = -1};
@@ -312,10 +347,8 @@ int program_load(struct program_loaded *l, struct program *p, enum program_targe
     if (r < 0)
         return r;
     r = target == PROGRAM_TENANT ? open_object(l, file, err, n) : open_bpf(l, file, err, n);
-    if (!r && (r = start_instances(l, p)))
-        snprintf(err, n, "file '%s': its instances cannot be made: %s", file, strerror(-r));
     if (r)
-        program_unload(l, p);
+        program_unload(l, &none);
     return r;
 }
 
@@ -328,7 +361,8 @@ void program_unload(struct program_loaded *l, struct program *p)
     p->instance = NULL;
     if (l->memory)
         mem_unmap(l->memory, l->stride * PROGRAM_INSTANCES);
-    rte_bpf_destroy(l->bpf);
+    rte_bpf_destroy(l->packet);
+    rte_bpf_destroy(l->prepare);
     if (l->handle)
         dlclose(l->handle);
     if (l->fd >= 0)

@@ -17,15 +17,16 @@ struct program_loaded {
     int fd;
     void *handle;
     const struct program_object *object; // NULL: an operator's
-    struct rte_bpf *bpf;
+    struct rte_bpf *packet, *prepare; // an operator's; prepare: NULL when it has none
     uint8_t *memory; // of all instances
     size_t stride;
 };
 
-// Makes p->instance, of memory that `l` owns, out of the file. 0; or -errno with a sentence, and
-// nothing is left.
-int program_load(struct program_loaded *l, struct program *p, enum program_target target,
-                 const char *file, char *err, size_t err_size);
+// Reads the file. 0; or -errno with a sentence, and nothing is left.
+int program_load(struct program_loaded *l, enum program_target target, const char *file, char *err,
+                 size_t err_size);
+// Makes p->instance, of memory that `l` owns; p->table is filled. 0 or -errno.
+int program_start(struct program_loaded *l, struct program *p);
 void program_unload(struct program_loaded *l, struct program *p); // no reader is left
 
 #endif

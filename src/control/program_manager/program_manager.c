@@ -139,6 +139,16 @@ static void fill_program(struct managed *m, uint16_t vr)
     set_arguments(m);
 }
 
+static int start(struct managed *m, char *err, size_t n)
+{
+    int r = program_start(&m->loaded, &m->program);
+
+    if (r)
+        snprintf(err, n, "program %s: its instances cannot be made: %s", m->config.name,
+                 strerror(-r));
+    return r;
+}
+
 // `old`: it replaces this one, or NULL. NULL with a sentence.
 static struct managed *managed_new(const struct program_config *c, const struct managed *old,
                                    int *r, char *err, size_t n)
@@ -154,9 +164,10 @@ static struct managed *managed_new(const struct program_config *c, const struct 
     if (!vr) {
         snprintf(err, n, "program %s: there is no virtual router %s", c->name, c->vr);
         *r = -ENOENT;
-    } else if ((*r = program_load(&m->loaded, &m->program, c->target, c->file, why, sizeof why))) {
+    } else if ((*r = program_load(&m->loaded, c->target, c->file, why, sizeof why))) {
         snprintf(err, n, "program %s: %s", c->name, why);
-    } else if (!(*r = get_targets(m, err, n)) && !(*r = make_tables(m, old, err, n))) {
+    } else if (!(*r = get_targets(m, err, n)) && !(*r = make_tables(m, old, err, n)) &&
+               !(*r = start(m, err, n))) {
         fill_program(m, vr->id);
         return m;
     }

@@ -11,13 +11,30 @@
 
 static _Thread_local struct program_bpf *running;
 
+static void prepare(struct program_bpf *b, unsigned n)
+{
+    for (unsigned k = 0; k < n; k++)
+        b->prepare_code ? b->prepare_code(&b->slot[k]) : rte_bpf_exec(b->prepare, &b->slot[k]);
+}
+
+static unsigned interpret(struct program_bpf *b, unsigned n, uint32_t *verdict)
+{
+    for (unsigned k = 0; k < n; k++)
+        verdict[k] = (uint32_t)rte_bpf_exec(b->packet, &b->slot[k]);
+    return n;
+}
+
 unsigned program_bpf_run(void *memory, unsigned n, uint32_t *verdict)
 {
     struct program_bpf *b = memory;
 
     running = b;
+    if (b->prepare)
+        prepare(b, n);
+    if (!b->packet_code)
+        return interpret(b, n, verdict);
     for (unsigned k = 0; k < n; k++)
-        verdict[k] = (uint32_t)(b->code ? b->code(&b->slot[k]) : rte_bpf_exec(b->bpf, &b->slot[k]));
+        verdict[k] = (uint32_t)b->packet_code(&b->slot[k]);
     return n;
 }
 
@@ -36,6 +53,12 @@ uint64_t program_bpf_get(uint64_t table, uint64_t key, uint64_t c, uint64_t d, u
 uint64_t program_bpf_put(uint64_t table, uint64_t key, uint64_t value, uint64_t d, uint64_t e)
 {
     return (uint64_t)program_put(running->instance, (uint32_t)table, key, value);
+}
+
+uint64_t program_bpf_prefetch(uint64_t table, uint64_t key, uint64_t c, uint64_t d, uint64_t e)
+{
+    program_prefetch(running->instance, (uint32_t)table, key);
+    return 0;
 }
 
 uint64_t program_bpf_log(uint64_t number, uint64_t value, uint64_t c, uint64_t d, uint64_t e)

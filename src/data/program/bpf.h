@@ -11,8 +11,9 @@ struct rte_bpf;
 struct program_instance;
 
 struct program_bpf {                // memory of an instance
-    uint64_t (*code)(void *packet); // machine code, or NULL: there is no compiler for this CPU
-    const struct rte_bpf *bpf;
+    const struct rte_bpf *packet, *prepare; // prepare: NULL if it has none
+    // Their machine code, or NULL: there is no compiler for this CPU.
+    uint64_t (*packet_code)(void *packet), (*prepare_code)(void *packet);
     struct program_instance *instance;
     uint64_t counter[KAMUEE_COUNTERS];
     struct kamuee_packet slot[PROGRAM_SLOTS] __attribute__((aligned(64)));
@@ -25,6 +26,7 @@ unsigned program_bpf_run(void *memory, unsigned n, uint32_t *verdict);
 uint64_t program_bpf_count(uint64_t counter, uint64_t add, uint64_t, uint64_t, uint64_t);
 uint64_t program_bpf_get(uint64_t table, uint64_t key, uint64_t, uint64_t, uint64_t);
 uint64_t program_bpf_put(uint64_t table, uint64_t key, uint64_t value, uint64_t, uint64_t);
+uint64_t program_bpf_prefetch(uint64_t table, uint64_t key, uint64_t, uint64_t, uint64_t);
 uint64_t program_bpf_log(uint64_t number, uint64_t value, uint64_t, uint64_t, uint64_t);
 
 #endif

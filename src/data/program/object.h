@@ -22,7 +22,13 @@ struct program_host {
     void *host;
     uint64_t (*get)(void *host, uint32_t table, uint64_t key);
     int32_t (*put)(void *host, uint32_t table, uint64_t key, uint64_t value);
+    void (*prefetch)(void *host, uint32_t table, uint64_t key);
     void (*log)(void *host, uint32_t number, uint64_t value);
+    // Arrays, whose values the object reads itself; `value` NULL: no array, or ask `get`.
+    struct program_array {
+        const uint64_t *value;
+        uint64_t entries;
+    } array[KAMUEE_TABLES];
 };
 
 struct program_object {
@@ -39,7 +45,8 @@ struct program_object {
     // KAMUEE_COUNTERS words: what the program has counted since the start.
     uint64_t *(*counters)(void *memory);
     // The verdict about each of the first n, n at most PROGRAM_SLOTS. How many have one: fewer than
-    // n after a fault of the next one: a trap, or more instructions than allowed.
+    // n after a fault of the next one: a trap, or more instructions than allowed. Before the first
+    // verdict the program may prepare for all n; after a fault of that, none has a verdict.
     unsigned (*run)(void *memory, unsigned n, uint32_t *verdict);
 };
 

@@ -52,10 +52,10 @@ enum kamuee_action {
 
 #ifdef __wasm__
 #define KAMUEE_IMPORT(name) __attribute__((import_module("kamuee"), import_name(#name))) extern
-#define KAMUEE_EXPORT __attribute__((visibility("default"), used))
+#define KAMUEE_EXPORT(name) __attribute__((visibility("default")))
 #else
 #define KAMUEE_IMPORT(name) extern
-#define KAMUEE_EXPORT __attribute__((section("kamuee_packet"), used))
+#define KAMUEE_EXPORT(name) __attribute__((section("kamuee_" #name)))
 #endif
 
 // Adds to counter number `counter`, of those declared.
@@ -64,6 +64,8 @@ KAMUEE_IMPORT(count) void kamuee_count(uint32_t counter, uint64_t add);
 KAMUEE_IMPORT(get) uint64_t kamuee_get(uint32_t table, uint64_t key);
 // Sets it. 0; or -1: the table is full, or the operator's alone.
 KAMUEE_IMPORT(put) int32_t kamuee_put(uint32_t table, uint64_t key, uint64_t value);
+// Fetches what kamuee_get and kamuee_put of that key will need; for prepare().
+KAMUEE_IMPORT(prefetch) void kamuee_prefetch(uint32_t table, uint64_t key);
 // A line in the program's log: a number that the program's documentation explains; one a second.
 KAMUEE_IMPORT(log) void kamuee_log(uint32_t number, uint64_t value);
 
@@ -79,7 +81,11 @@ KAMUEE_IMPORT(log) void kamuee_log(uint32_t number, uint64_t value);
     __attribute__((section("kamuee"), used)) static const char kamuee_declared[] = text
 #endif
 
-KAMUEE_EXPORT uint32_t packet(struct kamuee_packet *p);
+// The verdict about a packet.
+KAMUEE_EXPORT(packet) uint32_t packet(struct kamuee_packet *p);
+// A program may have it: called for up to 32 packets of a burst before packet() is for the first of
+// them, so that what they need of a large table is fetched at once. Without loops.
+KAMUEE_EXPORT(prepare) void prepare(const struct kamuee_packet *p);
 
 #define KAMUEE_SWAP16(x) ((uint16_t)((uint16_t)(x) << 8 | (uint16_t)(x) >> 8))
 #endif

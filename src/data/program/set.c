@@ -75,6 +75,14 @@ int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, ui
     return i == &i->program->instance[PROGRAM_DRY] ? 0 : program_table_put(t, key, value);
 }
 
+void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t key)
+{
+    const struct program_table *t = table < KAMUEE_TABLES ? i->program->table[table] : NULL;
+
+    if (t)
+        program_table_prefetch(t, key);
+}
+
 // One line a second and forwarder.
 void program_say(struct program_instance *i, uint32_t number, uint64_t value)
 {

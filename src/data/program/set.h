@@ -116,6 +116,7 @@ int program_set_publish(uint16_t vr, enum program_hook hook, const struct progra
 // --- what an instance may call, inside a run ---
 uint64_t program_get(const struct program_instance *i, uint32_t table, uint64_t key);
 int32_t program_put(struct program_instance *i, uint32_t table, uint64_t key, uint64_t value);
+void program_prefetch(const struct program_instance *i, uint32_t table, uint64_t key);
 void program_say(struct program_instance *i, uint32_t number, uint64_t value);
 
 // --- reader: forwarder, inside a burst ---

@@ -61,10 +61,14 @@ static void slot_store(uint64_t *word, uint64_t v)
     __atomic_store_n(word, v, __ATOMIC_RELAXED);
 }
 
-uint64_t program_table_get(const struct program_table *t, uint64_t key)
+void program_table_prefetch(const struct program_table *t, uint64_t key)
 {
-    if (t->array)
-        return key < t->entries ? slot_load(&t->value[key]) : PROGRAM_NOT_THERE;
+    if (!t->array)
+        __builtin_prefetch(&t->slot[hash_mix64(key ^ t->secret) & t->mask]);
+}
+
+uint64_t program_table_find(const struct program_table *t, uint64_t key)
+{
     uint64_t at = hash_mix64(key ^ t->secret);
     for (unsigned k = 0; k < PROBES_MAX; k++) {
         const struct program_slot *s = &t->slot[(at + k) & t->mask];

@@ -52,7 +52,15 @@ bool program_table_next(const struct program_table *t, uint64_t *at, uint64_t *k
                         uint64_t *value);
 
 // --- any thread ---
-uint64_t program_table_get(const struct program_table *t, uint64_t key); // or PROGRAM_NOT_THERE
+uint64_t program_table_find(const struct program_table *t, uint64_t key); // in a hash
+void program_table_prefetch(const struct program_table *t, uint64_t key);
+// The value, or PROGRAM_NOT_THERE.
+static inline uint64_t program_table_get(const struct program_table *t, uint64_t key)
+{
+    if (!t->array)
+        return program_table_find(t, key);
+    return key < t->entries ? __atomic_load_n(&t->value[key], __ATOMIC_RELAXED) : PROGRAM_NOT_THERE;
+}
 // Value PROGRAM_NOT_THERE removes it. 0; or -1: no room, or no such entry of an array.
 int program_table_put(struct program_table *t, uint64_t key, uint64_t value);
 

@@ -95,6 +95,7 @@ static int link_source(struct build *b, const struct text *o, char *why, size_t 
     const char *const argv[] = {ld,
                                 "--no-entry",
                                 "--export=packet",
+                                "--export-if-defined=prepare",
                                 "--stack-first",
                                 "-z",
                                 "stack-size=" STACK_SIZE,
@@ -171,7 +172,8 @@ static int check_module(struct build *b, struct wasm_module *m, char *why, size_
     r = r ? r : wasm_check(m, &refusal);
     if (r)
         return fail(why, n, "%s", refusal.text);
-    b->cost = m->function[m->packet].cost;
+    b->cost = wasm_cost(m);
+    b->prepares = m->prepare >= 0;
     b->loops = m->function[m->packet].loops;
     r = take_declared(b, m, why, n);
     if (r)
@@ -250,6 +252,7 @@ static int compose(struct build *b, const struct text *c, struct text *out, char
                     "its output is not that of wabt 1.0.32, for which this is made");
     text_printf(out, "#define PROGRAM_COUNTERS %u\n#define PROGRAM_TABLES %u\n",
                 b->declared.n_counters, b->declared.n_tables);
+    text_printf(out, "#define PROGRAM_PREPARES %d\n", b->prepares);
     text_printf(out, "#define PROGRAM_BUDGET %u\n#define PROGRAM_INSTRUCTIONS %u\n", budget,
                 b->loops ? WASM_COST_MAX : b->cost);
     put_string(out, "PROGRAM_DECLARED", b->declared_text);

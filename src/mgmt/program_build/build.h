@@ -21,6 +21,7 @@ struct build {
     struct text said;   // by a compiler that refuses it
     unsigned cost;      // instructions that a call executes at most
     bool loops;         // counted while it runs
+    bool prepares;      // it has a prepare()
     struct program_declared declared;
     char declared_text[DECLARED_TEXT_MAX + 1];
     char hash[65]; // SHA-256 of the module

@@ -4,7 +4,7 @@
 // The bytes are hostile. wasm_read takes them apart within fixed bounds and knows only what a
 // packet program may have; wasm_check finds the most that a call executes; wasm_write makes a new
 // module of what was read. wabt sees only that one: no custom section, no name, no export but
-// packet(), each number in its shortest form, and a charge at the head of each loop. Types on the
+// packet() and prepare(), each number in its shortest form, and a charge at the head of each loop. Types on the
 // operand stack are not looked at here: wasm-validate does that with what was written.
 // Called by `kamuee-program` and by the fuzzers. No state.
 #ifndef PROGRAM_BUILD_WASM_H
@@ -38,6 +38,7 @@ enum wasm_import { // in the order in which wasm_write has them
     IMPORT_COUNT,
     IMPORT_GET,
     IMPORT_PUT,
+    IMPORT_PREFETCH,
     IMPORT_LOG,
     IMPORT_CHARGE, // ours: no program may name it
     IMPORTS
@@ -83,7 +84,7 @@ struct wasm_module {
     const uint8_t *bytes;
     size_t size;
     unsigned n_types, n_imports, n_functions, n_bodies, n_globals, n_segments, n_ops, n_targets;
-    int packet; // index of the function without imports; -1: none
+    int packet, prepare; // index of the function without imports; -1: none
     bool memory;
     const uint8_t *declared; // the custom section `kamuee`
     uint32_t declared_size;
@@ -106,6 +107,8 @@ struct wasm_refusal {
 int wasm_read(struct wasm_module *m, const uint8_t *bytes, size_t size, uint32_t data_end,
               struct wasm_refusal *why);
 int wasm_check(struct wasm_module *m, struct wasm_refusal *why);
+// After wasm_check: the most that a packet costs, prepare() in it, loops' rounds not.
+uint32_t wasm_cost(const struct wasm_module *m);
 // `charged`: as wabt gets it. Otherwise a program as it was before, for tests.
 void wasm_write(const struct wasm_module *m, bool charged, struct text *out);
 

@@ -240,6 +240,21 @@ static int visit(struct wasm_module *m, int function, struct wasm_refusal *why)
     return e;
 }
 
+// prepare() has no loops, so that its cost is known, and what it leaves of a packet's instructions
+// is for packet().
+static int check_prepare(struct wasm_module *m, struct wasm_refusal *why)
+{
+    const struct wasm_function *f = &m->function[m->prepare];
+
+    return f->loops ? wasm_refuse(m, why, m->prepare, NULL, "prepare() may not have a loop") : 0;
+}
+
+uint32_t wasm_cost(const struct wasm_module *m)
+{
+    return add_cost(m->function[m->packet].cost,
+                    m->prepare < 0 ? 0 : m->function[m->prepare].cost);
+}
+
 int wasm_check(struct wasm_module *m, struct wasm_refusal *why)
 {
     int e = 0;
@@ -247,10 +262,13 @@ int wasm_check(struct wasm_module *m, struct wasm_refusal *why)
     for (unsigned i = 0; !e && i < m->n_functions; i++)
         if (m->function[i].state == UNSEEN)
             e = visit(m, (int)i, why);
-    if (!e && m->function[m->packet].cost > WASM_COST_MAX)
+    if (!e && m->prepare >= 0)
+        e = check_prepare(m, why);
+    if (!e && wasm_cost(m) > WASM_COST_MAX)
         e = wasm_refuse(m, why, m->packet, NULL,
-                        "its longest way costs %u instructions, loops not counted; a packet may "
+                        "its longest way costs %u instructions, loops not counted%s; a packet may "
                         "cost %u",
-                        m->function[m->packet].cost, WASM_COST_MAX);
+                        wasm_cost(m), m->prepare < 0 ? "" : ", that of prepare() in it",
+                        WASM_COST_MAX);
     return e;
 }

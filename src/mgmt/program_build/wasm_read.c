@@ -158,6 +158,7 @@ const struct wasm_known_import wasm_known_import[IMPORTS] = {
     [IMPORT_COUNT] = {"count", {{WASM_I32, WASM_I64}, 2, WASM_EMPTY}, 4},
     [IMPORT_GET] = {"get", {{WASM_I32, WASM_I64}, 2, WASM_I64}, 64},
     [IMPORT_PUT] = {"put", {{WASM_I32, WASM_I64, WASM_I64}, 3, WASM_I32}, 96},
+    [IMPORT_PREFETCH] = {"prefetch", {{WASM_I32, WASM_I64}, 2, WASM_EMPTY}, 16},
     [IMPORT_LOG] = {"log", {{WASM_I32, WASM_I64}, 2, WASM_EMPTY}, 16},
     [IMPORT_CHARGE] = {"", {{WASM_I32}, 1, WASM_EMPTY}, 0},
 };
@@ -204,7 +205,7 @@ static int find_import(struct wasm_reader *r, const struct name *name, uint32_t 
         return 0;
     }
     return wasm_refuse(r->m, r->why, -1, NULL,
-                       "byte 0x%zx: an import that is not kamuee.count, get, put or log", r->at);
+                       "byte 0x%zx: an import that is not kamuee.count, get, put, prefetch or log", r->at);
 }
 
 static int read_import(struct wasm_reader *r, uint8_t *found)
@@ -303,16 +304,16 @@ static int read_globals(struct wasm_reader *r)
     return e;
 }
 
-static int take_packet(struct wasm_reader *r, uint32_t index)
+static int take_export(struct wasm_reader *r, uint32_t index, uint8_t result, const char *is,
+                       int *function)
 {
-    static const struct wasm_type packet = {{WASM_I32}, 1, WASM_I32};
+    const struct wasm_type type = {{WASM_I32}, 1, result};
     struct wasm_module *m = r->m;
 
     if (index < m->n_imports || index - m->n_imports >= m->n_functions ||
-        !type_is(&m->type[m->function[index - m->n_imports].type], &packet))
-        return wasm_refuse(m, r->why, -1, NULL,
-                           "export packet: not uint32_t packet(struct kamuee_packet *)");
-    m->packet = (int)(index - m->n_imports);
+        !type_is(&m->type[m->function[index - m->n_imports].type], &type))
+        return wasm_refuse(m, r->why, -1, NULL, "export: not %s", is);
+    *function = (int)(index - m->n_imports);
     return 0;
 }
 
@@ -328,7 +329,11 @@ static int read_exports(struct wasm_reader *r)
         if (r->broken)
             return broken(r, "an export");
         if (!kind && name_is(&name, "packet"))
-            e = take_packet(r, index);
+            e = take_export(r, index, WASM_I32, "uint32_t packet(struct kamuee_packet *)",
+                            &r->m->packet);
+        if (!kind && name_is(&name, "prepare"))
+            e = take_export(r, index, WASM_EMPTY, "void prepare(const struct kamuee_packet *)",
+                            &r->m->prepare);
     }
     return e;
 }
@@ -456,7 +461,7 @@ static void begin_module(struct wasm_module *m, const uint8_t *bytes, size_t siz
     m->size = size;
     m->n_types = m->n_imports = m->n_functions = m->n_bodies = m->n_globals = 0;
     m->n_segments = m->n_ops = m->n_targets = 0;
-    m->packet = -1;
+    m->packet = m->prepare = -1;
     m->memory = false;
     m->declared = NULL;
     m->declared_size = 0;

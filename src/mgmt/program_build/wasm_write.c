@@ -108,14 +108,21 @@ static void put_globals(const struct wasm_module *m, struct text *out)
     put_section(out, 6, &t);
 }
 
-static void put_export(const struct wasm_module *m, unsigned imports, struct text *out)
+static void put_export(struct text *t, const char *name, uint32_t function)
+{
+    put_name(t, name);
+    put_byte(t, 0);
+    put_u32(t, function);
+}
+
+static void put_exports(const struct wasm_module *m, unsigned imports, struct text *out)
 {
     struct text t = {0};
 
-    put_u32(&t, 1);
-    put_name(&t, "packet");
-    put_byte(&t, 0);
-    put_u32(&t, imports + (uint32_t)m->packet);
+    put_u32(&t, m->prepare < 0 ? 1 : 2);
+    put_export(&t, "packet", imports + (uint32_t)m->packet);
+    if (m->prepare >= 0)
+        put_export(&t, "prepare", imports + (uint32_t)m->prepare);
     put_section(out, 7, &t);
 }
 
@@ -221,7 +228,7 @@ void wasm_write(const struct wasm_module *m, bool charged, struct text *out)
     put_types_and_imports(m, imports, out);
     put_functions_and_memory(m, out);
     put_globals(m, out);
-    put_export(m, imports, out);
+    put_exports(m, imports, out);
     put_code(m, imports, out);
     put_data(m, out);
 }
