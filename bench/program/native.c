@@ -44,7 +44,9 @@ void kamuee_prefetch(uint32_t table, uint64_t key)
     now->host.prefetch(now->host.host, table, key);
 }
 
-void kamuee_log(uint32_t number, uint64_t value) {}
+void kamuee_log(uint32_t number, uint64_t value)
+{
+}
 
 static int start(void *memory, const struct program_host *host)
 {
@@ -52,7 +54,9 @@ static int start(void *memory, const struct program_host *host)
     return 0;
 }
 
-static void stop(void *memory) {}
+static void stop(void *memory)
+{
+}
 
 static struct kamuee_packet *slots(void *memory)
 {

@@ -153,7 +153,7 @@ HIDDEN void Z_kamueeZ_count(struct Z_kamuee_instance_t *own, u32 counter, u64 ad
     own->counter[counter & (KAMUEE_COUNTERS - 1)] += add;
 }
 
-/* The value of an array; a key beyond its end reads entry 0, speculated or not, and is not there. */
+/* The value of an array; a key beyond its end reads entry 0, speculated or not. */
 static inline u64 array_get(const struct program_array *a, u64 key)
 {
     u64 inside = 0 - (u64)(key < a->entries);

@@ -84,8 +84,9 @@ static void check_again(const struct wasm_module *m)
     bug_on(wasm_read(&again, (const uint8_t *)t.s, t.n, PROGRAM_SLOTS_AT, &why));
     bug_on(wasm_check(&again, &why));
     bug_on(again.n_ops != m->n_ops || again.n_functions != m->n_functions ||
-           again.packet != m->packet || again.prepare != m->prepare || again.n_targets != m->n_targets ||
-           again.n_segments != m->n_segments || again.n_globals != m->n_globals);
+           again.packet != m->packet || again.prepare != m->prepare ||
+           again.n_targets != m->n_targets || again.n_segments != m->n_segments ||
+           again.n_globals != m->n_globals);
     for (unsigned i = 0; i < m->n_functions; i++)
         bug_on(again.function[i].cost != m->function[i].cost ||
                again.function[i].loops != m->function[i].loops);

@@ -506,8 +506,7 @@ bool interpret_packet(struct interpreter *t, uint32_t p, uint32_t *verdict)
 
     t->executed = 0;
     t->paid = wasm_cost(t->m);
-    bool fine = t->m->prepare < 0 ||
-                call_function(t, (uint32_t)t->m->prepare, &argument, &result);
+    bool fine = t->m->prepare < 0 || call_function(t, (uint32_t)t->m->prepare, &argument, &result);
     argument = p;
     fine = fine && call_function(t, (uint32_t)t->m->packet, &argument, &result);
     bug_on(t->executed > t->paid);

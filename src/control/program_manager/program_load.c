@@ -173,11 +173,8 @@ static void host_log(void *host, uint32_t number, uint64_t value)
 
 static int start_instance(const struct program_loaded *l, struct program_instance *in)
 {
-    struct program_host host = {.host = in,
-                                .get = host_get,
-                                .put = host_put,
-                                .prefetch = host_prefetch,
-                                .log = host_log};
+    struct program_host host = {
+        .host = in, .get = host_get, .put = host_put, .prefetch = host_prefetch, .log = host_log};
 
     for (unsigned t = 0; t < KAMUEE_TABLES; t++)
         if (in->program->table[t] && in->program->table[t]->array)

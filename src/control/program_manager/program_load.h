@@ -17,8 +17,8 @@ struct program_loaded {
     int fd;
     void *handle;
     const struct program_object *object; // NULL: an operator's
-    struct rte_bpf *packet, *prepare; // an operator's; prepare: NULL when it has none
-    uint8_t *memory; // of all instances
+    struct rte_bpf *packet, *prepare;    // an operator's; prepare: NULL when it has none
+    uint8_t *memory;                     // of all instances
     size_t stride;
 };
 

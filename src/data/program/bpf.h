@@ -10,7 +10,7 @@
 struct rte_bpf;
 struct program_instance;
 
-struct program_bpf {                // memory of an instance
+struct program_bpf {                        // memory of an instance
     const struct rte_bpf *packet, *prepare; // prepare: NULL if it has none
     // Their machine code, or NULL: there is no compiler for this CPU.
     uint64_t (*packet_code)(void *packet), (*prepare_code)(void *packet);

@@ -37,7 +37,9 @@ static int32_t put_entry(void *host, uint32_t table, uint64_t key, uint64_t valu
     return tables_put(&((struct run *)host)->tables, table, key, value, false);
 }
 
-static void prefetch_entry(void *host, uint32_t table, uint64_t key) {}
+static void prefetch_entry(void *host, uint32_t table, uint64_t key)
+{
+}
 
 static void take_log(void *host, uint32_t number, uint64_t value)
 {
@@ -201,11 +203,8 @@ int offline_run(const char *object, const struct offline_options *o, char *why, 
     if (!r)
         return refuse(why, n, "%s", "no memory");
     r->options = o;
-    r->host = (struct program_host){.host = r,
-                                    .get = get_entry,
-                                    .put = put_entry,
-                                    .prefetch = prefetch_entry,
-                                    .log = take_log};
+    r->host = (struct program_host){
+        .host = r, .get = get_entry, .put = put_entry, .prefetch = prefetch_entry, .log = take_log};
     r->verdicts = (struct verdict_list){.declared = &r->declared, .json = o->json, .hook = o->hook};
     int e = load(r, object, why, n);
     e = e ? e : run_all(r, why, n);

@@ -4,8 +4,8 @@
 // The bytes are hostile. wasm_read takes them apart within fixed bounds and knows only what a
 // packet program may have; wasm_check finds the most that a call executes; wasm_write makes a new
 // module of what was read. wabt sees only that one: no custom section, no name, no export but
-// packet() and prepare(), each number in its shortest form, and a charge at the head of each loop. Types on the
-// operand stack are not looked at here: wasm-validate does that with what was written.
+// packet() and prepare(), each number in its shortest form, and a charge at the head of each loop.
+// Types on the operand stack are not looked at here: wasm-validate does that with what was written.
 // Called by `kamuee-program` and by the fuzzers. No state.
 #ifndef PROGRAM_BUILD_WASM_H
 #define PROGRAM_BUILD_WASM_H

@@ -251,8 +251,7 @@ static int check_prepare(struct wasm_module *m, struct wasm_refusal *why)
 
 uint32_t wasm_cost(const struct wasm_module *m)
 {
-    return add_cost(m->function[m->packet].cost,
-                    m->prepare < 0 ? 0 : m->function[m->prepare].cost);
+    return add_cost(m->function[m->packet].cost, m->prepare < 0 ? 0 : m->function[m->prepare].cost);
 }
 
 int wasm_check(struct wasm_module *m, struct wasm_refusal *why)

@@ -205,7 +205,8 @@ static int find_import(struct wasm_reader *r, const struct name *name, uint32_t 
         return 0;
     }
     return wasm_refuse(r->m, r->why, -1, NULL,
-                       "byte 0x%zx: an import that is not kamuee.count, get, put, prefetch or log", r->at);
+                       "byte 0x%zx: an import that is not kamuee.count, get, put, prefetch or log",
+                       r->at);
 }
 
 static int read_import(struct wasm_reader *r, uint8_t *found)
