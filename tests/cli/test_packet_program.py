@@ -183,6 +183,34 @@ def test_a_verdict_out_of_range_is_a_fault(tmp_path, code):
     assert result["packets"][0]["verdict"] == "fault" and CHECKED[code] in result["packets"][0]["why"], result
 
 
+def test_prepare_runs_for_the_whole_burst_before_its_first_packet(tmp_path):
+    program = source(tmp_path, """KAMUEE_DECLARE("counter early; counter late; table hash h 9");
+    static unsigned prepared;
+    void prepare(const struct kamuee_packet *p) { prepared++; kamuee_prefetch(0, p->length); }
+    uint32_t packet(struct kamuee_packet *p) { kamuee_count(prepared == 3 ? 0 : 1, 1); return KAMUEE_CONTINUE; }""")
+    result = verdicts(tmp_path, program, [ether(0x800, ip4())] * 3)
+    assert short(result) == [("continue",)] * 3 and result["counters"] == {"early": "3", "late": "0"}
+
+
+def test_a_fault_of_prepare_is_the_packets(tmp_path):
+    program = source(tmp_path, """static unsigned zero;
+    void prepare(const struct kamuee_packet *p) { if (p->length == 120) zero = p->length / zero; }
+    uint32_t packet(struct kamuee_packet *p) { return KAMUEE_CONTINUE; }""")
+    assert short(verdicts(tmp_path, program, [ether(0x800, ip4(data=bytes(100)))])) == [("fault",)]
+    assert short(verdicts(tmp_path, program, [ether(0x800, ip4(data=bytes(90)))])) == [("continue",)]
+
+
+@pytest.mark.parametrize("prepare, said", [
+    ("(func $prepare (param i32) (loop (br_if 0 (local.get 0))))", r"function 2 \(prepare\): prepare\(\) may not have a loop"),
+    ("(func $prepare (param i32) (result i32) (local.get 0))", "not void prepare"),
+    ("(func $prepare (param i32) %s)" % ("(drop (i32.div_u (local.get 0) (i32.const 3)))" * 400), r"costs 44\d\d .*that of prepare\(\) in it"),
+])
+def test_a_wrong_prepare_is_refused(tmp_path, prepare, said):
+    whole = '(module (memory 1 1) {} (export "packet" (func $packet)) (export "prepare" (func $prepare)))'
+    done = run("check", module(tmp_path, "(func (result i32) (i32.const 0)) (func $packet (param i32) (result i32) (i32.const 0)) " + prepare, whole))
+    assert done.returncode == 1 and re.search(said, done.stderr), done.stderr
+
+
 def test_at_output_a_packet_has_its_way_already(tmp_path):
     program = source(tmp_path, "uint32_t packet(struct kamuee_packet *p) { return KAMUEE_PUNT; }")
     frames = [ether(0x800, ip4())]
